@@ -26,11 +26,12 @@ KINDS = ("tool", "control-flow", "dynamic-shape", "host-sync", "recompile", "con
 FIXES = ("none", "safe", "unsafe", "sometimes")
 SEVERITIES = ("error", "warning", "info")
 
-_FRONT = re.compile(r"\+\+\+[ \t]*\n(.*?)^\+\+\+[ \t]*\n", re.S | re.M)
+_FRONT = re.compile(r"\+\+\+[ \t]*\n(.*?)^\+\+\+[ \t]*\n", re.DOTALL | re.MULTILINE)
 _CODE = re.compile(r"[A-Z]{2,8}\d{3}")
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 _FENCE = re.compile(
-    r"^(?P<ticks>`{3,})python (?P<info>(?:bad|good|fixed)\b[^\n]*)\n(?P<code>.*?)^(?P=ticks)[ \t]*$", re.S | re.M
+    r"^(?P<ticks>`{3,})python (?P<info>(?:bad|good|fixed)\b[^\n]*)\n(?P<code>.*?)^(?P=ticks)[ \t]*$",
+    re.DOTALL | re.MULTILINE,
 )
 # One `key = value` line whose value TOML and JSON write alike; what the pages of this package consist of.
 _PLAIN = re.compile(r'(?:\[(?P<table>\w+)\]|(?P<key>[\w-]+|"[^"\\]*")[ \t]*=[ \t]*(?P<value>["\[].*))[ \t]*')
@@ -44,7 +45,7 @@ class RuleError(Exception):
         self.path = path
 
 
-class UnknownRule(LookupError):
+class UnknownRuleError(LookupError):
     """A code, name or prefix that no rule has; the message names the nearest ones."""
 
     def __str__(self) -> str:
@@ -54,7 +55,7 @@ class UnknownRule(LookupError):
 class Example(msgspec.Struct, frozen=True):
     """One fenced program of a page: complete, importable, run on real XLA by the tests.
 
-    `lines` are the 1-based lines of `code` that hold the hazard (`bad` only). `targets` are those it is proved on; empty
+    `lines` are the 1-based lines of `code` with the hazard (`bad` only). `targets` are those it is proved on: empty
     means all for which the rule has a severity. `first_row` is the row of the page on which `code` begins. `ident` is
     unique ("XLA101-torch-2-bad"); `of` is the `ident` of the `bad` example that a `fixed` one repairs.
     """
@@ -124,17 +125,17 @@ def rules(extra: Sequence[Path] = ()) -> Mapping[str, Rule]:
 
 
 def find_rule(code_or_name: str, extra: Sequence[Path] = ()) -> Rule:
-    """The rule of that code ("XLA101") or name ("tensor-if"); `UnknownRule` names the nearest ones."""
+    """The rule of that code ("XLA101") or name ("tensor-if"); `UnknownRuleError` names the nearest ones."""
     known = rules(extra)
     wanted = code_or_name.strip()
     for rule in known.values():
         if wanted.upper() == rule.code or wanted.lower() == rule.name:
             return rule
-    raise UnknownRule(_unknown(code_or_name, known))
+    raise UnknownRuleError(_unknown(code_or_name, known))
 
 
 def select(selectors: Iterable[str], extra: Sequence[Path] = ()) -> frozenset[str]:
-    """The codes that selectors mean: a code, a prefix of codes ("XLA1"), a name, or "ALL"; else `UnknownRule`."""
+    """The codes that selectors mean: a code, a prefix of codes ("XLA1"), a name, or "ALL"; else `UnknownRuleError`."""
     known = rules(extra)
     chosen: set[str] = set()
     for selector in selectors:
@@ -237,7 +238,7 @@ def _toml(path: Path, text: str) -> dict[str, Any]:
     else:
         import tomli as tomllib
     try:
-        return cast("dict[str, Any]", tomllib.loads(text))
+        return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise RuleError(path, f"the front matter is not TOML: {error}") from error
 
@@ -341,7 +342,7 @@ def _selected(selector: str, known: Mapping[str, Rule]) -> set[str]:
     if not found and re.fullmatch(r"[A-Za-z]{2,8}\d{0,3}", wanted):
         found = {code for code in known if code.startswith(wanted.upper())}
     if not found:
-        raise UnknownRule(_unknown(selector, known))
+        raise UnknownRuleError(_unknown(selector, known))
     return found
 
 
