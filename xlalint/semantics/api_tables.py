@@ -1,0 +1,243 @@
+"""Reading `rules/apis/*.toml` into the form that `Apis` looks entries up in, and keeping that form on disk."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from xlalint.semantics.entries import ALWAYS, ANY_COUNT, Callback, ClassSpec, Conditions, Constant, Entry, Spec
+from xlalint.semantics.returns import Return, ReturnError, parse_return
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+FORMAT = "xlalint-apis-1"
+_DIGEST = 20
+_NAME_CONDITIONS = ("missing", "given", "tensor", "boolean", "host", "target")
+_CONDITIONS = {*_NAME_CONDITIONS, "args", "const", "rank", "receiver"}
+_CASE_KEYS = {*_CONDITIONS, "returns", "rule", "detail", "variant", "severity", "subject"}
+_ENTRY_KEYS = {"params", "cases", "calls"}
+_CLASS_KEYS = {"base", "bases", "init", "call", "methods", "attributes", "traced"}
+_TABLE_KEYS = {
+    "framework",
+    "version",
+    "packages",
+    "aliases",
+    "functions",
+    "methods",
+    "attributes",
+    "types",
+    "values",
+    "classes",
+}
+
+
+class TableError(ValueError):
+    """An API table that cannot be used; the text says which file, which entry and why."""
+
+
+class Compiled(msgspec.Struct, frozen=True, array_like=True):
+    """The merged tables. Functions, methods and classes stay encoded until they are asked for; returns stay text."""
+
+    functions: dict[str, msgspec.Raw]
+    methods: dict[str, dict[str, msgspec.Raw]]
+    attributes: dict[str, dict[str, str]]
+    types: dict[str, str]
+    values: dict[str, str]
+    classes: dict[str, msgspec.Raw]
+    aliases: dict[str, str]
+    packages: dict[str, str]
+
+
+_compiled = msgspec.msgpack.Decoder(Compiled)
+_encoder = msgspec.msgpack.Encoder()
+
+
+def compiled_tables(extra: Sequence[Path] = (), cache: Path | None = None) -> Compiled:
+    """The merged tables, from the file kept for exactly these contents where there is one."""
+    texts = [(path.name, path.read_bytes()) for path in _table_paths(extra)]
+    digest = blake2b(FORMAT.encode(), digest_size=_DIGEST)
+    for name, text in texts:
+        digest.update(f"\0{name}\0{len(text)}\0".encode())
+        digest.update(text)
+    kept = (cache or default_cache()) / f"apis-{digest.hexdigest()}.msgpack"
+    found = _read_kept(kept)
+    if found is None:
+        found = compile_tables((name, text.decode()) for name, text in texts)
+        _keep(kept, _encoder.encode(found))
+    return found
+
+
+def default_cache() -> Path:
+    """The user's cache folder for xlalint."""
+    if sys.platform == "win32":
+        base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+    elif sys.platform == "darwin":
+        base = Path.home() / "Library" / "Caches"
+    else:
+        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return base / "xlalint"
+
+
+def tables_folder() -> Path:
+    """Where the tables lie: beside the package's modules in a wheel, in `rules/apis` of a source tree."""
+    package = Path(__file__).resolve().parent.parent
+    places = (package / "rules" / "apis", package.parent / "rules" / "apis")
+    return next((place for place in places if place.is_dir()), places[-1])
+
+
+def _table_paths(extra: Sequence[Path]) -> list[Path]:
+    """Generated tables first, then those written by hand, then the user's: later ones override."""
+    own = sorted(tables_folder().glob("*.toml"), key=lambda path: (not path.stem.endswith("_generated"), path.name))
+    for place in extra:
+        own += sorted(place.glob("**/*.toml")) if place.is_dir() else [place]
+    return own
+
+
+def _read_kept(path: Path) -> Compiled | None:
+    """The kept tables, or None when there are none or the file is not as it was written."""
+    try:
+        blob = path.read_bytes()
+        if blake2b(blob[_DIGEST:], digest_size=_DIGEST).digest() == blob[:_DIGEST]:
+            return _compiled.decode(blob[_DIGEST:])
+    except (OSError, msgspec.MsgspecError):
+        pass
+    return None
+
+
+def _keep(path: Path, payload: bytes) -> None:
+    """Write the kept tables whole or not at all; a folder that cannot be written is no error."""
+    temporary: Path | None = None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.stem)
+        temporary = Path(name)
+        with os.fdopen(handle, "wb") as file:
+            file.write(blake2b(payload, digest_size=_DIGEST).digest() + payload)
+        temporary.replace(path)
+    except OSError:
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
+
+
+def compile_tables(texts: Iterable[tuple[str, str]]) -> Compiled:
+    """Parse and merge tables, given as (file name, text); raises TableError for one that cannot be used."""
+    merged = Compiled({}, {}, {}, {}, {}, {}, {}, {})
+    for name, text in texts:
+        try:
+            _merge(merged, tomllib.loads(text))
+        except (tomllib.TOMLDecodeError, ReturnError, TableError, TypeError, AttributeError) as error:
+            raise TableError(f"{name}: {error}") from error
+    return merged
+
+
+def _merge(merged: Compiled, table: Mapping[str, Any]) -> None:
+    _known(table, _TABLE_KEYS, "table")
+    framework = table.get("framework", "")
+    merged.aliases.update(table.get("aliases", {}))
+    merged.packages.update(table.get("packages", {}))
+    merged.types.update(_returns(table.get("types", {})))
+    merged.values.update(_returns(table.get("values", {})))
+    for name, written in table.get("functions", {}).items():
+        merged.functions[name] = _raw(_entry(framework, name, written))
+    methods = merged.methods.setdefault(framework, {})
+    for name, written in table.get("methods", {}).items():
+        methods[name] = _raw(_entry(framework, name, written))
+    merged.attributes.setdefault(framework, {}).update(_returns(table.get("attributes", {})))
+    for name, written in table.get("classes", {}).items():
+        merged.classes[name] = _raw(_class(framework, name, written))
+
+
+def _raw(entry: Entry | ClassSpec) -> msgspec.Raw:
+    return msgspec.Raw(_encoder.encode(entry))
+
+
+def _returns(table: Mapping[str, str]) -> dict[str, str]:
+    for text in table.values():
+        parse_return(text)
+    return dict(table)
+
+
+def _entry(framework: str, name: str, written: Any) -> Entry:
+    """An entry as written: a return, one case, a list of cases, or a table with params, cases and calls."""
+    params: tuple[str, ...] = ()
+    calls: tuple[Callback, ...] = ()
+    cases = written
+    if isinstance(written, Mapping):
+        params = tuple(written.get("params", ()))
+        calls = tuple(_callback(name, call) for call in written.get("calls", ()))
+        if "cases" in written:
+            _known(written, _ENTRY_KEYS, name)
+            cases = written["cases"]
+        else:
+            cases = {key: value for key, value in written.items() if key not in _ENTRY_KEYS}
+    if not isinstance(cases, list):
+        cases = [cases]
+    return Entry(framework, params, tuple(_case(name, case) for case in cases), calls)
+
+
+def _case(name: str, written: Any) -> Spec:
+    if isinstance(written, str):
+        return Spec(parse_return(written))
+    _known(written, _CASE_KEYS, name)
+    when = {key: _names(written.get(key, ())) for key in _NAME_CONDITIONS}
+    const = tuple((key, _constants(value)) for key, value in written.get("const", {}).items())
+    rank = tuple(written.get("rank", {}).items())
+    conditions = Conditions(
+        args=written.get("args", ANY_COUNT), const=const, rank=rank, receiver=written.get("receiver", ""), **when
+    )
+    return Spec(
+        returns=parse_return(written.get("returns", "unknown")),
+        rule=written.get("rule"),
+        detail=written.get("detail", ""),
+        variant=written.get("variant", ""),
+        severity=tuple(written.get("severity", {}).items()),
+        subject=written.get("subject", ""),
+        when=conditions if _CONDITIONS.intersection(written) else ALWAYS,
+    )
+
+
+def _class(framework: str, name: str, written: Any) -> ClassSpec:
+    if isinstance(written, str):
+        written = {"base": written}
+    _known(written, _CLASS_KEYS, name)
+    attributes: dict[str, Return] = {key: parse_return(text) for key, text in written.get("attributes", {}).items()}
+    return ClassSpec(
+        framework=framework,
+        base=written.get("base", "object"),
+        bases=_names(written.get("bases", ())),
+        init=_entry(framework, name, written["init"]) if "init" in written else None,
+        call=_entry(framework, name, written["call"]) if "call" in written else None,
+        methods={key: _entry(framework, f"{name}.{key}", value) for key, value in written.get("methods", {}).items()},
+        attributes=attributes,
+        traced=_names(written.get("traced", ())),
+    )
+
+
+def _callback(name: str, written: Any) -> Callback:
+    _known(written, {"fun", "args", "traced"}, name)
+    return Callback(written["fun"], _names(written.get("args", "*")), written.get("traced", False))
+
+
+def _names(written: str | Sequence[str]) -> tuple[str, ...]:
+    return (written,) if isinstance(written, str) else tuple(written)
+
+
+def _constants(written: Any) -> tuple[Constant, ...]:
+    values = written if isinstance(written, list) else [written]
+    return tuple(None if value == "None" else value for value in values)
+
+
+def _known(written: Mapping[str, Any], keys: set[str], name: str) -> None:
+    unknown = sorted(set(written) - keys)
+    if unknown:
+        raise TableError(f"{name}: unknown key {unknown[0]!r}; known are {', '.join(sorted(keys))}")

@@ -1,0 +1,148 @@
+"""Entries of the API tables: a library function or class, and which of its cases a call meets."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import msgspec
+
+from xlalint.semantics.returns import Return
+
+ANY_COUNT = -1
+Constant = bool | int | float | str | None
+
+
+class Conditions(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
+    """What must hold, all of it, for a case to apply. Names are parameters; "*" stands for any argument.
+
+    `args` is the exact number of arguments (receiver not counted). `missing`: surely not given, or None. `given`:
+    given and not None. `tensor`: each named argument is a tensor or holds one. `boolean`: is a tensor of bools.
+    `host`: surely holds no tensor. `const`: a known constant among the listed ones. `rank`: known rank of the argument
+    ("" is the receiver or first tensor). `target`: one of these targets is checked. `receiver`: "tensor" for functions
+    whose first argument is one.
+    """
+
+    args: int = ANY_COUNT
+    missing: tuple[str, ...] = ()
+    given: tuple[str, ...] = ()
+    tensor: tuple[str, ...] = ()
+    boolean: tuple[str, ...] = ()
+    host: tuple[str, ...] = ()
+    const: tuple[tuple[str, tuple[Constant, ...]], ...] = ()
+    rank: tuple[tuple[str, int], ...] = ()
+    target: tuple[str, ...] = ()
+    receiver: str = ""
+
+
+ALWAYS = Conditions()
+
+
+class Spec(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
+    """One case of a call: what it returns, and the hazard that it is, if any.
+
+    `rule` is the hazard's code; `detail` completes its message ("reads the size on the host"); `severity` overrides the
+    rule's per target, with "off" for a target where the call is harmless; `variant` selects among a rule's severities.
+    `subject` names the parameter whose tensor the hazard speaks of ("" for the receiver or first tensor argument).
+    """
+
+    returns: Return
+    rule: str | None = None
+    detail: str = ""
+    variant: str = ""
+    severity: tuple[tuple[str, str], ...] = ()
+    subject: str = ""
+    when: Conditions = ALWAYS
+
+
+class Callback(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
+    """A function argument that the callee calls: which parameter, with what, and whether it is traced.
+
+    Each of `args` is `$p` (argument p), `$p[]` (one element of p), `*$p` (all of p's elements), `*` (any number of
+    tensors), `@f` (what function f returns), or a return ("tensor[i,0]").
+    """
+
+    fun: str
+    args: tuple[str, ...] = ("*",)
+    traced: bool = False
+
+
+class Entry(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
+    """A library function or method: its positional parameters and its cases.
+
+    `params` are in order, without receiver; `*name` takes the rest; what follows is passed by keyword only. The first
+    case whose conditions hold is the call's. `framework` is "" where tensors keep the framework they came with.
+    """
+
+    framework: str
+    params: tuple[str, ...]
+    cases: tuple[Spec, ...]
+    calls: tuple[Callback, ...] = ()
+
+
+class ClassSpec(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
+    """A library class: what it is, what its construction does, what calling an instance returns.
+
+    `base` says what kind of thing instances are: module, container, tensor, optimizer, scheduler, distribution, dataset,
+    config, metric, function, context, host, object. `bases` are library classes to look methods and attributes up in, in
+    order. `traced` are methods that XLA traces when a subclass defines them.
+    """
+
+    framework: str
+    base: str
+    bases: tuple[str, ...] = ()
+    init: Entry | None = None
+    call: Entry | None = None
+    methods: dict[str, Entry] = {}
+    attributes: dict[str, Return] = {}
+    traced: tuple[str, ...] = ()
+
+
+class Call(Protocol):
+    """What the interpreter knows about the arguments of one call; `name` "*" asks about any of them."""
+
+    def count(self) -> int:
+        """Number of arguments without the receiver, -1 when starred arguments hide it."""
+
+    def given(self, name: str) -> bool | None:
+        """Is the argument passed, and not None? None when that is not known."""
+
+    def tensor(self, name: str) -> bool | None:
+        """Is the argument a tensor, or a container that holds one?"""
+
+    def boolean(self, name: str) -> bool | None:
+        """Is the argument a tensor of bools?"""
+
+    def constant(self, name: str) -> tuple[Constant] | None:
+        """The argument's constant value in a 1-tuple, or None when it is not a known constant."""
+
+    def rank(self, name: str) -> int:
+        """The argument's rank, -1 when unknown; "" is the receiver or the first tensor argument."""
+
+
+def choose(entry: Entry, call: Call, targets: tuple[str, ...] = ()) -> Spec | None:
+    """The first case of the entry that surely holds for the call, or None."""
+    for spec in entry.cases:
+        if spec.when is ALWAYS or spec.when == ALWAYS or holds(spec.when, call, targets):
+            return spec
+    return None
+
+
+def holds(when: Conditions, call: Call, targets: tuple[str, ...]) -> bool:
+    """Do all conditions surely hold? What is not known does not hold."""
+    return (
+        (when.args == ANY_COUNT or call.count() == when.args)
+        and all(call.given(name) is False for name in when.missing)
+        and all(call.given(name) is True for name in when.given)
+        and all(call.tensor(name) is True for name in when.tensor)
+        and all(call.boolean(name) is True for name in when.boolean)
+        and all(call.tensor(name) is False for name in when.host)
+        and all(_is_constant(call, name, values) for name, values in when.const)
+        and all(call.rank(name) == rank for name, rank in when.rank)
+        and (not when.receiver or call.tensor("") is True)
+        and (not when.target or any(target in when.target for target in targets))
+    )
+
+
+def _is_constant(call: Call, name: str, values: tuple[Constant, ...]) -> bool:
+    found = call.constant(name)
+    return found is not None and any(found[0] == v and type(found[0]) is type(v) for v in values)
