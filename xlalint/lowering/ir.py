@@ -1,0 +1,488 @@
+"""The intermediate representation: what `lower` makes of one file and all later stages read.
+
+A `Unit` holds a file's imports, classes and functions. Bodies are expression trees of few node types, structured
+(no jumps), with every piece of syntax that means the same brought to one form. The representation knows Python and no
+framework, so a cached unit stays valid when rules change.
+
+Bodies are kept encoded (MessagePack) inside the unit and are decoded one function at a time, when the interpreter first
+enters it: a large tree costs megabytes, not gigabytes, and linking reads headers only.
+
+Positions: `at` packs the byte offsets of an expression's first and past-the-last byte, `start << 32 | end`.
+"""
+
+from __future__ import annotations
+
+from typing import Union
+
+import msgspec
+
+# ---------------------------------------------------------------------------------------------- expressions
+
+
+class Expr(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=True):
+    """Base of all expressions."""
+
+
+class Const(Expr, tag=0):
+    """A literal that later stages may compare: None, bool, int, float or a short string."""
+
+    value: Union[None, bool, int, float, str]
+
+
+class Literal(Expr, tag=1):
+    """A literal whose value does not matter: `type_name` is its Python type ("bytes", "complex", "ellipsis", "str")."""
+
+    type_name: str
+
+
+class Name(Expr, tag=2):
+    id: str
+    at: int
+
+
+class Attr(Expr, tag=3):
+    value: Node
+    name: str
+    at: int
+
+
+class Call(Expr, tag=4):
+    """A call; a starred argument is a `Star`, a `**mapping` is a keyword whose name is empty."""
+
+    func: Node
+    args: tuple[Node, ...]
+    keywords: tuple[tuple[str, Node], ...]
+    at: int
+
+
+class Sub(Expr, tag=5):
+    value: Node
+    index: Node
+    at: int
+
+
+class Slice(Expr, tag=6):
+    lower: Union[Node, None]
+    upper: Union[Node, None]
+    step: Union[Node, None]
+
+
+class Bin(Expr, tag=7):
+    """A binary operation; `op` is the operator's symbol."""
+
+    op: str
+    left: Node
+    right: Node
+    at: int
+
+
+class Unary(Expr, tag=8):
+    """`-x`, `+x` or `~x`."""
+
+    op: str
+    value: Node
+    at: int
+
+
+class Not(Expr, tag=9):
+    value: Node
+    at: int
+
+
+class Bool(Expr, tag=10):
+    """`a and b and c` (`is_and`) or `a or b or c`."""
+
+    is_and: bool
+    values: tuple[Node, ...]
+    at: int
+
+
+class Compare(Expr, tag=11):
+    left: Node
+    ops: tuple[str, ...]
+    rights: tuple[Node, ...]
+    at: int
+
+
+class IfExp(Expr, tag=12):
+    test: Node
+    body: Node
+    orelse: Node
+    at: int
+
+
+class Display(Expr, tag=13):
+    """A list, tuple or set display; `kind` is "list", "tuple" or "set"."""
+
+    kind: str
+    items: tuple[Node, ...]
+    at: int
+
+
+class DictDisplay(Expr, tag=14):
+    """A dict display; a None key stands for `**value`."""
+
+    keys: tuple[Union[Node, None], ...]
+    values: tuple[Node, ...]
+    at: int
+
+
+class Generator(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """One `for target in iterable if ...` of a comprehension."""
+
+    target: Node
+    iterable: Node
+    conditions: tuple[Node, ...]
+
+
+class Comprehension(Expr, tag=15):
+    """`kind` is "list", "set", "dict" or "generator"; `key` is set for dict comprehensions only."""
+
+    kind: str
+    key: Union[Node, None]
+    element: Node
+    generators: tuple[Generator, ...]
+    at: int
+
+
+class Lambda(Expr, tag=16):
+    """A lambda; `function` indexes the unit's functions."""
+
+    function: int
+    at: int
+
+
+class Format(Expr, tag=17):
+    """An f-string: the values it formats."""
+
+    values: tuple[Node, ...]
+    at: int
+
+
+class Star(Expr, tag=18):
+    value: Node
+
+
+class Yield(Expr, tag=19):
+    value: Union[Node, None]
+    delegates: bool
+
+
+class Await(Expr, tag=20):
+    value: Node
+
+
+class Walrus(Expr, tag=21):
+    name: str
+    value: Node
+
+
+class Taught(Expr, tag=22):
+    """The user said in a comment what this value is: `kind` is "static" or "tensor"."""
+
+    kind: str
+    value: Node
+
+
+Node = Union[
+    Const,
+    Literal,
+    Name,
+    Attr,
+    Call,
+    Sub,
+    Slice,
+    Bin,
+    Unary,
+    Not,
+    Bool,
+    Compare,
+    IfExp,
+    Display,
+    DictDisplay,
+    Comprehension,
+    Lambda,
+    Format,
+    Star,
+    Yield,
+    Await,
+    Walrus,
+    Taught,
+]
+
+# ----------------------------------------------------------------------------------------------- statements
+
+
+class Stmt(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=True):
+    """Base of all statements."""
+
+
+class Eval(Stmt, tag=0):
+    value: Node
+    at: int
+
+
+class Assign(Stmt, tag=1):
+    targets: tuple[Node, ...]
+    value: Node
+    at: int
+
+
+class AugAssign(Stmt, tag=2):
+    target: Node
+    op: str
+    value: Node
+    at: int
+    expr_at: int
+
+
+class AnnAssign(Stmt, tag=3):
+    target: Node
+    annotation: Node
+    value: Union[Node, None]
+    at: int
+
+
+class Return(Stmt, tag=4):
+    value: Union[Node, None]
+    at: int
+
+
+class If(Stmt, tag=5):
+    test: Node
+    body: tuple[Statement, ...]
+    orelse: tuple[Statement, ...]
+    at: int
+
+
+class While(Stmt, tag=6):
+    test: Node
+    body: tuple[Statement, ...]
+    orelse: tuple[Statement, ...]
+    at: int
+
+
+class For(Stmt, tag=7):
+    target: Node
+    iterable: Node
+    body: tuple[Statement, ...]
+    orelse: tuple[Statement, ...]
+    at: int
+
+
+class With(Stmt, tag=8):
+    items: tuple[tuple[Node, Union[Node, None]], ...]
+    body: tuple[Statement, ...]
+    at: int
+
+
+class Handler(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """One `except type as name:` clause."""
+
+    type: Union[Node, None]
+    name: Union[str, None]
+    body: tuple[Statement, ...]
+
+
+class Try(Stmt, tag=9):
+    body: tuple[Statement, ...]
+    handlers: tuple[Handler, ...]
+    orelse: tuple[Statement, ...]
+    final: tuple[Statement, ...]
+    at: int
+
+
+class Raise(Stmt, tag=10):
+    exception: Union[Node, None]
+    at: int
+
+
+class Assert(Stmt, tag=11):
+    test: Node
+    message: Union[Node, None]
+    at: int
+
+
+class Delete(Stmt, tag=12):
+    targets: tuple[Node, ...]
+
+
+class Outer(Stmt, tag=13):
+    """`global` or `nonlocal` names."""
+
+    names: tuple[str, ...]
+
+
+class Jump(Stmt, tag=14):
+    """`break` (`leaves`) or `continue`."""
+
+    leaves: bool
+
+
+class Define(Stmt, tag=15):
+    """A nested `def`; `function` indexes the unit's functions."""
+
+    name: str
+    function: int
+
+
+class DefineClass(Stmt, tag=16):
+    """A `class` statement; `klass` indexes the unit's classes."""
+
+    name: str
+    klass: int
+
+
+class Import(Stmt, tag=17):
+    """Names bound by an import inside a function body."""
+
+    bindings: tuple[Binding, ...]
+
+
+class Case(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """One `case` of a `match`: the names its pattern binds, whether it compares the subject's value, its guard."""
+
+    names: tuple[str, ...]
+    compares: bool
+    guard: Union[Node, None]
+    body: tuple[Statement, ...]
+
+
+class Match(Stmt, tag=18):
+    subject: Node
+    cases: tuple[Case, ...]
+    at: int
+
+
+Statement = Union[
+    Eval,
+    Assign,
+    AugAssign,
+    AnnAssign,
+    Return,
+    If,
+    While,
+    For,
+    With,
+    Try,
+    Raise,
+    Assert,
+    Delete,
+    Outer,
+    Jump,
+    Define,
+    DefineClass,
+    Import,
+    Match,
+]
+
+# ------------------------------------------------------------------------------------------------- the unit
+
+
+class Binding(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A name bound by an import.
+
+    `import a.b` binds `a` (`module` "a", `name` empty); `import a.b as c` binds `c` to `a.b`; `from a import b as c`
+    binds `c` (`module` "a", `name` "b"); `from a import *` has the local name "*". `level` counts leading dots.
+    """
+
+    local: str
+    module: str
+    name: str
+    level: int
+
+
+class Param(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A parameter. `kind` is "/", "" (either), "*" (variadic), "k" (keyword only) or "**".
+
+    `uses` says how the body treats the bare parameter, sorted: ".shape" (attribute read), "f()" (passed to what the
+    source calls `f`), "[,]" (indexed by a tuple, slice or None as only arrays are), "op" (operand of arithmetic).
+    """
+
+    name: str
+    kind: str
+    annotation: Union[Node, None]
+    default: Union[Node, None]
+    uses: tuple[str, ...]
+
+
+class Function(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A function, method or lambda. `body` is an encoded `tuple[Statement, ...]` (see `decode_body`).
+
+    `owner` indexes the class that directly holds the method, or is -1. `outer` indexes the function that directly
+    holds a nested function, or is -1. `free` names what a nested function may read from outer functions. `stores` names
+    the attributes that the body assigns on its first parameter.
+    """
+
+    name: str
+    qualname: str
+    row: int
+    owner: int
+    outer: int
+    params: tuple[Param, ...]
+    returns: Union[Node, None]
+    decorators: tuple[Node, ...]
+    body: bytes
+    is_async: bool
+    is_generator: bool
+    free: tuple[str, ...]
+    stores: tuple[str, ...]
+
+
+class Class(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A class. `methods` maps a name to the index of the last definition; `body` encodes its other statements."""
+
+    name: str
+    qualname: str
+    row: int
+    outer: int
+    bases: tuple[Node, ...]
+    keywords: tuple[tuple[str, Node], ...]
+    decorators: tuple[Node, ...]
+    methods: dict[str, int]
+    body: bytes
+
+
+class Unit(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """One lowered file.
+
+    `imports` are the bindings of module level (those under `if` and `try` too), `functions` and `classes` hold every
+    one of the file, `defs` maps module-level names to a function index `i` or a class index as `-1 - i`. `assigned` are the other names
+    bound at module level; `body` encodes module level's statements.
+    """
+
+    path: str
+    module: str
+    is_package: bool
+    digest: str
+    imports: tuple[Binding, ...]
+    functions: tuple[Function, ...]
+    classes: tuple[Class, ...]
+    defs: dict[str, int]
+    assigned: tuple[str, ...]
+    body: bytes
+
+
+_encoder = msgspec.msgpack.Encoder()
+_body_decoder = msgspec.msgpack.Decoder(tuple[Statement, ...])
+_unit_decoder = msgspec.msgpack.Decoder(Unit)
+
+
+def encode_body(body: tuple[Statement, ...]) -> bytes:
+    """The encoded form of a body, as units keep it."""
+    return _encoder.encode(body)
+
+
+def decode_body(body: bytes) -> tuple[Statement, ...]:
+    """The statements of an encoded body. Raises `msgspec.DecodeError` on foreign bytes."""
+    return _body_decoder.decode(body)
+
+
+def encode_unit(unit: Unit) -> bytes:
+    """The unit's serialised form, as the cache keeps it and worker processes send it."""
+    return _encoder.encode(unit)
+
+
+def decode_unit(blob: bytes) -> Unit:
+    """The unit of a serialised form. Raises `msgspec.DecodeError` on foreign bytes."""
+    return _unit_decoder.decode(blob)

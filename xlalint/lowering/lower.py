@@ -1,0 +1,563 @@
+"""ast → `Unit`. The walk is written for speed: it sees every node of every file once."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from xlalint.lowering import ir
+from xlalint.lowering.ir import encode_body
+from xlalint.lowering.scope import Scope
+
+_LINE_END = re.compile(rb"\r\n|\n|\r")
+_LONGEST_STRING = 80
+_MAX_INT = 1 << 62
+_REGISTRARS = frozenset(("register_buffer", "register_parameter", "add_module", "register_module", "add_weight", "setattr"))
+
+_OPERATORS: dict[type[ast.AST], str] = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Div: "/",
+    ast.FloorDiv: "//",
+    ast.Mod: "%",
+    ast.Pow: "**",
+    ast.MatMult: "@",
+    ast.LShift: "<<",
+    ast.RShift: ">>",
+    ast.BitOr: "|",
+    ast.BitXor: "^",
+    ast.BitAnd: "&",
+    ast.USub: "-",
+    ast.UAdd: "+",
+    ast.Invert: "~",
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+    ast.Is: "is",
+    ast.IsNot: "is not",
+    ast.In: "in",
+    ast.NotIn: "not in",
+}
+
+
+def line_starts(data: bytes) -> list[int]:
+    """Byte offset at which each line begins, indexed by the 1-based line number (index 0 repeats line 1)."""
+    return [0, 0, *(match.end() for match in _LINE_END.finditer(data))]
+
+
+class Lowerer:
+    """Builds the tables of one unit while it walks the file's tree."""
+
+    def __init__(self, data: bytes, taught: Mapping[int, str]) -> None:
+        self.starts = line_starts(data)
+        self.taught = taught
+        self.module = Scope(None, -1)
+        self.scope = self.module
+        self.functions: list[Scope] = []
+        self.classes: list[ir.Class | None] = []
+        self.class_names: list[str] = []
+        self.imports: list[ir.Binding] = []
+        self.defs: dict[str, int] = {}
+
+    # ------------------------------------------------------------------------------------------ positions
+
+    def at(self, node: Any) -> int:
+        starts = self.starts
+        return (starts[node.lineno] + node.col_offset) << 32 | (starts[node.end_lineno] + node.end_col_offset)
+
+    def start(self, node: Any) -> int:
+        return self.starts[node.lineno] + int(node.col_offset)
+
+    # ---------------------------------------------------------------------------------------- expressions
+
+    def expr(self, node: ast.expr) -> ir.Node:
+        return _EXPRESSIONS[type(node)](self, node)
+
+    def maybe(self, node: ast.expr | None) -> ir.Node | None:
+        return None if node is None else _EXPRESSIONS[type(node)](self, node)
+
+    def exprs(self, nodes: Iterable[ast.expr]) -> tuple[ir.Node, ...]:
+        return tuple([_EXPRESSIONS[type(node)](self, node) for node in nodes])
+
+    def constant(self, node: ast.Constant) -> ir.Node:
+        value = node.value
+        kind = type(value)
+        if value is None or kind is bool or kind is float:
+            return ir.Const(value)  # type: ignore[arg-type]
+        if kind is int:
+            return ir.Const(value) if -_MAX_INT < value < _MAX_INT else ir.Literal("int")  # type: ignore[arg-type,operator]
+        if kind is str:
+            if len(value) <= _LONGEST_STRING and value.isprintable():  # type: ignore[arg-type,union-attr]
+                return ir.Const(value)  # type: ignore[arg-type]
+            return ir.Literal("str")
+        return ir.Literal(kind.__name__)
+
+    def name(self, node: ast.Name) -> ir.Node:
+        scope = self.scope
+        if type(node.ctx) is ast.Load:
+            scope.loaded.add(node.id)
+        else:
+            scope.bound.add(node.id)
+        starts = self.starts
+        return ir.Name(
+            node.id, (starts[node.lineno] + node.col_offset) << 32 | (starts[node.end_lineno] + node.end_col_offset)  # type: ignore[index,operator]
+        )
+
+    def attribute(self, node: ast.Attribute) -> ir.Node:
+        value = node.value
+        scope = self.scope
+        if type(value) is ast.Name:
+            if value.id in scope.uses:
+                scope.uses[value.id].add("." + node.attr)
+            if type(node.ctx) is not ast.Load and value.id == scope.receiver:
+                scope.stores.add(node.attr)
+        starts = self.starts
+        return ir.Attr(
+            _EXPRESSIONS[type(value)](self, value),
+            node.attr,
+            (starts[node.lineno] + node.col_offset) << 32 | (starts[node.end_lineno] + node.end_col_offset),  # type: ignore[index,operator]
+        )
+
+    def call(self, node: ast.Call) -> ir.Node:
+        func = node.func
+        self._note_call(node, func)
+        lowered = _EXPRESSIONS[type(func)](self, func)
+        args = tuple([_EXPRESSIONS[type(arg)](self, arg) for arg in node.args])
+        keywords = tuple([(k.arg or "", _EXPRESSIONS[type(k.value)](self, k.value)) for k in node.keywords])
+        starts = self.starts
+        return ir.Call(
+            lowered,
+            args,
+            keywords,
+            (starts[node.lineno] + node.col_offset) << 32 | (starts[node.end_lineno] + node.end_col_offset),  # type: ignore[index,operator]
+        )
+
+    def _note_call(self, node: ast.Call, func: ast.expr) -> None:
+        """Record what a call shows of the current function's parameters, and attributes that it registers."""
+        scope = self.scope
+        if scope.uses:
+            spelled = ""
+            for arg in node.args:
+                if type(arg) is ast.Name and arg.id in scope.uses:
+                    spelled = spelled or f"{_dotted(func)}()"
+                    scope.uses[arg.id].add(spelled)
+        if type(func) is ast.Attribute and func.attr in _REGISTRARS:
+            if type(func.value) is ast.Name and func.value.id == scope.receiver and node.args:
+                _add_string(scope.stores, node.args[0])
+        elif type(func) is ast.Name and func.id == "setattr" and len(node.args) == 3:
+            first = node.args[0]
+            if type(first) is ast.Name and first.id == scope.receiver:
+                _add_string(scope.stores, node.args[1])
+
+    def subscript(self, node: ast.Subscript) -> ir.Node:
+        value = node.value
+        if type(value) is ast.Name and value.id in self.scope.uses and _array_index(node.slice):
+            self.scope.uses[value.id].add("[,]")
+        return ir.Sub(self.expr(value), self.expr(node.slice), self.at(node))
+
+    def slice(self, node: ast.Slice) -> ir.Node:
+        return ir.Slice(self.maybe(node.lower), self.maybe(node.upper), self.maybe(node.step))
+
+    def binary(self, node: ast.BinOp) -> ir.Node:
+        scope = self.scope
+        if scope.uses:
+            for side in (node.left, node.right):
+                if type(side) is ast.Name and side.id in scope.uses:
+                    scope.uses[side.id].add("op")
+        return ir.Bin(_OPERATORS[type(node.op)], self.expr(node.left), self.expr(node.right), self.at(node))
+
+    def unary(self, node: ast.UnaryOp) -> ir.Node:
+        operand = node.operand
+        if type(node.op) is ast.Not:
+            return ir.Not(self.expr(operand), self.at(node))
+        if type(operand) is ast.Constant and type(node.op) is ast.USub and type(operand.value) in (int, float):
+            return self.constant(ast.Constant(-operand.value))  # type: ignore[operator]
+        return ir.Unary(_OPERATORS[type(node.op)], self.expr(operand), self.at(node))
+
+    def boolean(self, node: ast.BoolOp) -> ir.Node:
+        return ir.Bool(type(node.op) is ast.And, self.exprs(node.values), self.at(node))
+
+    def compare(self, node: ast.Compare) -> ir.Node:
+        ops = tuple([_OPERATORS[type(op)] for op in node.ops])
+        return ir.Compare(self.expr(node.left), ops, self.exprs(node.comparators), self.at(node))
+
+    def ternary(self, node: ast.IfExp) -> ir.Node:
+        return ir.IfExp(self.expr(node.test), self.expr(node.body), self.expr(node.orelse), self.at(node))
+
+    def display(self, node: Any) -> ir.Node:
+        return ir.Display(type(node).__name__.lower(), self.exprs(node.elts), self.at(node))
+
+    def dict_display(self, node: ast.Dict) -> ir.Node:
+        return ir.DictDisplay(tuple([self.maybe(key) for key in node.keys]), self.exprs(node.values), self.at(node))
+
+    def comprehension(self, node: Any) -> ir.Node:
+        generators = tuple(
+            ir.Generator(self.expr(g.target), self.expr(g.iter), self.exprs(g.ifs)) for g in node.generators
+        )
+        if type(node) is ast.DictComp:
+            return ir.Comprehension("dict", self.expr(node.key), self.expr(node.value), generators, self.at(node))
+        kind = {ast.ListComp: "list", ast.SetComp: "set"}.get(type(node), "generator")
+        return ir.Comprehension(kind, None, self.expr(node.elt), generators, self.at(node))
+
+    def lambda_(self, node: ast.Lambda) -> ir.Node:
+        index = self._function("<lambda>", node, node.args, None, (), lambda: (ir.Return(self.expr(node.body), self.start(node.body)),))
+        return ir.Lambda(index, self.at(node))
+
+    def format(self, node: Any) -> ir.Node:
+        values: list[ir.Node] = []
+        for part in node.values:
+            if not isinstance(part, ast.Constant):
+                values.append(self.expr(part.value))
+                if part.format_spec is not None and part.format_spec.values:
+                    nested = self.format(part.format_spec)
+                    values.extend(nested.values if isinstance(nested, ir.Format) else ())
+        return ir.Format(tuple(values), self.at(node))
+
+    def star(self, node: ast.Starred) -> ir.Node:
+        return ir.Star(self.expr(node.value))
+
+    def yield_(self, node: ast.Yield) -> ir.Node:
+        self.scope.is_generator = True
+        return ir.Yield(self.maybe(node.value), delegates=False)
+
+    def yield_from(self, node: ast.YieldFrom) -> ir.Node:
+        self.scope.is_generator = True
+        return ir.Yield(self.expr(node.value), delegates=True)
+
+    def await_(self, node: ast.Await) -> ir.Node:
+        return ir.Await(self.expr(node.value))
+
+    def walrus(self, node: ast.NamedExpr) -> ir.Node:
+        self.scope.bound.add(node.target.id)
+        return ir.Walrus(node.target.id, self.expr(node.value))
+
+    def annotation(self, node: ast.expr | None) -> ir.Node | None:
+        """An annotation, with forward references (strings) parsed."""
+        if node is None:
+            return None
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            try:
+                parsed = ast.parse(node.value.strip(), mode="eval").body
+            except (SyntaxError, ValueError, RecursionError):
+                return ir.Literal("str")
+            for inner in ast.walk(parsed):
+                if "lineno" in inner._attributes:
+                    ast.copy_location(inner, node)
+            return self.expr(parsed)
+        if isinstance(node, ast.Subscript) and isinstance(node.slice, (ast.Constant, ast.Tuple)):
+            items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+            lowered = tuple(item for item in map(self.annotation, items) if item is not None)
+            index = ir.Display("tuple", lowered, self.at(node.slice)) if isinstance(node.slice, ast.Tuple) else lowered[0]
+            return ir.Sub(self.expr(node.value), index, self.at(node))
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
+            left, right = self.annotation(node.left), self.annotation(node.right)
+            return ir.Bin("|", left or ir.Const(None), right or ir.Const(None), self.at(node))
+        return self.expr(node)
+
+    # ----------------------------------------------------------------------------------------- statements
+
+    def block(self, nodes: Iterable[ast.stmt]) -> tuple[ir.Statement, ...]:
+        lowered: list[ir.Statement] = []
+        for node in nodes:
+            statement = _STATEMENTS[type(node)](self, node)
+            if statement is not None:
+                lowered.append(statement)
+        return tuple(lowered)
+
+    def _value(self, node: Any, value: ast.expr) -> ir.Node:
+        """The assigned value, wrapped where a comment on the statement's lines teaches its kind."""
+        lowered = self.expr(value)
+        if self.taught:
+            for row in range(node.lineno, node.end_lineno + 1):
+                if row in self.taught:
+                    return ir.Taught(self.taught[row], lowered)
+        return lowered
+
+    def eval(self, node: ast.Expr) -> ir.Statement | None:
+        if type(node.value) is ast.Constant:
+            return None
+        return ir.Eval(self.expr(node.value), self.start(node))
+
+    def assign(self, node: ast.Assign) -> ir.Statement:
+        value = self._value(node, node.value)
+        return ir.Assign(self.exprs(node.targets), value, self.start(node))
+
+    def aug_assign(self, node: ast.AugAssign) -> ir.Statement:
+        target = self.expr(node.target)
+        if isinstance(target, ir.Name):
+            self.scope.loaded.add(target.id)
+        return ir.AugAssign(target, _OPERATORS[type(node.op)], self.expr(node.value), self.start(node), self.at(node))
+
+    def ann_assign(self, node: ast.AnnAssign) -> ir.Statement:
+        value = None if node.value is None else self._value(node, node.value)
+        annotation = self.annotation(node.annotation) or ir.Const(None)
+        return ir.AnnAssign(self.expr(node.target), annotation, value, self.start(node))
+
+    def return_(self, node: ast.Return) -> ir.Statement:
+        return ir.Return(self.maybe(node.value), self.start(node))
+
+    def if_(self, node: ast.If) -> ir.Statement:
+        test = self.expr(node.test)
+        return ir.If(test, self.block(node.body), self.block(node.orelse), self.start(node))
+
+    def while_(self, node: ast.While) -> ir.Statement:
+        test = self.expr(node.test)
+        return ir.While(test, self.block(node.body), self.block(node.orelse), self.start(node))
+
+    def for_(self, node: Any) -> ir.Statement:
+        iterable = self.expr(node.iter)
+        return ir.For(self.expr(node.target), iterable, self.block(node.body), self.block(node.orelse), self.start(node))
+
+    def with_(self, node: Any) -> ir.Statement:
+        items = tuple((self.expr(item.context_expr), self.maybe(item.optional_vars)) for item in node.items)
+        return ir.With(items, self.block(node.body), self.start(node))
+
+    def try_(self, node: Any) -> ir.Statement:
+        body = self.block(node.body)
+        handlers = []
+        for handler in node.handlers:
+            if handler.name:
+                self.scope.bound.add(handler.name)
+            handlers.append(ir.Handler(self.maybe(handler.type), handler.name, self.block(handler.body)))
+        return ir.Try(body, tuple(handlers), self.block(node.orelse), self.block(node.finalbody), self.start(node))
+
+    def raise_(self, node: ast.Raise) -> ir.Statement:
+        return ir.Raise(self.maybe(node.exc), self.start(node))
+
+    def assert_(self, node: ast.Assert) -> ir.Statement:
+        return ir.Assert(self.expr(node.test), self.maybe(node.msg), self.start(node))
+
+    def delete(self, node: ast.Delete) -> ir.Statement:
+        return ir.Delete(self.exprs(node.targets))
+
+    def outer(self, node: ast.Global | ast.Nonlocal) -> ir.Statement:
+        return ir.Outer(tuple(node.names))
+
+    def jump(self, node: ast.Break | ast.Continue) -> ir.Statement:
+        return ir.Jump(type(node) is ast.Break)
+
+    def nothing(self, node: ast.stmt) -> None:
+        return None
+
+    def type_alias(self, node: Any) -> ir.Statement:
+        return ir.Assign((self.expr(node.name),), ir.Literal("type"), self.start(node))
+
+    def import_(self, node: ast.Import) -> ir.Statement | None:
+        return self._bind_imports(
+            ir.Binding(alias.asname, alias.name, "", 0)
+            if alias.asname
+            else ir.Binding(alias.name.partition(".")[0], alias.name.partition(".")[0], "", 0)
+            for alias in node.names
+        )
+
+    def import_from(self, node: ast.ImportFrom) -> ir.Statement | None:
+        module, level = node.module or "", node.level or 0
+        return self._bind_imports(
+            ir.Binding(alias.asname or alias.name, module, "" if alias.name == "*" else alias.name, level)
+            for alias in node.names
+        )
+
+    def _bind_imports(self, bindings: Iterable[ir.Binding]) -> ir.Statement | None:
+        found = tuple(bindings)
+        self.scope.bound.update(binding.local for binding in found)
+        if self.scope is self.module:
+            self.imports.extend(found)
+            return None
+        return ir.Import(found)
+
+    def match(self, node: Any) -> ir.Statement:
+        subject = self.expr(node.subject)
+        cases = []
+        for case in node.cases:
+            names, compares = _pattern(case.pattern)
+            self.scope.bound.update(names)
+            cases.append(ir.Case(names, compares, self.maybe(case.guard), self.block(case.body)))
+        return ir.Match(subject, tuple(cases), self.start(node))
+
+    # -------------------------------------------------------------------------------- functions and classes
+
+    def define(self, node: Any) -> ir.Statement:
+        self.scope.bound.add(node.name)
+        decorators = self.exprs(node.decorator_list)
+        returns = self.annotation(node.returns)
+        index = self._function(node.name, node, node.args, returns, decorators, lambda: self.block(node.body))
+        if self.scope is self.module:
+            self.defs[node.name] = index
+        elif self.scope.class_methods is not None:
+            self.scope.class_methods[node.name] = index
+        return ir.Define(node.name, index)
+
+    def _function(
+        self,
+        name: str,
+        node: Any,
+        arguments: ast.arguments,
+        returns: ir.Node | None,
+        decorators: tuple[ir.Node, ...],
+        body: Callable[[], tuple[ir.Statement, ...]],
+    ) -> int:
+        outer = self.scope
+        index = len(self.functions)
+        scope = Scope(outer, index, name)
+        self.functions.append(scope)
+        params = list(self._params(arguments))
+        self.scope = scope
+        scope.enter([param[0] for param in params])
+        try:
+            scope.body = encode_body(body())
+        except RecursionError:
+            scope.body = encode_body(())
+        finally:
+            self.scope = outer
+        scope.describe(node, returns, decorators, params)
+        return index
+
+    def _params(self, arguments: ast.arguments) -> Iterable[tuple[str, str, ir.Node | None, ir.Node | None]]:
+        """(name, kind, annotation, default) of each parameter, lowered in the scope that holds the function."""
+        plain = [(arg, "/") for arg in arguments.posonlyargs] + [(arg, "") for arg in arguments.args]
+        missing = len(plain) - len(arguments.defaults)
+        for position, (arg, kind) in enumerate(plain):
+            default = self.maybe(arguments.defaults[position - missing]) if position >= missing else None
+            yield arg.arg, kind, self._param_annotation(arg), default
+        if arguments.vararg is not None:
+            yield arguments.vararg.arg, "*", self._param_annotation(arguments.vararg), None
+        for arg, default_node in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
+            yield arg.arg, "k", self._param_annotation(arg), self.maybe(default_node)
+        if arguments.kwarg is not None:
+            yield arguments.kwarg.arg, "**", self._param_annotation(arguments.kwarg), None
+
+    def _param_annotation(self, arg: ast.arg) -> ir.Node | None:
+        if self.taught and arg.lineno in self.taught:
+            return ir.Taught(self.taught[arg.lineno], ir.Const(None))
+        return self.annotation(arg.annotation)
+
+    def class_(self, node: ast.ClassDef) -> ir.Statement:
+        outer = self.scope
+        outer.bound.add(node.name)
+        index = len(self.classes)
+        self.classes.append(None)
+        decorators, bases = self.exprs(node.decorator_list), self.exprs(node.bases)
+        keywords = tuple((k.arg or "", self.expr(k.value)) for k in node.keywords)
+        scope = Scope(outer, -1, node.name, index)
+        self.scope = scope
+        try:
+            body = encode_body(self.block(node.body))
+        except RecursionError:
+            body = encode_body(())
+        finally:
+            self.scope = outer
+        methods = scope.class_methods or {}
+        self.classes[index] = ir.Class(
+            node.name, scope.qualname, node.lineno, outer.enclosing, bases, keywords, decorators, methods, body
+        )
+        if outer is self.module:
+            self.defs[node.name] = -1 - index
+        return ir.DefineClass(node.name, index)
+
+
+def _dotted(node: ast.expr) -> str:
+    """The source spelling of a dotted name, with "?" for what is none."""
+    parts: list[str] = []
+    while type(node) is ast.Attribute:
+        parts.append(node.attr)
+        node = node.value
+    parts.append(node.id if type(node) is ast.Name else "?")
+    return ".".join(reversed(parts))
+
+
+def _add_string(names: set[str], node: ast.expr) -> None:
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        names.add(node.value)
+
+
+def _array_index(node: ast.expr) -> bool:
+    """Whether only arrays take such an index: a tuple that holds a slice, an ellipsis or None."""
+    if type(node) is not ast.Tuple:
+        return type(node) is ast.Constant and (node.value is None or node.value is ...)
+    return any(
+        type(item) is ast.Slice or (type(item) is ast.Constant and (item.value is None or item.value is ...))
+        for item in node.elts
+    )
+
+
+def _pattern(pattern: ast.AST) -> tuple[tuple[str, ...], bool]:
+    names: list[str] = []
+    compares = False
+    for node in ast.walk(pattern):
+        if isinstance(node, ast.MatchValue):
+            compares = True
+        name = getattr(node, "name", None) or getattr(node, "rest", None)
+        if isinstance(name, str):
+            names.append(name)
+    return tuple(names), compares
+
+
+_EXPRESSIONS: dict[type[ast.AST], Callable[[Lowerer, Any], ir.Node]] = {
+    ast.Constant: Lowerer.constant,
+    ast.Name: Lowerer.name,
+    ast.Attribute: Lowerer.attribute,
+    ast.Call: Lowerer.call,
+    ast.Subscript: Lowerer.subscript,
+    ast.Slice: Lowerer.slice,
+    ast.BinOp: Lowerer.binary,
+    ast.UnaryOp: Lowerer.unary,
+    ast.BoolOp: Lowerer.boolean,
+    ast.Compare: Lowerer.compare,
+    ast.IfExp: Lowerer.ternary,
+    ast.List: Lowerer.display,
+    ast.Tuple: Lowerer.display,
+    ast.Set: Lowerer.display,
+    ast.Dict: Lowerer.dict_display,
+    ast.ListComp: Lowerer.comprehension,
+    ast.SetComp: Lowerer.comprehension,
+    ast.GeneratorExp: Lowerer.comprehension,
+    ast.DictComp: Lowerer.comprehension,
+    ast.Lambda: Lowerer.lambda_,
+    ast.JoinedStr: Lowerer.format,
+    ast.Starred: Lowerer.star,
+    ast.Yield: Lowerer.yield_,
+    ast.YieldFrom: Lowerer.yield_from,
+    ast.Await: Lowerer.await_,
+    ast.NamedExpr: Lowerer.walrus,
+}
+
+_STATEMENTS: dict[type[ast.AST], Callable[[Lowerer, Any], ir.Statement | None]] = {
+    ast.Expr: Lowerer.eval,
+    ast.Assign: Lowerer.assign,
+    ast.AugAssign: Lowerer.aug_assign,
+    ast.AnnAssign: Lowerer.ann_assign,
+    ast.Return: Lowerer.return_,
+    ast.If: Lowerer.if_,
+    ast.While: Lowerer.while_,
+    ast.For: Lowerer.for_,
+    ast.AsyncFor: Lowerer.for_,
+    ast.With: Lowerer.with_,
+    ast.AsyncWith: Lowerer.with_,
+    ast.Try: Lowerer.try_,
+    ast.Raise: Lowerer.raise_,
+    ast.Assert: Lowerer.assert_,
+    ast.Delete: Lowerer.delete,
+    ast.Global: Lowerer.outer,
+    ast.Nonlocal: Lowerer.outer,
+    ast.Break: Lowerer.jump,
+    ast.Continue: Lowerer.jump,
+    ast.Pass: Lowerer.nothing,
+    ast.FunctionDef: Lowerer.define,
+    ast.AsyncFunctionDef: Lowerer.define,
+    ast.ClassDef: Lowerer.class_,
+    ast.Import: Lowerer.import_,
+    ast.ImportFrom: Lowerer.import_from,
+    ast.Match: Lowerer.match,
+}
+
+for _name, _method in (("TryStar", Lowerer.try_), ("TypeAlias", Lowerer.type_alias)):
+    if hasattr(ast, _name):
+        _STATEMENTS[getattr(ast, _name)] = _method
+if hasattr(ast, "TemplateStr"):
+    _EXPRESSIONS[ast.TemplateStr] = Lowerer.format

@@ -1,0 +1,98 @@
+"""What the lowering of one function, class or module collects before it can be written down."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xlalint.lowering import ir
+
+LoweredParam = tuple[str, str, "ir.Node | None", "ir.Node | None"]
+
+
+class Scope:
+    """A name scope under construction.
+
+    `uses` maps each parameter to how the body treats it (see `ir.Param`); `loaded` and `bound` are the names that the
+    scope reads and binds; `receiver` is the first parameter of a method, whose attribute writes are `stores`.
+    """
+
+    def __init__(self, outer: Scope | None, index: int, name: str = "", class_index: int = -1) -> None:
+        self.outer = outer
+        self.index = index
+        self.name = name
+        self.class_index = class_index
+        self.class_methods: dict[str, int] | None = {} if class_index >= 0 else None
+        self.qualname = f"{outer.qualname}.{name}" if outer is not None and outer.qualname else name
+        self.loaded: set[str] = set()
+        self.bound: set[str] = set()
+        self.uses: dict[str, set[str]] = {}
+        self.stores: set[str] = set()
+        self.receiver: str | None = None
+        self.is_generator = False
+        self.body = b""
+        self._described: tuple[Any, ir.Node | None, tuple[ir.Node, ...], list[LoweredParam]] | None = None
+
+    @property
+    def enclosing(self) -> int:
+        """Index of the nearest function that holds this scope (itself included), or -1."""
+        scope: Scope | None = self
+        while scope is not None and scope.index < 0:
+            scope = scope.outer
+        return -1 if scope is None else scope.index
+
+    def enter(self, params: list[str]) -> None:
+        """Begin the body of a function with these parameters."""
+        self.uses = {name: set() for name in params}
+        self.bound.update(params)
+        if self.outer is not None and self.outer.class_methods is not None and params:
+            self.receiver = params[0]
+
+    def describe(
+        self,
+        node: Any,
+        returns: ir.Node | None,
+        decorators: tuple[ir.Node, ...],
+        params: list[LoweredParam],
+    ) -> None:
+        """Keep what `build` needs; free names are known only once the whole file is lowered."""
+        self._described = (node, returns, decorators, params)
+
+    def pass_free_names(self) -> None:
+        """Hand the names that this scope does not bind to the scope around it. Inner scopes go first."""
+        if self.outer is not None:
+            self.outer.loaded |= self.loaded - self.bound
+
+    def build(self) -> ir.Function:
+        """The finished function."""
+        if self._described is None:
+            raise ValueError(f"scope {self.qualname!r} was never described")
+        node, returns, decorators, params = self._described
+        outer = self.outer
+        owner = outer.class_index if outer is not None else -1
+        holder = outer.enclosing if outer is not None else -1
+        free = sorted((self.loaded - self.bound) & self._visible()) if holder >= 0 else []
+        return ir.Function(
+            self.name,
+            self.qualname,
+            node.lineno,
+            owner,
+            holder,
+            tuple(ir.Param(p, kind, a, d, tuple(sorted(self.uses[p]))) for p, kind, a, d in params),
+            returns,
+            decorators,
+            self.body,
+            type(node).__name__ == "AsyncFunctionDef",
+            self.is_generator,
+            tuple(free),
+            tuple(sorted(self.stores)),
+        )
+
+    def _visible(self) -> set[str]:
+        """Names bound by the functions around this one (class scopes are skipped, as Python does)."""
+        names: set[str] = set()
+        scope = self.outer
+        while scope is not None and scope.outer is not None:
+            if scope.class_methods is None:
+                names |= scope.bound
+            scope = scope.outer
+        return names
