@@ -22,7 +22,7 @@ else:
 
 FORMAT = "xlalint-apis-1"
 _DIGEST = 20
-_NAME_CONDITIONS = ("missing", "given", "tensor", "boolean", "host", "target")
+_NAME_CONDITIONS = ("missing", "given", "tensor", "boolean", "host", "target", "items", "framework")
 _CONDITIONS = {*_NAME_CONDITIONS, "args", "const", "rank", "receiver"}
 _CASE_KEYS = {*_CONDITIONS, "returns", "rule", "detail", "variant", "severity", "subject"}
 _ENTRY_KEYS = {"params", "cases", "calls"}

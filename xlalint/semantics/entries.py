@@ -17,7 +17,8 @@ class Conditions(msgspec.Struct, frozen=True, array_like=True, omit_defaults=Tru
 
     `args` is the exact number of arguments (receiver not counted). `missing`: surely not given, or None. `given`:
     given and not None. `tensor`: each named argument is a tensor or holds one. `boolean`: is a tensor of bools.
-    `host`: surely holds no tensor. `const`: a known constant among the listed ones. `rank`: known rank of the argument
+    `items`: is a list or tuple that holds tensors. `host`: surely holds no tensor. `framework`: that of the receiver or
+    first tensor argument is among these. `const`: a known constant among the listed ones. `rank`: known rank of the argument
     ("" is the receiver or first tensor). `target`: one of these targets is checked. `receiver`: "tensor" for functions
     whose first argument is one.
     """
@@ -32,6 +33,8 @@ class Conditions(msgspec.Struct, frozen=True, array_like=True, omit_defaults=Tru
     rank: tuple[tuple[str, int], ...] = ()
     target: tuple[str, ...] = ()
     receiver: str = ""
+    items: tuple[str, ...] = ()
+    framework: tuple[str, ...] = ()
 
 
 ALWAYS = Conditions()
@@ -109,6 +112,12 @@ class Call(Protocol):
     def tensor(self, name: str) -> bool | None:
         """Is the argument a tensor, or a container that holds one?"""
 
+    def items(self, name: str) -> bool | None:
+        """Is the argument a list or tuple that holds tensors (not a tensor itself)?"""
+
+    def framework(self) -> str:
+        """The framework of the receiver or first tensor argument, "" when there is none."""
+
     def boolean(self, name: str) -> bool | None:
         """Is the argument a tensor of bools?"""
 
@@ -135,7 +144,9 @@ def holds(when: Conditions, call: Call, targets: tuple[str, ...]) -> bool:
         and all(call.given(name) is True for name in when.given)
         and all(call.tensor(name) is True for name in when.tensor)
         and all(call.boolean(name) is True for name in when.boolean)
+        and all(call.items(name) is True for name in when.items)
         and all(call.tensor(name) is False for name in when.host)
+        and (not when.framework or call.framework() in when.framework)
         and all(_is_constant(call, name, values) for name, values in when.const)
         and all(call.rank(name) == rank for name, rank in when.rank)
         and (not when.receiver or call.tensor("") is True)

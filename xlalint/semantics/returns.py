@@ -3,7 +3,7 @@
     tensor  tensor[DT]  tensor[DT,RANK]   a new tensor; DT is b, i, f, c or ?; RANK a number or ?
     static[DT,RANK]                       a tensor whose value is known while tracing (`tf.shape(x)` under tf)
     like  like(p)  like[DT]               as the receiver or first tensor argument, or as argument p; other dtype
-    promote  promote(p, q)                the join of all tensor arguments, or of those named
+    promote  promote[DT]  promote(p, q)   the join of all tensor arguments (broadcast), or of those named
     scalar  scalar[DT]                    0-d, dtype of the first tensor argument unless given
     reduce  reduce[DT](dim, keepdim)      0-d without `dim`; rank less one, or as before with `keepdim`
     host  host[int|float|bool|str]        a host value that does not derive from a tensor's value
@@ -13,11 +13,12 @@
     self                                  the receiver (in-place methods)
     arg(p)  element(p)  result(p)         argument p; an element of p; what calling function p returns
     wraps(p)                              a function that calls p with its own arguments
-    list(R)  tuple(R, S)  tuple(R*)  dict(R)
+    list(R)  tuple(R, S)  tuple(R*)  tuple(values:R, indices:S)  dict(R)  dict(key:R, other:S)
     array  array[DT]                      a numpy array on the host
     dtype  dtype[DT]  device  none  unknown  module  callable  context  object(dotted.Name)
 
-In brackets DT may read `=p` or `=p:DT`: the dtype that argument p names, else DT. RANK may read `#p`: the number of
+In brackets DT may read `=p` or `=p:DT`: the dtype that argument p names, else DT; `=*` is the dtype of the receiver or
+first tensor argument. RANK may read `#p`: the number of
 sizes that argument p holds (a tuple, or varargs).
 """
 
@@ -37,8 +38,8 @@ _NESTED_KINDS = frozenset({"list", "tuple", "dict"})
 _BARE_KINDS = frozenset({"shape", "self", "device", "none", "unknown", "module", "callable", "context"})
 KINDS = _TENSOR_KINDS | _HOST_KINDS | _NAMED_KINDS | _NESTED_KINDS | _BARE_KINDS
 
-_TOKEN = re.compile(r"\s*([A-Za-z_][\w.]*|\*|\(|\)|,|\[[^\]]*\])")
-_BRACKET = re.compile(r"^(?:=(?P<source>\w+)(?::)?)?(?P<dtype>[bifc?])?(?:,(?:(?P<rank>\d+|\?)|#(?P<sizes>\w+)))?$")
+_TOKEN = re.compile(r"\s*([A-Za-z_][\w.]*|[*:(),]|\[[^\]]*\])")
+_BRACKET = re.compile(r"^(?:=(?P<source>\w+|\*)(?::)?)?(?P<dtype>[bifc?])?(?:,(?:(?P<rank>\d+|\?)|#(?P<sizes>\w+)))?$")
 
 
 class ReturnError(ValueError):
@@ -50,7 +51,8 @@ class Return(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
 
     `dtype` is one of b, i, f, c, or "" where it is not known or follows from the arguments; for `host` and `read` it is
     int, float, bool, str or "". `rank` is -1 where unknown. `items` are the parts of a list, tuple or dict;
-    `many` says that a tuple's one item repeats. `names` are argument names (or the dotted name of `object`).
+    `many` says that a tuple's one item repeats. `names` are argument names, the dotted name of `object`, or the fields
+    of a named tuple and the keys of a dict (as many as `items`, or none).
     `dtype_from` and `rank_from` name arguments that decide dtype and rank when they are known. `value` is
     the constant of `const`.
     """
@@ -110,7 +112,7 @@ def _parse(tokens: list[str], at: int, text: str) -> tuple[Return, int]:
     many = False
     if at < len(tokens) and tokens[at] == "(":
         if kind in _NESTED_KINDS:
-            items, many, at = _parse_items(tokens, at + 1, text)
+            items, names, many, at = _parse_items(tokens, at + 1, text)
         elif kind in _NAMED_KINDS:
             names, at = _parse_names(tokens, at + 1, text)
         else:
@@ -119,17 +121,23 @@ def _parse(tokens: list[str], at: int, text: str) -> tuple[Return, int]:
     return Return(kind, dtype, 0 if kind == "scalar" else rank, items, many, names, dtype_from, rank_from, value), at
 
 
-def _parse_items(tokens: list[str], at: int, text: str) -> tuple[tuple[Return, ...], bool, int]:
+def _parse_items(tokens: list[str], at: int, text: str) -> tuple[tuple[Return, ...], tuple[str, ...], bool, int]:
     items: list[Return] = []
+    names: list[str] = []
     many = False
     while at < len(tokens) and tokens[at] != ")":
+        if at + 1 < len(tokens) and tokens[at + 1] == ":":
+            names.append(tokens[at])
+            at += 2
         item, at = _parse(tokens, at, text)
         items.append(item)
         if at < len(tokens) and tokens[at] == "*":
             many, at = True, at + 1
         if at < len(tokens) and tokens[at] == ",":
             at += 1
-    return tuple(items), many, _closed(tokens, at, text)
+    if names and len(names) != len(items):
+        raise ReturnError(f"name all items or none in return {text!r}")
+    return tuple(items), tuple(names), many, _closed(tokens, at, text)
 
 
 def _parse_names(tokens: list[str], at: int, text: str) -> tuple[tuple[str, ...], int]:
