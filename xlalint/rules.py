@@ -55,8 +55,8 @@ class UnknownRuleError(LookupError):
 class Example(msgspec.Struct, frozen=True):
     """One fenced program of a page: complete, importable, run on real XLA by the tests.
 
-    `lines` are the 1-based lines of `code` with the hazard (`bad` only). `targets` are those it is proved on: empty
-    means all for which the rule has a severity. `first_row` is the row of the page on which `code` begins. `ident` is
+    `lines` are the 1-based lines of `code` with the hazard (`bad` only). `targets` are those it is proved on ("tf:no-autograph"
+    with variant): empty means all for which the rule has a severity. `first_row` is the row of the page on which `code` begins. `ident` is
     unique ("XLA101-torch-2-bad"); `of` is the `ident` of the `bad` example that a `fixed` one repairs.
     """
 
@@ -325,7 +325,7 @@ def _info(path: Path, info: str) -> tuple[ExampleKind, str, tuple[int, ...], tup
         key, _, value = option.partition("=")
         if key == "lines" and re.fullmatch(r"\d+(,\d+)*", value):
             lines = tuple(map(int, value.split(",")))
-        elif key == "targets" and set(value.split(",")) <= set(TARGETS):
+        elif key == "targets" and {target.split(":")[0] for target in value.split(",")} <= set(TARGETS):
             targets = tuple(value.split(","))
         else:
             raise RuleError(path, f"example `{info}`: cannot read `{option}`")

@@ -1,0 +1,90 @@
+"""Runs every example of the rule pages once per backend, in one child process each, for the tests of this folder."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from xlalint.rules import FRAMEWORK_TARGETS, Example, Rule, rules
+
+HERE = Path(__file__).parent
+NEEDS = {"torch": ("torch", "torch_xla", "torchvision"), "tensorflow": ("tensorflow",), "jax": ("jax", "flax", "optax")}
+MARKS = {"torch": "torch_xla", "tensorflow": "tensorflow", "jax": "jax"}
+LIMIT = 420.0  # seconds for one child; all three together take far less
+
+
+def judged_targets(rule: Rule, example: Example) -> tuple[str, ...]:
+    """The targets, with variant, that an example is run for: those it names, else those its rule holds for."""
+    if example.targets:
+        return example.targets
+    return tuple(t for t in FRAMEWORK_TARGETS[example.framework] if rule.severity_for(t) and t != "torch_tpu")
+
+
+class Observations:
+    """What each backend's child saw; a child is started when its first example is asked for."""
+
+    def __init__(self, folder: Path, wanted: set[str]) -> None:
+        self.folder = folder
+        self.wanted = wanted
+        self.seen: dict[str, dict[str, Any]] = {}
+
+    def of(self, example: Example) -> dict[str, Any]:
+        framework = example.framework
+        for package in NEEDS[framework]:
+            if find_spec(package) is None:
+                pytest.skip(f"{package} is not installed")
+        if framework not in self.seen:
+            self.seen[framework] = self._run(framework)
+        seen = self.seen[framework][example.ident]
+        assert "broken" not in seen, seen["broken"]
+        return dict(seen)
+
+    def _run(self, framework: str) -> dict[str, Any]:
+        answer = self.folder / f"{framework}.json"
+        done = subprocess.run(
+            [sys.executable, str(HERE / f"run_{framework}.py"), str(answer)],
+            input=json.dumps(self._requests(framework)),
+            capture_output=True,
+            text=True,
+            timeout=LIMIT,
+        )
+        assert done.returncode == 0, done.stderr[-4000:]
+        return dict(json.loads(answer.read_text(encoding="utf-8")))
+
+    def _requests(self, framework: str) -> list[dict[str, Any]]:
+        requests = []
+        for rule in rules().values():
+            for example in rule.examples:
+                if example.framework == framework and self._needed(rule, example):
+                    targets = [target.split(":")[0] for target in judged_targets(rule, example)]
+                    fields = {name: getattr(example, name) for name in ("ident", "code", "of")}
+                    requests.append({**fields, "targets": targets, "folder": str(self.folder)})
+        return requests
+
+    def _needed(self, rule: Rule, example: Example) -> bool:
+        """Whether a selected test reads it: the example itself, or one that repairs it."""
+        readers = {other.ident for other in rule.examples if other.of == example.ident} | {example.ident}
+        return bool(readers & self.wanted)
+
+
+@pytest.fixture(scope="session")
+def observations(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Observations:
+    chosen = (getattr(item, "callspec", None) for item in request.session.items)
+    wanted = {spec.params["example"].ident for spec in chosen if spec and "example" in spec.params}
+    return Observations(tmp_path_factory.mktemp("examples"), wanted)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if {"rule", "example"} <= set(metafunc.fixturenames):
+        cases = [
+            pytest.param(rule, example, id=example.ident, marks=getattr(pytest.mark, MARKS[example.framework]))
+            for rule in rules().values()
+            for example in rule.examples
+        ]
+        metafunc.parametrize(("rule", "example"), cases)

@@ -1,0 +1,45 @@
+"""Every example of every rule page, on the real compiler: `bad` shows its hazard, `good` and `fixed` show none.
+
+What counts as the hazard is what was observed to hurt: an error, a compilation after the warm-up, a value read by the host, an op
+run on the CPU, or results that differ from those of the same code run eagerly.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xlalint.rules import FRAMEWORK_TARGETS, Example, Rule
+
+WARM_UP = 2
+
+
+def hazards(run: dict[str, Any]) -> list[str]:
+    """What one run of an example suffered, in words."""
+    found = []
+    if run["error"]:
+        found.append(run["error"])
+    if any(run.get("compiles", ())[WARM_UP:]):
+        found.append(f"compiled again: {run['compiles']}")
+    if run.get("syncs"):
+        found.append(f"{run['syncs']} values read by the host")
+    if run.get("fallbacks"):
+        found.append(f"ran on the CPU: {run['fallbacks']}")
+    if run.get("differs"):
+        found.append(f"differs from eager: {run['differs']}")
+    return found
+
+
+def test_example_does_what_its_page_says(rule: Rule, example: Example, observations: Any) -> None:
+    seen = observations.of(example)
+    targets = example.targets or FRAMEWORK_TARGETS[example.framework]
+    for target in targets:
+        name, _, variant = target.partition(":")
+        if name not in seen["runs"]:
+            continue
+        found = hazards(seen["runs"][name])
+        severity = rule.severity_for(name, variant)
+        if example.kind == "bad" and severity in ("warning", "error"):
+            assert found, f"{target}: severity {severity}, yet nothing happened: {seen['runs'][name]}"
+        else:
+            assert not found, f"{target}: {'; '.join(found)}"
+    assert not seen["unequal"], f"not what `{example.of}` gives: {seen['unequal']}"
