@@ -55,7 +55,14 @@ def prepare(example: dict[str, Any], device: torch.device) -> tuple[Callable[...
 
 
 def to_device(value: Any, device: torch.device) -> Any:
-    return torch.from_numpy(np.array(value)).to(device) if isinstance(value, np.ndarray) else value
+    """The input as a tensor; a scalar is made on the device, as the result of a computation would be.
+
+    A 0-d tensor that is uploaded shares its buffer with any equal Python scalar of the program, which makes another graph.
+    """
+    if not isinstance(value, np.ndarray):
+        return value
+    tensor = torch.from_numpy(np.array(value, ndmin=1)).to(device)
+    return tensor if value.ndim else tensor[0]
 
 
 def to_array(value: Any) -> Any:
