@@ -1,6 +1,6 @@
 """The return language: what a library call gives back, as API tables write it.
 
-    tensor  tensor[DT]  tensor[DT,RANK]   a new tensor; DT is b, i, f, c or ?; RANK a number or ?
+    tensor  tensor[DT]  tensor[DT,RANK]   a new tensor; DT is b, i, f, c, n or ?; RANK a number or ?
     static[DT,RANK]                       a tensor whose value is known while tracing (`tf.shape(x)` under tf)
     like  like(p)  like[DT]               as the receiver or first tensor argument, or as argument p; other dtype
     promote  promote[DT]  promote(p, q)   the join of all tensor arguments (broadcast), or of those named
@@ -11,15 +11,16 @@
     const[V]                              True, False, None, a number or a quoted string
     shape                                 a tuple of host ints
     self                                  the receiver (in-place methods)
+    hostlike                              as the receiver, but on the host (`x.cpu()`): reading it costs nothing more
     arg(p)  element(p)  result(p)         argument p; an element of p; what calling function p returns
     wraps(p)                              a function that calls p with its own arguments
     list(R)  tuple(R, S)  tuple(R*)  tuple(values:R, indices:S)  dict(R)  dict(key:R, other:S)
     array  array[DT]                      a numpy array on the host
     dtype  dtype[DT]  device  none  unknown  module  callable  context  object(dotted.Name)
 
-In brackets DT may read `=p` or `=p:DT`: the dtype that argument p names, else DT; `=*` is the dtype of the receiver or
-first tensor argument. RANK may read `#p`: the number of
-sizes that argument p holds (a tuple, or varargs).
+DT `n` is the dtype of the arguments, bools counted as ints (sums). In brackets DT may read `=p` or `=p:DT`: the dtype
+that argument p names (or that p has, when p is a tensor), else DT; `=p|q` tries p, then q; `=*` is the dtype of the
+receiver or first tensor argument. RANK may read `#p`: the number of sizes that argument p holds (a tuple, or varargs).
 """
 
 from __future__ import annotations
@@ -35,11 +36,11 @@ _TENSOR_KINDS = frozenset({"tensor", "static", "like", "promote", "scalar", "red
 _HOST_KINDS = frozenset({"host", "read", "const"})
 _NAMED_KINDS = frozenset({"like", "promote", "reduce", "arg", "element", "result", "wraps", "object"})
 _NESTED_KINDS = frozenset({"list", "tuple", "dict"})
-_BARE_KINDS = frozenset({"shape", "self", "device", "none", "unknown", "module", "callable", "context"})
+_BARE_KINDS = frozenset({"shape", "self", "device", "none", "unknown", "hostlike", "module", "callable", "context"})
 KINDS = _TENSOR_KINDS | _HOST_KINDS | _NAMED_KINDS | _NESTED_KINDS | _BARE_KINDS
 
 _TOKEN = re.compile(r"\s*([A-Za-z_][\w.]*|[*:(),]|\[[^\]]*\])")
-_BRACKET = re.compile(r"^(?:=(?P<source>\w+|\*)(?::)?)?(?P<dtype>[bifc?])?(?:,(?:(?P<rank>\d+|\?)|#(?P<sizes>\w+)))?$")
+_BRACKET = re.compile(r"^(?:=(?P<source>(?:\w+|\*)(?:\|(?:\w+|\*))*)(?::)?)?(?P<dtype>[bifcn?])?(?:,(?:(?P<rank>\d+|\?)|#(?P<sizes>\w+)))?$")
 
 
 class ReturnError(ValueError):
