@@ -60,7 +60,7 @@ def _value(spec: Any, step: int, rng: np.random.Generator) -> Any:
         return _mask(shape, step, rng)
     if dtype[0] in "iu":
         return _integers(shape, int(match["low"] or 0), int(match["high"] or 3), step, rng).astype(_DTYPES[dtype])
-    return (rng.standard_normal(shape) + _SHIFTS[step]).astype(_DTYPES[dtype])
+    return np.asarray(rng.standard_normal(shape) + _SHIFTS[step], dtype=_DTYPES[dtype])
 
 
 def _mask(shape: tuple[int, ...], step: int, rng: np.random.Generator) -> Any:
