@@ -36,9 +36,9 @@ class Apis:
         self._names: dict[str, str] = {}
 
     def function(self, dotted: str) -> Entry | None:
-        """The library function of that name; a class with a known construction is not one."""
+        """The library function of that name: its own entry, or the nearest "package.*" that speaks for all others."""
         if dotted not in self._functions:
-            raw = self._find(self._compiled.functions, dotted)
+            raw = self._find(self._compiled.functions, dotted) or self._wildcard(dotted)
             self._functions[dotted] = None if raw is None else _entry.decode(raw)
         return self._functions[dotted]
 
@@ -129,6 +129,14 @@ class Apis:
     def _find(self, table: dict[str, _Value], dotted: str) -> _Value | None:
         found = table.get(dotted)
         return found if found is not None else table.get(self.canonical(dotted))
+
+    def _wildcard(self, dotted: str) -> msgspec.Raw | None:
+        prefix = self.canonical(dotted).rpartition(".")[0]
+        while prefix:
+            if f"{prefix}.*" in self._compiled.functions:
+                return self._compiled.functions[f"{prefix}.*"]
+            prefix = prefix.rpartition(".")[0]
+        return None
 
     def names(self) -> Iterable[str]:
         """Every function's canonical name."""
