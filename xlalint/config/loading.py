@@ -1,0 +1,153 @@
+"""Find the configuration file, check every key of it and of the command line, and make `Settings` of both."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from xlalint.config.options import OPTIONS, OptionError
+from xlalint.config.selectors import merged_selection, resolved
+from xlalint.config.settings import ConfigError, Settings
+
+OWN_FILE = "xlalint.toml"
+_PATHS = ("extend_rules",)
+_SELECTIONS = ("select", "extend_select", "ignore")
+
+
+def load_settings(
+    paths: Sequence[Path] = (),
+    *,
+    config: Path | None = None,
+    isolated: bool = False,
+    options: Mapping[str, object] | None = None,
+) -> Settings:
+    """The settings for checking `paths`: the nearest configuration file, with `options` of the command line over it.
+
+    `options` has keys as Settings names them, and only those that were given.
+    """
+    told = dict(options or {})
+    if isolated:
+        if config is not None:
+            raise ConfigError("--isolated and --config exclude each other")
+        return settings_from({}, told)
+    found = _given(config) if config is not None else find_config(paths)
+    if found is None:
+        return settings_from({}, told)
+    file, table = found
+    return settings_from(table, told, file)
+
+
+def settings_from(table: Mapping[str, object], options: Mapping[str, object], file: Path | None = None) -> Settings:
+    """Check a configuration table (keys in kebab-case) and options (in snake_case), and put the options over the table."""
+    in_file = _checked({key.replace("-", "_"): value for key, value in table.items()}, table, file)
+    given = {key: _value(key, value, f"--{_kebab(key)}") for key, value in options.items()}
+    root = file.parent if file else Path.cwd()
+    _absolute(in_file, root)
+    _absolute(given, Path.cwd())
+    extra = (*in_file.get("extend_rules", ()), *given.get("extend_rules", ()))
+    for key in (*_SELECTIONS, "per_file_ignores"):
+        for values, where in ((in_file, _where(file, _kebab(key))), (given, f"--{_kebab(key)}")):
+            if key in values:
+                values[key] = resolved(values[key], extra, where)
+    merged = {**in_file, **given, **merged_selection(in_file, given)}
+    return Settings(root=str(root), config_file=str(file) if file else None, **merged)
+
+
+def find_config(paths: Sequence[Path]) -> tuple[Path, dict[str, Any]] | None:
+    """The configuration file nearest to what the paths have in common, else to the working directory."""
+    cwd = Path.cwd()
+    places = [Path(os.path.abspath(path)) for path in paths] or [cwd]  # noqa: PTH100
+    try:
+        common = Path(os.path.commonpath(places))
+    except ValueError:  # different drives
+        common = cwd
+    seen: set[Path] = set()
+    for folder in (common, *common.parents, cwd, *cwd.parents):
+        if folder not in seen and (found := _in_folder(folder)) is not None:
+            return found
+        seen.add(folder)
+    return None
+
+
+def _in_folder(folder: Path) -> tuple[Path, dict[str, Any]] | None:
+    own = folder / OWN_FILE
+    if own.is_file():
+        return own, _table(own, _read(own))
+    project = folder / "pyproject.toml"
+    if project.is_file():
+        raw = _read(project)
+        # Foreign projects' files, valid or not, are not our concern; and parsing takes longer than a search.
+        if b"xlalint" in raw and (table := _table(project, raw)):
+            return project, table
+    return None
+
+
+def _given(config: Path) -> tuple[Path, dict[str, Any]]:
+    file = Path(os.path.abspath(config))  # noqa: PTH100
+    return file, _table(file, _read(file))
+
+
+def _read(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise ConfigError(f"{file}: the configuration cannot be read: {error.strerror}") from error
+
+
+def _table(file: Path, raw: bytes) -> dict[str, Any]:
+    """The settings in a file: `[tool.xlalint]`, or all of a file that has no `[tool]`."""
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+    try:
+        document = tomllib.loads(raw.decode("utf-8-sig"))
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ConfigError(f"{file}: not a TOML file: {error}") from error
+    if file.name != "pyproject.toml" and "tool" not in document:
+        return document
+    tool = document.get("tool", {})
+    table = tool.get("xlalint", {}) if isinstance(tool, dict) else {}
+    if not isinstance(table, dict):
+        raise ConfigError(f"{file}: `tool.xlalint` must be a table")
+    return table
+
+
+def _checked(told: Mapping[str, object], written: Iterable[str], file: Path | None) -> dict[str, Any]:
+    for key in written:
+        if key.replace("-", "_") not in OPTIONS:
+            near = get_close_matches(key, map(_kebab, OPTIONS), n=1, cutoff=0.5)
+            hint = f"; did you mean `{near[0]}`?" if near else ""
+            raise ConfigError(f"{_where(file, key)}: unknown key{hint}")
+    return {key: _value(key, value, _where(file, _kebab(key))) for key, value in told.items()}
+
+
+def _value(key: str, value: object, where: str) -> Any:
+    try:
+        return OPTIONS[key](value)
+    except OptionError as error:
+        raise ConfigError(f"{where}: {error}") from error
+
+
+def _absolute(values: dict[str, Any], base: Path) -> None:
+    for key in _PATHS:
+        if key in values:
+            values[key] = tuple(_path(base, value) for value in values[key])
+    if "cache_dir" in values:
+        values["cache_dir"] = _path(base, values["cache_dir"])
+
+
+def _path(base: Path, value: str) -> str:
+    return os.path.abspath(base / Path(value).expanduser())  # noqa: PTH100
+
+
+def _where(file: Path | None, key: str) -> str:
+    return f"{file}: `{key}`" if file else f"`{key}`"
+
+
+def _kebab(key: str) -> str:
+    return key.replace("_", "-")

@@ -1,0 +1,83 @@
+"""The keys of the configuration, each with the check that its value has to pass."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from difflib import get_close_matches
+from typing import Any, get_args
+
+from xlalint.config.settings import Confidence, Device, Target
+
+
+class OptionError(ValueError):
+    """A value of the wrong type, or a word that is none of the known ones."""
+
+
+def _strings(value: object) -> tuple[str, ...]:
+    if not isinstance(value, (list, tuple)) or not all(isinstance(item, str) for item in value):
+        raise OptionError(f"must be a list of strings, not {_shown(value)}")
+    return tuple(value)
+
+
+def _string(value: object) -> str:
+    if not isinstance(value, str):
+        raise OptionError(f"must be a string, not {_shown(value)}")
+    return value
+
+
+def _flag(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise OptionError(f"must be true or false, not {_shown(value)}")
+    return value
+
+
+def _count(value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise OptionError(f"must be a whole number from 0 (one per core), not {_shown(value)}")
+    return value
+
+
+def _per_file(value: object) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    if not isinstance(value, Mapping):
+        raise OptionError(f"must be a table from patterns to lists of codes, not {_shown(value)}")
+    return tuple((str(pattern), _strings(codes)) for pattern, codes in value.items())
+
+
+def _one_of(literal: object) -> Callable[[object], str]:
+    words = get_args(literal)
+
+    def check(value: object) -> str:
+        word = _string(value)
+        if word not in words:
+            near = get_close_matches(word, words, n=1, cutoff=0.4)
+            hint = f"; did you mean `{near[0]}`?" if near else ""
+            raise OptionError(f"unknown value `{word}`{hint} (one of {', '.join(words)})")
+        return word
+
+    return check
+
+
+def _shown(value: object) -> str:
+    text = {True: "true", False: "false"}.get(value, repr(value)) if isinstance(value, bool) else repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+OPTIONS: dict[str, Callable[[object], Any]] = {
+    "select": _strings,
+    "extend_select": _strings,
+    "ignore": _strings,
+    "per_file_ignores": _per_file,
+    "target": _one_of(Target),
+    "device": _one_of(Device),
+    "min_confidence": _one_of(Confidence),
+    "show_info": _flag,
+    "exclude": _strings,
+    "extend_exclude": _strings,
+    "respect_gitignore": _flag,
+    "roots": _strings,
+    "static": _strings,
+    "tensor": _strings,
+    "extend_rules": _strings,
+    "cache_dir": _string,
+    "jobs": _count,
+}

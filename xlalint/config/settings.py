@@ -1,0 +1,137 @@
+"""The settings of one run, checked and complete: every later stage reads them, none looks at files or options."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from hashlib import blake2b
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from xlalint.source.globs import Globs
+
+Target = Literal["torch_xla", "torch_tpu", "torch_compile", "tf", "jax"]
+Device = Literal["tpu", "gpu", "cpu"]
+Confidence = Literal["certain", "likely", "possible"]
+
+DEFAULT_EXCLUDE = (
+    ".bzr",
+    ".direnv",
+    ".eggs",
+    ".git",
+    ".hg",
+    ".ipynb_checkpoints",
+    ".mypy_cache",
+    ".nox",
+    ".pytest_cache",
+    ".ruff_cache",
+    ".svn",
+    ".tox",
+    ".venv",
+    ".xlalint_cache",
+    "__pycache__",
+    "__pypackages__",
+    "build",
+    "dist",
+    "node_modules",
+    "site-packages",
+    "venv",
+)
+# The prefix of every code.
+EVERY_RULE = ("",)
+# Asked for or not: a file that was not analysed must not pass for a clean one. Only `ignore` silences them.
+ALWAYS = frozenset({"XLA001", "XLA002"})
+
+
+class ConfigError(Exception):
+    """Settings that cannot be used. The message is one line: where, what, and the nearest valid word."""
+
+
+class Settings(msgspec.Struct, frozen=True):
+    """Everything a run was told.
+
+    `root` is the folder that relative patterns start from: that of the configuration file, else the working directory.
+    `select`, `extend_select` and `ignore` hold codes and prefixes of codes ("" is the prefix of all); a longer prefix beats a
+    shorter one, and `ignore` wins a tie. `target` is None where the code's own framework decides.
+    `roots`, `static` and `tensor` are dotted globs. `extend_rules` and `cache_dir` are absolute paths. `jobs` = 0: one per core.
+    """
+
+    root: str = "."
+    config_file: str | None = None
+    select: tuple[str, ...] = EVERY_RULE
+    extend_select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    per_file_ignores: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    target: Target | None = None
+    device: Device = "tpu"
+    min_confidence: Confidence = "likely"
+    show_info: bool = False
+    exclude: tuple[str, ...] = DEFAULT_EXCLUDE
+    extend_exclude: tuple[str, ...] = ()
+    respect_gitignore: bool = True
+    roots: tuple[str, ...] = ()
+    static: tuple[str, ...] = ()
+    tensor: tuple[str, ...] = ()
+    extend_rules: tuple[str, ...] = ()
+    cache_dir: str | None = None
+    jobs: int = 0
+
+    @property
+    def excluded(self) -> tuple[str, ...]:
+        """All patterns of files and folders to leave alone."""
+        return self.exclude + self.extend_exclude
+
+    def enabled(self, code: str, path: str | None = None) -> bool:
+        """Whether findings of a rule are wanted: at all, or in the file at an absolute path."""
+        if not _enabled(code, self.select, self.extend_select, self.ignore):
+            return False
+        return (
+            path is None
+            or not self.per_file_ignores
+            or not code.startswith(_per_file(self.per_file_ignores, self.root, path))
+        )
+
+    def fingerprint(self) -> str:
+        """A hash of all that can change a file's findings, for cache keys; `extend-rules` counts by content."""
+        told = msgspec.structs.asdict(self)
+        for name in ("config_file", "exclude", "extend_exclude", "respect_gitignore", "cache_dir", "jobs"):
+            del told[name]
+        if not self.per_file_ignores:
+            del told["root"]
+        state = blake2b(msgspec.json.encode(told), digest_size=16)
+        for page in _pages(self.extend_rules):
+            state.update(f"\0{page}\0".encode("utf-8", "surrogateescape"))
+            state.update(page.read_bytes())
+        return state.hexdigest()
+
+
+@lru_cache(maxsize=4096)
+def _enabled(code: str, select: tuple[str, ...], extend_select: tuple[str, ...], ignore: tuple[str, ...]) -> bool:
+    ignored = _longest(code, ignore)
+    if code in ALWAYS:
+        return ignored < 0
+    selected = _longest(code, select + extend_select)
+    return selected > ignored
+
+
+def _longest(code: str, prefixes: tuple[str, ...]) -> int:
+    return max((len(prefix) for prefix in prefixes if code.startswith(prefix)), default=-1)
+
+
+@lru_cache(maxsize=4096)
+def _per_file(ignores: tuple[tuple[str, tuple[str, ...]], ...], root: str, path: str) -> tuple[str, ...]:
+    """The prefixes that are ignored in one file. A pattern that begins with `!` means the files that it does not match."""
+    found: list[str] = []
+    for pattern, codes in ignores:
+        wanted = not pattern.startswith("!")
+        if Globs([pattern.removeprefix("!")], root).match(path) == wanted:
+            found.extend(codes)
+    return tuple(found)
+
+
+def _pages(places: tuple[str, ...]) -> list[Path]:
+    found: list[Path] = []
+    for place in map(Path, places):
+        found += [place] if place.is_file() else sorted(p for p in place.rglob("*") if p.suffix in (".md", ".toml"))
+    return found

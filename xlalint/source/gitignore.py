@@ -1,0 +1,117 @@
+"""What git leaves alone: `.gitignore` files, from the repository's root down, and `.git/info/exclude`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
+
+# The idiom by which a folder says of itself that git should not see it (virtual environments, caches).
+_EVERYTHING = {"*", "/*", "**", "/**"}
+# How pathspec begins the expression for a pattern without slashes.
+_AT_ANY_DEPTH = "^(?:.+/)?"
+# Slashes in an expression that stand for no folder in the pattern: the end of a folder's own path, and "any character but".
+_NO_FOLDER = re.compile(r"\(\?:/\)|\[\^/\]")
+_NAMED_GROUP = re.compile(r"\(\?P<\w+>")
+
+
+class _Run:
+    """Neighbouring patterns that say the same. Most mean a name at any depth: those are matched against the name alone, which takes
+    one search for all of them, where the path takes as many as it has folders.
+    """
+
+    def __init__(self, regexes: Iterable[str]) -> None:
+        names: list[str] = []
+        paths: list[str] = []
+        for regex in regexes:
+            rest = regex.removeprefix(_AT_ANY_DEPTH)
+            if rest != regex and "/" not in _NO_FOLDER.sub("", rest):
+                names.append(rest)
+            else:
+                paths.append(regex)
+        self._name = re.compile("|".join(names)) if names else None
+        self._path = re.compile("|".join(paths)) if paths else None
+
+    def matches(self, inside: str, name: str) -> bool:
+        if self._name is not None and self._name.match(name):
+            return True
+        return self._path is not None and self._path.match(inside) is not None
+
+
+class IgnoreFile:
+    """The patterns of one ignore file, which speak of what lies below `base`; `runs` go from the last to the first."""
+
+    def __init__(self, base: str, patterns: Iterable[tuple[bool, str]]) -> None:
+        self.base = base
+        self.patterns = tuple(patterns)
+        runs = groupby(reversed(self.patterns), key=itemgetter(0))
+        self.runs = [(said, _Run(regex for _, regex in run)) for said, run in runs]
+
+    def verdict(self, path: str, *, folder: bool) -> bool | None:
+        """True: ignored; False: expressly not; None: nothing said. The last pattern that matches decides."""
+        inside = path[len(self.base) :].replace("\\", "/")
+        name = inside.rpartition("/")[2]
+        end = "/" if folder else ""
+        for said, run in self.runs:
+            if run.matches(inside + end, name + end):
+                return said
+        return None
+
+    def without(self, folder: str) -> IgnoreFile:
+        """These patterns, less those that ignore the folder itself or a folder above it."""
+        inside = folder[len(self.base) :].replace("\\", "/") + "/"
+        return IgnoreFile(self.base, [p for p in self.patterns if not (p[0] and re.match(p[1], inside))])
+
+
+def ignored(path: str, files: Sequence[IgnoreFile], *, folder: bool) -> bool:
+    """Whether git would ignore the entry; `files` go from the outermost to the innermost, which decides first."""
+    for file in reversed(files):
+        if (verdict := file.verdict(path, folder=folder)) is not None:
+            return verdict
+    return False
+
+
+def load(path: Path, base: str, *, named: bool = False) -> IgnoreFile | None:
+    """Read one ignore file; None if it says nothing or cannot be read.
+
+    In a folder that the user `named`, a file that only says "ignore everything here" is overruled.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8-sig", errors="replace").splitlines()
+    except OSError:
+        return None
+    said = [line for line in lines if line.strip() and not line.startswith("#")]
+    if not said or (named and {line.strip() for line in said} <= _EVERYTHING):
+        return None
+    # Not at the top: most folders have no ignore file, and the import takes as long as finding 1,500 files.
+    from pathspec import GitIgnoreSpec
+
+    spec = GitIgnoreSpec.from_lines(said)
+    patterns = [
+        (p.include, _NAMED_GROUP.sub("(?:", p.regex.pattern))
+        for p in spec.patterns
+        if p.include is not None and p.regex
+    ]
+    return IgnoreFile(base.rstrip("/\\") + "/", patterns)
+
+
+def above(folder: Path) -> list[IgnoreFile]:
+    """The ignore files of the enclosing git repository that speak of what lies in `folder`, outermost first.
+
+    The user named `folder`, so patterns that would ignore the folder itself are overruled.
+    """
+    root = next((p for p in (folder, *folder.parents) if (p / ".git").exists()), None)
+    if root is None:
+        return []
+    return [file.without(str(folder)) for file in _repository(root, folder)]
+
+
+def _repository(root: Path, folder: Path) -> Iterator[IgnoreFile]:
+    if file := load(root / ".git" / "info" / "exclude", str(root)):
+        yield file
+    between = [p for p in folder.parents if p == root or root in p.parents]
+    for parent in reversed(between):
+        if file := load(parent / ".gitignore", str(parent)):
+            yield file
