@@ -26,6 +26,11 @@ def judged_targets(rule: Rule, example: Example) -> tuple[str, ...]:
     return tuple(t for t in FRAMEWORK_TARGETS[example.framework] if rule.severity_for(t) and t != "torch_tpu")
 
 
+def runnable(example: Example) -> bool:
+    """Whether an example says with which inputs to run it; those that need a TPU do not."""
+    return "# xlalint: inputs(" in example.code
+
+
 class Observations:
     """What each backend's child saw; a child is started when its first example is asked for."""
 
@@ -61,7 +66,7 @@ class Observations:
         requests = []
         for rule in rules().values():
             for example in rule.examples:
-                if example.framework == framework and self._needed(rule, example):
+                if example.framework == framework and runnable(example) and self._needed(rule, example):
                     targets = [target.split(":")[0] for target in judged_targets(rule, example)]
                     fields = {name: getattr(example, name) for name in ("ident", "code", "of")}
                     requests.append({**fields, "targets": targets, "folder": str(self.folder)})
@@ -86,5 +91,6 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             pytest.param(rule, example, id=example.ident, marks=getattr(pytest.mark, MARKS[example.framework]))
             for rule in rules().values()
             for example in rule.examples
+            if runnable(example)
         ]
         metafunc.parametrize(("rule", "example"), cases)

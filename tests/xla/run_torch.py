@@ -45,6 +45,7 @@ def prepare(example: dict[str, Any], device: torch.device) -> tuple[Callable[...
     torch.manual_seed(0)
     random.seed(0)
     np.random.seed(0)
+    torch.distributions.Distribution.set_default_validate_args(__debug__)  # torch.compile switches it off for good
     with code_sees(device):
         module = load(example)
         name, wanted = marked(example["code"])
