@@ -208,9 +208,8 @@ def _connection(file: Path) -> sqlite3.Connection:
     db = sqlite3.connect(file, timeout=_BUSY_SECONDS, isolation_level=None)
     try:
         db.execute("PRAGMA auto_vacuum = INCREMENTAL")
-        db.execute("PRAGMA journal_mode = WAL").fetchall()
+        _write_ahead(db)
         db.execute("PRAGMA synchronous = NORMAL")
-        db.execute("PRAGMA mmap_size = 268435456")
         _prepare(db)
     except BaseException:
         db.close()
@@ -218,14 +217,27 @@ def _connection(file: Path) -> sqlite3.Connection:
     return db
 
 
+def _write_ahead(db: sqlite3.Connection) -> None:
+    """Let readers and a writer go on side by side. Only this change fails at once, not after the timeout, on a file in use."""
+    deadline = time.monotonic() + _BUSY_SECONDS
+    while True:
+        try:
+            db.execute("PRAGMA journal_mode = WAL").fetchall()
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
+        else:
+            return
+
+
 def _prepare(db: sqlite3.Connection) -> None:
     version = _version()
-    application = db.execute("PRAGMA application_id").fetchone()[0]
-    if application == _APPLICATION and _recorded(db) == version:
+    if _recorded(db) == version:
         return
     with db:
         db.execute("BEGIN IMMEDIATE")
-        if db.execute("PRAGMA application_id").fetchone()[0] == _APPLICATION and _recorded(db) == version:
+        if _recorded(db) == version:
             return  # another run was first
         for name in ("meta", "stats", "units", "results"):
             db.execute(f"DROP TABLE IF EXISTS {name}")
@@ -236,13 +248,13 @@ def _prepare(db: sqlite3.Connection) -> None:
 
 
 def _recorded(db: sqlite3.Connection) -> str | None:
-    try:
-        row = db.execute("SELECT value FROM meta WHERE key = 'version'").fetchone()
-    except sqlite3.OperationalError as error:
-        if _damaged(error):
-            return None
-        raise
-    return row[0] if row else None
+    """The version that the tables were made by, None where there are none yet; a file of another program counts as damaged."""
+    if db.execute("PRAGMA application_id").fetchone()[0] != _APPLICATION:
+        if db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+            raise sqlite3.DatabaseError("not a database of xlalint")
+        return None
+    row = db.execute("SELECT value FROM meta WHERE key = 'version'").fetchone()
+    return str(row[0]) if row else None
 
 
 def _version() -> str:

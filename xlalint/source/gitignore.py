@@ -28,9 +28,9 @@ class _Run:
         for regex in regexes:
             rest = regex.removeprefix(_AT_ANY_DEPTH)
             if rest != regex and "/" not in _NO_FOLDER.sub("", rest):
-                names.append(rest)
+                names.append(_itself(rest))
             else:
-                paths.append(regex)
+                paths.append(_itself(regex))
         self._name = re.compile("|".join(names)) if names else None
         self._path = re.compile("|".join(paths)) if paths else None
 
@@ -40,13 +40,20 @@ class _Run:
         return self._path is not None and self._path.match(inside) is not None
 
 
+def _itself(regex: str) -> str:
+    """pathspec's expressions match what lies below a folder too; here each entry is asked about on the way down."""
+    if regex.endswith("/"):
+        return f"{regex}."
+    return f"{regex}$" if regex.endswith(")") else regex
+
+
 class IgnoreFile:
     """The patterns of one ignore file, which speak of what lies below `base`; `runs` go from the last to the first."""
 
     def __init__(self, base: str, patterns: Iterable[tuple[bool, str]]) -> None:
         self.base = base
         self.patterns = tuple(patterns)
-        runs = groupby(reversed(self.patterns), key=itemgetter(0))
+        runs: Iterable[tuple[bool, Iterable[tuple[bool, str]]]] = groupby(reversed(self.patterns), key=itemgetter(0))
         self.runs = [(said, _Run(regex for _, regex in run)) for said, run in runs]
 
     def verdict(self, path: str, *, folder: bool) -> bool | None:

@@ -1,0 +1,96 @@
+"""The command line. A command's module is imported when it is asked for, so that `xlalint --version` is quick."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from difflib import get_close_matches
+from importlib import import_module
+from typing import TextIO
+
+import click
+
+from xlalint import __version__
+
+CLEAN, FINDINGS, FAILED = 0, 1, 2
+_COMMANDS = ("check", "rule", "rules", "clean")
+_DEBUG = "XLALINT_DEBUG"
+
+
+class _Commands(click.Group):
+    """The commands, each `command` of the module of its name."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name not in _COMMANDS:
+            return None
+        command = import_module(f"xlalint.cli.{cmd_name}").command
+        assert isinstance(command, click.Command)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in _COMMANDS and not args[0].startswith("-"):
+            near = get_close_matches(args[0], _COMMANDS, n=1)
+            hint = f"did you mean `{near[0]}`?" if near else f"one of {', '.join(_COMMANDS)}"
+            ctx.fail(f"unknown command `{args[0]}`; {hint}")
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, "-V", "--version", prog_name="xlalint", message="%(prog)s %(version)s")
+def commands() -> None:
+    """Find Python code that XLA cannot compile well: PyTorch, TensorFlow, Keras and JAX on TPUs and their like."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command; its exit code is 0 when nothing was found, 1 when something was, 2 when xlalint itself failed."""
+    for stream in (sys.stdout, sys.stderr):
+        _tolerate(stream)
+    try:
+        status = commands.main(None if argv is None else list(argv), prog_name="xlalint", standalone_mode=False)
+        sys.stdout.flush()
+    except click.ClickException as error:
+        error.show()
+        return FAILED
+    except (click.Abort, KeyboardInterrupt):
+        return _failed("interrupted")
+    except BrokenPipeError:
+        return _unread()
+    except Exception as error:  # noqa: BLE001  (the last resort: no traceback for users)
+        return _failed(_explained(error))
+    return status if isinstance(status, int) else CLEAN
+
+
+def _tolerate(stream: TextIO) -> None:
+    """Print what the stream's encoding lacks as escapes rather than fail."""
+    reconfigure = getattr(stream, "reconfigure", None)
+    if reconfigure is not None:
+        reconfigure(errors="backslashreplace")
+
+
+def _failed(message: str) -> int:
+    click.echo(f"xlalint: {message}", err=True)
+    return FAILED
+
+
+def _unread() -> int:
+    """Whoever read standard output has gone: nothing more can be said, also not at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return FAILED
+
+
+def _explained(error: Exception) -> str:
+    from xlalint.config import ConfigError
+    from xlalint.rules import RuleError, UnknownRuleError
+    from xlalint.source.discovery import DiscoveryError
+
+    if os.environ.get(_DEBUG):
+        raise error
+    if isinstance(error, (ConfigError, DiscoveryError, RuleError, UnknownRuleError)):
+        return str(error)
+    return f"internal error: {type(error).__name__}: {error} (set {_DEBUG}=1 to see where)"

@@ -1,0 +1,38 @@
+"""`xlalint rule CODE`: the page of one rule."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import click
+
+from xlalint.cli import CLEAN
+
+
+@click.command("rule")
+@click.argument("rule")
+@click.option("--output-format", type=click.Choice(("text", "json")), default="text", show_default=True)
+@click.option("--config", type=click.Path(path_type=Path, dir_okay=False), help="The configuration file to use.")
+@click.option("--isolated", is_flag=True, help="Use no configuration file.")
+def command(rule: str, output_format: str, config: Path | None, isolated: bool) -> int:
+    """Explain a rule, given by its code (XLA101) or name (tensor-if)."""
+    from xlalint.cli.pages import as_entry, as_markdown
+    from xlalint.config import load_settings
+    from xlalint.report.json import array
+    from xlalint.report.view import wants_colour
+    from xlalint.rules import find_rule
+
+    settings = load_settings(config=config, isolated=isolated)
+    found = find_rule(rule, tuple(map(Path, settings.extend_rules)))
+    if output_format == "json":
+        click.echo(array([{**as_entry(found), "text": found.text}]), nl=False)
+    elif wants_colour(sys.stdout, os.environ):
+        from rich.console import Console
+        from rich.markdown import Markdown
+
+        Console(force_terminal=True).print(Markdown(as_markdown(found)))
+    else:
+        click.echo(as_markdown(found), nl=False)
+    return CLEAN

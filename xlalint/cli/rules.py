@@ -1,0 +1,27 @@
+"""`xlalint rules`: every rule there is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from xlalint.cli import CLEAN
+
+
+@click.command("rules")
+@click.option("--output-format", type=click.Choice(("text", "json")), default="text", show_default=True)
+@click.option("--config", type=click.Path(path_type=Path, dir_okay=False), help="The configuration file to use.")
+@click.option("--isolated", is_flag=True, help="Use no configuration file.")
+def command(output_format: str, config: Path | None, isolated: bool) -> int:
+    """List all rules."""
+    from xlalint.cli.pages import as_entry, as_table
+    from xlalint.config import load_settings
+    from xlalint.report.json import array
+    from xlalint.rules import rules
+
+    settings = load_settings(config=config, isolated=isolated)
+    known = list(rules(tuple(map(Path, settings.extend_rules))).values())
+    said = array([as_entry(rule) for rule in known]) if output_format == "json" else as_table(known)
+    click.echo(said, nl=False)
+    return CLEAN

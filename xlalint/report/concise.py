@@ -1,0 +1,21 @@
+"""One line per finding: `path:row:column: CODE message`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from xlalint.report.view import SEVERITY_STYLE, View, printable
+
+if TYPE_CHECKING:
+    from xlalint.checks.finding import Finding
+
+
+def render(findings: Sequence[Finding], view: View) -> str:
+    """All findings, one a line."""
+    return "".join(f"{_line(finding, view)}\n" for finding in findings)
+
+
+def _line(finding: Finding, view: View) -> str:
+    code = view.paint(finding.code, *SEVERITY_STYLE[finding.severity])
+    return f"{view.paint(view.place(finding), 'bold')}: {code} {printable(finding.message)}"

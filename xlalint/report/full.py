@@ -1,0 +1,59 @@
+"""The form for people: message, source frame with the culprit underlined, why the code is traced, the way out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from operator import attrgetter
+from typing import TYPE_CHECKING
+
+from xlalint.report.frame import frame
+from xlalint.report.view import SEVERITY_STYLE, View, printable
+
+if TYPE_CHECKING:
+    from xlalint.checks.finding import Finding
+
+_LINE_END = re.compile(r"\r\n?|\n")
+
+
+def render(findings: Sequence[Finding], view: View) -> str:
+    """All findings, an empty line between."""
+    blocks: list[str] = []
+    for filename, group in groupby(findings, key=attrgetter("filename")):
+        text = view.text_of(filename)
+        lines = _LINE_END.split(text) if text is not None else None
+        blocks += ["\n".join(_block(finding, lines, view)) for finding in group]
+    return "".join(f"{block}\n\n" for block in blocks)
+
+
+def _block(finding: Finding, lines: Sequence[str] | None, view: View) -> Iterator[str]:
+    style = SEVERITY_STYLE[finding.severity]
+    head = view.paint(f"{finding.severity}[{finding.code}]", *style)
+    yield f"{head} {view.paint(finding.name, 'bold')}: {printable(finding.message)}"
+    # Rows of a notebook's finding count within its cell, and the text at hand is the file's.
+    shown = frame(finding, lines, view) if lines is not None and finding.cell is None else None
+    margin = " " * (shown.margin if shown else 1)
+    yield f"{margin}{view.paint('-->', 'blue')} {view.place(finding)}"
+    if shown:
+        yield from shown.lines
+    for label, said in _notes(finding):
+        yield f"{margin} {view.paint('=', 'blue')} {view.paint(f'{label}:', 'bold')} {printable(said)}"
+
+
+def _notes(finding: Finding) -> Iterator[tuple[str, str]]:
+    if finding.trace:
+        yield "why traced", _chain(finding)
+    if finding.confidence != "certain":
+        yield "confidence", finding.confidence
+    if finding.help:
+        yield "help", finding.help
+    if finding.fix is not None:
+        yield f"{finding.fix.applicability} fix", finding.fix.message
+
+
+def _chain(finding: Finding) -> str:
+    """`Model.forward (nn.Module.forward) → compute_loss → here`; the last step is the function that holds the finding."""
+    root, *others = finding.trace
+    first = f"{root.name} ({root.why})" if root.why else root.name
+    return " → ".join([first, *(step.name for step in others), "here"])

@@ -1,0 +1,38 @@
+"""The machine-readable form: one array of findings, one finding a line, so that `grep` and `diff` are of use on it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from xlalint.report.view import View
+
+if TYPE_CHECKING:
+    from xlalint.checks.finding import Finding
+
+
+def render(findings: Sequence[Finding], view: View) -> str:
+    """The array."""
+    return array(findings, ascii_only=view.ascii_only)
+
+
+def array(values: Sequence[Any], *, ascii_only: bool = False) -> str:
+    """A JSON array with one value a line; escaped to ASCII for streams that take no more."""
+    if not values:
+        return "[]\n"
+    encode = _ascii if ascii_only else _encoded
+    return "[\n" + ",\n".join(map(encode, values)) + "\n]\n"
+
+
+def _encoded(value: Any) -> str:
+    try:
+        return msgspec.json.encode(value).decode()
+    except UnicodeEncodeError:  # a file name that is not UTF-8
+        return _ascii(value)
+
+
+def _ascii(value: Any) -> str:
+    return json.dumps(msgspec.to_builtins(value), separators=(",", ":"))

@@ -1,0 +1,30 @@
+"""The last line of a report: how many findings, how bad, in how many files."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from xlalint.report.view import View
+
+if TYPE_CHECKING:
+    from xlalint.checks.finding import Finding
+
+
+def summary(findings: Sequence[Finding], files: int, view: View) -> str:
+    """`Found 3 errors, 1 warning in 2 files (1,533 checked).`"""
+    checked = f"{files:,} {'file' if files == 1 else 'files'}"
+    if not findings:
+        return f"{view.paint('All clear', 'bold')}: {checked} checked.\n"
+    counts = Counter(finding.severity for finding in findings)
+    told = [_counted(counts[severity], severity) for severity in ("error", "warning") if counts[severity]]
+    if counts["info"]:
+        told.append(f"{counts['info']:,} for information")
+    places = _counted(len({finding.filename for finding in findings}), "file")
+    found = view.paint("Found " + ", ".join(told), "bold")
+    return f"{found} in {places} ({files:,} checked).\n"
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

@@ -1,0 +1,71 @@
+"""How a reader looks at a report: from which folder, with or without colours, and how to get at the text of a file."""
+
+from __future__ import annotations
+
+import os
+import re
+import unicodedata
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, NamedTuple, TextIO
+
+if TYPE_CHECKING:
+    from xlalint.checks.finding import Finding
+
+_CODES = {"bold": "1", "dim": "2", "red": "31", "yellow": "33", "blue": "34", "cyan": "36"}
+SEVERITY_STYLE = {"error": ("bold", "red"), "warning": ("bold", "yellow"), "info": ("bold", "cyan")}
+# What a terminal would act on: control characters, and those that reorder the text around them.
+_ACTIVE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+
+class View(NamedTuple):
+    """`folder` is what paths are shown relative to; `text_of` gives a file's text, None where it cannot be read."""
+
+    folder: str
+    colour: bool
+    text_of: Callable[[str], str | None]
+    ascii_only: bool = False
+
+    def paint(self, text: str, *styles: str) -> str:
+        """The text in some styles, if there are colours."""
+        if not self.colour or not text:
+            return text
+        return f"\x1b[{';'.join(_CODES[style] for style in styles)}m{text}\x1b[0m"
+
+    def path(self, filename: str) -> str:
+        """The path as shown: relative where that is shorter than climbing up."""
+        base = self.folder.rstrip(os.sep) + os.sep
+        return printable(filename.removeprefix(base))
+
+    def place(self, finding: Finding) -> str:
+        """`path:row:column`, with the cell of a notebook."""
+        cell = f":cell {finding.cell}" if finding.cell is not None else ""
+        return f"{self.path(finding.filename)}{cell}:{finding.location.row}:{finding.location.column}"
+
+
+def wants_colour(stream: TextIO, environ: Mapping[str, str]) -> bool:
+    """https://force-color.org over https://no-color.org over what the stream is."""
+    forced = environ.get("FORCE_COLOR")
+    if forced:
+        return forced != "0"
+    return not environ.get("NO_COLOR") and environ.get("TERM") != "dumb" and stream.isatty()
+
+
+def printable(text: str) -> str:
+    """The text without characters that a terminal acts on, and on one line."""
+    return _ACTIVE.sub(_picture, text).replace("\n", "␊")
+
+
+def width(text: str) -> int:
+    """How many terminal columns the text takes."""
+    return len(text) if text.isascii() else sum(map(_columns, text))
+
+
+def _picture(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    return chr(0x2400 + code) if code < 0x20 else "�"
+
+
+def _columns(character: str) -> int:
+    if unicodedata.category(character) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
