@@ -40,5 +40,6 @@ def lower(source: SourceFile, tree: ast.Module, taught: Mapping[int, str] | None
         classes,
         lowerer.defs,
         tuple(assigned),
+        tuple(sorted(lowerer.module.calls)),
         body,
     )

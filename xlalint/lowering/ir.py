@@ -411,7 +411,8 @@ class Function(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
     `owner` indexes the class that directly holds the method, or is -1. `outer` indexes the function that directly
     holds a nested function, or is -1. `free` names what a nested function may read from outer functions. `stores` names
-    the attributes that the body assigns on its first parameter.
+    the attributes that the body assigns on its first parameter. `calls` are the last names of what the body calls
+    ("jit" for `jax.jit(f)`), those of nested functions not included.
     """
 
     name: str
@@ -427,6 +428,7 @@ class Function(msgspec.Struct, frozen=True, array_like=True, gc=False):
     is_generator: bool
     free: tuple[str, ...]
     stores: tuple[str, ...]
+    calls: tuple[str, ...]
 
 
 class Class(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -448,7 +450,7 @@ class Unit(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
     `imports` are the bindings of module level (those under `if` and `try` too), `functions` and `classes` hold every
     one of the file, `defs` maps module-level names to a function index `i` or a class index as `-1 - i`. `assigned` are the other names
-    bound at module level; `body` encodes module level's statements.
+    bound at module level, `calls` the last names of what module level calls; `body` encodes module level's statements.
     """
 
     path: str
@@ -460,6 +462,7 @@ class Unit(msgspec.Struct, frozen=True, array_like=True, gc=False):
     classes: tuple[Class, ...]
     defs: dict[str, int]
     assigned: tuple[str, ...]
+    calls: tuple[str, ...]
     body: bytes
 
 

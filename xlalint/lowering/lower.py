@@ -147,13 +147,17 @@ class Lowerer:
                 if type(arg) is ast.Name and arg.id in scope.uses:
                     spelled = spelled or f"{_dotted(func)}()"
                     scope.uses[arg.id].add(spelled)
-        if type(func) is ast.Attribute and func.attr in _REGISTRARS:
-            if type(func.value) is ast.Name and func.value.id == scope.receiver and node.args:
-                _add_string(scope.stores, node.args[0])
-        elif type(func) is ast.Name and func.id == "setattr" and len(node.args) == 3:
-            first = node.args[0]
-            if type(first) is ast.Name and first.id == scope.receiver:
-                _add_string(scope.stores, node.args[1])
+        if type(func) is ast.Attribute:
+            scope.calls.add(func.attr)
+            if func.attr in _REGISTRARS and type(func.value) is ast.Name:
+                if func.value.id == scope.receiver and node.args:
+                    _add_string(scope.stores, node.args[0])
+        elif type(func) is ast.Name:
+            scope.calls.add(func.id)
+            if func.id == "setattr" and len(node.args) == 3:
+                first = node.args[0]
+                if type(first) is ast.Name and first.id == scope.receiver:
+                    _add_string(scope.stores, node.args[1])
 
     def subscript(self, node: ast.Subscript) -> ir.Node:
         value = node.value
@@ -389,7 +393,7 @@ class Lowerer:
         index = self._function(node.name, node, node.args, returns, decorators, lambda: self.block(node.body))
         if self.scope is self.module:
             self.defs[node.name] = index
-        elif self.scope.class_methods is not None:
+        elif self.scope.class_methods is not None and not _is_accessor(node):
             self.scope.class_methods[node.name] = index
         return ir.Define(node.name, index)
 
@@ -459,6 +463,11 @@ class Lowerer:
         if outer is self.module:
             self.defs[node.name] = -1 - index
         return ir.DefineClass(node.name, index)
+
+
+def _is_accessor(node: Any) -> bool:
+    """Whether a method only sets or deletes a property: its getter is what reading the name runs."""
+    return any(isinstance(d, ast.Attribute) and d.attr in ("setter", "deleter") for d in node.decorator_list)
 
 
 def _dotted(node: ast.expr) -> str:

@@ -27,6 +27,7 @@ class Scope:
         self.bound: set[str] = set()
         self.uses: dict[str, set[str]] = {}
         self.stores: set[str] = set()
+        self.calls: set[str] = set()
         self.receiver: str | None = None
         self.is_generator = False
         self.body = b""
@@ -85,6 +86,7 @@ class Scope:
             self.is_generator,
             tuple(free),
             tuple(sorted(self.stores)),
+            tuple(sorted(self.calls)),
         )
 
     def _visible(self) -> set[str]:

@@ -1,0 +1,295 @@
+"""Attributes: what `value.name` is, and what a class's methods store on `self`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from xlalint.lowering import ir
+from xlalint.semantics.lattice import join, join_all
+from xlalint.semantics.library import attribute_value, module_value_of
+from xlalint.semantics.program import ClassInfo, FunctionInfo
+from xlalint.semantics.values import (
+    HOST,
+    NEVER,
+    NONE,
+    UNKNOWN,
+    Class,
+    Const,
+    External,
+    Foreign,
+    Function,
+    Host,
+    Mapping,
+    Module,
+    Object,
+    Sequence,
+    Super,
+    Tensor,
+    Value,
+    external,
+    field,
+    foreign,
+    function,
+    host,
+    method,
+)
+
+if TYPE_CHECKING:
+    from xlalint.semantics.frame import Frame
+    from xlalint.semantics.interpreter import Interpreter
+
+_FIRST = ("__init__", "__post_init__", "setup", "build", "_setup")
+_PROPERTIES = ("property", "cached_property", "lazyproperty", "abstractproperty", "lazy_property", "classproperty")
+
+
+class AttributeTables:
+    """Per class: the join of all that its own methods assign to each attribute of their receiver."""
+
+    def __init__(self, interpreter: Interpreter) -> None:
+        self.interpreter = interpreter
+        self._stored: dict[ClassInfo, dict[str, Value]] = {}
+        self._body: dict[ClassInfo, dict[str, Value]] = {}
+        self._records: dict[ClassInfo, tuple[str, ...]] = {}
+        self._kinds: dict[ClassInfo, str] = {}
+
+    def kind(self, klass: ClassInfo | None) -> str:
+        """What kind of thing instances are, by the class's library ancestors ("module", "dataset", …), or ""."""
+        if klass is None:
+            return ""
+        found = self._kinds.get(klass)
+        if found is None:
+            specs = [self.interpreter.apis.klass(base) for base in klass.library_bases()]
+            found = next((spec.base for spec in specs if spec is not None and spec.base != "object"), "")
+            self._kinds[klass] = found
+        return found
+
+    def stored(self, klass: ClassInfo) -> dict[str, Value]:
+        """What the methods that this class defines store; partial while it is being computed."""
+        found = self._stored.get(klass)
+        if found is not None:
+            return found
+        table: dict[str, Value] = {}
+        self._stored[klass] = table
+        for info in self._storing(klass):
+            context = self.interpreter.enter(info, self.interpreter.standalone(info))
+            for name, value in context.stores.items():
+                table[name] = join(table.get(name, NEVER), value)
+        return table
+
+    def _storing(self, klass: ClassInfo) -> list[FunctionInfo]:
+        """The class's methods that assign attributes of their receiver, constructors first."""
+        infos = [klass.module.functions[index] for index in klass.ir.methods.values()]
+        infos = [info for info in infos if info.ir.stores and not info.decorated("staticmethod", "classmethod")]
+        return sorted(infos, key=lambda info: (info.name not in _FIRST, info.index))
+
+    def body(self, klass: ClassInfo) -> dict[str, Value]:
+        """The attributes that the class's body assigns or declares."""
+        found = self._body.get(klass)
+        if found is not None:
+            return found
+        table: dict[str, Value] = {}
+        self._body[klass] = table
+        frame = self.interpreter.module_frame(klass.module)
+        for statement in ir.decode_body(klass.ir.body):
+            if isinstance(statement, ir.Assign):
+                value = frame.eval(statement.value)
+                for target in statement.targets:
+                    if isinstance(target, ir.Name):
+                        table[target.id] = frame.env[target.id] = value
+            elif isinstance(statement, ir.AnnAssign) and isinstance(statement.target, ir.Name):
+                table[statement.target.id] = self._declared(klass, frame, statement)
+        return table
+
+    def _declared(self, klass: ClassInfo, frame: Frame, statement: ir.AnnAssign) -> Value:
+        declared = self.interpreter.annotations.value(klass.module, statement.annotation)
+        if statement.value is None:
+            return declared or UNKNOWN
+        value = frame.eval(statement.value)
+        if isinstance(value, (Const, Host)) and value is not NONE:
+            return declared or host(type(value.value).__name__ if isinstance(value, Const) else value.type)
+        return join(declared or UNKNOWN, value) if value is NONE else declared or value
+
+    def record_names(self, klass: ClassInfo) -> tuple[str, ...]:
+        """The annotated names of a dataclass-like class, base classes' first."""
+        found = self._records.get(klass)
+        if found is None:
+            names: dict[str, None] = {}
+            for base in reversed([k for k in klass.mro if isinstance(k, ClassInfo)]):
+                for statement in ir.decode_body(base.ir.body):
+                    if isinstance(statement, ir.AnnAssign) and isinstance(statement.target, ir.Name):
+                        names[statement.target.id] = None
+            found = self._records[klass] = tuple(names)
+        return found
+
+
+def attribute_of(interpreter: Interpreter, frame: Frame, value: Value, name: str, at: int) -> Value:
+    """The value of one attribute of one value."""
+    reader = _READERS.get(type(value))
+    return reader(interpreter, frame, value, name, at) if reader is not None else UNKNOWN
+
+
+def _of_tensor(interpreter: Interpreter, frame: Frame, value: Tensor, name: str, at: int) -> Value:
+    what = interpreter.apis.attribute(value.framework, name)
+    if what is not None:
+        return attribute_value(value, what)
+    if name == "at" and value.framework == "jax":
+        return method(value, "at")
+    if interpreter.apis.method(value.framework, name) is not None:
+        return method(value, name)
+    return UNKNOWN
+
+
+def _of_module(interpreter: Interpreter, frame: Frame, value: Module, name: str, at: int) -> Value:
+    return interpreter.program.member(value.info.name, name)
+
+
+def _of_external(interpreter: Interpreter, frame: Frame, value: External, name: str, at: int) -> Value:
+    dotted = f"{value.name}.{name}"
+    what = interpreter.apis.value(dotted)
+    if what is not None:
+        return module_value_of(what, interpreter.apis.framework(dotted) or "")
+    return interpreter.program.named(dotted)
+
+
+def _of_class(interpreter: Interpreter, frame: Frame, value: Class, name: str, at: int) -> Value:
+    info = value.info.method(name)
+    if info is not None:
+        return function(info, value if info.decorated("classmethod") else None)
+    for klass in value.info.mro:
+        if isinstance(klass, ClassInfo):
+            found = interpreter.tables.body(klass).get(name)
+            if found is not None:
+                return found
+    return HOST if name in ("__name__", "__qualname__", "__module__", "__doc__") else UNKNOWN
+
+
+def _of_object(interpreter: Interpreter, frame: Frame, value: Object, name: str, at: int) -> Value:
+    known = field(value.fields, name)
+    if known is not None:
+        return known
+    klass = value.klass
+    info = klass.method(name)
+    if info is not None:
+        return _method(interpreter, frame, value, info, at)
+    stored = _stored(interpreter, klass, name)
+    if stored is not None:
+        return stored
+    for base in klass.library_bases():
+        what = interpreter.apis.class_attribute(base, name)
+        if what is not None:
+            return module_value_of(what, interpreter.apis.framework(base) or "")
+        if interpreter.apis.class_method(base, name) is not None:
+            return method(value, name)
+    if name in ("register_buffer", "register_parameter", "add_module"):
+        return method(value, name)
+    if name == "__class__":
+        from xlalint.semantics.values import class_value
+
+        return class_value(klass)
+    info = klass.method_below(name)
+    if info is not None:
+        return _method(interpreter, frame, value, info, at)
+    for subclass in klass.subclasses[:8]:
+        stored = interpreter.tables.stored(subclass).get(name) or interpreter.tables.body(subclass).get(name)
+        if stored is not None:
+            return stored
+    return UNKNOWN
+
+
+def _method(interpreter: Interpreter, frame: Frame, value: Object, info: FunctionInfo, at: int) -> Value:
+    if info.decorated(*_PROPERTIES):
+        return interpreter.invoke(frame, info, value, [], (), at)
+    if info.decorated("setter", "getter"):
+        return interpreter.invoke(frame, info, value, [], (), at)
+    if info.decorated("staticmethod"):
+        return function(info)
+    if info.decorated("classmethod"):
+        from xlalint.semantics.values import class_value
+
+        return function(info, class_value(value.klass))
+    return function(info, value)
+
+
+def _stored(interpreter: Interpreter, klass: ClassInfo, name: str) -> Value | None:
+    """What methods along the MRO store under the name, joined; else what a class body assigns."""
+    tables = interpreter.tables
+    found: list[Value] = []
+    for base in klass.mro:
+        if isinstance(base, ClassInfo):
+            interpreter.program.touched |= base.module.bit
+            value = tables.stored(base).get(name)
+            if value is not None:
+                found.append(value)
+    for base in klass.mro:
+        if isinstance(base, ClassInfo):
+            value = tables.body(base).get(name)
+            if value is not None:
+                found.append(value)
+                break
+    return join_all(found) if found else None
+
+
+def _of_super(interpreter: Interpreter, frame: Frame, value: Super, name: str, at: int) -> Value:
+    receiver = value.receiver
+    klass = receiver.klass if isinstance(receiver, Object) else value.klass
+    order = klass.mro if value.klass in klass.mro else value.klass.mro
+    for base in order[order.index(value.klass) + 1 :]:
+        if isinstance(base, ClassInfo):
+            index = base.ir.methods.get(name)
+            if index is not None:
+                info = base.module.functions[index]
+                if isinstance(receiver, Object):
+                    return _method(interpreter, frame, receiver, info, at)
+                return function(info, receiver)
+        elif interpreter.apis.class_method(base, name) is not None:
+            return method(foreign(base), name)
+    if name == "__init__":
+        return external("builtins.object.__init__")
+    return UNKNOWN
+
+
+def _of_foreign(interpreter: Interpreter, frame: Frame, value: Foreign, name: str, at: int) -> Value:
+    what = interpreter.apis.class_attribute(value.name, name)
+    if what is not None:
+        return module_value_of(what, interpreter.apis.framework(value.name) or "")
+    if interpreter.apis.class_method(value.name, name) is not None:
+        return method(value, name)
+    return UNKNOWN
+
+
+def _of_container(interpreter: Interpreter, frame: Frame, value: Value, name: str, at: int) -> Value:
+    if isinstance(value, Sequence) and value.kind.startswith("named:") and value.items is not None:
+        names = value.kind[6:].split(",")
+        if name in names:
+            return value.items[names.index(name)]
+    if isinstance(value, Mapping):
+        known = field(value.items, name)
+        if known is not None and not hasattr(dict, name):
+            return known
+    if isinstance(value, Host) and value.type != "str":
+        return HOST if value.type else UNKNOWN
+    return method(value, name)
+
+
+def _of_function(interpreter: Interpreter, frame: Frame, value: Function, name: str, at: int) -> Value:
+    if name == "apply" or name.startswith("__"):
+        return HOST
+    return UNKNOWN
+
+
+_READERS = {
+    Tensor: _of_tensor,
+    Module: _of_module,
+    External: _of_external,
+    Class: _of_class,
+    Object: _of_object,
+    Super: _of_super,
+    Foreign: _of_foreign,
+    Sequence: _of_container,
+    Mapping: _of_container,
+    Const: _of_container,
+    Host: _of_container,
+    Function: _of_function,
+}
+
+__all__ = ["AttributeTables", "attribute_of"]

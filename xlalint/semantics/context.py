@@ -1,0 +1,97 @@
+"""Contexts: one function analysed for one tuple of abstract arguments, and what was seen there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from xlalint.semantics.hazard import Confidence
+from xlalint.semantics.values import NEVER, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from xlalint.semantics.program import FunctionInfo, ModuleInfo
+
+
+class Sighting:
+    """A hazard seen in a context, before it is known how the context is reached. Fields as in `Hazard`."""
+
+    __slots__ = ("at", "confidence", "detail", "framework", "rule", "severity", "statement", "subject", "variant")
+
+    def __init__(
+        self,
+        rule: str,
+        at: int,
+        statement: int,
+        framework: str,
+        confidence: Confidence,
+        subject: str,
+        detail: str = "",
+        variant: str = "",
+        severity: tuple[tuple[str, str], ...] = (),
+    ) -> None:
+        self.rule = rule
+        self.at = at
+        self.statement = statement
+        self.framework = framework
+        self.confidence = confidence
+        self.subject = subject
+        self.detail = detail
+        self.variant = variant
+        self.severity = severity
+
+
+class Context:
+    """One activation: `args` are the parameters' values in order, `returns` what calls give back.
+
+    `sightings` are the hazards in the function's own body, keyed by rule and place; `calls` are the contexts that it enters, each with the
+    byte offset of a call; `stores` are attributes assigned on the receiver; `yields` joins what a generator yields.
+    `touched` is the bit set of the modules that the result depends on, callees' included. `provisional` contexts
+    met a recursion that was cut and may know too little.
+    """
+
+    __slots__ = (
+        "args",
+        "calls",
+        "done",
+        "function",
+        "module",
+        "provisional",
+        "returns",
+        "sightings",
+        "stores",
+        "touched",
+        "yields",
+    )
+
+    def __init__(self, function: FunctionInfo | None, module: ModuleInfo, args: tuple[Value, ...]) -> None:
+        self.function = function
+        self.module = module
+        self.args = args
+        self.returns: Value = NEVER
+        self.yields: Value = NEVER
+        self.sightings: dict[tuple[str, int], Sighting] = {}
+        self.calls: dict[Context, int] = {}
+        self.stores: dict[str, Value] = {}
+        self.touched = module.bit
+        self.done = False
+        self.provisional = False
+
+    @property
+    def name(self) -> str:
+        """The qualified name of the function, or "<module>"."""
+        return self.function.ir.qualname if self.function is not None else "<module>"
+
+
+class RootContext:
+    """A context that XLA traces: `why` says which fact makes it a root; `tier` 1 is sure, 2 is a library's function."""
+
+    __slots__ = ("context", "tier", "why")
+
+    def __init__(self, context: Context, why: str, tier: int) -> None:
+        self.context = context
+        self.why = why
+        self.tier = tier
+
+
+Closure = "Mapping[str, Value]"

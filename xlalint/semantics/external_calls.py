@@ -1,0 +1,256 @@
+"""Calls of library functions and classes by dotted name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from xlalint.lowering import ir
+from xlalint.semantics.arguments import Arguments
+from xlalint.semantics.builtin_calls import BUILTINS, element_of
+from xlalint.semantics.lattice import join, join_all
+from xlalint.semantics.library import LibraryCall
+from xlalint.semantics.values import (
+    HOST,
+    NEVER,
+    NONE,
+    STR,
+    UNKNOWN,
+    Const,
+    Mapping,
+    Sequence,
+    Host,
+    Tensor,
+    Value,
+    constant,
+    foreign,
+    host,
+    mapping,
+    members,
+    partial,
+    sequence,
+    tensor,
+)
+
+if TYPE_CHECKING:
+    from xlalint.semantics.frame import Frame
+    from xlalint.semantics.interpreter import Interpreter
+
+Special = Callable[["Interpreter", "Frame", Arguments, ir.Call], Value]
+
+
+def call_external(interpreter: Interpreter, frame: Frame, name: str, arguments: Arguments, node: ir.Call) -> Value:
+    """Call the library's function or class of that name."""
+    if name.startswith("builtins."):
+        return _call_builtin(interpreter, frame, name, arguments, node)
+    apis = interpreter.apis
+    special = _SPECIAL.get(name) or _SPECIAL.get(apis.canonical(name))
+    if special is not None:
+        return special(interpreter, frame, arguments, node)
+    entry = apis.function(name)
+    if entry is not None:
+        return LibraryCall(frame, entry, None, arguments.args, arguments.pairs(), node).run()
+    known = apis.type(name)
+    if known is not None and known.kind == "tensor":
+        return tensor(apis.framework(name) or "torch", known.dtype, known.rank)
+    spec = apis.klass(name)
+    if spec is not None:
+        init = apis.class_method(name, "__init__")
+        if init is not None:
+            LibraryCall(frame, init, None, arguments.args, arguments.pairs(), node).run()
+        return foreign(name)
+    return UNKNOWN
+
+
+def _call_builtin(
+    interpreter: Interpreter, frame: Frame, name: str, arguments: Arguments, node: ir.Call
+) -> Value:
+    handler = BUILTINS.get(name[9:])
+    if handler is not None:
+        args = arguments.args if arguments.rest is None else [*arguments.args, arguments.rest]
+        return handler(frame, args, node)
+    entry = interpreter.apis.function(name) or interpreter.apis.function(name[9:])
+    if entry is not None:
+        return LibraryCall(frame, entry, None, arguments.args, arguments.pairs(), node).run()
+    return UNKNOWN
+
+
+# --------------------------------------------------------------------------------------------------- specials
+
+
+def _partial(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
+    if not arguments.args:
+        return UNKNOWN
+    return partial(arguments.args[0], tuple(arguments.args[1:]), tuple(sorted(arguments.keywords.items())))
+
+
+def _first(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
+    return arguments.args[0] if arguments.args else UNKNOWN
+
+
+def _second(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
+    return arguments.args[1] if len(arguments.args) > 1 else UNKNOWN
+
+
+def _modules(kind: str) -> Special:
+    def make(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
+        if arguments.rest is not None:
+            return sequence(kind, None, join_all([*arguments.args, arguments.rest]))
+        if len(arguments.args) == 1 and isinstance(arguments.args[0], (Sequence, Mapping)):
+            source = arguments.args[0]
+            if isinstance(source, Mapping):
+                values = tuple(value for _, value in source.items)
+                return sequence(kind, None, join(join_all(values), source.rest))
+            return sequence(kind, source.items, source.element)
+        if kind == "modules":
+            return sequence(kind, None, element_of(frame, arguments.args[0]) if arguments.args else NEVER)
+        return sequence(kind, tuple(arguments.args), join_all(arguments.args))
+
+    return make
+
+
+def _module_dict(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
+    return arguments.args[0] if arguments.args and isinstance(arguments.args[0], Mapping) else mapping((), UNKNOWN)
+
+
+def _parameters(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
+    return sequence("modules", None, tensor("torch", "f"))
+
+
+def _default_dict(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
+    made = arguments.args[0] if arguments.args else NONE
+    if made is NONE:
+        return mapping((), UNKNOWN)
+    return mapping((), interpreter.call_value(frame, made, [], (), node))
+
+
+def _ordered_dict(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
+    return BUILTINS["dict"](frame, arguments.args, node)
+
+
+def _chain(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
+    sources = [*arguments.args, *([arguments.rest] if arguments.rest is not None else [])]
+    return sequence("iter", None, join_all(element_of(frame, source) for source in sources))
+
+
+def _chain_from(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
+    inner = element_of(frame, arguments.args[0]) if arguments.args else UNKNOWN
+    return sequence("iter", None, element_of(frame, inner))
+
+
+def _product(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
+    elements = tuple(element_of(frame, source) for source in arguments.args)
+    return sequence("iter", None, sequence("tuple", elements, join_all(elements)))
+
+
+def _pick(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
+    return sequence("iter", None, element_of(frame, arguments.args[0]) if arguments.args else UNKNOWN)
+
+
+def _accumulate(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
+    element = element_of(frame, arguments.args[0]) if arguments.args else UNKNOWN
+    return sequence("iter", None, element)
+
+
+def _reduce(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
+    if len(arguments.args) < 2:
+        return UNKNOWN
+    element = element_of(frame, arguments.args[1])
+    start = join(element, arguments.args[2]) if len(arguments.args) > 2 else element
+    return join(start, interpreter.call_value(frame, arguments.args[0], [start, element], (), node))
+
+
+def _group_by(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
+    element = element_of(frame, arguments.args[0]) if arguments.args else UNKNOWN
+    key = element
+    if len(arguments.args) > 1:
+        key = interpreter.call_value(frame, arguments.args[1], [element], (), node)
+    pair = (key, sequence("iter", None, element))
+    return sequence("iter", None, sequence("tuple", pair, join_all(pair)))
+
+
+def _finfo(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
+    return host("finfo")
+
+
+def _device(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
+    value = arguments.args[0] if arguments.args else UNKNOWN
+    return host("device:cpu") if isinstance(value, Const) and value.value == "cpu" else host("device")
+
+
+def _tensor(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
+    """`torch.tensor` and `as_tensor`: the dtype and rank of the data; what it copies from the device."""
+    data = arguments.args[0] if arguments.args else arguments.keywords.get("data", UNKNOWN)
+    dtype_argument = arguments.keywords.get("dtype", arguments.args[1] if len(arguments.args) > 1 else None)
+    from xlalint.semantics.library import dtype_of
+
+    as_tensor = isinstance(node.func, ir.Attr) and node.func.name in ("as_tensor", "asarray")
+    device = arguments.keywords.get("device")
+    place = "cpu" if interpreter.tracks_place and device in (None, NONE, constant("cpu"), host("device:cpu")) else ""
+    named = dtype_of(dtype_argument) if dtype_argument is not None else ""
+    results: list[Value] = []
+    for member in members(data):
+        if isinstance(member, Tensor):
+            kept = member.framework == "torch" and as_tensor
+            results.append(tensor("torch", named or member.dtype, member.rank, member.place if kept and device is None else place))
+            continue
+        dtype, rank, held = _data_kind(member)
+        if held is not None and not as_tensor:
+            frame.report("XLA301", node.at, held, node.args[0] if node.args else None, "copies it through the host")
+        results.append(tensor("torch", named or dtype, rank, place))
+    return join_all(results) if results else tensor("torch", named, -1, place)
+
+
+def _data_kind(value: Value, depth: int = 0) -> tuple[str, int, Value | None]:
+    """The dtype and rank of an array made of host data, and the device tensor that the data holds, if any."""
+    if isinstance(value, Sequence) and value.element is not NEVER:
+        dtype, rank, held = _data_kind(value.element, depth + 1)
+        return dtype, rank + 1 if rank >= 0 else -1, held
+    found = [member for member in members(value) if isinstance(member, Tensor)]
+    if found:
+        held = found[0] if found[0].framework != "numpy" else None
+        return found[0].dtype, -1, held
+    kinds = {"int": "i", "float": "f", "bool": "b", "complex": "c"}
+    if isinstance(value, Const):
+        return kinds.get(type(value.value).__name__, ""), 0, None
+    if isinstance(value, Host):
+        return kinds.get(value.type, ""), 0 if value.type in kinds else -1, None
+    return "", -1, None
+
+
+_SPECIAL: dict[str, Special] = {
+    "functools.partial": _partial,
+    "functools.wraps": lambda i, f, a, n: UNKNOWN,
+    "functools.lru_cache": _first,
+    "functools.reduce": _reduce,
+    "copy.copy": _first,
+    "copy.deepcopy": _first,
+    "typing.cast": _second,
+    "torch.nn.ModuleList": _modules("modules"),
+    "torch.nn.Sequential": _modules("chain"),
+    "torch.nn.ModuleDict": _module_dict,
+    "torch.nn.ParameterDict": lambda i, f, a, n: mapping((), tensor("torch", "f")),
+    "torch.nn.ParameterList": _parameters,
+    "collections.defaultdict": _default_dict,
+    "collections.OrderedDict": _ordered_dict,
+    "collections.deque": lambda i, f, a, n: BUILTINS["list"](f, a.args, n),
+    "itertools.chain": _chain,
+    "itertools.chain.from_iterable": _chain_from,
+    "itertools.product": _product,
+    "itertools.zip_longest": lambda i, f, a, n: BUILTINS["zip"](f, a.args, n),
+    "itertools.islice": _pick,
+    "itertools.cycle": _pick,
+    "itertools.repeat": lambda i, f, a, n: sequence("iter", None, a.args[0] if a.args else UNKNOWN),
+    "itertools.count": lambda i, f, a, n: sequence("iter", None, host("int")),
+    "itertools.accumulate": _accumulate,
+    "itertools.groupby": _group_by,
+    "torch.finfo": _finfo,
+    "torch.iinfo": _finfo,
+    "torch.device": _device,
+    "torch.Size": lambda i, f, a, n: a.args[0] if a.args else HOST,
+    "torch.tensor": _tensor,
+    "torch.as_tensor": _tensor,
+    "os.path.join": lambda i, f, a, n: STR,
+}
+
+__all__ = ["call_external"]

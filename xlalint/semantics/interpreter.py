@@ -1,0 +1,552 @@
+"""The interpreter: functions entered with abstract arguments, each context once.
+
+A function is analysed anew for each tuple of abstract arguments that reaches it (a context), up to a limit past which
+constants are forgotten. Hazards are kept in the context in which they were seen; which contexts count, and why, is
+decided from the roots afterwards (`semantics.collect`).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from xlalint.lowering import ir
+from xlalint.semantics import statements
+from xlalint.semantics.annotations import Annotations
+from xlalint.semantics.arguments import Arguments, bind_parameters, evaluate_arguments
+from xlalint.semantics.attributes import AttributeTables, attribute_of
+from xlalint.semantics.builtin_calls import BUILTINS, container_method, element_of, is_container
+from xlalint.semantics.context import Context, RootContext
+from xlalint.semantics.external_calls import call_external
+from xlalint.semantics.frame import Env, Frame
+from xlalint.semantics.lattice import join, join_all
+from xlalint.semantics.library import LibraryCall
+from xlalint.semantics.program import ClassInfo, FunctionInfo, ModuleInfo, Program
+from xlalint.semantics.values import (
+    HOST,
+    NEVER,
+    NONE,
+    UNKNOWN,
+    Class,
+    Const,
+    External,
+    Foreign,
+    Function,
+    Method,
+    Object,
+    OneOf,
+    Partial,
+    Sequence,
+    Tensor,
+    Value,
+    class_value,
+    external,
+    function,
+    host,
+    instance,
+    members,
+    sequence,
+    tensor,
+    tensors,
+)
+
+if TYPE_CHECKING:
+    from xlalint.semantics.apis import Apis
+
+MAX_CONTEXTS = 12
+MAX_DEPTH = 40
+_DUNDERS = {
+    "+": "__add__",
+    "-": "__sub__",
+    "*": "__mul__",
+    "/": "__truediv__",
+    "@": "__matmul__",
+    "==": "__eq__",
+    "<": "__lt__",
+    ">": "__gt__",
+    "<=": "__le__",
+    ">=": "__ge__",
+}
+
+
+class Interpreter:
+    """Analyses functions of one program. `targets` are the targets that API tables may ask for."""
+
+    def __init__(self, program: Program, apis: Apis, targets: tuple[str, ...] = ("torch_xla", "tf", "jax")) -> None:
+        self.program = program
+        self.apis = apis
+        self.targets = targets
+        self.tracks_place = "torch_compile" not in targets
+        self.annotations = Annotations(program, apis)
+        self.tables = AttributeTables(self)
+        self.contexts: dict[tuple[object, ...], Context] = {}
+        self.entered_by: defaultdict[FunctionInfo, int] = defaultdict(int)
+        self.stack: list[Context] = []
+        self.roots: list[RootContext] = []
+        self.globals: dict[int, Env] = {}
+        self.module_contexts: dict[int, Context] = {}
+        self._defaults: dict[FunctionInfo, tuple[Value | None, ...]] = {}
+        program.evaluate = self.evaluate_global
+
+    # ------------------------------------------------------------------------------------------- contexts
+
+    def enter(
+        self,
+        info: FunctionInfo,
+        args: tuple[Value, ...],
+        closure: tuple[tuple[str, Value], ...] = (),
+        receiver_name: str = "",
+    ) -> Context:
+        """The context of a function for these arguments, analysed now if it is new."""
+        key = (info, args, closure)
+        found = self.contexts.get(key)
+        if found is not None:
+            if not found.done:
+                for context in self.stack[self.stack.index(found) :] if found in self.stack else ():
+                    context.provisional = True
+            return found
+        if self.entered_by[info] >= MAX_CONTEXTS and not closure:
+            args = tuple(forget_constants(value) for value in args)
+            found = self.contexts.get((info, args, closure))
+            if found is not None:
+                return found
+        self.entered_by[info] += 1
+        context = Context(info, info.module, args)
+        self.contexts[info, args, closure] = context
+        if len(self.stack) >= MAX_DEPTH or self.entered_by[info] > 4 * MAX_CONTEXTS:
+            context.returns = self.annotations.value(info.module, info.ir.returns) or UNKNOWN
+            context.done = context.provisional = True
+            return context
+        self._run(context, info, closure)
+        return context
+
+    def _run(self, context: Context, info: FunctionInfo, closure: tuple[tuple[str, Value], ...]) -> None:
+        env: Env = {param.name: value for param, value in zip(info.params, context.args, strict=True)}
+        frame = Frame(self, context, env, dict(closure))
+        if info.ir.owner >= 0 and info.params and not info.decorated("staticmethod"):
+            frame.receiver_name = info.params[0].name
+        outer_touched = self.program.touched
+        self.program.touched = 0
+        self.stack.append(context)
+        try:
+            if frame.exec(info.body):
+                context.returns = join(context.returns, NONE)
+        except RecursionError:
+            context.returns = UNKNOWN
+        finally:
+            self.stack.pop()
+        context.touched |= self.program.touched
+        self.program.touched = outer_touched | context.touched
+        self._finish(context, info)
+
+    def _finish(self, context: Context, info: FunctionInfo) -> None:
+        """Settle what the context returns: generators, annotations where nothing is known."""
+        if info.ir.is_generator:
+            if info.decorated("contextmanager", "asynccontextmanager"):
+                context.returns = context.yields
+            else:
+                context.returns = sequence("iter", None, context.yields)
+        elif UNKNOWN in members(context.returns) or context.returns is NEVER:
+            declared = self.annotations.value(info.module, info.ir.returns)
+            if declared is not None and declared is not NONE and context.returns is not NEVER:
+                known = [m for m in members(context.returns) if m is not UNKNOWN]
+                context.returns = join_all([declared, *known])
+        context.done = True
+
+    def standalone(self, info: FunctionInfo, traced_by: str = "") -> tuple[Value, ...]:
+        """The arguments of a function of whose calls nothing is known.
+
+        `traced_by` names the framework whose tracer replaces every argument that is not static, "" for none.
+        """
+        defaults = self.defaults(info)
+        values: list[Value] = []
+        for position, param in enumerate(info.params):
+            if position == 0 and info.ir.owner >= 0 and not info.decorated("staticmethod"):
+                values.append(self.receiver_of(info))
+                continue
+            value = self.annotations.parameter(info, position, defaults[position])
+            if traced_by and value is UNKNOWN and param.kind in ("", "/", "k"):
+                value = tensor(traced_by, sure=False)
+            values.append(value)
+        return tuple(values)
+
+    def receiver_of(self, info: FunctionInfo) -> Value:
+        """What `self` or `cls` is in a method analysed by itself."""
+        owner = info.owner
+        if owner is None:
+            return UNKNOWN
+        return class_value(owner) if info.decorated("classmethod") else instance(owner)
+
+    def defaults(self, info: FunctionInfo) -> tuple[Value | None, ...]:
+        """The values of the parameters' defaults, None where there is none."""
+        found = self._defaults.get(info)
+        if found is None:
+            frame = self.module_frame(info.module)
+            found = tuple(None if param.default is None else frame.eval(param.default) for param in info.params)
+            self._defaults[info] = found
+        return found
+
+    # -------------------------------------------------------------------------------------------- globals
+
+    def global_name(self, module: ModuleInfo, name: str) -> Value:
+        """The value of a module-level or built-in name."""
+        value = self.program.global_value(module, name)
+        if value is not None:
+            return value
+        return external(f"builtins.{name}") if name in BUILTINS or hasattr(__builtins__, name) else UNKNOWN
+
+    def module_frame(self, module: ModuleInfo) -> Frame:
+        """A frame that evaluates expressions at module level."""
+        return Frame(self, Context(None, module, ()), {}, {})
+
+    def evaluate_global(self, module: ModuleInfo, name: str) -> Value | None:
+        """The value that module level's statements give a name."""
+        env = self.globals.get(module.index)
+        if env is None:
+            env = self.run_module(module)
+        return env.get(name)
+
+    def run_module(self, module: ModuleInfo) -> Env:
+        """Run a module's top-level statements once; the environment that they leave."""
+        context = Context(None, module, ())
+        frame = Frame(self, context, {}, {})
+        self.globals[module.index] = frame.env
+        self.module_contexts[module.index] = context
+        self.stack.append(context)
+        try:
+            frame.exec(tuple(s for s in ir.decode_body(module.unit.body) if type(s) not in _DEFINITIONS))
+        except RecursionError:
+            pass
+        finally:
+            self.stack.pop()
+        self.globals[module.index] = frame.env
+        context.touched |= self.program.touched
+        return frame.env
+
+    # ---------------------------------------------------------------------------------------------- calls
+
+    def call(self, frame: Frame, node: ir.Call) -> Value:
+        """Evaluate a call expression."""
+        func = frame.eval(node.func)
+        arguments = evaluate_arguments(frame, node)
+        results = [self._call_one(frame, member, arguments, node) for member in members(func) if member is not NONE]
+        return results[0] if len(results) == 1 else join_all(results) if results else UNKNOWN
+
+    def call_value(
+        self, frame: Frame, func: Value, args: list[Value], keywords: tuple[tuple[str, Value], ...], node: ir.Call
+    ) -> Value:
+        """Call a value with values."""
+        arguments = Arguments(list(args), dict(keywords))
+        results = [self._call_one(frame, member, arguments, node) for member in members(func) if member is not NONE]
+        return join_all(results) if results else UNKNOWN
+
+    def _call_one(self, frame: Frame, func: Value, arguments: Arguments, node: ir.Call) -> Value:
+        if isinstance(func, Function):
+            return self.call_function(frame, func, arguments, node.at)
+        if isinstance(func, Method):
+            return self._call_method(frame, func, arguments, node)
+        if isinstance(func, External):
+            return call_external(self, frame, func.name, arguments, node)
+        if isinstance(func, Class):
+            return self.instantiate(frame, func.info, arguments, node.at)
+        if isinstance(func, Object):
+            return self._call_object(frame, func, arguments, node)
+        if isinstance(func, Sequence):
+            return self._call_modules(frame, func, arguments, node)
+        if isinstance(func, Partial):
+            bound = Arguments(
+                [*func.args, *arguments.args], {**dict(func.keywords), **arguments.keywords}, arguments.rest, arguments.extra
+            )
+            return self._call_each(frame, func.func, bound, node)
+        if isinstance(func, Foreign):
+            entry = self.apis.class_method(func.name, "__call__")
+            if entry is not None:
+                return LibraryCall(frame, entry, None, arguments.args, arguments.pairs(), node).run()
+        return UNKNOWN
+
+    def _call_each(self, frame: Frame, func: Value, arguments: Arguments, node: ir.Call) -> Value:
+        return join_all(self._call_one(frame, member, arguments, node) for member in members(func))
+
+    def call_function(self, frame: Frame, func: Function, arguments: Arguments, at: int) -> Value:
+        """Enter a function of the program."""
+        info = func.info
+        args = bind_parameters(self, info, func.receiver, arguments)
+        context = self.enter(info, args, func.closure)
+        frame.context.calls.setdefault(context, at)
+        frame.context.touched |= context.touched
+        self.program.touched |= context.touched
+        if not context.done:
+            return context.returns if context.returns is not NEVER else self._declared(info)
+        return context.returns
+
+    def _declared(self, info: FunctionInfo) -> Value:
+        return self.annotations.value(info.module, info.ir.returns) or UNKNOWN
+
+    def invoke(
+        self,
+        frame: Frame,
+        info: FunctionInfo,
+        receiver: Value | None,
+        args: list[Value],
+        keywords: tuple[tuple[str, Value], ...],
+        at: int,
+    ) -> Value:
+        """Call a method of the program with values."""
+        func = function(info, None if info.decorated("staticmethod") else receiver)
+        if not isinstance(func, Function):
+            return UNKNOWN
+        return self.call_function(frame, func, Arguments(args, dict(keywords)), at)
+
+    def _call_method(self, frame: Frame, func: Method, arguments: Arguments, node: ir.Call) -> Value:
+        receiver, name = func.receiver, func.name
+        if isinstance(receiver, Tensor):
+            if name in ("at[]", "at"):
+                return receiver
+            entry = self.apis.method(receiver.framework, name)
+            if entry is None:
+                return UNKNOWN
+            return LibraryCall(frame, entry, receiver, arguments.args, arguments.pairs(), node).run()
+        if is_container(receiver):
+            return container_method(frame, receiver, name, arguments.args, node)
+        if isinstance(receiver, Object):
+            return self._call_inherited(frame, receiver, receiver.klass.library_bases(), name, arguments, node)
+        if isinstance(receiver, Foreign):
+            return self._call_inherited(frame, receiver, [receiver.name], name, arguments, node)
+        return UNKNOWN
+
+    def _call_inherited(
+        self, frame: Frame, receiver: Value, bases: list[str], name: str, arguments: Arguments, node: ir.Call
+    ) -> Value:
+        """Call a method that a library class gives to the receiver."""
+        if name in ("register_buffer", "register_parameter", "add_module", "register_module") and len(arguments.args) > 1:
+            key = arguments.args[0]
+            if isinstance(key, Const) and isinstance(key.value, str) and isinstance(node.func, ir.Attr):
+                self.store_attribute(frame, node.func.value, receiver, key.value, on_device(arguments.args[1]))
+                return NONE
+        for base in bases:
+            entry = self.apis.class_method(base, name)
+            if entry is not None:
+                call = LibraryCall(frame, entry, None, arguments.args, arguments.pairs(), node)
+                call.holder = receiver
+                return call.run()
+        return UNKNOWN
+
+    def _call_object(self, frame: Frame, func: Object, arguments: Arguments, node: ir.Call) -> Value:
+        for name in ("__call__", "forward", "call"):
+            info = func.klass.method(name)
+            if info is not None and (name != "__call__" or not self.tables.kind(info.owner) == "module" or not func.klass.method("forward")):
+                bound = function(info, func)
+                return self.call_function(frame, bound, arguments, node.at) if isinstance(bound, Function) else UNKNOWN
+        for base in func.klass.library_bases():
+            entry = self.apis.class_method(base, "__call__")
+            if entry is not None:
+                return LibraryCall(frame, entry, None, arguments.args, arguments.pairs(), node).run()
+        below = func.klass.method_below("forward") or func.klass.method_below("__call__")
+        if below is not None:
+            bound = function(below, func)
+            return self.call_function(frame, bound, arguments, node.at) if isinstance(bound, Function) else UNKNOWN
+        return UNKNOWN
+
+    def _call_modules(self, frame: Frame, func: Sequence, arguments: Arguments, node: ir.Call) -> Value:
+        """Call an `nn.Sequential`: each module on what the one before returned."""
+        if func.kind != "chain":
+            return UNKNOWN
+        if func.items is not None:
+            value: Value = arguments.args[0] if arguments.args else UNKNOWN
+            for item in func.items:
+                value = self._call_each(frame, item, Arguments([value], {}), node)
+            return value
+        once = self._call_each(frame, func.element, arguments, node)
+        again = self._call_each(frame, func.element, Arguments([once], {}), node)
+        return join(once, again)
+
+    def call_back(
+        self, frame: Frame, func: Value, args: list[Value], traced: bool, any_number: bool, call: LibraryCall
+    ) -> Value:
+        """A library calls a function that it was given; `traced`: under its tracer, which makes it a root."""
+        result: Value = NEVER
+        for member in members(func):
+            if isinstance(member, Partial):
+                func_args = Arguments([*member.args, *args], dict(member.keywords))
+                member = member.func
+            else:
+                func_args = Arguments(list(args), {})
+            if isinstance(member, Object):
+                info = called_method(member.klass)
+                member = function(info, member) if info is not None else member
+            if not isinstance(member, Function):
+                result = join(result, self._call_one(frame, member, func_args, call.node) if args else UNKNOWN)
+                continue
+            result = join(result, self._call_traced(frame, member, func_args, traced, any_number, call))
+        return result if result is not NEVER else UNKNOWN
+
+    def _call_traced(
+        self, frame: Frame, func: Function, arguments: Arguments, traced: bool, any_number: bool, call: LibraryCall
+    ) -> Value:
+        info = func.info
+        framework = call.entry.framework
+        if any_number:
+            args = self.standalone(info, framework if framework in ("jax", "tensorflow", "torch") else "")
+            args = static_arguments(info, args, call)
+            if func.receiver is not None and args:
+                args = (func.receiver, *args[1:])
+        else:
+            args = bind_parameters(self, info, func.receiver, arguments)
+        context = self.enter(info, args, func.closure)
+        frame.context.calls.setdefault(context, call.node.at)
+        frame.context.touched |= context.touched
+        if traced:
+            why = statements_name(call.node)
+            self.roots.append(RootContext(context, f"given to `{why}`", 1))
+        return context.returns if context.done else UNKNOWN
+
+    # -------------------------------------------------------------------------------------------- objects
+
+    def instantiate(self, frame: Frame, klass: ClassInfo, arguments: Arguments, at: int) -> Value:
+        """An instance; what its `__init__` stores on it is known of it where it is a tensor or holds one."""
+        kind = self.tables.kind(klass)
+        if kind == "module":
+            return instance(klass)
+        init = klass.method("__init__")
+        if init is None:
+            return instance(klass, self._record_fields(klass, arguments))
+        bound = function(init, instance(klass))
+        if not isinstance(bound, Function) or len(self.stack) > MAX_DEPTH - 2:
+            return instance(klass)
+        args = bind_parameters(self, init, bound.receiver, arguments)
+        context = self.enter(init, args)
+        frame.context.calls.setdefault(context, at)
+        frame.context.touched |= context.touched
+        fields = tuple(sorted((name, value) for name, value in context.stores.items() if any(tensors(value))))
+        return instance(klass, fields[:16])
+
+    def _record_fields(self, klass: ClassInfo, arguments: Arguments) -> tuple[tuple[str, Value], ...]:
+        """The fields of a dataclass-like instance: arguments by the order of the class's annotated names."""
+        names = self.tables.record_names(klass)
+        if not names:
+            return ()
+        given = dict(zip(names, arguments.args, strict=False))
+        given.update({name: value for name, value in arguments.keywords.items() if name in names})
+        defaults = {} if arguments.rest is not None or arguments.extra is not None else {n: NONE for n in names}
+        return tuple(sorted({**defaults, **given}.items(), key=lambda item: item[0]))[:32]
+
+    def attribute(self, frame: Frame, value: Value, name: str, at: int) -> Value:
+        """The value of `value.name`."""
+        if type(value) is OneOf:
+            found = [attribute_of(self, frame, m, name, at) for m in value.members if m is not NONE]
+            return join_all(found) if found else UNKNOWN
+        return attribute_of(self, frame, value, name, at)
+
+    def store_attribute(self, frame: Frame, node: ir.Node, owner: Value, name: str, value: Value) -> None:
+        """`setattr(owner, name, value)`, with the owner written as `node`."""
+        if isinstance(node, ir.Name) and node.id == frame.receiver_name:
+            stores = frame.context.stores
+            stores[name] = join(stores.get(name, NEVER), value)
+            frame.env[f"{node.id}.{name}"] = value
+
+    def note_store(self, frame: Frame, klass: ClassInfo, name: str, value: Value) -> None:
+        """An attribute of an object was assigned from outside of its methods."""
+
+    def overloaded(self, frame: Frame, op: str, a: Value, b: Value, at: int) -> Value | None:
+        """An operator that a class of the program defines."""
+        name = _DUNDERS.get(op)
+        if name is None:
+            return None
+        for receiver, other, method_name in ((a, b, name), (b, a, "__r" + name[2:])):
+            if isinstance(receiver, Object):
+                info = receiver.klass.method(method_name)
+                if info is not None:
+                    return self.invoke(frame, info, receiver, [other], (), at)
+        return None
+
+    def entered(self, frame: Frame, value: Value) -> Value:
+        """What `with value as x` binds."""
+        if isinstance(value, Object):
+            info = value.klass.method("__enter__")
+            return self.invoke(frame, info, value, [], (), 0) if info is not None else value
+        return value if not isinstance(value, (Foreign, Function)) else UNKNOWN
+
+    def iterate(self, frame: Frame, value: Object, at: int) -> Value:
+        """What iterating over an object gives."""
+        info = value.klass.method("__iter__")
+        if info is not None:
+            return element_of(frame, self.invoke(frame, info, value, [], (), at), at)
+        info = value.klass.method("__getitem__")
+        if info is not None:
+            return self.invoke(frame, info, value, [host("int")], (), at)
+        if value.fields:
+            return join_all(item for _, item in value.fields)
+        return UNKNOWN
+
+    def item_of(self, frame: Frame, value: Foreign, index: Value) -> Value:
+        """An element of a library object."""
+        return UNKNOWN
+
+    def named_tuple(self, names: tuple[str, ...], items: tuple[Value, ...]) -> Value:
+        """A named tuple as libraries return them (`x.max(dim)`)."""
+        return sequence("named:" + ",".join(names), items, join_all(items))
+
+    def decorated(self, frame: Frame, info: FunctionInfo, value: Value) -> Value:
+        """A nested function after its decorators: itself, and a root where a decorator traces it."""
+        return value
+
+    def bind(self, frame: Frame, target: ir.Node, value: Value) -> None:
+        """Assign a value to a target."""
+        statements.bind_target(frame, target, value)
+
+
+def called_method(klass: ClassInfo) -> FunctionInfo | None:
+    """The method of the program that calling an instance runs."""
+    return klass.method("__call__") or klass.method("forward") or klass.method("call")
+
+
+_DEFINITIONS = (ir.Define, ir.DefineClass)
+
+
+def statements_name(node: ir.Call) -> str:
+    """How the source spells what it calls."""
+    from xlalint.semantics.frame import spelling
+
+    return spelling(node.func)
+
+
+def on_device(value: Value) -> Value:
+    """A tensor that moves with its module: buffers and parameters."""
+    return join_all(
+        tensor(m.framework, m.dtype, m.rank, "", m.sure) if isinstance(m, Tensor) else m for m in members(value)
+    )
+
+
+def forget_constants(value: Value) -> Value:
+    """The value with constants widened to their types."""
+    if isinstance(value, Const) and value.value is not None:
+        return host(type(value.value).__name__)
+    if isinstance(value, Sequence) and value.items is not None:
+        return sequence(value.kind, None, join_all(forget_constants(item) for item in value.items))
+    if isinstance(value, Object) and value.fields:
+        return instance(value.klass)
+    return value
+
+
+def static_arguments(info: FunctionInfo, args: tuple[Value, ...], call: LibraryCall) -> tuple[Value, ...]:
+    """The arguments with those that `static_argnums` and `static_argnames` name as host values."""
+    static: set[int] = set()
+    numbers = call.argument("static_argnums")
+    for item in _each_constant(numbers):
+        if isinstance(item, int):
+            static.add(item % max(len(args), 1))
+    for item in _each_constant(call.argument("static_argnames")):
+        static.update(i for i, param in enumerate(info.params) if param.name == item)
+    return tuple(
+        HOST if i in static and (isinstance(v, Tensor) or v is UNKNOWN) else v for i, v in enumerate(args)
+    )
+
+
+def _each_constant(value: Value | None) -> list[object]:
+    if isinstance(value, Const):
+        return [value.value]
+    if isinstance(value, Sequence) and value.items is not None:
+        return [item.value for item in value.items if isinstance(item, Const)]
+    return []
+
+

@@ -1,0 +1,493 @@
+"""Calls into libraries: what the API tables say of them, applied to abstract arguments."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from xlalint.lowering import ir
+from xlalint.semantics.entries import Callback, Constant, Entry, Spec, choose
+from xlalint.semantics.lattice import join_all
+from xlalint.semantics.returns import Return, parse_return
+from xlalint.semantics.values import (
+    HOST,
+    NEVER,
+    NONE,
+    UNKNOWN,
+    Const,
+    Host,
+    OneOf,
+    Sequence,
+    Tensor,
+    Value,
+    constant,
+    field,
+    foreign,
+    host,
+    mapping,
+    members,
+    only_tensor,
+    sequence,
+    tensor,
+    tensors,
+)
+
+if TYPE_CHECKING:
+    from xlalint.semantics.frame import Frame
+
+_DTYPE_TYPES = {"float": "f", "int": "i", "bool": "b", "complex": "c"}
+_DTYPE_BUILTINS = {"builtins.float": "f", "builtins.int": "i", "builtins.bool": "b", "builtins.complex": "c"}
+
+
+class LibraryCall:
+    """One call as API tables ask about it (the protocol `entries.Call`)."""
+
+    def __init__(
+        self,
+        frame: Frame,
+        entry: Entry,
+        receiver: Value | None,
+        args: list[Value],
+        keywords: tuple[tuple[str, Value], ...],
+        node: ir.Call,
+    ) -> None:
+        self.frame = frame
+        self.entry = entry
+        self.receiver = receiver
+        self.args = args
+        self.keywords = keywords
+        self.node = node
+        self.starred = any(isinstance(arg, ir.Star) for arg in node.args) or any(not name for name, _ in keywords)
+
+    # ------------------------------------------------------------------------------------------- arguments
+
+    def argument(self, name: str) -> Value | None:
+        """The value of a parameter; the rest as a tuple for `*name`; None when it is not passed."""
+        found = field(self.keywords, name)
+        if found is not None:
+            return found
+        for position, param in enumerate(self.entry.params):
+            if param == name:
+                return self.args[position] if position < len(self.args) else None
+            if param.startswith("*"):
+                if param[1:] == name:
+                    rest = tuple(self.args[position:])
+                    if len(rest) == 1 and isinstance(rest[0], Sequence):
+                        return rest[0]
+                    return sequence("tuple", rest, join_all(rest)) if rest else None
+                break
+        return None
+
+    def all(self) -> list[Value]:
+        return [*self.args, *(value for _, value in self.keywords)]
+
+    def first(self) -> Value | None:
+        """The receiver, or the first argument that is or holds a tensor."""
+        if self.receiver is not None:
+            return self.receiver
+        for value in self.all():
+            if only_tensor(value) is not None:
+                return value
+        for value in self.all():
+            inner = next(iter(tensors(value)), None)
+            if inner is not None:
+                return inner
+        return None
+
+    def first_tensor(self) -> Tensor | None:
+        found = self.first()
+        return only_tensor(found) if found is not None else None
+
+    def node_of(self, name: str) -> ir.Node | None:
+        """The expression passed for a parameter."""
+        for keyword, node in self.node.keywords:
+            if keyword == name:
+                return node
+        for position, param in enumerate(self.entry.params):
+            if param.lstrip("*") == name and position < len(self.node.args):
+                return self.node.args[position]
+        return None
+
+    # -------------------------------------------------------------------------------------- the protocol
+
+    def count(self) -> int:
+        return -1 if self.starred else len(self.args) + len(self.keywords)
+
+    def given(self, name: str) -> bool | None:
+        value = self.argument(name)
+        if value is None:
+            return None if self.starred else False
+        if value is NONE:
+            return False
+        return None if isinstance(value, OneOf) and NONE in value.members else True
+
+    def _asked(self, name: str) -> list[Value]:
+        if name == "*":
+            return self.all()
+        value = self.first() if name == "" else self.argument(name)
+        return [] if value is None else [value]
+
+    def tensor(self, name: str) -> bool | None:
+        found = [value for value in self._asked(name) if any(t.place != "cpu" and not t.static for t in tensors(value))]
+        if found:
+            return True
+        return None if any(UNKNOWN in members(value) for value in self._asked(name)) else False
+
+    def items(self, name: str) -> bool | None:
+        return any(
+            isinstance(member, Sequence) and any(tensors(member)) for v in self._asked(name) for member in members(v)
+        )
+
+    def framework(self) -> str:
+        found = self.first_tensor()
+        return found.framework if found is not None else ""
+
+    def boolean(self, name: str) -> bool | None:
+        return any(t.dtype == "b" for value in self._asked(name) for t in tensors(value, 1))
+
+    def constant(self, name: str) -> tuple[Constant] | None:
+        value = self.argument(name)
+        if isinstance(value, Const):
+            return (value.value,)
+        return (None,) if value is None and not self.starred else None
+
+    def rank(self, name: str) -> int:
+        value = self.first() if name == "" else self.argument(name)
+        found = only_tensor(value) if value is not None else None
+        return found.rank if found is not None else -1
+
+    # --------------------------------------------------------------------------------------------- effects
+
+    def run(self) -> Value:
+        """Report the call's hazard, call back its function arguments, and give what it returns."""
+        for callback in self.entry.calls:
+            self._call_back(callback)
+        targets = self.frame.interpreter.targets
+        spec = choose(self.entry, self, targets)
+        if spec is None:
+            return UNKNOWN
+        if spec.rule is not None:
+            self._report(spec)
+        return self.build(spec.returns)
+
+    def _report(self, spec: Spec) -> None:
+        value, node = self._culprit(spec)
+        if value is not None and spec.rule is not None:
+            self.frame.report(spec.rule, self.node.at, value, node, spec.detail, spec.variant, spec.severity)
+
+    def _culprit(self, spec: Spec) -> tuple[Value | None, ir.Node | None]:
+        """The tensor that a hazard speaks of, with its expression."""
+        named = [spec.subject] if spec.subject else [n for n in (*spec.when.tensor, *spec.when.items) if n not in ("*", "")]
+        for name in named:
+            value = self.argument(name)
+            found = self._device(value) if value is not None else None
+            if found is not None:
+                return found, self.node_of(name)
+        if self.receiver is not None and self._device(self.receiver) is not None:
+            func = self.node.func
+            return self.receiver, func.value if isinstance(func, ir.Attr) else None
+        nodes: list[ir.Node | None] = [*self.node.args, *(node for _, node in self.node.keywords)]
+        for position, value in enumerate(self.all()):
+            found = self._device(value)
+            if found is not None:
+                return found, nodes[position] if position < len(nodes) else None
+        return self.receiver, None
+
+    @staticmethod
+    def _device(value: Value) -> Value | None:
+        """The value where it is a device tensor, else one that it holds."""
+        if any(isinstance(m, Tensor) and m.place != "cpu" and m.framework != "numpy" for m in members(value)):
+            return value
+        return next((t for t in tensors(value) if t.place != "cpu"), None)
+
+    def _call_back(self, callback: Callback) -> None:
+        func = self.argument(callback.fun)
+        if func is None or func is NONE:
+            return
+        args: list[Value] = []
+        for text in callback.args:
+            args.extend(self._callback_argument(text))
+        result = self.frame.interpreter.call_back(self.frame, func, args, callback.traced, "*" in callback.args, self)
+        self.results = {**getattr(self, "results", {}), callback.fun: result}
+
+    def _callback_argument(self, text: str) -> list[Value]:
+        if text == "*":
+            return []
+        if text.startswith("*$"):
+            rest = self.argument(text[2:])
+            if isinstance(rest, Sequence):
+                return list(rest.items) if rest.items is not None else [rest.element]
+            return [] if rest is None else [rest]
+        if text.startswith("$"):
+            name = text[1:].removesuffix("[]")
+            value = self.argument(name) or UNKNOWN
+            return [self._element(value)] if text.endswith("[]") else [value]
+        if text.startswith("@"):
+            return [getattr(self, "results", {}).get(text[1:], UNKNOWN)]
+        return [self.build(parse_return(text))]
+
+    def _element(self, value: Value) -> Value:
+        from xlalint.semantics.builtin_calls import element_of
+
+        if isinstance(value, Sequence) and value.kind == "tuple" and value.items is not None:
+            items = tuple(self._element(item) for item in value.items)
+            return sequence("tuple", items, join_all(items))
+        return element_of(self.frame, value)
+
+    # --------------------------------------------------------------------------------------------- returns
+
+    def build(self, what: Return) -> Value:
+        """The abstract value that a return describes, for this call."""
+        builder = _BUILDERS.get(what.kind)
+        return builder(self, what) if builder is not None else UNKNOWN
+
+    def _framework_name(self) -> str:
+        found = self.first_tensor()
+        if self.entry.framework and self.entry.framework != "numpy":
+            return self.entry.framework
+        return found.framework if found is not None else "torch"
+
+    def _sure(self) -> bool:
+        found = self.first_tensor()
+        return self.receiver is None or found is None or found.sure
+
+    def dtype(self, what: Return, otherwise: str) -> str:
+        """The dtype of a return: what an argument names, what the table says, or what is given."""
+        for source in what.dtype_from.split("|") if what.dtype_from else ():
+            if source == "*":
+                found = self.first_tensor()
+                if found is not None and found.dtype:
+                    return found.dtype
+                continue
+            value = self.argument(source)
+            named = dtype_of(value) if value is not None else ""
+            if named:
+                return named
+            if value is not None and value is not NONE and only_tensor(value) is None and not isinstance(value, (Const, Sequence)):
+                return ""
+        if what.dtype == "n":
+            return "i" if otherwise == "b" else otherwise
+        return what.dtype or otherwise
+
+    def place(self, what: Return) -> str:
+        """ "cpu" for what stays in host memory: made without a device, or from what is there."""
+        if not self.frame.interpreter.tracks_place or self._framework_name() != "torch":
+            return ""
+        device = self.argument("device")
+        if device is not None and device is not NONE:
+            on_cpu = isinstance(device, Const) and device.value == "cpu"
+            return "cpu" if on_cpu or device is host("device:cpu") else ""
+        sources = [t for value in ([self.receiver] if self.receiver is not None else self.all()) for t in tensors(value)]
+        if sources:
+            return "cpu" if all(t.place == "cpu" for t in sources) else ""
+        makes = "device" in self.entry.params or "dtype" in self.entry.params or self.entry.params == ()
+        return "cpu" if makes and self.receiver is None else ""
+
+    def tensor_return(self, what: Return) -> Value:
+        rank = what.rank
+        if what.rank_from:
+            sizes = self.argument(what.rank_from)
+            rank = len(sizes.items) if isinstance(sizes, Sequence) and sizes.items is not None else -1
+            if isinstance(sizes, (Const, Host)) and sizes is not NONE:
+                rank = 1
+        static = what.kind == "static"
+        return tensor(self._framework_name(), self.dtype(what, ""), rank, self.place(what), self._sure(), static)
+
+    def like(self, what: Return) -> Value:
+        source = self.argument(what.names[0]) if what.names else self.first()
+        if source is None:
+            return tensor(self._framework_name(), what.dtype, -1, self.place(what))
+        found = [m for m in members(source) if isinstance(m, Tensor)]
+        if not found:
+            held = next(iter(tensors(source)), None)
+            if held is None:
+                if self.entry.framework == "numpy":
+                    return tensor("numpy", what.dtype)
+                return tensor(self._framework_name(), what.dtype, -1, "", sure=False) if self.entry.framework else UNKNOWN
+            found = [held]
+        results = [self._retyped(t, self.dtype(what, t.dtype), t.rank) for t in found]
+        return join_all(results)
+
+    def _retyped(self, t: Tensor, dtype: str, rank: int) -> Tensor:
+        framework = t.framework
+        if self.entry.framework and self.entry.framework not in ("numpy", framework):
+            framework = self.entry.framework
+        device = self.argument("device")
+        place = t.place if device is None or device is NONE or self.receiver is None else self.place_named(device)
+        return tensor(framework, dtype, rank, place, t.sure, t.static)
+
+    def place_named(self, device: Value) -> str:
+        return "cpu" if isinstance(device, Const) and device.value == "cpu" else ""
+
+    def promote(self, what: Return) -> Value:
+        sources = [self.argument(name) for name in what.names] if what.names else [self.receiver, *self.all()]
+        found = [t for value in sources if value is not None for t in tensors(value)]
+        if not found:
+            return self.like(what)
+        rank = max(t.rank for t in found) if all(t.rank >= 0 for t in found) else -1
+        dtypes = {t.dtype for t in found}
+        dtype = dtypes.pop() if len(dtypes) == 1 else "f" if "f" in dtypes else ""
+        place = "cpu" if all(t.place == "cpu" for t in found) else ""
+        sure = any(t.sure for t in found)
+        return tensor(found[0].framework, self.dtype(what, dtype), rank, place, sure, all(t.static for t in found))
+
+    def scalar(self, what: Return) -> Value:
+        found = self.first_tensor() or next((t for value in self.all() for t in tensors(value)), None)
+        dtype = self.dtype(what, found.dtype if found is not None else "")
+        if found is None:
+            return tensor(self._framework_name(), dtype, 0, self.place(what))
+        return tensor(found.framework, dtype, 0, found.place, found.sure, found.static)
+
+    def reduce(self, what: Return) -> Value:
+        found = self.first_tensor()
+        if found is None:
+            return self.like(what)
+        names = what.names or ("dim", "keepdim")
+        axis = self.argument(names[0])
+        keep = self.argument(names[1]) if len(names) > 1 else None
+        dtype = self.dtype(what, found.dtype)
+        if axis is None or axis is NONE:
+            rank = 0 if not self.starred else -1
+        elif keep is not None and not (isinstance(keep, Const) and keep.value is False):
+            rank = found.rank if isinstance(keep, Const) else -1
+        else:
+            removed = len(axis.items) if isinstance(axis, Sequence) and axis.items is not None else 1
+            known = isinstance(axis, (Const, Host)) or (isinstance(axis, Sequence) and axis.items is not None)
+            rank = max(found.rank - removed, 0) if found.rank >= 0 and known else -1
+        return tensor(found.framework, dtype, rank, found.place, found.sure, found.static)
+
+    def read(self, what: Return) -> Value:
+        return host(what.dtype, "data")
+
+    def nested(self, what: Return) -> Value:
+        items = tuple(self.build(item) for item in what.items)
+        if what.kind == "list":
+            return sequence("list", None, items[0] if items else UNKNOWN)
+        if what.kind == "dict":
+            if what.names:
+                return mapping(tuple(sorted(zip(what.names, items, strict=True), key=lambda item: item[0])))
+            return mapping((), items[0] if items else UNKNOWN)
+        if what.many:
+            return sequence("tuple", None, items[0])
+        if what.names:
+            return self.frame.interpreter.named_tuple(what.names, items)
+        return sequence("tuple", items, join_all(items))
+
+    def called(self, what: Return) -> Value:
+        return getattr(self, "results", {}).get(what.names[0], UNKNOWN) if what.names else UNKNOWN
+
+    def named_argument(self, what: Return) -> Value:
+        value = self.argument(what.names[0]) if what.names else None
+        return value if value is not None else UNKNOWN
+
+    def element(self, what: Return) -> Value:
+        return self._element(self.named_argument(what))
+
+    def hostlike(self, what: Return) -> Value:
+        found = self.first_tensor()
+        if found is None:
+            return UNKNOWN
+        place = "cpu" if self.frame.interpreter.tracks_place else ""
+        return tensor(found.framework, found.dtype, found.rank, place, found.sure)
+
+    def array(self, what: Return) -> Value:
+        found = self.first_tensor()
+        rank = what.rank if what.rank >= 0 else found.rank if found is not None and self.receiver is not None else -1
+        return tensor("numpy", self.dtype(what, found.dtype if found is not None else ""), rank)
+
+
+def dtype_of(value: Value) -> str:
+    """The dtype kind that a value names or has, "" when it is not known."""
+    if isinstance(value, Host) and value.type.startswith("dtype:"):
+        return value.type[6:]
+    found = only_tensor(value)
+    if found is not None:
+        return found.dtype
+    if isinstance(value, Const) and isinstance(value.value, str):
+        text = value.value
+        return "f" if "float" in text else "b" if "bool" in text else "i" if "int" in text else ""
+    name = getattr(value, "name", "")
+    return _DTYPE_BUILTINS.get(name, "") if isinstance(name, str) else ""
+
+
+_BUILDERS = {
+    "tensor": LibraryCall.tensor_return,
+    "static": LibraryCall.tensor_return,
+    "like": LibraryCall.like,
+    "promote": LibraryCall.promote,
+    "scalar": LibraryCall.scalar,
+    "reduce": LibraryCall.reduce,
+    "host": lambda call, what: host(what.dtype),
+    "read": LibraryCall.read,
+    "const": lambda call, what: constant(what.value),
+    "shape": lambda call, what: shape_value(call.first_tensor()),
+    "self": lambda call, what: call.receiver if call.receiver is not None else call.first() or UNKNOWN,
+    "hostlike": LibraryCall.hostlike,
+    "arg": LibraryCall.named_argument,
+    "element": LibraryCall.element,
+    "result": LibraryCall.called,
+    "wraps": LibraryCall.named_argument,
+    "list": LibraryCall.nested,
+    "tuple": LibraryCall.nested,
+    "dict": LibraryCall.nested,
+    "array": LibraryCall.array,
+    "dtype": lambda call, what: host(f"dtype:{what.dtype}" if what.dtype else "dtype"),
+    "device": lambda call, what: host("device"),
+    "none": lambda call, what: NONE,
+    "object": lambda call, what: foreign(what.names[0]),
+    "callable": lambda call, what: UNKNOWN,
+    "module": lambda call, what: UNKNOWN,
+    "context": lambda call, what: HOST,
+}
+
+
+def shape_value(t: Tensor | None) -> Value:
+    """A tensor's shape: a tuple of host ints, as long as the rank where that is known."""
+    dim = host("int", "shape")
+    if t is not None and 0 <= t.rank <= 8:
+        return sequence("tuple", (dim,) * t.rank, dim if t.rank else NEVER)
+    return sequence("tuple", None, dim)
+
+
+def attribute_value(t: Tensor, what: Return) -> Value:
+    """What reading an attribute of a tensor gives."""
+    if what.kind == "shape":
+        return shape_value(t)
+    if what.kind == "like":
+        return tensor(t.framework, what.dtype or t.dtype, t.rank, t.place, t.sure, t.static)
+    if what.kind == "dtype":
+        return host(f"dtype:{t.dtype}" if t.dtype else "dtype")
+    if what.kind == "device":
+        return host("device:cpu" if t.place == "cpu" else "device")
+    if what.kind in ("host", "read"):
+        return host(what.dtype, "shape")
+    if what.kind == "const":
+        return constant(what.value)
+    if what.kind in ("tensor", "scalar", "static", "reduce"):
+        return tensor(t.framework, what.dtype or t.dtype, what.rank, t.place, t.sure, t.static)
+    if what.kind == "self":
+        return t
+    if what.kind == "object":
+        return foreign(what.names[0])
+    if what.kind == "array":
+        return tensor("numpy", what.dtype or t.dtype, t.rank)
+    return NONE if what.kind == "none" else UNKNOWN
+
+
+def module_value_of(what: Return, framework: str) -> Value:
+    """What a library's module-level name holds."""
+    if what.kind == "dtype":
+        return host(f"dtype:{what.dtype}" if what.dtype else "dtype")
+    if what.kind == "device":
+        return host("device")
+    if what.kind in ("host", "read"):
+        return host(what.dtype)
+    if what.kind == "const":
+        return constant(what.value)
+    if what.kind == "tensor":
+        return tensor(framework, what.dtype, what.rank)
+    if what.kind == "object":
+        return foreign(what.names[0])
+    return UNKNOWN
+
+
+__all__ = ["LibraryCall", "attribute_value", "dtype_of", "module_value_of", "shape_value"]

@@ -1,0 +1,220 @@
+"""Narrowing: what a condition that came out true (or false) says of the names in it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from xlalint.lowering import ir
+from xlalint.semantics.frame import path_of
+from xlalint.semantics.lattice import join_all, when_truth, without_none
+from xlalint.semantics.values import (
+    NONE,
+    UNKNOWN,
+    Class,
+    Const,
+    External,
+    Foreign,
+    Function,
+    Host,
+    Mapping,
+    Object,
+    OneOf,
+    Sequence,
+    Tensor,
+    Value,
+    constant,
+    foreign,
+    host,
+    instance,
+    mapping,
+    members,
+    sequence,
+    tensor,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from xlalint.semantics.frame import Frame
+
+_TENSOR_TESTS = frozenset(("is_tensor", "is_torch_tensor", "is_tf_tensor", "is_tensorlike", "torch.is_tensor"))
+
+
+def assume(frame: Frame, node: ir.Node, wanted: bool) -> None:
+    """Refine the environment, given that the condition came out as `wanted`."""
+    if isinstance(node, ir.Not):
+        assume(frame, node.value, not wanted)
+    elif isinstance(node, ir.Bool):
+        if node.is_and is wanted:
+            for operand in node.values:
+                assume(frame, operand, wanted)
+    elif isinstance(node, ir.Walrus):
+        _refine(frame, ir.Name(node.name, 0), lambda value: when_truth(value, wanted))
+    elif isinstance(node, (ir.Name, ir.Attr)):
+        _refine(frame, node, lambda value: when_truth(value, wanted))
+    elif isinstance(node, ir.Compare) and len(node.ops) == 1:
+        _assume_comparison(frame, node, wanted)
+    elif isinstance(node, ir.Call):
+        _assume_call(frame, node, wanted)
+
+
+def _refine(frame: Frame, node: ir.Node, narrowed: Callable[[Value], Value]) -> None:
+    path = path_of(node)
+    if not path:
+        return
+    old = frame.eval(node)
+    new = narrowed(old)
+    if new is not old:
+        frame.env[path] = new
+
+
+def _assume_comparison(frame: Frame, node: ir.Compare, wanted: bool) -> None:
+    op, right = node.ops[0], node.rights[0]
+    left: ir.Node = node.left.value if isinstance(node.left, ir.Walrus) else node.left
+    if isinstance(node.left, ir.Walrus):
+        left = ir.Name(node.left.name, 0)
+    if not isinstance(right, ir.Const):
+        return
+    if op in ("is not", "!="):
+        op, wanted = ("is" if op == "is not" else "=="), not wanted
+    if op == "is" and right.value is None:
+        _refine(frame, left, (lambda value: _only_none(value)) if wanted else without_none)
+    elif op == "==" and wanted and isinstance(right.value, (str, bool)):
+        _refine(frame, left, lambda value: constant(right.value) if isinstance(value, Host) else value)
+
+
+def _only_none(value: Value) -> Value:
+    return NONE if value is UNKNOWN or any(member is NONE for member in members(value)) else value
+
+
+def _assume_call(frame: Frame, node: ir.Call, wanted: bool) -> None:
+    name = path_of(node.func)
+    last = name.rpartition(".")[2]
+    if last == "isinstance" and len(node.args) == 2:
+        types = frame.eval(node.args[1])
+        _refine(frame, node.args[0], lambda value: narrowed_to(frame, value, types, wanted))
+    elif last in _TENSOR_TESTS and len(node.args) == 1:
+        framework = "tensorflow" if "tf" in last else "torch"
+        _refine(frame, node.args[0], lambda value: _tensors_only(value, framework, wanted))
+
+
+def _tensors_only(value: Value, framework: str, wanted: bool) -> Value:
+    kept = [m for m in members(value) if isinstance(m, Tensor) is wanted and (wanted or m is not UNKNOWN)]
+    if kept:
+        return join_all(kept)
+    return tensor(framework) if wanted and _may_be_tensor(value) else value
+
+
+def _may_be_tensor(value: Value) -> bool:
+    return any(m is UNKNOWN or (isinstance(m, Host) and not m.type) for m in members(value))
+
+
+def narrowed_to(frame: Frame, value: Value, types: Value, wanted: bool) -> Value:
+    """The alternatives for which `isinstance(value, types)` is as wanted."""
+    kept = [member for member in members(value) if is_instance(frame, member, types) is not (not wanted)]
+    if wanted and (value is UNKNOWN or any(member is UNKNOWN for member in kept)):
+        known = [member for member in kept if member is not UNKNOWN]
+        described = [describe(frame, kind) for kind in _each(types)]
+        return join_all([*known, *described]) if described else value
+    if not kept:
+        return value
+    return join_all(kept)
+
+
+def _each(types: Value) -> list[Value]:
+    """The classes in the second argument of `isinstance`."""
+    found: list[Value] = []
+    for member in members(types):
+        if isinstance(member, Sequence):
+            found.extend(kind for item in (member.items or (member.element,)) for kind in _each(item))
+        else:
+            found.append(member)
+    return found
+
+
+_HOST_TYPES = frozenset(("int", "float", "bool", "str", "bytes", "complex"))
+_CONTAINERS = {"list": "list", "tuple": "tuple", "set": "set", "dict": "dict"}
+
+
+def describe(frame: Frame, kind: Value) -> Value:
+    """An instance of a class value."""
+    if isinstance(kind, Class):
+        return instance(kind.info)
+    if isinstance(kind, External):
+        last = kind.name.removeprefix("builtins.")
+        if last in _HOST_TYPES:
+            return host(last)
+        if last in ("list", "tuple", "set"):
+            return sequence(last, None, UNKNOWN)
+        if last == "dict":
+            return mapping((), UNKNOWN)
+        return frame.interpreter.annotations.external(kind.name) or UNKNOWN
+    return UNKNOWN
+
+
+def is_instance(frame: Frame, value: Value, types: Value) -> bool | None:
+    """What `isinstance(value, types)` gives, None where that is not known."""
+    outcomes = [_is_instance(frame, value, kind) for kind in _each(types)]
+    if any(outcome is True for outcome in outcomes):
+        return True
+    return False if outcomes and all(outcome is False for outcome in outcomes) else None
+
+
+def _is_instance(frame: Frame, value: Value, kind: Value) -> bool | None:
+    if isinstance(value, OneOf):
+        outcomes = {_is_instance(frame, member, kind) for member in value.members}
+        return outcomes.pop() if len(outcomes) == 1 else None
+    if value is UNKNOWN or isinstance(value, External):
+        return None
+    if isinstance(kind, Class):
+        if isinstance(value, Object):
+            if kind.info in value.klass.mro:
+                return True
+            return None if value.klass in kind.info.mro or "?" in value.klass.mro else False
+        return None if isinstance(value, Foreign) or (isinstance(value, Host) and not value.type) else False
+    if not isinstance(kind, External):
+        return None
+    return _is_library_instance(frame, value, kind.name)
+
+
+def _is_library_instance(frame: Frame, value: Value, name: str) -> bool | None:
+    short = name.removeprefix("builtins.")
+    if isinstance(value, Tensor):
+        known = frame.apis.type(name)
+        if known is not None and known.kind in ("tensor", "array"):
+            owner = "numpy" if known.kind == "array" else frame.apis.framework(name)
+            if owner != value.framework:
+                return False
+            return True if not known.dtype or known.dtype == value.dtype else None
+        return False if short in _HOST_TYPES or short in _CONTAINERS or short.startswith("numbers.") else None
+    if isinstance(value, (Const, Host)):
+        own = type(value.value).__name__ if isinstance(value, Const) else value.type
+        if not own:
+            return None
+        if short in _HOST_TYPES:
+            return own == short or (own == "bool" and short == "int")
+        if short in ("numbers.Number", "numbers.Real"):
+            return own in ("int", "float", "bool")
+        return False if own != "NoneType" or not short.endswith("NoneType") else True
+    if isinstance(value, Sequence):
+        if value.kind in ("list", "tuple", "set"):
+            if short in _HOST_TYPES or short in _CONTAINERS:
+                return value.kind == short
+            return None if "Sequence" in short or "Iterable" in short or "typing" in short else False
+        if value.kind in ("modules", "chain"):
+            return short in ("torch.nn.ModuleList", "torch.nn.Sequential", "torch.nn.Module") or None
+        return None
+    if isinstance(value, Mapping):
+        return True if short in ("dict", "collections.abc.Mapping", "typing.Mapping") else False if short in _HOST_TYPES or short in _CONTAINERS else None
+    if isinstance(value, Object):
+        bases = value.klass.library_bases()
+        if name in bases:
+            return True
+        return False if short in _HOST_TYPES or frame.apis.type(name) is not None and "?" not in bases else None
+    if isinstance(value, Foreign):
+        if name == value.name or name in frame.apis.ancestors(value.name):
+            return True
+        return False if short in _HOST_TYPES or short in _CONTAINERS else None
+    if isinstance(value, (Function, Class)):
+        return False if short in _HOST_TYPES or short in _CONTAINERS or frame.apis.type(name) is not None else None
+    return None

@@ -1,0 +1,306 @@
+"""The linked program: the modules, classes and functions of all units, and how names lead from one to another.
+
+`link(units)` reads headers only; bodies are decoded when the interpreter first enters a function. Everything that is
+read of a module is noted in `Program.touched`, a bit set over module indexes: what an analysis result depends on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from xlalint.lowering import ir
+from xlalint.semantics.values import Value, class_value, external, function, module_value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Base = "ClassInfo | str"
+
+
+class ModuleInfo:
+    """One module. `index` is its position in the program, `bit` its place in bit sets."""
+
+    def __init__(self, unit: ir.Unit, index: int) -> None:
+        self.unit = unit
+        self.index = index
+        self.bit = 1 << index
+        self.name = unit.module
+        self.path = unit.path
+        self.imports = {binding.local: binding for binding in unit.imports if binding.local != "*"}
+        self.stars = [binding for binding in unit.imports if binding.local == "*"]
+        self.functions = [FunctionInfo(self, position, f) for position, f in enumerate(unit.functions)]
+        self.classes = [ClassInfo(self, position, c) for position, c in enumerate(unit.classes)]
+        self.assigned = frozenset(unit.assigned)
+
+    @property
+    def package(self) -> str:
+        """The dotted name that relative imports start from."""
+        return self.name if self.unit.is_package else self.name.rpartition(".")[0]
+
+
+class FunctionInfo:
+    """One function, method or lambda of the program."""
+
+    __slots__ = ("_body", "index", "ir", "module", "params")
+
+    def __init__(self, module: ModuleInfo, index: int, function_ir: ir.Function) -> None:
+        self.module = module
+        self.index = index
+        self.ir = function_ir
+        self.params = function_ir.params
+        self._body: tuple[ir.Statement, ...] | None = None
+
+    @property
+    def name(self) -> str:
+        return self.ir.name
+
+    @property
+    def key(self) -> tuple[int, int]:
+        """What names the function in results that leave the process: (module index, function index)."""
+        return self.module.index, self.index
+
+    @property
+    def owner(self) -> ClassInfo | None:
+        """The class that directly holds the method."""
+        return self.module.classes[self.ir.owner] if self.ir.owner >= 0 else None
+
+    @property
+    def body(self) -> tuple[ir.Statement, ...]:
+        if self._body is None:
+            self._body = ir.decode_body(self.ir.body)
+        return self._body
+
+    def forget(self) -> None:
+        """Drop the decoded body; it is decoded anew when needed."""
+        self._body = None
+
+    def decorated(self, *names: str) -> bool:
+        """Whether a decorator's last name is one of these."""
+        for decorator in self.ir.decorators:
+            node = decorator.func if isinstance(decorator, ir.Call) else decorator
+            last = node.name if isinstance(node, ir.Attr) else node.id if isinstance(node, ir.Name) else ""
+            if last in names:
+                return True
+        return False
+
+    def __repr__(self) -> str:
+        return f"<function {self.module.name}:{self.ir.qualname}>"
+
+
+class ClassInfo:
+    """One class of the program; `mro` holds program classes and dotted names of library classes."""
+
+    def __init__(self, module: ModuleInfo, index: int, class_ir: ir.Class) -> None:
+        self.module = module
+        self.index = index
+        self.ir = class_ir
+        self.mro: list[ClassInfo | str] = [self]
+        self.linked = False
+        self.subclasses: list[ClassInfo] = []
+
+    @property
+    def name(self) -> str:
+        return self.ir.name
+
+    @property
+    def dotted(self) -> str:
+        return f"{self.module.name}.{self.ir.qualname}"
+
+    def method(self, name: str) -> FunctionInfo | None:
+        """The method found along the program's part of the MRO."""
+        for klass in self.mro:
+            if isinstance(klass, ClassInfo):
+                found = klass.ir.methods.get(name)
+                if found is not None:
+                    return klass.module.functions[found]
+        return None
+
+    def method_below(self, name: str) -> FunctionInfo | None:
+        """The first definition of a method among subclasses: what an abstract class leaves to them."""
+        for subclass in self.subclasses:
+            found = subclass.ir.methods.get(name)
+            if found is not None:
+                return subclass.module.functions[found]
+        return None
+
+    def library_bases(self) -> list[str]:
+        """Dotted names of the library classes among the ancestors."""
+        return [klass for klass in self.mro if isinstance(klass, str)]
+
+    def defines_truth(self) -> bool:
+        """Whether instances may be false: a `__bool__` or `__len__`, or ancestors that are not seen."""
+        return bool(self.library_bases()) or any(self.method(name) is not None for name in ("__bool__", "__len__"))
+
+    def __repr__(self) -> str:
+        return f"<class {self.dotted}>"
+
+
+class Program:
+    """All modules of a run, by dotted name and by path."""
+
+    def __init__(self, units: Iterable[ir.Unit]) -> None:
+        self.modules = [ModuleInfo(unit, index) for index, unit in enumerate(units)]
+        self.by_name: dict[str, ModuleInfo] = {}
+        for module in self.modules:
+            self.by_name.setdefault(module.name, module)
+        self.packages = {name.rpartition(".")[0] for name in self.by_name} | {
+            prefix for name in self.by_name for prefix in _prefixes(name)
+        }
+        self.touched = 0
+        self.evaluate: Callable[[ModuleInfo, str], Value | None] = lambda module, name: None
+        self._resolving: set[tuple[int, str]] = set()
+        for module in self.modules:
+            for klass in module.classes:
+                self._link_class(klass)
+
+    # --------------------------------------------------------------------------------------------- names
+
+    def absolute(self, module: ModuleInfo, binding: ir.Binding) -> str:
+        """The dotted module that an import names, seen from `module`."""
+        if not binding.level:
+            return binding.module
+        parts = module.package.split(".") if module.package else []
+        parts = parts[: len(parts) - (binding.level - 1)]
+        return ".".join([*parts, binding.module] if binding.module else parts)
+
+    def imported(self, module: ModuleInfo, binding: ir.Binding) -> Value:
+        """What an import binds its local name to."""
+        source = self.absolute(module, binding)
+        if not binding.name:
+            return self.named(source)
+        return self.member(source, binding.name)
+
+    def named(self, dotted: str) -> Value:
+        """The module of that name, or the library's."""
+        found = self.by_name.get(dotted)
+        return module_value(found) if found is not None else external(dotted)
+
+    def member(self, dotted: str, name: str) -> Value:
+        """The member `name` of the module of that dotted name."""
+        found = self.by_name.get(dotted)
+        if found is not None:
+            value = self.global_value(found, name)
+            if value is not None:
+                return value
+        full = f"{dotted}.{name}" if dotted else name
+        return self.named(full)
+
+    def global_value(self, module: ModuleInfo, name: str) -> Value | None:
+        """What the module-level `name` is: a definition, an import, a submodule or a computed value. None: not there."""
+        self.touched |= module.bit
+        key = (module.index, name)
+        if key in self._resolving:
+            return None
+        self._resolving.add(key)
+        try:
+            return self._global(module, name)
+        finally:
+            self._resolving.discard(key)
+
+    def _global(self, module: ModuleInfo, name: str) -> Value | None:
+        index = module.unit.defs.get(name)
+        if index is not None and (index >= 0 and module.functions[index].ir.decorators and name not in module.imports):
+            return self.evaluate(module, name) or function(module.functions[index])
+        if index is not None:
+            return function(module.functions[index]) if index >= 0 else class_value(module.classes[-1 - index])
+        binding = module.imports.get(name)
+        if binding is not None:
+            return self.imported(module, binding)
+        if name in module.assigned:
+            return self.evaluate(module, name)
+        for star in module.stars:
+            source = self.absolute(module, star)
+            found = self.by_name.get(source)
+            value = self.global_value(found, name) if found is not None else None
+            if value is not None:
+                return value
+        submodule = self.by_name.get(f"{module.name}.{name}")
+        return module_value(submodule) if submodule is not None else None
+
+    def resolve(self, module: ModuleInfo, node: ir.Node) -> Value | None:
+        """The value of a dotted name at module level."""
+        if isinstance(node, ir.Name):
+            return self.global_value(module, node.id)
+        if isinstance(node, ir.Attr):
+            base = self.resolve(module, node.value)
+            return None if base is None else self.attribute(base, node.name)
+        if isinstance(node, ir.Sub):
+            return self.resolve(module, node.value)
+        return None
+
+    def attribute(self, base: Value, name: str) -> Value | None:
+        """A member of a module, library or class value, as far as linking knows it."""
+        from xlalint.semantics.values import Class, External, Module
+
+        if isinstance(base, Module):
+            return self.member(base.info.name, name)
+        if isinstance(base, External):
+            return self.named(f"{base.name}.{name}")
+        if isinstance(base, Class):
+            found = base.info.method(name)
+            return function(found) if found is not None else None
+        return None
+
+    # ------------------------------------------------------------------------------------------- classes
+
+    def _link_class(self, klass: ClassInfo) -> None:
+        """Compute the class's MRO once, its bases' first."""
+        if klass.linked:
+            return
+        klass.linked = True
+        lines: list[list[ClassInfo | str]] = []
+        direct: list[ClassInfo | str] = []
+        for node in klass.ir.bases:
+            for base in self._bases(klass, node):
+                if isinstance(base, ClassInfo):
+                    self._link_class(base)
+                    lines.append(list(base.mro))
+                    base.subclasses.append(klass)
+                else:
+                    lines.append([base])
+                direct.append(base)
+        klass.mro = [klass, *merge_mro([*lines, direct])]
+
+    def _bases(self, klass: ClassInfo, node: ir.Node) -> list[ClassInfo | str]:
+        from xlalint.semantics.values import Class, External
+
+        if isinstance(node, ir.Name) and node.id == klass.name:
+            binding = klass.module.imports.get(node.id)
+            value = None if binding is None else self.imported(klass.module, binding)
+        elif isinstance(node, ir.Call):
+            bases = [base for arg in node.args for base in self._bases(klass, arg)]
+            return bases or ["?"]
+        else:
+            value = self.resolve(klass.module, node)
+        if isinstance(value, Class) and value.info is not klass:
+            return [value.info]
+        if isinstance(value, External):
+            return [value.name]
+        return ["?"]
+
+
+def merge_mro(lines: list[list[ClassInfo | str]]) -> list[ClassInfo | str]:
+    """The C3 merge of the bases' orders; where it does not exist, the bases depth first, each once."""
+    result: list[ClassInfo | str] = []
+    rest = [list(line) for line in lines if line]
+    while rest:
+        head = next(
+            (line[0] for line in rest if not any(line[0] in other[1:] for other in rest)),
+            None,
+        )
+        if head is None:
+            return list(dict.fromkeys([*result, *(base for line in rest for base in line)]))
+        result.append(head)
+        rest = [kept for line in rest if (kept := [base for base in line if base is not head and base != head])]
+    return result
+
+
+def link(units: Iterable[ir.Unit]) -> Program:
+    """Link units into one program. Units with the same module name stay apart; imports find the first."""
+    return Program(units)
+
+
+def _prefixes(name: str) -> list[str]:
+    parts = name.split(".")
+    return [".".join(parts[:length]) for length in range(1, len(parts))]

@@ -1,0 +1,139 @@
+"""Traced roots: which functions XLA traces, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from xlalint.lowering import ir
+from xlalint.semantics.context import RootContext
+from xlalint.semantics.program import ClassInfo, FunctionInfo, ModuleInfo
+from xlalint.semantics.values import External, Tensor, Value, members, tensors
+
+if TYPE_CHECKING:
+    from xlalint.semantics.interpreter import Interpreter
+
+TRACERS = frozenset(
+    "jit pjit pmap vmap grad value_and_grad jacfwd jacrev hessian linearize vjp jvp checkpoint remat scan while_loop "
+    "fori_loop cond switch associative_scan shard_map custom_vjp custom_jvp filter_jit filter_grad filter_value_and_grad "
+    "filter_vmap filter_pmap eval_shape make_jaxpr function compile export trace run replica_fn while_loop map_fn "
+    "vectorized_map spawn launch make_functional scan_layers".split()
+)
+_HOST_KINDS = frozenset(("dataset", "config", "host"))
+_HOST_CALLS = frozenset(
+    "open savefig imshow subplots from_pretrained save_pretrained load_state_dict parse_args add_argument imread imwrite urlopen makedirs mkdir listdir glob load_dataset tokenize DataLoader".split()
+)
+_HOST_NAMES = ("tokenization", "convert", "setup", "conftest", "test_", "benchmark")
+
+
+class Roots:
+    """Finds the roots of a program's modules and enters them."""
+
+    def __init__(self, interpreter: Interpreter, extra: tuple[str, ...] = ()) -> None:
+        self.interpreter = interpreter
+        self.apis = interpreter.apis
+        self.extra = extra
+
+    def enter(self, module: ModuleInfo) -> list[RootContext]:
+        """Analyse a module's roots, and the host functions that hand functions to a tracer."""
+        interpreter = self.interpreter
+        first = len(interpreter.roots)
+        framework = interpreter.annotations.framework(module)
+        if not framework and not any(binding.module for binding in module.unit.imports):
+            return []
+        for info, why, tier, traced_by in self._functions(module, framework):
+            args = interpreter.standalone(info, traced_by)
+            if tier == 2 and not any(_has_tensor(value) for value in args):
+                continue
+            context = interpreter.enter(info, args)
+            interpreter.roots.append(RootContext(context, why, tier))
+        if framework:
+            self._hand_overs(module)
+        return interpreter.roots[first:]
+
+    def _functions(self, module: ModuleInfo, framework: str) -> Iterator[tuple[FunctionInfo, str, int, str]]:
+        for klass in module.classes:
+            yield from self._methods(klass, framework)
+        for info in module.functions:
+            if info.ir.owner < 0 and info.ir.outer < 0 and info.name != "<lambda>":
+                yield from self._function(info, framework)
+
+    def _function(self, info: FunctionInfo, framework: str) -> Iterator[tuple[FunctionInfo, str, int, str]]:
+        traced = self.tracing_decorator(info)
+        if traced is not None:
+            yield info, f"decorated with `{traced[0]}`", 1, traced[1]
+        elif framework and self._public(info) and not self._host_side(info):
+            yield info, "takes tensors", 2, ""
+
+    def _methods(self, klass: ClassInfo, framework: str) -> Iterator[tuple[FunctionInfo, str, int, str]]:
+        kind = self.interpreter.tables.kind(klass)
+        traced = self._traced_methods(klass)
+        for name, index in klass.ir.methods.items():
+            info = klass.module.functions[index]
+            decorator = self.tracing_decorator(info)
+            if name in traced:
+                yield info, f"{traced[name]}.{name}", 1, ""
+            elif decorator is not None:
+                yield info, f"decorated with `{decorator[0]}`", 1, decorator[1]
+            elif framework and kind not in _HOST_KINDS and self._public(info) and not self._host_side(info):
+                yield info, "takes tensors", 2, ""
+
+    def _traced_methods(self, klass: ClassInfo) -> dict[str, str]:
+        """Names of the methods that a library base traces, with the base's short name."""
+        found: dict[str, str] = {}
+        for base in klass.library_bases():
+            for ancestor in self.apis.ancestors(base):
+                spec = self.apis.klass(ancestor)
+                for name in spec.traced if spec is not None else ():
+                    found.setdefault(name, ancestor.rpartition(".")[2])
+        return found
+
+    def tracing_decorator(self, info: FunctionInfo) -> tuple[str, str] | None:
+        """The decorator that hands the function to a tracer, and its framework."""
+        for node in info.ir.decorators:
+            value = self._decorator(info.module, node)
+            if isinstance(value, External):
+                entry = self.apis.function(value.name)
+                if entry is not None and any(callback.traced for callback in entry.calls):
+                    return value.name, entry.framework
+        return None
+
+    def _decorator(self, module: ModuleInfo, node: ir.Node) -> Value | None:
+        resolve = self.interpreter.program.resolve
+        if isinstance(node, ir.Call):
+            value = resolve(module, node.func)
+            if isinstance(value, External) and value.name == "functools.partial" and node.args:
+                return resolve(module, node.args[0])
+            return value
+        return resolve(module, node)
+
+    def _public(self, info: FunctionInfo) -> bool:
+        return not info.name.startswith("__") or info.name == "__call__"
+
+    def _host_side(self, info: FunctionInfo) -> bool:
+        """Whether what the function does shows that it lives on the host."""
+        stem = info.module.name.rpartition(".")[2]
+        return bool(_HOST_CALLS.intersection(info.ir.calls)) or stem.startswith(_HOST_NAMES)
+
+    def _hand_overs(self, module: ModuleInfo) -> None:
+        """Run host functions (and module level) that call a tracer, so that what they pass it becomes a root."""
+        interpreter = self.interpreter
+        if TRACERS.intersection(module.unit.calls):
+            interpreter.evaluate_global(module, "")
+        for info in module.functions:
+            if info.ir.outer < 0 and self._calls_tracer(module, info):
+                interpreter.enter(info, interpreter.standalone(info))
+
+    def _calls_tracer(self, module: ModuleInfo, info: FunctionInfo) -> bool:
+        if TRACERS.intersection(info.ir.calls):
+            return True
+        return any(
+            inner.ir.outer == info.index and self._calls_tracer(module, inner) for inner in module.functions[info.index :]
+        )
+
+
+def _has_tensor(value: Value) -> bool:
+    return any(isinstance(member, Tensor) for member in members(value)) or any(tensors(value))
+
+
+__all__ = ["Roots"]

@@ -1,0 +1,358 @@
+"""Execution of statements: environments split at branches, join after them, and reach a fixed point in loops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from xlalint.lowering import ir
+from xlalint.semantics.builtin_calls import element_of
+from xlalint.semantics.expressions import binary_value, store_subscript, test
+from xlalint.semantics.frame import _EXEC, Env, Frame, join_into, path_of, position
+from xlalint.semantics.lattice import join, join_all
+from xlalint.semantics.narrowing import assume
+from xlalint.semantics.values import (
+
+    NEVER,
+    NONE,
+    UNKNOWN,
+    Object,
+    OneOf,
+    Sequence,
+    Tensor,
+    Value,
+    class_value,
+    function,
+    sequence,
+
+)
+
+_LOOP_PASSES = 3
+
+
+def eval_statement(frame: Frame, node: ir.Eval) -> bool:
+    frame.statement = node.at
+    frame.eval(node.value)
+    return True
+
+
+def assign(frame: Frame, node: ir.Assign) -> bool:
+    frame.statement = node.at
+    value = frame.eval(node.value)
+    for target in node.targets:
+        bind_target(frame, target, value)
+    return True
+
+
+def aug_assign(frame: Frame, node: ir.AugAssign) -> bool:
+    frame.statement = node.at
+    target = node.target
+    right = frame.eval(node.value)
+    if isinstance(target, ir.Sub):
+        old = frame.eval(target.value)
+        index = frame.eval(target.index)
+        store_subscript(frame, target, old, index, right, reads=True)
+        return True
+    old = frame.eval(target)
+    result = binary_value(frame, node.op, old, right, node.expr_at, target, node.value)
+    if isinstance(old, Sequence) and old.kind == "list" and node.op == "+":
+        result = sequence("list", None, join(old.element, element_of(frame, right)))
+    bind_target(frame, target, result)
+    return True
+
+
+def ann_assign(frame: Frame, node: ir.AnnAssign) -> bool:
+    frame.statement = node.at
+    if node.value is None:
+        return True
+    value = frame.eval(node.value)
+    if value is UNKNOWN:
+        value = frame.interpreter.annotations.value(frame.module, node.annotation) or UNKNOWN
+    bind_target(frame, node.target, value)
+    return True
+
+
+def bind_target(frame: Frame, target: ir.Node, value: Value) -> None:
+    """Assign to a name, an attribute, an element, or unpack."""
+    if isinstance(target, ir.Name):
+        frame.bind(target.id, value)
+    elif isinstance(target, ir.Attr):
+        _bind_attribute(frame, target, value)
+    elif isinstance(target, ir.Sub):
+        base = frame.eval(target.value)
+        store_subscript(frame, target, base, frame.eval(target.index), value, reads=False)
+    elif isinstance(target, ir.Display):
+        _unpack(frame, target, value)
+    elif isinstance(target, ir.Star):
+        bind_target(frame, target.value, value)
+
+
+def _bind_attribute(frame: Frame, target: ir.Attr, value: Value) -> None:
+    base = frame.eval(target.value)
+    path = path_of(target)
+    if path:
+        frame.env[path] = value
+        frame.forget(path)
+    if isinstance(target.value, ir.Name) and target.value.id == frame.receiver_name:
+        stores = frame.context.stores
+        stores[target.name] = join(stores.get(target.name, NEVER), value)
+    elif isinstance(base, Object):
+        frame.interpreter.note_store(frame, base.klass, target.name, value)
+
+
+def _unpack(frame: Frame, target: ir.Display, value: Value) -> None:
+    starred = next((i for i, item in enumerate(target.items) if isinstance(item, ir.Star)), None)
+    items = unpacked(frame, value, len(target.items), starred)
+    for item, part in zip(target.items, items, strict=True):
+        bind_target(frame, item, part)
+
+
+def unpacked(frame: Frame, value: Value, count: int, starred: int | None) -> list[Value]:
+    """The values that `count` targets get; `starred` is the position of a starred one."""
+    if isinstance(value, OneOf):
+        alternatives = [unpacked(frame, member, count, starred) for member in value.members if member is not NONE]
+        return [join_all(parts) for parts in zip(*alternatives, strict=True)] if alternatives else [UNKNOWN] * count
+    if isinstance(value, Sequence) and value.items is not None:
+        items = list(value.items)
+        if starred is None and len(items) == count:
+            return items
+        if starred is not None and len(items) >= count - 1:
+            tail = count - 1 - starred
+            middle = items[starred : len(items) - tail]
+            rest = sequence("list", tuple(middle), join_all(middle))
+            return [*items[:starred], rest, *items[len(items) - tail :]]
+    element = element_of(frame, value)
+    parts = [element] * count
+    if starred is not None:
+        parts[starred] = sequence("list", None, element)
+    return parts
+
+
+def return_(frame: Frame, node: ir.Return) -> bool:
+    frame.statement = node.at
+    value = NONE if node.value is None else frame.eval(node.value)
+    frame.context.returns = join(frame.context.returns, value)
+    return False
+
+
+def _only_raises(body: tuple[ir.Statement, ...]) -> bool:
+    return bool(body) and isinstance(body[-1], ir.Raise)
+
+
+def if_(frame: Frame, node: ir.If) -> bool:
+    frame.statement = node.at
+    rule = "XLA103" if _only_raises(node.body) and not node.orelse else "XLA101"
+    truth = test(frame, node.test, rule)
+    if truth is not None:
+        assume(frame, node.test, truth)
+        return frame.exec(node.body if truth else node.orelse)
+    before = frame.env
+    taken = dict(before)
+    frame.env = taken
+    assume(frame, node.test, True)
+    falls = frame.exec(node.body)
+    taken = frame.env
+    other = dict(before)
+    frame.env = other
+    assume(frame, node.test, False)
+    other_falls = frame.exec(node.orelse)
+    other = frame.env
+    if falls and other_falls:
+        join_into(taken, other)
+    frame.env = taken if falls else other
+    return falls or other_falls
+
+
+def _loop(frame: Frame, once: Callable[[], bool], orelse: tuple[ir.Statement, ...]) -> bool:
+    """Run a loop's body to a fixed point; `once` runs one iteration and says whether the loop can end before it."""
+    outer = frame.exits, frame.repeats
+    frame.exits = []
+    exits: list[Env] = []
+    endable = True
+    for _ in range(_LOOP_PASSES):
+        frame.repeats = []
+        start = dict(frame.env)
+        endable = once()
+        frame.merge(frame.repeats)
+        join_into(frame.env, start)
+        exits = frame.exits
+        if frame.env == start:
+            break
+    falls = endable
+    if falls and orelse:
+        falls = frame.exec(orelse)
+    if exits:
+        if not falls:
+            frame.env = dict(exits[0])
+        frame.merge(exits)
+    frame.exits, frame.repeats = outer
+    return falls or bool(exits)
+
+
+def while_(frame: Frame, node: ir.While) -> bool:
+    def once() -> bool:
+        frame.statement = node.at
+        truth = test(frame, node.test, "XLA102")
+        if truth is False:
+            return True
+        before = dict(frame.env)
+        assume(frame, node.test, True)
+        if not frame.exec(node.body):
+            frame.env = before if not frame.repeats else frame.repeats.pop()
+        return truth is None
+
+    return _loop(frame, once, node.orelse)
+
+
+def for_(frame: Frame, node: ir.For) -> bool:
+    frame.statement = node.at
+    iterable = frame.eval(node.iterable)
+    if isinstance(iterable, Sequence) and iterable.items == () and iterable.kind == "tuple":
+        return frame.exec(node.orelse)
+    element = element_of(frame, iterable, position(node.iterable))
+
+    def once() -> bool:
+        frame.statement = node.at
+        before = dict(frame.env)
+        bind_target(frame, node.target, element)
+        if not frame.exec(node.body):
+            frame.env = before if not frame.repeats else frame.repeats.pop()
+        return True
+
+    return _loop(frame, once, node.orelse)
+
+
+def jump(frame: Frame, node: ir.Jump) -> bool:
+    (frame.exits if node.leaves else frame.repeats).append(dict(frame.env))
+    return False
+
+
+def with_(frame: Frame, node: ir.With) -> bool:
+    frame.statement = node.at
+    for expression, target in node.items:
+        value = frame.eval(expression)
+        if target is not None:
+            bind_target(frame, target, frame.interpreter.entered(frame, value))
+    return frame.exec(node.body)
+
+
+def try_(frame: Frame, node: ir.Try) -> bool:
+    before = dict(frame.env)
+    falls = frame.exec(node.body)
+    if falls and node.orelse:
+        falls = frame.exec(node.orelse)
+    after = frame.env
+    start = dict(before)
+    join_into(start, after)
+    ends: list[Env] = [after] if falls else []
+    for handler in node.handlers:
+        frame.env = dict(start)
+        if handler.name:
+            frame.bind(handler.name, UNKNOWN)
+        frame.muted += 1
+        if frame.exec(handler.body):
+            ends.append(frame.env)
+        frame.muted -= 1
+    frame.env = ends[0] if ends else start
+    frame.merge(ends[1:])
+    final = frame.exec(node.final)
+    return bool(ends) and final
+
+
+def raise_(frame: Frame, node: ir.Raise) -> bool:
+    frame.statement = node.at
+    return False
+
+
+def assert_(frame: Frame, node: ir.Assert) -> bool:
+    frame.statement = node.at
+    if test(frame, node.test, "XLA103") is False:
+        return False
+    assume(frame, node.test, True)
+    return True
+
+
+def delete(frame: Frame, node: ir.Delete) -> bool:
+    for target in node.targets:
+        if isinstance(target, ir.Name):
+            frame.env.pop(target.id, None)
+    return True
+
+
+def outer(frame: Frame, node: ir.Outer) -> bool:
+    return True
+
+
+def closure_of(frame: Frame, free: tuple[str, ...]) -> tuple[tuple[str, Value], ...]:
+    """The values of a nested function's free names, as known where it is defined."""
+    found = []
+    for name in free:
+        value = frame.env.get(name) or frame.closure.get(name)
+        if value is not None:
+            found.append((name, value))
+    return tuple(found)
+
+
+def define(frame: Frame, node: ir.Define) -> bool:
+    info = frame.module.functions[node.function]
+    value = function(info, None, closure_of(frame, info.ir.free))
+    frame.bind(node.name, frame.interpreter.decorated(frame, info, value))
+    return True
+
+
+def define_class(frame: Frame, node: ir.DefineClass) -> bool:
+    frame.bind(node.name, class_value(frame.module.classes[node.klass]))
+    return True
+
+
+def import_(frame: Frame, node: ir.Import) -> bool:
+    for binding in node.bindings:
+        if binding.local != "*":
+            frame.bind(binding.local, frame.program.imported(frame.module, binding))
+    return True
+
+
+def match(frame: Frame, node: ir.Match) -> bool:
+    frame.statement = node.at
+    subject = frame.eval(node.subject)
+    before = frame.env
+    ends: list[Env] = [before]
+    for case in node.cases:
+        frame.env = dict(before)
+        if case.compares:
+            frame.needs_bool(subject, node.subject, "XLA101", position(node.subject))
+        for name in case.names:
+            frame.bind(name, subject if len(case.names) == 1 and isinstance(subject, Tensor) else UNKNOWN)
+        if case.guard is not None:
+            test(frame, case.guard, "XLA101")
+        if frame.exec(case.body):
+            ends.append(frame.env)
+    frame.env = dict(ends[0])
+    frame.merge(ends[1:])
+    return True
+
+
+_HANDLERS: dict[type[ir.Stmt], Callable[[Frame, Any], bool]] = {
+    ir.Eval: eval_statement,
+    ir.Assign: assign,
+    ir.AugAssign: aug_assign,
+    ir.AnnAssign: ann_assign,
+    ir.Return: return_,
+    ir.If: if_,
+    ir.While: while_,
+    ir.For: for_,
+    ir.With: with_,
+    ir.Try: try_,
+    ir.Raise: raise_,
+    ir.Assert: assert_,
+    ir.Delete: delete,
+    ir.Outer: outer,
+    ir.Jump: jump,
+    ir.Define: define,
+    ir.DefineClass: define_class,
+    ir.Import: import_,
+    ir.Match: match,
+}
+_EXEC.update(_HANDLERS)
+
+__all__ = ["bind_target", "closure_of", "unpacked"]

@@ -1,0 +1,236 @@
+"""Indexing: what `x[i]` gives, and what a tensor inside the brackets costs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from xlalint.lowering import ir
+from xlalint.semantics.frame import path_of, position
+from xlalint.semantics.lattice import join, join_all
+from xlalint.semantics.values import (
+    HOST,
+    NEVER,
+    NONE,
+    UNKNOWN,
+    Const,
+    Foreign,
+    Host,
+    Mapping,
+    Method,
+    Object,
+    OneOf,
+    Sequence,
+    Tensor,
+    Value,
+    field,
+    host,
+    mapping,
+    members,
+    method,
+    only_tensor,
+    sequence,
+    tensor,
+)
+
+if TYPE_CHECKING:
+    from xlalint.semantics.frame import Frame
+
+
+def load_subscript(frame: Frame, node: ir.Sub, base: Value, index: Value) -> Value:
+    """The value of `base[index]`."""
+    results = [_load(frame, node, member, index) for member in members(base) if member is not NONE]
+    return join_all(results) if results else UNKNOWN
+
+
+def _load(frame: Frame, node: ir.Sub, base: Value, index: Value) -> Value:
+    if isinstance(base, Tensor):
+        return _index_tensor(frame, node, base, index, writes=False)
+    if isinstance(base, Sequence):
+        return _index_sequence(frame, node, base, index)
+    if isinstance(base, Mapping):
+        if isinstance(index, Const) and isinstance(index.value, str):
+            known = field(base.items, index.value)
+            return known if known is not None else base.rest if base.rest is not NEVER else UNKNOWN
+        return join_all([base.rest, *(value for _, value in base.items)]) if base.items or base.rest is not NEVER else UNKNOWN
+    if isinstance(base, Method) and base.name == "at" and isinstance(base.receiver, Tensor):
+        _check_index(frame, node, base.receiver, index, writes=True)
+        return method(base.receiver, "at[]")
+    if isinstance(base, Object):
+        return _index_object(frame, node, base, index)
+    if isinstance(base, Host):
+        return host("str", base.origin) if base.type == "str" else HOST if base.type else UNKNOWN
+    if isinstance(base, Foreign):
+        return frame.interpreter.item_of(frame, base, index)
+    return UNKNOWN
+
+
+def _index_object(frame: Frame, node: ir.Sub, base: Object, index: Value) -> Value:
+    info = base.klass.method("__getitem__")
+    if info is not None:
+        return frame.interpreter.invoke(frame, info, base, [index], (), node.at)
+    if base.fields and isinstance(index, Const):
+        if isinstance(index.value, str):
+            return field(base.fields, index.value) or UNKNOWN
+        if index.value == 0:
+            first = next((value for _, value in base.fields if value is not NONE), UNKNOWN)
+            return first if isinstance(first, Tensor) else join_all(v for _, v in base.fields)
+        return join_all(value for _, value in base.fields)
+    return UNKNOWN
+
+
+def _index_sequence(frame: Frame, node: ir.Sub, base: Sequence, index: Value) -> Value:
+    if isinstance(index, Sequence) and index.kind == "slice":
+        for bound in index.items or ():
+            _implicit_int(frame, node, bound, "XLA206")
+        return _sliced(base, index)
+    _implicit_int(frame, node, index, "XLA301")
+    if isinstance(index, Const) and isinstance(index.value, int) and base.items is not None:
+        if -len(base.items) <= index.value < len(base.items):
+            return base.items[index.value]
+    return base.element if base.element is not NEVER else UNKNOWN
+
+
+def _sliced(base: Sequence, index: Sequence) -> Value:
+    bounds = [item.value if isinstance(item, Const) else "?" for item in index.items or ()]
+    if base.items is not None and all(bound is None or isinstance(bound, int) for bound in bounds) and bounds:
+        items = base.items[slice(*bounds)]
+        return sequence(base.kind, items, join_all(items))
+    return sequence(base.kind, None, base.element)
+
+
+def _implicit_int(frame: Frame, node: ir.Sub, value: Value, rule: str) -> None:
+    if any(isinstance(member, Tensor) for member in members(value)):
+        frame.report(rule, node.at, value, node.index, "Python asks for its value as an index")
+
+
+# ----------------------------------------------------------------------------------------------------- tensors
+
+
+def parts_of(index: Value, node: ir.Node) -> list[tuple[Value, ir.Node]]:
+    """The comma-separated parts of an index with their nodes."""
+    if isinstance(index, Sequence) and index.kind == "tuple" and index.items is not None:
+        nodes = node.items if isinstance(node, ir.Display) and len(node.items) == len(index.items) else ()
+        return [(item, nodes[i] if nodes else node) for i, item in enumerate(index.items)]
+    return [(index, node)]
+
+
+def _index_tensor(frame: Frame, node: ir.Sub, base: Tensor, index: Value, writes: bool) -> Value:
+    rank, advanced = _check_index(frame, node, base, index, writes)
+    sure = base.sure
+    place = base.place
+    for part, _ in parts_of(index, node.index):
+        inner = only_tensor(part)
+        if inner is not None and inner.place != place:
+            place = place if base.place == "cpu" else ""
+    static = base.static and not advanced
+    return tensor(base.framework, base.dtype, rank, place, sure, static)
+
+
+def _check_index(frame: Frame, node: ir.Sub, base: Tensor, index: Value, writes: bool) -> tuple[int, bool]:
+    """Report what indexing costs; returns the result's rank (-1 unknown) and whether a tensor was in the index."""
+    rank = base.rank
+    known = rank >= 0
+    advanced = False
+    index_rank = -1
+    for part, part_node in parts_of(index, node.index):
+        if isinstance(part, Sequence) and part.kind == "slice":
+            _check_slice(frame, node, base, part, part_node)
+            continue
+        culprit = only_tensor(part)
+        if culprit is not None:
+            _check_tensor_index(frame, node, base, part, culprit, part_node, writes)
+            if not advanced:
+                index_rank = culprit.rank if culprit.dtype != "b" else 1
+            else:
+                index_rank = max(index_rank, culprit.rank) if culprit.rank >= 0 and index_rank >= 0 else -1
+            advanced = True
+            known = known and culprit.rank >= 0 and not isinstance(part, OneOf)
+            rank -= max(culprit.rank, 1) if culprit.dtype == "b" else 1
+        elif part is NONE:
+            rank += 1
+        elif isinstance(part, Const) and isinstance(part.value, bool):
+            known = False
+        elif isinstance(part, (Const, Host)):
+            if not (isinstance(part, Host) and part.type == "ellipsis"):
+                rank -= 1
+                known = known and (isinstance(part, Const) or part.type == "int")
+        elif isinstance(part, Sequence):
+            advanced, known = True, False
+        else:
+            known = False
+    if not known:
+        return -1, advanced
+    if advanced:
+        rank = rank + index_rank if index_rank >= 0 else -1
+    return max(rank, -1), advanced
+
+
+def _check_slice(frame: Frame, node: ir.Sub, base: Tensor, part: Sequence, part_node: ir.Node) -> None:
+    bounds = (part_node.lower, part_node.upper, part_node.step) if isinstance(part_node, ir.Slice) else (None,) * 3
+    for bound, bound_node in zip(part.items or (), bounds, strict=False):
+        if any(isinstance(member, Tensor) for member in members(bound)):
+            frame.report("XLA206", node.at, bound, bound_node, "bounds a slice")
+
+
+def _check_tensor_index(
+    frame: Frame, node: ir.Sub, base: Tensor, part: Value, culprit: Tensor, part_node: ir.Node, writes: bool
+) -> None:
+    if base.framework == "numpy" and culprit.framework != "numpy":
+        frame.report("XLA302", node.at, part, part_node, "indexes a host array")
+    elif base.place == "cpu" and base.framework == "torch" and not culprit.place:
+        frame.report("XLA302", node.at, part, part_node, "indexes a tensor on the host")
+    elif culprit.dtype == "b":
+        subject = part if not base.place else base
+        frame.report("XLA205" if writes else "XLA201", node.at, subject, part_node)
+    elif culprit.rank == 0 and base.framework == "torch":
+        frame.report("XLA208", node.at, part, part_node)
+
+
+def store_subscript(frame: Frame, target: ir.Sub, base: Value, index: Value, value: Value, reads: bool) -> None:
+    """`base[index] = value`; `reads` for an augmented assignment."""
+    for member in members(base):
+        if isinstance(member, Tensor):
+            _index_tensor(frame, target, member, index, writes=True)
+            if member.framework == "numpy" and only_device(value):
+                frame.report("XLA302", position(target), value, None, "is copied into a host array")
+        elif isinstance(member, Sequence) and member.kind == "list":
+            _implicit_int(frame, target, index, "XLA301")
+            rebind(frame, target.value, sequence("list", None, join(member.element, value)))
+        elif isinstance(member, Mapping):
+            rebind(frame, target.value, with_item(member, index, value))
+        elif isinstance(member, Object):
+            info = member.klass.method("__setitem__")
+            if info is not None:
+                frame.interpreter.invoke(frame, info, member, [index, value], (), target.at)
+
+
+def only_device(value: Value) -> bool:
+    """Whether the value is a tensor of a framework (not numpy's)."""
+    found = only_tensor(value)
+    return found is not None and found.framework != "numpy"
+
+
+def with_item(old: Mapping, key: Value, value: Value) -> Value:
+    """The mapping with one more item."""
+    if isinstance(key, Const) and isinstance(key.value, str):
+        items = dict(old.items)
+        items[key.value] = value
+        return mapping(tuple(sorted(items.items(), key=lambda item: item[0])), old.rest)
+    return mapping(old.items, join(old.rest, value))
+
+
+def rebind(frame: Frame, node: ir.Node, value: Value) -> None:
+    """Give the container written as `node` a new abstract content."""
+    if isinstance(node, ir.Name):
+        frame.env[node.id] = value
+    elif path_of(node):
+        frame.env[path_of(node)] = value
+        if isinstance(node, ir.Attr) and isinstance(node.value, ir.Name) and node.value.id == frame.receiver_name:
+            stores = frame.context.stores
+            stores[node.name] = join(stores.get(node.name, NEVER), value)
+    elif isinstance(node, ir.Sub) and isinstance(node.value, (ir.Name, ir.Attr)):
+        holder = frame.eval(node.value)
+        if isinstance(holder, Mapping):
+            rebind(frame, node.value, with_item(holder, frame.eval(node.index), value))
+        elif isinstance(holder, Sequence) and holder.kind == "list":
+            rebind(frame, node.value, sequence("list", None, join(holder.element, value)))

@@ -1,0 +1,403 @@
+"""The abstract values: what the analysis believes a Python value is.
+
+Values are interned: two equal values are one object, so that comparing, hashing and memoising them costs a pointer. Make
+them only through the functions of this module (`tensor`, `host`, `sequence`, …), never through the classes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from xlalint.semantics.program import ClassInfo, FunctionInfo, ModuleInfo
+
+MAX_ITEMS = 24
+MAX_DEPTH = 5
+MAX_MEMBERS = 5
+
+
+class Value:
+    """Base of all abstract values. `depth` is the height of the nested structure, kept under `MAX_DEPTH`."""
+
+    __slots__ = ("depth",)
+    depth: int
+
+
+class Unknown(Value):
+    """The top of the lattice: any value. Nothing is ever reported of it."""
+
+    __slots__ = ()
+
+
+class Never(Value):
+    """The bottom: no value (unreachable, or not computed yet)."""
+
+    __slots__ = ()
+
+
+class Const(Value):
+    """A host value that is known: None, a bool, a number or a string."""
+
+    __slots__ = ("value",)
+    value: bool | int | float | str | None
+
+
+class Host(Value):
+    """A host value of a Python type ("int", "float", "bool", "str", "tuple", "dtype", "device", "" for any).
+
+    `origin` says where it came from: "python", "shape" (of a tensor), "data" (read from a tensor's elements).
+    """
+
+    __slots__ = ("origin", "type")
+    type: str
+    origin: str
+
+
+class Tensor(Value):
+    """An array of a framework ("torch", "tensorflow", "jax", or "numpy": on the host).
+
+    `dtype` is "b", "i", "f", "c" or "" (not known); `rank` is -1 where not known. `place` is "cpu" for what is known to
+    stay in host memory, else "". `sure` is false where the value was taken for a tensor by how it is used only.
+    `static` marks tensors whose value is known while tracing (`tf.shape(x)` of a static shape).
+    """
+
+    __slots__ = ("dtype", "framework", "place", "rank", "static", "sure")
+    framework: str
+    dtype: str
+    rank: int
+    place: str
+    sure: bool
+    static: bool
+
+
+class Sequence(Value):
+    """A list, tuple, set, iterator ("iter"), dict view, `nn.ModuleList` ("modules") or `nn.Sequential` ("chain").
+
+    `items` are the elements where their number is known, else None; `element` is their join.
+    """
+
+    __slots__ = ("element", "items", "kind")
+    kind: str
+    items: tuple[Value, ...] | None
+    element: Value
+
+
+class Mapping(Value):
+    """A dict: the values of known string keys, and the join of all others (`rest`)."""
+
+    __slots__ = ("items", "rest")
+    items: tuple[tuple[str, Value], ...]
+    rest: Value
+
+
+class Object(Value):
+    """An instance of a class of the program. `fields` are attributes known of this very instance (dataclass outputs)."""
+
+    __slots__ = ("fields", "klass")
+    klass: ClassInfo
+    fields: tuple[tuple[str, Value], ...]
+
+
+class Foreign(Value):
+    """An instance of a library class, by its dotted name."""
+
+    __slots__ = ("name",)
+    name: str
+
+
+class External(Value):
+    """A library's module, class, function or value, by its dotted name."""
+
+    __slots__ = ("name",)
+    name: str
+
+
+class Method(Value):
+    """A library method bound to a value."""
+
+    __slots__ = ("name", "receiver")
+    receiver: Value
+    name: str
+
+
+class Function(Value):
+    """A function of the program; `receiver` is bound to its first parameter; `closure` holds the free names' values."""
+
+    __slots__ = ("closure", "info", "receiver")
+    info: FunctionInfo
+    receiver: Value | None
+    closure: tuple[tuple[str, Value], ...]
+
+
+class Class(Value):
+    """A class of the program."""
+
+    __slots__ = ("info",)
+    info: ClassInfo
+
+
+class Module(Value):
+    """A module of the program."""
+
+    __slots__ = ("info",)
+    info: ModuleInfo
+
+
+class Partial(Value):
+    """`functools.partial`: a callable with its first arguments and some keywords bound."""
+
+    __slots__ = ("args", "func", "keywords")
+    func: Value
+    args: tuple[Value, ...]
+    keywords: tuple[tuple[str, Value], ...]
+
+
+class Super(Value):
+    """`super()` in a method of `klass`, for `receiver`."""
+
+    __slots__ = ("klass", "receiver")
+    klass: ClassInfo
+    receiver: Value
+
+
+class OneOf(Value):
+    """A join of values of different kinds: a tensor or None, an int or a tensor."""
+
+    __slots__ = ("members",)
+    members: tuple[Value, ...]
+
+
+_interned: dict[Any, Any] = {}
+
+
+def _leaf(cls: type[Any]) -> Any:
+    value = cls()
+    value.depth = 0
+    return value
+
+
+UNKNOWN: Unknown = _leaf(Unknown)
+NEVER: Never = _leaf(Never)
+
+
+def _make(cls: type[Any], key: Any, depth: int, fields: dict[str, Any]) -> Any:
+    value = cls()
+    value.depth = depth
+    for name, field in fields.items():
+        setattr(value, name, field)
+    _interned[key] = value
+    return value
+
+
+def constant(value: bool | int | float | str | None) -> Const:
+    """The known host value."""
+    key = (Const, type(value), value)
+    found = _interned.get(key)
+    return found if found is not None else _make(Const, key, 0, {"value": value})
+
+
+def host(type: str = "", origin: str = "python") -> Host:
+    """A host value of that Python type."""
+    key = (Host, type, origin)
+    found = _interned.get(key)
+    return found if found is not None else _make(Host, key, 0, {"type": type, "origin": origin})
+
+
+def tensor(
+    framework: str, dtype: str = "", rank: int = -1, place: str = "", sure: bool = True, static: bool = False
+) -> Tensor:
+    """An array of the framework."""
+    key = (Tensor, framework, dtype, rank, place, sure, static)
+    found = _interned.get(key)
+    if found is not None:
+        return found
+    fields = {"framework": framework, "dtype": dtype, "rank": rank, "place": place, "sure": sure, "static": static}
+    return _make(Tensor, key, 0, fields)
+
+
+def _depth(values: Iterable[Value]) -> int:
+    return 1 + max((value.depth for value in values), default=0)
+
+
+def sequence(kind: str, items: tuple[Value, ...] | None, element: Value) -> Value:
+    """A sequence; too long or too deep ones forget their items, then themselves."""
+    if items is not None and len(items) > MAX_ITEMS:
+        items = None
+    key = (Sequence, kind, items, element)
+    found = _interned.get(key)
+    if found is not None:
+        return found
+    depth = _depth((element, *(items or ())))
+    if depth > MAX_DEPTH:
+        return UNKNOWN if items is None else sequence(kind, None, UNKNOWN)
+    return _make(Sequence, key, depth, {"kind": kind, "items": items, "element": element})
+
+
+def mapping(items: tuple[tuple[str, Value], ...], rest: Value = NEVER) -> Value:
+    """A dict with known keys, sorted by key."""
+    key = (Mapping, items, rest)
+    found = _interned.get(key)
+    if found is not None:
+        return found
+    depth = _depth((rest, *(value for _, value in items)))
+    if depth > MAX_DEPTH:
+        return mapping((), UNKNOWN)
+    return _make(Mapping, key, depth, {"items": items, "rest": rest})
+
+
+def instance(klass: ClassInfo, fields: tuple[tuple[str, Value], ...] = ()) -> Value:
+    """An instance of a class of the program."""
+    key = (Object, klass, fields)
+    found = _interned.get(key)
+    if found is not None:
+        return found
+    depth = _depth(value for _, value in fields) if fields else 0
+    if depth > MAX_DEPTH:
+        return instance(klass)
+    return _make(Object, key, depth, {"klass": klass, "fields": fields})
+
+
+def foreign(name: str) -> Foreign:
+    """An instance of the library class `name`."""
+    key = (Foreign, name)
+    found = _interned.get(key)
+    return found if found is not None else _make(Foreign, key, 0, {"name": name})
+
+
+def external(name: str) -> External:
+    """The library's thing of that dotted name."""
+    key = (External, name)
+    found = _interned.get(key)
+    return found if found is not None else _make(External, key, 0, {"name": name})
+
+
+def method(receiver: Value, name: str) -> Method:
+    """A library method bound to a receiver."""
+    key = (Method, receiver, name)
+    found = _interned.get(key)
+    return found if found is not None else _make(Method, key, receiver.depth, {"receiver": receiver, "name": name})
+
+
+def function(info: FunctionInfo, receiver: Value | None = None, closure: tuple[tuple[str, Value], ...] = ()) -> Value:
+    """A function of the program, perhaps bound."""
+    key = (Function, info, receiver, closure)
+    found = _interned.get(key)
+    if found is not None:
+        return found
+    depth = _depth([value for _, value in closure] + ([receiver] if receiver is not None else []))
+    if depth > MAX_DEPTH + 2:
+        return UNKNOWN if not closure else function(info, receiver)
+    return _make(Function, key, depth, {"info": info, "receiver": receiver, "closure": closure})
+
+
+def class_value(info: ClassInfo) -> Class:
+    """A class of the program."""
+    key = (Class, info)
+    found = _interned.get(key)
+    return found if found is not None else _make(Class, key, 0, {"info": info})
+
+
+def module_value(info: ModuleInfo) -> Module:
+    """A module of the program."""
+    key = (Module, info)
+    found = _interned.get(key)
+    return found if found is not None else _make(Module, key, 0, {"info": info})
+
+
+def partial(func: Value, args: tuple[Value, ...], keywords: tuple[tuple[str, Value], ...]) -> Value:
+    """A callable with some of its arguments bound."""
+    key = (Partial, func, args, keywords)
+    found = _interned.get(key)
+    if found is not None:
+        return found
+    depth = _depth([func, *args, *(value for _, value in keywords)])
+    if depth > MAX_DEPTH + 2:
+        return UNKNOWN
+    return _make(Partial, key, depth, {"func": func, "args": args, "keywords": keywords})
+
+
+def super_value(klass: ClassInfo, receiver: Value) -> Super:
+    """`super()` seen from `klass`."""
+    key = (Super, klass, receiver)
+    found = _interned.get(key)
+    return found if found is not None else _make(Super, key, 0, {"klass": klass, "receiver": receiver})
+
+
+def one_of(members: tuple[Value, ...]) -> Value:
+    """The union of members that were made different in kind by `join`; see there."""
+    key = (OneOf, frozenset(members))
+    found = _interned.get(key)
+    if found is not None:
+        return found
+    return _make(OneOf, key, max(member.depth for member in members), {"members": members})
+
+
+NONE = constant(None)
+TRUE = constant(True)
+FALSE = constant(False)
+HOST = host()
+INT = host("int")
+FLOAT = host("float")
+BOOL = host("bool")
+STR = host("str")
+DIM = host("int", "shape")
+
+
+def members(value: Value) -> tuple[Value, ...]:
+    """The alternatives of a value: those of a union, or itself."""
+    return value.members if type(value) is OneOf else (value,)
+
+
+def items_of(value: Value) -> tuple[Value, ...] | None:
+    """The elements of a sequence whose number is known."""
+    return value.items if type(value) is Sequence else None
+
+
+def field(fields: tuple[tuple[str, Value], ...], name: str) -> Value | None:
+    """The value of `name` in a tuple of pairs."""
+    for key, value in fields:
+        if key == name:
+            return value
+    return None
+
+
+def is_none(value: Value) -> bool | None:
+    """Whether the value is None; None when it is not known."""
+    if value is NONE:
+        return True
+    if type(value) is OneOf:
+        return None if any(m is NONE or m is UNKNOWN for m in value.members) else False
+    return None if value is UNKNOWN or value is NEVER else False
+
+
+def tensors(value: Value, depth: int = 3) -> Iterable[Tensor]:
+    """The device tensors that a value is or holds, shallow first."""
+    kind = type(value)
+    if kind is Tensor:
+        if value.framework != "numpy":  # type: ignore[attr-defined]
+            yield value  # type: ignore[misc]
+    elif depth == 0:
+        return
+    elif kind is OneOf:
+        for member in value.members:  # type: ignore[attr-defined]
+            yield from tensors(member, depth)
+    elif kind is Sequence:
+        yield from tensors(value.element, depth - 1)  # type: ignore[attr-defined]
+    elif kind is Mapping:
+        for _, item in value.items:  # type: ignore[attr-defined]
+            yield from tensors(item, depth - 1)
+        yield from tensors(value.rest, depth - 1)  # type: ignore[attr-defined]
+
+
+def only_tensor(value: Value) -> Tensor | None:
+    """The tensor among a value's alternatives (their join when there are several), or None."""
+    kind = type(value)
+    if kind is Tensor:
+        return value  # type: ignore[return-value]
+    if kind is OneOf:
+        for member in value.members:  # type: ignore[attr-defined]
+            if type(member) is Tensor:
+                return member
+    return None
