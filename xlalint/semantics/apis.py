@@ -38,7 +38,7 @@ class Apis:
     def function(self, dotted: str) -> Entry | None:
         """The library function of that name: its own entry, or the nearest "package.*" that speaks for all others."""
         if dotted not in self._functions:
-            raw = self._find(self._compiled.functions, dotted) or self._wildcard(dotted)
+            raw = self._find(self._compiled.functions, dotted) or self._wildcard(self._compiled.functions, dotted)
             self._functions[dotted] = None if raw is None else _entry.decode(raw)
         return self._functions[dotted]
 
@@ -68,7 +68,7 @@ class Apis:
     def klass(self, dotted: str) -> ClassSpec | None:
         """The library class of that name."""
         if dotted not in self._classes:
-            raw = self._find(self._compiled.classes, dotted)
+            raw = self._find(self._compiled.classes, dotted) or self._class_wildcard(dotted)
             self._classes[dotted] = None if raw is None else _klass.decode(raw)
         return self._classes[dotted]
 
@@ -130,11 +130,16 @@ class Apis:
         found = table.get(dotted)
         return found if found is not None else table.get(self.canonical(dotted))
 
-    def _wildcard(self, dotted: str) -> msgspec.Raw | None:
+    def _class_wildcard(self, dotted: str) -> msgspec.Raw | None:
+        """A "package.*" of classes speaks for the capitalised names of that very package."""
+        package, _, name = self.canonical(dotted).rpartition(".")
+        return self._compiled.classes.get(f"{package}.*") if name[:1].isupper() else None
+
+    def _wildcard(self, table: dict[str, _Value], dotted: str) -> _Value | None:
         prefix = self.canonical(dotted).rpartition(".")[0]
         while prefix:
-            if f"{prefix}.*" in self._compiled.functions:
-                return self._compiled.functions[f"{prefix}.*"]
+            if f"{prefix}.*" in table:
+                return table[f"{prefix}.*"]
             prefix = prefix.rpartition(".")[0]
         return None
 
