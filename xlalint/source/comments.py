@@ -33,7 +33,7 @@ class Comment(NamedTuple):
     """A comment: where it stands (row and column from 1) and the rows `first` to `last` of the logical line it belongs to.
 
     One that is `alone` on its line, between statements, belongs to the logical line below; `covers` is the row it speaks of: its own,
-    or for one that is alone the next one.
+    or for one that is alone the next one. `blanks` is how many stand before it.
     """
 
     text: str
@@ -43,6 +43,7 @@ class Comment(NamedTuple):
     covers: int
     first: int
     last: int
+    blanks: int
 
 
 class _Scan:
@@ -54,16 +55,17 @@ class _Scan:
         self.line = 0
         self.depth = 0
         self.first = 0
-        self.held: list[tuple[str, int, int, bool, bool]] = []
+        self.held: list[Comment] = []
 
     def hold(self, text: str, match: re.Match[str]) -> None:
         """Keep a comment until its logical line is complete."""
-        alone = not text[self.line : match.start()].strip()
-        nested = self.depth > 0 or bool(self.first and self.first < self.row)
+        before = text[self.line : match.start()]
+        alone = not before.strip()
         if not alone:
             self.begin()
         if self.wanted.search(match[0]):
-            self.held.append((match[0], self.row, match.start() - self.line + 1, alone, nested))
+            blanks = len(before) - len(before.rstrip())
+            self.held.append(Comment(match[0], self.row, len(before) + 1, alone, self.row, self.first, 0, blanks))
 
     def begin(self) -> None:
         """A token of the logical line was seen."""
@@ -80,11 +82,12 @@ class _Scan:
     def finish(self) -> Iterator[Comment]:
         """The logical line is complete: its comments can say which rows they cover."""
         first = self.first or self.row
-        for text, row, column, alone, nested in self.held:
-            if alone and nested:
-                yield Comment(text, row, column, alone, row + 1, first, self.row)
-            else:
-                yield Comment(text, row, column, alone, first if alone else row, first, self.row)
+        for comment in self.held:
+            covers = comment.row
+            if comment.alone:
+                inside = 0 < comment.first < comment.row
+                covers = comment.row + 1 if inside else first
+            yield comment._replace(covers=covers, first=first, last=self.row)
         self.held.clear()
         self.first = 0
 

@@ -105,7 +105,7 @@ def _decoded(body: bytes, encoding: str) -> str:
         text = body.decode(encoding)
     except UnicodeDecodeError as error:
         hint = ": declare its encoding (PEP 263) or save it as UTF-8" if encoding == "utf-8" else ""
-        row, column = _place(body[: error.start].decode(encoding, "replace"))
+        row, column = _place(_lenient(body[: error.start], encoding))
         message = f"byte 0x{body[error.start]:02x} is not {encoding.upper()}{hint}"
         raise SourceError("XLA002", message, row, column) from error
     except (LookupError, ValueError) as error:
@@ -113,6 +113,14 @@ def _decoded(body: bytes, encoding: str) -> str:
     if encoding != "utf-8":
         _utf8(text)
     return text
+
+
+def _lenient(body: bytes, encoding: str) -> str:
+    """The text before a byte that has no meaning, for its row and column."""
+    try:
+        return body.decode(encoding, "replace")
+    except ValueError:  # codecs that know no replacement
+        return body.decode("latin-1")
 
 
 def _utf8(text: str) -> bytes:

@@ -45,7 +45,7 @@ class Directive(msgspec.Struct, frozen=True, array_like=True):
     It holds for findings that cover `row`, and for findings that touch rows `first` to `last` (its statement) when `row` is the first
     or last of these. `start` to `end` are its columns in row `at` (from 1, end exclusive). `words` are the codes, prefixes and names it
     lists, with their columns; `blanket` says that it lists none and means every rule. `shared` says that other tools read it too.
-    `whole` says that the line holds nothing else.
+    `cut` is where its removal begins: with the blanks before it, if nothing follows. `whole` says that the line holds nothing else.
     """
 
     scope: Scope
@@ -55,6 +55,7 @@ class Directive(msgspec.Struct, frozen=True, array_like=True):
     at: int
     start: int
     end: int
+    cut: int
     blanket: bool
     shared: bool
     whole: bool
@@ -182,12 +183,20 @@ def _directive(comment: Comment, match: re.Match[str], end: int) -> Directive:
         at=comment.row,
         start=comment.column + match.start(),
         end=comment.column + end,
+        cut=comment.column + _cut(comment, match, end),
         blanket=not listed,
         shared=plain_noqa,
         whole=comment.alone and match.start() == 0 and end == len(comment.text),
-        text=match[0].strip() if not words else comment.text[match.start() : words[-1][2] - comment.column].strip(),
+        text=comment.text[match.start() : max(match.end(), words[-1][2] - comment.column if words else 0)].strip(),
         words=words,
     )
+
+
+def _cut(comment: Comment, match: re.Match[str], end: int) -> int:
+    """Where in the comment to begin removing a directive, so that no blanks are left at the line's end."""
+    if end < len(comment.text):
+        return match.start()
+    return len(comment.text[: match.start()].rstrip()) if match.start() else -comment.blanks
 
 
 def _words(comment: Comment, match: re.Match[str], end: int) -> tuple[bool, tuple[tuple[str, int, int], ...]]:
@@ -295,7 +304,7 @@ def _removal(directive: Directive, message: str) -> Unused:
     at = directive.at
     if directive.whole:
         return Unused(message, at, directive.start, directive.end, "Remove the line", 1, at + 1, 1)
-    return Unused(message, at, directive.start, directive.end, "Remove the comment", directive.start, at, directive.end)
+    return Unused(message, at, directive.start, directive.end, "Remove the comment", directive.cut, at, directive.end)
 
 
 def _shortened(directive: Directive, idle: Sequence[tuple[str, int, int]], message: str) -> Unused:
