@@ -1,0 +1,77 @@
+"""Bind findings to the libcst nodes that they speak of: proof that the construct is there, and what fixes start from.
+
+libcst reads 11,000 lines a second, so only the logical line around a finding is parsed, made a program of its own:
+a header gets a body, `elif` an `if`, `case` a `match`. Copies are parsed once.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import libcst as cst
+
+from xlalint.checks.logical_lines import begins_line, logical_line, logical_lines
+from xlalint.checks.snippet import Snippet, file_snippet, line_snippet
+
+
+class Anchored(NamedTuple):
+    """A node, the statement or clause that holds it (a header has `pass` for its body), and the node's extent in bytes."""
+
+    node: cst.CSTNode
+    statement: cst.CSTNode
+    start: int
+    end: int
+
+
+class Anchors:
+    """Anchors the findings of any number of files, one file after the other; remembers the lines that it has parsed."""
+
+    def __init__(self) -> None:
+        self._snippets: dict[str, Snippet | None] = {}
+        self._data = b""
+        self._lines: list[tuple[int, int]] = []
+        self._whole: Snippet | None = None
+        self._read_whole = False
+
+    def anchor(self, data: bytes, start: int, end: int, statement: int) -> Anchored | None:
+        """Bind the extent from `start` to `end` of a file's UTF-8; None if no node has that extent.
+
+        `statement` is where the statement that holds it is thought to begin: a hint that saves time.
+        """
+        if data is not self._data:
+            self._data, self._lines, self._whole, self._read_whole = data, [], None, False
+        for first, snippet in self._candidates(start, end, statement):
+            lead = len(data[first:start].decode(errors="replace"))
+            node = snippet.find(lead, lead + len(data[start:end].decode(errors="replace")))
+            if node is not None:
+                return Anchored(node, snippet.statement, start, end)
+        return None
+
+    def _candidates(self, start: int, end: int, statement: int) -> Iterator[tuple[int, Snippet]]:
+        """Parsed stretches that hold the extent, and where they begin, the cheapest to find first."""
+        for find, offset in ((self._line_from, statement), (self._line_around, start)):
+            line = find(offset)
+            if line is not None and line[0] <= start and end <= line[1]:
+                snippet = self._line_snippet(*line)
+                if snippet is not None:
+                    yield line[0], snippet
+        if not self._read_whole:
+            self._whole, self._read_whole = file_snippet(self._data.decode(errors="replace")), True
+        if self._whole is not None:
+            yield 0, self._whole
+
+    def _line_from(self, statement: int) -> tuple[int, int] | None:
+        return logical_line(self._data, statement) if begins_line(self._data, statement) else None
+
+    def _line_around(self, offset: int) -> tuple[int, int] | None:
+        self._lines = self._lines or list(logical_lines(self._data))
+        index = bisect_right(self._lines, (offset, len(self._data))) - 1
+        return self._lines[index] if index >= 0 else None
+
+    def _line_snippet(self, first: int, last: int) -> Snippet | None:
+        text = self._data[first:last].decode(errors="replace")
+        if text not in self._snippets:
+            self._snippets[text] = line_snippet(text)
+        return self._snippets[text]
