@@ -2,12 +2,14 @@
 
 One process serves a whole backend, since importing a framework takes longer than most examples. What is observed of an example:
 
-    {"runs": {target: {"error": str | None, "compiles": [per step], "syncs": int, "fallbacks": [op], "differs": str | None}},
+    {"runs": {target: {"error": str | None, "compiles": [per step], "syncs": int, "fallbacks": [op], "differs": str | None,
+                       "lines": [of the error, or of the syncs]}},
      "unequal": str | None}          # `fixed` only: how its results differ from those of `bad`, run eagerly on the CPU
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import sys
 import traceback
@@ -19,21 +21,19 @@ from typing import Any
 Observe = Callable[[dict[str, Any], dict[str, Any] | None], dict[str, Any]]
 
 
+numbers = itertools.count()
+
+
 def load(example: dict[str, Any]) -> ModuleType:
-    """Execute an example as a fresh module whose source frameworks can look up (AutoGraph reads it)."""
-    folder = Path(example["folder"])
-    load.count += 1  # type: ignore[attr-defined]
-    name = f"example_{load.count}_" + example["ident"].replace("-", "_")  # type: ignore[attr-defined]
-    path = folder / f"{name}.py"
+    """Execute an example as a fresh module; it has a file, since AutoGraph reads sources."""
+    path = Path(example["folder"]) / f"example_{next(numbers)}.py"
     path.write_text(example["code"], encoding="utf-8")
-    module = ModuleType(name)
+    example["file"] = str(path)
+    module = ModuleType(path.stem)
     module.__file__ = str(path)
-    sys.modules[name] = module
+    sys.modules[path.stem] = module
     exec(compile(example["code"], str(path), "exec"), module.__dict__)
     return module
-
-
-load.count = 0  # type: ignore[attr-defined]
 
 
 def serve(observe: Observe) -> None:
@@ -44,6 +44,6 @@ def serve(observe: Observe) -> None:
     for example in examples:
         try:
             results[example["ident"]] = observe(example, by_ident.get(example["of"]))
-        except Exception:
+        except Exception:  # noqa: BLE001, PERF203 (one broken example leaves the others)
             results[example["ident"]] = {"broken": traceback.format_exc()}
     Path(sys.argv[1]).write_text(json.dumps(results), encoding="utf-8")

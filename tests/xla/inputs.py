@@ -14,9 +14,10 @@ import numpy as np
 
 STEPS = 8
 WARM_UP = 2  # steps in which compilations are expected: the first sees new code, the second new state
-_ARRAY = re.compile(r"(?P<dtype>bool|[fiu]\d+|bf16)\[(?P<shape>[\d, ]*)\](?: (?P<low>-?\d+)\.\.(?P<high>-?\d+))?")
+_ARRAY = re.compile(r"(?P<dtype>bool|[fiu]\d+)\[(?P<shape>[\d, ]*)\](?: (?P<low>-?\d+)\.\.(?P<high>-?\d+))?")
 _MARK = re.compile(
-    r"^# xlalint: (?P<call>inputs\(.*\))\n(?:@.*\n(?:[ )].*\n)*)*(?P<kind>class|(?:async )?def) (?P<name>\w+)", re.M
+    r"^# xlalint: (?P<call>inputs\(.*\))\n(?:@.*\n(?:[ )].*\n)*)*(?P<kind>class|(?:async )?def) (?P<name>\w+)",
+    re.MULTILINE,
 )
 _DTYPES = {
     "f16": "float16",

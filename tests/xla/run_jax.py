@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from children import load, serve
 from inputs import STEPS, marked, step_inputs
+from lines import lines_of_error
 from outcomes import Leaf, brief, effects, leaves, unlike
 
 compilations = 0
@@ -58,8 +59,9 @@ def run(example: dict[str, Any], jitted: bool) -> tuple[dict[str, Any], list[lis
                     seen["compiles"].append(compilations - before)
                     results.append(leaves(jax.tree.leaves(result), np.asarray))
                 jax.effects_barrier()
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 (whatever it is, it is what was observed)
         seen["error"] = brief(error)
+        seen["lines"] = lines_of_error(error, example["file"])
     return seen, results, happened
 
 

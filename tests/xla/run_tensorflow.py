@@ -22,6 +22,7 @@ import numpy as np
 import tensorflow as tf
 from children import load, serve
 from inputs import STEPS, marked, step_inputs
+from lines import lines_of_error
 from outcomes import Leaf, brief, effects, leaves, unlike
 
 _COMPILED = re.compile(rb"Compiled \S+ \d+ times")
@@ -31,7 +32,7 @@ class CompileLog:
     """Counts the lines that XLA's profiler writes to file descriptor 2."""
 
     def __init__(self) -> None:
-        self.file = tempfile.TemporaryFile()
+        self.file = tempfile.TemporaryFile()  # noqa: SIM115 (it takes the place of stderr)
         self.real = os.dup(2)
         os.dup2(self.file.fileno(), 2)
         self.at = 0
@@ -102,8 +103,9 @@ def run(example: dict[str, Any], jitted: bool) -> tuple[dict[str, Any], list[lis
                 result = subject(**arguments(wanted, step))
                 seen["compiles"].append(log.new())
                 results.append(leaves(tf.nest.flatten(result), to_array))
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 (whatever it is, it is what was observed)
         seen["error"] = brief(error)
+        seen["lines"] = lines_of_error(error, example["file"])
     finally:
         tf.config.run_functions_eagerly(False)
     return seen, results, happened

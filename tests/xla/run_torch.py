@@ -21,6 +21,7 @@ import torch_xla.core.xla_model as xm
 import torch_xla.debug.metrics as met
 from children import load, serve
 from inputs import STEPS, marked, step_inputs
+from lines import lines_of_error, lines_that_move
 from outcomes import Leaf, brief, difference, effects, leaves
 
 warnings.simplefilter("ignore")
@@ -70,8 +71,13 @@ def to_array(value: Any) -> Any:
     return value.detach().cpu().numpy() if isinstance(value, torch.Tensor) else value
 
 
+def syncs() -> int:
+    """How many values the host has read since the metrics were cleared."""
+    return int((met.metric_data("TransferFromDeviceTime") or [0])[0])
+
+
 def on_xla(example: dict[str, Any]) -> tuple[dict[str, Any], list[list[Leaf]]]:
-    run: dict[str, Any] = {"error": None, "compiles": [], "syncs": 0, "fallbacks": [], "differs": None}
+    run: dict[str, Any] = {"error": None, "compiles": [], "syncs": 0, "fallbacks": [], "lines": []}
     results: list[list[Leaf]] = []
     try:
         subject, wanted, module = prepare(example, XLA)
@@ -81,15 +87,18 @@ def on_xla(example: dict[str, Any]) -> tuple[dict[str, Any], list[list[Leaf]]]:
                 torch_xla.sync()
                 xm.wait_device_ops()
                 met.clear_all()
-                result = subject(**arguments)
+                with lines_that_move(syncs, example["file"]) as lines:
+                    result = subject(**arguments)
                 torch_xla.sync()
                 xm.wait_device_ops()
                 run["compiles"].append(met.counter_value("UncachedCompile") or 0)
-                run["syncs"] += (met.metric_data("TransferFromDeviceTime") or [0])[0]
+                run["syncs"] += syncs()
+                run["lines"] = sorted({*run["lines"], *lines})
                 run["fallbacks"] = sorted({*run["fallbacks"], *met.executed_fallback_ops()})
                 results.append(leaves(result, to_array))
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 (whatever it is, it is what was observed)
         run["error"] = brief(error)
+        run["lines"] = lines_of_error(error, example["file"])
     return run, results
 
 
@@ -102,8 +111,9 @@ def compiled(example: dict[str, Any]) -> dict[str, Any]:
         with code_sees(CPU), effects(module):
             for step in range(2):
                 traced(**{k: to_device(v, CPU) for k, v in step_inputs(wanted, step).items()})
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 (whatever it is, it is what was observed)
         run["error"] = brief(error)
+        run["lines"] = lines_of_error(error, example["file"])
     return run
 
 

@@ -6,6 +6,7 @@ run on the CPU, or results that differ from those of the same code run eagerly.
 
 from __future__ import annotations
 
+import ast
 from typing import Any
 
 from xlalint.rules import FRAMEWORK_TARGETS, Example, Rule
@@ -29,6 +30,30 @@ def hazards(run: dict[str, Any]) -> list[str]:
     return found
 
 
+def around(named: set[int], code: str) -> set[int]:
+    """All lines of the statements that hold the named lines: an error may come from a branch, or name the whole loop."""
+    lines = set(named)
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.stmt) and not isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            span = range(node.lineno, (node.end_lineno or node.lineno) + 1)
+            if named & set(span):
+                lines |= set(span)
+    return lines
+
+
+def misplaced(run: dict[str, Any], example: Example) -> str | None:
+    """How the lines that the page names miss what was seen.
+
+    Every read has its line; of errors there is only the first, and none where XLA itself refuses the graph.
+    """
+    named, lines = set(example.lines), set(run.get("lines", ()))
+    if run["error"] and lines and not lines & around(named, example.code):
+        return f"it happened on line {sorted(lines)}, not on {sorted(named)}"
+    if run.get("syncs") and not named <= lines:
+        return f"nothing was read on line {sorted(named - lines)}; read on {sorted(lines)}"
+    return None
+
+
 def test_example_does_what_its_page_says(rule: Rule, example: Example, observations: Any) -> None:
     seen = observations.of(example)
     targets = example.targets or FRAMEWORK_TARGETS[example.framework]
@@ -40,6 +65,8 @@ def test_example_does_what_its_page_says(rule: Rule, example: Example, observati
         severity = rule.severity_for(name, variant)
         if example.kind == "bad" and severity in ("warning", "error"):
             assert found, f"{target}: severity {severity}, yet nothing happened: {seen['runs'][name]}"
+            blamed = misplaced(seen["runs"][name], example)
+            assert not blamed, f"{target}: {'; '.join(found)}, but {blamed}"
         elif example.kind == "bad" and severity == "info":
             assert len(found) <= bool(seen["runs"][name].get("differs")), f"{target}: {'; '.join(found)}"
         else:
