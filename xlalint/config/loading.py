@@ -118,9 +118,10 @@ def _table(file: Path, raw: bytes) -> dict[str, Any]:
 
 
 def _checked(told: Mapping[str, object], written: Iterable[str], file: Path | None) -> dict[str, Any]:
+    known = [_kebab(key) for key in OPTIONS]
     for key in written:
-        if key.replace("-", "_") not in OPTIONS:
-            near = get_close_matches(key, map(_kebab, OPTIONS), n=1, cutoff=0.5)
+        if key not in known:
+            near = get_close_matches(key, known, n=1, cutoff=0.5)
             hint = f"; did you mean `{near[0]}`?" if near else ""
             raise ConfigError(f"{_where(file, key)}: unknown key{hint}")
     return {key: _value(key, value, _where(file, _kebab(key))) for key, value in told.items()}

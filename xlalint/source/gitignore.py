@@ -10,6 +10,8 @@ from pathlib import Path
 
 # The idiom by which a folder says of itself that git should not see it (virtual environments, caches).
 _EVERYTHING = {"*", "/*", "**", "/**"}
+# Stands for all Python files: only a pattern that means all of them matches such a name.
+_ANY_FILE = "\x01.py"
 # How pathspec begins the expression for a pattern without slashes.
 _AT_ANY_DEPTH = "^(?:.+/)?"
 # Slashes in an expression that stand for no folder in the pattern: the end of a folder's own path, and "any character but".
@@ -67,9 +69,17 @@ class IgnoreFile:
         return None
 
     def without(self, folder: str) -> IgnoreFile:
-        """These patterns, less those that ignore the folder itself or a folder above it."""
-        inside = folder[len(self.base) :].replace("\\", "/") + "/"
-        return IgnoreFile(self.base, [p for p in self.patterns if not (p[0] and re.match(p[1], inside))])
+        """These patterns, less those by which the folder, one above it, or all Python files in it are ignored."""
+        names = folder[len(self.base) :].replace("\\", "/").split("/")
+        above = ["/".join(names[: i + 1]) for i in range(len(names))]
+        inside = [self.base + path for path in above]
+        any_file = f"{folder}/{_ANY_FILE}"
+        if not any(self.verdict(path, folder=True) for path in inside) and not self.verdict(any_file, folder=False):
+            return self
+        told = (f"{above[-1]}/", f"{above[-1]}/{_ANY_FILE}")
+        return IgnoreFile(
+            self.base, [p for p in self.patterns if not (p[0] and any(re.match(p[1], path) for path in told))]
+        )
 
 
 def ignored(path: str, files: Sequence[IgnoreFile], *, folder: bool) -> bool:

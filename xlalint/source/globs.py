@@ -23,8 +23,8 @@ class Globs:
         self._regexes = [compiled(pattern) for pattern in patterns if _WILD.search(pattern)]
 
     def without(self, folder: str) -> Globs:
-        """These patterns, less those with wildcards that mean the folder or one above it: for a folder that the user named."""
-        forms = [form + end for form in self._forms(folder) for end in ("", "/")]
+        """These patterns, less those with wildcards that mean the folder, one above it or all Python files in it: for a folder that the user named."""
+        forms = [form + end for form in self._forms(folder) for end in ("", "/", "/\x01.py")]
         self._regexes = [regex for regex in self._regexes if not any(map(regex.fullmatch, forms))]
         return self
 
