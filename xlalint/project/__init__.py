@@ -1,0 +1,43 @@
+"""The pipeline over a set of files: discover → lower → link → interpret → check, cached and in parallel.
+
+Stages are imported when they are first needed: a run that finds its result in the cache loads none of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from xlalint.project.report import Report
+
+if TYPE_CHECKING:
+    from xlalint.cache import Cache
+    from xlalint.config import Settings
+
+__all__ = ["Report", "check_paths", "check_text"]
+
+
+def check_paths(
+    paths: Sequence[Path],
+    settings: Settings,
+    *,
+    cache: Cache | None = None,
+    jobs: int = 1,
+    progress: Callable[[int, int], None] | None = None,
+) -> Report:
+    """Check all Python files under the paths as one program.
+
+    `jobs` is the number of processes; `progress` is called with the number of files done and of all files. Raises
+    `DiscoveryError` for a path that does not exist, `RuleError` and `TableError` for rules of the user that cannot be used.
+    """
+    from xlalint.project.pipeline import Run
+
+    return Run(settings, cache, jobs, progress).check(paths)
+
+
+def check_text(text: str, filename: str, settings: Settings) -> Report:
+    """Check one text by itself, as the file `filename` (which need not exist)."""
+    from xlalint.project.pipeline import check_one
+
+    return check_one(text, filename, settings)

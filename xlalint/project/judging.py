@@ -1,0 +1,115 @@
+"""From hazards and comments to the findings of each file."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from xlalint.checks import judge, visible
+from xlalint.checks.finding import Edit, Finding, Fix, Location
+from xlalint.source.model import SourceError, SourceFile
+from xlalint.source.reading import read_source
+from xlalint.source.suppressions import Unused, apply
+
+if TYPE_CHECKING:
+    from xlalint.config import Settings
+    from xlalint.project.lowered import Lowered
+    from xlalint.rules import Rule
+    from xlalint.semantics.hazard import Hazard
+
+
+def findings_of(
+    files: Iterable[Lowered],
+    hazards: Iterable[Hazard],
+    rules: Mapping[str, Rule],
+    settings: Settings,
+    texts: Mapping[str, SourceFile],
+) -> tuple[list[Finding], list[str]]:
+    """The visible findings of all files, suppressions applied, and internal errors.
+
+    `texts` holds sources that are not to be read from disk.
+    """
+    by_path: defaultdict[str, list[Hazard]] = defaultdict(list)
+    for hazard in hazards:
+        by_path[hazard.path].append(hazard)
+    found: list[Finding] = []
+    failures: list[str] = []
+    for lowered in files:
+        own = by_path.get(lowered.path, [])
+        if lowered.error is not None:
+            found += _unread(lowered, rules, settings)
+        elif own or lowered.suppressions:
+            try:
+                findings, lines = _of_file(lowered, own, rules, settings, texts)
+            except SourceError as error:
+                failures.append(f"{lowered.path}: changed while it was being checked: {error.message}")
+                continue
+            found += findings
+            failures += lines
+        if lowered.failure:
+            failures.append(lowered.failure)
+    return found, failures
+
+
+def _unread(lowered: Lowered, rules: Mapping[str, Rule], settings: Settings) -> list[Finding]:
+    if lowered.error is None:
+        return []
+    code, message, row, column = lowered.error
+    if not settings.enabled(code, lowered.path):
+        return []
+    place = Location(row, column)
+    return [_tool_finding(rules[code], lowered.path, message, place, place, None)]
+
+
+def _tool_finding(
+    rule: Rule, path: str, subject: str, start: Location, end: Location, fix: Fix | None
+) -> Finding:
+    return Finding(
+        code=rule.code,
+        name=rule.name,
+        kind=rule.kind,
+        severity=rule.severity_for("*") or "error",  # type: ignore[arg-type]
+        confidence="certain",
+        message=rule.message_for(None).format(subject=subject, detail=""),
+        filename=path,
+        cell=None,
+        location=start,
+        end_location=end,
+        trace=(),
+        framework=None,
+        fix=fix,
+        url=rule.path.absolute().as_uri(),
+        help=rule.help_for(None),
+    )
+
+
+def _of_file(
+    lowered: Lowered,
+    hazards: list[Hazard],
+    rules: Mapping[str, Rule],
+    settings: Settings,
+    texts: Mapping[str, SourceFile],
+) -> tuple[list[Finding], list[str]]:
+    path = lowered.path
+    findings: list[Finding] = []
+    failures: list[str] = []
+    if hazards:
+        source = texts[path] if path in texts else read_source(path)
+        judged = judge(hazards, {path: source}, rules, settings)
+        findings, failures = judged.findings, judged.failures
+    if not lowered.suppressions:
+        return visible(findings, settings), failures
+    names = {code: rule.name for code, rule in rules.items()}
+    kept, unused = apply(findings, lowered.suppressions, names, lambda code: settings.enabled(code, path))
+    found = visible(kept, settings) + [_idle(rules["XLA003"], path, entry) for entry in unused]
+    return sorted(found, key=lambda finding: (finding.location, finding.end_location, finding.code)), failures
+
+
+def _idle(rule: Rule, path: str, unused: Unused) -> Finding:
+    fix = None
+    if unused.fix:
+        edit = Edit(unused.content, Location(unused.row, unused.cut), Location(unused.cut_row, unused.cut_end))
+        fix = Fix("safe", unused.fix, (edit,))
+    start, end = Location(unused.row, unused.column), Location(unused.row, unused.end_column)
+    return _tool_finding(rule, path, unused.message, start, end, fix)

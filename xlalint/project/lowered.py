@@ -1,0 +1,78 @@
+"""Lowering of one file from disk, as worker processes do it: read, parse, lower, and read the comments."""
+
+from __future__ import annotations
+
+import gc
+import sys
+
+import msgspec
+
+from xlalint.lowering import lower
+from xlalint.lowering.ir import Unit
+from xlalint.source.model import SourceError, SourceFile
+from xlalint.source.reading import from_bytes, read_bytes
+from xlalint.source.suppressions import Suppressions, suppressions
+from xlalint.source.syntax import parse
+
+_RECURSION_LIMIT = 6000
+
+
+class Lowered(msgspec.Struct, frozen=True, array_like=True):
+    """One file after lowering: its unit, or the reason why there is none.
+
+    `error` is (code, message, row, column) of what keeps the file from being read; `failure` is an internal error.
+    """
+
+    path: str
+    digest: str
+    unit: Unit | None = None
+    suppressions: Suppressions = Suppressions()
+    error: tuple[str, str, int, int] | None = None
+    failure: str = ""
+
+
+_decoder = msgspec.msgpack.Decoder(Lowered)
+_encoder = msgspec.msgpack.Encoder()
+
+
+def decode_lowered(blob: bytes) -> Lowered | None:
+    """The file of a cached blob; None when it is foreign."""
+    try:
+        return _decoder.decode(blob)
+    except msgspec.MsgspecError:
+        return None
+
+
+def lower_paths(paths: list[str]) -> list[bytes]:
+    """Lower files, each to an encoded `Lowered`, in order."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        return [_encoder.encode(lower_path(path)) for path in paths]
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def lower_path(path: str) -> Lowered:
+    """Lower the file at `path`; never raises for what is in the file."""
+    try:
+        return lower_source(from_bytes(path, read_bytes(path)))
+    except SourceError as error:
+        return Lowered(path, "", error=(error.code, error.message, error.row, error.column))
+
+
+def lower_source(source: SourceFile) -> Lowered:
+    """Lower a file that was read."""
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, _RECURSION_LIMIT))
+    try:
+        comments = suppressions(source.text)
+        unit = lower(source, parse(source.text, source.path), comments.taught)
+        return Lowered(source.path, source.digest, unit, comments)
+    except SourceError as error:
+        return Lowered(source.path, source.digest, error=(error.code, error.message, error.row, error.column))
+    except Exception as error:  # noqa: BLE001 - an internal error names the file and lets the others go on
+        return Lowered(source.path, source.digest, failure=f"{source.path}: {type(error).__name__}: {error}")
+    finally:
+        sys.setrecursionlimit(limit)

@@ -1,0 +1,203 @@
+"""One run: which files, what of them is known, what must be worked out, and in which processes."""
+
+from __future__ import annotations
+
+import gc
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, ProcessPoolExecutor
+from contextlib import contextmanager
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from xlalint.project.report import Report, decode_report, encode_report
+from xlalint.source.discovery import discover
+from xlalint.source.reading import module_name
+
+if TYPE_CHECKING:
+    from xlalint.cache import Cache
+    from xlalint.config import Settings
+    from xlalint.project.lowered import Lowered
+
+_BATCH = 12
+_SMALLEST_POOL = 24
+_TORCH_TARGETS = ("torch_xla", "torch_tpu", "torch_compile")
+
+
+class Run:
+    """One check of a set of paths."""
+
+    def __init__(
+        self, settings: Settings, cache: Cache | None, jobs: int, progress: Callable[[int, int], None] | None
+    ) -> None:
+        self.settings = settings
+        self.cache = cache
+        self.jobs = max(jobs, 1)
+        self.progress = progress
+
+    def check(self, paths: Sequence[Path]) -> Report:
+        """The findings in all files under the paths."""
+        files = [str(path) for path in discover(paths, self.settings)]
+        digests, stats = self._known(files)
+        kept = self._kept(files, digests)
+        if kept is not None:
+            return kept
+        with _without_collector():
+            lowered = self._lower(files, digests)
+            report = self._judge(lowered)
+        if self.cache is not None:
+            fresh = [(file, *stats[file], entry.digest) for file, entry in zip(files, lowered, strict=True) if file in stats]
+            self.cache.put_stats(row for row in fresh if digests.get(row[0]) != row[3] and row[3])
+            if not report.failures and all(entry.digest for entry in lowered):
+                known = {file: entry.digest for file, entry in zip(files, lowered, strict=True)}
+                self.cache.put_result(self._key(files, known), encode_report(report))
+            self.cache.prune()
+        return report
+
+    # ------------------------------------------------------------------------------------------ what is known
+
+    def _known(self, files: Sequence[str]) -> tuple[dict[str, str], dict[str, tuple[int, int]]]:
+        """Digests of the files that did not change since they were read, and (time, size) of all that exist."""
+        if self.cache is None or self.cache.folder is None:
+            return {}, {}
+        before = self.cache.stats()
+        digests: dict[str, str] = {}
+        stats: dict[str, tuple[int, int]] = {}
+        for file in files:
+            try:
+                told = os.stat(file)  # noqa: PTH116 - a third of the time of Path.stat, over thousands of files
+            except OSError:
+                continue
+            stats[file] = told.st_mtime_ns, told.st_size
+            known = before.get(file)
+            if known is not None and known[:2] == stats[file]:
+                digests[file] = known[2]
+        return digests, stats
+
+    def _kept(self, files: Sequence[str], digests: dict[str, str]) -> Report | None:
+        """The report of an earlier run over the very same texts."""
+        if self.cache is None or len(digests) < len(files) or not files:
+            return None
+        blob = self.cache.result(self._key(files, digests))
+        return decode_report(blob) if blob is not None else None
+
+    def _key(self, files: Sequence[str], digests: dict[str, str]) -> str:
+        state = blake2b(self.settings.fingerprint().encode(), digest_size=16)
+        for file in files:
+            state.update(f"\0{file}\0{module_name(file)[0]}\0{digests[file]}".encode("utf-8", "surrogateescape"))
+        return state.hexdigest()
+
+    # ---------------------------------------------------------------------------------------------- lowering
+
+    def _lower(self, files: Sequence[str], digests: dict[str, str]) -> list[Lowered]:
+        from xlalint.project.lowered import decode_lowered
+
+        keys = {file: _unit_key(file, digests[file]) for file in files if file in digests}
+        blobs = self.cache.units(keys.values()) if self.cache is not None and keys else {}
+        found: dict[str, Lowered] = {}
+        for file, key in keys.items():
+            entry = decode_lowered(blobs[key]) if key in blobs else None
+            if entry is not None:
+                found[file] = entry
+        missing = [file for file in files if file not in found]
+        fresh: list[tuple[str, bytes]] = []
+        for blob in self._lower_all(missing, len(files)):
+            entry = decode_lowered(blob)
+            if entry is None:
+                continue
+            found[entry.path] = entry
+            if entry.digest and not entry.failure:
+                fresh.append((_unit_key(entry.path, entry.digest), blob))
+        if self.cache is not None:
+            self.cache.put_units(fresh)
+        return [found[file] for file in files]
+
+    def _lower_all(self, files: list[str], total: int) -> Iterator[bytes]:
+        from xlalint.project.lowered import lower_paths
+
+        batches = [files[start : start + _BATCH] for start in range(0, len(files), _BATCH)]
+        done = total - len(files)
+        for blobs in self._mapped(lower_paths, batches, len(files)):
+            done += len(blobs)
+            if self.progress is not None:
+                self.progress(done, total)
+            yield from blobs
+
+    def _mapped(
+        self, work: Callable[[list[str]], list[bytes]], batches: list[list[str]], size: int
+    ) -> Iterator[list[bytes]]:
+        if self.jobs < 2 or size < _SMALLEST_POOL:
+            yield from map(work, batches)
+            return
+        pool: Executor
+        with ProcessPoolExecutor(min(self.jobs, len(batches))) as pool:
+            yield from pool.map(work, batches)
+
+    # ------------------------------------------------------------------------------------------------ judging
+
+    def _judge(self, lowered: list[Lowered]) -> Report:
+        from xlalint.project.analysis import analyse
+        from xlalint.project.judging import findings_of
+        from xlalint.rules import rules
+
+        extra = tuple(Path(place) for place in self.settings.extend_rules)
+        pages = rules(extra)
+        units = [entry.unit for entry in lowered if entry.unit is not None]
+        tables = [place for place in self.settings.extend_rules if _holds_tables(Path(place))]
+        hazards, failures = analyse(units, targets_of(self.settings), self.settings.roots, tables, self.jobs)
+        findings, more = findings_of(lowered, hazards, pages, self.settings, {})
+        return Report(findings, len(lowered), failures + more)
+
+
+def check_one(text: str, filename: str, settings: Settings) -> Report:
+    """Check one text by itself."""
+    from xlalint.project.analysis import analyse
+    from xlalint.project.judging import findings_of
+    from xlalint.project.lowered import Lowered, lower_source
+    from xlalint.rules import rules
+    from xlalint.source.model import SourceError
+    from xlalint.source.reading import from_text
+
+    texts = {}
+    try:
+        source = from_text(filename, text)
+        texts[source.path] = source
+        lowered = lower_source(source)
+    except SourceError as error:
+        lowered = Lowered(filename, "", error=(error.code, error.message, error.row, error.column))
+    units = [lowered.unit] if lowered.unit is not None else []
+    pages = rules(tuple(Path(place) for place in settings.extend_rules))
+    tables = [place for place in settings.extend_rules if _holds_tables(Path(place))]
+    hazards, failures = analyse(units, targets_of(settings), settings.roots, tables)
+    findings, more = findings_of([lowered], hazards, pages, settings, texts)
+    return Report(findings, 1, failures + more)
+
+
+def targets_of(settings: Settings) -> tuple[str, ...]:
+    """The target of each framework under these settings."""
+    torch = settings.target if settings.target in _TORCH_TARGETS else "torch_xla"
+    return (torch, "tf", "jax")
+
+
+def _holds_tables(place: Path) -> bool:
+    return place.suffix == ".toml" or (place.is_dir() and any(place.glob("**/*.toml")))
+
+
+def _unit_key(file: str, digest: str) -> str:
+    from xlalint.lowering import VERSION
+
+    text = f"{VERSION}\0{file}\0{module_name(file)[0]}\0{digest}"
+    return blake2b(text.encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
+
+
+@contextmanager
+def _without_collector() -> Iterator[None]:
+    """Run without the cyclic garbage collector: the stages build large trees that live to the end of the run."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
