@@ -1,4 +1,7 @@
-"""Every example of every page, linted: `bad` lines are found, `good` and `fixed` code stays silent."""
+"""Every example of every page, linted for each target it speaks of: `bad` lines are found, `good` and `fixed` code stays silent.
+
+`tests/xla` shows that the examples tell the truth; this shows that the linter does.
+"""
 
 from __future__ import annotations
 
@@ -8,42 +11,48 @@ import pytest
 
 from xlalint.config.settings import Settings
 from xlalint.project import check_text
-from xlalint.rules import Example, Rule, rules
+from xlalint.rules import FRAMEWORK_TARGETS, Example, Rule, rules
 
 
-def examples(*kinds: str) -> list[object]:
+def cases(*kinds: str) -> list[object]:
     return [
-        pytest.param(rule, example, id=example.ident)
+        pytest.param(rule, example, target, id=f"{example.ident}-{target}")
         for rule in rules().values()
         for example in rule.examples
+        for target in spoken_of(rule, example)
         if example.kind in kinds
     ]
 
 
-def findings(example: Example, target: Any = None) -> list[Any]:
-    report = check_text(example.code, f"{example.ident}.py", Settings(target=target, show_info=True))
+def spoken_of(rule: Rule, example: Example) -> tuple[str, ...]:
+    """The targets, with variant, that an example names, else all for which its rule holds."""
+    return example.targets or tuple(t for t in FRAMEWORK_TARGETS[example.framework] if rule.severity_for(t))
+
+
+def findings(example: Example, target: Any) -> list[Any]:
+    settings = Settings(target=target.split(":")[0], show_info=True)
+    report = check_text(example.code, f"{example.ident}.py", settings)
     assert not report.failures
     return list(report.findings)
 
 
-def severity_wanted(rule: Rule, target: str) -> str | None:
-    name, _, variant = target.partition(":")
-    return rule.severity_for(name, variant)
+@pytest.mark.parametrize(("rule", "example", "target"), cases("bad"))
+def test_bad_lines_are_found(rule: Rule, example: Example, target: str) -> None:
+    found = [f for f in findings(example, target) if f.code == rule.code]
+    assert {f.location.row for f in found} == set(example.lines)
+    if example.targets:
+        name, _, variant = target.partition(":")
+        assert {f.severity for f in found} == {rule.severity_for(name, variant)}
 
 
-@pytest.mark.parametrize(("rule", "example"), examples("bad"))
-def test_bad_lines_are_found(rule: Rule, example: Example) -> None:
-    for target in example.targets or (None,):
-        found = findings(example, target and target.split(":")[0])
-        rows = {finding.location.row for finding in found if finding.code == rule.code}
-        assert rows == set(example.lines), [(f.code, f.location.row) for f in found]
-        if target:
-            wanted = severity_wanted(rule, target)
-            assert {f.severity for f in found if f.code == rule.code} == {wanted}
+@pytest.mark.parametrize(("rule", "example", "target"), cases("good", "fixed"))
+def test_good_and_fixed_code_stays_silent(rule: Rule, example: Example, target: str) -> None:
+    loud = [f for f in findings(example, target) if f.severity != "info"]
+    assert not loud, [(f.code, f.location.row, f.message) for f in loud]
 
 
-@pytest.mark.parametrize(("rule", "example"), examples("good", "fixed"))
-def test_good_and_fixed_code_stays_silent(rule: Rule, example: Example) -> None:
-    for target in example.targets or (None,):
-        loud = [f for f in findings(example, target) if f.severity != "info"]
-        assert not loud, [(f.code, f.location.row, f.message) for f in loud]
+@pytest.mark.parametrize("framework", FRAMEWORK_TARGETS)
+def test_the_target_follows_the_framework(framework: str) -> None:
+    example = next(e for e in rules()["XLA101"].examples if e.framework == framework and e.kind == "bad")
+    report = check_text(example.code, "example.py", Settings(show_info=True))
+    assert {(f.code, f.framework) for f in report.findings} == {("XLA101", framework)}

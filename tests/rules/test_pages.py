@@ -63,6 +63,16 @@ def test_examples_of_each_kind(rule: Rule) -> None:
         assert kinds >= ({"bad", "good"} if rule.fix == "none" else {"bad", "good", "fixed"}), framework
 
 
+@pytest.mark.parametrize("rule", all_rules())
+def test_every_severity_has_its_proof(rule: Rule) -> None:
+    """Each key of `[severity]` is shown by a `bad` example; TorchTPU cannot be had yet, nor can a TPU."""
+    proved = {target for example in rule.examples if example.kind == "bad" for target in example.targets}
+    for example in rule.examples:
+        if example.kind == "bad" and not example.targets:
+            proved |= set(FRAMEWORK_TARGETS[example.framework])
+    assert set(rule.severity) - {"torch_tpu", "*"} <= proved
+
+
 @pytest.mark.parametrize(("rule", "example"), all_examples())
 def test_example(rule: Rule, example: Example) -> None:
     assert example.framework in rule.frameworks
