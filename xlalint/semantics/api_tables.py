@@ -23,7 +23,7 @@ else:
 FORMAT = "xlalint-apis-1"
 _DIGEST = 20
 _NAME_CONDITIONS = ("missing", "given", "tensor", "boolean", "host", "target", "items", "framework")
-_CONDITIONS = {*_NAME_CONDITIONS, "args", "const", "rank", "receiver"}
+_CONDITIONS = {*_NAME_CONDITIONS, "args", "const", "rank", "dtype", "receiver"}
 _CASE_KEYS = {*_CONDITIONS, "returns", "rule", "detail", "variant", "severity", "subject"}
 _ENTRY_KEYS = {"params", "cases", "calls"}
 _CLASS_KEYS = {"base", "bases", "init", "call", "methods", "attributes", "traced"}
@@ -191,9 +191,13 @@ def _case(name: str, written: Any) -> Spec:
     _known(written, _CASE_KEYS, name)
     when = {key: _names(written.get(key, ())) for key in _NAME_CONDITIONS}
     const = tuple((key, _constants(value)) for key, value in written.get("const", {}).items())
-    rank = tuple(written.get("rank", {}).items())
     conditions = Conditions(
-        args=written.get("args", ANY_COUNT), const=const, rank=rank, receiver=written.get("receiver", ""), **when
+        args=written.get("args", ANY_COUNT),
+        const=const,
+        rank=tuple(written.get("rank", {}).items()),
+        dtype=tuple(written.get("dtype", {}).items()),
+        receiver=written.get("receiver", ""),
+        **when,
     )
     return Spec(
         returns=parse_return(written.get("returns", "unknown")),
