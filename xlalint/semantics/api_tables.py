@@ -23,7 +23,7 @@ else:
 FORMAT = "xlalint-apis-1"
 _DIGEST = 20
 _NAME_CONDITIONS = ("missing", "given", "tensor", "boolean", "host", "target", "items", "framework")
-_CONDITIONS = {*_NAME_CONDITIONS, "args", "const", "rank", "dtype", "receiver"}
+_CONDITIONS = {*_NAME_CONDITIONS, "args", "const", "rank", "receiver"}
 _CASE_KEYS = {*_CONDITIONS, "returns", "rule", "detail", "variant", "severity", "subject"}
 _ENTRY_KEYS = {"params", "cases", "calls"}
 _CLASS_KEYS = {"base", "bases", "init", "call", "methods", "attributes", "traced"}
@@ -195,7 +195,6 @@ def _case(name: str, written: Any) -> Spec:
         args=written.get("args", ANY_COUNT),
         const=const,
         rank=tuple(written.get("rank", {}).items()),
-        dtype=tuple(written.get("dtype", {}).items()),
         receiver=written.get("receiver", ""),
         **when,
     )

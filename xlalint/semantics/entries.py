@@ -18,8 +18,8 @@ class Conditions(msgspec.Struct, frozen=True, array_like=True, omit_defaults=Tru
     `args` is the exact number of arguments (receiver not counted). `missing`: surely not given, or None. `given`:
     given and not None. `tensor`: each named argument is a tensor or holds one. `boolean`: is a tensor of bools.
     `items`: is a list or tuple that holds tensors. `host`: surely holds no tensor. `framework`: that of the receiver or
-    first tensor argument is among these. `const`: a known constant among the listed ones. `rank`, `dtype`: known rank and dtype
-    letter of the argument ("" is the receiver or first tensor). `target`: one of these targets is checked. `receiver`: "tensor" for functions
+    first tensor argument is among these. `const`: a known constant among the listed ones. `rank`: known rank of the argument
+    ("" is the receiver or first tensor). `target`: one of these targets is checked. `receiver`: "tensor" for functions
     whose first argument is one.
     """
 
@@ -35,7 +35,6 @@ class Conditions(msgspec.Struct, frozen=True, array_like=True, omit_defaults=Tru
     receiver: str = ""
     items: tuple[str, ...] = ()
     framework: tuple[str, ...] = ()
-    dtype: tuple[tuple[str, str], ...] = ()
 
 
 ALWAYS = Conditions()
@@ -125,9 +124,6 @@ class Call(Protocol):
     def constant(self, name: str) -> tuple[Constant] | None:
         """The argument's constant value in a 1-tuple, or None when it is not a known constant."""
 
-    def dtype(self, name: str) -> str:
-        """The argument's dtype letter, "" when unknown; "" is the receiver or the first tensor argument."""
-
     def rank(self, name: str) -> int:
         """The argument's rank, -1 when unknown; "" is the receiver or the first tensor argument."""
 
@@ -153,7 +149,6 @@ def holds(when: Conditions, call: Call, targets: tuple[str, ...]) -> bool:
         and (not when.framework or call.framework() in when.framework)
         and all(_is_constant(call, name, values) for name, values in when.const)
         and all(call.rank(name) == rank for name, rank in when.rank)
-        and all(call.dtype(name) == letter for name, letter in when.dtype)
         and (not when.receiver or call.tensor("") is True)
         and (not when.target or any(target in when.target for target in targets))
     )
