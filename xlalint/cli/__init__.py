@@ -87,10 +87,11 @@ def _unread() -> int:
 def _explained(error: Exception) -> str:
     from xlalint.config import ConfigError
     from xlalint.rules import RuleError, UnknownRuleError
+    from xlalint.semantics.api_tables import TableError
     from xlalint.source.discovery import DiscoveryError
 
     if os.environ.get(_DEBUG):
         raise error
-    if isinstance(error, (ConfigError, DiscoveryError, RuleError, UnknownRuleError)):
+    if isinstance(error, (ConfigError, DiscoveryError, RuleError, UnknownRuleError, TableError)):
         return str(error)
     return f"internal error: {type(error).__name__}: {error} (set {_DEBUG}=1 to see where)"

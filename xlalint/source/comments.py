@@ -26,7 +26,7 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _NEWLINE = re.compile(r"\r\n?|\n")
-_COMMENT_LINE = re.compile(r"[ \t\f]*#")
+_NO_CODE = re.compile(r"[ \t\f]*(?:#.*)?", re.DOTALL)
 
 
 class Comment(NamedTuple):
@@ -79,6 +79,10 @@ class _Scan:
             self.row += len(ends)
             self.line = match.start() + ends[-1].end()
 
+    def holds_code(self, text: str, end: int) -> bool:
+        """Whether the logical line that ends here is one: more than blanks and a comment."""
+        return bool(self.first) or not _NO_CODE.fullmatch(text, self.line, end)
+
     def finish(self) -> Iterator[Comment]:
         """The logical line is complete: its comments can say which rows they cover."""
         first = self.first or self.row
@@ -97,25 +101,23 @@ def comments(text: str, wanted: re.Pattern[str]) -> Iterator[Comment]:
     scan = _Scan(wanted)
     for token in _TOKEN.finditer(text):
         match token.lastgroup:
+            case "newline":
+                if scan.depth == 0:
+                    if scan.held and scan.holds_code(text, token.start()):
+                        yield from scan.finish()
+                    elif not scan.held:
+                        scan.first = 0
+                scan.row += 1
+                scan.line = token.end()
             case "comment":
                 scan.hold(text, token)
-            case "newline":
-                complete = scan.depth == 0 and (scan.first or text[scan.line : token.start()].strip(" \t\f"))
-                if complete and (scan.first or not _is_comment(text, scan.line)):
-                    yield from scan.finish()
-                scan.advance(token)
-            case "joined" | "string":
-                scan.begin()
-                scan.advance(token)
             case "open":
                 scan.begin()
                 scan.depth += 1
-            case _:
+            case "close":
                 scan.begin()
                 scan.depth = max(0, scan.depth - 1)
+            case _:
+                scan.begin()
+                scan.advance(token)
     yield from scan.finish()
-
-
-def _is_comment(text: str, start: int) -> bool:
-    """Whether the line that begins at `start` holds only a comment."""
-    return _COMMENT_LINE.match(text, start) is not None

@@ -1,0 +1,152 @@
+"""Comments that speak to xlalint: what they silence, what they teach, and which of them are of no use.
+
+| comment | silences |
+| --- | --- |
+| `# noqa`, `# noqa: XLA101, XLA2` | findings of its statement (codes of other tools are theirs) |
+| `# xlalint: ignore`, `# xlalint: ignore[XLA101, tensor-if]` | the same; on a line of its own: of the statement below |
+| `# xlalint: ignore-file`, `# xlalint: ignore-file[XLA1]` | findings of the whole file |
+| `# xlalint: noqa`, `# xlalint: noqa: XLA1` | the whole file on a line of its own, else its statement |
+
+`# xlalint: static` and `# xlalint: tensor` silence nothing: they teach the analysis what a value is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from difflib import get_close_matches
+from typing import Literal
+
+import msgspec
+
+from xlalint.source.comments import Comment, comments
+
+Scope = Literal["statement", "file"]
+Taught = Literal["static", "tensor"]
+
+_WORDS = ("noqa", "NOQA", "NoQA", "NoQa", "Noqa", "xlalint")
+_DIRECTIVE = re.compile(
+    r"#\s*(?:xlalint:\s*(?P<verb>[a-z][a-z-]*)(?P<bracket>\s*\[(?P<inside>[^\]#]*)\])?(?P<own>\s*:\s*)?"
+    r"|(?:noqa|NOQA|NoQA|NoQa|Noqa)\b(?P<colon>\s*:\s*)?)"
+)
+_CODE = re.compile(r"[A-Za-z]+[0-9]+\b")
+_BRACKETED = re.compile(r"[^\s,]+")
+_SEPARATOR = re.compile(r"[\s,]+")
+_VERBS = ("ignore", "ignore-file", "noqa", "static", "tensor")
+
+
+class Directive(msgspec.Struct, frozen=True, array_like=True):
+    """One comment that silences findings.
+
+    It holds for findings that cover `row`, and for findings that touch rows `first` to `last` (its statement) when `row` is the first
+    or last of these. `start` to `end` are its columns in row `at` (from 1, end exclusive). `words` are the codes, prefixes and names it
+    lists, with their columns; `blanket` says that it lists none and means every rule. `shared` says that other tools read it too.
+    `cut` is where its removal begins: with the blanks before it, if nothing follows. `whole` says that the line holds nothing else.
+    """
+
+    scope: Scope
+    row: int
+    first: int
+    last: int
+    at: int
+    start: int
+    end: int
+    cut: int
+    blanket: bool
+    shared: bool
+    whole: bool
+    text: str
+    words: tuple[tuple[str, int, int], ...] = ()
+
+
+class Suppressions(msgspec.Struct, frozen=True, array_like=True):
+    """What the comments of one file say. `taught` maps rows to what the values named there are taken for.
+
+    `misspelt` are comments with an unknown verb that is close to a known one: (row, column, end column, verb, nearest).
+    """
+
+    directives: tuple[Directive, ...] = ()
+    taught: dict[int, Taught] = {}
+    misspelt: tuple[tuple[int, int, int, str, str], ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.directives or self.taught or self.misspelt)
+
+
+def suppressions(text: str) -> Suppressions:
+    """Read the comments of a file. A file that does not mention xlalint or noqa costs six substring searches."""
+    if not any(word in text for word in _WORDS):
+        return Suppressions()
+    directives: list[Directive] = []
+    taught: dict[int, Taught] = {}
+    misspelt: list[tuple[int, int, int, str, str]] = []
+    for comment in comments(text, _DIRECTIVE):
+        for match, end in _parts(comment):
+            verb = match["verb"] or "noqa"
+            if verb in ("static", "tensor"):
+                taught[comment.covers] = "static" if verb == "static" else "tensor"
+            elif verb in _VERBS:
+                directives.append(_directive(comment, match, end))
+            elif nearest := get_close_matches(verb, _VERBS, n=1, cutoff=0.75):
+                column = comment.column + match.start()
+                misspelt.append((comment.row, column, column + len(match[0]), verb, nearest[0]))
+    return Suppressions(tuple(directives), taught, tuple(misspelt))
+
+
+def _parts(comment: Comment) -> Iterator[tuple[re.Match[str], int]]:
+    """The directives of one comment, each with where it ends: at the next `#`, so that its reason goes with it."""
+    for match in _DIRECTIVE.finditer(comment.text):
+        following = comment.text.find("#", match.end())
+        yield match, len(comment.text) if following < 0 else following
+
+
+def _directive(comment: Comment, match: re.Match[str], end: int) -> Directive:
+    verb = match["verb"] or "noqa"
+    listed, words = _words(comment, match, end)
+    to_file = verb == "ignore-file" or (verb == "noqa" and match["verb"] is not None and comment.alone)
+    plain_noqa = match["verb"] is None
+    # flake8 and its heirs read a plain noqa for its own line only, wherever it stands.
+    row = comment.row if plain_noqa else comment.covers
+    return Directive(
+        scope="file" if to_file else "statement",
+        row=row,
+        first=row if plain_noqa and comment.alone else comment.first,
+        last=row if plain_noqa and comment.alone else comment.last,
+        at=comment.row,
+        start=comment.column + match.start(),
+        end=comment.column + end,
+        cut=comment.column + _cut(comment, match, end),
+        blanket=not listed,
+        shared=plain_noqa,
+        whole=comment.alone and match.start() == 0 and end == len(comment.text),
+        text=comment.text[match.start() : max(match.end(), words[-1][2] - comment.column if words else 0)].strip(),
+        words=words,
+    )
+
+
+def _cut(comment: Comment, match: re.Match[str], end: int) -> int:
+    """Where in the comment to begin removing a directive, so that no blanks are left at the line's end."""
+    if end < len(comment.text):
+        return match.start()
+    return len(comment.text[: match.start()].rstrip()) if match.start() else -comment.blanks
+
+
+def _words(comment: Comment, match: re.Match[str], end: int) -> tuple[bool, tuple[tuple[str, int, int], ...]]:
+    """Whether the directive lists anything, and the words it lists with their columns."""
+    if match["bracket"] is not None:
+        listed, spans = True, [m.span() for m in _BRACKETED.finditer(comment.text, *match.span("inside"))]
+    else:
+        spans = list(_codes(comment.text, match.end(), end)) if match["colon"] or match["own"] else []
+        # After a noqa, a colon and words that are no codes list nothing (as Ruff has it); after our own verbs they are a reason.
+        listed = bool(spans or match["colon"])
+    return listed, tuple((comment.text[a:b], comment.column + a, comment.column + b) for a, b in spans)
+
+
+def _codes(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Codes separated by commas or blanks; the first word that is none begins the reason."""
+    while match := _CODE.match(text, start, end):
+        yield match.span()
+        separator = _SEPARATOR.match(text, match.end(), end)
+        if separator is None:
+            return
+        start = separator.end()
