@@ -155,6 +155,7 @@ def test_show_settings(run: Any, tmp_path: Path) -> None:
     assert f"# root: {tmp_path}\n" in out
     assert 'select = ["XLA301","XLA1"]\n' in out
     assert 'device = "tpu"\n' in out
+    assert 'select = ["ALL"]\n' in run("check", "--show-settings").out
     assert '[per-file-ignores]\n"a/*" = ["XLA1","XLA2"]\n"b" = ["XLA3"]\n' in out
 
 

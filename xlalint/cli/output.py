@@ -43,10 +43,16 @@ def settings_text(settings: Settings) -> str:
     """The settings as a configuration file would have them."""
     told = {key: value for key, value in msgspec.structs.asdict(settings).items() if value is not None}
     comments = f"# root: {told.pop('root')}\n# file: {told.pop('config_file', 'none')}\n"
-    per_file = told.pop("per_file_ignores")
+    for key in ("select", "extend_select", "ignore"):
+        told[key] = _selectors(told[key])
+    per_file = [(pattern, _selectors(codes)) for pattern, codes in told.pop("per_file_ignores")]
     lines = [f"{key.replace('_', '-')} = {_toml(value)}\n" for key, value in told.items()]
     table = [f"{_toml(pattern)} = {_toml(codes)}\n" for pattern, codes in per_file]
     return "".join([comments, *lines, *(["\n[per-file-ignores]\n", *table] if table else [])])
+
+
+def _selectors(prefixes: tuple[str, ...]) -> list[str]:
+    return [prefix or "ALL" for prefix in prefixes]
 
 
 def _view(file: Path | None, texts: Mapping[str, str]) -> View:
