@@ -91,7 +91,7 @@ def default_cache() -> Path:
 def tables_folder() -> Path:
     """Where the tables lie: beside the package's modules in a wheel, in `rules/apis` of a source tree."""
     package = Path(__file__).resolve().parent.parent
-    places = (package / "rules" / "apis", package.parent / "rules" / "apis")
+    places = (package / "_rules" / "apis", package.parent / "rules" / "apis")
     return next((place for place in places if place.is_dir()), places[-1])
 
 

@@ -51,6 +51,8 @@ class AttributeTables:
         self._body: dict[ClassInfo, dict[str, Value]] = {}
         self._records: dict[ClassInfo, tuple[str, ...]] = {}
         self._kinds: dict[ClassInfo, str] = {}
+        self._attributes: dict[tuple[ClassInfo, str], Value | None] = {}
+        self._computing = 0
 
     def kind(self, klass: ClassInfo | None) -> str:
         """What kind of thing instances are, by the class's library ancestors ("module", "dataset", …), or ""."""
@@ -58,7 +60,8 @@ class AttributeTables:
             return ""
         found = self._kinds.get(klass)
         if found is None:
-            specs = [self.interpreter.apis.klass(base) for base in klass.library_bases()]
+            names = [base if isinstance(base, str) else base.dotted for base in klass.mro]
+            specs = [self.interpreter.apis.klass(name) for name in names]
             found = next((spec.base for spec in specs if spec is not None and spec.base != "object"), "")
             self._kinds[klass] = found
         return found
@@ -70,11 +73,36 @@ class AttributeTables:
             return found
         table: dict[str, Value] = {}
         self._stored[klass] = table
+        self._computing += 1
         for info in self._storing(klass):
             context = self.interpreter.enter(info, self.interpreter.standalone(info))
             for name, value in context.stores.items():
                 table[name] = join(table.get(name, NEVER), value)
+        self._computing -= 1
         return table
+
+    def assigned(self, klass: ClassInfo, name: str) -> Value | None:
+        """What methods along the MRO store under the name, joined with what the nearest class body assigns."""
+        key = (klass, name)
+        if key in self._attributes:
+            return self._attributes[key]
+        found = self._assigned(klass, name)
+        if not self._computing:
+            self._attributes[key] = found
+        return found
+
+    def _assigned(self, klass: ClassInfo, name: str) -> Value | None:
+        bases = [base for base in klass.mro if isinstance(base, ClassInfo)]
+        found: list[Value] = []
+        for base in bases:
+            self.interpreter.program.touched |= base.module.bit
+            value = self.stored(base).get(name)
+            if value is not None:
+                found.append(value)
+        declared = next((v for base in bases if (v := self.body(base).get(name)) is not None), None)
+        if declared is not None:
+            found.append(declared)
+        return join_all(found) if found else None
 
     def _storing(self, klass: ClassInfo) -> list[FunctionInfo]:
         """The class's methods that assign attributes of their receiver, constructors first."""
@@ -171,7 +199,7 @@ def _of_object(interpreter: Interpreter, frame: Frame, value: Object, name: str,
     info = klass.method(name)
     if info is not None:
         return _method(interpreter, frame, value, info, at)
-    stored = _stored(interpreter, klass, name)
+    stored = interpreter.tables.assigned(klass, name)
     if stored is not None:
         return stored
     for base in klass.library_bases():
@@ -210,29 +238,12 @@ def _method(interpreter: Interpreter, frame: Frame, value: Object, info: Functio
     return function(info, value)
 
 
-def _stored(interpreter: Interpreter, klass: ClassInfo, name: str) -> Value | None:
-    """What methods along the MRO store under the name, joined; else what a class body assigns."""
-    tables = interpreter.tables
-    found: list[Value] = []
-    for base in klass.mro:
-        if isinstance(base, ClassInfo):
-            interpreter.program.touched |= base.module.bit
-            value = tables.stored(base).get(name)
-            if value is not None:
-                found.append(value)
-    for base in klass.mro:
-        if isinstance(base, ClassInfo):
-            value = tables.body(base).get(name)
-            if value is not None:
-                found.append(value)
-                break
-    return join_all(found) if found else None
-
-
 def _of_super(interpreter: Interpreter, frame: Frame, value: Super, name: str, at: int) -> Value:
     receiver = value.receiver
     klass = receiver.klass if isinstance(receiver, Object) else value.klass
     order = klass.mro if value.klass in klass.mro else value.klass.mro
+    if name == "__init__" and interpreter.tables.kind(value.klass) == "module":
+        return external("builtins.object.__init__")
     for base in order[order.index(value.klass) + 1 :]:
         if isinstance(base, ClassInfo):
             index = base.ir.methods.get(name)

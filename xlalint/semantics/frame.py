@@ -20,7 +20,8 @@ Env = dict[str, Value]
 class Frame:
     """The interpreter's state inside one context.
 
-    `env` maps names to values; a key "x.attr" holds what is known of an attribute of the value now in `x`, flow-sensitively.
+    `env` maps names to values; a key "x.attr" holds what is known of an attribute of the value now in `x`, flow-sensitively;
+    `owners` are the names `x` of which such a key was ever made.
     `statement` is the byte offset of the statement being executed. `muted` counts enclosing places whose hazards do not count (what an
     error path formats). `exits` and `repeats` collect the environments that leave or repeat the innermost loop.
     """
@@ -39,6 +40,7 @@ class Frame:
         self.exits: list[Env] = []
         self.repeats: list[Env] = []
         self.receiver_name = ""
+        self.owners: set[str] = set()
         self.outer_names: frozenset[str] = frozenset()
 
     # ---------------------------------------------------------------------------------------- evaluation
@@ -68,9 +70,15 @@ class Frame:
 
     def bind(self, name: str, value: Value) -> None:
         """Assign a local name; what was known of the old value's attributes is forgotten."""
-        env = self.env
-        env[name] = value
-        self.forget(name)
+        self.env[name] = value
+        if name in self.owners:
+            self.forget(name)
+
+    def refine(self, path: str, value: Value) -> None:
+        """Keep what is known of the value at a name or attribute path."""
+        self.env[path] = value
+        if "." in path:
+            self.owners.add(path.partition(".")[0])
 
     def forget(self, path: str) -> None:
         """Drop what is known of attributes of the value at `path`."""
@@ -82,7 +90,7 @@ class Frame:
     def merge(self, others: list[Env]) -> None:
         """Join environments into the current one; attributes are kept where all paths know them."""
         for other in others:
-            join_into(self.env, other)
+            join_into(self.env, other, bool(self.owners))
 
     # -------------------------------------------------------------------------------------------- hazards
 
@@ -130,8 +138,8 @@ def device_tensor(value: Value) -> Tensor | None:
     return None
 
 
-def join_into(env: Env, other: Env) -> None:
-    """Join `other` into `env`, name by name."""
+def join_into(env: Env, other: Env, paths: bool = True) -> None:
+    """Join `other` into `env`, name by name; `paths` says whether either may know attributes."""
     for name, value in other.items():
         mine = env.get(name)
         if mine is None:
@@ -139,8 +147,9 @@ def join_into(env: Env, other: Env) -> None:
                 env[name] = value
         elif mine is not value:
             env[name] = join(mine, value)
-    for name in [name for name in env if "." in name and name not in other]:
-        del env[name]
+    if paths:
+        for name in [name for name in env if name not in other and "." in name]:
+            del env[name]
 
 
 def position(node: ir.Node) -> int:

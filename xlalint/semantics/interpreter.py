@@ -408,7 +408,7 @@ class Interpreter:
         if kind == "module":
             return instance(klass)
         init = klass.method("__init__")
-        if init is None:
+        if init is None or klass.makes_record():
             return instance(klass, self._record_fields(klass, arguments))
         bound = function(init, instance(klass))
         if not isinstance(bound, Function) or len(self.stack) > MAX_DEPTH - 2:
@@ -442,7 +442,7 @@ class Interpreter:
         if isinstance(node, ir.Name) and node.id == frame.receiver_name:
             stores = frame.context.stores
             stores[name] = join(stores.get(name, NEVER), value)
-            frame.env[f"{node.id}.{name}"] = value
+            frame.refine(f"{node.id}.{name}", value)
 
     def note_store(self, frame: Frame, klass: ClassInfo, name: str, value: Value) -> None:
         """An attribute of an object was assigned from outside of its methods."""

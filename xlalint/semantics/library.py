@@ -150,6 +150,10 @@ class LibraryCall:
             return (value.value,)
         return (None,) if value is None and not self.starred else None
 
+    def dtype(self, name: str) -> str:
+        value = self.first() if name == "" else self.argument(name)
+        return dtype_of(value) if value is not None else ""
+
     def rank(self, name: str) -> int:
         value = self.first() if name == "" else self.argument(name)
         found = only_tensor(value) if value is not None else None
@@ -250,7 +254,7 @@ class LibraryCall:
         found = self.first_tensor()
         return self.receiver is None or found is None or found.sure
 
-    def dtype(self, what: Return, otherwise: str) -> str:
+    def resolved_dtype(self, what: Return, otherwise: str) -> str:
         """The dtype of a return: what an argument names, what the table says, or what is given."""
         for source in what.dtype_from.split("|") if what.dtype_from else ():
             if source == "*":
@@ -290,7 +294,7 @@ class LibraryCall:
             if isinstance(sizes, (Const, Host)) and sizes is not NONE:
                 rank = 1
         static = what.kind == "static"
-        return tensor(self._framework_name(), self.dtype(what, ""), rank, self.place(what), self._sure(), static)
+        return tensor(self._framework_name(), self.resolved_dtype(what, ""), rank, self.place(what), self._sure(), static)
 
     def like(self, what: Return) -> Value:
         source = self.argument(what.names[0]) if what.names else self.first()
@@ -304,7 +308,7 @@ class LibraryCall:
                     return tensor("numpy", what.dtype)
                 return tensor(self._framework_name(), what.dtype, -1, "", sure=False) if self.entry.framework else UNKNOWN
             found = [held]
-        results = [self._retyped(t, self.dtype(what, t.dtype), t.rank) for t in found]
+        results = [self._retyped(t, self.resolved_dtype(what, t.dtype), t.rank) for t in found]
         return join_all(results)
 
     def _retyped(self, t: Tensor, dtype: str, rank: int) -> Tensor:
@@ -328,11 +332,11 @@ class LibraryCall:
         dtype = dtypes.pop() if len(dtypes) == 1 else "f" if "f" in dtypes else ""
         place = "cpu" if all(t.place == "cpu" for t in found) else ""
         sure = any(t.sure for t in found)
-        return tensor(found[0].framework, self.dtype(what, dtype), rank, place, sure, all(t.static for t in found))
+        return tensor(found[0].framework, self.resolved_dtype(what, dtype), rank, place, sure, all(t.static for t in found))
 
     def scalar(self, what: Return) -> Value:
         found = self.first_tensor() or next((t for value in self.all() for t in tensors(value)), None)
-        dtype = self.dtype(what, found.dtype if found is not None else "")
+        dtype = self.resolved_dtype(what, found.dtype if found is not None else "")
         if found is None:
             return tensor(self._framework_name(), dtype, 0, self.place(what))
         return tensor(found.framework, dtype, 0, found.place, found.sure, found.static)
@@ -344,7 +348,7 @@ class LibraryCall:
         names = what.names or ("dim", "keepdim")
         axis = self.argument(names[0])
         keep = self.argument(names[1]) if len(names) > 1 else None
-        dtype = self.dtype(what, found.dtype)
+        dtype = self.resolved_dtype(what, found.dtype)
         if axis is None or axis is NONE:
             rank = 0 if not self.starred else -1
         elif keep is not None and not (isinstance(keep, Const) and keep.value is False):
@@ -392,7 +396,7 @@ class LibraryCall:
     def array(self, what: Return) -> Value:
         found = self.first_tensor()
         rank = what.rank if what.rank >= 0 else found.rank if found is not None and self.receiver is not None else -1
-        return tensor("numpy", self.dtype(what, found.dtype if found is not None else ""), rank)
+        return tensor("numpy", self.resolved_dtype(what, found.dtype if found is not None else ""), rank)
 
 
 def dtype_of(value: Value) -> str:
@@ -487,6 +491,12 @@ def module_value_of(what: Return, framework: str) -> Value:
         return tensor(framework, what.dtype, what.rank)
     if what.kind == "object":
         return foreign(what.names[0])
+    if what.kind == "shape":
+        return shape_value(None)
+    if what.kind in ("tuple", "list") and what.items:
+        parts = tuple(module_value_of(item, framework) for item in what.items)
+        items = None if what.many or what.kind == "list" else parts
+        return sequence(what.kind, items, join_all(parts))
     return UNKNOWN
 
 

@@ -65,7 +65,7 @@ def _refine(frame: Frame, node: ir.Node, narrowed: Callable[[Value], Value]) -> 
     old = frame.eval(node)
     new = narrowed(old)
     if new is not old:
-        frame.env[path] = new
+        frame.refine(path, new)
 
 
 def _assume_comparison(frame: Frame, node: ir.Compare, wanted: bool) -> None:

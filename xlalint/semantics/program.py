@@ -98,6 +98,9 @@ class ClassInfo:
         self.mro: list[ClassInfo | str] = [self]
         self.linked = False
         self.subclasses: list[ClassInfo] = []
+        self._methods: dict[str, FunctionInfo | None] = {}
+        self._below: dict[str, FunctionInfo | None] = {}
+        self._truth: bool | None = None
 
     @property
     def name(self) -> str:
@@ -109,6 +112,11 @@ class ClassInfo:
 
     def method(self, name: str) -> FunctionInfo | None:
         """The method found along the program's part of the MRO."""
+        if name not in self._methods:
+            self._methods[name] = self._find_method(name)
+        return self._methods[name]
+
+    def _find_method(self, name: str) -> FunctionInfo | None:
         for klass in self.mro:
             if isinstance(klass, ClassInfo):
                 found = klass.ir.methods.get(name)
@@ -118,11 +126,11 @@ class ClassInfo:
 
     def method_below(self, name: str) -> FunctionInfo | None:
         """The first definition of a method among subclasses: what an abstract class leaves to them."""
-        for subclass in self.subclasses:
-            found = subclass.ir.methods.get(name)
-            if found is not None:
-                return subclass.module.functions[found]
-        return None
+        if name not in self._below:
+            definers = (subclass for subclass in self.subclasses if name in subclass.ir.methods)
+            first = next(definers, None)
+            self._below[name] = None if first is None else first.module.functions[first.ir.methods[name]]
+        return self._below[name]
 
     def library_bases(self) -> list[str]:
         """Dotted names of the library classes among the ancestors."""
@@ -130,10 +138,32 @@ class ClassInfo:
 
     def defines_truth(self) -> bool:
         """Whether instances may be false: a `__bool__` or `__len__`, or ancestors that are not seen."""
-        return bool(self.library_bases()) or any(self.method(name) is not None for name in ("__bool__", "__len__"))
+        if self._truth is None:
+            names = ("__bool__", "__len__")
+            self._truth = bool(self.library_bases()) or any(self.method(name) is not None for name in names)
+        return self._truth
+
+    def makes_record(self) -> bool:
+        """Whether instances are built from annotated fields: by a dataclass-like decorator, or for want of an `__init__`."""
+        for klass in self.mro:
+            if isinstance(klass, ClassInfo):
+                if any(_last_name(decorator) in _RECORD_DECORATORS for decorator in klass.ir.decorators):
+                    return True
+                if "__init__" in klass.ir.methods:
+                    return False
+        return True
 
     def __repr__(self) -> str:
         return f"<class {self.dotted}>"
+
+
+_RECORD_DECORATORS = frozenset(("dataclass", "define", "frozen", "attrs", "s", "pytree_dataclass", "register_pytree_dataclass"))
+
+
+def _last_name(node: ir.Node) -> str:
+    if isinstance(node, ir.Call):
+        node = node.func
+    return node.name if isinstance(node, ir.Attr) else node.id if isinstance(node, ir.Name) else ""
 
 
 class Program:

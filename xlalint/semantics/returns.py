@@ -40,7 +40,9 @@ _BARE_KINDS = frozenset({"shape", "self", "device", "none", "unknown", "hostlike
 KINDS = _TENSOR_KINDS | _HOST_KINDS | _NAMED_KINDS | _NESTED_KINDS | _BARE_KINDS
 
 _TOKEN = re.compile(r"\s*([A-Za-z_][\w.]*|[*:(),]|\[[^\]]*\])")
-_BRACKET = re.compile(r"^(?:=(?P<source>(?:\w+|\*)(?:\|(?:\w+|\*))*)(?::)?)?(?P<dtype>[bifcn?])?(?:,(?:(?P<rank>\d+|\?)|#(?P<sizes>\w+)))?$")
+_BRACKET = re.compile(
+    r"^(?:=(?P<source>(?:\w+|\*)(?:\|(?:\w+|\*))*)(?::)?)?(?P<dtype>[bifcn?])?(?:,(?:(?P<rank>\d+|\?)|#(?P<sizes>\w+)))?$"
+)
 
 
 class ReturnError(ValueError):

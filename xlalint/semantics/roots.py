@@ -23,7 +23,7 @@ _HOST_KINDS = frozenset(("dataset", "config", "host"))
 _HOST_CALLS = frozenset(
     "open savefig imshow subplots from_pretrained save_pretrained load_state_dict parse_args add_argument imread imwrite urlopen makedirs mkdir listdir glob load_dataset tokenize DataLoader".split()
 )
-_HOST_NAMES = ("tokenization", "convert", "setup", "conftest", "test_", "benchmark")
+_HOST_IMPORTS = frozenset(("argparse", "click", "typer", "fire", "unittest", "pytest", "tokenizers", "sentencepiece", "matplotlib", "pandas"))
 
 
 class Roots:
@@ -33,6 +33,7 @@ class Roots:
         self.interpreter = interpreter
         self.apis = interpreter.apis
         self.extra = extra
+        self._host_modules: dict[int, bool] = {}
 
     def enter(self, module: ModuleInfo) -> list[RootContext]:
         """Analyse a module's roots, and the host functions that hand functions to a tracer."""
@@ -111,9 +112,18 @@ class Roots:
         return not info.name.startswith("__") or info.name == "__call__"
 
     def _host_side(self, info: FunctionInfo) -> bool:
-        """Whether what the function does shows that it lives on the host."""
-        stem = info.module.name.rpartition(".")[2]
-        return bool(_HOST_CALLS.intersection(info.ir.calls)) or stem.startswith(_HOST_NAMES)
+        """Whether what the function does, or what its module is for, shows that it lives on the host."""
+        return bool(_HOST_CALLS.intersection(info.ir.calls)) or self._host_module(info.module)
+
+    def _host_module(self, module: ModuleInfo) -> bool:
+        """A command-line script, a test, or a module of host classes (tokenizers, datasets, processors) only."""
+        found = self._host_modules.get(module.index)
+        if found is None:
+            kinds = {self.interpreter.tables.kind(klass) for klass in module.classes}
+            classes = bool(_HOST_KINDS & kinds) and "module" not in kinds
+            imported = {binding.module.partition(".")[0] for binding in module.unit.imports if not binding.level}
+            found = self._host_modules[module.index] = classes or bool(_HOST_IMPORTS & imported)
+        return found
 
     def _hand_overs(self, module: ModuleInfo) -> None:
         """Run host functions (and module level) that call a tracer, so that what they pass it becomes a root."""

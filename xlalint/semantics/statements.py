@@ -91,7 +91,7 @@ def _bind_attribute(frame: Frame, target: ir.Attr, value: Value) -> None:
     base = frame.eval(target.value)
     path = path_of(target)
     if path:
-        frame.env[path] = value
+        frame.refine(path, value)
         frame.forget(path)
     if isinstance(target.value, ir.Name) and target.value.id == frame.receiver_name:
         stores = frame.context.stores
@@ -158,7 +158,7 @@ def if_(frame: Frame, node: ir.If) -> bool:
     other_falls = frame.exec(node.orelse)
     other = frame.env
     if falls and other_falls:
-        join_into(taken, other)
+        join_into(taken, other, bool(frame.owners))
     frame.env = taken if falls else other
     return falls or other_falls
 
@@ -174,7 +174,7 @@ def _loop(frame: Frame, once: Callable[[], bool], orelse: tuple[ir.Statement, ..
         start = dict(frame.env)
         endable = once()
         frame.merge(frame.repeats)
-        join_into(frame.env, start)
+        join_into(frame.env, start, bool(frame.owners))
         exits = frame.exits
         if frame.env == start:
             break

@@ -224,7 +224,7 @@ def rebind(frame: Frame, node: ir.Node, value: Value) -> None:
     if isinstance(node, ir.Name):
         frame.env[node.id] = value
     elif path_of(node):
-        frame.env[path_of(node)] = value
+        frame.refine(path_of(node), value)
         if isinstance(node, ir.Attr) and isinstance(node.value, ir.Name) and node.value.id == frame.receiver_name:
             stores = frame.context.stores
             stores[node.name] = join(stores.get(node.name, NEVER), value)
