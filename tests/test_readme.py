@@ -1,0 +1,103 @@
+"""What README.md says is so: its commands work, its tables and examples are those of this version."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from xlalint.checks import Finding
+from xlalint.config import load_settings
+from xlalint.rules import rules
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text()
+LETTERS = {"torch": "t", "tensorflow": "f", "jax": "j"}
+
+
+def _blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", README, re.DOTALL | re.MULTILINE)
+
+
+def _run(arguments: list[str], folder: Path, text: str = "") -> subprocess.CompletedProcess[str]:
+    command = Path(sys.executable).parent / "xlalint"
+    return subprocess.run([command, *arguments], cwd=folder, input=text, capture_output=True, text=True)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    for name in ("src/model.py", "tests/test_model.py", "model.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(_blocks("python")[0])
+    return tmp_path
+
+
+USES = [line for line in _blocks("bash")[2].splitlines() if line.strip()]
+
+
+@pytest.mark.parametrize("line", USES)
+def test_each_use_works(line: str, project: Path) -> None:
+    before, _, command = line.rpartition("| ")
+    arguments = shlex.split(command, comments=True)
+    assert arguments[0] == "xlalint"
+    done = _run(arguments[1:], project, (project / "model.py").read_text() if before else "")
+    assert done.returncode in ((0, 1) if arguments[1] == "check" else (0,)), done.stderr
+    assert not done.stderr
+
+
+def test_checking_the_fixtures_finds_something() -> None:
+    command = shlex.split(_blocks("bash")[0])[-3:]
+    assert command[0] == ".venv/bin/xlalint"
+    done = _run([*command[1:], "--no-cache"], ROOT)
+    assert done.returncode == 1, done.stderr
+    assert "XLA201" in done.stdout
+
+
+def test_continuous_integration_runs_the_tests_as_the_readme_does() -> None:
+    install, tests = _blocks("bash")[1].strip().split(" && ")[-2:]
+    script = (ROOT / ".ci" / "run").read_text().splitlines()
+    assert tests in script
+    assert install.replace("pip install", "pip install --quiet") in script
+
+
+def test_the_table_of_rules_is_complete() -> None:
+    rows = [
+        f"| {r.code} | {r.name} | {''.join(LETTERS[f] for f in r.frameworks)} | {r.summary} |" for r in rules().values()
+    ]
+    assert re.findall(r"^\| XLA\d{3} \|.*$", README, re.MULTILINE) == rows
+
+
+def test_the_configuration_is_valid(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text(_blocks("toml")[0])
+    (tmp_path / "lint" / "rules").mkdir(parents=True)
+    settings = load_settings([tmp_path])
+    assert settings.target == "torch_xla"
+    assert settings.roots == ("mypackage.sampling.*",)
+
+
+def test_the_suppressions_suppress(project: Path) -> None:
+    done = _run(["check", "--isolated", "--no-cache", "model.py"], project)
+    assert done.returncode == 0, done.stdout
+    bare = re.sub(r"  # .*", "", (project / "model.py").read_text())
+    (project / "model.py").write_text(bare)
+    assert _run(["check", "--isolated", "--no-cache", "model.py"], project).returncode == 1
+
+
+def test_the_json_is_a_finding() -> None:
+    finding = msgspec.json.decode(_blocks("json")[0].encode(), type=Finding)
+    assert finding.code == "XLA101"
+    assert set(msgspec.json.decode(_blocks("json")[0])) == set(Finding.__struct_fields__)
+
+
+def test_the_screen_is_in_the_rules_words() -> None:
+    """The screen shows real output for a file that is not here; the words that rules give to it are checked."""
+    screen = _blocks("console")[0]
+    assert "Found " in screen
+    for code, name in re.findall(r"\[(XLA\d{3})\] ([a-z0-9-]+):", screen):
+        assert rules()[code].name == name
+        assert rules()[code].help_for("torch") in screen
