@@ -16,12 +16,18 @@ SCRIPTS = Path(__file__).resolve().parent
 TABLES = SCRIPTS.parent / "rules" / "apis"
 FRAMEWORKS = ("torch", "tensorflow", "jax")
 
+WRITE = """
+import pathlib, sys
+from api_tables.from_{framework} import generate
+pathlib.Path(sys.argv[1]).write_text(generate(), encoding="utf-8")
+"""
+
 
 def main(arguments: list[str]) -> int:
     """Write the table of each framework named (all, when none is)."""
     failed = 0
     for framework in arguments or FRAMEWORKS:
-        code = f"from api_tables.from_{framework} import generate; import sys; sys.stdout.reconfigure(encoding='utf-8')\nopen(sys.argv[1], 'w', encoding='utf-8').write(generate())"
+        code = WRITE.format(framework=framework)
         path = TABLES / f"{framework}_generated.toml"
         done = subprocess.run([sys.executable, "-W", "ignore", "-c", code, str(path)], cwd=SCRIPTS, check=False)
         failed |= done.returncode

@@ -39,17 +39,19 @@ def generate() -> str:
             elif callable(value) and not inspect.isclass(value) and not inspect.ismodule(value):
                 functions[full] = _line(value)
     methods = {name: _method(name) for name in dir(jax.Array) if not name.startswith("_")}
-    sections = {"functions": functions, "values": values, "methods": {n: m for n, m in methods.items() if m}}
+    sections: dict[str, dict[str, Line | str]] = {
+        "functions": functions,
+        "values": values,
+        "methods": {n: m for n, m in methods.items() if m},
+    }
     return table("JAX's functions and array methods", "jax", jax.__version__, sections)
 
 
 def _line(function: Callable[..., Any]) -> Line:
     samples = list(observe(function, _make, _run))
     positional, _, _ = signature(function)
-    real = [p for p in positional if not p.startswith("*")]
-    broadcasts = len([p for p in signature(function)[1] if not p.startswith("*")]) == 2 and real[:2] in (
-        ["x", "y"], ["x1", "x2"],
-    )  # fmt: skip
+    required = signature(function)[1]
+    broadcasts = required in (("x", "y"), ("x1", "x2"))
     returns = relation(samples, Names("axis", "keepdims", broadcasts)) if samples else None
     return Line(returns or "unknown" if samples else "tensor", positional)
 
@@ -61,7 +63,7 @@ def _method(name: str) -> Line | None:
 
     if not callable(getattr(jax.Array, name, None)):
         return None
-    samples = list(observe(lambda x, **kw: getattr(x, name)(**kw), _make, _run)) if name not in ("view",) else []
+    samples = list(observe(lambda x, **kw: getattr(x, name)(**kw), _make, _run)) if name != "view" else []
     positional, _, _ = signature(getattr(jax.Array, name))
     function = getattr(jnp, name, None)
     if callable(function) and not samples:
@@ -117,7 +119,7 @@ def _run(function: Callable[..., Any], arguments: list[Any], extra: Mapping[str,
 def _abstract(value: Any) -> Any:
     import jax
 
-    if isinstance(value, jax.core.Tracer) or isinstance(value, jax.Array):
+    if isinstance(value, (jax.core.Tracer, jax.Array)):
         return Array(letter(value.dtype), value.ndim) if letter(value.dtype) != "?" else Host("unknown")
     if isinstance(value, (list, tuple)):
         fields = tuple(getattr(value, "_fields", ()))

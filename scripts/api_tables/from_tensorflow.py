@@ -18,7 +18,9 @@ MODULES = (
     "tensorflow.random", "tensorflow.sets", "tensorflow.bitwise", "tensorflow.dtypes", "tensorflow.experimental.numpy",
     "keras.ops", "tensorflow.keras.losses", "tensorflow.keras.activations", "tensorflow.keras.metrics",
 )  # fmt: skip
-SKIPPED = frozenset({"tensorflow.py_function", "tensorflow.numpy_function", "tensorflow.print", "tensorflow.load_op_library"})
+SKIPPED = frozenset(
+    {"tensorflow.py_function", "tensorflow.numpy_function", "tensorflow.print", "tensorflow.load_op_library"}
+)
 
 
 def generate() -> str:
@@ -44,7 +46,12 @@ def generate() -> str:
                     continue
                 seen[id(value)] = full
                 functions[full] = _line(value)
-    return table("TensorFlow's functions", "tensorflow", tf.__version__, {"aliases": aliases, "functions": functions, "values": values})
+    return table(
+        "TensorFlow's functions",
+        "tensorflow",
+        tf.__version__,
+        {"aliases": aliases, "functions": functions, "values": values},
+    )
 
 
 def _line(function: Callable[..., Any]) -> Line:

@@ -18,7 +18,15 @@ from api_tables.writing import Line, table
 
 NAMESPACES = ("torch", "torch.nn.functional", "torch.linalg", "torch.fft", "torch.special", "torch.sparse")
 SAMPLES_PER_DTYPE = 24
-_HOST = {"_bool": "bool", "bool": "bool", "_int": "int", "int": "int", "_float": "float", "float": "float", "str": "str"}
+_HOST = {
+    "_bool": "bool",
+    "bool": "bool",
+    "_int": "int",
+    "int": "int",
+    "_float": "float",
+    "float": "float",
+    "str": "str",
+}
 _INTERNAL = ("_", "cudnn_", "miopen_", "mkldnn_", "fbgemm_", "quantized_", "q_")
 _SKIPPED = frozenset({"typename", "compile", "vmap", "cond", "while_loop", "set_printoptions", "unify_type_list"})
 
@@ -139,7 +147,9 @@ def _schema_stub(key: str) -> list[Overload]:
         name = name.replace(f"{prefix}.", f"{prefix}_")
     found = []
     for schema in torch._C._jit_get_all_schemas():
-        if schema.name == name and not any(a.name == "dimname" or str(a.type) == "str" and a.name == "dim" for a in schema.arguments):
+        if schema.name == name and not any(
+            a.name == "dimname" or (str(a.type) == "str" and a.name == "dim") for a in schema.arguments
+        ):
             names = ["input" if a.name == "self" else a.name for a in schema.arguments if not a.kwarg_only]
             types_ = ["Tensor" if str(r.type) == "Tensor" else str(r.type) for r in schema.returns]
             found.append((tuple(names), types_[0] if len(types_) == 1 else f"tuple[{', '.join(types_)}]"))
@@ -196,7 +206,7 @@ def _observed(op: Any, function: Callable[..., Any]) -> Iterator[Sample]:
                 bound = {**dict(zip(names, (sample.input, *sample.args), strict=False)), **sample.kwargs}
                 arrays = tuple(_arrays([sample.input, *sample.args, *sample.kwargs.values()]))
                 yield Sample(arrays, abstract(result), bound.get("dim", MISSING), bool(bound.get("keepdim", False)))
-        except Exception:
+        except Exception:  # noqa: BLE001 (samples of a dtype that the operator refuses)
             continue
 
 
@@ -269,4 +279,3 @@ def _line(samples: list[Sample] | None, stub: list[Overload], rule: str, method:
     if returns is None:
         return None
     return Line(returns, params, {"rule": rule} if rule else {})
-

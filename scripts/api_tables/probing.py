@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -62,13 +63,15 @@ def observe(
             for extra in _variations(positional, function, dim, keepdim):
                 try:
                     result = run(function, arguments, extra)
-                except Exception:
+                except Exception:  # noqa: BLE001 (the function does not take such arguments)
                     continue
                 axis = extra.get(dim, MISSING)
                 yield Sample(tuple(inputs), result, axis, bool(extra.get(keepdim, False)))
 
 
-def _plan(required: tuple[str, ...], dtype: str, rank: int, make: Callable[[str, int], Any]) -> tuple[list[Any], list[Array]] | None:
+def _plan(
+    required: tuple[str, ...], dtype: str, rank: int, make: Callable[[str, int], Any]
+) -> tuple[list[Any], list[Array]] | None:
     arguments: list[Any] = []
     inputs: list[Array] = []
     for name in required:
@@ -93,10 +96,8 @@ def _plan(required: tuple[str, ...], dtype: str, rank: int, make: Callable[[str,
 
 def _variations(positional: tuple[str, ...], function: Any, dim: str, keepdim: str) -> list[dict[str, Any]]:
     names = set(positional)
-    try:
+    with contextlib.suppress(TypeError, ValueError):
         names |= set(inspect.signature(function).parameters)
-    except (TypeError, ValueError):
-        pass
     if dim in names and keepdim in names:
         return [{}, {dim: 0}, {dim: -1, keepdim: True}, {dim: (0, 1)}]
     return [{}]

@@ -123,7 +123,7 @@ def _enough_dtypes(samples: Sequence[Sample], dtype: str) -> bool:
 
 
 def _dtype(samples: Sequence[Sample]) -> str:
-    found = {s.result.dtype for s in samples}
+    found: set[str] = {s.result.dtype for s in samples}
     if all(s.inputs for s in samples):
         if all(s.result.dtype == s.inputs[0].dtype for s in samples):
             return "same"

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import msgspec
 
@@ -143,9 +143,15 @@ class Apis:
             prefix = prefix.rpartition(".")[0]
         return None
 
-    def names(self) -> Iterable[str]:
-        """Every function's canonical name."""
-        return self._compiled.functions.keys()
+    def names(self, table: Literal["functions", "classes", "types", "values"] = "functions") -> Iterable[str]:
+        """The canonical names of one table, "package.*" entries included."""
+        tables: dict[str, dict[str, msgspec.Raw] | dict[str, str]] = {
+            "functions": self._compiled.functions,
+            "classes": self._compiled.classes,
+            "types": self._compiled.types,
+            "values": self._compiled.values,
+        }
+        return tables[table].keys()
 
 
 def api_table(extra: Sequence[Path] = (), cache: Path | None = None) -> Apis:
