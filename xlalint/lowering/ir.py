@@ -395,7 +395,7 @@ class Binding(msgspec.Struct, frozen=True, array_like=True, gc=False):
 class Param(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A parameter. `kind` is "/", "" (either), "*" (variadic), "k" (keyword only) or "**".
 
-    `uses` says how the body treats the bare parameter, sorted: ".shape" (attribute read), "f()" (passed to what the
+    `uses` says how the body treats the bare parameter, sorted: ".shape" (attribute read), "f()" (passed first to what the
     source calls `f`), "[,]" (indexed by a tuple, slice or None as only arrays are), "op" (operand of arithmetic).
     """
 

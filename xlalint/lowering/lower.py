@@ -141,12 +141,10 @@ class Lowerer:
     def _note_call(self, node: ast.Call, func: ast.expr) -> None:
         """Record what a call shows of the current function's parameters, and attributes that it registers."""
         scope = self.scope
-        if scope.uses:
-            spelled = ""
-            for arg in node.args:
-                if type(arg) is ast.Name and arg.id in scope.uses:
-                    spelled = spelled or f"{_dotted(func)}()"
-                    scope.uses[arg.id].add(spelled)
+        if scope.uses and node.args:
+            first = node.args[0]
+            if type(first) is ast.Name and first.id in scope.uses:
+                scope.uses[first.id].add(f"{_dotted(func)}()")
         if type(func) is ast.Attribute:
             scope.calls.add(func.attr)
             if func.attr in _REGISTRARS and type(func.value) is ast.Name:

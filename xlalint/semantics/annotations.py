@@ -17,7 +17,11 @@ from xlalint.semantics.values import (
     STR,
     UNKNOWN,
     Class,
+    Const,
     External,
+    Host,
+    Module,
+    OneOf,
     Tensor,
     Value,
     foreign,
@@ -70,6 +74,7 @@ class Annotations:
         self.program = program
         self.apis = apis
         self._frameworks: dict[int, str] = {}
+        self._aliases: dict[tuple[int, int], Value | None] = {}
 
     def value(self, module: ModuleInfo, node: ir.Node | None) -> Value | None:
         """The value that an annotation describes; None where it says nothing."""
@@ -95,6 +100,9 @@ class Annotations:
         return join_all(value if value is not None else UNKNOWN for value in found)
 
     def _named(self, module: ModuleInfo, node: ir.Name | ir.Attr) -> Value | None:
+        alias = self._alias(module, node)
+        if alias is not None:
+            return alias
         resolved = self.program.resolve(module, node)
         if isinstance(resolved, Class):
             return instance(resolved.info)
@@ -107,6 +115,50 @@ class Annotations:
             if name in _MAPPINGS:
                 return mapping((), UNKNOWN)
             return sequence("tuple", None, UNKNOWN) if name == "tuple" else _BUILTIN.get(name)
+        return None
+
+    def _alias(self, module: ModuleInfo, node: ir.Name | ir.Attr) -> Value | None:
+        """The value of a type alias or type variable that a module of the program assigns."""
+        found = self._assignment(module, node)
+        if found is None:
+            return None
+        holder, value = found
+        key = (holder.index, id(value))
+        if key in self._aliases:
+            return self._aliases[key]
+        self._aliases[key] = None
+        if isinstance(value, ir.Call):
+            bounds = [bound for name, bound in value.keywords if name == "bound"] or list(value.args[1:])
+            last = value.func.name if isinstance(value.func, ir.Attr) else getattr(value.func, "id", "")
+            described = self._union(holder, tuple(bounds)) if last == "TypeVar" and bounds else None
+            if last == "NewType" and len(value.args) == 2:
+                described = self.value(holder, value.args[1])
+        else:
+            described = self.value(holder, value)
+        self._aliases[key] = described
+        return described
+
+    def _assignment(self, module: ModuleInfo, node: ir.Name | ir.Attr) -> tuple[ModuleInfo, ir.Node] | None:
+        """The module-level assignment that a name leads to, through imports."""
+        if isinstance(node, ir.Attr):
+            base = self.program.resolve(module, node.value)
+            return self._find_assignment(base.info, node.name, 8) if isinstance(base, Module) else None
+        return self._find_assignment(module, node.id, 8)
+
+    def _find_assignment(self, module: ModuleInfo, name: str, hops: int) -> tuple[ModuleInfo, ir.Node] | None:
+        if name in module.assigned:
+            found = module.assignment(name)
+            return (module, found) if found is not None else None
+        if hops == 0 or name in module.unit.defs:
+            return None
+        binding = module.imports.get(name)
+        sources = [binding] if binding is not None else module.stars
+        for source in sources:
+            target = self.program.by_name.get(self.program.absolute(module, source))
+            if target is not None and target is not module:
+                found_there = self._find_assignment(target, source.name or name, hops - 1)
+                if found_there is not None:
+                    return found_there
         return None
 
     def external(self, dotted: str) -> Value | None:
@@ -193,6 +245,9 @@ class Annotations:
             declared = self._by_use(info, param)
             if default is not None and default is not NONE and declared is UNKNOWN:
                 return _any_like(default)
+        if default is not None and isinstance(default, Const) and default is not NONE and isinstance(declared, OneOf):
+            plain = [member for member in declared.members if isinstance(member, Host)]
+            return join_all(plain) if plain else declared
         return declared if default is not NONE else join(declared, NONE)
 
     def _by_use(self, info: FunctionInfo, param: ir.Param) -> Value:
@@ -249,7 +304,7 @@ def _as_node(spelled: str) -> ir.Node | None:
 
 def _any_like(default: Value) -> Value:
     """Any value of a default's type: callers may pass others."""
-    from xlalint.semantics.values import Const, Sequence
+    from xlalint.semantics.values import Sequence
 
     if isinstance(default, Const):
         kind = type(default.value).__name__

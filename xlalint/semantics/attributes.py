@@ -31,7 +31,9 @@ from xlalint.semantics.values import (
     foreign,
     function,
     host,
+    instance,
     method,
+    tensor,
 )
 
 if TYPE_CHECKING:
@@ -40,6 +42,14 @@ if TYPE_CHECKING:
 
 _FIRST = ("__init__", "__post_init__", "setup", "build", "_setup")
 _PROPERTIES = ("property", "cached_property", "lazyproperty", "abstractproperty", "lazy_property", "classproperty")
+
+
+# Methods and attributes that, in code that imports torch, only tensors have.
+_TELLING = frozenset(
+    "cpu item detach unsqueeze unsqueeze_ permute masked_fill masked_fill_ nonzero masked_scatter expand_as view_as "
+    "type_as new_zeros new_ones new_tensor new_full new_empty scatter_ index_select is_floating_point clamp clamp_ "
+    "softmax log_softmax sigmoid matmul bmm requires_grad_ narrow numel".split()
+)
 
 
 class AttributeTables:
@@ -52,6 +62,7 @@ class AttributeTables:
         self._records: dict[ClassInfo, tuple[str, ...]] = {}
         self._kinds: dict[ClassInfo, str] = {}
         self._attributes: dict[tuple[ClassInfo, str], Value | None] = {}
+        self._items: dict[ClassInfo, dict[str, Value]] = {}
         self._computing = 0
 
     def kind(self, klass: ClassInfo | None) -> str:
@@ -107,8 +118,32 @@ class AttributeTables:
     def _storing(self, klass: ClassInfo) -> list[FunctionInfo]:
         """The class's methods that assign attributes of their receiver, constructors first."""
         infos = [klass.module.functions[index] for index in klass.ir.methods.values()]
-        infos = [info for info in infos if info.ir.stores and not info.decorated("staticmethod", "classmethod")]
+        infos = [
+            info
+            for info in infos
+            if (info.ir.stores or info.name in _FIRST) and not info.decorated("staticmethod", "classmethod")
+        ]
         return sorted(infos, key=lambda info: (info.name not in _FIRST, info.index))
+
+    def items(self, klass: ClassInfo) -> dict[str, Value]:
+        """What the class's methods store in dicts under known keys: an optimizer's state, say."""
+        found = self._items.get(klass)
+        if found is not None:
+            return found
+        table: dict[str, Value] = {}
+        self._items[klass] = table
+        self._computing += 1
+        for base in klass.mro:
+            for index in base.ir.methods.values() if isinstance(base, ClassInfo) else ():
+                info = base.module.functions[index]
+                if info.decorated("staticmethod", "classmethod"):
+                    continue
+                args = self.interpreter.standalone(info)
+                context = self.interpreter.enter(info, (instance(klass), *args[1:]))
+                for name, value in context.items.items():
+                    table[name] = join(table.get(name, NEVER), value)
+        self._computing -= 1
+        return table
 
     def body(self, klass: ClassInfo) -> dict[str, Value]:
         """The attributes that the class's body assigns or declares."""
@@ -153,7 +188,13 @@ class AttributeTables:
 def attribute_of(interpreter: Interpreter, frame: Frame, value: Value, name: str, at: int) -> Value:
     """The value of one attribute of one value."""
     reader = _READERS.get(type(value))
-    return reader(interpreter, frame, value, name, at) if reader is not None else UNKNOWN
+    if reader is not None:
+        return reader(interpreter, frame, value, name, at)
+    if value is UNKNOWN:
+        framework = interpreter.annotations.framework(frame.module)
+        if framework == "torch" and name in _TELLING:
+            return _of_tensor(interpreter, frame, tensor(framework, sure=False), name, at)
+    return UNKNOWN
 
 
 def _of_tensor(interpreter: Interpreter, frame: Frame, value: Tensor, name: str, at: int) -> Value:

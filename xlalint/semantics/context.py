@@ -45,7 +45,7 @@ class Context:
     """One activation: `args` are the parameters' values in order, `returns` what calls give back.
 
     `sightings` are the hazards in the function's own body, keyed by rule and place; `calls` are the contexts that it enters, each with the
-    byte offset of a call; `stores` are attributes assigned on the receiver; `yields` joins what a generator yields.
+    byte offset of a call; `stores` are attributes assigned on the receiver, `items` what is stored in dicts under known keys; `yields` joins what a generator yields.
     `touched` is the bit set of the modules that the result depends on, callees' included. `provisional` contexts
     met a recursion that was cut and may know too little.
     """
@@ -55,6 +55,7 @@ class Context:
         "calls",
         "done",
         "function",
+        "items",
         "module",
         "provisional",
         "returns",
@@ -73,6 +74,7 @@ class Context:
         self.sightings: dict[tuple[str, int], Sighting] = {}
         self.calls: dict[Context, int] = {}
         self.stores: dict[str, Value] = {}
+        self.items: dict[str, Value] = {}
         self.touched = module.bit
         self.done = False
         self.provisional = False

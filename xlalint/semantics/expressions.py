@@ -23,6 +23,7 @@ from xlalint.semantics.values import (
     Const,
     Host,
     Mapping,
+    OneOf,
     Sequence,
     Tensor,
     Value,
@@ -89,10 +90,12 @@ def binary_value(
     frame: Frame, op: str, left: Value, right: Value, at: int, left_node: ir.Node, right_node: ir.Node
 ) -> Value:
     """The result of `left op right`."""
-    results = [
-        _binary(frame, op, a, b, at, left_node, right_node) for a in members(left) for b in members(right)
-    ]
-    return results[0] if len(results) == 1 else join_all(results)
+    if type(left) is not OneOf and type(right) is not OneOf:
+        return _binary(frame, op, left, right, at, left_node, right_node)
+    pairs = [(a, b) for a in members(left) for b in members(right)]
+    if any(type(a) is Tensor and type(b) is Tensor for a, b in pairs):
+        pairs = [(a, b) for a, b in pairs if not (type(a) is Sequence or type(b) is Sequence)]
+    return join_all(_binary(frame, op, a, b, at, left_node, right_node) for a, b in pairs)
 
 
 def _binary(frame: Frame, op: str, a: Value, b: Value, at: int, left_node: ir.Node, right_node: ir.Node) -> Value:
@@ -139,6 +142,8 @@ def _folded(op: str, a: Const, b: Const) -> Value:
     numbers = isinstance(x, (int, float)) and isinstance(y, (int, float)) and not isinstance(x, bool)
     if numbers and op in ("+", "-", "*") and isinstance(x, int) and isinstance(y, int) and abs(x) < 1 << 30 > abs(y):
         return constant(x + y if op == "+" else x - y if op == "-" else x * y)
+    if op == "+" and isinstance(x, str) and isinstance(y, str) and len(x) + len(y) < 80:
+        return constant(x + y)
     return _hosts(op, a, b)
 
 

@@ -36,6 +36,15 @@ if TYPE_CHECKING:
     from xlalint.semantics.frame import Frame
     from xlalint.semantics.interpreter import Interpreter
 
+# Functions that make a tensor of nothing but host values: without a device it is made in host memory.
+_FACTORIES = frozenset(
+    f"torch.{name}"
+    for name in (
+        "arange bartlett_window blackman_window complex empty empty_strided eye from_numpy full hamming_window hann_window "
+        "kaiser_window linspace logspace normal ones polar rand randint randn randperm range scalar_tensor zeros"
+    ).split()
+)
+
 Special = Callable[["Interpreter", "Frame", Arguments, ir.Call], Value]
 
 
@@ -49,7 +58,9 @@ def call_external(interpreter: Interpreter, frame: Frame, name: str, arguments: 
         return special(interpreter, frame, arguments, node)
     entry = apis.function(name)
     if entry is not None:
-        return LibraryCall(frame, entry, None, arguments.args, arguments.pairs(), node).run()
+        call = LibraryCall(frame, entry, None, arguments.args, arguments.pairs(), node)
+        call.makes = apis.canonical(name) in _FACTORIES
+        return call.run()
     known = apis.type(name)
     if known is not None and known.kind == "tensor":
         return tensor(apis.framework(name) or "torch", known.dtype, known.rank)

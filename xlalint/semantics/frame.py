@@ -21,7 +21,8 @@ class Frame:
     """The interpreter's state inside one context.
 
     `env` maps names to values; a key "x.attr" holds what is known of an attribute of the value now in `x`, flow-sensitively;
-    `owners` are the names `x` of which such a key was ever made.
+    `owners` are the names `x` of which such a key was ever made. `declared` holds the annotations of names, which still say what
+    they are where a new value is not known.
     `statement` is the byte offset of the statement being executed. `muted` counts enclosing places whose hazards do not count (what an
     error path formats). `exits` and `repeats` collect the environments that leave or repeat the innermost loop.
     """
@@ -41,6 +42,7 @@ class Frame:
         self.repeats: list[Env] = []
         self.receiver_name = ""
         self.owners: set[str] = set()
+        self.declared: dict[str, ir.Node] = {}
         self.outer_names: frozenset[str] = frozenset()
 
     # ---------------------------------------------------------------------------------------- evaluation
@@ -70,6 +72,8 @@ class Frame:
 
     def bind(self, name: str, value: Value) -> None:
         """Assign a local name; what was known of the old value's attributes is forgotten."""
+        if value is UNKNOWN and name in self.declared:
+            value = self.interpreter.annotations.value(self.module, self.declared[name]) or UNKNOWN
         self.env[name] = value
         if name in self.owners:
             self.forget(name)
@@ -86,6 +90,15 @@ class Frame:
         stale = [key for key in self.env if key.startswith(prefix)]
         for key in stale:
             del self.env[key]
+
+    def adopt(self, stores: dict[str, Value]) -> None:
+        """Take over what a method called on the same receiver assigned to its attributes."""
+        own = self.context.stores
+        for name, value in stores.items():
+            own[name] = join(own.get(name, NEVER), value)
+            path = f"{self.receiver_name}.{name}"
+            if path in self.env:
+                del self.env[path]
 
     def merge(self, others: list[Env]) -> None:
         """Join environments into the current one; attributes are kept where all paths know them."""
@@ -110,6 +123,8 @@ class Frame:
             return
         sure = culprit.sure and value is culprit
         confidence = Confidence.CERTAIN if sure else Confidence.LIKELY
+        if rule == "XLA302" and any(type(m) is Tensor and m.framework == "numpy" for m in members(value)):
+            confidence = Confidence.POSSIBLE
         known = self.context.sightings.get((rule, at))
         if known is None or known.confidence < confidence:
             self.context.sightings[rule, at] = Sighting(

@@ -7,6 +7,7 @@ decided from the roots afterwards (`semantics.collect`).
 
 from __future__ import annotations
 
+import builtins
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ from xlalint.semantics import statements
 from xlalint.semantics.annotations import Annotations
 from xlalint.semantics.arguments import Arguments, bind_parameters, evaluate_arguments
 from xlalint.semantics.attributes import AttributeTables, attribute_of
-from xlalint.semantics.builtin_calls import BUILTINS, container_method, element_of, is_container
+from xlalint.semantics.builtin_calls import container_method, element_of, is_container
 from xlalint.semantics.context import Context, RootContext
 from xlalint.semantics.external_calls import call_external
 from xlalint.semantics.frame import Env, Frame
@@ -123,6 +124,7 @@ class Interpreter:
     def _run(self, context: Context, info: FunctionInfo, closure: tuple[tuple[str, Value], ...]) -> None:
         env: Env = {param.name: value for param, value in zip(info.params, context.args, strict=True)}
         frame = Frame(self, context, env, dict(closure))
+        frame.declared = {param.name: param.annotation for param in info.params if param.annotation is not None}
         if info.ir.owner >= 0 and info.params and not info.decorated("staticmethod"):
             frame.receiver_name = info.params[0].name
         outer_touched = self.program.touched
@@ -193,7 +195,7 @@ class Interpreter:
         value = self.program.global_value(module, name)
         if value is not None:
             return value
-        return external(f"builtins.{name}") if name in BUILTINS or hasattr(__builtins__, name) else UNKNOWN
+        return external(f"builtins.{name}") if hasattr(builtins, name) else UNKNOWN
 
     def module_frame(self, module: ModuleInfo) -> Frame:
         """A frame that evaluates expressions at module level."""
@@ -275,6 +277,8 @@ class Interpreter:
         frame.context.calls.setdefault(context, at)
         frame.context.touched |= context.touched
         self.program.touched |= context.touched
+        if context.stores and func.receiver is not None and func.receiver is frame.env.get(frame.receiver_name):
+            frame.adopt(context.stores)
         if not context.done:
             return context.returns if context.returns is not NEVER else self._declared(info)
         return context.returns
@@ -386,7 +390,7 @@ class Interpreter:
         info = func.info
         framework = call.entry.framework
         if any_number:
-            args = self.standalone(info, framework if framework in ("jax", "tensorflow", "torch") else "")
+            args = self.standalone(info, framework if framework in ("jax", "tensorflow") else "")
             args = static_arguments(info, args, call)
             if func.receiver is not None and args:
                 args = (func.receiver, *args[1:])
@@ -481,6 +485,13 @@ class Interpreter:
     def item_of(self, frame: Frame, value: Foreign, index: Value) -> Value:
         """An element of a library object."""
         return UNKNOWN
+
+    def kept_item(self, frame: Frame, key: str) -> Value | None:
+        """What an optimizer keeps under a key of its state or its groups."""
+        receiver = frame.env.get(frame.receiver_name)
+        if isinstance(receiver, Object) and self.tables.kind(receiver.klass) == "optimizer":
+            return self.tables.items(receiver.klass).get(key)
+        return None
 
     def named_tuple(self, names: tuple[str, ...], items: tuple[Value, ...]) -> Value:
         """A named tuple as libraries return them (`x.max(dim)`)."""

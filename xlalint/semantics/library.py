@@ -56,6 +56,7 @@ class LibraryCall:
         self.args = args
         self.keywords = keywords
         self.node = node
+        self.makes = False
         self.starred = any(isinstance(arg, ir.Star) for arg in node.args) or any(not name for name, _ in keywords)
 
     # ------------------------------------------------------------------------------------------- arguments
@@ -175,8 +176,15 @@ class LibraryCall:
 
     def _report(self, spec: Spec) -> None:
         value, node = self._culprit(spec)
-        if value is not None and spec.rule is not None:
-            self.frame.report(spec.rule, self.node.at, value, node, spec.detail, spec.variant, spec.severity)
+        if value is None or spec.rule is None:
+            return
+        if spec.returns.kind == "hostlike":
+            # Who moves a tensor to the host believes that it may be elsewhere.
+            value = join_all(
+                tensor(m.framework, m.dtype, m.rank, "", m.sure and not m.place) if isinstance(m, Tensor) else m
+                for m in members(value)
+            )
+        self.frame.report(spec.rule, self.node.at, value, node, spec.detail, spec.variant, spec.severity)
 
     def _culprit(self, spec: Spec) -> tuple[Value | None, ir.Node | None]:
         """The tensor that a hazard speaks of, with its expression."""
@@ -266,7 +274,7 @@ class LibraryCall:
             named = dtype_of(value) if value is not None else ""
             if named:
                 return named
-            if value is not None and value is not NONE and only_tensor(value) is None and not isinstance(value, (Const, Sequence)):
+            if value is not None and _may_name_dtype(value):
                 return ""
         if what.dtype == "n":
             return "i" if otherwise == "b" else otherwise
@@ -283,8 +291,7 @@ class LibraryCall:
         sources = [t for value in ([self.receiver] if self.receiver is not None else self.all()) for t in tensors(value)]
         if sources:
             return "cpu" if all(t.place == "cpu" for t in sources) else ""
-        makes = "device" in self.entry.params or "dtype" in self.entry.params or self.entry.params == ()
-        return "cpu" if makes and self.receiver is None else ""
+        return "cpu" if self.makes else ""
 
     def tensor_return(self, what: Return) -> Value:
         rank = what.rank
@@ -399,6 +406,11 @@ class LibraryCall:
         return tensor("numpy", self.resolved_dtype(what, found.dtype if found is not None else ""), rank)
 
 
+def _may_name_dtype(value: Value) -> bool:
+    """Whether the value could be a dtype that is not known."""
+    return value is UNKNOWN or (isinstance(value, Host) and value.type in ("", "dtype"))
+
+
 def dtype_of(value: Value) -> str:
     """The dtype kind that a value names or has, "" when it is not known."""
     if isinstance(value, Host) and value.type.startswith("dtype:"):
@@ -493,6 +505,11 @@ def module_value_of(what: Return, framework: str) -> Value:
         return foreign(what.names[0])
     if what.kind == "shape":
         return shape_value(None)
+    if what.kind == "dict" and what.items:
+        parts = tuple(module_value_of(item, framework) for item in what.items)
+        if not what.names:
+            return mapping((), parts[0])
+        return mapping(tuple(sorted(zip(what.names, parts, strict=True), key=lambda item: item[0])), UNKNOWN)
     if what.kind in ("tuple", "list") and what.items:
         parts = tuple(module_value_of(item, framework) for item in what.items)
         items = None if what.many or what.kind == "list" else parts

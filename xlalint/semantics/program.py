@@ -32,6 +32,20 @@ class ModuleInfo:
         self.functions = [FunctionInfo(self, position, f) for position, f in enumerate(unit.functions)]
         self.classes = [ClassInfo(self, position, c) for position, c in enumerate(unit.classes)]
         self.assigned = frozenset(unit.assigned)
+        self._assignments: dict[str, ir.Node] | None = None
+
+    def assignment(self, name: str) -> ir.Node | None:
+        """The expression that module level last assigns to a name."""
+        if self._assignments is None:
+            self._assignments = {}
+            for statement in ir.decode_body(self.unit.body):
+                if isinstance(statement, ir.Assign):
+                    self._assignments.update(
+                        (target.id, statement.value) for target in statement.targets if isinstance(target, ir.Name)
+                    )
+                elif isinstance(statement, ir.AnnAssign) and isinstance(statement.target, ir.Name) and statement.value:
+                    self._assignments[statement.target.id] = statement.value
+        return self._assignments.get(name)
 
     @property
     def package(self) -> str:

@@ -26,6 +26,13 @@ _HOST_CALLS = frozenset(
 _HOST_IMPORTS = frozenset(("argparse", "click", "typer", "fire", "unittest", "pytest", "tokenizers", "sentencepiece", "matplotlib", "pandas"))
 
 
+# Frameworks whose tracers replace every argument; torch's compilers leave Python values alone.
+_TRACES_ALL = ("jax", "tensorflow")
+
+
+_NO_GRADIENT = ("no_grad", "inference_mode", "enable_grad", "set_grad_enabled")
+
+
 class Roots:
     """Finds the roots of a program's modules and enters them."""
 
@@ -43,8 +50,8 @@ class Roots:
         if not framework and not any(binding.module for binding in module.unit.imports):
             return []
         for info, why, tier, traced_by in self._functions(module, framework):
-            args = interpreter.standalone(info, traced_by)
-            if tier == 2 and not any(_has_tensor(value) for value in args):
+            args = interpreter.standalone(info, traced_by if traced_by in _TRACES_ALL else "")
+            if tier == 2 and not (self._on_device(info) or any(map(_has_tensor, args))):
                 continue
             context = interpreter.enter(info, args)
             interpreter.roots.append(RootContext(context, why, tier))
@@ -107,6 +114,10 @@ class Roots:
                 return resolve(module, node.args[0])
             return value
         return resolve(module, node)
+
+    def _on_device(self, info: FunctionInfo) -> bool:
+        """Whether a function runs on tensors whatever its parameters: a module's method, or one that switches gradients off."""
+        return self.interpreter.tables.kind(info.owner) in ("module", "optimizer") or info.decorated(*_NO_GRADIENT)
 
     def _public(self, info: FunctionInfo) -> bool:
         return not info.name.startswith("__") or info.name == "__call__"

@@ -28,6 +28,7 @@ from xlalint.semantics.values import (
 )
 
 _LOOP_PASSES = 3
+_UNROLLED = 12
 
 
 def eval_statement(frame: Frame, node: ir.Eval) -> bool:
@@ -63,6 +64,8 @@ def aug_assign(frame: Frame, node: ir.AugAssign) -> bool:
 
 def ann_assign(frame: Frame, node: ir.AnnAssign) -> bool:
     frame.statement = node.at
+    if isinstance(node.target, ir.Name):
+        frame.declared[node.target.id] = node.annotation
     if node.value is None:
         return True
     value = frame.eval(node.value)
@@ -209,6 +212,9 @@ def for_(frame: Frame, node: ir.For) -> bool:
     iterable = frame.eval(node.iterable)
     if isinstance(iterable, Sequence) and iterable.items == () and iterable.kind == "tuple":
         return frame.exec(node.orelse)
+    if isinstance(iterable, Sequence) and iterable.items and len(iterable.items) <= _UNROLLED and not node.orelse:
+        if all(isinstance(item, Sequence) and item.items is not None for item in iterable.items):
+            return _unrolled(frame, node, iterable.items)
     element = element_of(frame, iterable, position(node.iterable))
 
     def once() -> bool:
@@ -220,6 +226,22 @@ def for_(frame: Frame, node: ir.For) -> bool:
         return True
 
     return _loop(frame, once, node.orelse)
+
+
+def _unrolled(frame: Frame, node: ir.For, items: tuple[Value, ...]) -> bool:
+    """A loop over a few known tuples (the items of keyword arguments, say), turn by turn."""
+    outer = frame.exits, frame.repeats
+    frame.exits = []
+    for item in items:
+        frame.repeats = []
+        before = dict(frame.env)
+        bind_target(frame, node.target, item)
+        if not frame.exec(node.body):
+            frame.env = before if not frame.repeats else frame.repeats.pop()
+        frame.merge(frame.repeats)
+    frame.merge(frame.exits)
+    frame.exits, frame.repeats = outer
+    return True
 
 
 def jump(frame: Frame, node: ir.Jump) -> bool:

@@ -38,7 +38,12 @@ if TYPE_CHECKING:
 
 def load_subscript(frame: Frame, node: ir.Sub, base: Value, index: Value) -> Value:
     """The value of `base[index]`."""
-    results = [_load(frame, node, member, index) for member in members(base) if member is not NONE]
+    loaded = members(base)
+    if type(base) is OneOf and only_device(base):
+        loaded = tuple(m for m in loaded if not (isinstance(m, Tensor) and m.framework == "numpy")) + tuple(
+            m for m in loaded if isinstance(m, Tensor) and m.framework == "numpy" and only_tensor(index) is None
+        )
+    results = [_load(frame, node, member, index) for member in loaded if member is not NONE]
     return join_all(results) if results else UNKNOWN
 
 
@@ -50,6 +55,8 @@ def _load(frame: Frame, node: ir.Sub, base: Value, index: Value) -> Value:
     if isinstance(base, Mapping):
         if isinstance(index, Const) and isinstance(index.value, str):
             known = field(base.items, index.value)
+            if known is None and base.rest is UNKNOWN:
+                known = frame.interpreter.kept_item(frame, index.value)
             return known if known is not None else base.rest if base.rest is not NEVER else UNKNOWN
         return join_all([base.rest, *(value for _, value in base.items)]) if base.items or base.rest is not NEVER else UNKNOWN
     if isinstance(base, Method) and base.name == "at" and isinstance(base.receiver, Tensor):
@@ -177,8 +184,6 @@ def _check_tensor_index(
 ) -> None:
     if base.framework == "numpy" and culprit.framework != "numpy":
         frame.report("XLA302", node.at, part, part_node, "indexes a host array")
-    elif base.place == "cpu" and base.framework == "torch" and not culprit.place:
-        frame.report("XLA302", node.at, part, part_node, "indexes a tensor on the host")
     elif culprit.dtype == "b":
         subject = part if not base.place else base
         frame.report("XLA205" if writes else "XLA201", node.at, subject, part_node)
@@ -197,6 +202,9 @@ def store_subscript(frame: Frame, target: ir.Sub, base: Value, index: Value, val
             _implicit_int(frame, target, index, "XLA301")
             rebind(frame, target.value, sequence("list", None, join(member.element, value)))
         elif isinstance(member, Mapping):
+            if isinstance(index, Const) and isinstance(index.value, str):
+                items = frame.context.items
+                items[index.value] = join(items.get(index.value, NEVER), value)
             rebind(frame, target.value, with_item(member, index, value))
         elif isinstance(member, Object):
             info = member.klass.method("__setitem__")
@@ -206,8 +214,7 @@ def store_subscript(frame: Frame, target: ir.Sub, base: Value, index: Value, val
 
 def only_device(value: Value) -> bool:
     """Whether the value is a tensor of a framework (not numpy's)."""
-    found = only_tensor(value)
-    return found is not None and found.framework != "numpy"
+    return any(isinstance(member, Tensor) and member.framework != "numpy" for member in members(value))
 
 
 def with_item(old: Mapping, key: Value, value: Value) -> Value:
