@@ -85,10 +85,11 @@ class AttributeTables:
         table: dict[str, Value] = {}
         self._stored[klass] = table
         self._computing += 1
-        for info in self._storing(klass):
-            context = self.interpreter.enter(info, self.interpreter.standalone(info))
-            for name, value in context.stores.items():
-                table[name] = join(table.get(name, NEVER), value)
+        with self.interpreter.afresh():
+            for info in self._storing(klass):
+                context = self.interpreter.enter(info, self.interpreter.standalone(info))
+                for name, value in context.stores.items():
+                    table[name] = join(table.get(name, NEVER), value)
         self._computing -= 1
         return table
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import builtins
 from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from xlalint.lowering import ir
@@ -55,7 +57,7 @@ if TYPE_CHECKING:
     from xlalint.semantics.apis import Apis
 
 MAX_CONTEXTS = 12
-MAX_DEPTH = 40
+MAX_DEPTH = 32
 _DUNDERS = {
     "+": "__add__",
     "-": "__sub__",
@@ -111,13 +113,13 @@ class Interpreter:
             found = self.contexts.get((info, args, closure))
             if found is not None:
                 return found
-        self.entered_by[info] += 1
         context = Context(info, info.module, args)
-        self.contexts[info, args, closure] = context
         if len(self.stack) >= MAX_DEPTH or self.entered_by[info] > 4 * MAX_CONTEXTS:
             context.returns = self.annotations.value(info.module, info.ir.returns) or UNKNOWN
             context.done = context.provisional = True
             return context
+        self.entered_by[info] += 1
+        self.contexts[info, args, closure] = context
         self._run(context, info, closure)
         return context
 
@@ -154,6 +156,15 @@ class Interpreter:
                 known = [m for m in members(context.returns) if m is not UNKNOWN]
                 context.returns = join_all([declared, *known])
         context.done = True
+
+    @contextmanager
+    def afresh(self) -> Iterator[None]:
+        """Analyse apart from what is being analysed: what a class or module is does not depend on who asks."""
+        outer, self.stack = self.stack, []
+        try:
+            yield
+        finally:
+            self.stack = outer
 
     def standalone(self, info: FunctionInfo, traced_by: str = "") -> tuple[Value, ...]:
         """The arguments of a function of whose calls nothing is known.
@@ -214,13 +225,13 @@ class Interpreter:
         frame = Frame(self, context, {}, {})
         self.globals[module.index] = frame.env
         self.module_contexts[module.index] = context
-        self.stack.append(context)
+        outer, self.stack = self.stack, [context]
         try:
             frame.exec(tuple(s for s in ir.decode_body(module.unit.body) if type(s) not in _DEFINITIONS))
         except RecursionError:
             pass
         finally:
-            self.stack.pop()
+            self.stack = outer
         self.globals[module.index] = frame.env
         context.touched |= self.program.touched
         return frame.env

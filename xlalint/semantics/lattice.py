@@ -131,7 +131,10 @@ def _joined_type(a: Value, b: Value) -> str:
     first, second = _host_type(a), _host_type(b)
     if first == second:
         return first
-    return "float" if {first, second} == {"int", "float"} else ""
+    kinds = {first, second}
+    if "device" in kinds and kinds <= {"device", "device:cpu", "str", "int"}:
+        return "device"
+    return "float" if kinds == {"int", "float"} else ""
 
 
 def _joined_origin(a: Value, b: Value) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from xlalint.lowering import ir
 from xlalint.semantics.context import RootContext
 from xlalint.semantics.program import ClassInfo, FunctionInfo, ModuleInfo
-from xlalint.semantics.values import External, Tensor, Value, members, tensors
+from xlalint.semantics.values import External, Host, Tensor, Value, members, tensors
 
 if TYPE_CHECKING:
     from xlalint.semantics.interpreter import Interpreter
@@ -51,7 +51,7 @@ class Roots:
             return []
         for info, why, tier, traced_by in self._functions(module, framework):
             args = interpreter.standalone(info, traced_by if traced_by in _TRACES_ALL else "")
-            if tier == 2 and not (self._on_device(info) or any(map(_has_tensor, args))):
+            if tier == 2 and not (self._on_device(info) or any(map(_has_tensor, args)) or any(map(_is_device, args))):
                 continue
             context = interpreter.enter(info, args)
             interpreter.roots.append(RootContext(context, why, tier))
@@ -151,6 +151,10 @@ class Roots:
         return any(
             inner.ir.outer == info.index and self._calls_tracer(module, inner) for inner in module.functions[info.index :]
         )
+
+
+def _is_device(value: Value) -> bool:
+    return any(isinstance(member, Host) and member.type.startswith("device") for member in members(value))
 
 
 def _has_tensor(value: Value) -> bool:
