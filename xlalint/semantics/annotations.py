@@ -174,6 +174,8 @@ class Annotations:
                 return host("dtype")
             if known.kind == "device":
                 return host("device")
+        if dotted == "torch.device":
+            return host("device")
         last = dotted.rpartition(".")[2]
         if dotted.startswith(("typing.", "collections.", "builtins.", "typing_extensions.")):
             if last in _SEQUENCES:

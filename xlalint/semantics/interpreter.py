@@ -58,6 +58,7 @@ if TYPE_CHECKING:
 
 MAX_CONTEXTS = 12
 MAX_DEPTH = 32
+TABLE_DEPTH = 3
 _DUNDERS = {
     "+": "__add__",
     "-": "__sub__",
@@ -83,7 +84,10 @@ class Interpreter:
         self.annotations = Annotations(program, apis)
         self.tables = AttributeTables(self)
         self.contexts: dict[tuple[object, ...], Context] = {}
-        self.entered_by: defaultdict[FunctionInfo, int] = defaultdict(int)
+        self.entered_by: defaultdict[tuple[FunctionInfo, ClassInfo | None], int] = defaultdict(int)
+        self._table_contexts: dict[tuple[object, ...], Context] = {}
+        self._table_counts: defaultdict[tuple[FunctionInfo, ClassInfo | None], int] = defaultdict(int)
+        self.max_depth = MAX_DEPTH
         self.stack: list[Context] = []
         self.roots: list[RootContext] = []
         self.globals: dict[int, Env] = {}
@@ -108,17 +112,19 @@ class Interpreter:
                 for context in self.stack[self.stack.index(found) :] if found in self.stack else ():
                     context.provisional = True
             return found
-        if self.entered_by[info] >= MAX_CONTEXTS and not closure:
+        first = args[0] if args else None
+        group = (info, first.klass if type(first) is Object else None)
+        if self.entered_by[group] >= MAX_CONTEXTS and not closure:
             args = tuple(forget_constants(value) for value in args)
             found = self.contexts.get((info, args, closure))
             if found is not None:
                 return found
         context = Context(info, info.module, args)
-        if len(self.stack) >= MAX_DEPTH or self.entered_by[info] > 4 * MAX_CONTEXTS:
+        if len(self.stack) >= self.max_depth or self.entered_by[group] > 4 * MAX_CONTEXTS:
             context.returns = self.annotations.value(info.module, info.ir.returns) or UNKNOWN
             context.done = context.provisional = True
             return context
-        self.entered_by[info] += 1
+        self.entered_by[group] += 1
         self.contexts[info, args, closure] = context
         self._run(context, info, closure)
         return context
@@ -159,12 +165,19 @@ class Interpreter:
 
     @contextmanager
     def afresh(self) -> Iterator[None]:
-        """Analyse apart from what is being analysed: what a class or module is does not depend on who asks."""
-        outer, self.stack = self.stack, []
+        """Analyse apart from what is being analysed: what a class is does not depend on who asks.
+
+        Tables of classes may need each other while they are half done, so what is seen meanwhile is kept apart, and calls are
+        followed a few steps only: enough to find what they store.
+        """
+        outer = self.stack, self.contexts, self.entered_by, self.max_depth
+        if self.contexts is not self._table_contexts:
+            self.contexts, self.entered_by, self.max_depth = self._table_contexts, self._table_counts, TABLE_DEPTH
+        self.stack = []
         try:
             yield
         finally:
-            self.stack = outer
+            self.stack, self.contexts, self.entered_by, self.max_depth = outer
 
     def standalone(self, info: FunctionInfo, traced_by: str = "") -> tuple[Value, ...]:
         """The arguments of a function of whose calls nothing is known.
@@ -426,7 +439,7 @@ class Interpreter:
         if init is None or klass.makes_record():
             return instance(klass, self._record_fields(klass, arguments))
         bound = function(init, instance(klass))
-        if not isinstance(bound, Function) or len(self.stack) > MAX_DEPTH - 2:
+        if not isinstance(bound, Function) or len(self.stack) > self.max_depth - 2:
             return instance(klass)
         args = bind_parameters(self, init, bound.receiver, arguments)
         context = self.enter(init, args)

@@ -72,17 +72,18 @@ def _load(frame: Frame, node: ir.Sub, base: Value, index: Value) -> Value:
 
 
 def _index_object(frame: Frame, node: ir.Sub, base: Object, index: Value) -> Value:
+    if base.fields and isinstance(index, Const) and base.klass.makes_record():
+        if isinstance(index.value, str):
+            return field(base.fields, index.value) or UNKNOWN
+        names = frame.interpreter.tables.record_names(base.klass)
+        values = [value for name in names if (value := field(base.fields, name)) not in (None, NONE)]
+        if isinstance(index.value, int) and -len(values) <= index.value < len(values):
+            return values[index.value]
+        return join_all(values)
     info = base.klass.method("__getitem__")
     if info is not None:
         return frame.interpreter.invoke(frame, info, base, [index], (), node.at)
-    if base.fields and isinstance(index, Const):
-        if isinstance(index.value, str):
-            return field(base.fields, index.value) or UNKNOWN
-        if index.value == 0:
-            first = next((value for _, value in base.fields if value is not NONE), UNKNOWN)
-            return first if isinstance(first, Tensor) else join_all(v for _, v in base.fields)
-        return join_all(value for _, value in base.fields)
-    return UNKNOWN
+    return join_all(value for _, value in base.fields) if base.fields else UNKNOWN
 
 
 def _index_sequence(frame: Frame, node: ir.Sub, base: Sequence, index: Value) -> Value:
