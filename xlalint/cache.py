@@ -223,7 +223,7 @@ def _write_ahead(db: sqlite3.Connection) -> None:
     while True:
         try:
             db.execute("PRAGMA journal_mode = WAL").fetchall()
-        except sqlite3.OperationalError as error:  # noqa: PERF203  (each round is a new try)
+        except sqlite3.OperationalError as error:
             if "locked" not in str(error) or time.monotonic() > deadline:
                 raise
             time.sleep(0.01)

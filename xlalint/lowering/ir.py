@@ -23,30 +23,30 @@ class Expr(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=True):
     """Base of all expressions."""
 
 
-class Const(Expr, tag=0):
+class Const(Expr, frozen=True, tag=0):
     """A literal that later stages may compare: None, bool, int, float or a short string."""
 
-    value: Union[None, bool, int, float, str]
+    value: Union[bool, int, float, str, None]
 
 
-class Literal(Expr, tag=1):
+class Literal(Expr, frozen=True, tag=1):
     """A literal whose value does not matter: `type_name` is its Python type ("bytes", "complex", "ellipsis", "str")."""
 
     type_name: str
 
 
-class Name(Expr, tag=2):
+class Name(Expr, frozen=True, tag=2):
     id: str
     at: int
 
 
-class Attr(Expr, tag=3):
+class Attr(Expr, frozen=True, tag=3):
     value: Node
     name: str
     at: int
 
 
-class Call(Expr, tag=4):
+class Call(Expr, frozen=True, tag=4):
     """A call; a starred argument is a `Star`, a `**mapping` is a keyword whose name is empty."""
 
     func: Node
@@ -55,19 +55,19 @@ class Call(Expr, tag=4):
     at: int
 
 
-class Sub(Expr, tag=5):
+class Sub(Expr, frozen=True, tag=5):
     value: Node
     index: Node
     at: int
 
 
-class Slice(Expr, tag=6):
+class Slice(Expr, frozen=True, tag=6):
     lower: Union[Node, None]
     upper: Union[Node, None]
     step: Union[Node, None]
 
 
-class Bin(Expr, tag=7):
+class Bin(Expr, frozen=True, tag=7):
     """A binary operation; `op` is the operator's symbol."""
 
     op: str
@@ -76,7 +76,7 @@ class Bin(Expr, tag=7):
     at: int
 
 
-class Unary(Expr, tag=8):
+class Unary(Expr, frozen=True, tag=8):
     """`-x`, `+x` or `~x`."""
 
     op: str
@@ -84,12 +84,12 @@ class Unary(Expr, tag=8):
     at: int
 
 
-class Not(Expr, tag=9):
+class Not(Expr, frozen=True, tag=9):
     value: Node
     at: int
 
 
-class Bool(Expr, tag=10):
+class Bool(Expr, frozen=True, tag=10):
     """`a and b and c` (`is_and`) or `a or b or c`."""
 
     is_and: bool
@@ -97,21 +97,21 @@ class Bool(Expr, tag=10):
     at: int
 
 
-class Compare(Expr, tag=11):
+class Compare(Expr, frozen=True, tag=11):
     left: Node
     ops: tuple[str, ...]
     rights: tuple[Node, ...]
     at: int
 
 
-class IfExp(Expr, tag=12):
+class IfExp(Expr, frozen=True, tag=12):
     test: Node
     body: Node
     orelse: Node
     at: int
 
 
-class Display(Expr, tag=13):
+class Display(Expr, frozen=True, tag=13):
     """A list, tuple or set display; `kind` is "list", "tuple" or "set"."""
 
     kind: str
@@ -119,7 +119,7 @@ class Display(Expr, tag=13):
     at: int
 
 
-class DictDisplay(Expr, tag=14):
+class DictDisplay(Expr, frozen=True, tag=14):
     """A dict display; a None key stands for `**value`."""
 
     keys: tuple[Union[Node, None], ...]
@@ -135,7 +135,7 @@ class Generator(msgspec.Struct, frozen=True, array_like=True, gc=False):
     conditions: tuple[Node, ...]
 
 
-class Comprehension(Expr, tag=15):
+class Comprehension(Expr, frozen=True, tag=15):
     """`kind` is "list", "set", "dict" or "generator"; `key` is set for dict comprehensions only."""
 
     kind: str
@@ -145,39 +145,39 @@ class Comprehension(Expr, tag=15):
     at: int
 
 
-class Lambda(Expr, tag=16):
+class Lambda(Expr, frozen=True, tag=16):
     """A lambda; `function` indexes the unit's functions."""
 
     function: int
     at: int
 
 
-class Format(Expr, tag=17):
+class Format(Expr, frozen=True, tag=17):
     """An f-string: the values it formats."""
 
     values: tuple[Node, ...]
     at: int
 
 
-class Star(Expr, tag=18):
+class Star(Expr, frozen=True, tag=18):
     value: Node
 
 
-class Yield(Expr, tag=19):
+class Yield(Expr, frozen=True, tag=19):
     value: Union[Node, None]
     delegates: bool
 
 
-class Await(Expr, tag=20):
+class Await(Expr, frozen=True, tag=20):
     value: Node
 
 
-class Walrus(Expr, tag=21):
+class Walrus(Expr, frozen=True, tag=21):
     name: str
     value: Node
 
 
-class Taught(Expr, tag=22):
+class Taught(Expr, frozen=True, tag=22):
     """The user said in a comment what this value is: `kind` is "static" or "tensor"."""
 
     kind: str
@@ -217,18 +217,18 @@ class Stmt(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=True):
     """Base of all statements."""
 
 
-class Eval(Stmt, tag=0):
+class Eval(Stmt, frozen=True, tag=0):
     value: Node
     at: int
 
 
-class Assign(Stmt, tag=1):
+class Assign(Stmt, frozen=True, tag=1):
     targets: tuple[Node, ...]
     value: Node
     at: int
 
 
-class AugAssign(Stmt, tag=2):
+class AugAssign(Stmt, frozen=True, tag=2):
     target: Node
     op: str
     value: Node
@@ -236,33 +236,33 @@ class AugAssign(Stmt, tag=2):
     expr_at: int
 
 
-class AnnAssign(Stmt, tag=3):
+class AnnAssign(Stmt, frozen=True, tag=3):
     target: Node
     annotation: Node
     value: Union[Node, None]
     at: int
 
 
-class Return(Stmt, tag=4):
+class Return(Stmt, frozen=True, tag=4):
     value: Union[Node, None]
     at: int
 
 
-class If(Stmt, tag=5):
+class If(Stmt, frozen=True, tag=5):
     test: Node
     body: tuple[Statement, ...]
     orelse: tuple[Statement, ...]
     at: int
 
 
-class While(Stmt, tag=6):
+class While(Stmt, frozen=True, tag=6):
     test: Node
     body: tuple[Statement, ...]
     orelse: tuple[Statement, ...]
     at: int
 
 
-class For(Stmt, tag=7):
+class For(Stmt, frozen=True, tag=7):
     target: Node
     iterable: Node
     body: tuple[Statement, ...]
@@ -270,7 +270,7 @@ class For(Stmt, tag=7):
     at: int
 
 
-class With(Stmt, tag=8):
+class With(Stmt, frozen=True, tag=8):
     items: tuple[tuple[Node, Union[Node, None]], ...]
     body: tuple[Statement, ...]
     at: int
@@ -284,7 +284,7 @@ class Handler(msgspec.Struct, frozen=True, array_like=True, gc=False):
     body: tuple[Statement, ...]
 
 
-class Try(Stmt, tag=9):
+class Try(Stmt, frozen=True, tag=9):
     body: tuple[Statement, ...]
     handlers: tuple[Handler, ...]
     orelse: tuple[Statement, ...]
@@ -292,48 +292,48 @@ class Try(Stmt, tag=9):
     at: int
 
 
-class Raise(Stmt, tag=10):
+class Raise(Stmt, frozen=True, tag=10):
     exception: Union[Node, None]
     at: int
 
 
-class Assert(Stmt, tag=11):
+class Assert(Stmt, frozen=True, tag=11):
     test: Node
     message: Union[Node, None]
     at: int
 
 
-class Delete(Stmt, tag=12):
+class Delete(Stmt, frozen=True, tag=12):
     targets: tuple[Node, ...]
 
 
-class Outer(Stmt, tag=13):
+class Outer(Stmt, frozen=True, tag=13):
     """`global` or `nonlocal` names."""
 
     names: tuple[str, ...]
 
 
-class Jump(Stmt, tag=14):
+class Jump(Stmt, frozen=True, tag=14):
     """`break` (`leaves`) or `continue`."""
 
     leaves: bool
 
 
-class Define(Stmt, tag=15):
+class Define(Stmt, frozen=True, tag=15):
     """A nested `def`; `function` indexes the unit's functions."""
 
     name: str
     function: int
 
 
-class DefineClass(Stmt, tag=16):
+class DefineClass(Stmt, frozen=True, tag=16):
     """A `class` statement; `klass` indexes the unit's classes."""
 
     name: str
     klass: int
 
 
-class Import(Stmt, tag=17):
+class Import(Stmt, frozen=True, tag=17):
     """Names bound by an import inside a function body."""
 
     bindings: tuple[Binding, ...]
@@ -348,7 +348,7 @@ class Case(msgspec.Struct, frozen=True, array_like=True, gc=False):
     body: tuple[Statement, ...]
 
 
-class Match(Stmt, tag=18):
+class Match(Stmt, frozen=True, tag=18):
     subject: Node
     cases: tuple[Case, ...]
     at: int

@@ -14,7 +14,9 @@ from xlalint.lowering.scope import Scope
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 _LONGEST_STRING = 80
 _MAX_INT = 1 << 62
-_REGISTRARS = frozenset(("register_buffer", "register_parameter", "add_module", "register_module", "add_weight", "setattr"))
+_REGISTRARS = frozenset(
+    ("register_buffer", "register_parameter", "add_module", "register_module", "add_weight", "setattr")
+)
 
 _OPERATORS: dict[type[ast.AST], str] = {
     ast.Add: "+",
@@ -69,10 +71,13 @@ class Lowerer:
 
     def at(self, node: Any) -> int:
         starts = self.starts
-        return (starts[node.lineno] + node.col_offset) << 32 | (starts[node.end_lineno] + node.end_col_offset)
+        first: int = starts[node.lineno] + node.col_offset
+        last: int = starts[node.end_lineno] + node.end_col_offset
+        return first << 32 | last
 
     def start(self, node: Any) -> int:
-        return self.starts[node.lineno] + int(node.col_offset)
+        offset: int = self.starts[node.lineno] + node.col_offset
+        return offset
 
     # ---------------------------------------------------------------------------------------- expressions
 
@@ -106,7 +111,8 @@ class Lowerer:
             scope.bound.add(node.id)
         starts = self.starts
         return ir.Name(
-            node.id, (starts[node.lineno] + node.col_offset) << 32 | (starts[node.end_lineno] + node.end_col_offset)  # type: ignore[index,operator]
+            node.id,
+            (starts[node.lineno] + node.col_offset) << 32 | (starts[node.end_lineno] + node.end_col_offset),  # type: ignore[index,operator]
         )
 
     def attribute(self, node: ast.Attribute) -> ir.Node:
@@ -208,7 +214,9 @@ class Lowerer:
         return ir.Comprehension(kind, None, self.expr(node.elt), generators, self.at(node))
 
     def lambda_(self, node: ast.Lambda) -> ir.Node:
-        index = self._function("<lambda>", node, node.args, None, (), lambda: (ir.Return(self.expr(node.body), self.start(node.body)),))
+        index = self._function(
+            "<lambda>", node, node.args, None, (), lambda: (ir.Return(self.expr(node.body), self.start(node.body)),)
+        )
         return ir.Lambda(index, self.at(node))
 
     def format(self, node: Any) -> ir.Node:
@@ -255,7 +263,9 @@ class Lowerer:
         if isinstance(node, ast.Subscript) and isinstance(node.slice, (ast.Constant, ast.Tuple)):
             items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
             lowered = tuple(item for item in map(self.annotation, items) if item is not None)
-            index = ir.Display("tuple", lowered, self.at(node.slice)) if isinstance(node.slice, ast.Tuple) else lowered[0]
+            index = (
+                ir.Display("tuple", lowered, self.at(node.slice)) if isinstance(node.slice, ast.Tuple) else lowered[0]
+            )
             return ir.Sub(self.expr(node.value), index, self.at(node))
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
             left, right = self.annotation(node.left), self.annotation(node.right)
@@ -314,7 +324,9 @@ class Lowerer:
 
     def for_(self, node: Any) -> ir.Statement:
         iterable = self.expr(node.iter)
-        return ir.For(self.expr(node.target), iterable, self.block(node.body), self.block(node.orelse), self.start(node))
+        return ir.For(
+            self.expr(node.target), iterable, self.block(node.body), self.block(node.orelse), self.start(node)
+        )
 
     def with_(self, node: Any) -> ir.Statement:
         items = tuple((self.expr(item.context_expr), self.maybe(item.optional_vars)) for item in node.items)

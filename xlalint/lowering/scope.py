@@ -22,7 +22,7 @@ class Scope:
         self.name = name
         self.class_index = class_index
         self.class_methods: dict[str, int] | None = {} if class_index >= 0 else None
-        self.qualname = f"{outer.qualname}.{name}" if outer is not None and outer.qualname else name
+        self.qualname: str = f"{outer.qualname}.{name}" if outer is not None and outer.qualname else name
         self.loaded: set[str] = set()
         self.bound: set[str] = set()
         self.uses: dict[str, set[str]] = {}

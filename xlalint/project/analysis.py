@@ -27,7 +27,9 @@ _encoder = msgspec.msgpack.Encoder()
 class Analysis:
     """A linked program under interpretation, batch by batch."""
 
-    def __init__(self, units: Sequence[Unit], apis: Apis, targets: tuple[str, ...], extra_roots: tuple[str, ...]) -> None:
+    def __init__(
+        self, units: Sequence[Unit], apis: Apis, targets: tuple[str, ...], extra_roots: tuple[str, ...]
+    ) -> None:
         self.program: Program = link(units)
         self.interpreter = Interpreter(self.program, apis, targets)
         self.roots = Roots(self.interpreter, extra_roots)

@@ -62,9 +62,7 @@ def _unread(lowered: Lowered, rules: Mapping[str, Rule], settings: Settings) -> 
     return [_tool_finding(rules[code], lowered.path, message, place, place, None)]
 
 
-def _tool_finding(
-    rule: Rule, path: str, subject: str, start: Location, end: Location, fix: Fix | None
-) -> Finding:
+def _tool_finding(rule: Rule, path: str, subject: str, start: Location, end: Location, fix: Fix | None) -> Finding:
     return Finding(
         code=rule.code,
         name=rule.name,

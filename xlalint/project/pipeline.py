@@ -47,7 +47,9 @@ class Run:
             lowered = self._lower(files, digests)
             report = self._judge(lowered)
         if self.cache is not None:
-            fresh = [(file, *stats[file], entry.digest) for file, entry in zip(files, lowered, strict=True) if file in stats]
+            fresh = [
+                (file, *stats[file], entry.digest) for file, entry in zip(files, lowered, strict=True) if file in stats
+            ]
             self.cache.put_stats(row for row in fresh if digests.get(row[0]) != row[3] and row[3])
             if not report.failures and all(entry.digest for entry in lowered):
                 known = {file: entry.digest for file, entry in zip(files, lowered, strict=True)}

@@ -64,7 +64,19 @@ _SEQUENCES = {
 }
 _MAPPINGS = frozenset(("dict", "Dict", "Mapping", "MutableMapping", "OrderedDict", "defaultdict", "DefaultDict"))
 _TRANSPARENT = frozenset(("Annotated", "Final", "ClassVar", "Required", "NotRequired", "ReadOnly", "Awaitable"))
-_JAXTYPING = {"Float": "f", "Int": "i", "Bool": "b", "Integer": "i", "UInt": "i", "Complex": "c", "Num": "", "Shaped": "", "Real": "", "Inexact": "", "Key": "i"}
+_JAXTYPING = {
+    "Float": "f",
+    "Int": "i",
+    "Bool": "b",
+    "Integer": "i",
+    "UInt": "i",
+    "Complex": "c",
+    "Num": "",
+    "Shaped": "",
+    "Real": "",
+    "Inexact": "",
+    "Key": "i",
+}
 
 
 class Annotations:
@@ -287,10 +299,10 @@ class Annotations:
 
 
 _AMBIGUOUS = frozenset(
-    "name type device dtype data to apply size parameters train eval half float double step state_dict grad T real imag config forward add sum mean item numpy requires_grad_ requires_grad load save copy update values set_ get set fill detach cpu cuda".split()
+    ["name", "type", "device", "dtype", "data", "to", "apply", "size", "parameters", "train", "eval", "half", "float", "double", "step", "state_dict", "grad", "T", "real", "imag", "config", "forward", "add", "sum", "mean", "item", "numpy", "requires_grad_", "requires_grad", "load", "save", "copy", "update", "values", "set_", "get", "set", "fill", "detach", "cpu", "cuda"]
 ) - {"device", "dtype", "size", "detach", "cpu", "cuda", "mean", "requires_grad"}
 _FACTORIES = frozenset(
-    "tensor as_tensor asarray array from_numpy zeros ones full empty arange linspace logspace eye rand randn randint randperm convert_to_tensor constant range cast where".split()
+    ["tensor", "as_tensor", "asarray", "array", "from_numpy", "zeros", "ones", "full", "empty", "arange", "linspace", "logspace", "eye", "rand", "randn", "randint", "randperm", "convert_to_tensor", "constant", "range", "cast", "where"]
 )
 
 

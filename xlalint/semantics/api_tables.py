@@ -135,7 +135,7 @@ def compile_tables(texts: Iterable[tuple[str, str]]) -> Compiled:
     for name, text in texts:
         try:
             _merge(merged, tomllib.loads(text))
-        except (tomllib.TOMLDecodeError, ReturnError, TableError, TypeError, AttributeError) as error:  # noqa: PERF203
+        except (tomllib.TOMLDecodeError, ReturnError, TableError, TypeError, AttributeError) as error:
             raise TableError(f"{name}: {error}") from error
     return merged
 

@@ -105,9 +105,7 @@ def _variadic(items: list[Value], rest: Value | None) -> Value:
     return sequence("tuple", None, join_all([*items, rest]))
 
 
-def _refined(
-    interpreter: Interpreter, info: FunctionInfo, position: int, value: Value, default: Value | None
-) -> Value:
+def _refined(interpreter: Interpreter, info: FunctionInfo, position: int, value: Value, default: Value | None) -> Value:
     """A passed value; where nothing is known of it, what the parameter says."""
     if value is UNKNOWN:
         return interpreter.annotations.parameter(info, position, default)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from xlalint.lowering import ir
@@ -46,9 +47,7 @@ _PROPERTIES = ("property", "cached_property", "lazyproperty", "abstractproperty"
 
 # Methods and attributes that, in code that imports torch, only tensors have.
 _TELLING = frozenset(
-    "cpu item detach unsqueeze unsqueeze_ permute masked_fill masked_fill_ nonzero masked_scatter expand_as view_as "
-    "type_as new_zeros new_ones new_tensor new_full new_empty scatter_ index_select is_floating_point clamp clamp_ "
-    "softmax log_softmax sigmoid matmul bmm requires_grad_ narrow numel".split()
+    ["cpu", "item", "detach", "unsqueeze", "unsqueeze_", "permute", "masked_fill", "masked_fill_", "nonzero", "masked_scatter", "expand_as", "view_as", "type_as", "new_zeros", "new_ones", "new_tensor", "new_full", "new_empty", "scatter_", "index_select", "is_floating_point", "clamp", "clamp_", "softmax", "log_softmax", "sigmoid", "matmul", "bmm", "requires_grad_", "narrow", "numel"]
 )
 
 
@@ -135,7 +134,9 @@ class AttributeTables:
         self._items[klass] = table
         self._computing += 1
         for base in klass.mro:
-            for index in base.ir.methods.values() if isinstance(base, ClassInfo) else ():
+            if not isinstance(base, ClassInfo):
+                continue
+            for index in base.ir.methods.values():
                 info = base.module.functions[index]
                 if info.decorated("staticmethod", "classmethod"):
                     continue
@@ -330,7 +331,7 @@ def _of_function(interpreter: Interpreter, frame: Frame, value: Function, name: 
     return UNKNOWN
 
 
-_READERS = {
+_READERS: dict[type[Value], Callable[..., Value]] = {
     Tensor: _of_tensor,
     Module: _of_module,
     External: _of_external,

@@ -367,8 +367,8 @@ _STRING_RESULTS: dict[str, Value] = {
     "splitlines": sequence("list", None, STR),
     "partition": sequence("tuple", (STR, STR, STR), STR),
     "rpartition": sequence("tuple", (STR, STR, STR), STR),
-    **{name: BOOL for name in ("startswith", "endswith", "isdigit", "isalpha", "isupper", "islower", "isnumeric")},
-    **{name: INT for name in ("count", "index", "find", "rfind", "rindex")},
+    **dict.fromkeys(("startswith", "endswith", "isdigit", "isalpha", "isupper", "islower", "isnumeric"), BOOL),
+    **dict.fromkeys(("count", "index", "find", "rfind", "rindex"), INT),
     "encode": host("bytes"),
 }
 
@@ -464,5 +464,7 @@ def is_container(value: Value) -> bool:
     """Whether methods of the value are Python's own."""
     if isinstance(value, (Sequence, Mapping)):
         return True
-    text = (isinstance(value, Const) and isinstance(value.value, str)) or (isinstance(value, Host) and value.type == "str")
+    text = (isinstance(value, Const) and isinstance(value.value, str)) or (
+        isinstance(value, Host) and value.type == "str"
+    )
     return text and not isinstance(value, External)

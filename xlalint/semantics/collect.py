@@ -85,7 +85,6 @@ def _root_order(root: RootContext) -> tuple[int, int, int, str]:
     return (root.tier, root.context.module.index, function.index if function is not None else -1, root.why)
 
 
-
 def _chains(roots: list[RootContext]) -> dict[Context, tuple[RootContext, Context | None, int]]:
     """Breadth first from the roots, sure ones first: each context with its root, its caller, its distance."""
     chains: dict[Context, tuple[RootContext, Context | None, int]] = {}
@@ -105,9 +104,7 @@ def _chains(roots: list[RootContext]) -> dict[Context, tuple[RootContext, Contex
     return chains
 
 
-def _trace(
-    context: Context, chains: dict[Context, tuple[RootContext, Context | None, int]]
-) -> tuple[Step, ...]:
+def _trace(context: Context, chains: dict[Context, tuple[RootContext, Context | None, int]]) -> tuple[Step, ...]:
     steps: list[Step] = []
     current: Context | None = context
     while current is not None:

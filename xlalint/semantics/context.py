@@ -8,7 +8,6 @@ from xlalint.semantics.hazard import Confidence
 from xlalint.semantics.values import NEVER, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
 
     from xlalint.semantics.program import FunctionInfo, ModuleInfo
 

@@ -179,7 +179,9 @@ def tensor_result(op: str, a: Value, b: Value) -> Value:
         place = base.place if base.place == second_like.place or second_like.framework == "numpy" else ""
         sure = base.sure or second_like.sure
         return tensor(base.framework, dtype, rank, place, sure, base.static and second_like.static)
-    other = type(second.value).__name__ if isinstance(second, Const) else second.type if isinstance(second, Host) else ""
+    other = (
+        type(second.value).__name__ if isinstance(second, Const) else second.type if isinstance(second, Host) else ""
+    )
     kinds = {"float": "f", "int": "i", "bool": "b"}
     dtype = _promoted(op, first.dtype, kinds.get(other, ""), number=True)
     rank = first.rank if isinstance(second, (Const, Host)) else -1

@@ -17,9 +17,9 @@ from xlalint.semantics.values import (
     STR,
     UNKNOWN,
     Const,
+    Host,
     Mapping,
     Sequence,
-    Host,
     Tensor,
     Value,
     constant,
@@ -39,10 +39,7 @@ if TYPE_CHECKING:
 # Functions that make a tensor of nothing but host values: without a device it is made in host memory.
 _FACTORIES = frozenset(
     f"torch.{name}"
-    for name in (
-        "arange bartlett_window blackman_window complex empty empty_strided eye from_numpy full hamming_window hann_window "
-        "kaiser_window linspace logspace normal ones polar rand randint randn randperm range scalar_tensor zeros"
-    ).split()
+    for name in ["arange", "bartlett_window", "blackman_window", "complex", "empty", "empty_strided", "eye", "from_numpy", "full", "hamming_window", "hann_window", "kaiser_window", "linspace", "logspace", "normal", "ones", "polar", "rand", "randint", "randn", "randperm", "range", "scalar_tensor", "zeros"]
 )
 
 Special = Callable[["Interpreter", "Frame", Arguments, ir.Call], Value]
@@ -73,9 +70,7 @@ def call_external(interpreter: Interpreter, frame: Frame, name: str, arguments: 
     return UNKNOWN
 
 
-def _call_builtin(
-    interpreter: Interpreter, frame: Frame, name: str, arguments: Arguments, node: ir.Call
-) -> Value:
+def _call_builtin(interpreter: Interpreter, frame: Frame, name: str, arguments: Arguments, node: ir.Call) -> Value:
     handler = BUILTINS.get(name[9:])
     if handler is not None:
         args = arguments.args if arguments.rest is None else [*arguments.args, arguments.rest]
@@ -203,7 +198,9 @@ def _tensor(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: 
     for member in members(data):
         if isinstance(member, Tensor):
             kept = member.framework == "torch" and as_tensor
-            results.append(tensor("torch", named or member.dtype, member.rank, member.place if kept and device is None else place))
+            results.append(
+                tensor("torch", named or member.dtype, member.rank, member.place if kept and device is None else place)
+            )
             continue
         dtype, rank, held = _data_kind(member)
         if held is not None and not as_tensor:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from xlalint.lowering import ir
 from xlalint.semantics.context import Context, Sighting
@@ -209,9 +210,7 @@ def spelling(node: ir.Node, depth: int = 3) -> str:
     if isinstance(node, ir.Not):
         return f"not {spelling(node.value, depth - 1)}"
     if isinstance(node, ir.Compare):
-        rights = " ".join(
-            f"{op} {spelling(right, depth - 1)}" for op, right in zip(node.ops, node.rights, strict=True)
-        )
+        rights = " ".join(f"{op} {spelling(right, depth - 1)}" for op, right in zip(node.ops, node.rights, strict=True))
         return f"{spelling(node.left, depth - 1)} {rights}"
     if isinstance(node, ir.Display) and node.kind == "tuple":
         return ", ".join(spelling(item, depth - 1) for item in node.items)
@@ -223,7 +222,18 @@ def returned(frame: Frame, value: Value) -> None:
     frame.context.returns = join(frame.context.returns, value)
 
 
-_EVAL: dict[type[ir.Expr], object] = {}
-_EXEC: dict[type[ir.Stmt], object] = {}
+_EVAL: dict[type[ir.Expr], Callable[[Frame, Any], Value]] = {}
+_EXEC: dict[type[ir.Stmt], Callable[[Frame, Any], bool]] = {}
 
-__all__ = ["NEVER", "UNKNOWN", "Env", "Frame", "device_tensor", "join_into", "path_of", "position", "returned", "spelling"]
+__all__ = [
+    "NEVER",
+    "UNKNOWN",
+    "Env",
+    "Frame",
+    "device_tensor",
+    "join_into",
+    "path_of",
+    "position",
+    "returned",
+    "spelling",
+]

@@ -281,7 +281,10 @@ class Interpreter:
             return self._call_modules(frame, func, arguments, node)
         if isinstance(func, Partial):
             bound = Arguments(
-                [*func.args, *arguments.args], {**dict(func.keywords), **arguments.keywords}, arguments.rest, arguments.extra
+                [*func.args, *arguments.args],
+                {**dict(func.keywords), **arguments.keywords},
+                arguments.rest,
+                arguments.extra,
             )
             return self._call_each(frame, func.func, bound, node)
         if isinstance(func, Foreign):
@@ -346,7 +349,10 @@ class Interpreter:
         self, frame: Frame, receiver: Value, bases: list[str], name: str, arguments: Arguments, node: ir.Call
     ) -> Value:
         """Call a method that a library class gives to the receiver."""
-        if name in ("register_buffer", "register_parameter", "add_module", "register_module") and len(arguments.args) > 1:
+        if (
+            name in ("register_buffer", "register_parameter", "add_module", "register_module")
+            and len(arguments.args) > 1
+        ):
             key = arguments.args[0]
             if isinstance(key, Const) and isinstance(key.value, str) and isinstance(node.func, ir.Attr):
                 self.store_attribute(frame, node.func.value, receiver, key.value, on_device(arguments.args[1]))
@@ -354,15 +360,15 @@ class Interpreter:
         for base in bases:
             entry = self.apis.class_method(base, name)
             if entry is not None:
-                call = LibraryCall(frame, entry, None, arguments.args, arguments.pairs(), node)
-                call.holder = receiver
-                return call.run()
+                return LibraryCall(frame, entry, None, arguments.args, arguments.pairs(), node, receiver).run()
         return UNKNOWN
 
     def _call_object(self, frame: Frame, func: Object, arguments: Arguments, node: ir.Call) -> Value:
         for name in ("__call__", "forward", "call"):
             info = func.klass.method(name)
-            if info is not None and (name != "__call__" or not self.tables.kind(info.owner) == "module" or not func.klass.method("forward")):
+            if info is not None and (
+                name != "__call__" or not self.tables.kind(info.owner) == "module" or not func.klass.method("forward")
+            ):
                 bound = function(info, func)
                 return self.call_function(frame, bound, arguments, node.at) if isinstance(bound, Function) else UNKNOWN
         for base in func.klass.library_bases():
@@ -455,7 +461,7 @@ class Interpreter:
             return ()
         given = dict(zip(names, arguments.args, strict=False))
         given.update({name: value for name, value in arguments.keywords.items() if name in names})
-        defaults = {} if arguments.rest is not None or arguments.extra is not None else {n: NONE for n in names}
+        defaults = {} if arguments.rest is not None or arguments.extra is not None else dict.fromkeys(names, NONE)
         return tuple(sorted({**defaults, **given}.items(), key=lambda item: item[0]))[:32]
 
     def attribute(self, frame: Frame, value: Value, name: str, at: int) -> Value:
@@ -572,9 +578,7 @@ def static_arguments(info: FunctionInfo, args: tuple[Value, ...], call: LibraryC
             static.add(item % max(len(args), 1))
     for item in _each_constant(call.argument("static_argnames")):
         static.update(i for i, param in enumerate(info.params) if param.name == item)
-    return tuple(
-        HOST if i in static and (isinstance(v, Tensor) or v is UNKNOWN) else v for i, v in enumerate(args)
-    )
+    return tuple(HOST if i in static and (isinstance(v, Tensor) or v is UNKNOWN) else v for i, v in enumerate(args))
 
 
 def _each_constant(value: Value | None) -> list[object]:
@@ -583,5 +587,3 @@ def _each_constant(value: Value | None) -> list[object]:
     if isinstance(value, Sequence) and value.items is not None:
         return [item.value for item in value.items if isinstance(item, Const)]
     return []
-
-

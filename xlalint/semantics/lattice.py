@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import reduce
 from typing import TYPE_CHECKING
 
 from xlalint.semantics.values import (
@@ -53,7 +52,10 @@ def join(a: Value, b: Value) -> Value:
 
 def join_all(values: Iterable[Value]) -> Value:
     """The join of any number of values; `NEVER` for none."""
-    return reduce(join, values, NEVER)
+    result: Value = NEVER
+    for value in values:
+        result = join(result, value)
+    return result
 
 
 def _join(a: Value, b: Value) -> Value:
@@ -166,9 +168,7 @@ def _merge_objects(a: Object, b: Object) -> Value:
     return instance(a.klass, _merge_fields(a.fields, b.fields))
 
 
-def _merge_fields(
-    a: tuple[tuple[str, Value], ...], b: tuple[tuple[str, Value], ...]
-) -> tuple[tuple[str, Value], ...]:
+def _merge_fields(a: tuple[tuple[str, Value], ...], b: tuple[tuple[str, Value], ...]) -> tuple[tuple[str, Value], ...]:
     fields = dict(a)
     for name, value in b:
         fields[name] = join(fields.get(name, NEVER), value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from xlalint.lowering import ir
@@ -39,7 +40,11 @@ _DTYPE_BUILTINS = {"builtins.float": "f", "builtins.int": "i", "builtins.bool": 
 
 
 class LibraryCall:
-    """One call as API tables ask about it (the protocol `entries.Call`)."""
+    """One call as API tables ask about it (the protocol `entries.Call`).
+
+    `receiver` is the tensor whose method is called, `owner` the library object of another kind. `makes` says that the function makes
+    a tensor of host values.
+    """
 
     def __init__(
         self,
@@ -49,6 +54,7 @@ class LibraryCall:
         args: list[Value],
         keywords: tuple[tuple[str, Value], ...],
         node: ir.Call,
+        owner: Value | None = None,
     ) -> None:
         self.frame = frame
         self.entry = entry
@@ -57,6 +63,7 @@ class LibraryCall:
         self.keywords = keywords
         self.node = node
         self.makes = False
+        self.owner = owner
         self.starred = any(isinstance(arg, ir.Star) for arg in node.args) or any(not name for name, _ in keywords)
 
     # ------------------------------------------------------------------------------------------- arguments
@@ -188,7 +195,9 @@ class LibraryCall:
 
     def _culprit(self, spec: Spec) -> tuple[Value | None, ir.Node | None]:
         """The tensor that a hazard speaks of, with its expression."""
-        named = [spec.subject] if spec.subject else [n for n in (*spec.when.tensor, *spec.when.items) if n not in ("*", "")]
+        named = (
+            [spec.subject] if spec.subject else [n for n in (*spec.when.tensor, *spec.when.items) if n not in ("*", "")]
+        )
         for name in named:
             value = self.argument(name)
             found = self._device(value) if value is not None else None
@@ -288,7 +297,9 @@ class LibraryCall:
         if device is not None and device is not NONE:
             on_cpu = isinstance(device, Const) and device.value == "cpu"
             return "cpu" if on_cpu or device is host("device:cpu") else ""
-        sources = [t for value in ([self.receiver] if self.receiver is not None else self.all()) for t in tensors(value)]
+        sources = [
+            t for value in ([self.receiver] if self.receiver is not None else self.all()) for t in tensors(value)
+        ]
         if sources:
             return "cpu" if all(t.place == "cpu" for t in sources) else ""
         return "cpu" if self.makes else ""
@@ -301,7 +312,9 @@ class LibraryCall:
             if isinstance(sizes, (Const, Host)) and sizes is not NONE:
                 rank = 1
         static = what.kind == "static"
-        return tensor(self._framework_name(), self.resolved_dtype(what, ""), rank, self.place(what), self._sure(), static)
+        return tensor(
+            self._framework_name(), self.resolved_dtype(what, ""), rank, self.place(what), self._sure(), static
+        )
 
     def like(self, what: Return) -> Value:
         source = self.argument(what.names[0]) if what.names else self.first()
@@ -313,7 +326,9 @@ class LibraryCall:
             if held is None:
                 if self.entry.framework == "numpy":
                     return tensor("numpy", what.dtype)
-                return tensor(self._framework_name(), what.dtype, -1, "", sure=False) if self.entry.framework else UNKNOWN
+                return (
+                    tensor(self._framework_name(), what.dtype, -1, "", sure=False) if self.entry.framework else UNKNOWN
+                )
             found = [held]
         results = [self._retyped(t, self.resolved_dtype(what, t.dtype), t.rank) for t in found]
         return join_all(results)
@@ -339,7 +354,9 @@ class LibraryCall:
         dtype = dtypes.pop() if len(dtypes) == 1 else "f" if "f" in dtypes else ""
         place = "cpu" if all(t.place == "cpu" for t in found) else ""
         sure = any(t.sure for t in found)
-        return tensor(found[0].framework, self.resolved_dtype(what, dtype), rank, place, sure, all(t.static for t in found))
+        return tensor(
+            found[0].framework, self.resolved_dtype(what, dtype), rank, place, sure, all(t.static for t in found)
+        )
 
     def scalar(self, what: Return) -> Value:
         found = self.first_tensor() or next((t for value in self.all() for t in tensors(value)), None)
@@ -425,7 +442,7 @@ def dtype_of(value: Value) -> str:
     return _DTYPE_BUILTINS.get(name, "") if isinstance(name, str) else ""
 
 
-_BUILDERS = {
+_BUILDERS: dict[str, Callable[[LibraryCall, Return], Value]] = {
     "tensor": LibraryCall.tensor_return,
     "static": LibraryCall.tensor_return,
     "like": LibraryCall.like,
@@ -436,7 +453,7 @@ _BUILDERS = {
     "read": LibraryCall.read,
     "const": lambda call, what: constant(what.value),
     "shape": lambda call, what: shape_value(call.first_tensor()),
-    "self": lambda call, what: call.receiver if call.receiver is not None else call.first() or UNKNOWN,
+    "self": lambda call, what: call.receiver or call.owner or call.first() or UNKNOWN,
     "hostlike": LibraryCall.hostlike,
     "arg": LibraryCall.named_argument,
     "element": LibraryCall.element,

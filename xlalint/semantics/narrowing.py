@@ -23,7 +23,6 @@ from xlalint.semantics.values import (
     Tensor,
     Value,
     constant,
-    foreign,
     host,
     instance,
     mapping,
@@ -205,12 +204,18 @@ def _is_library_instance(frame: Frame, value: Value, name: str) -> bool | None:
             return short in ("torch.nn.ModuleList", "torch.nn.Sequential", "torch.nn.Module") or None
         return None
     if isinstance(value, Mapping):
-        return True if short in ("dict", "collections.abc.Mapping", "typing.Mapping") else False if short in _HOST_TYPES or short in _CONTAINERS else None
+        return (
+            True
+            if short in ("dict", "collections.abc.Mapping", "typing.Mapping")
+            else False
+            if short in _HOST_TYPES or short in _CONTAINERS
+            else None
+        )
     if isinstance(value, Object):
         bases = value.klass.library_bases()
         if name in bases:
             return True
-        return False if short in _HOST_TYPES or frame.apis.type(name) is not None and "?" not in bases else None
+        return False if short in _HOST_TYPES or (frame.apis.type(name) is not None and "?" not in bases) else None
     if isinstance(value, Foreign):
         if name == value.name or name in frame.apis.ancestors(value.name):
             return True

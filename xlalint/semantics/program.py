@@ -171,7 +171,9 @@ class ClassInfo:
         return f"<class {self.dotted}>"
 
 
-_RECORD_DECORATORS = frozenset(("dataclass", "define", "frozen", "attrs", "s", "pytree_dataclass", "register_pytree_dataclass"))
+_RECORD_DECORATORS = frozenset(
+    ("dataclass", "define", "frozen", "attrs", "s", "pytree_dataclass", "register_pytree_dataclass")
+)
 
 
 def _last_name(node: ir.Node) -> str:

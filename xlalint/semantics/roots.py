@@ -14,16 +14,15 @@ if TYPE_CHECKING:
     from xlalint.semantics.interpreter import Interpreter
 
 TRACERS = frozenset(
-    "jit pjit pmap vmap grad value_and_grad jacfwd jacrev hessian linearize vjp jvp checkpoint remat scan while_loop "
-    "fori_loop cond switch associative_scan shard_map custom_vjp custom_jvp filter_jit filter_grad filter_value_and_grad "
-    "filter_vmap filter_pmap eval_shape make_jaxpr function compile export trace run replica_fn while_loop map_fn "
-    "vectorized_map spawn launch make_functional scan_layers".split()
+    ["jit", "pjit", "pmap", "vmap", "grad", "value_and_grad", "jacfwd", "jacrev", "hessian", "linearize", "vjp", "jvp", "checkpoint", "remat", "scan", "while_loop", "fori_loop", "cond", "switch", "associative_scan", "shard_map", "custom_vjp", "custom_jvp", "filter_jit", "filter_grad", "filter_value_and_grad", "filter_vmap", "filter_pmap", "eval_shape", "make_jaxpr", "function", "compile", "export", "trace", "run", "replica_fn", "while_loop", "map_fn", "vectorized_map", "spawn", "launch", "make_functional", "scan_layers"]
 )
 _HOST_KINDS = frozenset(("dataset", "config", "host"))
 _HOST_CALLS = frozenset(
-    "open savefig imshow subplots from_pretrained save_pretrained load_state_dict parse_args add_argument imread imwrite urlopen makedirs mkdir listdir glob load_dataset tokenize DataLoader".split()
+    ["open", "savefig", "imshow", "subplots", "from_pretrained", "save_pretrained", "load_state_dict", "parse_args", "add_argument", "imread", "imwrite", "urlopen", "makedirs", "mkdir", "listdir", "glob", "load_dataset", "tokenize", "DataLoader"]
 )
-_HOST_IMPORTS = frozenset(("argparse", "click", "typer", "fire", "unittest", "pytest", "tokenizers", "sentencepiece", "matplotlib", "pandas"))
+_HOST_IMPORTS = frozenset(
+    ("argparse", "click", "typer", "fire", "unittest", "pytest", "tokenizers", "sentencepiece", "matplotlib", "pandas")
+)
 
 
 # Frameworks whose tracers replace every argument; torch's compilers leave Python values alone.
@@ -149,7 +148,8 @@ class Roots:
         if TRACERS.intersection(info.ir.calls):
             return True
         return any(
-            inner.ir.outer == info.index and self._calls_tracer(module, inner) for inner in module.functions[info.index :]
+            inner.ir.outer == info.index and self._calls_tracer(module, inner)
+            for inner in module.functions[info.index :]
         )
 
 

@@ -12,7 +12,6 @@ from xlalint.semantics.frame import _EXEC, Env, Frame, join_into, path_of, posit
 from xlalint.semantics.lattice import join, join_all
 from xlalint.semantics.narrowing import assume
 from xlalint.semantics.values import (
-
     NEVER,
     NONE,
     UNKNOWN,
@@ -24,7 +23,6 @@ from xlalint.semantics.values import (
     class_value,
     function,
     sequence,
-
 )
 
 _LOOP_PASSES = 3

@@ -58,7 +58,11 @@ def _load(frame: Frame, node: ir.Sub, base: Value, index: Value) -> Value:
             if known is None and base.rest is UNKNOWN:
                 known = frame.interpreter.kept_item(frame, index.value)
             return known if known is not None else base.rest if base.rest is not NEVER else UNKNOWN
-        return join_all([base.rest, *(value for _, value in base.items)]) if base.items or base.rest is not NEVER else UNKNOWN
+        return (
+            join_all([base.rest, *(value for _, value in base.items)])
+            if base.items or base.rest is not NEVER
+            else UNKNOWN
+        )
     if isinstance(base, Method) and base.name == "at" and isinstance(base.receiver, Tensor):
         _check_index(frame, node, base.receiver, index, writes=True)
         return method(base.receiver, "at[]")
@@ -99,9 +103,10 @@ def _index_sequence(frame: Frame, node: ir.Sub, base: Sequence, index: Value) ->
 
 
 def _sliced(base: Sequence, index: Sequence) -> Value:
-    bounds = [item.value if isinstance(item, Const) else "?" for item in index.items or ()]
-    if base.items is not None and all(bound is None or isinstance(bound, int) for bound in bounds) and bounds:
-        items = base.items[slice(*bounds)]
+    bounds = [item.value for item in index.items or () if isinstance(item, Const)]
+    plain = [bound for bound in bounds if bound is None or isinstance(bound, int)]
+    if base.items is not None and len(plain) == 3:
+        items = base.items[slice(plain[0], plain[1], plain[2])]
         return sequence(base.kind, items, join_all(items))
     return sequence(base.kind, None, base.element)
 

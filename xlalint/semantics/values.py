@@ -6,7 +6,7 @@ them only through the functions of this module (`tensor`, `host`, `sequence`, â€
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -172,7 +172,10 @@ class OneOf(Value):
 _interned: dict[Any, Any] = {}
 
 
-def _leaf(cls: type[Any]) -> Any:
+_V = TypeVar("_V", bound=Value)
+
+
+def _leaf(cls: type[_V]) -> _V:
     value = cls()
     value.depth = 0
     return value
@@ -182,7 +185,7 @@ UNKNOWN: Unknown = _leaf(Unknown)
 NEVER: Never = _leaf(Never)
 
 
-def _make(cls: type[Any], key: Any, depth: int, fields: dict[str, Any]) -> Any:
+def _make(cls: type[_V], key: Any, depth: int, fields: dict[str, Any]) -> _V:
     value = cls()
     value.depth = depth
     for name, field in fields.items():
@@ -194,14 +197,14 @@ def _make(cls: type[Any], key: Any, depth: int, fields: dict[str, Any]) -> Any:
 def constant(value: bool | int | float | str | None) -> Const:
     """The known host value."""
     key = (Const, type(value), value)
-    found = _interned.get(key)
+    found: Const | None = _interned.get(key)
     return found if found is not None else _make(Const, key, 0, {"value": value})
 
 
 def host(type: str = "", origin: str = "python") -> Host:
     """A host value of that Python type."""
     key = (Host, type, origin)
-    found = _interned.get(key)
+    found: Host | None = _interned.get(key)
     return found if found is not None else _make(Host, key, 0, {"type": type, "origin": origin})
 
 
@@ -210,7 +213,7 @@ def tensor(
 ) -> Tensor:
     """An array of the framework."""
     key = (Tensor, framework, dtype, rank, place, sure, static)
-    found = _interned.get(key)
+    found: Tensor | None = _interned.get(key)
     if found is not None:
         return found
     fields = {"framework": framework, "dtype": dtype, "rank": rank, "place": place, "sure": sure, "static": static}
@@ -226,7 +229,7 @@ def sequence(kind: str, items: tuple[Value, ...] | None, element: Value) -> Valu
     if items is not None and len(items) > MAX_ITEMS:
         items = None
     key = (Sequence, kind, items, element)
-    found = _interned.get(key)
+    found: Value | None = _interned.get(key)
     if found is not None:
         return found
     depth = _depth((element, *(items or ())))
@@ -238,7 +241,7 @@ def sequence(kind: str, items: tuple[Value, ...] | None, element: Value) -> Valu
 def mapping(items: tuple[tuple[str, Value], ...], rest: Value = NEVER) -> Value:
     """A dict with known keys, sorted by key."""
     key = (Mapping, items, rest)
-    found = _interned.get(key)
+    found: Value | None = _interned.get(key)
     if found is not None:
         return found
     depth = _depth((rest, *(value for _, value in items)))
@@ -250,7 +253,7 @@ def mapping(items: tuple[tuple[str, Value], ...], rest: Value = NEVER) -> Value:
 def instance(klass: ClassInfo, fields: tuple[tuple[str, Value], ...] = ()) -> Value:
     """An instance of a class of the program."""
     key = (Object, klass, fields)
-    found = _interned.get(key)
+    found: Value | None = _interned.get(key)
     if found is not None:
         return found
     depth = _depth(value for _, value in fields) if fields else 0
@@ -262,28 +265,28 @@ def instance(klass: ClassInfo, fields: tuple[tuple[str, Value], ...] = ()) -> Va
 def foreign(name: str) -> Foreign:
     """An instance of the library class `name`."""
     key = (Foreign, name)
-    found = _interned.get(key)
+    found: Foreign | None = _interned.get(key)
     return found if found is not None else _make(Foreign, key, 0, {"name": name})
 
 
 def external(name: str) -> External:
     """The library's thing of that dotted name."""
     key = (External, name)
-    found = _interned.get(key)
+    found: External | None = _interned.get(key)
     return found if found is not None else _make(External, key, 0, {"name": name})
 
 
 def method(receiver: Value, name: str) -> Method:
     """A library method bound to a receiver."""
     key = (Method, receiver, name)
-    found = _interned.get(key)
+    found: Method | None = _interned.get(key)
     return found if found is not None else _make(Method, key, receiver.depth, {"receiver": receiver, "name": name})
 
 
 def function(info: FunctionInfo, receiver: Value | None = None, closure: tuple[tuple[str, Value], ...] = ()) -> Value:
     """A function of the program, perhaps bound."""
     key = (Function, info, receiver, closure)
-    found = _interned.get(key)
+    found: Value | None = _interned.get(key)
     if found is not None:
         return found
     depth = _depth([value for _, value in closure] + ([receiver] if receiver is not None else []))
@@ -295,21 +298,21 @@ def function(info: FunctionInfo, receiver: Value | None = None, closure: tuple[t
 def class_value(info: ClassInfo) -> Class:
     """A class of the program."""
     key = (Class, info)
-    found = _interned.get(key)
+    found: Class | None = _interned.get(key)
     return found if found is not None else _make(Class, key, 0, {"info": info})
 
 
 def module_value(info: ModuleInfo) -> Module:
     """A module of the program."""
     key = (Module, info)
-    found = _interned.get(key)
+    found: Module | None = _interned.get(key)
     return found if found is not None else _make(Module, key, 0, {"info": info})
 
 
 def partial(func: Value, args: tuple[Value, ...], keywords: tuple[tuple[str, Value], ...]) -> Value:
     """A callable with some of its arguments bound."""
     key = (Partial, func, args, keywords)
-    found = _interned.get(key)
+    found: Value | None = _interned.get(key)
     if found is not None:
         return found
     depth = _depth([func, *args, *(value for _, value in keywords)])
@@ -321,14 +324,14 @@ def partial(func: Value, args: tuple[Value, ...], keywords: tuple[tuple[str, Val
 def super_value(klass: ClassInfo, receiver: Value) -> Super:
     """`super()` seen from `klass`."""
     key = (Super, klass, receiver)
-    found = _interned.get(key)
+    found: Super | None = _interned.get(key)
     return found if found is not None else _make(Super, key, 0, {"klass": klass, "receiver": receiver})
 
 
 def one_of(members: tuple[Value, ...]) -> Value:
     """The union of members that were made different in kind by `join`; see there."""
     key = (OneOf, frozenset(members))
-    found = _interned.get(key)
+    found: Value | None = _interned.get(key)
     if found is not None:
         return found
     return _make(OneOf, key, max(member.depth for member in members), {"members": members})
