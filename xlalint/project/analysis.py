@@ -1,11 +1,16 @@
-"""The whole-program stages over lowered units: link once, interpret roots in batches, in forked processes where there are several."""
+"""The whole-program stages over lowered units: link once, interpret roots lane by lane, in forked processes where there are several.
+
+A lane is a range of modules that one interpreter, new for it, analyses in order. What an interpreter finds depends a little on what it
+saw before (recursion is cut, contexts are limited), so lanes depend on the program alone: any number of processes finds the same.
+"""
 
 from __future__ import annotations
 
 import multiprocessing
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
 
 import msgspec
 
@@ -14,69 +19,100 @@ from xlalint.semantics.apis import Apis, api_table
 from xlalint.semantics.collect import Harvest, harvest, merge
 from xlalint.semantics.hazard import Hazard
 from xlalint.semantics.interpreter import Interpreter
-from xlalint.semantics.program import Program, link
+from xlalint.semantics.lattice import begin
+from xlalint.semantics.program import ModuleInfo, Program, link
 from xlalint.semantics.roots import Roots
 
 _BATCH_BYTES = 400_000
+_LANE_BYTES = 15_000_000
 _SMALLEST_SHARED = 3_000_000
 _RECURSION_LIMIT = 20_000
-_decoder = msgspec.msgpack.Decoder(Harvest)
+
+
+class Lane(msgspec.Struct, frozen=True, array_like=True):
+    """What a lane gave: the harvest of each batch of its modules, and internal errors."""
+
+    harvests: list[Harvest]
+    failures: list[str]
+
+
+_decoder = msgspec.msgpack.Decoder(Lane)
 _encoder = msgspec.msgpack.Encoder()
 
 
 class Analysis:
-    """A linked program under interpretation, batch by batch."""
+    """A linked program under interpretation, lane by lane."""
 
     def __init__(
         self, units: Sequence[Unit], apis: Apis, targets: tuple[str, ...], extra_roots: tuple[str, ...]
     ) -> None:
+        begin()
         self.program: Program = link(units)
-        self.interpreter = Interpreter(self.program, apis, targets)
-        self.roots = Roots(self.interpreter, extra_roots)
-        self.failures: list[str] = []
+        self.apis = apis
+        self.targets = targets
+        self.extra_roots = extra_roots
+        self.sizes = [sum(len(function.body) for function in unit.functions) for unit in units]
 
-    def batches(self) -> list[tuple[int, int]]:
-        """Ranges of module indexes, of about the same amount of code each."""
-        ranges: list[tuple[int, int]] = []
-        first, size = 0, 0
-        for index, module in enumerate(self.program.modules):
-            size += sum(len(function.body) for function in module.unit.functions)
-            if size >= _BATCH_BYTES:
-                ranges.append((first, index + 1))
-                first, size = index + 1, 0
-        if first < len(self.program.modules):
-            ranges.append((first, len(self.program.modules)))
-        return ranges
+    def lanes(self) -> list[tuple[int, int]]:
+        """Ranges of module indexes, of about the same amount of code each: one for a small program, else two or more."""
+        total = sum(self.sizes)
+        count = 1 if total < _SMALLEST_SHARED else max(2, round(total / _LANE_BYTES))
+        return self._ranges(0, len(self.sizes), total // count + 1)
 
-    def run(self, first: int, last: int) -> Harvest:
-        """Analyse the roots of some modules."""
+    def run(self, first: int, last: int) -> Lane:
+        """Analyse the roots of the modules of a lane."""
+        begin()
+        interpreter = Interpreter(self.program, self.apis, self.targets)
+        roots = Roots(interpreter, self.extra_roots)
+        harvests: list[Harvest] = []
+        failures: list[str] = []
         limit = sys.getrecursionlimit()
         sys.setrecursionlimit(max(limit, _RECURSION_LIMIT))
-        roots = []
         try:
-            for module in self.program.modules[first:last]:
-                try:
-                    roots += self.roots.enter(module)
-                except Exception as error:  # noqa: BLE001 - an internal error names the file and lets the others go on
-                    self.interpreter.stack.clear()
-                    self.failures.append(f"{module.path}: {type(error).__name__}: {error}")
+            for start, end in self._ranges(first, last, _BATCH_BYTES):
+                modules = self.program.modules[start:end]
+                harvests.append(self._run_batch(interpreter, roots, modules, failures))
         finally:
             sys.setrecursionlimit(limit)
-        for module in self.program.modules[first:last]:
+        return Lane(harvests, failures)
+
+    def _run_batch(
+        self, interpreter: Interpreter, roots: Roots, modules: list[ModuleInfo], failures: list[str]
+    ) -> Harvest:
+        found = []
+        for module in modules:
+            try:
+                found += roots.enter(module)
+            except Exception as error:  # noqa: BLE001 - an internal error names the file and lets the others go on
+                interpreter.stack.clear()
+                failures.append(f"{module.path}: {type(error).__name__}: {error}")
+        for module in modules:
             for function in module.functions:
                 function.forget()
-        return harvest(roots)
+        return harvest(found)
+
+    def _ranges(self, first: int, last: int, most: int) -> list[tuple[int, int]]:
+        """The modules from `first` to `last` in ranges that end once they hold `most` bytes of code."""
+        ranges: list[tuple[int, int]] = []
+        start, size = first, 0
+        for index in range(first, last):
+            size += self.sizes[index]
+            if size >= most:
+                ranges.append((start, index + 1))
+                start, size = index + 1, 0
+        if start < last:
+            ranges.append((start, last))
+        return ranges
 
 
 _shared: Analysis | None = None
 
 
-def _run_shared(batch: tuple[int, int]) -> tuple[bytes, list[str]]:
-    """Run a batch in a forked process, on the program that the parent linked."""
+def _run_shared(lane: tuple[int, int]) -> bytes:
+    """Run a lane in a forked process, on the program that the parent linked."""
     if _shared is None:
         raise RuntimeError("no program to analyse in this process")
-    _shared.failures = []
-    return _encoder.encode(_shared.run(*batch)), _shared.failures
+    return _encoder.encode(_shared.run(*lane))
 
 
 def analyse(
@@ -85,26 +121,27 @@ def analyse(
     extra_roots: tuple[str, ...] = (),
     tables: Sequence[str] = (),
     jobs: int = 1,
-    done: Callable[[int], None] | None = None,
 ) -> tuple[list[Hazard], list[str]]:
     """The hazards of a program made of these units, and internal errors.
 
     `targets` are the targets that API tables may ask for; `tables` are paths of the user's own API tables.
+    One analysis at a time in a process: the abstract values are the process's own.
     """
-    global _shared
-    from pathlib import Path
-
     analysis = Analysis(units, api_table(tuple(Path(table) for table in tables)), targets, extra_roots)
-    batches = analysis.batches()
-    size = sum(len(function.body) for unit in units for function in unit.functions)
-    if jobs < 2 or len(batches) < 2 or size < _SMALLEST_SHARED or "fork" not in multiprocessing.get_all_start_methods():
-        return merge(analysis.run(*batch) for batch in batches), analysis.failures
+    lanes = _run_lanes(analysis, jobs)
+    failures = [failure for lane in lanes for failure in lane.failures]
+    return merge(harvest for lane in lanes for harvest in lane.harvests), failures
+
+
+def _run_lanes(analysis: Analysis, jobs: int) -> list[Lane]:
+    global _shared
+    lanes = analysis.lanes()
+    if jobs < 2 or len(lanes) < 2 or "fork" not in multiprocessing.get_all_start_methods():
+        return [analysis.run(*lane) for lane in lanes]
     _shared = analysis
     try:
         context = multiprocessing.get_context("fork")
-        with ProcessPoolExecutor(min(jobs, len(batches)), mp_context=context) as pool:
-            results = list(pool.map(_run_shared, batches))
+        with ProcessPoolExecutor(min(jobs, len(lanes)), mp_context=context) as pool:
+            return [_decoder.decode(blob) for blob in pool.map(_run_shared, lanes)]
     finally:
         _shared = None
-    failures = [failure for _, lines in results for failure in lines]
-    return merge(_decoder.decode(blob) for blob, _ in results), failures

@@ -169,8 +169,12 @@ def join_into(env: Env, other: Env, paths: bool = True) -> None:
 
 
 def position(node: ir.Node) -> int:
-    """Where an expression stands, 0 for constants (which no hazard is about)."""
-    return getattr(node, "at", 0) or 0
+    """Where an expression stands, 0 for constants (which no hazard is about); of `name := value` and its like, the value."""
+    at = getattr(node, "at", 0)
+    inner = getattr(node, "value", None)
+    if at or not isinstance(inner, ir.Expr):
+        return at or 0
+    return position(inner)  # type: ignore[arg-type]
 
 
 def path_of(node: ir.Node) -> str:

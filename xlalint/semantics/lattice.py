@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from xlalint.semantics import values as interned
 from xlalint.semantics.values import (
     FALSE,
     MAX_MEMBERS,
@@ -35,6 +36,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _joined: dict[tuple[Value, Value], Value] = {}
+
+
+def begin() -> None:
+    """Start an analysis that knows no values of earlier ones."""
+    interned.begin()
+    _joined.clear()
 
 
 def join(a: Value, b: Value) -> Value:

@@ -170,6 +170,18 @@ class OneOf(Value):
 
 
 _interned: dict[Any, Any] = {}
+_lasting: dict[Any, Any] = {}
+
+
+def begin() -> None:
+    """Forget all values but the constants of the modules, so that nothing depends on what this process analysed before.
+
+    The members of a union keep the order of the first that was made of them: without this, results would depend on history.
+    """
+    if not _lasting:
+        _lasting.update(_interned)
+    _interned.clear()
+    _interned.update(_lasting)
 
 
 _V = TypeVar("_V", bound=Value)
