@@ -86,6 +86,7 @@ class Annotations:
         self.program = program
         self.apis = apis
         self._frameworks: dict[int, str] = {}
+        self._assigned: dict[tuple[int, str], tuple[ModuleInfo, ir.Node] | None] = {}
         self._aliases: dict[tuple[int, int], Value | None] = {}
 
     def value(self, module: ModuleInfo, node: ir.Node | None) -> Value | None:
@@ -158,6 +159,13 @@ class Annotations:
         return self._find_assignment(module, node.id, 8)
 
     def _find_assignment(self, module: ModuleInfo, name: str, hops: int) -> tuple[ModuleInfo, ir.Node] | None:
+        key = (module.index, name)
+        if key not in self._assigned:
+            self._assigned[key] = None
+            self._assigned[key] = self._search_assignment(module, name, hops)
+        return self._assigned[key]
+
+    def _search_assignment(self, module: ModuleInfo, name: str, hops: int) -> tuple[ModuleInfo, ir.Node] | None:
         if name in module.assigned:
             found = module.assignment(name)
             return (module, found) if found is not None else None

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 
 MAX_CONTEXTS = 12
 MAX_DEPTH = 32
-TABLE_DEPTH = 3
+TABLE_DEPTH = 2
 _DUNDERS = {
     "+": "__add__",
     "-": "__sub__",
@@ -504,7 +504,11 @@ class Interpreter:
         """What iterating over an object gives."""
         info = value.klass.method("__iter__")
         if info is not None:
-            return element_of(frame, self.invoke(frame, info, value, [], (), at), at)
+            given = self.invoke(frame, info, value, [], (), at)
+            following = given.klass.method("__next__") if isinstance(given, Object) else None
+            if following is not None:
+                return self.invoke(frame, following, given, [], (), at)
+            return UNKNOWN if isinstance(given, (Object, OneOf)) else element_of(frame, given, at)
         info = value.klass.method("__getitem__")
         if info is not None:
             return self.invoke(frame, info, value, [host("int")], (), at)

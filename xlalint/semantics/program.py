@@ -196,6 +196,8 @@ class Program:
         self.touched = 0
         self.evaluate: Callable[[ModuleInfo, str], Value | None] = lambda module, name: None
         self._resolving: set[tuple[int, str]] = set()
+        self._names: dict[tuple[int, str], tuple[Value | None, int]] = {}
+        self._circles = 0
         for module in self.modules:
             for klass in module.classes:
                 self._link_class(klass)
@@ -234,15 +236,24 @@ class Program:
 
     def global_value(self, module: ModuleInfo, name: str) -> Value | None:
         """What the module-level `name` is: a definition, an import, a submodule or a computed value. None: not there."""
-        self.touched |= module.bit
         key = (module.index, name)
+        known = self._names.get(key)
+        if known is not None:
+            self.touched |= known[1]
+            return known[0]
         if key in self._resolving:
+            self._circles += 1
             return None
         self._resolving.add(key)
+        outer, self.touched, circles = self.touched, module.bit, self._circles
         try:
-            return self._global(module, name)
+            value = self._global(module, name)
         finally:
             self._resolving.discard(key)
+            touched, self.touched = self.touched, self.touched | outer
+        if name not in module.assigned and (self._circles == circles or not self._resolving):
+            self._names[key] = (value, touched)
+        return value
 
     def _global(self, module: ModuleInfo, name: str) -> Value | None:
         index = module.unit.defs.get(name)
