@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from xlalint.lowering import ir
-from xlalint.semantics.context import RootContext
+from xlalint.semantics.context import Context, RootContext
 from xlalint.semantics.program import ClassInfo, FunctionInfo, ModuleInfo
 from xlalint.semantics.values import External, Host, Tensor, Value, members, tensors
 
@@ -32,6 +32,25 @@ _TRACES_ALL = ("jax", "tensorflow")
 _NO_GRADIENT = ("no_grad", "inference_mode", "enable_grad", "set_grad_enabled")
 
 
+class Called:
+    """The functions that traced code of one module calls: their calls say more of them than their signatures."""
+
+    def __init__(self) -> None:
+        self.functions: set[FunctionInfo] = set()
+        self._seen: set[Context] = set()
+
+    def add(self, root: Context) -> None:
+        """Take in what a root reaches."""
+        todo = [root]
+        while todo:
+            for context in todo.pop().calls:
+                if context not in self._seen:
+                    self._seen.add(context)
+                    todo.append(context)
+                    if context.function is not None:
+                        self.functions.add(context.function)
+
+
 class Roots:
     """Finds the roots of a program's modules and enters them."""
 
@@ -48,12 +67,18 @@ class Roots:
         framework = interpreter.annotations.framework(module)
         if not framework and not any(binding.module for binding in module.unit.imports):
             return []
-        for info, why, tier, traced_by in self._functions(module, framework):
+        called = Called()
+        # What stands last in a module uses what stands before it: whole models first, sure roots before likely ones.
+        found = sorted(self._functions(module, framework), key=lambda root: (root[2], -root[0].index))
+        for info, why, tier, traced_by in found:
+            if info in called.functions:
+                continue
             args = interpreter.standalone(info, traced_by if traced_by in _TRACES_ALL else "")
             if tier == 2 and not (self._on_device(info) or any(map(_has_tensor, args)) or any(map(_is_device, args))):
                 continue
             context = interpreter.enter(info, args)
             interpreter.roots.append(RootContext(context, why, tier))
+            called.add(context)
         if framework:
             self._hand_overs(module)
         return interpreter.roots[first:]
