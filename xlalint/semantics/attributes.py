@@ -145,7 +145,14 @@ class AttributeTables:
                 for name, value in context.items.items():
                     table[name] = join(table.get(name, NEVER), value)
         self._computing -= 1
+        for name in self._settings(klass) & table.keys():
+            del table[name]
         return table
+
+    def _settings(self, klass: ClassInfo) -> set[str]:
+        """Names of parameters of the constructors: an optimizer's groups keep such numbers under the same names."""
+        infos = [base.method("__init__") for base in klass.mro if isinstance(base, ClassInfo)]
+        return {param.name for info in infos if info is not None for param in info.params}
 
     def body(self, klass: ClassInfo) -> dict[str, Value]:
         """The attributes that the class's body assigns or declares."""

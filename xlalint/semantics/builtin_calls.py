@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from xlalint.lowering import ir
+from xlalint.semantics.frame import device_tensor
 from xlalint.semantics.lattice import boolean, join, join_all, truth
 from xlalint.semantics.narrowing import is_instance
 from xlalint.semantics.subscripts import rebind, with_item
@@ -265,7 +266,7 @@ def _extreme(frame: Frame, args: Arguments, node: ir.Call) -> Value:
         compared = args
     has_key = any(name == "key" for name, _ in node.keywords)
     for position, value in enumerate(compared):
-        if not has_key and any(isinstance(member, Tensor) for member in members(value)):
+        if not has_key and device_tensor(value) is not None:
             culprit = node.args[position] if not single and position < len(node.args) else node.args[0]
             frame.report("XLA106", node.at, value, culprit)
             break

@@ -8,7 +8,7 @@ from typing import Any
 from xlalint.lowering import ir
 from xlalint.semantics.builtin_calls import element_of
 from xlalint.semantics.frame import _EVAL, Frame, path_of, position
-from xlalint.semantics.lattice import boolean, join, join_all, truth, when_truth
+from xlalint.semantics.lattice import boolean, join, join_all, leading, truth, when_truth
 from xlalint.semantics.narrowing import assume
 from xlalint.semantics.subscripts import load_subscript, store_subscript
 from xlalint.semantics.values import (
@@ -133,7 +133,8 @@ def _sequences(op: str, a: Sequence, b: Sequence) -> Value:
         return UNKNOWN if op != "-" else sequence("set", None, a.element)
     if a.items is not None and b.items is not None:
         return sequence(a.kind, a.items + b.items, join(a.element, b.element))
-    return sequence(a.kind, None, join(a.element, b.element))
+    ahead = (a.items + leading(b) if a.items is not None else a.prefix) if a.kind == "tuple" else ()
+    return sequence(a.kind, None, join(a.element, b.element), ahead)
 
 
 def _folded(op: str, a: Const, b: Const) -> Value:
@@ -260,7 +261,8 @@ def _membership(
 ) -> Value:
     for container in members(right):
         if isinstance(container, Tensor):
-            frame.report("XLA106", node.at, container, right_node)
+            if not host_text(left):
+                frame.report("XLA106", node.at, container, right_node)
         elif isinstance(container, Sequence) and container.kind in ("list", "tuple", "iter"):
             hashed = [m for m in members(left) if isinstance(m, Tensor)]
             if hashed:

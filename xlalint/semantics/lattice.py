@@ -162,9 +162,13 @@ def _merge_sequences(a: Sequence, b: Sequence) -> Value | None:
     if a.items is not None and b.items is not None and len(a.items) == len(b.items):
         items = tuple([join(x, y) for x, y in zip(a.items, b.items, strict=True)])
         return sequence(a.kind, items, join_all(items))
-    if a.kind == "tuple" and a.items is not None and b.items is not None and len(a.items) < 4 > len(b.items):
-        return None
-    return sequence(a.kind, None, join(a.element, b.element))
+    ahead = [join(x, y) for x, y in zip(leading(a), leading(b), strict=False)] if a.kind == "tuple" else []
+    return sequence(a.kind, None, join(a.element, b.element), tuple(ahead))
+
+
+def leading(value: Sequence) -> tuple[Value, ...]:
+    """The first elements of a sequence, as many as are known."""
+    return value.items if value.items is not None else value.prefix
 
 
 def _merge_mappings(a: Mapping, b: Mapping) -> Value:

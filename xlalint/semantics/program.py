@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from xlalint.lowering import ir
-from xlalint.semantics.values import Value, class_value, external, function, module_value
+from xlalint.semantics.values import Class, External, Function, Module, Value, class_value, external, function, module_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -265,7 +265,7 @@ class Program:
         if binding is not None:
             return self.imported(module, binding)
         if name in module.assigned:
-            return self.evaluate(module, name)
+            return self._alias(module, name) or self.evaluate(module, name)
         for star in module.stars:
             source = self.absolute(module, star)
             found = self.by_name.get(source)
@@ -274,6 +274,14 @@ class Program:
                 return value
         submodule = self.by_name.get(f"{module.name}.{name}")
         return module_value(submodule) if submodule is not None else None
+
+    def _alias(self, module: ModuleInfo, name: str) -> Value | None:
+        """What `name = other.thing` at module level names, where that is a definition or a library's."""
+        node = module.assignment(name)
+        if not isinstance(node, (ir.Name, ir.Attr)) or (isinstance(node, ir.Name) and node.id == name):
+            return None
+        value = self.resolve(module, node)
+        return value if isinstance(value, (Class, External, Function)) else None
 
     def resolve(self, module: ModuleInfo, node: ir.Node) -> Value | None:
         """The value of a dotted name at module level."""
@@ -288,8 +296,6 @@ class Program:
 
     def attribute(self, base: Value, name: str) -> Value | None:
         """A member of a module, library or class value, as far as linking knows it."""
-        from xlalint.semantics.values import Class, External, Module
-
         if isinstance(base, Module):
             return self.member(base.info.name, name)
         if isinstance(base, External):
@@ -320,8 +326,6 @@ class Program:
         klass.mro = [klass, *merge_mro([*lines, direct])]
 
     def _bases(self, klass: ClassInfo, node: ir.Node) -> list[ClassInfo | str]:
-        from xlalint.semantics.values import Class, External
-
         if isinstance(node, ir.Name) and node.id == klass.name:
             binding = klass.module.imports.get(node.id)
             value = None if binding is None else self.imported(klass.module, binding)

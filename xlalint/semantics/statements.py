@@ -37,9 +37,27 @@ def eval_statement(frame: Frame, node: ir.Eval) -> bool:
 
 def assign(frame: Frame, node: ir.Assign) -> bool:
     frame.statement = node.at
+    if isinstance(node.value, ir.Display) and len(node.targets) == 1 and isinstance(node.targets[0], ir.Display):
+        return _assign_each(frame, node.targets[0], node.value)
     value = frame.eval(node.value)
     for target in node.targets:
         bind_target(frame, target, value)
+    return True
+
+
+def _assign_each(frame: Frame, target: ir.Display, source: ir.Display) -> bool:
+    """`a, b, c = x, *y, z`: what is starred fills the places that are left."""
+    stars = [i for i, item in enumerate(source.items) if isinstance(item, ir.Star)]
+    missing = len(target.items) - (len(source.items) - len(stars))
+    if len(stars) != 1 or missing < 0 or any(isinstance(item, ir.Star) for item in target.items):
+        bind_target(frame, target, frame.eval(source))
+        return True
+    values: list[Value] = []
+    for item in source.items:
+        value = frame.eval(item)
+        values += unpacked(frame, value, missing, None) if isinstance(item, ir.Star) else [value]
+    for part, value in zip(target.items, values, strict=True):
+        bind_target(frame, part, value)
     return True
 
 
@@ -124,6 +142,8 @@ def unpacked(frame: Frame, value: Value, count: int, starred: int | None) -> lis
             return [*items[:starred], rest, *items[len(items) - tail :]]
     element = element_of(frame, value)
     parts = [element] * count
+    if isinstance(value, Sequence) and starred is None:
+        parts[: len(value.prefix)] = value.prefix[:count]
     if starred is not None:
         parts[starred] = sequence("list", None, element)
     return parts

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from xlalint.lowering import ir
 from xlalint.semantics.frame import path_of, position
-from xlalint.semantics.lattice import join, join_all
+from xlalint.semantics.lattice import join, join_all, leading
 from xlalint.semantics.values import (
     HOST,
     NEVER,
@@ -96,9 +96,10 @@ def _index_sequence(frame: Frame, node: ir.Sub, base: Sequence, index: Value) ->
             _implicit_int(frame, node, bound, "XLA206")
         return _sliced(base, index)
     _implicit_int(frame, node, index, "XLA301")
-    if isinstance(index, Const) and isinstance(index.value, int) and base.items is not None:
-        if -len(base.items) <= index.value < len(base.items):
-            return base.items[index.value]
+    if isinstance(index, Const) and isinstance(index.value, int):
+        known = leading(base)
+        if (0 if base.items is None else -len(known)) <= index.value < len(known):
+            return known[index.value]
     return base.element if base.element is not NEVER else UNKNOWN
 
 
@@ -108,6 +109,8 @@ def _sliced(base: Sequence, index: Sequence) -> Value:
     if base.items is not None and len(plain) == 3:
         items = base.items[slice(plain[0], plain[1], plain[2])]
         return sequence(base.kind, items, join_all(items))
+    if base.prefix and len(plain) == 3 and plain[1] is None and plain[2] is None and (plain[0] or 0) >= 0:
+        return sequence(base.kind, None, base.element, base.prefix[plain[0] or 0 :])
     return sequence(base.kind, None, base.element)
 
 

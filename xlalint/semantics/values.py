@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 MAX_ITEMS = 24
 MAX_DEPTH = 5
 MAX_MEMBERS = 5
+_LONGEST_PREFIX = 6
 
 
 class Value:
@@ -75,12 +76,14 @@ class Tensor(Value):
 class Sequence(Value):
     """A list, tuple, set, iterator ("iter"), dict view, `nn.ModuleList` ("modules") or `nn.Sequential` ("chain").
 
-    `items` are the elements where their number is known, else None; `element` is their join.
+    `items` are the elements where their number is known, else None; `prefix` are then the leading ones that are known all the same
+    (an output tuple to which a branch appends). `element` is the join of all.
     """
 
-    __slots__ = ("element", "items", "kind")
+    __slots__ = ("element", "items", "kind", "prefix")
     kind: str
     items: tuple[Value, ...] | None
+    prefix: tuple[Value, ...]
     element: Value
 
 
@@ -236,18 +239,19 @@ def _depth(values: Iterable[Value]) -> int:
     return 1 + max((value.depth for value in values), default=0)
 
 
-def sequence(kind: str, items: tuple[Value, ...] | None, element: Value) -> Value:
+def sequence(kind: str, items: tuple[Value, ...] | None, element: Value, prefix: tuple[Value, ...] = ()) -> Value:
     """A sequence; too long or too deep ones forget their items, then themselves."""
     if items is not None and len(items) > MAX_ITEMS:
         items = None
-    key = (Sequence, kind, items, element)
+    prefix = prefix[:_LONGEST_PREFIX]
+    key = (Sequence, kind, items, element, prefix)
     found: Value | None = _interned.get(key)
     if found is not None:
         return found
-    depth = _depth((element, *(items or ())))
+    depth = _depth((element, *(items or prefix)))
     if depth > MAX_DEPTH:
         return UNKNOWN if items is None else sequence(kind, None, UNKNOWN)
-    return _make(Sequence, key, depth, {"kind": kind, "items": items, "element": element})
+    return _make(Sequence, key, depth, {"kind": kind, "items": items, "element": element, "prefix": prefix})
 
 
 def mapping(items: tuple[tuple[str, Value], ...], rest: Value = NEVER) -> Value:
