@@ -32,6 +32,7 @@ class Anchors:
         self._snippets: dict[str, Snippet | None] = {}
         self._data = b""
         self._lines: list[tuple[int, int]] = []
+        self._begun: dict[int, tuple[int, int] | None] = {}
         self._whole: Snippet | None = None
         self._read_whole = False
 
@@ -41,7 +42,8 @@ class Anchors:
         `statement` is where the statement that holds it is thought to begin: a hint that saves time.
         """
         if data is not self._data:
-            self._data, self._lines, self._whole, self._read_whole = data, [], None, False
+            self._data, self._lines, self._begun = data, [], {}
+            self._whole, self._read_whole = None, False
         for first, snippet in self._candidates(start, end, statement):
             lead = len(data[first:start].decode(errors="replace"))
             node = snippet.find(lead, lead + len(data[start:end].decode(errors="replace")))
@@ -63,7 +65,11 @@ class Anchors:
             yield 0, self._whole
 
     def _line_from(self, statement: int) -> tuple[int, int] | None:
-        return logical_line(self._data, statement) if begins_line(self._data, statement) else None
+        """The logical line that begins at `statement`. Kept: a generated line may hold thousands of findings."""
+        if statement not in self._begun:
+            begins = begins_line(self._data, statement)
+            self._begun[statement] = logical_line(self._data, statement) if begins else None
+        return self._begun[statement]
 
     def _line_around(self, offset: int) -> tuple[int, int] | None:
         self._lines = self._lines or list(logical_lines(self._data))
