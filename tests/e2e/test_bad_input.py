@@ -205,3 +205,19 @@ def test_a_cache_of_no_use_is_made_anew(check: Check, tmp_path: Path, model: str
     for _ in range(2):
         done = check("--cache-dir", "cache")
         assert (done.text, done.err, done.code) == (first.text, "", 1)
+
+
+@pytest.mark.skipif(not hasattr(os, "killpg"), reason="needs process groups")
+def test_a_killed_run_leaves_no_processes(tmp_path: Path, command: list[str], model: str) -> None:
+    for number in range(60):
+        (tmp_path / f"m{number}.py").write_text(model + f"y = [{'1, ' * 100_000}]\n")
+    with subprocess.Popen(
+        [*command, "--no-cache", "-j2"], cwd=tmp_path, stdout=subprocess.PIPE, start_new_session=True
+    ) as process:
+        time.sleep(1)
+        process.kill()
+    deadline = time.monotonic() + 20
+    with pytest.raises(ProcessLookupError):
+        while time.monotonic() < deadline:
+            os.killpg(process.pid, 0)
+            time.sleep(0.05)

@@ -9,12 +9,12 @@ from __future__ import annotations
 import multiprocessing
 import sys
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import msgspec
 
 from xlalint.lowering.ir import Unit
+from xlalint.project.workers import mapped
 from xlalint.semantics.apis import Apis, api_table
 from xlalint.semantics.collect import Harvest, harvest, merge
 from xlalint.semantics.hazard import Hazard
@@ -141,7 +141,6 @@ def _run_lanes(analysis: Analysis, jobs: int) -> list[Lane]:
     _shared = analysis
     try:
         context = multiprocessing.get_context("fork")
-        with ProcessPoolExecutor(min(jobs, len(lanes)), mp_context=context) as pool:
-            return [_decoder.decode(blob) for blob in pool.map(_run_shared, lanes)]
+        return [_decoder.decode(blob) for blob in mapped(_run_shared, lanes, jobs, context)]
     finally:
         _shared = None

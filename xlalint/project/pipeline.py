@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import contextmanager
 from hashlib import blake2b
 from pathlib import Path
@@ -132,9 +131,9 @@ class Run:
         if self.jobs < 2 or size < _SMALLEST_POOL:
             yield from map(work, batches)
             return
-        pool: Executor
-        with ProcessPoolExecutor(min(self.jobs, len(batches))) as pool:
-            yield from pool.map(work, batches)
+        from xlalint.project.workers import mapped
+
+        yield from mapped(work, batches, self.jobs)
 
     # ------------------------------------------------------------------------------------------------ judging
 
