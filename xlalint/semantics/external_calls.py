@@ -209,6 +209,15 @@ def _tensor(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: 
     return join_all(results) if results else tensor("torch", named, -1, place)
 
 
+def _registered(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
+    """`nn.Parameter` and `nn.Buffer`: a tensor that moves with its module."""
+    data = arguments.args[0] if arguments.args else arguments.keywords.get("data", UNKNOWN)
+    found = [m for m in members(data) if isinstance(m, Tensor)]
+    if not found:
+        return tensor("torch", "f")
+    return join_all(tensor("torch", m.dtype, m.rank, "", True) for m in found)
+
+
 def _data_kind(value: Value, depth: int = 0) -> tuple[str, int, Value | None]:
     """The dtype and rank of an array made of host data, and the device tensor that the data holds, if any."""
     if isinstance(value, Sequence) and value.element is not NEVER:
@@ -257,6 +266,8 @@ _SPECIAL: dict[str, Special] = {
     "torch.device": _device,
     "torch.Size": lambda i, f, a, n: a.args[0] if a.args else HOST,
     "torch.tensor": _tensor,
+    "torch.nn.Parameter": _registered,
+    "torch.nn.Buffer": _registered,
     "torch.as_tensor": _tensor,
     "os.path.join": lambda i, f, a, n: STR,
 }

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from xlalint.lowering import ir
 from xlalint.semantics.entries import Callback, Constant, Entry, Spec, choose
+from xlalint.semantics.frame import device_tensor
 from xlalint.semantics.lattice import join_all
 from xlalint.semantics.returns import Return, parse_return
 from xlalint.semantics.values import (
@@ -218,6 +219,10 @@ class LibraryCall:
         """The value where it is a device tensor, else one that it holds."""
         if any(isinstance(m, Tensor) and m.place != "cpu" and m.framework != "numpy" for m in members(value)):
             return value
+        if isinstance(value, Sequence):
+            held = next((item for item in value.items or (value.element,) if device_tensor(item) is not None), None)
+            if held is not None:
+                return held
         return next((t for t in tensors(value) if t.place != "cpu"), None)
 
     def _call_back(self, callback: Callback) -> None:
