@@ -209,6 +209,29 @@ def _tensor(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: 
     return join_all(results) if results else tensor("torch", named, -1, place)
 
 
+def _from_numpy(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
+    """`torch.from_numpy`: the array's dtype and rank, in host memory."""
+    place = "cpu" if interpreter.tracks_place else ""
+    found = [m for m in members(arguments.args[0])] if arguments.args else []
+    arrays = [m for m in found if isinstance(m, Tensor) and m.framework == "numpy"]
+    return join_all(tensor("torch", m.dtype, m.rank, place) for m in arrays) if arrays else tensor("torch", "", -1, place)
+
+
+def _array(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
+    """`np.array` and `np.asarray`: what tables say of them, with the dtype and rank of the data."""
+    entry = interpreter.apis.function("numpy.array")
+    if entry is None:
+        return UNKNOWN
+    made = LibraryCall(frame, entry, None, arguments.args, arguments.pairs(), node).run()
+    data = arguments.args[0] if arguments.args else UNKNOWN
+    if isinstance(made, Tensor) and made.framework == "numpy" and made.rank < 0:
+        dtype, rank, _ = _data_kind(data)
+        if isinstance(data, Tensor):
+            rank = data.rank
+        return tensor("numpy", made.dtype or dtype, rank)
+    return made
+
+
 def _registered(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
     """`nn.Parameter` and `nn.Buffer`: a tensor that moves with its module."""
     data = arguments.args[0] if arguments.args else arguments.keywords.get("data", UNKNOWN)
@@ -265,6 +288,9 @@ _SPECIAL: dict[str, Special] = {
     "torch.iinfo": _finfo,
     "torch.device": _device,
     "torch.Size": lambda i, f, a, n: a.args[0] if a.args else HOST,
+    "torch.from_numpy": _from_numpy,
+    "numpy.array": _array,
+    "numpy.asarray": _array,
     "torch.tensor": _tensor,
     "torch.nn.Parameter": _registered,
     "torch.nn.Buffer": _registered,
