@@ -11,7 +11,7 @@ from xlalint.source.model import SourceFile
 
 __all__ = ["Unit", "lower"]
 
-VERSION = 1
+VERSION = 2
 """Version of the representation: part of every cache key of lowered units."""
 
 

@@ -153,10 +153,11 @@ class Lambda(Expr, frozen=True, tag=16):
 
 
 class Format(Expr, frozen=True, tag=17):
-    """An f-string: the values it formats."""
+    """An f-string: the values it formats; `specified` says that one has a format (`{x:.2f}`)."""
 
     values: tuple[Node, ...]
     at: int
+    specified: bool = False
 
 
 class Star(Expr, frozen=True, tag=18):

@@ -227,7 +227,8 @@ class Lowerer:
                 if part.format_spec is not None and part.format_spec.values:
                     nested = self.format(part.format_spec)
                     values.extend(nested.values if isinstance(nested, ir.Format) else ())
-        return ir.Format(tuple(values), self.at(node))
+        specified = any(getattr(part, "format_spec", None) is not None for part in node.values)
+        return ir.Format(tuple(values), self.at(node), specified)
 
     def star(self, node: ast.Starred) -> ir.Node:
         return ir.Star(self.expr(node.value))

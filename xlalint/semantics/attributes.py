@@ -47,7 +47,39 @@ _PROPERTIES = ("property", "cached_property", "lazyproperty", "abstractproperty"
 
 # Methods and attributes that, in code that imports torch, only tensors have.
 _TELLING = frozenset(
-    ["cpu", "item", "detach", "unsqueeze", "unsqueeze_", "permute", "masked_fill", "masked_fill_", "nonzero", "masked_scatter", "expand_as", "view_as", "type_as", "new_zeros", "new_ones", "new_tensor", "new_full", "new_empty", "scatter_", "index_select", "is_floating_point", "clamp", "clamp_", "softmax", "log_softmax", "sigmoid", "matmul", "bmm", "requires_grad_", "narrow", "numel"]
+    [
+        "cpu",
+        "item",
+        "detach",
+        "unsqueeze",
+        "unsqueeze_",
+        "permute",
+        "masked_fill",
+        "masked_fill_",
+        "nonzero",
+        "masked_scatter",
+        "expand_as",
+        "view_as",
+        "type_as",
+        "new_zeros",
+        "new_ones",
+        "new_tensor",
+        "new_full",
+        "new_empty",
+        "scatter_",
+        "index_select",
+        "is_floating_point",
+        "clamp",
+        "clamp_",
+        "softmax",
+        "log_softmax",
+        "sigmoid",
+        "matmul",
+        "bmm",
+        "requires_grad_",
+        "narrow",
+        "numel",
+    ]
 )
 
 
@@ -207,11 +239,11 @@ def attribute_of(interpreter: Interpreter, frame: Frame, value: Value, name: str
 
 
 def _of_tensor(interpreter: Interpreter, frame: Frame, value: Tensor, name: str, at: int) -> Value:
+    if name == "at" and value.framework == "jax":
+        return method(value, "at")
     what = interpreter.apis.attribute(value.framework, name)
     if what is not None:
         return attribute_value(value, what)
-    if name == "at" and value.framework == "jax":
-        return method(value, "at")
     if interpreter.apis.method(value.framework, name) is not None:
         return method(value, name)
     return UNKNOWN

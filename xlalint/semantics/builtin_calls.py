@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from xlalint.lowering import ir
-from xlalint.semantics.frame import device_tensor
+from xlalint.semantics.autograph import check_append, iterated
+from xlalint.semantics.frame import spelling
 from xlalint.semantics.lattice import boolean, join, join_all, truth
 from xlalint.semantics.narrowing import is_instance
 from xlalint.semantics.subscripts import rebind, with_item
@@ -92,6 +93,7 @@ def _collected(kind: str) -> Callable[[Frame, Arguments, ir.Call], Value]:
         if not args:
             return sequence(kind, () if kind in ("list", "tuple") else None, NEVER)
         source = args[0]
+        iterated(frame, source, node.args[0], node.at)
         items = source.items if isinstance(source, Sequence) and kind != "set" else None
         return sequence(kind, items, element_of(frame, source, node.at))
 
@@ -113,6 +115,8 @@ def _dict(frame: Frame, args: Arguments, node: ir.Call) -> Value:
 
 
 def _enumerate(frame: Frame, args: Arguments, node: ir.Call) -> Value:
+    if args:
+        iterated(frame, args[0], node.args[0], node.at)
     element = element_of(frame, args[0], node.at) if args else UNKNOWN
     pair = sequence("tuple", (INT, element), join(INT, element))
     return sequence("iter", None, pair)
@@ -126,6 +130,8 @@ def _zip(frame: Frame, args: Arguments, node: ir.Call) -> Value:
     if args and len(exact) == len(args) and min(len(items) for items in exact) <= 8:
         rows = tuple(sequence("tuple", row, join_all(row)) for row in zip(*exact, strict=False))
         return sequence("iter", rows, join_all(rows))
+    for arg, arg_node in zip(args, node.args, strict=False):
+        iterated(frame, arg, arg_node, node.at)
     elements = tuple(element_of(frame, arg, node.at) for arg in args)
     return sequence("iter", None, sequence("tuple", elements, join_all(elements)))
 
@@ -163,8 +169,8 @@ def _filter(frame: Frame, args: Arguments, node: ir.Call) -> Value:
 
 def _range(frame: Frame, args: Arguments, node: ir.Call) -> Value:
     for arg, arg_node in zip(args, node.args, strict=False):
-        if any(isinstance(member, Tensor) for member in members(arg)):
-            frame.report("XLA107", node.at, arg, arg_node)
+        if isinstance(arg, Host) and arg.origin == "data":
+            frame.explain("XLA107", node.at, arg_node)
     return sequence("iter", None, INT)
 
 
@@ -222,25 +228,16 @@ def _int_like(frame: Frame, args: Arguments, node: ir.Call) -> Value:
     name = node.func.id if isinstance(node.func, ir.Name) else "int"
     if not args:
         return host(name)
-    found = any(isinstance(member, Tensor) for member in members(args[0]))
-    if found:
-        frame.report("XLA301", node.at, args[0], node.args[0], f"`{name}()` reads it")
     if isinstance(args[0], Const) and name == "int" and isinstance(args[0].value, int):
         return args[0]
-    return host(name, "data" if found else args[0].origin if isinstance(args[0], Host) else "python")
+    return host(name, args[0].origin if isinstance(args[0], Host) else "python")
 
 
 def _bool(frame: Frame, args: Arguments, node: ir.Call) -> Value:
-    if not args:
-        return boolean(False)
-    if any(isinstance(member, Tensor) for member in members(args[0])):
-        frame.report("XLA301", node.at, args[0], node.args[0], "`bool()` reads it")
-    return boolean(truth(args[0]))
+    return boolean(truth(args[0]) if args else False)
 
 
 def _str(frame: Frame, args: Arguments, node: ir.Call) -> Value:
-    if args and any(isinstance(member, Tensor) for member in members(args[0])):
-        frame.report("XLA303", node.at, args[0], node.args[0])
     return STR
 
 
@@ -264,27 +261,15 @@ def _extreme(frame: Frame, args: Arguments, node: ir.Call) -> Value:
         compared = list(items) if items else [element_of(frame, source, node.at)]
     else:
         compared = args
-    has_key = any(name == "key" for name, _ in node.keywords)
-    for position, value in enumerate(compared):
-        if not has_key and device_tensor(value) is not None:
-            culprit = node.args[position] if not single and position < len(node.args) else node.args[0]
-            frame.report("XLA106", node.at, value, culprit)
-            break
     return join_all(compared)
 
 
 def _sorted(frame: Frame, args: Arguments, node: ir.Call) -> Value:
     element = element_of(frame, args[0], node.at) if args else UNKNOWN
-    if not any(name == "key" for name, _ in node.keywords):
-        if any(isinstance(member, Tensor) for member in members(element)):
-            frame.report("XLA106", node.at, element, node.args[0])
     return sequence("list", None, element)
 
 
 def _any_all(frame: Frame, args: Arguments, node: ir.Call) -> Value:
-    element = element_of(frame, args[0], node.at) if args else UNKNOWN
-    if any(isinstance(member, Tensor) for member in members(element)):
-        frame.report("XLA106", node.at, element, node.args[0])
     return BOOL
 
 
@@ -381,6 +366,10 @@ def _receiver_node(node: ir.Call) -> ir.Node | None:
 def _sequence_method(frame: Frame, receiver: Sequence, name: str, args: Arguments, node: ir.Call) -> Value:
     target = _receiver_node(node)
     if name in ("append", "add", "appendleft") and args:
+        if isinstance(target, ir.Name) and frame.is_outer(target.id):
+            frame.note("XLA306", node.at, "", spelling(node.func), "happens once, while tracing", "effect")
+        if frame.staged:
+            check_append(frame, target, args[0], node)
         if target is not None:
             rebind(frame, target, sequence(receiver.kind, None, join(receiver.element, args[0])))
         return NONE

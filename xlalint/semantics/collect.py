@@ -4,14 +4,30 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
+from xlalint.semantics.context import HOST_TIER
 from xlalint.semantics.hazard import Confidence, Hazard, Step
+from xlalint.semantics.tracing import NO_AUTOGRAPH, Tracer, variant_under
 
 if TYPE_CHECKING:
     from xlalint.semantics.context import Context, RootContext, Sighting
+
+
+Reach = tuple["Context", bool]  # a context, and whether AutoGraph rewrites it as it is reached
+_CONFIGURATION = "XLA5"
+# Under these frameworks' tracers a hazard is an error: a function that holds one and is given to no tracer runs eagerly.
+_RAISING = ("jax", "tensorflow")
+
+
+class Link(NamedTuple):
+    """How a context is reached: from which root, by which caller (None: it is the root), over how many calls."""
+
+    root: RootContext
+    caller: Reach | None
+    depth: int
 
 
 class Reached(msgspec.Struct, frozen=True, array_like=True):
@@ -42,17 +58,31 @@ def harvest(roots: Iterable[RootContext], touched: int = 0) -> Harvest:
     chains = _chains(sorted(roots, key=_root_order))
     found: list[Found] = []
     called: set[tuple[int, int]] = set()
-    for context, (root, _, depth) in chains.items():
-        if context.function is None:
-            continue
-        if depth:
+    for reach, link in chains.items():
+        context, root = reach[0], link.root
+        if link.depth and context.function is not None and root.tier != HOST_TIER:
             called.add(context.function.key)
         touched |= context.touched
-        trace = _trace(context, chains)
+        trace = _trace(reach, chains)
         for sighting in context.sightings.values():
-            hazard = _hazard(context, sighting, root, trace)
-            found.append(Found(hazard, context.function.key, Reached(root.tier, depth == 0)))
+            variant = variant_under(_tracer(reach, root), sighting)
+            if variant is None or not _counts(sighting, context, root):
+                continue
+            hazard = _hazard(context, sighting, root, variant, trace)
+            key = context.function.key if context.function is not None else (context.module.index, -1)
+            found.append(Found(hazard, key, Reached(root.tier, link.depth == 0)))
     return Harvest(found, sorted(called), touched.to_bytes((touched.bit_length() + 7) // 8, "little"))
+
+
+def _tracer(reach: Reach, root: RootContext) -> Tracer:
+    return root.tracer if reach[1] is root.tracer.autograph else Tracer(root.tracer.framework, reach[1])
+
+
+def _counts(sighting: Sighting, context: Context, root: RootContext) -> bool:
+    """Of host code only the configuration counts; of traced code, what stands in functions."""
+    if sighting.rule.startswith(_CONFIGURATION):
+        return True
+    return root.tier != HOST_TIER and context.function is not None
 
 
 def merge(harvests: Iterable[Harvest]) -> list[Hazard]:
@@ -75,9 +105,9 @@ def merge(harvests: Iterable[Harvest]) -> list[Hazard]:
     return sorted(best.values(), key=lambda h: (h.path, h.start, h.end, h.rule))
 
 
-def _preference(hazard: Hazard) -> tuple[int, int, tuple[tuple[str, int, str], ...], str]:
+def _preference(hazard: Hazard) -> tuple[bool, int, int, tuple[tuple[str, int, str], ...], str]:
     trace = tuple((step.path, step.row, step.name) for step in hazard.trace)
-    return (-hazard.confidence, len(trace), trace, hazard.subject)
+    return (hazard.variant != NO_AUTOGRAPH, -hazard.confidence, len(trace), trace, hazard.subject)
 
 
 def _root_order(root: RootContext) -> tuple[int, int, int, str]:
@@ -85,40 +115,44 @@ def _root_order(root: RootContext) -> tuple[int, int, int, str]:
     return (root.tier, root.context.module.index, function.index if function is not None else -1, root.why)
 
 
-def _chains(roots: list[RootContext]) -> dict[Context, tuple[RootContext, Context | None, int]]:
+def _chains(roots: list[RootContext]) -> dict[Reach, Link]:
     """Breadth first from the roots, sure ones first: each context with its root, its caller, its distance."""
-    chains: dict[Context, tuple[RootContext, Context | None, int]] = {}
-    for tier in (1, 2):
-        queue: deque[Context] = deque()
+    chains: dict[Reach, Link] = {}
+    for tier in (1, 2, HOST_TIER):
+        queue: deque[Reach] = deque()
         for root in roots:
-            if root.tier == tier and root.context not in chains:
-                chains[root.context] = (root, None, 0)
-                queue.append(root.context)
+            reach = root.context, root.tracer.autograph and root.context.converts
+            if root.tier == tier and reach not in chains:
+                chains[reach] = Link(root, None, 0)
+                queue.append(reach)
         while queue:
-            context = queue.popleft()
-            root, _, depth = chains[context]
-            for callee in context.calls:
-                if callee not in chains:
-                    chains[callee] = (root, context, depth + 1)
-                    queue.append(callee)
+            reach = queue.popleft()
+            link = chains[reach]
+            for callee in reach[0].calls:
+                inner = callee, reach[1] and callee.converts
+                if inner not in chains:
+                    chains[inner] = Link(link.root, reach, link.depth + 1)
+                    queue.append(inner)
     return chains
 
 
-def _trace(context: Context, chains: dict[Context, tuple[RootContext, Context | None, int]]) -> tuple[Step, ...]:
+def _trace(reach: Reach, chains: dict[Reach, Link]) -> tuple[Step, ...]:
     steps: list[Step] = []
-    current: Context | None = context
+    current: Reach | None = reach
     while current is not None:
-        root, parent, _ = chains[current]
-        row = current.function.ir.row if current.function is not None else 1
-        why = root.why if parent is None else f"called from {parent.name}"
-        steps.append(Step(current.module.path, row, current.name, why))
-        current = parent
+        context, link = current[0], chains[current]
+        row = context.function.ir.row if context.function is not None else 1
+        why = link.root.why if link.caller is None else f"called from {link.caller[0].name}"
+        steps.append(Step(context.module.path, row, context.name, why))
+        current = link.caller
     return tuple(reversed(steps))
 
 
-def _hazard(context: Context, sighting: Sighting, root: RootContext, trace: tuple[Step, ...]) -> Hazard:
+def _hazard(context: Context, sighting: Sighting, root: RootContext, variant: str, trace: tuple[Step, ...]) -> Hazard:
     confidence = sighting.confidence
-    if root.tier == 2 and confidence is Confidence.CERTAIN:
+    if root.tier == 2 and sighting.framework in _RAISING:
+        confidence = Confidence.POSSIBLE
+    elif root.tier == 2 and confidence is Confidence.CERTAIN:
         confidence = Confidence.LIKELY
     return Hazard(
         context.module.path,
@@ -126,11 +160,11 @@ def _hazard(context: Context, sighting: Sighting, root: RootContext, trace: tupl
         sighting.at & 0xFFFFFFFF,
         sighting.statement,
         sighting.rule,
-        sighting.framework,  # type: ignore[arg-type]
+        sighting.framework or root.tracer.framework,  # type: ignore[arg-type]
         confidence,
         sighting.subject,
         sighting.detail,
-        sighting.variant,
+        variant,
         sighting.severity,
         context.name,
         trace,

@@ -5,15 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from xlalint.semantics.hazard import Confidence
+from xlalint.semantics.tracing import UNTRACED, Tracer
 from xlalint.semantics.values import NEVER, Value
 
 if TYPE_CHECKING:
-
     from xlalint.semantics.program import FunctionInfo, ModuleInfo
 
 
 class Sighting:
-    """A hazard seen in a context, before it is known how the context is reached. Fields as in `Hazard`."""
+    """A hazard seen in a context, before it is known how the context is reached. Fields as in `Hazard`.
+
+    `framework` is "" for what is a hazard under any tracer that runs the code once (`tracing.variant_under`).
+    """
 
     __slots__ = ("at", "confidence", "detail", "framework", "rule", "severity", "statement", "subject", "variant")
 
@@ -45,6 +48,7 @@ class Context:
 
     `sightings` are the hazards in the function's own body, keyed by rule and place; `calls` are the contexts that it enters, each with the
     byte offset of a call; `stores` are attributes assigned on the receiver, `items` what is stored in dicts under known keys; `yields` joins what a generator yields.
+    `converts` is false where AutoGraph leaves the function as it is, however it is reached.
     `touched` is the bit set of the modules that the result depends on, callees' included. `provisional` contexts
     met a recursion that was cut and may know too little.
     """
@@ -52,6 +56,7 @@ class Context:
     __slots__ = (
         "args",
         "calls",
+        "converts",
         "done",
         "function",
         "items",
@@ -74,6 +79,7 @@ class Context:
         self.calls: dict[Context, int] = {}
         self.stores: dict[str, Value] = {}
         self.items: dict[str, Value] = {}
+        self.converts = True
         self.touched = module.bit
         self.done = False
         self.provisional = False
@@ -85,14 +91,21 @@ class Context:
 
 
 class RootContext:
-    """A context that XLA traces: `why` says which fact makes it a root; `tier` 1 is sure, 2 is a library's function."""
+    """A context that XLA traces: `why` says which fact makes it a root; `tier` 1 is sure, 2 is a library's function.
 
-    __slots__ = ("context", "tier", "why")
+    Tier 3 (`HOST_TIER`) is host code that sets the compiler up: of it only hazards of configuration count.
+    """
 
-    def __init__(self, context: Context, why: str, tier: int) -> None:
+    __slots__ = ("context", "tier", "tracer", "why")
+
+    def __init__(self, context: Context, why: str, tier: int, tracer: Tracer = UNTRACED) -> None:
         self.context = context
         self.why = why
         self.tier = tier
+        self.tracer = tracer
+
+
+HOST_TIER = 3
 
 
 Closure = "Mapping[str, Value]"

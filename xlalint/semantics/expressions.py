@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from xlalint.lowering import ir
+from xlalint.semantics.autograph import iterated
 from xlalint.semantics.builtin_calls import element_of
 from xlalint.semantics.frame import _EVAL, Frame, path_of, position
 from xlalint.semantics.lattice import boolean, join, join_all, leading, truth, when_truth
@@ -264,9 +265,9 @@ def _membership(
             if not host_text(left):
                 frame.report("XLA106", node.at, container, right_node)
         elif isinstance(container, Sequence) and container.kind in ("list", "tuple", "iter"):
-            hashed = [m for m in members(left) if isinstance(m, Tensor)]
-            if hashed:
-                frame.report("XLA106", node.at, left, left_node)
+            if any(isinstance(m, Tensor) for m in members(left)):
+                numbers = container.items is not None and all(isinstance(item, Const) for item in container.items)
+                frame.report("XLA106", node.at, left, left_node, variant="captured" if numbers else "")
             elif any(isinstance(m, Tensor) for m in members(container.element)):
                 frame.report("XLA106", node.at, container.element, right_node)
     if isinstance(left, Const) and isinstance(right, Sequence) and right.items is not None and node.ops[0] == "in":
@@ -313,24 +314,24 @@ def _folded_comparison(op: str, x: Any, y: Any) -> Value:
 # ------------------------------------------------------------------------------------------------------ tests
 
 
-def test(frame: Frame, node: ir.Node, rule: str) -> bool | None:
+def test(frame: Frame, node: ir.Node, rule: str, variant: str = "") -> bool | None:
     """Evaluate a condition where Python needs a bool; report tensors under `rule`. Leaves the environment as it was."""
     if isinstance(node, ir.Not):
-        inner = test(frame, node.value, rule)
+        inner = test(frame, node.value, rule, variant)
         return None if inner is None else not inner
     if isinstance(node, ir.Bool):
-        return _test_chain(frame, node, rule)
+        return _test_chain(frame, node, rule, variant)
     value = frame.eval(node)
-    frame.needs_bool(value, node, rule, position(node))
+    frame.needs_bool(value, node, rule, position(node), variant)
     return truth(value)
 
 
-def _test_chain(frame: Frame, node: ir.Bool, rule: str) -> bool | None:
+def _test_chain(frame: Frame, node: ir.Bool, rule: str, variant: str) -> bool | None:
     outcome: bool | None = node.is_and
     saved = frame.env
     frame.env = dict(saved)
     for operand in node.values:
-        result = test(frame, operand, rule)
+        result = test(frame, operand, rule, variant)
         if result is not None and result is not node.is_and:
             outcome = result
             break
@@ -401,7 +402,17 @@ def display(frame: Frame, node: ir.Display) -> Value:
                 exact = False
         else:
             items.append(frame.eval(item))
-    return sequence(node.kind, tuple(items) if exact and node.kind != "set" else None, join_all(items))
+    if node.kind == "set":
+        for item_node, value in zip(node.items, items, strict=False):
+            hashed(frame, value, item_node)
+        return sequence("set", None, join_all(items))
+    return sequence(node.kind, tuple(items) if exact else None, join_all(items))
+
+
+def hashed(frame: Frame, value: Value, node: ir.Node) -> None:
+    """Report a tracer that is asked for its hash."""
+    if any(isinstance(member, Tensor) and member.framework == "jax" for member in members(value)):
+        frame.report("XLA106", position(node), value, node, "asks for its hash")
 
 
 def dict_display(frame: Frame, node: ir.DictDisplay) -> Value:
@@ -417,6 +428,7 @@ def dict_display(frame: Frame, node: ir.DictDisplay) -> Value:
                 rest = join(rest, UNKNOWN)
             continue
         key = frame.eval(key_node)
+        hashed(frame, key, key_node)
         if isinstance(key, Const) and isinstance(key.value, str):
             known[key.value] = value
         else:
@@ -430,6 +442,7 @@ def comprehension(frame: Frame, node: ir.Comprehension) -> Value:
     exact: tuple[Value, ...] | None = None
     for generator in node.generators:
         iterable = frame.eval(generator.iterable)
+        iterated(frame, iterable, generator.iterable)
         exact = iterable.items if isinstance(iterable, Sequence) else None
         frame.interpreter.bind(frame, generator.target, element_of(frame, iterable, position(generator.iterable)))
         for condition in generator.conditions:
@@ -463,8 +476,19 @@ def format_(frame: Frame, node: ir.Format) -> Value:
     for part in node.values:
         value = frame.eval(part)
         if any(isinstance(member, Tensor) for member in members(value)):
-            frame.report("XLA303", position(part) or node.at, value, part)
+            formatted(frame, value, part, position(part) or node.at, node.specified)
     return STR
+
+
+def formatted(frame: Frame, value: Value, node: ir.Node, at: int, specified: bool) -> None:
+    """Report a tensor that becomes text: its elements on torch, else the tracer's name, which refuses a format."""
+    for member in members(value):
+        if isinstance(member, Tensor) and member.framework == "jax":
+            frame.report("XLA303", at, value, node, variant="format" if specified else "")
+        elif isinstance(member, Tensor) and member.framework == "tensorflow" and not specified:
+            frame.report("XLA306", at, value, node, "the text names the symbolic tensor", "effect")
+        elif isinstance(member, Tensor):
+            frame.report("XLA303", at, value, node)
 
 
 def star(frame: Frame, node: ir.Star) -> Value:

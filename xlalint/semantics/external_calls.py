@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from xlalint.lowering import ir
 from xlalint.semantics.arguments import Arguments
 from xlalint.semantics.builtin_calls import BUILTINS, element_of
+from xlalint.semantics.frame import path_of
 from xlalint.semantics.lattice import join, join_all
 from xlalint.semantics.library import LibraryCall
 from xlalint.semantics.values import (
@@ -17,6 +18,7 @@ from xlalint.semantics.values import (
     STR,
     UNKNOWN,
     Const,
+    Foreign,
     Host,
     Mapping,
     Sequence,
@@ -30,6 +32,7 @@ from xlalint.semantics.values import (
     partial,
     sequence,
     tensor,
+    tensors,
 )
 
 if TYPE_CHECKING:
@@ -39,7 +42,32 @@ if TYPE_CHECKING:
 # Functions that make a tensor of nothing but host values: without a device it is made in host memory.
 _FACTORIES = frozenset(
     f"torch.{name}"
-    for name in ["arange", "bartlett_window", "blackman_window", "complex", "empty", "empty_strided", "eye", "from_numpy", "full", "hamming_window", "hann_window", "kaiser_window", "linspace", "logspace", "normal", "ones", "polar", "rand", "randint", "randn", "randperm", "range", "scalar_tensor", "zeros"]
+    for name in [
+        "arange",
+        "bartlett_window",
+        "blackman_window",
+        "complex",
+        "empty",
+        "empty_strided",
+        "eye",
+        "from_numpy",
+        "full",
+        "hamming_window",
+        "hann_window",
+        "kaiser_window",
+        "linspace",
+        "logspace",
+        "normal",
+        "ones",
+        "polar",
+        "rand",
+        "randint",
+        "randn",
+        "randperm",
+        "range",
+        "scalar_tensor",
+        "zeros",
+    ]
 )
 
 Special = Callable[["Interpreter", "Frame", Arguments, ir.Call], Value]
@@ -56,7 +84,8 @@ def call_external(interpreter: Interpreter, frame: Frame, name: str, arguments: 
     entry = apis.function(name)
     if entry is not None:
         call = LibraryCall(frame, entry, None, arguments.args, arguments.pairs(), node)
-        call.makes = apis.canonical(name) in _FACTORIES
+        call.name = apis.canonical(name)
+        call.makes = call.name in _FACTORIES
         return call.run()
     known = apis.type(name)
     if known is not None and known.kind == "tensor":
@@ -65,20 +94,51 @@ def call_external(interpreter: Interpreter, frame: Frame, name: str, arguments: 
     if spec is not None:
         init = apis.class_method(name, "__init__")
         if init is not None:
-            LibraryCall(frame, init, None, arguments.args, arguments.pairs(), node).run()
+            made = LibraryCall(frame, init, None, arguments.args, arguments.pairs(), node).run()
+            if isinstance(made, Foreign):
+                return made
         return foreign(name)
     return UNKNOWN
 
 
 def _call_builtin(interpreter: Interpreter, frame: Frame, name: str, arguments: Arguments, node: ir.Call) -> Value:
     handler = BUILTINS.get(name[9:])
-    if handler is not None:
-        args = arguments.args if arguments.rest is None else [*arguments.args, arguments.rest]
-        return handler(frame, args, node)
-    entry = interpreter.apis.function(name) or interpreter.apis.function(name[9:])
-    if entry is not None:
-        return LibraryCall(frame, entry, None, arguments.args, arguments.pairs(), node).run()
-    return UNKNOWN
+    args = arguments.args if arguments.rest is None else [*arguments.args, arguments.rest]
+    if handler is None or name in _READERS:
+        entry = interpreter.apis.function(name)
+        if entry is not None and (handler is None or any(map(_holds_tensor, args))):
+            call = LibraryCall(frame, entry, None, args, arguments.pairs(), node)
+            if handler is None:
+                return call.run()
+            if (name not in _ORDERING or "key" not in arguments.keywords) and (found := call.hazard()) is not None:
+                return found
+    return handler(frame, args, node) if handler is not None else UNKNOWN
+
+
+# Builtins of which the tables say when they read a tensor, and for which frameworks that is a hazard.
+_READERS = frozenset(
+    f"builtins.{name}"
+    for name in (
+        "int",
+        "float",
+        "complex",
+        "bool",
+        "str",
+        "repr",
+        "format",
+        "min",
+        "max",
+        "sorted",
+        "any",
+        "all",
+        "range",
+    )
+)
+_ORDERING = frozenset(("builtins.min", "builtins.max", "builtins.sorted"))
+
+
+def _holds_tensor(value: Value) -> bool:
+    return next(iter(tensors(value, 1)), None) is not None
 
 
 # --------------------------------------------------------------------------------------------------- specials
@@ -204,7 +264,14 @@ def _tensor(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: 
             continue
         dtype, rank, held = _data_kind(member)
         if held is not None and not as_tensor:
-            frame.report("XLA301", node.at, held, node.args[0] if node.args else None, "copies it through the host")
+            frame.report(
+                "XLA301",
+                node.at,
+                held,
+                node.args[0] if node.args else None,
+                "copies it through the host",
+                severity=_CAPTURED,
+            )
         results.append(tensor("torch", named or dtype, rank, place))
     return join_all(results) if results else tensor("torch", named, -1, place)
 
@@ -239,6 +306,33 @@ def _registered(interpreter: Interpreter, frame: Frame, arguments: Arguments, no
     if not found:
         return tensor("torch", "f")
     return join_all(tensor("torch", m.dtype, m.rank, "", True) for m in found)
+
+
+_CAPTURED = (("torch_compile", "off"),)
+
+
+def _checkify(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
+    """A check that must be made functional: nothing to report where the module does so."""
+    name = "jax.experimental.checkify.check"
+    functional = frame.module.unit.functions if frame.module is not None else ()
+    if "checkify" in frame.module.unit.calls or any("checkify" in f.calls or _checkified(f) for f in functional):
+        return NONE
+    entry = interpreter.apis.function(name)
+    return UNKNOWN if entry is None else LibraryCall(frame, entry, None, arguments.args, arguments.pairs(), node).run()
+
+
+def _checkified(function: ir.Function) -> bool:
+    return any(
+        isinstance(node, (ir.Attr, ir.Name)) and path_of(node).endswith("checkify") for node in function.decorators
+    )
+
+
+def _squeeze(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
+    """XLA's dynamic sizes are bounds: what they bound cannot be squeezed without saying which axis."""
+    if node.args and isinstance(node.args[0], ir.Call) and len(arguments.args) < 2 and "axis" not in arguments.keywords:
+        frame.qualify("XLA202", node.args[0].at, "static")
+    entry = interpreter.apis.function("tensorflow.squeeze")
+    return UNKNOWN if entry is None else LibraryCall(frame, entry, None, arguments.args, arguments.pairs(), node).run()
 
 
 def _data_kind(value: Value, depth: int = 0) -> tuple[str, int, Value | None]:
@@ -291,6 +385,8 @@ _SPECIAL: dict[str, Special] = {
     "torch.from_numpy": _from_numpy,
     "numpy.array": _array,
     "numpy.asarray": _array,
+    "tensorflow.squeeze": _squeeze,
+    "jax.experimental.checkify.check": _checkify,
     "torch.tensor": _tensor,
     "torch.nn.Parameter": _registered,
     "torch.nn.Buffer": _registered,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from xlalint.lowering import ir
 from xlalint.semantics.context import Context, Sighting
@@ -16,6 +16,15 @@ if TYPE_CHECKING:
     from xlalint.semantics.program import FunctionInfo, ModuleInfo
 
 Env = dict[str, Value]
+LoopKind = Literal["", "for", "while", "endless"]  # "endless": `while` on what is known to be true
+
+
+# What a tracer answers with an exception that code can catch.
+_RAISING = frozenset(("XLA101", "XLA102", "XLA103", "XLA104", "XLA105", "XLA106", "XLA107", "XLA301", "XLA302"))
+
+
+# A value that is printed once in a hundred steps costs next to nothing where printing does not break the graph.
+_OCCASIONAL = (("torch_xla", "info"), ("torch_tpu", "info"))
 
 
 class Frame:
@@ -25,7 +34,11 @@ class Frame:
     `owners` are the names `x` of which such a key was ever made. `declared` holds the annotations of names, which still say what
     they are where a new value is not known.
     `statement` is the byte offset of the statement being executed. `muted` counts enclosing places whose hazards do not count (what an
-    error path formats). `exits` and `repeats` collect the environments that leave or repeat the innermost loop.
+    error path formats). `asked` is the tensor whose truth was last asked for.
+    `loop` is the kind of the innermost loop on host values, `staged` the names that were set before the innermost loop
+    on a symbolic tensor, `taping` counts enclosing gradient tapes, `guarded` enclosing `try` blocks that catch what tracers raise, `rare` enclosing
+    branches that run once in several steps, `half_returns` are tensor tests of which one branch
+    returns (place, statement, tensor, test). `exits` and `repeats` collect the environments that leave or repeat the innermost loop.
     """
 
     def __init__(self, interpreter: Interpreter, context: Context, env: Env, closure: Env) -> None:
@@ -42,6 +55,13 @@ class Frame:
         self.exits: list[Env] = []
         self.repeats: list[Env] = []
         self.receiver_name = ""
+        self.asked: Tensor | None = None
+        self.loop: LoopKind = ""
+        self.staged: frozenset[str] = frozenset()
+        self.taping = 0
+        self.guarded = 0
+        self.rare = 0
+        self.half_returns: list[tuple[int, int, Tensor, ir.Node]] = []
         self.owners: set[str] = set()
         self.declared: dict[str, ir.Node] = {}
         self.outer_names: frozenset[str] = frozenset()
@@ -120,12 +140,14 @@ class Frame:
     ) -> None:
         """Record that `value`, written as `node`, meets a rule at `at`; nothing where it is no device tensor."""
         culprit = device_tensor(value)
-        if culprit is None or self.muted:
+        if culprit is None or self.muted or (self.guarded and culprit.framework != "torch" and rule in _RAISING):
             return
         sure = culprit.sure and value is culprit
         confidence = Confidence.CERTAIN if sure else Confidence.LIKELY
         if rule == "XLA302" and any(type(m) is Tensor and m.framework == "numpy" for m in members(value)):
             confidence = Confidence.POSSIBLE
+        if self.rare and rule == "XLA303" and not severity:
+            severity = _OCCASIONAL
         known = self.context.sightings.get((rule, at))
         if known is None or known.confidence < confidence:
             self.context.sightings[rule, at] = Sighting(
@@ -140,10 +162,80 @@ class Frame:
                 severity,
             )
 
-    def needs_bool(self, value: Value, node: ir.Node, rule: str, at: int) -> None:
+    def note(
+        self,
+        rule: str,
+        at: int,
+        framework: str,
+        subject: str,
+        detail: str = "",
+        variant: str = "",
+        severity: tuple[tuple[str, str], ...] = (),
+    ) -> None:
+        """Record a hazard that is not about one tensor; `framework` "" leaves it to the tracer that reaches the code."""
+        if not self.muted:
+            self.context.sightings.setdefault(
+                (rule, at),
+                Sighting(rule, at, self.statement, framework, Confidence.CERTAIN, subject, detail, variant, severity),
+            )
+
+    def rename(self, rule: str, better: str, at: int) -> None:
+        """Record what was seen at a place under the rule that says it better."""
+        known = self.context.sightings.pop((rule, at), None)
+        if known is not None:
+            known.rule = better
+            self.context.sightings[better, at] = known
+
+    def qualify(self, rule: str, at: int, variant: str) -> None:
+        """Give what was seen at a place the variant that is known by now."""
+        known = self.context.sightings.get((rule, at))
+        if known is not None:
+            known.variant = variant
+
+    def is_outer(self, name: str) -> bool:
+        """Whether the name is the module's, and what is kept there lives on after the function."""
+        if self.function is None or name in self.closure:
+            return False
+        return name in self.outer_names or name not in self.env
+
+    def explain(self, rule: str, at: int, node: ir.Node, detail: str = "") -> None:
+        """Record what a host value does that the expression `node` reads from a tensor; its own reads are the same hazard.
+
+        Nothing where the value was read before: the hazard is at the read.
+        """
+        if not calls_within(node):
+            return
+        framework = ""
+        for key in self._reads_within(position(node)):
+            framework = self.context.sightings.pop(key).framework
+        framework = framework or self.interpreter.annotations.framework(self.module)
+        if framework:
+            self.note(rule, at, framework, spelling(node), detail)
+
+    def _reads_within(self, at: int) -> list[tuple[str, int]]:
+        start, end = at >> 32, at & 0xFFFFFFFF
+        return [
+            (rule, place)
+            for rule, place in self.context.sightings
+            if rule in ("XLA301", "XLA302") and start <= place >> 32 and place & 0xFFFFFFFF <= end
+        ]
+
+    def settle_returns(self) -> None:
+        """At the end of a body that can be left without `return`: report tensor tests of which one branch returns."""
+        for at, statement, asked, node in self.half_returns:
+            self.statement = statement
+            self.report("XLA108", at, asked, node, "only one branch returns")
+
+    def asking(self, test: Callable[[], bool | None]) -> tuple[bool | None, Tensor | None]:
+        """What a test gives, and the tensor whose truth it asked for."""
+        self.asked = None
+        return test(), self.asked
+
+    def needs_bool(self, value: Value, node: ir.Node, rule: str, at: int, variant: str = "") -> None:
         """Report where Python asks for the truth of a tensor."""
         if any(type(member) is Tensor for member in members(value)):
-            self.report(rule, at, value, node)
+            self.report(rule, at, value, node, variant=variant)
+            self.asked = device_tensor(value)
 
 
 def device_tensor(value: Value) -> Tensor | None:
@@ -185,6 +277,15 @@ def path_of(node: ir.Node) -> str:
         base = path_of(node.value)
         return f"{base}.{node.name}" if base else ""
     return ""
+
+
+def calls_within(node: ir.Node) -> bool:
+    """Whether an arithmetic expression, or a list of such, calls anything."""
+    if isinstance(node, ir.Bin):
+        return calls_within(node.left) or calls_within(node.right)
+    if isinstance(node, ir.Display):
+        return any(map(calls_within, node.items))
+    return isinstance(node, ir.Call) or (isinstance(node, ir.Unary) and calls_within(node.value))
 
 
 def spelling(node: ir.Node, depth: int = 3) -> str:

@@ -19,12 +19,14 @@ from xlalint.semantics.annotations import Annotations
 from xlalint.semantics.arguments import Arguments, bind_parameters, evaluate_arguments
 from xlalint.semantics.attributes import AttributeTables, attribute_of
 from xlalint.semantics.builtin_calls import container_method, element_of, is_container
+from xlalint.semantics.configuration import check_call
 from xlalint.semantics.context import Context, RootContext
 from xlalint.semantics.external_calls import call_external
 from xlalint.semantics.frame import Env, Frame
 from xlalint.semantics.lattice import join, join_all
 from xlalint.semantics.library import LibraryCall
 from xlalint.semantics.program import ClassInfo, FunctionInfo, ModuleInfo, Program
+from xlalint.semantics.tracing import Conversion, Tracer, constants, hand_over
 from xlalint.semantics.values import (
     HOST,
     NEVER,
@@ -73,6 +75,21 @@ _DUNDERS = {
 }
 
 
+# What differentiates in reverse mode: loops inside need a fixed number of turns.
+_DIFFERENTIATES = frozenset(
+    (
+        "jax.grad",
+        "jax.value_and_grad",
+        "jax.vjp",
+        "jax.jacrev",
+        "equinox.filter_grad",
+        "equinox.filter_value_and_grad",
+        "flax.nnx.grad",
+        "flax.nnx.value_and_grad",
+    )
+)
+
+
 class Interpreter:
     """Analyses functions of one program. `targets` are the targets that API tables may ask for."""
 
@@ -83,6 +100,7 @@ class Interpreter:
         self.tracks_place = "torch_compile" not in targets
         self.annotations = Annotations(program, apis)
         self.tables = AttributeTables(self)
+        self.conversion = Conversion(self)
         self.contexts: dict[tuple[object, ...], Context] = {}
         self.entered_by: defaultdict[tuple[FunctionInfo, ClassInfo | None], int] = defaultdict(int)
         self._table_contexts: dict[tuple[object, ...], Context] = {}
@@ -90,6 +108,7 @@ class Interpreter:
         self.max_depth = MAX_DEPTH
         self.stack: list[Context] = []
         self.roots: list[RootContext] = []
+        self.differentiating = 0
         self.globals: dict[int, Env] = {}
         self.module_contexts: dict[int, Context] = {}
         self._defaults: dict[FunctionInfo, tuple[Value | None, ...]] = {}
@@ -120,6 +139,7 @@ class Interpreter:
             if found is not None:
                 return found
         context = Context(info, info.module, args)
+        context.converts = self.conversion.applies(info)
         if len(self.stack) >= self.max_depth or self.entered_by[group] > 4 * MAX_CONTEXTS:
             context.returns = self.annotations.value(info.module, info.ir.returns) or UNKNOWN
             context.done = context.provisional = True
@@ -141,6 +161,7 @@ class Interpreter:
         try:
             if frame.exec(info.body):
                 context.returns = join(context.returns, NONE)
+                frame.settle_returns()
         except RecursionError:
             context.returns = UNKNOWN
         finally:
@@ -179,10 +200,11 @@ class Interpreter:
         finally:
             self.stack, self.contexts, self.entered_by, self.max_depth = outer
 
-    def standalone(self, info: FunctionInfo, traced_by: str = "") -> tuple[Value, ...]:
+    def standalone(self, info: FunctionInfo, traced_by: str = "", static: tuple[object, ...] = ()) -> tuple[Value, ...]:
         """The arguments of a function of whose calls nothing is known.
 
-        `traced_by` names the framework whose tracer replaces every argument that is not static, "" for none.
+        `traced_by` names the framework whose tracer replaces every argument, "" for none, but those that `static`
+        names or numbers.
         """
         defaults = self.defaults(info)
         values: list[Value] = []
@@ -194,7 +216,7 @@ class Interpreter:
             if traced_by and value is UNKNOWN and param.kind in ("", "/", "k"):
                 value = tensor(traced_by, sure=False)
             values.append(value)
-        return tuple(values)
+        return static_arguments(info, tuple(values), static) if static else tuple(values)
 
     def receiver_of(self, info: FunctionInfo) -> Value:
         """What `self` or `cls` is in a method analysed by itself."""
@@ -255,7 +277,9 @@ class Interpreter:
         """Evaluate a call expression."""
         func = frame.eval(node.func)
         arguments = evaluate_arguments(frame, node)
-        results = [self._call_one(frame, member, arguments, node) for member in members(func) if member is not NONE]
+        if "jit_compile" in arguments.keywords:
+            check_call(frame, node, arguments)
+        results = [self._call_one(frame, member, arguments, node) for member in callees(func)]
         return results[0] if len(results) == 1 else join_all(results) if results else UNKNOWN
 
     def call_value(
@@ -420,18 +444,24 @@ class Interpreter:
         info = func.info
         framework = call.entry.framework
         if any_number:
-            args = self.standalone(info, framework if framework in ("jax", "tensorflow") else "")
-            args = static_arguments(info, args, call)
-            if func.receiver is not None and args:
-                args = (func.receiver, *args[1:])
+            static = (*constants(call.argument("static_argnums")), *constants(call.argument("static_argnames")))
+            args = self.standalone(info, framework if framework in ("jax", "tensorflow") else "", static)
+            bound = [func.receiver, *arguments.args] if func.receiver is not None else arguments.args
+            args = (*bound, *args[len(bound) :])[: len(args)]
+            args = tuple(arguments.keywords.get(p.name, v) for p, v in zip(info.params, args, strict=True))
         else:
             args = bind_parameters(self, info, func.receiver, arguments)
+        differentiates = call.name in _DIFFERENTIATES
+        self.differentiating += differentiates
         context = self.enter(info, args, func.closure)
+        self.differentiating -= differentiates
         frame.context.calls.setdefault(context, call.node.at)
         frame.context.touched |= context.touched
         if traced:
             why = statements_name(call.node)
-            self.roots.append(RootContext(context, f"given to `{why}`", 1))
+            autograph = call.argument("autograph")
+            tracer = Tracer(framework, not (isinstance(autograph, Const) and autograph.value is False))
+            self.roots.append(RootContext(context, f"given to `{why}`", 1, tracer))
         return context.returns if context.done else UNKNOWN
 
     # -------------------------------------------------------------------------------------------- objects
@@ -533,11 +563,27 @@ class Interpreter:
 
     def decorated(self, frame: Frame, info: FunctionInfo, value: Value) -> Value:
         """A nested function after its decorators: itself, and a root where a decorator traces it."""
+        closure = value.closure if isinstance(value, Function) else ()
+        for decorator in info.ir.decorators:
+            given = hand_over(frame, decorator)
+            if given is not None:
+                framework = given.tracer.framework
+                args = self.standalone(info, framework if framework in ("jax", "tensorflow") else "", given.static)
+                context = self.enter(info, args, closure)
+                self.roots.append(RootContext(context, f"decorated with `{given.name}`", 1, given.tracer))
         return value
 
     def bind(self, frame: Frame, target: ir.Node, value: Value) -> None:
         """Assign a value to a target."""
         statements.bind_target(frame, target, value)
+
+
+def callees(func: Value) -> tuple[Value, ...]:
+    """What a call may run. Of a library's function and numpy's of the same use, picked by the kind of array: the library's."""
+    found = tuple(member for member in members(func) if member is not NONE)
+    if len(found) > 1 and all(isinstance(member, External) for member in found):
+        return tuple(m for m in found if not (isinstance(m, External) and m.name.startswith("numpy."))) or found
+    return found
 
 
 def called_method(klass: ClassInfo) -> FunctionInfo | None:
@@ -573,21 +619,8 @@ def forget_constants(value: Value) -> Value:
     return value
 
 
-def static_arguments(info: FunctionInfo, args: tuple[Value, ...], call: LibraryCall) -> tuple[Value, ...]:
-    """The arguments with those that `static_argnums` and `static_argnames` name as host values."""
-    static: set[int] = set()
-    numbers = call.argument("static_argnums")
-    for item in _each_constant(numbers):
-        if isinstance(item, int):
-            static.add(item % max(len(args), 1))
-    for item in _each_constant(call.argument("static_argnames")):
-        static.update(i for i, param in enumerate(info.params) if param.name == item)
-    return tuple(HOST if i in static and (isinstance(v, Tensor) or v is UNKNOWN) else v for i, v in enumerate(args))
-
-
-def _each_constant(value: Value | None) -> list[object]:
-    if isinstance(value, Const):
-        return [value.value]
-    if isinstance(value, Sequence) and value.items is not None:
-        return [item.value for item in value.items if isinstance(item, Const)]
-    return []
+def static_arguments(info: FunctionInfo, args: tuple[Value, ...], static: tuple[object, ...]) -> tuple[Value, ...]:
+    """The arguments with those that are named or numbered in `static` as host values."""
+    places = {item % max(len(args), 1) for item in static if isinstance(item, int)}
+    places.update(i for i, param in enumerate(info.params) if param.name in static)
+    return tuple(HOST if i in places and (isinstance(v, Tensor) or v is UNKNOWN) else v for i, v in enumerate(args))

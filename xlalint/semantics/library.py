@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from xlalint.lowering import ir
+from xlalint.semantics.branches import check_branches, check_gradient
 from xlalint.semantics.entries import Callback, Constant, Entry, Spec, choose
-from xlalint.semantics.frame import device_tensor
+from xlalint.semantics.frame import calls_within, device_tensor, spelling
 from xlalint.semantics.lattice import join_all
 from xlalint.semantics.returns import Return, parse_return
 from xlalint.semantics.values import (
@@ -64,6 +66,8 @@ class LibraryCall:
         self.keywords = keywords
         self.node = node
         self.makes = False
+        self.name = ""
+        self.results: dict[str, Value] = {}
         self.owner = owner
         self.starred = any(isinstance(arg, ir.Star) for arg in node.args) or any(not name for name, _ in keywords)
 
@@ -174,15 +178,66 @@ class LibraryCall:
         """Report the call's hazard, call back its function arguments, and give what it returns."""
         for callback in self.entry.calls:
             self._call_back(callback)
+        if self.results:
+            check_branches(self, self.name)
+            check_gradient(self, self.name)
         targets = self.frame.interpreter.targets
         spec = choose(self.entry, self, targets)
         if spec is None:
             return UNKNOWN
+        if spec.rule is None and any(map(holds_data, self.all())):
+            self._explain_size()
         if spec.rule is not None:
             self._report(spec)
         return self.build(spec.returns)
 
+    def hazard(self) -> Value | None:
+        """What the call returns, its hazard reported; None where it is none."""
+        spec = choose(self.entry, self, self.frame.interpreter.targets)
+        if spec is None or spec.rule is None:
+            return None
+        self._report(spec)
+        return self.build(spec.returns)
+
+    def _trace_time(self, spec: Spec) -> None:
+        """Where what is printed is a tensor, that it happens once is a hazard as well."""
+        for other in self.entry.cases:
+            if other is not spec and other.rule == "XLA306":
+                self._report(other)
+
+    def _explain_size(self) -> None:
+        """Report a size that was read from a tensor where the tensor itself would be a hazard as the size."""
+        for spec in self.entry.cases:
+            if spec.rule not in ("XLA206", "XLA107"):
+                continue
+            for value, node in self._named(spec.when.tensor):
+                if holds_data(value) and calls_within(node):
+                    self.frame.explain(spec.rule, self.node.at, node, spec.detail)
+                    return
+
+    def _named(self, names: tuple[str, ...]) -> Iterator[tuple[Value, ir.Node]]:
+        """The arguments of these names with their expressions; of "*": all."""
+        if "*" in names and not self.starred:
+            nodes = [*self.node.args, *(node for _, node in self.node.keywords)]
+            yield from zip(self.all(), nodes, strict=False)
+        for name in names:
+            value, node = self.argument(name), self.node_of(name)
+            if value is not None and node is not None:
+                yield value, node
+
     def _report(self, spec: Spec) -> None:
+        if spec.rule == "XLA303":
+            self._trace_time(spec)
+        if spec.rule == "XLA210":
+            self.frame.note(
+                spec.rule, self.node.at, self.entry.framework, spelling(self.node), spec.detail, spec.variant
+            )
+            return
+        if spec.rule == "XLA306":
+            self.frame.note(
+                spec.rule, self.node.at, "", spelling(self.node.func), spec.detail, spec.variant, spec.severity
+            )
+            return
         value, node = self._culprit(spec)
         if value is None or spec.rule is None:
             return
@@ -233,7 +288,7 @@ class LibraryCall:
         for text in callback.args:
             args.extend(self._callback_argument(text))
         result = self.frame.interpreter.call_back(self.frame, func, args, callback.traced, "*" in callback.args, self)
-        self.results = {**getattr(self, "results", {}), callback.fun: result}
+        self.results = {**self.results, callback.fun: result}
 
     def _callback_argument(self, text: str) -> list[Value]:
         if text == "*":
@@ -248,7 +303,7 @@ class LibraryCall:
             value = self.argument(name) or UNKNOWN
             return [self._element(value)] if text.endswith("[]") else [value]
         if text.startswith("@"):
-            return [getattr(self, "results", {}).get(text[1:], UNKNOWN)]
+            return [self.results.get(text[1:], UNKNOWN)]
         return [self.build(parse_return(text))]
 
     def _element(self, value: Value) -> Value:
@@ -406,7 +461,7 @@ class LibraryCall:
         return sequence("tuple", items, join_all(items))
 
     def called(self, what: Return) -> Value:
-        return getattr(self, "results", {}).get(what.names[0], UNKNOWN) if what.names else UNKNOWN
+        return self.results.get(what.names[0], UNKNOWN) if what.names else UNKNOWN
 
     def named_argument(self, what: Return) -> Value:
         value = self.argument(what.names[0]) if what.names else None
@@ -431,6 +486,13 @@ class LibraryCall:
 def _may_name_dtype(value: Value) -> bool:
     """Whether the value could be a dtype that is not known."""
     return value is UNKNOWN or (isinstance(value, Host) and value.type in ("", "dtype"))
+
+
+def holds_data(value: Value) -> bool:
+    """Whether the value is a number that was read from a tensor, or a list of such."""
+    if type(value) is Sequence:
+        return holds_data(value.element)
+    return type(value) is Host and value.origin == "data"
 
 
 def dtype_of(value: Value) -> str:

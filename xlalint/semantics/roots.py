@@ -3,22 +3,89 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from xlalint.lowering import ir
-from xlalint.semantics.context import Context, RootContext
+from xlalint.semantics.configuration import check_decorator, configures, sets_up_tpu
+from xlalint.semantics.context import HOST_TIER, Context, RootContext
+from xlalint.semantics.frame import Frame
 from xlalint.semantics.program import ClassInfo, FunctionInfo, ModuleInfo
-from xlalint.semantics.values import External, Host, Tensor, Value, members, tensors
+from xlalint.semantics.tracing import UNTRACED, HandOver, Tracer, hand_over
+from xlalint.semantics.values import Host, Tensor, Value, members, tensors
 
 if TYPE_CHECKING:
     from xlalint.semantics.interpreter import Interpreter
 
 TRACERS = frozenset(
-    ["jit", "pjit", "pmap", "vmap", "grad", "value_and_grad", "jacfwd", "jacrev", "hessian", "linearize", "vjp", "jvp", "checkpoint", "remat", "scan", "while_loop", "fori_loop", "cond", "switch", "associative_scan", "shard_map", "custom_vjp", "custom_jvp", "filter_jit", "filter_grad", "filter_value_and_grad", "filter_vmap", "filter_pmap", "eval_shape", "make_jaxpr", "function", "compile", "export", "trace", "run", "replica_fn", "while_loop", "map_fn", "vectorized_map", "spawn", "launch", "make_functional", "scan_layers"]
+    [
+        "jit",
+        "pjit",
+        "pmap",
+        "vmap",
+        "grad",
+        "value_and_grad",
+        "jacfwd",
+        "jacrev",
+        "hessian",
+        "linearize",
+        "vjp",
+        "jvp",
+        "checkpoint",
+        "remat",
+        "scan",
+        "while_loop",
+        "fori_loop",
+        "cond",
+        "switch",
+        "associative_scan",
+        "shard_map",
+        "custom_vjp",
+        "custom_jvp",
+        "filter_jit",
+        "filter_grad",
+        "filter_value_and_grad",
+        "filter_vmap",
+        "filter_pmap",
+        "eval_shape",
+        "make_jaxpr",
+        "function",
+        "compile",
+        "export",
+        "trace",
+        "run",
+        "replica_fn",
+        "while_loop",
+        "map_fn",
+        "vectorized_map",
+        "spawn",
+        "launch",
+        "make_functional",
+        "scan_layers",
+    ]
 )
 _HOST_KINDS = frozenset(("dataset", "config", "host"))
 _HOST_CALLS = frozenset(
-    ["open", "savefig", "imshow", "subplots", "from_pretrained", "save_pretrained", "load_state_dict", "parse_args", "add_argument", "imread", "imwrite", "urlopen", "makedirs", "mkdir", "listdir", "glob", "load_dataset", "tokenize", "DataLoader"]
+    [
+        "open",
+        "savefig",
+        "imshow",
+        "subplots",
+        "from_pretrained",
+        "save_pretrained",
+        "load_state_dict",
+        "parse_args",
+        "add_argument",
+        "imread",
+        "imwrite",
+        "urlopen",
+        "makedirs",
+        "mkdir",
+        "listdir",
+        "glob",
+        "load_dataset",
+        "tokenize",
+        "DataLoader",
+    ]
 )
 _HOST_IMPORTS = frozenset(
     ("argparse", "click", "typer", "fire", "unittest", "pytest", "tokenizers", "sentencepiece", "matplotlib", "pandas")
@@ -51,6 +118,16 @@ class Called:
                         self.functions.add(context.function)
 
 
+class Candidate(NamedTuple):
+    """A function that may be a root, with why it is traced, how sure that is, by which tracer, and what decorates it."""
+
+    info: FunctionInfo
+    why: str
+    tier: int
+    tracer: Tracer = UNTRACED
+    given: HandOver | None = None
+
+
 class Roots:
     """Finds the roots of a program's modules and enters them."""
 
@@ -69,75 +146,88 @@ class Roots:
             return []
         called = Called()
         # What stands last in a module uses what stands before it: whole models first, sure roots before likely ones.
-        found = sorted(self._functions(module, framework), key=lambda root: (root[2], -root[0].index))
-        for info, why, tier, traced_by in found:
+        found = sorted(self._functions(module, framework), key=lambda root: (root.tier, -root.info.index))
+        for candidate in found:
+            info, given = candidate.info, candidate.given
             if info in called.functions:
                 continue
-            args = interpreter.standalone(info, traced_by if traced_by in _TRACES_ALL else "")
-            if tier == 2 and not (self._on_device(info) or any(map(_has_tensor, args)) or any(map(_is_device, args))):
+            traced_by = given.tracer.framework if given is not None else ""
+            static = given.static if given is not None else ()
+            args = interpreter.standalone(info, traced_by if traced_by in _TRACES_ALL else "", static)
+            if candidate.tier == 2 and not (
+                self._on_device(info) or any(map(_has_tensor, args)) or any(map(_is_device, args))
+            ):
                 continue
             context = interpreter.enter(info, args)
-            interpreter.roots.append(RootContext(context, why, tier))
+            interpreter.roots.append(RootContext(context, candidate.why, candidate.tier, candidate.tracer))
             called.add(context)
         if framework:
             self._hand_overs(module)
+        if framework == "tensorflow" and sets_up_tpu(module):
+            self._configuration(module)
         return interpreter.roots[first:]
 
-    def _functions(self, module: ModuleInfo, framework: str) -> Iterator[tuple[FunctionInfo, str, int, str]]:
+    def _configuration(self, module: ModuleInfo) -> None:
+        """Run the host code that compiles models for a TPU."""
+        interpreter = self.interpreter
+        interpreter.evaluate_global(module, "")
+        top = interpreter.module_contexts[module.index]
+        frame = Frame(interpreter, top, {}, {})
+        why = "sets up a TPU"
+        interpreter.roots.append(RootContext(top, why, HOST_TIER))
+        for info in module.functions:
+            for decorator in info.ir.decorators:
+                check_decorator(frame, decorator)
+            if configures(info) and info.ir.outer < 0:
+                context = interpreter.enter(info, interpreter.standalone(info))
+                interpreter.roots.append(RootContext(context, why, HOST_TIER))
+
+    def _functions(self, module: ModuleInfo, framework: str) -> Iterator[Candidate]:
         for klass in module.classes:
             yield from self._methods(klass, framework)
         for info in module.functions:
             if info.ir.owner < 0 and info.ir.outer < 0 and info.name != "<lambda>":
                 yield from self._function(info, framework)
 
-    def _function(self, info: FunctionInfo, framework: str) -> Iterator[tuple[FunctionInfo, str, int, str]]:
-        traced = self.tracing_decorator(info)
-        if traced is not None:
-            yield info, f"decorated with `{traced[0]}`", 1, traced[1]
+    def _function(self, info: FunctionInfo, framework: str) -> Iterator[Candidate]:
+        given = self._handed_over(info)
+        if given is not None:
+            yield Candidate(info, f"decorated with `{given.name}`", 1, given.tracer, given)
         elif framework and self._public(info) and not self._host_side(info):
-            yield info, "takes tensors", 2, ""
+            yield Candidate(info, "takes tensors", 2)
 
-    def _methods(self, klass: ClassInfo, framework: str) -> Iterator[tuple[FunctionInfo, str, int, str]]:
+    def _methods(self, klass: ClassInfo, framework: str) -> Iterator[Candidate]:
         kind = self.interpreter.tables.kind(klass)
         traced = self._traced_methods(klass)
         for name, index in klass.ir.methods.items():
             info = klass.module.functions[index]
-            decorator = self.tracing_decorator(info)
+            given = self._handed_over(info)
             if name in traced:
-                yield info, f"{traced[name]}.{name}", 1, ""
-            elif decorator is not None:
-                yield info, f"decorated with `{decorator[0]}`", 1, decorator[1]
+                base, tracer = traced[name]
+                yield Candidate(info, f"{base}.{name}", 1, tracer)
+            elif given is not None:
+                yield Candidate(info, f"decorated with `{given.name}`", 1, given.tracer, given)
             elif framework and kind not in _HOST_KINDS and self._public(info) and not self._host_side(info):
-                yield info, "takes tensors", 2, ""
+                yield Candidate(info, "takes tensors", 2)
 
-    def _traced_methods(self, klass: ClassInfo) -> dict[str, str]:
-        """Names of the methods that a library base traces, with the base's short name."""
-        found: dict[str, str] = {}
+    def _traced_methods(self, klass: ClassInfo) -> dict[str, tuple[str, Tracer]]:
+        """Names of the methods that a library base traces, with the base's short name and the tracer."""
+        found: dict[str, tuple[str, Tracer]] = {}
         for base in klass.library_bases():
             for ancestor in self.apis.ancestors(base):
                 spec = self.apis.klass(ancestor)
                 for name in spec.traced if spec is not None else ():
-                    found.setdefault(name, ancestor.rpartition(".")[2])
+                    tracer = Tracer(self.apis.framework(ancestor) or "")
+                    found.setdefault(name, (ancestor.rpartition(".")[2], tracer))
         return found
 
-    def tracing_decorator(self, info: FunctionInfo) -> tuple[str, str] | None:
-        """The decorator that hands the function to a tracer, and its framework."""
-        for node in info.ir.decorators:
-            value = self._decorator(info.module, node)
-            if isinstance(value, External):
-                entry = self.apis.function(value.name)
-                if entry is not None and any(callback.traced for callback in entry.calls):
-                    return value.name, entry.framework
-        return None
-
-    def _decorator(self, module: ModuleInfo, node: ir.Node) -> Value | None:
-        resolve = self.interpreter.program.resolve
-        if isinstance(node, ir.Call):
-            value = resolve(module, node.func)
-            if isinstance(value, External) and value.name == "functools.partial" and node.args:
-                return resolve(module, node.args[0])
-            return value
-        return resolve(module, node)
+    def _handed_over(self, info: FunctionInfo) -> HandOver | None:
+        """The decorator that hands the function to a tracer."""
+        if not info.ir.decorators:
+            return None
+        frame = self.interpreter.module_frame(info.module)
+        found = (hand_over(frame, decorator) for decorator in info.ir.decorators)
+        return next((given for given in found if given is not None), None)
 
     def _on_device(self, info: FunctionInfo) -> bool:
         """Whether a function runs on tensors whatever its parameters: a module's method, or one that switches gradients off."""

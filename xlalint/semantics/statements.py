@@ -6,11 +6,21 @@ from collections.abc import Callable
 from typing import Any
 
 from xlalint.lowering import ir
+from xlalint.semantics.autograph import (
+    bounded,
+    check_branches,
+    check_growth,
+    is_symbolic,
+    leaves_loop,
+    returns_value,
+    taped,
+)
 from xlalint.semantics.builtin_calls import element_of
 from xlalint.semantics.expressions import binary_value, store_subscript, test
 from xlalint.semantics.frame import _EXEC, Env, Frame, join_into, path_of, position
 from xlalint.semantics.lattice import join, join_all
 from xlalint.semantics.narrowing import assume
+from xlalint.semantics.tracing import NO_AUTOGRAPH
 from xlalint.semantics.values import (
     NEVER,
     NONE,
@@ -22,6 +32,7 @@ from xlalint.semantics.values import (
     Value,
     class_value,
     function,
+    members,
     sequence,
 )
 
@@ -40,6 +51,8 @@ def assign(frame: Frame, node: ir.Assign) -> bool:
     if isinstance(node.value, ir.Display) and len(node.targets) == 1 and isinstance(node.targets[0], ir.Display):
         return _assign_each(frame, node.targets[0], node.value)
     value = frame.eval(node.value)
+    if frame.staged:
+        check_growth(frame, node, value)
     for target in node.targets:
         bind_target(frame, target, value)
     return True
@@ -71,6 +84,8 @@ def aug_assign(frame: Frame, node: ir.AugAssign) -> bool:
         store_subscript(frame, target, old, index, right, reads=True)
         return True
     old = frame.eval(target)
+    if isinstance(target, ir.Name) and frame.is_outer(target.id):
+        frame.note("XLA306", target.at, "", target.id, "counts up once, while tracing", "effect")
     result = binary_value(frame, node.op, old, right, node.expr_at, target, node.value)
     if isinstance(old, Sequence) and old.kind == "list" and node.op == "+":
         result = sequence("list", None, join(old.element, element_of(frame, right)))
@@ -162,8 +177,8 @@ def _only_raises(body: tuple[ir.Statement, ...]) -> bool:
 
 def if_(frame: Frame, node: ir.If) -> bool:
     frame.statement = node.at
-    rule = "XLA103" if _only_raises(node.body) and not node.orelse else "XLA101"
-    truth = test(frame, node.test, rule)
+    rule, variant = _rule_of(frame, node)
+    truth, asked = frame.asking(lambda: test(frame, node.test, rule, variant))
     if truth is not None:
         assume(frame, node.test, truth)
         return frame.exec(node.body if truth else node.orelse)
@@ -171,17 +186,43 @@ def if_(frame: Frame, node: ir.If) -> bool:
     taken = dict(before)
     frame.env = taken
     assume(frame, node.test, True)
+    rare = asked is None and _every_nth(node.test)
+    frame.rare += rare
     falls = frame.exec(node.body)
+    frame.rare -= rare
     taken = frame.env
     other = dict(before)
     frame.env = other
     assume(frame, node.test, False)
     other_falls = frame.exec(node.orelse)
     other = frame.env
+    if asked is not None and asked.framework == "tensorflow":
+        if falls and other_falls:
+            check_branches(frame, node, asked, taken, other)
+        elif not frame.loop and returns_value(node.orelse if falls else node.body):
+            frame.half_returns.append((position(node.test), node.at, asked, node.test))
     if falls and other_falls:
         join_into(taken, other, bool(frame.owners))
     frame.env = taken if falls else other
     return falls or other_falls
+
+
+def _every_nth(test: ir.Node) -> bool:
+    """Whether a condition lets its branch run once in several steps: `step % 100 == 0`."""
+    if isinstance(test, ir.Compare):
+        return isinstance(test.left, ir.Bin) and test.left.op == "%"
+    if isinstance(test, ir.Not):
+        return isinstance(test.value, ir.Bin) and test.value.op == "%"
+    return isinstance(test, ir.Bool) and test.is_and and any(map(_every_nth, test.values))
+
+
+def _rule_of(frame: Frame, node: ir.If) -> tuple[str, str]:
+    """The rule that a tensor test of this `if` meets, and its variant: a check, the end of a loop, or a plain branch."""
+    if _only_raises(node.body) and not node.orelse:
+        return "XLA103", ""
+    if frame.loop in ("while", "endless") and (leaves_loop(node.body) or leaves_loop(node.orelse)):
+        return ("XLA102" if frame.loop == "endless" else "XLA101"), "break"
+    return "XLA101", ""
 
 
 def _loop(frame: Frame, once: Callable[[], bool], orelse: tuple[ir.Statement, ...]) -> bool:
@@ -211,18 +252,28 @@ def _loop(frame: Frame, once: Callable[[], bool], orelse: tuple[ir.Statement, ..
 
 
 def while_(frame: Frame, node: ir.While) -> bool:
+    variant = "gradient" if frame.taping and not bounded(node.body) else ""
+    outer = frame.loop, frame.staged
+
     def once() -> bool:
         frame.statement = node.at
-        truth = test(frame, node.test, "XLA102")
+        frame.loop, frame.staged = outer
+        truth, asked = frame.asking(lambda: test(frame, node.test, "XLA102", variant))
         if truth is False:
             return True
+        if is_symbolic(asked):
+            frame.loop, frame.staged = "", frozenset(frame.env)
+        else:
+            frame.loop = "endless" if truth else "while"
         before = dict(frame.env)
         assume(frame, node.test, True)
         if not frame.exec(node.body):
             frame.env = before if not frame.repeats else frame.repeats.pop()
         return truth is None
 
-    return _loop(frame, once, node.orelse)
+    falls = _loop(frame, once, node.orelse)
+    frame.loop, frame.staged = outer
+    return falls
 
 
 def for_(frame: Frame, node: ir.For) -> bool:
@@ -233,7 +284,14 @@ def for_(frame: Frame, node: ir.For) -> bool:
     if isinstance(iterable, Sequence) and iterable.items and len(iterable.items) <= _UNROLLED and not node.orelse:
         if all(isinstance(item, Sequence) and item.items is not None for item in iterable.items):
             return _unrolled(frame, node, iterable.items)
+    frame.rename("XLA206", "XLA107", position(node.iterable))
     element = element_of(frame, iterable, position(node.iterable))
+    outer = frame.loop, frame.staged
+    if any(map(is_symbolic, members(iterable))):
+        frame.report("XLA109", position(node.iterable), iterable, node.iterable, variant=NO_AUTOGRAPH)
+        frame.loop, frame.staged = "", frozenset(frame.env)
+    else:
+        frame.loop = "for"
 
     def once() -> bool:
         frame.statement = node.at
@@ -243,7 +301,9 @@ def for_(frame: Frame, node: ir.For) -> bool:
             frame.env = before if not frame.repeats else frame.repeats.pop()
         return True
 
-    return _loop(frame, once, node.orelse)
+    falls = _loop(frame, once, node.orelse)
+    frame.loop, frame.staged = outer
+    return falls
 
 
 def _unrolled(frame: Frame, node: ir.For, items: tuple[Value, ...]) -> bool:
@@ -269,16 +329,24 @@ def jump(frame: Frame, node: ir.Jump) -> bool:
 
 def with_(frame: Frame, node: ir.With) -> bool:
     frame.statement = node.at
+    tapes = 0
     for expression, target in node.items:
         value = frame.eval(expression)
+        tapes += taped(frame, value)
         if target is not None:
             bind_target(frame, target, frame.interpreter.entered(frame, value))
-    return frame.exec(node.body)
+    frame.taping += tapes
+    falls = frame.exec(node.body)
+    frame.taping -= tapes
+    return falls
 
 
 def try_(frame: Frame, node: ir.Try) -> bool:
     before = dict(frame.env)
+    guards = any(map(_catches_tracing, node.handlers))
+    frame.guarded += guards
     falls = frame.exec(node.body)
+    frame.guarded -= guards
     if falls and node.orelse:
         falls = frame.exec(node.orelse)
     after = frame.env
@@ -299,6 +367,18 @@ def try_(frame: Frame, node: ir.Try) -> bool:
     return bool(ends) and final
 
 
+_TRACING_ERRORS = frozenset(
+    ("Exception", "BaseException", "TypeError", "ConcretizationTypeError", "OperatorNotAllowedInGraphError")
+)
+
+
+def _catches_tracing(handler: ir.Handler) -> bool:
+    """Whether a handler catches what a tracer raises where a value is asked for: the code provides for it."""
+    kinds = handler.type.items if isinstance(handler.type, ir.Display) else (handler.type,)
+    names = (kind.name if isinstance(kind, ir.Attr) else kind.id if isinstance(kind, ir.Name) else "" for kind in kinds)
+    return handler.type is None or not _TRACING_ERRORS.isdisjoint(names)
+
+
 def raise_(frame: Frame, node: ir.Raise) -> bool:
     frame.statement = node.at
     return False
@@ -306,7 +386,7 @@ def raise_(frame: Frame, node: ir.Raise) -> bool:
 
 def assert_(frame: Frame, node: ir.Assert) -> bool:
     frame.statement = node.at
-    if test(frame, node.test, "XLA103") is False:
+    if test(frame, node.test, "XLA103", "assert") is False:
         return False
     assume(frame, node.test, True)
     return True
@@ -320,6 +400,7 @@ def delete(frame: Frame, node: ir.Delete) -> bool:
 
 
 def outer(frame: Frame, node: ir.Outer) -> bool:
+    frame.outer_names |= frozenset(node.names)
     return True
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from xlalint.lowering import ir
-from xlalint.semantics.frame import path_of, position
+from xlalint.semantics.frame import path_of, position, spelling
 from xlalint.semantics.lattice import join, join_all, leading
 from xlalint.semantics.values import (
     HOST,
@@ -53,6 +53,8 @@ def _load(frame: Frame, node: ir.Sub, base: Value, index: Value) -> Value:
     if isinstance(base, Sequence):
         return _index_sequence(frame, node, base, index)
     if isinstance(base, Mapping):
+        if any(isinstance(member, Tensor) and member.framework == "jax" for member in members(index)):
+            frame.report("XLA106", node.at, index, node.index, "asks for its hash")
         if isinstance(index, Const) and isinstance(index.value, str):
             known = field(base.items, index.value)
             if known is None and base.rest is UNKNOWN:
@@ -185,7 +187,8 @@ def _check_slice(frame: Frame, node: ir.Sub, base: Tensor, part: Sequence, part_
     bounds = (part_node.lower, part_node.upper, part_node.step) if isinstance(part_node, ir.Slice) else (None,) * 3
     for bound, bound_node in zip(part.items or (), bounds, strict=False):
         if any(isinstance(member, Tensor) for member in members(bound)):
-            frame.report("XLA206", node.at, bound, bound_node, "bounds a slice")
+            severity = (("tf:tpu", "info"),) if base.framework == "tensorflow" else ()
+            frame.report("XLA206", node.at, bound, bound_node, "bounds a slice", severity=severity)
 
 
 def _check_tensor_index(
@@ -202,9 +205,13 @@ def _check_tensor_index(
 
 def store_subscript(frame: Frame, target: ir.Sub, base: Value, index: Value, value: Value, reads: bool) -> None:
     """`base[index] = value`; `reads` for an augmented assignment."""
+    if isinstance(target.value, ir.Name) and frame.is_outer(target.value.id):
+        frame.note("XLA306", target.at, "", spelling(target), "happens once, while tracing", "" if reads else "effect")
     for member in members(base):
         if isinstance(member, Tensor):
             _index_tensor(frame, target, member, index, writes=True)
+            if reads:
+                frame.qualify("XLA205", target.at, "augmented")
             if member.framework == "numpy" and only_device(value):
                 frame.report("XLA302", position(target), value, None, "is copied into a host array")
         elif isinstance(member, Sequence) and member.kind == "list":
