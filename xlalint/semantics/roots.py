@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from xlalint.lowering import ir
 from xlalint.semantics.configuration import check_decorator, configures, sets_up_tpu
 from xlalint.semantics.context import HOST_TIER, Context, RootContext
-from xlalint.semantics.frame import Frame
+from xlalint.semantics.frame import Frame, path_of
 from xlalint.semantics.program import ClassInfo, FunctionInfo, ModuleInfo
 from xlalint.semantics.tracing import UNTRACED, HandOver, Tracer, hand_over
 from xlalint.semantics.values import Host, Tensor, Value, members, tensors
@@ -263,9 +263,17 @@ class Roots:
         if TRACERS.intersection(info.ir.calls):
             return True
         return any(
-            inner.ir.outer == info.index and self._calls_tracer(module, inner)
+            inner.ir.outer == info.index and (_named_tracer(inner) or self._calls_tracer(module, inner))
             for inner in module.functions[info.index :]
         )
+
+
+def _named_tracer(info: FunctionInfo) -> bool:
+    """Whether a decorator speaks of a tracer: `@jit`, `@partial(jit, ...)`."""
+    if info.decorated(*TRACERS):
+        return True
+    inner = (argument for node in info.ir.decorators if isinstance(node, ir.Call) for argument in node.args)
+    return any(isinstance(node, (ir.Name, ir.Attr)) and path_of(node).rpartition(".")[2] in TRACERS for node in inner)
 
 
 def _is_device(value: Value) -> bool:
