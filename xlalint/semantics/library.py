@@ -325,7 +325,7 @@ class LibraryCall:
         found = self.first_tensor()
         if self.entry.framework and self.entry.framework != "numpy":
             return self.entry.framework
-        return found.framework if found is not None else "torch"
+        return found.framework if found is not None else self.entry.framework or "torch"
 
     def _sure(self) -> bool:
         found = self.first_tensor()
