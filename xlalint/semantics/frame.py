@@ -228,8 +228,13 @@ class Frame:
 
     def asking(self, test: Callable[[], bool | None]) -> tuple[bool | None, Tensor | None]:
         """What a test gives, and the tensor whose truth it asked for."""
+        self.forget_asked()
+        outcome = test()
+        return outcome, self.asked
+
+    def forget_asked(self) -> None:
+        """Begin to watch for a tensor whose truth is asked for."""
         self.asked = None
-        return test(), self.asked
 
     def needs_bool(self, value: Value, node: ir.Node, rule: str, at: int, variant: str = "") -> None:
         """Report where Python asks for the truth of a tensor."""
