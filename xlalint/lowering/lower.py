@@ -167,6 +167,7 @@ class Lowerer:
         value = node.value
         if type(value) is ast.Name and value.id in self.scope.uses and _array_index(node.slice):
             self.scope.uses[value.id].add("[,]")
+            self.scope.uses[value.id].update(f"[{axis}]" for axis in _new_axes(node.slice))
         return ir.Sub(self.expr(value), self.expr(node.slice), self.at(node))
 
     def slice(self, node: ast.Slice) -> ir.Node:
@@ -504,6 +505,12 @@ def _array_index(node: ast.expr) -> bool:
         type(item) is ast.Slice or (type(item) is ast.Constant and (item.value is None or item.value is ...))
         for item in node.elts
     )
+
+
+def _new_axes(node: ast.expr) -> list[str]:
+    """How an index spells the new axes in it: whose `newaxis` tells whose array."""
+    items = node.elts if type(node) is ast.Tuple else [node]
+    return [_dotted(item) for item in items if type(item) is ast.Attribute and item.attr == "newaxis"]
 
 
 def _pattern(pattern: ast.AST) -> tuple[tuple[str, ...], bool]:

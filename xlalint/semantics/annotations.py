@@ -277,6 +277,8 @@ class Annotations:
         framework = self.framework(info.module)
         if not framework or info.name == "__init__":
             return UNKNOWN
+        if any(self._names_numpy(info.module, use) for use in param.uses) and not _DEVICE_USES.intersection(param.uses):
+            return tensor("numpy", sure=False)
         for use in param.uses:
             if use == "[,]" or (use.startswith(".") and self.tells(framework, use[1:])):
                 return tensor(framework, sure=False)
@@ -292,6 +294,13 @@ class Annotations:
             return False
         return self.apis.method(framework, name) is not None or self.apis.attribute(framework, name) is not None
 
+    def _names_numpy(self, module: ModuleInfo, use: str) -> bool:
+        """Whether a use hands the parameter to NumPy, or indexes it with NumPy's `newaxis`."""
+        spelled = use[1:-1] if use.startswith("[") else use[:-2] if use.endswith("()") else ""
+        node = _as_node(spelled) if "." in spelled else None
+        resolved = self.program.resolve(module, node) if node is not None else None
+        return isinstance(resolved, External) and resolved.name.startswith("numpy.")
+
     def _takes_tensor(self, module: ModuleInfo, spelled: str) -> bool:
         node = _as_node(spelled)
         resolved = self.program.resolve(module, node) if node is not None else None
@@ -306,6 +315,8 @@ class Annotations:
         return any(spec.returns.kind in ("like", "promote", "reduce", "scalar") for spec in entry.cases)
 
 
+# What a function does to a parameter that may be a device's tensor before it is NumPy's.
+_DEVICE_USES = frozenset((".cpu", ".detach", ".numpy", ".device", ".to", "isinstance()"))
 _AMBIGUOUS = frozenset(
     ["name", "type", "device", "dtype", "data", "to", "apply", "size", "parameters", "train", "eval", "half", "float", "double", "step", "state_dict", "grad", "T", "real", "imag", "config", "forward", "add", "sum", "mean", "item", "numpy", "requires_grad_", "requires_grad", "load", "save", "copy", "update", "values", "set_", "get", "set", "fill", "detach", "cpu", "cuda"]
 ) - {"device", "dtype", "size", "detach", "cpu", "cuda", "mean", "requires_grad"}

@@ -43,6 +43,11 @@ if TYPE_CHECKING:
 _FACTORIES = frozenset(
     f"torch.{name}"
     for name in [
+        "BoolTensor",
+        "FloatTensor",
+        "IntTensor",
+        "LongTensor",
+        "Tensor",
         "arange",
         "bartlett_window",
         "blackman_window",

@@ -398,7 +398,8 @@ class LibraryCall:
         if self.entry.framework and self.entry.framework not in ("numpy", framework):
             framework = self.entry.framework
         device = self.argument("device")
-        place = t.place if device is None or device is NONE or self.receiver is None else self.place_named(device)
+        stays = device is None or device is NONE or self.receiver is None or _names_dtype(device)
+        place = t.place if stays or device is None else self.place_named(device)
         return tensor(framework, dtype, rank, place, t.sure, t.static)
 
     def place_named(self, device: Value) -> str:
@@ -493,6 +494,11 @@ def holds_data(value: Value) -> bool:
     if type(value) is Sequence:
         return holds_data(value.element)
     return type(value) is Host and value.origin == "data"
+
+
+def _names_dtype(value: Value) -> bool:
+    """Whether an argument that may be a device or a dtype is a dtype."""
+    return only_tensor(value) is None and bool(dtype_of(value))
 
 
 def dtype_of(value: Value) -> str:

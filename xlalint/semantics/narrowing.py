@@ -101,7 +101,9 @@ def _tensors_only(value: Value, framework: str, wanted: bool) -> Value:
     kept = [m for m in members(value) if isinstance(m, Tensor) is wanted and (wanted or m is not UNKNOWN)]
     if kept:
         return join_all(kept)
-    return tensor(framework) if wanted and _may_be_tensor(value) else value
+    if not wanted:
+        return UNKNOWN
+    return tensor(framework) if _may_be_tensor(value) else value
 
 
 def _may_be_tensor(value: Value) -> bool:
@@ -116,7 +118,7 @@ def narrowed_to(frame: Frame, value: Value, types: Value, wanted: bool) -> Value
         described = [describe(frame, kind) for kind in _each(types)]
         return join_all([*known, *described]) if described else value
     if not kept:
-        return value
+        return value if wanted else UNKNOWN
     return join_all(kept)
 
 

@@ -100,10 +100,19 @@ def ann_assign(frame: Frame, node: ir.AnnAssign) -> bool:
     if node.value is None:
         return True
     value = frame.eval(node.value)
-    if value is UNKNOWN:
-        value = frame.interpreter.annotations.value(frame.module, node.annotation) or UNKNOWN
+    declared = frame.interpreter.annotations.value(frame.module, node.annotation)
+    if declared is not None:
+        value = declared if value is UNKNOWN else _as_declared(value, declared)
     bind_target(frame, node.target, value)
     return True
+
+
+def _as_declared(value: Value, declared: Value) -> Value:
+    """The value without tensors of a framework other than the declared one: what is said to be NumPy's is no torch tensor."""
+    if not isinstance(declared, Tensor):
+        return value
+    kept = [m for m in members(value) if not (isinstance(m, Tensor) and m.framework != declared.framework)]
+    return join_all(kept) if kept else declared
 
 
 def bind_target(frame: Frame, target: ir.Node, value: Value) -> None:
@@ -144,7 +153,12 @@ def _unpack(frame: Frame, target: ir.Display, value: Value) -> None:
 def unpacked(frame: Frame, value: Value, count: int, starred: int | None) -> list[Value]:
     """The values that `count` targets get; `starred` is the position of a starred one."""
     if isinstance(value, OneOf):
-        alternatives = [unpacked(frame, member, count, starred) for member in value.members if member is not NONE]
+        fitting = [
+            m for m in value.members if isinstance(m, Sequence) and m.items is not None and len(m.items) == count
+        ]
+        # A function that returns either a tensor or a tuple is unpacked where it returns the tuple.
+        plain = tuple(m for m in value.members if m is not NONE and not (fitting and isinstance(m, Tensor)))
+        alternatives = [unpacked(frame, member, count, starred) for member in plain]
         return [join_all(parts) for parts in zip(*alternatives, strict=True)] if alternatives else [UNKNOWN] * count
     if isinstance(value, Sequence) and value.items is not None:
         items = list(value.items)

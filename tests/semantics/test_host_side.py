@@ -1,0 +1,112 @@
+"""Values that are on the host, however they got there: nothing is found where they are read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from textwrap import dedent
+
+import pytest
+
+HEAD = "import numpy as np\nimport torch\nfrom torch import nn\n"
+
+SILENT = {
+    "the branch for what is no tensor": """
+        def checked(value):
+            if torch.is_tensor(value):
+                return value
+            return float(value)
+        """,
+    "the branch for what is no tensor, by its type": """
+        def checked(value: torch.Tensor | float):
+            if isinstance(value, torch.Tensor):
+                return value
+            return float(value)
+        """,
+    "a name declared as NumPy's": """
+        def as_given(data: torch.Tensor | np.ndarray, kind: type):
+            return data
+
+        def planes(data: torch.Tensor | np.ndarray):
+            plane: np.ndarray = as_given(data, np.ndarray)
+            return np.stack([row for row in plane[:3]])
+        """,
+    "a tuple that is unpacked, of a function that may return a tensor": """
+        class Model(nn.Module):
+            def prepare(self, frames: int, given: torch.Tensor | None):
+                if given is not None:
+                    return given
+                return torch.zeros(frames), frames, 0
+
+            def forward(self, x: torch.Tensor, frames: int, given: torch.Tensor | None = None):
+                latents, count, kept = self.prepare(frames, given)
+                if count > 3:
+                    return x[:, :kept] + latents
+                return x
+        """,
+    "a parameter that NumPy's functions take": """
+        def to_time(self, sigma, sigmas):
+            distance = np.log(np.maximum(sigma, 1e-10)) - sigmas[:, np.newaxis]
+            return int(np.cumsum((distance >= 0), axis=0).argmax(axis=0).clip(max=sigmas.shape[0] - 2).max())
+        """,
+    "a tensor made in host memory, of another type": """
+        class Model(nn.Module):
+            def forward(self, x: torch.Tensor, n: int):
+                last = torch.arange(n).to(torch.float32).max().item()
+                return x * last * torch.Tensor([1.0, 2.0]).max().item()
+        """,
+    "what a constructor of host tensors makes": """
+        class Model(nn.Module):
+            def forward(self, x: torch.Tensor, starts: list[int]):
+                bounds = torch.Tensor(starts).long()
+                return x[: int((bounds > 3).nonzero()[:, 0].max())]
+        """,
+}
+
+FOUND = {
+    "the branch for a tensor": (
+        """
+        def checked(value: torch.Tensor | float):
+            if torch.is_tensor(value):
+                return float(value.sum())
+            return value
+        """,
+        ["XLA301"],
+    ),
+    "a parameter that goes to NumPy from the device": (
+        """
+        def mean(x):
+            return np.mean(x.detach().cpu().numpy())
+        """,
+        ["XLA302"],
+    ),
+    "a tensor that is unpacked": (
+        """
+        class Model(nn.Module):
+            def forward(self, x: torch.Tensor):
+                first, second = x.sum(dim=1)
+                if first > second:
+                    return x
+                return -x
+        """,
+        ["XLA107", "XLA101"],
+    ),
+    "a tensor moved to the device": (
+        """
+        class Model(nn.Module):
+            def forward(self, x: torch.Tensor, n: int):
+                return x * torch.arange(n).to(x.device).max().item()
+        """,
+        ["XLA301"],
+    ),
+}
+
+
+@pytest.mark.parametrize("code", SILENT.values(), ids=SILENT)
+def test_host_values_may_be_read(loud: Callable[[str, str], list[str]], code: str) -> None:
+    assert loud(HEAD + dedent(code), "torch_xla") == []
+
+
+@pytest.mark.parametrize(("code", "codes"), FOUND.values(), ids=FOUND)
+def test_tensors_on_the_device_may_not(loud: Callable[[str, str], list[str]], code: str, codes: list[str]) -> None:
+    assert set(loud(HEAD + dedent(code), "torch_xla")) <= set(codes)
+    assert codes[-1] in loud(HEAD + dedent(code), "torch_xla")
