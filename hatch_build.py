@@ -56,14 +56,14 @@ class CompileHook(BuildHookInterface[Any]):
         self._folder = tempfile.mkdtemp(prefix="xlalint-build-")
         try:
             built = compile_modules(Path(self.root), Path(self._folder))
-        except (Exception, SystemExit) as error:
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever a compiler or its absence brings
             self.app.display_warning(f"xlalint is built without compiled modules: {type(error).__name__}: {error}")
             return
         build_data["pure_python"] = False
         build_data["infer_tag"] = True
         build_data["force_include"].update({str(path): place for path, place in built})
 
-    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
+    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:  # noqa: ARG002
         """Remove what was built."""
         shutil.rmtree(getattr(self, "_folder", ""), ignore_errors=True)
 

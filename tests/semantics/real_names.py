@@ -22,7 +22,7 @@ def resolve(dotted: str) -> Any:
     for position, part in enumerate(parts[1:], 2):
         try:
             found = getattr(found, part)
-        except AttributeError:  # noqa: PERF203 (a submodule that is not imported yet)
+        except AttributeError:
             try:
                 found = importlib.import_module(".".join(parts[:position]))
             except ImportError:

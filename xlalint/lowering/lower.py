@@ -153,9 +153,9 @@ class Lowerer:
                 scope.uses[first.id].add(f"{_dotted(func)}()")
         if type(func) is ast.Attribute:
             scope.calls.add(func.attr)
-            if func.attr in _REGISTRARS and type(func.value) is ast.Name:
-                if func.value.id == scope.receiver and node.args:
-                    _add_string(scope.stores, node.args[0])
+            registers = func.attr in _REGISTRARS and bool(node.args)
+            if registers and type(func.value) is ast.Name and func.value.id == scope.receiver:
+                _add_string(scope.stores, node.args[0])
         elif type(func) is ast.Name:
             scope.calls.add(func.id)
             if func.id == "setattr" and len(node.args) == 3:
@@ -358,7 +358,7 @@ class Lowerer:
     def jump(self, node: ast.Break | ast.Continue) -> ir.Statement:
         return ir.Jump(type(node) is ast.Break)
 
-    def nothing(self, node: ast.stmt) -> None:
+    def nothing(self, _: ast.stmt) -> None:
         return None
 
     def type_alias(self, node: Any) -> ir.Statement:

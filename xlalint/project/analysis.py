@@ -22,6 +22,7 @@ from xlalint.semantics.interpreter import Interpreter
 from xlalint.semantics.lattice import begin
 from xlalint.semantics.program import ModuleInfo, Program, link
 from xlalint.semantics.roots import Roots
+from xlalint.semantics.taught import NOTHING_TAUGHT, Taught
 
 _BATCH_BYTES = 400_000
 _LANE_BYTES = 15_000_000
@@ -44,13 +45,14 @@ class Analysis:
     """A linked program under interpretation, lane by lane."""
 
     def __init__(
-        self, units: Sequence[Unit], apis: Apis, targets: tuple[str, ...], extra_roots: tuple[str, ...]
+        self, units: Sequence[Unit], apis: Apis, targets: tuple[str, ...], extra_roots: tuple[str, ...], taught: Taught
     ) -> None:
         begin()
         self.program: Program = link(units)
         self.apis = apis
         self.targets = targets
         self.extra_roots = extra_roots
+        self.taught = taught
         self.sizes = [sum(len(function.body) for function in unit.functions) for unit in units]
 
     def lanes(self) -> list[tuple[int, int]]:
@@ -62,7 +64,7 @@ class Analysis:
     def run(self, first: int, last: int) -> Lane:
         """Analyse the roots of the modules of a lane."""
         begin()
-        interpreter = Interpreter(self.program, self.apis, self.targets)
+        interpreter = Interpreter(self.program, self.apis, self.targets, self.taught)
         roots = Roots(interpreter, self.extra_roots)
         harvests: list[Harvest] = []
         failures: list[str] = []
@@ -121,13 +123,15 @@ def analyse(
     extra_roots: tuple[str, ...] = (),
     tables: Sequence[str] = (),
     jobs: int = 1,
+    taught: Taught = NOTHING_TAUGHT,
 ) -> tuple[list[Hazard], list[str]]:
     """The hazards of a program made of these units, and internal errors.
 
-    `targets` are the targets that API tables may ask for; `tables` are paths of the user's own API tables.
+    `targets` are the targets that API tables may ask for; `tables` are paths of the user's own API tables;
+    `taught` is what the user says of names.
     One analysis at a time in a process: the abstract values are the process's own.
     """
-    analysis = Analysis(units, api_table(tuple(Path(table) for table in tables)), targets, extra_roots)
+    analysis = Analysis(units, api_table(tuple(Path(table) for table in tables)), targets, extra_roots, taught)
     lanes = _run_lanes(analysis, jobs)
     failures = [failure for lane in lanes for failure in lane.failures]
     return merge(harvest for lane in lanes for harvest in lane.harvests), failures

@@ -141,12 +141,14 @@ class Run:
         from xlalint.project.analysis import analyse
         from xlalint.project.judging import findings_of
         from xlalint.rules import rules
+        from xlalint.semantics.taught import Taught
 
         extra = tuple(Path(place) for place in self.settings.extend_rules)
         pages = rules(extra)
         units = [entry.unit for entry in lowered if entry.unit is not None]
         tables = [place for place in self.settings.extend_rules if _holds_tables(Path(place))]
-        hazards, failures = analyse(units, targets_of(self.settings), self.settings.roots, tables, self.jobs)
+        taught = Taught(self.settings.static, self.settings.tensor)
+        hazards, failures = analyse(units, targets_of(self.settings), self.settings.roots, tables, self.jobs, taught)
         findings, more = findings_of(lowered, hazards, pages, self.settings, {})
         return Report(findings, len(lowered), failures + more)
 
@@ -157,6 +159,7 @@ def check_one(text: str, filename: str, settings: Settings) -> Report:
     from xlalint.project.judging import findings_of
     from xlalint.project.lowered import Lowered, lower_source
     from xlalint.rules import rules
+    from xlalint.semantics.taught import Taught
     from xlalint.source.model import SourceError
     from xlalint.source.reading import from_text
 
@@ -170,7 +173,9 @@ def check_one(text: str, filename: str, settings: Settings) -> Report:
     units = [lowered.unit] if lowered.unit is not None else []
     pages = rules(tuple(Path(place) for place in settings.extend_rules))
     tables = [place for place in settings.extend_rules if _holds_tables(Path(place))]
-    hazards, failures = analyse(units, targets_of(settings), settings.roots, tables)
+    hazards, failures = analyse(
+        units, targets_of(settings), settings.roots, tables, taught=Taught(settings.static, settings.tensor)
+    )
     findings, more = findings_of([lowered], hazards, pages, settings, texts)
     return Report(findings, 1, failures + more)
 

@@ -318,10 +318,75 @@ class Annotations:
 # What a function does to a parameter that may be a device's tensor before it is NumPy's.
 _DEVICE_USES = frozenset((".cpu", ".detach", ".numpy", ".device", ".to", "isinstance()"))
 _AMBIGUOUS = frozenset(
-    ["name", "type", "device", "dtype", "data", "to", "apply", "size", "parameters", "train", "eval", "half", "float", "double", "step", "state_dict", "grad", "T", "real", "imag", "config", "forward", "add", "sum", "mean", "item", "numpy", "requires_grad_", "requires_grad", "load", "save", "copy", "update", "values", "set_", "get", "set", "fill", "detach", "cpu", "cuda"]
+    [
+        "name",
+        "type",
+        "device",
+        "dtype",
+        "data",
+        "to",
+        "apply",
+        "size",
+        "parameters",
+        "train",
+        "eval",
+        "half",
+        "float",
+        "double",
+        "step",
+        "state_dict",
+        "grad",
+        "T",
+        "real",
+        "imag",
+        "config",
+        "forward",
+        "add",
+        "sum",
+        "mean",
+        "item",
+        "numpy",
+        "requires_grad_",
+        "requires_grad",
+        "load",
+        "save",
+        "copy",
+        "update",
+        "values",
+        "set_",
+        "get",
+        "set",
+        "fill",
+        "detach",
+        "cpu",
+        "cuda",
+    ]
 ) - {"device", "dtype", "size", "detach", "cpu", "cuda", "mean", "requires_grad"}
 _FACTORIES = frozenset(
-    ["tensor", "as_tensor", "asarray", "array", "from_numpy", "zeros", "ones", "full", "empty", "arange", "linspace", "logspace", "eye", "rand", "randn", "randint", "randperm", "convert_to_tensor", "constant", "range", "cast", "where"]
+    [
+        "tensor",
+        "as_tensor",
+        "asarray",
+        "array",
+        "from_numpy",
+        "zeros",
+        "ones",
+        "full",
+        "empty",
+        "arange",
+        "linspace",
+        "logspace",
+        "eye",
+        "rand",
+        "randn",
+        "randint",
+        "randperm",
+        "convert_to_tensor",
+        "constant",
+        "range",
+        "cast",
+        "where",
+    ]
 )
 
 

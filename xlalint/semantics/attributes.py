@@ -33,6 +33,7 @@ from xlalint.semantics.values import (
     function,
     host,
     instance,
+    members,
     method,
     tensor,
 )
@@ -212,6 +213,15 @@ class AttributeTables:
         if isinstance(value, (Const, Host)) and value is not NONE:
             return declared or host(type(value.value).__name__ if isinstance(value, Const) else value.type)
         return join(declared or UNKNOWN, value) if value is NONE else declared or value
+
+    def record_defaults(self, klass: ClassInfo) -> dict[str, Value]:
+        """What the fields of a dataclass-like class hold when they are not given."""
+        found: dict[str, Value] = {}
+        for name in self.record_names(klass):
+            holder = next(k for k in klass.mro if isinstance(k, ClassInfo) and name in self.body(k))
+            value = self.body(holder)[name]
+            found[name] = NONE if value is not NONE and NONE in members(value) else value
+        return found
 
     def record_names(self, klass: ClassInfo) -> tuple[str, ...]:
         """The annotated names of a dataclass-like class, base classes' first."""

@@ -23,7 +23,6 @@ from xlalint.semantics.values import (
     Class,
     Const,
     External,
-    Foreign,
     Function,
     Host,
     Mapping,
@@ -66,8 +65,6 @@ def element_of(frame: Frame, value: Value, at: int = 0) -> Value:
         return host("str") if value.type == "str" else host("", value.origin) if value.origin != "python" else UNKNOWN
     if isinstance(value, Object):
         return frame.interpreter.iterate(frame, value, at)
-    if isinstance(value, Foreign):
-        return frame.interpreter.item_of(frame, value, HOST)
     return UNKNOWN
 
 
@@ -195,7 +192,7 @@ def _hasattr(frame: Frame, args: Arguments, node: ir.Call) -> Value:
 
 def _setattr(frame: Frame, args: Arguments, node: ir.Call) -> Value:
     if len(args) == 3 and isinstance(args[1], Const) and isinstance(args[1].value, str):
-        frame.interpreter.store_attribute(frame, node.args[0], args[0], args[1].value, args[2])
+        frame.interpreter.store_attribute(frame, node.args[0], args[1].value, args[2])
     return NONE
 
 

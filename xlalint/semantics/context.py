@@ -46,11 +46,13 @@ class Sighting:
 class Context:
     """One activation: `args` are the parameters' values in order, `returns` what calls give back.
 
-    `sightings` are the hazards in the function's own body, keyed by rule and place; `calls` are the contexts that it enters, each with the
-    byte offset of a call; `stores` are attributes assigned on the receiver, `items` what is stored in dicts under known keys; `yields` joins what a generator yields.
+    `sightings` are the hazards in the function's own body, keyed by rule and place; `calls` are the contexts that it enters,
+    each with the byte offset of a call; `stores` are attributes assigned on the receiver, `items` what is stored in dicts under
+    known keys; `yields` joins what a generator yields.
     `converts` is false where AutoGraph leaves the function as it is, however it is reached.
     `touched` is the bit set of the modules that the result depends on, callees' included. `provisional` contexts
-    met a recursion that was cut and may know too little.
+    met a recursion that was cut and may know too little. In a `per_turn` context only what a loop repeats counts: it is host code that
+    drives the device.
     """
 
     __slots__ = (
@@ -61,6 +63,7 @@ class Context:
         "function",
         "items",
         "module",
+        "per_turn",
         "provisional",
         "returns",
         "sightings",
@@ -82,6 +85,7 @@ class Context:
         self.converts = True
         self.touched = module.bit
         self.done = False
+        self.per_turn = False
         self.provisional = False
 
     @property

@@ -50,12 +50,28 @@ def literal(frame: Frame, node: ir.Literal) -> Value:
 
 
 def name(frame: Frame, node: ir.Name) -> Value:
+    if frame.interpreter.taught:
+        told = taught_value(frame, node.id)
+        if told is not None:
+            return told
     return frame.env.get(node.id) or frame.lookup(node.id)
+
+
+def taught_value(frame: Frame, path: str) -> Value | None:
+    """What the configuration says that a name or attribute is."""
+    kind = frame.interpreter.taught.kind(path)
+    if kind == "static":
+        return HOST
+    return tensor(frame.interpreter.annotations.framework(frame.module) or "torch") if kind == "tensor" else None
 
 
 def attribute(frame: Frame, node: ir.Attr) -> Value:
     path = path_of(node)
     if path:
+        if frame.interpreter.taught:
+            told = taught_value(frame, path)
+            if told is not None:
+                return told
         known = frame.env.get(path)
         if known is not None:
             return known
@@ -102,10 +118,10 @@ def binary_value(
 def _binary(frame: Frame, op: str, a: Value, b: Value, at: int, left_node: ir.Node, right_node: ir.Node) -> Value:
     if type(a) is Tensor or type(b) is Tensor:
         for sequence_side, other, other_node in ((a, b, right_node), (b, a, left_node)):
-            if op == "*" and isinstance(sequence_side, Sequence) and isinstance(other, Tensor):
-                if sequence_side.kind in ("list", "tuple") and other.framework != "numpy":
-                    frame.report("XLA301", at, other, other_node, "repeats a list by it")
-                    return sequence(sequence_side.kind, None, sequence_side.element)
+            repeats = op == "*" and isinstance(other, Tensor) and other.framework != "numpy"
+            if repeats and isinstance(sequence_side, Sequence) and sequence_side.kind in ("list", "tuple"):
+                frame.report("XLA301", at, other, other_node, "repeats a list by it")
+                return sequence(sequence_side.kind, None, sequence_side.element)
         if isinstance(a, Const) and isinstance(a.value, str):
             frame.report("XLA303", at, b, right_node)
             return STR
@@ -270,9 +286,9 @@ def _membership(
                 frame.report("XLA106", node.at, left, left_node, variant="captured" if numbers else "")
             elif any(isinstance(m, Tensor) for m in members(container.element)):
                 frame.report("XLA106", node.at, container.element, right_node)
-    if isinstance(left, Const) and isinstance(right, Sequence) and right.items is not None and node.ops[0] == "in":
-        if all(isinstance(item, Const) for item in right.items):
-            return boolean(left in right.items)
+    known = right.items if isinstance(right, Sequence) and isinstance(left, Const) else None
+    if known is not None and node.ops[0] == "in" and all(isinstance(item, Const) for item in known):
+        return boolean(left in known)
     return BOOL
 
 

@@ -284,9 +284,11 @@ def _tensor(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: 
 def _from_numpy(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
     """`torch.from_numpy`: the array's dtype and rank, in host memory."""
     place = "cpu" if interpreter.tracks_place else ""
-    found = [m for m in members(arguments.args[0])] if arguments.args else []
+    found = list(members(arguments.args[0])) if arguments.args else []
     arrays = [m for m in found if isinstance(m, Tensor) and m.framework == "numpy"]
-    return join_all(tensor("torch", m.dtype, m.rank, place) for m in arrays) if arrays else tensor("torch", "", -1, place)
+    return (
+        join_all(tensor("torch", m.dtype, m.rank, place) for m in arrays) if arrays else tensor("torch", "", -1, place)
+    )
 
 
 def _array(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:

@@ -34,10 +34,10 @@ class Frame:
     `owners` are the names `x` of which such a key was ever made. `declared` holds the annotations of names, which still say what
     they are where a new value is not known.
     `statement` is the byte offset of the statement being executed. `muted` counts enclosing places whose hazards do not count (what an
-    error path formats). `asked` is the tensor whose truth was last asked for.
+    error path formats), `turning` enclosing loops. `asked` is the tensor whose truth was last asked for.
     `loop` is the kind of the innermost loop on host values, `staged` the names that were set before the innermost loop
-    on a symbolic tensor, `taping` counts enclosing gradient tapes, `guarded` enclosing `try` blocks that catch what tracers raise, `rare` enclosing
-    branches that run once in several steps, `half_returns` are tensor tests of which one branch
+    on a symbolic tensor, `taping` counts enclosing gradient tapes, `guarded` enclosing `try` blocks that catch what tracers
+    raise, `rare` enclosing branches that run once in several steps, `half_returns` are tensor tests of which one branch
     returns (place, statement, tensor, test). `exits` and `repeats` collect the environments that leave or repeat the innermost loop.
     """
 
@@ -62,6 +62,7 @@ class Frame:
         self.guarded = 0
         self.rare = 0
         self.half_returns: list[tuple[int, int, Tensor, ir.Node]] = []
+        self.turning = 0
         self.owners: set[str] = set()
         self.declared: dict[str, ir.Node] = {}
         self.outer_names: frozenset[str] = frozenset()
@@ -74,7 +75,7 @@ class Frame:
 
     def exec(self, statements: tuple[ir.Statement, ...]) -> bool:
         """Run a block. False: control does not fall out of its end."""
-        for statement in statements:
+        for statement in statements:  # noqa: SIM110 - a generator would cost a frame per block
             if not _EXEC[type(statement)](self, statement):
                 return False
         return True
@@ -121,6 +122,11 @@ class Frame:
             if path in self.env:
                 del self.env[path]
 
+    def enters(self, context: Context, at: int) -> None:
+        """Note that the code here calls into a context."""
+        if self.turning or not self.context.per_turn:
+            self.context.calls.setdefault(context, at)
+
     def merge(self, others: list[Env]) -> None:
         """Join environments into the current one; attributes are kept where all paths know them."""
         for other in others:
@@ -140,6 +146,8 @@ class Frame:
     ) -> None:
         """Record that `value`, written as `node`, meets a rule at `at`; nothing where it is no device tensor."""
         culprit = device_tensor(value)
+        if self.context.per_turn and not self.turning:
+            return
         if culprit is None or self.muted or (self.guarded and culprit.framework != "torch" and rule in _RAISING):
             return
         sure = culprit.sure and value is culprit

@@ -26,6 +26,7 @@ from xlalint.semantics.frame import Env, Frame
 from xlalint.semantics.lattice import join, join_all
 from xlalint.semantics.library import LibraryCall
 from xlalint.semantics.program import ClassInfo, FunctionInfo, ModuleInfo, Program
+from xlalint.semantics.taught import NOTHING_TAUGHT, Taught
 from xlalint.semantics.tracing import Conversion, Tracer, constants, hand_over
 from xlalint.semantics.values import (
     HOST,
@@ -93,10 +94,17 @@ _DIFFERENTIATES = frozenset(
 class Interpreter:
     """Analyses functions of one program. `targets` are the targets that API tables may ask for."""
 
-    def __init__(self, program: Program, apis: Apis, targets: tuple[str, ...] = ("torch_xla", "tf", "jax")) -> None:
+    def __init__(
+        self,
+        program: Program,
+        apis: Apis,
+        targets: tuple[str, ...] = ("torch_xla", "tf", "jax"),
+        taught: Taught = NOTHING_TAUGHT,
+    ) -> None:
         self.program = program
         self.apis = apis
         self.targets = targets
+        self.taught = taught
         self.tracks_place = "torch_compile" not in targets
         self.annotations = Annotations(program, apis)
         self.tables = AttributeTables(self)
@@ -121,10 +129,10 @@ class Interpreter:
         info: FunctionInfo,
         args: tuple[Value, ...],
         closure: tuple[tuple[str, Value], ...] = (),
-        receiver_name: str = "",
+        per_turn: bool = False,
     ) -> Context:
-        """The context of a function for these arguments, analysed now if it is new."""
-        key = (info, args, closure)
+        """The context of a function for these arguments, analysed now if it is new; `per_turn` as `Context` says."""
+        key = (info, args, closure, per_turn) if per_turn else (info, args, closure)
         found = self.contexts.get(key)
         if found is not None:
             if not found.done:
@@ -145,7 +153,7 @@ class Interpreter:
             context.done = context.provisional = True
             return context
         self.entered_by[group] += 1
-        self.contexts[info, args, closure] = context
+        self.contexts[key] = context
         self._run(context, info, closure)
         return context
 
@@ -325,7 +333,7 @@ class Interpreter:
         info = func.info
         args = bind_parameters(self, info, func.receiver, arguments)
         context = self.enter(info, args, func.closure)
-        frame.context.calls.setdefault(context, at)
+        frame.enters(context, at)
         frame.context.touched |= context.touched
         self.program.touched |= context.touched
         if context.stores and func.receiver is not None and func.receiver is frame.env.get(frame.receiver_name):
@@ -379,7 +387,7 @@ class Interpreter:
         ):
             key = arguments.args[0]
             if isinstance(key, Const) and isinstance(key.value, str) and isinstance(node.func, ir.Attr):
-                self.store_attribute(frame, node.func.value, receiver, key.value, on_device(arguments.args[1]))
+                self.store_attribute(frame, node.func.value, key.value, on_device(arguments.args[1]))
                 return NONE
         for base in bases:
             entry = self.apis.class_method(base, name)
@@ -391,7 +399,7 @@ class Interpreter:
         for name in ("__call__", "forward", "call"):
             info = func.klass.method(name)
             if info is not None and (
-                name != "__call__" or not self.tables.kind(info.owner) == "module" or not func.klass.method("forward")
+                name != "__call__" or self.tables.kind(info.owner) != "module" or not func.klass.method("forward")
             ):
                 bound = function(info, func)
                 return self.call_function(frame, bound, arguments, node.at) if isinstance(bound, Function) else UNKNOWN
@@ -455,7 +463,7 @@ class Interpreter:
         self.differentiating += differentiates
         context = self.enter(info, args, func.closure)
         self.differentiating -= differentiates
-        frame.context.calls.setdefault(context, call.node.at)
+        frame.enters(context, call.node.at)
         frame.context.touched |= context.touched
         if traced:
             why = statements_name(call.node)
@@ -479,7 +487,7 @@ class Interpreter:
             return instance(klass)
         args = bind_parameters(self, init, bound.receiver, arguments)
         context = self.enter(init, args)
-        frame.context.calls.setdefault(context, at)
+        frame.enters(context, at)
         frame.context.touched |= context.touched
         fields = tuple(sorted((name, value) for name, value in context.stores.items() if any(tensors(value))))
         return instance(klass, fields[:16])
@@ -491,7 +499,8 @@ class Interpreter:
             return ()
         given = dict(zip(names, arguments.args, strict=False))
         given.update({name: value for name, value in arguments.keywords.items() if name in names})
-        defaults = {} if arguments.rest is not None or arguments.extra is not None else dict.fromkeys(names, NONE)
+        unsure = arguments.rest is not None or arguments.extra is not None
+        defaults = {} if unsure else self.tables.record_defaults(klass)
         return tuple(sorted({**defaults, **given}.items(), key=lambda item: item[0]))[:32]
 
     def attribute(self, frame: Frame, value: Value, name: str, at: int) -> Value:
@@ -501,7 +510,7 @@ class Interpreter:
             return join_all(found) if found else UNKNOWN
         return attribute_of(self, frame, value, name, at)
 
-    def store_attribute(self, frame: Frame, node: ir.Node, owner: Value, name: str, value: Value) -> None:
+    def store_attribute(self, frame: Frame, node: ir.Node, name: str, value: Value) -> None:
         """`setattr(owner, name, value)`, with the owner written as `node`."""
         if isinstance(node, ir.Name) and node.id == frame.receiver_name:
             stores = frame.context.stores
@@ -544,10 +553,6 @@ class Interpreter:
             return self.invoke(frame, info, value, [host("int")], (), at)
         if value.fields:
             return join_all(item for _, item in value.fields)
-        return UNKNOWN
-
-    def item_of(self, frame: Frame, value: Foreign, index: Value) -> Value:
-        """An element of a library object."""
         return UNKNOWN
 
     def kept_item(self, frame: Frame, key: str) -> Value | None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from xlalint.lowering import ir
@@ -349,7 +348,7 @@ class LibraryCall:
             return "i" if otherwise == "b" else otherwise
         return what.dtype or otherwise
 
-    def place(self, what: Return) -> str:
+    def place(self) -> str:
         """ "cpu" for what stays in host memory: made without a device, or from what is there."""
         if not self.frame.interpreter.tracks_place or self._framework_name() != "torch":
             return ""
@@ -372,14 +371,12 @@ class LibraryCall:
             if isinstance(sizes, (Const, Host)) and sizes is not NONE:
                 rank = 1
         static = what.kind == "static"
-        return tensor(
-            self._framework_name(), self.resolved_dtype(what, ""), rank, self.place(what), self._sure(), static
-        )
+        return tensor(self._framework_name(), self.resolved_dtype(what, ""), rank, self.place(), self._sure(), static)
 
     def like(self, what: Return) -> Value:
         source = self.argument(what.names[0]) if what.names else self.first()
         if source is None:
-            return tensor(self._framework_name(), what.dtype, -1, self.place(what))
+            return tensor(self._framework_name(), what.dtype, -1, self.place())
         found = [m for m in members(source) if isinstance(m, Tensor)]
         if not found:
             held = next(iter(tensors(source)), None)
@@ -423,7 +420,7 @@ class LibraryCall:
         found = self.first_tensor() or next((t for value in self.all() for t in tensors(value)), None)
         dtype = self.resolved_dtype(what, found.dtype if found is not None else "")
         if found is None:
-            return tensor(self._framework_name(), dtype, 0, self.place(what))
+            return tensor(self._framework_name(), dtype, 0, self.place())
         return tensor(found.framework, dtype, 0, found.place, found.sure, found.static)
 
     def reduce(self, what: Return) -> Value:
@@ -471,7 +468,7 @@ class LibraryCall:
     def element(self, what: Return) -> Value:
         return self._element(self.named_argument(what))
 
-    def hostlike(self, what: Return) -> Value:
+    def hostlike(self, _: Return) -> Value:
         found = self.first_tensor()
         if found is None:
             return UNKNOWN

@@ -196,7 +196,7 @@ def _is_library_instance(frame: Frame, value: Value, name: str) -> bool | None:
             return own == short or (own == "bool" and short == "int")
         if short in ("numbers.Number", "numbers.Real"):
             return own in ("int", "float", "bool")
-        return False if own != "NoneType" or not short.endswith("NoneType") else True
+        return own == "NoneType" and short.endswith("NoneType")
     if isinstance(value, Sequence):
         if value.kind in ("list", "tuple", "set"):
             if short in _HOST_TYPES or short in _CONTAINERS:

@@ -10,7 +10,17 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from xlalint.lowering import ir
-from xlalint.semantics.values import Class, External, Function, Module, Value, class_value, external, function, module_value
+from xlalint.semantics.values import (
+    Class,
+    External,
+    Function,
+    Module,
+    Value,
+    class_value,
+    external,
+    function,
+    module_value,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable

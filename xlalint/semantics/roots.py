@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
 
 from xlalint.lowering import ir
@@ -96,6 +97,10 @@ _HOST_IMPORTS = frozenset(
 _TRACES_ALL = ("jax", "tensorflow")
 
 
+_FILES = frozenset(
+    ("open", "read_text", "write_text", "read_bytes", "write_bytes", "savefig", "imread", "imwrite", "urlopen")
+)
+_STEPS = frozenset(("optimizer_step", "mark_step", "sync", "step", "backward"))
 _NO_GRADIENT = ("no_grad", "inference_mode", "enable_grad", "set_grad_enabled")
 
 
@@ -126,6 +131,7 @@ class Candidate(NamedTuple):
     tier: int
     tracer: Tracer = UNTRACED
     given: HandOver | None = None
+    per_turn: bool = False
 
 
 class Roots:
@@ -154,11 +160,13 @@ class Roots:
             traced_by = given.tracer.framework if given is not None else ""
             static = given.static if given is not None else ()
             args = interpreter.standalone(info, traced_by if traced_by in _TRACES_ALL else "", static)
-            if candidate.tier == 2 and not (
-                self._on_device(info) or any(map(_has_tensor, args)) or any(map(_is_device, args))
+            if (
+                candidate.tier == 2
+                and not candidate.per_turn
+                and not (self._on_device(info) or any(map(_has_tensor, args)) or any(map(_is_device, args)))
             ):
                 continue
-            context = interpreter.enter(info, args)
+            context = interpreter.enter(info, args, per_turn=candidate.per_turn)
             interpreter.roots.append(RootContext(context, candidate.why, candidate.tier, candidate.tracer))
             called.add(context)
         if framework:
@@ -191,7 +199,11 @@ class Roots:
 
     def _function(self, info: FunctionInfo, framework: str) -> Iterator[Candidate]:
         given = self._handed_over(info)
-        if given is not None:
+        if self._configured(info):
+            yield Candidate(info, "named by `roots` in the configuration", 1)
+        elif self._drives(info):
+            yield Candidate(info, "steps an XLA device in a loop", 2, per_turn=True)
+        elif given is not None:
             yield Candidate(info, f"decorated with `{given.name}`", 1, given.tracer, given)
         elif framework and self._public(info) and not self._host_side(info):
             yield Candidate(info, "takes tensors", 2)
@@ -202,7 +214,11 @@ class Roots:
         for name, index in klass.ir.methods.items():
             info = klass.module.functions[index]
             given = self._handed_over(info)
-            if name in traced:
+            if self._configured(info):
+                yield Candidate(info, "named by `roots` in the configuration", 1)
+            elif name not in traced and self._drives(info):
+                yield Candidate(info, "steps an XLA device in a loop", 2, per_turn=True)
+            elif name in traced:
                 base, tracer = traced[name]
                 yield Candidate(info, f"{base}.{name}", 1, tracer)
             elif given is not None:
@@ -229,6 +245,20 @@ class Roots:
         found = (hand_over(frame, decorator) for decorator in info.ir.decorators)
         return next((given for given in found if given is not None), None)
 
+    def _configured(self, info: FunctionInfo) -> bool:
+        """Whether the user's `roots` name the function."""
+        if not self.extra:
+            return False
+        dotted = f"{info.module.name}.{info.ir.qualname}"
+        return any(fnmatchcase(dotted, pattern) for pattern in self.extra)
+
+    def _drives(self, info: FunctionInfo) -> bool:
+        """Whether the function holds a loop that makes an XLA device take steps."""
+        if not _STEPS.intersection(info.ir.calls):
+            return False
+        imported = {binding.module.partition(".")[0] for binding in info.module.unit.imports}
+        return bool(imported & {"torch_xla", "accelerate"}) and _steps_in_loop(info.body, turning=False)
+
     def _on_device(self, info: FunctionInfo) -> bool:
         """Whether a function runs on tensors whatever its parameters: a module's method, or one that switches gradients off."""
         return self.interpreter.tables.kind(info.owner) in ("module", "optimizer") or info.decorated(*_NO_GRADIENT)
@@ -238,7 +268,18 @@ class Roots:
 
     def _host_side(self, info: FunctionInfo) -> bool:
         """Whether what the function does, or what its module is for, shows that it lives on the host."""
-        return bool(_HOST_CALLS.intersection(info.ir.calls)) or self._host_module(info.module)
+        return (
+            bool(_HOST_CALLS.intersection(info.ir.calls))
+            or self._host_class(info.owner)
+            or self._host_module(info.module)
+        )
+
+    def _host_class(self, klass: ClassInfo | None) -> bool:
+        """Whether instances of a class of no library kind read or write files: a tokenizer, a data set, a report."""
+        if klass is None or self.interpreter.tables.kind(klass):
+            return False
+        functions = klass.module.functions
+        return any(_FILES.intersection(functions[index].ir.calls) for index in klass.ir.methods.values())
 
     def _host_module(self, module: ModuleInfo) -> bool:
         """A command-line script, a test, or a module of host classes (tokenizers, datasets, processors) only."""
@@ -274,6 +315,21 @@ def _named_tracer(info: FunctionInfo) -> bool:
         return True
     inner = (argument for node in info.ir.decorators if isinstance(node, ir.Call) for argument in node.args)
     return any(isinstance(node, (ir.Name, ir.Attr)) and path_of(node).rpartition(".")[2] in TRACERS for node in inner)
+
+
+def _steps_in_loop(statements: tuple[ir.Statement, ...], turning: bool) -> bool:
+    """Whether a loop among the statements calls what makes the device take a step."""
+    for statement in statements:
+        loop = turning or isinstance(statement, (ir.For, ir.While))
+        if loop and isinstance(statement, ir.Eval) and isinstance(statement.value, ir.Call):
+            func = statement.value.func
+            if (func.name if isinstance(func, ir.Attr) else func.id if isinstance(func, ir.Name) else "") in _STEPS:
+                return True
+        if isinstance(statement, (ir.For, ir.While, ir.If, ir.With)):
+            inner = statement.body + (() if isinstance(statement, ir.With) else statement.orelse)
+            if _steps_in_loop(inner, loop):
+                return True
+    return False
 
 
 def _is_device(value: Value) -> bool:

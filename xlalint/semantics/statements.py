@@ -243,6 +243,7 @@ def _loop(frame: Frame, once: Callable[[], bool], orelse: tuple[ir.Statement, ..
     """Run a loop's body to a fixed point; `once` runs one iteration and says whether the loop can end before it."""
     outer = frame.exits, frame.repeats
     frame.exits = []
+    frame.turning += 1
     exits: list[Env] = []
     endable = True
     for _ in range(_LOOP_PASSES):
@@ -254,6 +255,7 @@ def _loop(frame: Frame, once: Callable[[], bool], orelse: tuple[ir.Statement, ..
         exits = frame.exits
         if frame.env == start:
             break
+    frame.turning -= 1
     falls = endable
     if falls and orelse:
         falls = frame.exec(orelse)
@@ -295,9 +297,9 @@ def for_(frame: Frame, node: ir.For) -> bool:
     iterable = frame.eval(node.iterable)
     if isinstance(iterable, Sequence) and iterable.items == () and iterable.kind == "tuple":
         return frame.exec(node.orelse)
-    if isinstance(iterable, Sequence) and iterable.items and len(iterable.items) <= _UNROLLED and not node.orelse:
-        if all(isinstance(item, Sequence) and item.items is not None for item in iterable.items):
-            return _unrolled(frame, node, iterable.items)
+    turns = iterable.items if isinstance(iterable, Sequence) and not node.orelse else None
+    if turns and len(turns) <= _UNROLLED and all(isinstance(t, Sequence) and t.items is not None for t in turns):
+        return _unrolled(frame, node, turns)
     frame.rename("XLA206", "XLA107", position(node.iterable))
     element = element_of(frame, iterable, position(node.iterable))
     outer = frame.loop, frame.staged

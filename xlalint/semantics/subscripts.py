@@ -13,7 +13,6 @@ from xlalint.semantics.values import (
     NONE,
     UNKNOWN,
     Const,
-    Foreign,
     Host,
     Mapping,
     Method,
@@ -72,8 +71,6 @@ def _load(frame: Frame, node: ir.Sub, base: Value, index: Value) -> Value:
         return _index_object(frame, node, base, index)
     if isinstance(base, Host):
         return host("str", base.origin) if base.type == "str" else HOST if base.type else UNKNOWN
-    if isinstance(base, Foreign):
-        return frame.interpreter.item_of(frame, base, index)
     return UNKNOWN
 
 

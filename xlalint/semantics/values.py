@@ -216,7 +216,7 @@ def constant(value: bool | int | float | str | None) -> Const:
     return found if found is not None else _make(Const, key, 0, {"value": value})
 
 
-def host(type: str = "", origin: str = "python") -> Host:
+def host(type: str = "", origin: str = "python") -> Host:  # noqa: A002 - what Python calls it
     """A host value of that Python type."""
     key = (Host, type, origin)
     found: Host | None = _interned.get(key)

@@ -23,7 +23,7 @@ class Globs:
         self._regexes = [compiled(pattern) for pattern in patterns if _WILD.search(pattern)]
 
     def without(self, folder: str) -> Globs:
-        """These patterns, less those with wildcards that mean the folder, one above it or all Python files in it: for a folder that the user named."""
+        """These patterns for a folder that the user named: less those with wildcards that mean it, one above it or all in it."""
         forms = [form + end for form in self._forms(folder) for end in ("", "/", "/\x01.py")]
         self._regexes = [regex for regex in self._regexes if not any(map(regex.fullmatch, forms))]
         return self
