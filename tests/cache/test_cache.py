@@ -209,7 +209,8 @@ for round in range(15):
 
 def test_processes_write_at_once(folder: Path) -> None:
     writers = [
-        subprocess.Popen([sys.executable, "-c", WRITER, str(folder), name], stderr=subprocess.PIPE) for name in "abc"
+        subprocess.Popen([sys.executable, "-c", WRITER, str(folder), name], stderr=subprocess.PIPE, cwd=tmp_path)
+        for name in "abc"
     ]
     for writer in writers:
         _, told = writer.communicate(timeout=60)
@@ -223,7 +224,9 @@ def test_processes_write_at_once(folder: Path) -> None:
 
 def test_a_process_killed_while_writing_leaves_a_good_file(folder: Path) -> None:
     filled(folder)
-    writer = subprocess.Popen([sys.executable, "-c", WRITER.replace("range(15)", "range(10**6)"), str(folder), "k"])
+    writer = subprocess.Popen(
+        [sys.executable, "-c", WRITER.replace("range(15)", "range(10**6)"), str(folder), "k"], cwd=tmp_path
+    )
     time.sleep(0.5)
     writer.kill()
     writer.wait()

@@ -22,6 +22,7 @@ PACKAGES = {
 # names of other versions, and ones that need something more installed
 ELSEWHERE = {
     "torch": {
+        "torch.distributions.Unchecked",  # ours: a distribution made with `validate_args=False`
         "torch.utils.tensorboard.SummaryWriter",
         "torch_xla.amp.GradScaler",
         "torch_xla.core.xla_model.get_ordinal",

@@ -68,7 +68,7 @@ def decode(raw: bytes) -> str:
 def module_name(path: str | Path) -> tuple[str, bool]:
     """The dotted name an importer would use, and whether the file is a package's `__init__`.
 
-    Packages are folders with an `__init__.py`; the first folder without one ends the name (PEP 420 portions included).
+    Packages are folders with an `__init__.py`, and the folders in them, which Python imports without one too (PEP 420).
     """
     path = Path(path)
     package = _package(str(path.parent))
@@ -81,9 +81,11 @@ def module_name(path: str | Path) -> tuple[str, bool]:
 def _package(folder: str) -> str:
     """The dotted name of the package that a folder is, or "". Call `_package.cache_clear` when folders changed."""
     here = Path(folder)
-    if not (here / "__init__.py").is_file() or not here.name:
+    if not here.name:
         return ""
     outer = _package(str(here.parent))
+    if not (here / "__init__.py").is_file() and not outer:
+        return ""
     return f"{outer}.{here.name}" if outer else here.name
 
 
