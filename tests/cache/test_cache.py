@@ -209,7 +209,7 @@ for round in range(15):
 
 def test_processes_write_at_once(folder: Path) -> None:
     writers = [
-        subprocess.Popen([sys.executable, "-c", WRITER, str(folder), name], stderr=subprocess.PIPE, cwd=tmp_path)
+        subprocess.Popen([sys.executable, "-c", WRITER, str(folder), name], stderr=subprocess.PIPE, cwd=folder.parent)
         for name in "abc"
     ]
     for writer in writers:
@@ -225,7 +225,7 @@ def test_processes_write_at_once(folder: Path) -> None:
 def test_a_process_killed_while_writing_leaves_a_good_file(folder: Path) -> None:
     filled(folder)
     writer = subprocess.Popen(
-        [sys.executable, "-c", WRITER.replace("range(15)", "range(10**6)"), str(folder), "k"], cwd=tmp_path
+        [sys.executable, "-c", WRITER.replace("range(15)", "range(10**6)"), str(folder), "k"], cwd=folder.parent
     )
     time.sleep(0.5)
     writer.kill()
