@@ -1,0 +1,95 @@
+"""Lowering: what a unit keeps of a file, and that it survives being written down."""
+
+from __future__ import annotations
+
+import ast
+from textwrap import dedent
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from xlalint.lowering import lower
+from xlalint.lowering.ir import Const, Function, Unit, decode_body, decode_unit, encode_unit
+from xlalint.source.model import SourceFile
+
+
+def lowered(code: str) -> Unit:
+    text = dedent(code)
+    return lower(SourceFile("/m.py", "m", False, text, "d"), ast.parse(text))
+
+
+def function(unit: Unit, name: str) -> Function:
+    return next(f for f in unit.functions if f.qualname == name)
+
+
+def test_names_of_nested_things() -> None:
+    unit = lowered(
+        "class A:\n    def f(self):\n        def g(): return h()\n        class B:\n            def k(self): pass\n"
+    )
+    assert [f.qualname for f in unit.functions] == ["A.f", "A.f.g", "A.f.B.k"]
+    assert [c.qualname for c in unit.classes] == ["A", "A.f.B"]
+
+
+@pytest.mark.parametrize(
+    ("body", "free"),
+    [
+        pytest.param("return 1", (), id="nothing"),
+        pytest.param("return len(sys.argv)", (), id="globals-and-builtins"),
+        pytest.param("z = x; return z", ("x",), id="an-outer-local"),
+        pytest.param("x = 1; return x", (), id="its-own"),
+        pytest.param("return lambda: x + y", ("x", "y"), id="what-an-inner-one-needs"),
+    ],
+)
+def test_free_names(body: str, free: tuple[str, ...]) -> None:
+    unit = lowered(f"def outer(x):\n    y = 2\n    def inner():\n        {body}\n    return inner\n")
+    assert function(unit, "outer.inner").free == free
+
+
+def test_attributes_that_a_method_stores() -> None:
+    unit = lowered(
+        """
+        class A:
+            def f(self, other):
+                self.a = 1
+                self.b, other.c = 2, 3
+                self.register_buffer("d", None)
+                setattr(self, "e", 4)
+                self.g.h = 5
+        """
+    )
+    assert function(unit, "A.f").stores == ("a", "b", "d", "e")
+
+
+def test_the_getter_of_a_property_is_the_method() -> None:
+    unit = lowered("class A:\n    @property\n    def p(self): return 1\n    @p.setter\n    def p(self, v): pass\n")
+    assert unit.functions[unit.classes[0].methods["p"]].row == 3
+
+
+def test_how_a_body_uses_its_parameters() -> None:
+    unit = lowered("def f(a, b, c, d):\n    return g.h(a, d) + b[:, None] + c.shape\n")
+    assert [p.uses for p in function(unit, "f").params] == [("g.h()",), ("[,]",), (".shape",), ()]
+
+
+def test_constants_keep_what_comparisons_need() -> None:
+    (statement,) = decode_body(lowered("def f():\n    return (None, True, -2, 1.5, 'a')\n").functions[0].body)
+    assert [item.value for item in statement.value.items] == [None, True, -2, 1.5, "a"]  # type: ignore[union-attr]
+    assert all(isinstance(item, Const) for item in statement.value.items)  # type: ignore[union-attr]
+
+
+def test_a_body_nested_too_deeply_is_left_out() -> None:
+    unit = lowered("def f(x):\n    return " + "+".join(["x"] * 900) + "\n\n\ndef g():\n    return 1\n")
+    assert [f.name for f in unit.functions] == ["f", "g"]
+    assert decode_body(function(unit, "g").body)
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            ["x = 1", "def f(a=1): return a", "class C: y: int = 2", "import a.b as c", "x[1:] += [y for y in x if y]"]
+        )
+    )
+)
+def test_units_survive_being_written_down(statements: list[str]) -> None:
+    unit = lowered("\n".join(statements) + "\n")
+    assert decode_unit(encode_unit(unit)) == unit
