@@ -195,7 +195,10 @@ def _check_tensor_index(
         frame.report("XLA302", node.at, part, part_node, "indexes a host array")
     elif culprit.dtype == "b":
         subject = part if not base.place else base
-        frame.report("XLA205" if writes else "XLA201", node.at, subject, part_node)
+        if writes:
+            frame.report("XLA205", node.at, subject, node.value)
+        else:
+            frame.report("XLA201", node.at, subject, node)
     elif culprit.rank == 0 and base.framework == "torch":
         frame.report("XLA208", node.at, part, part_node)
 
