@@ -86,6 +86,15 @@ SILENT = {
                 order = x.argsort(dim=-1)
                 return x.gather(-1, order)[torch.arange(x.shape[0], device=x.device)]
         """,
+    "assignment to integer positions": """
+        class M(nn.Module):
+            def forward(self, x: Tensor, column: int):
+                x = x.clone()
+                x[x.argmax(dim=-1)] = 0.0
+                x[torch.arange(4), :] = 1.0
+                x[:, column] = 2.0
+                return x
+        """,
     "a dictionary of settings": """
         class M(nn.Module):
             def __init__(self):
@@ -373,6 +382,16 @@ FOUND = {
                     for p in group["params"]:
                         state = self.state[p]
                         p[state["mask"]] = 0.0
+        """,
+        ["XLA205"],
+    ),
+    "a value given through what may be a mask": (
+        """
+        class M(nn.Module):
+            def forward(self, x: Tensor, chosen: Tensor):
+                x = x.clone()
+                x[chosen] = 0.0
+                return x
         """,
         ["XLA205"],
     ),

@@ -199,6 +199,10 @@ def _check_tensor_index(
             frame.report("XLA205", node.at, subject, node.value)
         else:
             frame.report("XLA201", node.at, subject, node)
+    elif writes and not culprit.dtype and culprit.rank < 0 and part_node is node.index and base.framework == "torch":
+        # Of what may be a mask or positions, a value for all that it selects is given through a mask.
+        guess = tensor(culprit.framework, "b", sure=False)
+        frame.report("XLA205", node.at, base if base.place else guess, node.value)
     elif culprit.rank == 0 and base.framework == "torch":
         frame.report("XLA208", node.at, part, part_node)
 
