@@ -171,6 +171,21 @@ SILENT = {
                         if p.grad is not None and group["momentum"] > 0.0:
                             p.add_(p.grad, alpha=-group["lr"])
         """,
+    "a record whose default is a record of its own class": """
+        @dataclass
+        class Node:
+            count: int = 0
+            inner: "Node" = None
+        @dataclass
+        class Pair:
+            first: Node = Node()
+            again: "Pair" = None
+            other = Node(2)
+        class M(nn.Module):
+            def forward(self, x: Tensor):
+                pair = Pair()
+                return x if pair.first.count > 1 and pair.other.count > 1 else x + 1
+        """,
     "no tensors at all": """
         def total(prices, limit=3):
             if prices and max(prices) > limit:

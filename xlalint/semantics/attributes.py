@@ -218,8 +218,9 @@ class AttributeTables:
         """What the fields of a dataclass-like class hold when they are not given."""
         found: dict[str, Value] = {}
         for name in self.record_names(klass):
-            holder = next(k for k in klass.mro if isinstance(k, ClassInfo) and name in self.body(k))
-            value = self.body(holder)[name]
+            bodies = (self.body(base) for base in klass.mro if isinstance(base, ClassInfo))
+            # A body that is still being worked out may not have the name yet.
+            value = next((body[name] for body in bodies if name in body), UNKNOWN)
             found[name] = NONE if value is not NONE and NONE in members(value) else value
         return found
 
