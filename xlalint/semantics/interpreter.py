@@ -143,7 +143,8 @@ class Interpreter:
         group = (info, first.klass if type(first) is Object else None)
         if self.entered_by[group] >= MAX_CONTEXTS and not closure:
             args = tuple(forget_constants(value) for value in args)
-            found = self.contexts.get((info, args, closure))
+            key = (info, args, closure, per_turn) if per_turn else (info, args, closure)
+            found = self.contexts.get(key)
             if found is not None:
                 return found
         context = Context(info, info.module, args)
