@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from xlalint.lowering import ir
 from xlalint.lowering.ir import encode_body
 from xlalint.lowering.scope import Scope
+from xlalint.source.lines import Lines
 
-_LINE_END = re.compile(rb"\r\n|\n|\r")
 _LONGEST_STRING = 80
 _MAX_INT = 1 << 62
 _REGISTRARS = frozenset(
@@ -48,22 +47,17 @@ _OPERATORS: dict[type[ast.AST], str] = {
 }
 
 
-def line_starts(data: bytes) -> list[int]:
-    """Byte offset at which each line begins, indexed by the 1-based line number (index 0 repeats line 1)."""
-    return [0, 0, *(match.end() for match in _LINE_END.finditer(data))]
-
-
 class Lowerer:
     """Builds the tables of one unit while it walks the file's tree."""
 
     def __init__(self, data: bytes, taught: Mapping[int, str]) -> None:
-        self.starts = line_starts(data)
+        # Indexed by ast's line numbers, which count from 1.
+        self.starts = [0, *Lines(data).starts]
         self.taught = taught
         self.module = Scope(None, -1)
         self.scope = self.module
         self.functions: list[Scope] = []
         self.classes: list[ir.Class | None] = []
-        self.class_names: list[str] = []
         self.imports: list[ir.Binding] = []
         self.defs: dict[str, int] = {}
 

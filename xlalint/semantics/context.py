@@ -50,9 +50,8 @@ class Context:
     each with the byte offset of a call; `stores` are attributes assigned on the receiver, `items` what is stored in dicts under
     known keys; `yields` joins what a generator yields.
     `converts` is false where AutoGraph leaves the function as it is, however it is reached.
-    `touched` is the bit set of the modules that the result depends on, callees' included. `provisional` contexts
-    met a recursion that was cut and may know too little. In a `per_turn` context only what a loop repeats counts: it is host code that
-    drives the device.
+    `touched` is the bit set of the modules that the result depends on, callees' included. In a `per_turn` context only what a
+    loop repeats counts: it is host code that drives the device.
     """
 
     __slots__ = (
@@ -64,7 +63,6 @@ class Context:
         "items",
         "module",
         "per_turn",
-        "provisional",
         "returns",
         "sightings",
         "stores",
@@ -86,7 +84,6 @@ class Context:
         self.touched = module.bit
         self.done = False
         self.per_turn = False
-        self.provisional = False
 
     @property
     def name(self) -> str:
@@ -110,6 +107,3 @@ class RootContext:
 
 
 HOST_TIER = 3
-
-
-Closure = "Mapping[str, Value]"

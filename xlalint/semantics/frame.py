@@ -113,11 +113,15 @@ class Frame:
         for key in stale:
             del self.env[key]
 
+    def store(self, name: str, value: Value) -> None:
+        """Note that the receiver's attribute is assigned."""
+        stores = self.context.stores
+        stores[name] = join(stores.get(name, NEVER), value)
+
     def adopt(self, stores: dict[str, Value]) -> None:
         """Take over what a method called on the same receiver assigned to its attributes."""
-        own = self.context.stores
         for name, value in stores.items():
-            own[name] = join(own.get(name, NEVER), value)
+            self.store(name, value)
             path = f"{self.receiver_name}.{name}"
             if path in self.env:
                 del self.env[path]
@@ -335,11 +339,6 @@ def spelling(node: ir.Node, depth: int = 3) -> str:
     return "…"
 
 
-def returned(frame: Frame, value: Value) -> None:
-    """Join a value into what the context returns."""
-    frame.context.returns = join(frame.context.returns, value)
-
-
 _EVAL: dict[type[ir.Expr], Callable[[Frame, Any], Value]] = {}
 _EXEC: dict[type[ir.Stmt], Callable[[Frame, Any], bool]] = {}
 
@@ -352,6 +351,5 @@ __all__ = [
     "join_into",
     "path_of",
     "position",
-    "returned",
     "spelling",
 ]

@@ -135,9 +135,6 @@ class Interpreter:
         key = (info, args, closure, per_turn) if per_turn else (info, args, closure)
         found = self.contexts.get(key)
         if found is not None:
-            if not found.done:
-                for context in self.stack[self.stack.index(found) :] if found in self.stack else ():
-                    context.provisional = True
             return found
         first = args[0] if args else None
         group = (info, first.klass if type(first) is Object else None)
@@ -150,8 +147,8 @@ class Interpreter:
         context = Context(info, info.module, args)
         context.converts = self.conversion.applies(info)
         if len(self.stack) >= self.max_depth or self.entered_by[group] > 4 * MAX_CONTEXTS:
-            context.returns = self.annotations.value(info.module, info.ir.returns) or UNKNOWN
-            context.done = context.provisional = True
+            context.returns = self._declared(info)
+            context.done = True
             return context
         self.entered_by[group] += 1
         self.contexts[key] = context
@@ -514,12 +511,8 @@ class Interpreter:
     def store_attribute(self, frame: Frame, node: ir.Node, name: str, value: Value) -> None:
         """`setattr(owner, name, value)`, with the owner written as `node`."""
         if isinstance(node, ir.Name) and node.id == frame.receiver_name:
-            stores = frame.context.stores
-            stores[name] = join(stores.get(name, NEVER), value)
+            frame.store(name, value)
             frame.refine(f"{node.id}.{name}", value)
-
-    def note_store(self, frame: Frame, klass: ClassInfo, name: str, value: Value) -> None:
-        """An attribute of an object was assigned from outside of its methods."""
 
     def overloaded(self, frame: Frame, op: str, a: Value, b: Value, at: int) -> Value | None:
         """An operator that a class of the program defines."""

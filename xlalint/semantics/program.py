@@ -25,8 +25,6 @@ from xlalint.semantics.values import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-Base = "ClassInfo | str"
-
 
 class ModuleInfo:
     """One module. `index` is its position in the program, `bit` its place in bit sets."""
@@ -200,9 +198,6 @@ class Program:
         self.by_name: dict[str, ModuleInfo] = {}
         for module in self.modules:
             self.by_name.setdefault(module.name, module)
-        self.packages = {name.rpartition(".")[0] for name in self.by_name} | {
-            prefix for name in self.by_name for prefix in _prefixes(name)
-        }
         self.touched = 0
         self.evaluate: Callable[[ModuleInfo, str], Value | None] = lambda module, name: None
         self._resolving: set[tuple[int, str]] = set()
@@ -370,8 +365,3 @@ def merge_mro(lines: list[list[ClassInfo | str]]) -> list[ClassInfo | str]:
 def link(units: Iterable[ir.Unit]) -> Program:
     """Link units into one program. Units with the same module name stay apart; imports find the first."""
     return Program(units)
-
-
-def _prefixes(name: str) -> list[str]:
-    parts = name.split(".")
-    return [".".join(parts[:length]) for length in range(1, len(parts))]

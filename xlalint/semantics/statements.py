@@ -22,10 +22,8 @@ from xlalint.semantics.lattice import join, join_all
 from xlalint.semantics.narrowing import assume
 from xlalint.semantics.tracing import NO_AUTOGRAPH
 from xlalint.semantics.values import (
-    NEVER,
     NONE,
     UNKNOWN,
-    Object,
     OneOf,
     Sequence,
     Tensor,
@@ -131,16 +129,13 @@ def bind_target(frame: Frame, target: ir.Node, value: Value) -> None:
 
 
 def _bind_attribute(frame: Frame, target: ir.Attr, value: Value) -> None:
-    base = frame.eval(target.value)
+    frame.eval(target.value)
     path = path_of(target)
     if path:
         frame.refine(path, value)
         frame.forget(path)
     if isinstance(target.value, ir.Name) and target.value.id == frame.receiver_name:
-        stores = frame.context.stores
-        stores[target.name] = join(stores.get(target.name, NEVER), value)
-    elif isinstance(base, Object):
-        frame.interpreter.note_store(frame, base.klass, target.name, value)
+        frame.store(target.name, value)
 
 
 def _unpack(frame: Frame, target: ir.Display, value: Value) -> None:

@@ -253,8 +253,7 @@ def rebind(frame: Frame, node: ir.Node, value: Value) -> None:
     elif path_of(node):
         frame.refine(path_of(node), value)
         if isinstance(node, ir.Attr) and isinstance(node.value, ir.Name) and node.value.id == frame.receiver_name:
-            stores = frame.context.stores
-            stores[node.name] = join(stores.get(node.name, NEVER), value)
+            frame.store(node.name, value)
     elif isinstance(node, ir.Sub) and isinstance(node.value, (ir.Name, ir.Attr)):
         holder = frame.eval(node.value)
         if isinstance(holder, Mapping):

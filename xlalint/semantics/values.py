@@ -361,17 +361,11 @@ INT = host("int")
 FLOAT = host("float")
 BOOL = host("bool")
 STR = host("str")
-DIM = host("int", "shape")
 
 
 def members(value: Value) -> tuple[Value, ...]:
     """The alternatives of a value: those of a union, or itself."""
     return value.members if type(value) is OneOf else (value,)
-
-
-def items_of(value: Value) -> tuple[Value, ...] | None:
-    """The elements of a sequence whose number is known."""
-    return value.items if type(value) is Sequence else None
 
 
 def field(fields: tuple[tuple[str, Value], ...], name: str) -> Value | None:
