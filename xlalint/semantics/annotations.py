@@ -110,6 +110,8 @@ class Annotations:
         known = [value for value in found if value is not None]
         if not known:
             return None
+        if any(isinstance(value, Host) and value.type in ("int", "float") for value in known):
+            found = [_number_like(value) if value is not None else None for value in found]
         return join_all(value if value is not None else UNKNOWN for value in found)
 
     def _named(self, module: ModuleInfo, node: ir.Name | ir.Attr) -> Value | None:
@@ -388,6 +390,13 @@ _FACTORIES = frozenset(
         "where",
     ]
 )
+
+
+def _number_like(value: Value) -> Value:
+    """What may be a number instead is a tensor of one element: `int | torch.Tensor`."""
+    if isinstance(value, Tensor) and value.rank < 0 and value.framework == "torch":
+        return tensor(value.framework, value.dtype, 0, value.place, value.sure)
+    return value
 
 
 def _as_node(spelled: str) -> ir.Node | None:

@@ -35,6 +35,7 @@ from xlalint.semantics.values import (
     instance,
     members,
     method,
+    sequence,
     tensor,
 )
 
@@ -80,6 +81,9 @@ _TELLING = frozenset(
         "requires_grad_",
         "narrow",
         "numel",
+        "long",
+        "int",
+        "bool",
     ]
 )
 
@@ -244,6 +248,8 @@ def attribute_of(interpreter: Interpreter, frame: Frame, value: Value, name: str
         return reader(interpreter, frame, value, name, at)
     if value is UNKNOWN:
         framework = interpreter.annotations.framework(frame.module)
+        if framework == "torch" and name in ("saved_tensors", "saved_variables"):
+            return sequence("tuple", None, tensor(framework))
         if framework == "torch" and name in _TELLING:
             return _of_tensor(interpreter, frame, tensor(framework, sure=False), name, at)
     return UNKNOWN

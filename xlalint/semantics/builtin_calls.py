@@ -9,7 +9,7 @@ from xlalint.lowering import ir
 from xlalint.semantics.autograph import check_append, iterated
 from xlalint.semantics.frame import spelling
 from xlalint.semantics.lattice import boolean, join, join_all, truth
-from xlalint.semantics.narrowing import is_instance
+from xlalint.semantics.narrowing import describe, is_instance
 from xlalint.semantics.subscripts import rebind, with_item
 from xlalint.semantics.values import (
     BOOL,
@@ -35,6 +35,7 @@ from xlalint.semantics.values import (
     Value,
     class_value,
     constant,
+    external,
     field,
     host,
     mapping,
@@ -208,9 +209,30 @@ def _super(frame: Frame, args: Arguments, node: ir.Call) -> Value:
 
 
 def _type(frame: Frame, args: Arguments, node: ir.Call) -> Value:
-    if len(args) == 1 and isinstance(args[0], Object):
-        return class_value(args[0].klass)
-    return host("type")
+    found = [_class_of(member) for member in members(args[0])] if len(args) == 1 else []
+    return join_all(kind if kind is not None else host("type") for kind in found) if found else host("type")
+
+
+def _class_of(value: Value) -> Value | None:
+    """The class of a value, where it is known to the name."""
+    if isinstance(value, Object):
+        return class_value(value.klass)
+    if isinstance(value, Tensor):
+        name = _TENSOR_CLASSES.get(value.framework)
+        return external(name) if name is not None else None
+    if isinstance(value, Sequence) and value.kind in ("list", "tuple", "set"):
+        return external(f"builtins.{value.kind}")
+    return external("builtins.dict") if isinstance(value, Mapping) else None
+
+
+_TENSOR_CLASSES = {"torch": "torch.Tensor", "numpy": "numpy.ndarray"}
+
+
+def _issubclass(frame: Frame, args: Arguments, node: ir.Call) -> Value:
+    if len(args) != 2 or not isinstance(args[0], (Class, External)):
+        return BOOL
+    example = describe(frame, args[0])
+    return boolean(is_instance(frame, example, args[1])) if example is not UNKNOWN else BOOL
 
 
 def _callable(frame: Frame, args: Arguments, node: ir.Call) -> Value:
@@ -280,7 +302,7 @@ def _numeric(frame: Frame, args: Arguments, node: ir.Call) -> Value:
 
 BUILTINS: dict[str, Callable[[Frame, Arguments, ir.Call], Value]] = {
     "isinstance": _isinstance,
-    "issubclass": lambda frame, args, node: BOOL,
+    "issubclass": _issubclass,
     "len": _len,
     "list": _collected("list"),
     "tuple": _collected("tuple"),

@@ -280,7 +280,7 @@ def _membership(
         if isinstance(container, Tensor):
             if not host_text(left):
                 frame.report("XLA106", node.at, container, right_node)
-        elif isinstance(container, Sequence) and container.kind in ("list", "tuple", "iter"):
+        elif isinstance(container, Sequence) and container.kind in ("list", "tuple", "iter") and not host_text(left):
             if any(isinstance(m, Tensor) for m in members(left)):
                 numbers = container.items is not None and all(isinstance(item, Const) for item in container.items)
                 frame.report("XLA106", node.at, left, left_node, variant="captured" if numbers else "")

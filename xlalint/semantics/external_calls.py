@@ -349,7 +349,7 @@ def _data_kind(value: Value, depth: int = 0) -> tuple[str, int, Value | None]:
         return dtype, rank + 1 if rank >= 0 else -1, held
     found = [member for member in members(value) if isinstance(member, Tensor)]
     if found:
-        held = found[0] if found[0].framework != "numpy" else None
+        held = value if found[0].framework != "numpy" else None
         return found[0].dtype, -1, held
     kinds = {"int": "i", "float": "f", "bool": "b", "complex": "c"}
     if isinstance(value, Const):

@@ -9,7 +9,7 @@ from xlalint.lowering import ir
 from xlalint.semantics.context import Context, Sighting
 from xlalint.semantics.hazard import Confidence
 from xlalint.semantics.lattice import join
-from xlalint.semantics.values import NEVER, UNKNOWN, Tensor, Value, members
+from xlalint.semantics.values import NEVER, UNKNOWN, Function, Tensor, Value, members
 
 if TYPE_CHECKING:
     from xlalint.semantics.interpreter import Interpreter
@@ -79,6 +79,12 @@ class Frame:
             if not _EXEC[type(statement)](self, statement):
                 return False
         return True
+
+    def within(self, func: Function, env: Env) -> Frame:
+        """A frame that evaluates expressions of another function, of which nothing is reported."""
+        frame = Frame(self.interpreter, Context(func.info, func.info.module, ()), env, dict(func.closure))
+        frame.muted = 1
+        return frame
 
     # ---------------------------------------------------------------------------------------------- names
 

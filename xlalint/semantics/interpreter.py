@@ -608,8 +608,8 @@ def on_device(value: Value) -> Value:
 
 
 def forget_constants(value: Value) -> Value:
-    """The value with constants widened to their types."""
-    if isinstance(value, Const) and value.value is not None:
+    """The value with constants widened to their types; flags stay, since they choose what a function is."""
+    if isinstance(value, Const) and value.value is not None and not isinstance(value.value, bool):
         return host(type(value.value).__name__)
     if isinstance(value, Sequence) and value.items is not None:
         return sequence(value.kind, None, join_all(forget_constants(item) for item in value.items))

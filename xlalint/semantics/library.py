@@ -220,6 +220,11 @@ class LibraryCall:
             nodes = [*self.node.args, *(node for _, node in self.node.keywords)]
             yield from zip(self.all(), nodes, strict=False)
         for name in names:
+            position = next((i for i, param in enumerate(self.entry.params) if param == f"*{name}"), -1)
+            if position >= 0:
+                if not self.starred:
+                    yield from zip(self.args[position:], self.node.args[position:], strict=False)
+                continue
             value, node = self.argument(name), self.node_of(name)
             if value is not None and node is not None:
                 yield value, node

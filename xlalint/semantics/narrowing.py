@@ -69,17 +69,65 @@ def _refine(frame: Frame, node: ir.Node, narrowed: Callable[[Value], Value]) -> 
 
 def _assume_comparison(frame: Frame, node: ir.Compare, wanted: bool) -> None:
     op, right = node.ops[0], node.rights[0]
-    left: ir.Node = node.left.value if isinstance(node.left, ir.Walrus) else node.left
-    if isinstance(node.left, ir.Walrus):
-        left = ir.Name(node.left.name, 0)
-    if not isinstance(right, ir.Const):
-        return
+    left: ir.Node = ir.Name(node.left.name, 0) if isinstance(node.left, ir.Walrus) else node.left
     if op in ("is not", "!="):
         op, wanted = ("is" if op == "is not" else "=="), not wanted
+    if op in ("is", "==") and wanted and _assume_property(frame, left, right):
+        return
+    if not isinstance(right, ir.Const):
+        return
     if op == "is" and right.value is None:
         _refine(frame, left, (lambda value: _only_none(value)) if wanted else without_none)
     elif op == "==" and wanted and isinstance(right.value, (str, bool)):
         _refine(frame, left, lambda value: constant(right.value) if isinstance(value, Host) else value)
+
+
+def _assume_property(frame: Frame, left: ir.Node, right: ir.Node) -> bool:
+    """What `x.dtype == torch.bool`, `x.ndim == 2` or `type(x) is T` says of `x`; False where the comparison is none of these."""
+    subject = _subject(left, ("dtype",), ())
+    if subject is not None:
+        named = frame.eval(right)
+        if isinstance(named, Host) and named.type.startswith("dtype:"):
+            _refine(frame, subject, lambda value: _retyped(value, named.type[6:], -1))
+        return True
+    subject = _ranked(left)
+    if subject is not None:
+        count = frame.eval(right)
+        if isinstance(count, Const) and type(count.value) is int:
+            rank = count.value
+            _refine(frame, subject, lambda value: _retyped(value, "", rank))
+        return True
+    if isinstance(left, ir.Call) and path_of(left.func) == "type" and len(left.args) == 1:
+        types = frame.eval(right)
+        _refine(frame, left.args[0], lambda value: narrowed_to(frame, value, types, True))
+        return True
+    return False
+
+
+def _subject(node: ir.Node, attributes: tuple[str, ...], methods: tuple[str, ...]) -> ir.Node | None:
+    """`x` in `x.attribute` or `x.method()`."""
+    if isinstance(node, ir.Attr) and node.name in attributes:
+        return node.value
+    if isinstance(node, ir.Call) and isinstance(node.func, ir.Attr) and node.func.name in methods and not node.args:
+        return node.func.value
+    return None
+
+
+def _ranked(node: ir.Node) -> ir.Node | None:
+    """`x` where the expression is its rank: `x.ndim`, `x.dim()`, `len(x.shape)`."""
+    if isinstance(node, ir.Call) and path_of(node.func) == "len" and len(node.args) == 1:
+        return _subject(node.args[0], ("shape",), ("size",))
+    return _subject(node, ("ndim",), ("dim", "ndimension"))
+
+
+def _retyped(value: Value, dtype: str, rank: int) -> Value:
+    """The value, its tensors of the dtype or rank that a test has shown."""
+    return join_all(
+        tensor(m.framework, dtype or m.dtype, rank if rank >= 0 else m.rank, m.place, m.sure, m.static)
+        if isinstance(m, Tensor)
+        else m
+        for m in members(value)
+    )
 
 
 def _only_none(value: Value) -> Value:
@@ -95,6 +143,59 @@ def _assume_call(frame: Frame, node: ir.Call, wanted: bool) -> None:
     elif last in _TENSOR_TESTS and len(node.args) == 1:
         framework = "tensorflow" if "tf" in last else "torch"
         _refine(frame, node.args[0], lambda value: _tensors_only(value, framework, wanted))
+    elif last == "isscalar" and len(node.args) == 1 and wanted:
+        _refine(frame, node.args[0], lambda value: _tensors_only(value, "", False))
+    elif name in ("all", "any") and len(node.args) == 1 and (name == "all") is wanted:
+        _assume_each(frame, node.args[0], wanted)
+    elif name and not node.keywords:
+        _assume_guard(frame, node, wanted)
+
+
+def _assume_each(frame: Frame, node: ir.Node, wanted: bool) -> None:
+    """`all(isinstance(x, T) for x in xs)`: what holds of each element."""
+    if not isinstance(node, ir.Comprehension) or len(node.generators) != 1:
+        return
+    generator = node.generators[0]
+    if generator.conditions or not isinstance(generator.target, ir.Name):
+        return
+    name = generator.target.id
+
+    def narrowed(value: Value) -> Value:
+        if not isinstance(value, Sequence):
+            return value
+        items = None if value.items is None else tuple(element(item) for item in value.items)
+        return sequence(value.kind, items, join_all(items) if items else element(value.element))
+
+    def element(value: Value) -> Value:
+        outer = frame.env
+        frame.env = {**outer, name: value}
+        assume(frame, node.element, wanted)
+        found = frame.env[name]
+        frame.env = outer
+        return found
+
+    _refine(frame, generator.iterable, lambda value: join_all(narrowed(member) for member in members(value)))
+
+
+def _assume_guard(frame: Frame, node: ir.Call, wanted: bool) -> None:
+    """A call of a function that only tests its parameters (`def exists(x): return x is not None`)."""
+    func = frame.eval(node.func)
+    if not isinstance(func, Function) or len(func.info.body) != 1 or len(node.args) > len(func.info.params):
+        return
+    body = func.info.body[0]
+    if not isinstance(body, ir.Return) or body.value is None or not isinstance(body.value, _TESTS):
+        return
+    params = func.info.params[1:] if func.receiver is not None else func.info.params
+    paths = {param.name: path_of(arg) for param, arg in zip(params, node.args, strict=False) if path_of(arg)}
+    given = {param.name: frame.eval(arg) for param, arg in zip(params, node.args, strict=False)}
+    inner = frame.within(func, dict(given))
+    assume(inner, body.value, wanted)
+    for name, path in paths.items():
+        if inner.env[name] is not given[name]:
+            frame.refine(path, inner.env[name])
+
+
+_TESTS = (ir.Compare, ir.Call, ir.Not, ir.Bool)
 
 
 def _tensors_only(value: Value, framework: str, wanted: bool) -> Value:
@@ -118,7 +219,8 @@ def narrowed_to(frame: Frame, value: Value, types: Value, wanted: bool) -> Value
         described = [describe(frame, kind) for kind in _each(types)]
         return join_all([*known, *described]) if described else value
     if not kept:
-        return value if wanted else UNKNOWN
+        described = [describe(frame, kind) for kind in _each(types)] if wanted else []
+        return join_all(described) if described else value if wanted else UNKNOWN
     return join_all(kept)
 
 

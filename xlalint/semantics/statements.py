@@ -151,8 +151,10 @@ def unpacked(frame: Frame, value: Value, count: int, starred: int | None) -> lis
         fitting = [
             m for m in value.members if isinstance(m, Sequence) and m.items is not None and len(m.items) == count
         ]
-        # A function that returns either a tensor or a tuple is unpacked where it returns the tuple.
-        plain = tuple(m for m in value.members if m is not NONE and not (fitting and isinstance(m, Tensor)))
+        # A function that returns either a tensor or a tuple is unpacked where it returns the tuple; a vector holds numbers too.
+        plain = tuple(
+            m for m in value.members if m is not NONE and not (fitting and isinstance(m, Tensor) and m.rank != 1)
+        )
         alternatives = [unpacked(frame, member, count, starred) for member in plain]
         return [join_all(parts) for parts in zip(*alternatives, strict=True)] if alternatives else [UNKNOWN] * count
     if isinstance(value, Sequence) and value.items is not None:
