@@ -395,7 +395,7 @@ _FACTORIES = frozenset(
 def _number_like(value: Value) -> Value:
     """What may be a number instead is a tensor of one element: `int | torch.Tensor`."""
     if isinstance(value, Tensor) and value.rank < 0 and value.framework == "torch":
-        return tensor(value.framework, value.dtype, 0, value.place, value.sure)
+        return tensor(value.framework, value.dtype, 0, value.place, sure=False)
     return value
 
 

@@ -18,7 +18,9 @@ from xlalint.semantics.values import (
     Value,
     mapping,
     members,
+    only_tensor,
     sequence,
+    tensor,
 )
 
 if TYPE_CHECKING:
@@ -106,13 +108,24 @@ def _variadic(items: list[Value], rest: Value | None) -> Value:
 
 
 def _refined(interpreter: Interpreter, info: FunctionInfo, position: int, value: Value, default: Value | None) -> Value:
-    """A passed value; where nothing is known of it, what the parameter says."""
+    """A passed value; where nothing is known of it, what the parameter says. A tensor passed for a number has no dimensions."""
     if value is UNKNOWN:
-        return interpreter.annotations.parameter(info, position, default)
+        return interpreter.parameter(info, position, default)
     if isinstance(value, Host) and not value.type and value.origin == "python":
         declared = interpreter.annotations.value(info.module, info.params[position].annotation)
         if declared is not None and not any(isinstance(m, Tensor) for m in members(declared)):
             return declared
+    found = only_tensor(value)
+    if (
+        found is not None
+        and found.rank < 0
+        and found.framework == "torch"
+        and interpreter.takes_numbers(info)[position]
+    ):
+        return join_all(
+            tensor(m.framework, m.dtype, 0, m.place, m.sure) if isinstance(m, Tensor) and m.rank < 0 else m
+            for m in members(value)
+        )
     return value
 
 
@@ -122,8 +135,8 @@ def _missing(
     if arguments.rest is not None and info.params[position].kind in ("", "/"):
         return join(arguments.rest, default) if default is not None and default is not NONE else arguments.rest
     if arguments.extra is not None:
-        declared = interpreter.annotations.parameter(info, position, default)
+        declared = interpreter.parameter(info, position, default)
         return declared if default is None or isinstance(default, Const) else join(declared, default)
     if default is not None:
         return default
-    return interpreter.annotations.parameter(info, position, default)
+    return interpreter.parameter(info, position, default)

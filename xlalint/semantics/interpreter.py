@@ -38,6 +38,7 @@ from xlalint.semantics.values import (
     External,
     Foreign,
     Function,
+    Host,
     Method,
     Object,
     OneOf,
@@ -120,6 +121,7 @@ class Interpreter:
         self.globals: dict[int, Env] = {}
         self.module_contexts: dict[int, Context] = {}
         self._defaults: dict[FunctionInfo, tuple[Value | None, ...]] = {}
+        self._numbers: dict[FunctionInfo, tuple[bool, ...]] = {}
         program.evaluate = self.evaluate_global
 
     # ------------------------------------------------------------------------------------------- contexts
@@ -218,11 +220,27 @@ class Interpreter:
             if position == 0 and info.ir.owner >= 0 and not info.decorated("staticmethod"):
                 values.append(self.receiver_of(info))
                 continue
-            value = self.annotations.parameter(info, position, defaults[position])
+            value = self.parameter(info, position, defaults[position])
             if traced_by and value is UNKNOWN and param.kind in ("", "/", "k"):
                 value = tensor(traced_by, sure=False)
             values.append(value)
         return static_arguments(info, tuple(values), static) if static else tuple(values)
+
+    def parameter(self, info: FunctionInfo, position: int, default: Value | None) -> Value:
+        """What a parameter holds when nothing is known of what is passed."""
+        return self._with_element(info, info.params[position].name, self.annotations.parameter(info, position, default))
+
+    def _with_element(self, info: FunctionInfo, name: str, value: Value) -> Value:
+        """A number that may be an element of what its class keeps: `step(t)` of an object that keeps a tensor `ts`.
+
+        Who steps through `self.timesteps` passes 0-d tensors where the annotation says `int`.
+        """
+        kept = info.owner is not None and self.contexts is not self._table_contexts
+        if not kept or not all(type(m) is Host or m is NONE or m is UNKNOWN for m in members(value)):
+            return value
+        held = self.tables.assigned(info.owner, f"{name}s")  # type: ignore[arg-type]
+        found = [m for m in members(held) if type(m) is Tensor and m.rank in (-1, 1)] if held is not None else []
+        return join_all([value, *(tensor(m.framework, m.dtype, 0, m.place, sure=False) for m in found)])
 
     def receiver_of(self, info: FunctionInfo) -> Value:
         """What `self` or `cls` is in a method analysed by itself."""
@@ -238,6 +256,14 @@ class Interpreter:
             frame = self.module_frame(info.module)
             found = tuple(None if param.default is None else frame.eval(param.default) for param in info.params)
             self._defaults[info] = found
+        return found
+
+    def takes_numbers(self, info: FunctionInfo) -> tuple[bool, ...]:
+        """Per parameter: whether its annotation speaks of a number (`int`, `float | None`)."""
+        found = self._numbers.get(info)
+        if found is None:
+            declared = [self.annotations.value(info.module, param.annotation) for param in info.params]
+            found = self._numbers[info] = tuple(value is not None and _is_number(value) for value in declared)
         return found
 
     # -------------------------------------------------------------------------------------------- globals
@@ -605,6 +631,12 @@ def on_device(value: Value) -> Value:
     return join_all(
         tensor(m.framework, m.dtype, m.rank, "", m.sure) if isinstance(m, Tensor) else m for m in members(value)
     )
+
+
+def _is_number(value: Value) -> bool:
+    """Whether a declared value is a number, or None."""
+    found = [m for m in members(value) if m is not NONE]
+    return bool(found) and all(isinstance(m, Host) and m.type in ("int", "float") for m in found)
 
 
 def forget_constants(value: Value) -> Value:

@@ -482,8 +482,34 @@ class LibraryCall:
 
     def array(self, what: Return) -> Value:
         found = self.first_tensor()
-        rank = what.rank if what.rank >= 0 else found.rank if found is not None and self.receiver is not None else -1
+        keeps = self.receiver is not None or self.name in _ELEMENTWISE
+        rank = what.rank if what.rank >= 0 else found.rank if found is not None and keeps else -1
         return tensor("numpy", self.resolved_dtype(what, found.dtype if found is not None else ""), rank)
+
+
+# NumPy's functions of one array that give an array of the same shape.
+_ELEMENTWISE = frozenset(
+    f"numpy.{name}"
+    for name in (
+        "abs",
+        "ceil",
+        "clip",
+        "copy",
+        "cos",
+        "cumprod",
+        "cumsum",
+        "exp",
+        "flip",
+        "floor",
+        "log",
+        "rint",
+        "round",
+        "sin",
+        "sort",
+        "sqrt",
+        "square",
+    )
+)
 
 
 def _may_name_dtype(value: Value) -> bool:

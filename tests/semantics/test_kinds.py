@@ -1,0 +1,236 @@
+"""How tests, annotations and names tell what a value is: what must be found, and the larger half: what must stay silent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from textwrap import dedent
+
+import pytest
+
+HEAD = """
+from typing import Any, Optional, Union
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+"""
+
+SILENT = {
+    "a number told by a helper": """
+        def is_number(v):
+            return isinstance(v, (int, float))
+        class M(nn.Module):
+            def forward(self, x: Tensor, scale: Union[Tensor, float] = 1.0):
+                if is_number(scale):
+                    return x * float(scale)
+                return x * scale
+        """,
+    "nothing given, told by a helper": """
+        def exists(v):
+            return v is not None
+        class M(nn.Module):
+            def forward(self, x: Tensor, keep=None):
+                if not exists(keep):
+                    return x
+                return x * keep
+        """,
+    "each element told to be a number": """
+        class M(nn.Module):
+            def forward(self, x: Tensor, sizes: list[Union[Tensor, float]]):
+                if all(isinstance(size, float) for size in sizes):
+                    return x * torch.tensor(sizes, device=x.device)
+                return x * torch.stack(sizes)
+        """,
+    "none of the elements a tensor": """
+        class M(nn.Module):
+            def forward(self, x: Tensor, sizes: list[Union[Tensor, float]]):
+                if any(isinstance(size, Tensor) for size in sizes):
+                    return x
+                return x * torch.tensor(sizes, device=x.device)
+        """,
+    "numpy's scalars": """
+        class M(nn.Module):
+            def forward(self, x: Tensor, scale: Union[Tensor, float]):
+                if np.isscalar(scale):
+                    return x if scale == 0.0 else x / scale
+                return x / scale
+        """,
+    "what a class of arrays leads to": """
+        def converted(data: Any, kind: type):
+            if issubclass(kind, np.ndarray):
+                return data.detach().shape
+            return data
+        class M(nn.Module):
+            def forward(self, x: Tensor):
+                shape = converted(x, np.ndarray)
+                return x.flatten() if shape[0] > 1 else x
+        """,
+    "flags choose the branch however often a helper is called": """
+        def as_tuple(v: Any, wrap: bool = False):
+            if wrap and isinstance(v, Tensor):
+                return (v,)
+            return tuple(v)
+        class M(nn.Module):
+            def forward(self, x: Tensor):
+                total = 0
+                for sizes in ((1,), (1, 2), (1, 2, 3), (1, 2, 3, 4), (1, 2, 3, 4, 5), (1, 1), (2, 2), (3, 3), (4, 4), (5, 5),
+                              (6, 6), (7, 7)):
+                    total += max(as_tuple(sizes))
+                return x.repeat(max(as_tuple((9, 9))), 1) + total
+        """,
+    "a text is no element of a list of tensors": """
+        class M(nn.Module):
+            def forward(self, x: Tensor, kept: list[Tensor]):
+                return x + 1 if "rows" in kept else x
+        """,
+    "positions are no mask": """
+        class M(nn.Module):
+            def forward(self, x: Tensor, index: Tensor):
+                if index.dtype != torch.int64:
+                    raise ValueError("positions are int64")
+                return x[index]
+        """,
+    "the first of two sizes is not read from a tensor": """
+        class M(nn.Module):
+            def forward(self, x: Tensor, length: Optional[int] = None):
+                n = length or x.shape[1]
+                return torch.arange(n, device=x.device).expand(len(x), n)
+        """,
+    "vectors pass for indices": """
+        class Table:
+            def __init__(self, n: int):
+                self.values = torch.linspace(0, 1, n)
+            def at(self, x: Tensor, positions: Tensor):
+                return x * self.values.to(x.device)[positions]
+        """,
+    "lengths passed for an int or a tensor": """
+        class M(nn.Module):
+            def shorter(self, lengths: Union[int, Tensor]):
+                return lengths // 2
+            def forward(self, x: Tensor, mask: Tensor):
+                return x[torch.arange(len(x), device=x.device), self.shorter(mask.sum(-1))]
+        """,
+    "a number that no tensor is kept for": """
+        class Scale:
+            def __init__(self):
+                self.steps = 10
+            def apply(self, x: Tensor, step: int):
+                return x * 2 if step > self.steps else x
+        """,
+}
+
+FOUND = {
+    "a tensor that a helper lets through": (
+        """
+        def exists(v):
+            return v is not None
+        class M(nn.Module):
+            def forward(self, x: Tensor, keep: Optional[Tensor] = None):
+                if exists(keep) and keep.any():
+                    x = x + 1
+                return x
+        """,
+        ["XLA101"],
+    ),
+    "a mask by its checked dtype": (
+        """
+        class M(nn.Module):
+            def forward(self, x: Tensor, chosen: Tensor):
+                if chosen.dtype != torch.bool:
+                    raise ValueError("not a mask")
+                return x[chosen]
+        """,
+        ["XLA201"],
+    ),
+    "an index by its checked rank": (
+        """
+        class M(nn.Module):
+            def forward(self, x: Tensor, i: Tensor):
+                if i.ndim == 0:
+                    return x[i]
+                return x
+        """,
+        ["XLA208"],
+    ),
+    "an int or a tensor": (
+        """
+        class M(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.table = nn.Parameter(torch.zeros(10))
+            def forward(self, x: Tensor, step: Union[int, Tensor]):
+                return x * self.table[step]
+        """,
+        ["XLA208"],
+    ),
+    "a tensor passed for an int": (
+        """
+        class M(nn.Module):
+            def scaled(self, x: Tensor, step: int):
+                return x * self.table[step]
+            def __init__(self):
+                super().__init__()
+                self.table = nn.Parameter(torch.zeros(10))
+            def forward(self, x: Tensor, steps: Tensor):
+                for step in steps:
+                    x = self.scaled(x, step)
+                return x
+        """,
+        ["XLA208"],
+    ),
+    "an element of what the class keeps": (
+        """
+        class Schedule:
+            def __init__(self, n: int, device):
+                self.rates = torch.linspace(1, 0, n, device=device)
+                self.stages = torch.arange(n, device=device)
+            def step(self, x: Tensor, stage: int):
+                if stage > 0:
+                    x = x * self.rates[stage]
+                return x
+        """,
+        ["XLA101", "XLA208"],
+    ),
+    "a row of sizes or a tuple of them": (
+        """
+        class M(nn.Module):
+            def forward(self, x: Tensor, sizes: Optional[list[tuple[int, int]]] = None):
+                if sizes is None:
+                    sizes = torch.tensor([[2, 2]], device=x.device).repeat(2, 1)
+                h, w = sizes[0]
+                return x.reshape(-1, h, w)
+        """,
+        ["XLA206"],
+    ),
+    "lengths that nothing else tells": (
+        """
+        class M(nn.Module):
+            def forward(self, x: Tensor, lengths):
+                n = (lengths[0] * x.shape[1]).int()
+                return x[:, :n]
+        """,
+        ["XLA206"],
+    ),
+    "what autograd saved": (
+        """
+        class Sparse(torch.autograd.Function):
+            @staticmethod
+            def backward(ctx, grad: Tensor):
+                (output,) = ctx.saved_tensors
+                grad = grad.clone()
+                grad[output == 0] = 0
+                return grad
+        """,
+        ["XLA205"],
+    ),
+}
+
+
+@pytest.mark.parametrize("code", SILENT.values(), ids=SILENT)
+def test_silent(loud: Callable[[str, str], list[str]], code: str) -> None:
+    assert loud(HEAD + dedent(code), "torch_xla") == []
+
+
+@pytest.mark.parametrize(("code", "expected"), FOUND.values(), ids=FOUND)
+def test_found(loud: Callable[[str, str], list[str]], code: str, expected: list[str]) -> None:
+    assert sorted(loud(HEAD + dedent(code), "torch_xla")) == expected
