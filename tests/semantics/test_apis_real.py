@@ -23,6 +23,8 @@ PACKAGES = {
 ELSEWHERE = {
     "torch": {
         "torch.distributions.Unchecked",  # ours: a distribution made with `validate_args=False`
+        "torch.nn.BatchFirstEncoderLayer",  # ours: `TransformerEncoderLayer(batch_first=True)`
+        "torch.nn.NestingTransformerEncoder",  # ours: an encoder that packs padded input
         "torch.utils.tensorboard.SummaryWriter",
         "torch_xla.amp.GradScaler",
         "torch_xla.core.xla_model.get_ordinal",

@@ -68,8 +68,9 @@ class Observations:
             for example in rule.examples:
                 if example.framework == framework and runnable(example) and self._needed(rule, example):
                     targets = [target.split(":")[0] for target in judged_targets(rule, example)]
+                    variants = [target.partition(":")[2] for target in example.targets]
                     fields = {name: getattr(example, name) for name in ("ident", "code", "of")}
-                    requests.append({**fields, "targets": targets, "folder": str(self.folder)})
+                    requests.append({**fields, "targets": targets, "variants": variants, "folder": str(self.folder)})
         return requests
 
     def _needed(self, rule: Rule, example: Example) -> bool:

@@ -42,14 +42,17 @@ def arguments(wanted: dict[str, Any], step: int) -> dict[str, Any]:
     return {k: jnp.asarray(v) if isinstance(v, np.ndarray) else v for k, v in step_inputs(wanted, step).items()}
 
 
-def run(example: dict[str, Any], jitted: bool) -> tuple[dict[str, Any], list[list[Leaf]], dict[str, Any]]:
+def run(
+    example: dict[str, Any], jitted: bool, op_by_op: bool = False
+) -> tuple[dict[str, Any], list[list[Leaf]], dict[str, Any]]:
+    """Run an example under `jax.jit`, as plain Python on values, or as it stands: each operation compiled by itself."""
     seen: dict[str, Any] = {"error": None, "compiles": [], "differs": None}
     results: list[list[Leaf]] = []
     happened: dict[str, Any] = {}
     try:
         with jax.disable_jit(not jitted):
             subject, wanted, module = prepare(example)
-            if jitted and not hasattr(subject, "lower"):
+            if jitted and not op_by_op and not hasattr(subject, "lower"):
                 subject = jax.jit(subject)
             with effects(module) as happened:
                 for step in range(STEPS):
@@ -66,7 +69,7 @@ def run(example: dict[str, Any], jitted: bool) -> tuple[dict[str, Any], list[lis
 
 
 def observe(example: dict[str, Any], repaired: dict[str, Any] | None) -> dict[str, Any]:
-    seen, results, happened = run(example, jitted=True)
+    seen, results, happened = run(example, jitted=True, op_by_op="eager" in example["variants"])
     eager, eager_results, eager_happened = run(example, jitted=False)
     if seen["error"] is None:
         seen["differs"] = unlike(results, eager_results, happened, eager_happened, eager["error"])

@@ -129,7 +129,7 @@ def _rank(hazard: Hazard, severity: Severity) -> tuple[int, int, int]:
 
 def _finding(hazard: Hazard, severity: Severity, rule: Rule, data: bytes, lines: Lines) -> Finding:
     subject = _one_line(hazard.subject or data[hazard.start : hazard.end].decode(errors="replace"))
-    message = rule.message_for(hazard.framework).format(subject=subject, detail=hazard.detail)
+    message = rule.message_for(hazard.framework, hazard.variant).format(subject=subject, detail=hazard.detail)
     return Finding(
         code=rule.code,
         name=rule.name,

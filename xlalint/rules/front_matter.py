@@ -97,7 +97,7 @@ def _problems(rule: Rule) -> Iterable[str]:
     yield from _outside("kind", [rule.kind], KINDS)
     yield from _outside("fix", [rule.fix], FIXES)
     yield from _outside("frameworks", rule.frameworks, FRAMEWORKS)
-    yield from _outside("messages", rule.messages, FRAMEWORKS)
+    yield from _outside("messages", [key.split(":", 1)[0] for key in rule.messages], FRAMEWORKS)
     yield from _outside("helps", rule.helps, FRAMEWORKS)
     yield from _outside("severity", [key.split(":", 1)[0] for key in rule.severity], (*TARGETS, "*"))
     yield from _outside("severity", rule.severity.values(), SEVERITIES)

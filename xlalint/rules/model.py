@@ -95,9 +95,10 @@ class Rule(msgspec.Struct, frozen=True, dict=True):
                 return self.severity[key]
         return None
 
-    def message_for(self, framework: str | None) -> str:
+    def message_for(self, framework: str | None, variant: str = "") -> str:
         """The message template, with `{subject}` and `{detail}` still to fill."""
-        return self.messages.get(framework or "", self.message)
+        general = self.messages.get(framework or "", self.message)
+        return self.messages.get(f"{framework}:{variant}", general) if variant else general
 
     def help_for(self, framework: str | None) -> str:
         """The way out, in one sentence."""

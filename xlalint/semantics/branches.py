@@ -22,8 +22,8 @@ def check_branches(call: LibraryCall, name: str) -> None:
     results = [call.results.get(param) for param in ("true_fun", "false_fun")]
     first, second = results
     detail = _mismatch(first, second) if first is not None and second is not None else ""
-    if not detail and len(functions) == 2 and _resized(functions[0], functions[1]):
-        detail = "one branch returns a part of what the other returns"
+    if not detail and len(functions) == 2:
+        detail = _reshaped(functions[0], functions[1])
     if detail:
         pred = call.argument("pred")
         node = call.node_of("pred")
@@ -50,10 +50,26 @@ def _mismatch(first: Value, second: Value) -> str:
     return ""
 
 
-def _resized(first: Function, second: Function) -> bool:
-    """Whether one function returns its argument and the other a constant slice of that argument."""
+def _reshaped(first: Function, second: Function) -> str:
+    """What tells apart the results of two functions of which one returns its argument: the other slices or casts that argument."""
     one, other = _returned(first), _returned(second)
-    return one is not None and other is not None and (_part_of(one, other) or _part_of(other, one))
+    if one is not None and other is not None and (_part_of(one, other) or _part_of(other, one)):
+        return "one branch returns a part of what the other returns"
+    for plain, func in ((one, second), (other, first)):
+        if plain is not None and plain[1] is None and plain[0] == _cast(func):
+            return "one branch casts what the other returns"
+    return ""
+
+
+def _cast(func: Function) -> int | None:
+    """The parameter, by number, of which a one-line function returns `p.astype(...)`."""
+    last = func.info.body[0] if len(func.info.body) == 1 else None
+    call = last.value if isinstance(last, ir.Return) else None
+    if isinstance(call, ir.Call) and isinstance(call.func, ir.Attr) and call.func.name == "astype":
+        names = [param.name for param in func.info.params]
+        source = call.func.value
+        return names.index(source.id) if isinstance(source, ir.Name) and source.id in names else None
+    return None
 
 
 def _part_of(whole: tuple[int, ir.Node | None], part: tuple[int, ir.Node | None]) -> bool:

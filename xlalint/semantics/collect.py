@@ -20,6 +20,8 @@ Reach = tuple["Context", bool]  # a context, and whether AutoGraph rewrites it a
 _CONFIGURATION = "XLA5"
 # Under these frameworks' tracers a hazard is an error: a function that holds one and is given to no tracer runs eagerly.
 _RAISING = ("jax", "tensorflow")
+# What JAX runs eagerly all the same, with a compilation for each new size.
+_EAGER = frozenset(("XLA201", "XLA202", "XLA203", "XLA204"))
 
 
 class Link(NamedTuple):
@@ -152,6 +154,9 @@ def _hazard(context: Context, sighting: Sighting, root: RootContext, variant: st
     confidence = sighting.confidence
     if root.tier == 2 and sighting.framework in _RAISING:
         confidence = Confidence.POSSIBLE
+        if sighting.framework == "jax" and sighting.rule in _EAGER and sighting.confidence:
+            confidence = Confidence.LIKELY
+            variant = "eager"
     elif root.tier == 2 and confidence is Confidence.CERTAIN:
         confidence = Confidence.LIKELY
     return Hazard(

@@ -16,6 +16,7 @@ from xlalint.semantics.values import (
     NEVER,
     NONE,
     STR,
+    TRUE,
     UNKNOWN,
     Const,
     Foreign,
@@ -359,7 +360,17 @@ def _data_kind(value: Value, depth: int = 0) -> tuple[str, int, Value | None]:
     return "", -1, None
 
 
+def _encoder(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
+    """`nn.TransformerEncoder`: of layers that take the batch first it packs padded input, unless told not to."""
+    layer = arguments.args[0] if arguments.args else arguments.keywords.get("encoder_layer", UNKNOWN)
+    nesting = arguments.args[3] if len(arguments.args) > 3 else arguments.keywords.get("enable_nested_tensor", TRUE)
+    if layer is foreign("torch.nn.BatchFirstEncoderLayer") and nesting is TRUE:
+        return foreign("torch.nn.NestingTransformerEncoder")
+    return foreign("torch.nn.TransformerEncoder")
+
+
 _SPECIAL: dict[str, Special] = {
+    "torch.nn.TransformerEncoder": _encoder,
     "functools.partial": _partial,
     "functools.wraps": lambda i, f, a, n: UNKNOWN,
     "functools.lru_cache": _first,

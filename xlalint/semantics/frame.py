@@ -153,6 +153,7 @@ class Frame:
         detail: str = "",
         variant: str = "",
         severity: tuple[tuple[str, str], ...] = (),
+        at_most: Confidence = Confidence.CERTAIN,
     ) -> None:
         """Record that `value`, written as `node`, meets a rule at `at`; nothing where it is no device tensor."""
         culprit = device_tensor(value)
@@ -161,7 +162,7 @@ class Frame:
         if culprit is None or self.muted or (self.guarded and culprit.framework != "torch" and rule in _RAISING):
             return
         sure = culprit.sure and value is culprit
-        confidence = Confidence.CERTAIN if sure else Confidence.LIKELY
+        confidence = min(Confidence.CERTAIN if sure else Confidence.LIKELY, at_most)
         if rule == "XLA302" and any(type(m) is Tensor and m.framework == "numpy" for m in members(value)):
             confidence = Confidence.POSSIBLE
         if self.rare and rule == "XLA303" and not severity:
@@ -191,7 +192,7 @@ class Frame:
         severity: tuple[tuple[str, str], ...] = (),
     ) -> None:
         """Record a hazard that is not about one tensor; `framework` "" leaves it to the tracer that reaches the code."""
-        if not self.muted:
+        if not self.muted and (self.turning or not self.context.per_turn):
             self.context.sightings.setdefault(
                 (rule, at),
                 Sighting(rule, at, self.statement, framework, Confidence.CERTAIN, subject, detail, variant, severity),
@@ -209,6 +210,12 @@ class Frame:
         known = self.context.sightings.get((rule, at))
         if known is not None:
             known.variant = variant
+
+    def confirm(self, rule: str, at: int) -> None:
+        """Take what was possible at a place for likely."""
+        known = self.context.sightings.get((rule, at))
+        if known is not None and known.confidence < Confidence.LIKELY:
+            known.confidence = Confidence.LIKELY
 
     def is_outer(self, name: str) -> bool:
         """Whether the name is the module's, and what is kept there lives on after the function."""

@@ -393,6 +393,10 @@ class Interpreter:
             if entry is None:
                 return UNKNOWN
             return LibraryCall(frame, entry, receiver, arguments.args, arguments.pairs(), node).run()
+        if isinstance(receiver, Sequence) and receiver.kind in ("modules", "chain"):
+            entry = self.apis.class_method("torch.nn.Module", name)
+            if entry is not None:
+                return LibraryCall(frame, entry, None, arguments.args, arguments.pairs(), node, receiver).run()
         if is_container(receiver):
             return container_method(frame, receiver, name, arguments.args, node)
         if isinstance(receiver, Object):

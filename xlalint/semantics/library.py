@@ -204,6 +204,13 @@ class LibraryCall:
             if other is not spec and other.rule == "XLA306":
                 self._report(other)
 
+    def _breaks(self, spec: Spec) -> None:
+        """Report what ends a graph of `torch.compile` whatever it is given; elsewhere that it happens once."""
+        if self.frame.interpreter.annotations.framework(self.frame.module) == "torch":
+            self.frame.note("XLA303", self.node.at, "torch", spelling(self.node.func), spec.detail, spec.variant)
+        else:
+            self._trace_time(spec)
+
     def _explain_size(self) -> None:
         """Report a size that was read from a tensor where the tensor itself would be a hazard as the size."""
         for spec in self.entry.cases:
@@ -240,6 +247,14 @@ class LibraryCall:
         if spec.rule == "XLA306":
             self.frame.note(
                 spec.rule, self.node.at, "", spelling(self.node.func), spec.detail, spec.variant, spec.severity
+            )
+            return
+        if spec.variant == "break":
+            self._breaks(spec)
+            return
+        if spec.variant == "call":
+            self.frame.note(
+                spec.rule or "", self.node.at, "torch", spelling(self.node.func), spec.detail, severity=spec.severity
             )
             return
         value, node = self._culprit(spec)
@@ -438,6 +453,10 @@ class LibraryCall:
         dtype = self.resolved_dtype(what, found.dtype)
         if axis is None or axis is NONE:
             rank = 0 if not self.starred else -1
+            source = self._source()
+            if isinstance(source, ir.Sub):
+                # Of rows that are looked up one by one, the sum over all is seldom wanted; of a selection it is.
+                self.frame.confirm("XLA201", source.at)
         elif keep is not None and not (isinstance(keep, Const) and keep.value is False):
             rank = found.rank if isinstance(keep, Const) else -1
         else:
@@ -445,6 +464,13 @@ class LibraryCall:
             known = isinstance(axis, (Const, Host)) or (isinstance(axis, Sequence) and axis.items is not None)
             rank = max(found.rank - removed, 0) if found.rank >= 0 and known else -1
         return tensor(found.framework, dtype, rank, found.place, found.sure, found.static)
+
+    def _source(self) -> ir.Node | None:
+        """The expression of the receiver or first argument."""
+        func = self.node.func
+        if self.receiver is not None:
+            return func.value if isinstance(func, ir.Attr) else None
+        return self.node.args[0] if self.node.args else None
 
     def read(self, what: Return) -> Value:
         return host(what.dtype, "data")

@@ -62,6 +62,9 @@ TRACERS = frozenset(
         "launch",
         "make_functional",
         "scan_layers",
+        "register_forward_hook",
+        "register_forward_pre_hook",
+        "register_full_backward_hook",
     ]
 )
 _HOST_KINDS = frozenset(("dataset", "config", "host"))

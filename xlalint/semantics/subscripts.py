@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from xlalint.lowering import ir
 from xlalint.semantics.frame import path_of, position, spelling
+from xlalint.semantics.hazard import Confidence
 from xlalint.semantics.lattice import join, join_all, leading
 from xlalint.semantics.values import (
     HOST,
@@ -199,12 +200,24 @@ def _check_tensor_index(
             frame.report("XLA205", node.at, subject, node.value)
         else:
             frame.report("XLA201", node.at, subject, node)
-    elif writes and not culprit.dtype and culprit.rank < 0 and part_node is node.index and base.framework == "torch":
-        # Of what may be a mask or positions, a value for all that it selects is given through a mask.
-        guess = tensor(culprit.framework, "b", sure=False)
-        frame.report("XLA205", node.at, base if base.place else guess, node.value)
     elif culprit.rank == 0 and base.framework == "torch":
         frame.report("XLA208", node.at, part, part_node)
+    elif not culprit.dtype and culprit.rank < 0 and part_node is node.index and base.framework == "torch":
+        _check_mask_or_positions(frame, node, base, part, writes)
+
+
+def _check_mask_or_positions(frame: Frame, node: ir.Sub, base: Tensor, part: Value, writes: bool) -> None:
+    """Report an index of which nothing is known: a mask likely where a value is given through it, possibly where it is read.
+
+    Of the indices read in published packages that are left unknown here a third are masks or 0-d.
+    """
+    index = node.index
+    if isinstance(index, ir.Sub) and isinstance(index.index, ir.Const) and index.index.value is None:
+        return  # `x[n[None]]`: positions made of one number; a mask with one more axis fits nothing
+    if writes:
+        frame.report("XLA205", node.at, base if base.place else tensor("torch", "b", sure=False), node.value)
+    else:
+        frame.report("XLA201", node.at, part if not base.place else base, node, at_most=Confidence.POSSIBLE)
 
 
 def store_subscript(frame: Frame, target: ir.Sub, base: Value, index: Value, value: Value, reads: bool) -> None:
