@@ -52,10 +52,9 @@ class Harvest(msgspec.Struct, frozen=True, array_like=True):
 
     found: list[Found]
     called: list[tuple[int, int]]
-    touched: bytes
 
 
-def harvest(roots: Iterable[RootContext], touched: int = 0) -> Harvest:
+def harvest(roots: Iterable[RootContext]) -> Harvest:
     """The hazards of all contexts that the roots reach, each with its shortest chain."""
     chains = _chains(sorted(roots, key=_root_order))
     found: list[Found] = []
@@ -64,7 +63,6 @@ def harvest(roots: Iterable[RootContext], touched: int = 0) -> Harvest:
         context, root = reach[0], link.root
         if link.depth and context.function is not None and root.tier != HOST_TIER:
             called.add(context.function.key)
-        touched |= context.touched
         trace = _trace(reach, chains)
         for sighting in context.sightings.values():
             variant = variant_under(_tracer(reach, root), sighting)
@@ -73,7 +71,7 @@ def harvest(roots: Iterable[RootContext], touched: int = 0) -> Harvest:
             hazard = _hazard(context, sighting, root, variant, trace)
             key = context.function.key if context.function is not None else (context.module.index, -1)
             found.append(Found(hazard, key, Reached(root.tier, link.depth == 0)))
-    return Harvest(found, sorted(called), touched.to_bytes((touched.bit_length() + 7) // 8, "little"))
+    return Harvest(found, sorted(called))
 
 
 def _tracer(reach: Reach, root: RootContext) -> Tracer:
@@ -159,11 +157,12 @@ def _hazard(context: Context, sighting: Sighting, root: RootContext, variant: st
             variant = "eager"
     elif root.tier == 2 and confidence is Confidence.CERTAIN:
         confidence = Confidence.LIKELY
+    base = context.function.ir.start if context.function is not None else 0
     return Hazard(
         context.module.path,
-        sighting.at >> 32,
-        sighting.at & 0xFFFFFFFF,
-        sighting.statement,
+        base + (sighting.at >> 32),
+        base + (sighting.at & 0xFFFFFFFF),
+        base + sighting.statement,
         sighting.rule,
         sighting.framework or root.tracer.framework,  # type: ignore[arg-type]
         confidence,

@@ -11,6 +11,7 @@ from xlalint.semantics.configuration import check_decorator, configures, sets_up
 from xlalint.semantics.context import HOST_TIER, Context, RootContext
 from xlalint.semantics.frame import Frame, path_of
 from xlalint.semantics.program import ClassInfo, FunctionInfo, ModuleInfo
+from xlalint.semantics.reads import Reads
 from xlalint.semantics.tracing import UNTRACED, HandOver, Tracer, hand_over
 from xlalint.semantics.values import Host, Tensor, Value, members, tensors
 
@@ -147,9 +148,15 @@ class Roots:
         self._host_modules: dict[int, bool] = {}
 
     def enter(self, module: ModuleInfo) -> list[RootContext]:
-        """Analyse a module's roots, and the host functions that hand functions to a tracer."""
+        """Analyse a module's roots, and the host functions that hand functions to a tracer.
+
+        What is found does not depend on the modules that were entered before. What it depends on is in the `Reads` that the program's
+        reader leaves current.
+        """
         interpreter = self.interpreter
-        first = len(interpreter.roots)
+        interpreter.begin()
+        interpreter.reader.current = Reads()
+        interpreter.reader.current.modules = module.bit
         framework = interpreter.annotations.framework(module)
         if not framework and not any(binding.module for binding in module.unit.imports):
             return []
@@ -173,10 +180,12 @@ class Roots:
             interpreter.roots.append(RootContext(context, candidate.why, candidate.tier, candidate.tracer))
             called.add(context)
         if framework:
+            if TRACERS.intersection(module.unit.calls):
+                interpreter.roots.extend(interpreter.module_roots(module))
             self._hand_overs(module)
         if framework == "tensorflow" and sets_up_tpu(module):
             self._configuration(module)
-        return interpreter.roots[first:]
+        return interpreter.roots
 
     def _configuration(self, module: ModuleInfo) -> None:
         """Run the host code that compiles models for a TPU."""
@@ -187,6 +196,7 @@ class Roots:
         why = "sets up a TPU"
         interpreter.roots.append(RootContext(top, why, HOST_TIER))
         for info in module.functions:
+            frame.base = info.ir.start << 32 | info.ir.start
             for decorator in info.ir.decorators:
                 check_decorator(frame, decorator)
             if configures(info) and info.ir.outer < 0:
@@ -295,10 +305,8 @@ class Roots:
         return found
 
     def _hand_overs(self, module: ModuleInfo) -> None:
-        """Run host functions (and module level) that call a tracer, so that what they pass it becomes a root."""
+        """Run host functions that call a tracer, so that what they pass it becomes a root."""
         interpreter = self.interpreter
-        if TRACERS.intersection(module.unit.calls):
-            interpreter.evaluate_global(module, "")
         for info in module.functions:
             if info.ir.outer < 0 and self._calls_tracer(module, info):
                 interpreter.enter(info, interpreter.standalone(info))
