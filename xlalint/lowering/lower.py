@@ -116,10 +116,11 @@ class Lowerer:
         else:
             scope.bound.add(node.id)
         starts = self.starts
+        first = starts[node.lineno] + node.col_offset
+        last = starts[node.end_lineno] + node.end_col_offset  # type: ignore[index,operator]
         return ir.Name(
             node.id,
-            ((starts[node.lineno] + node.col_offset) << 32 | (starts[node.end_lineno] + node.end_col_offset))
-            - self.base,  # type: ignore[index,operator]
+            (first << 32 | last) - self.base,
         )
 
     def attribute(self, node: ast.Attribute) -> ir.Node:
@@ -131,11 +132,12 @@ class Lowerer:
             if type(node.ctx) is not ast.Load and value.id == scope.receiver:
                 scope.stores.add(node.attr)
         starts = self.starts
+        first = starts[node.lineno] + node.col_offset
+        last = starts[node.end_lineno] + node.end_col_offset  # type: ignore[index,operator]
         return ir.Attr(
             _EXPRESSIONS[type(value)](self, value),
             node.attr,
-            ((starts[node.lineno] + node.col_offset) << 32 | (starts[node.end_lineno] + node.end_col_offset))
-            - self.base,  # type: ignore[index,operator]
+            (first << 32 | last) - self.base,
         )
 
     def call(self, node: ast.Call) -> ir.Node:
@@ -145,12 +147,13 @@ class Lowerer:
         args = tuple([_EXPRESSIONS[type(arg)](self, arg) for arg in node.args])
         keywords = tuple([(k.arg or "", _EXPRESSIONS[type(k.value)](self, k.value)) for k in node.keywords])
         starts = self.starts
+        first = starts[node.lineno] + node.col_offset
+        last = starts[node.end_lineno] + node.end_col_offset  # type: ignore[index,operator]
         return ir.Call(
             lowered,
             args,
             keywords,
-            ((starts[node.lineno] + node.col_offset) << 32 | (starts[node.end_lineno] + node.end_col_offset))
-            - self.base,  # type: ignore[index,operator]
+            (first << 32 | last) - self.base,
         )
 
     def _note_call(self, node: ast.Call, func: ast.expr) -> None:

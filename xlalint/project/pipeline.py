@@ -140,6 +140,7 @@ class Run:
     def _judge(self, lowered: list[Lowered]) -> Report:
         from xlalint.project.analysis import analyse
         from xlalint.project.judging import findings_of
+        from xlalint.project.kept import Kept
         from xlalint.rules import rules
         from xlalint.semantics.taught import Taught
 
@@ -148,8 +149,10 @@ class Run:
         units = [entry.unit for entry in lowered if entry.unit is not None]
         tables = [place for place in self.settings.extend_rules if _holds_tables(Path(place))]
         taught = Taught(self.settings.static, self.settings.tensor)
-        hazards, failures = analyse(units, targets_of(self.settings), self.settings.roots, tables, self.jobs, taught)
-        findings, more = findings_of(lowered, hazards, pages, self.settings, {})
+        kept = Kept(self.cache, self.settings.fingerprint()) if self.cache is not None else None
+        targets = targets_of(self.settings)
+        hazards, failures = analyse(units, targets, self.settings.roots, tables, self.jobs, taught, kept)
+        findings, more = findings_of(lowered, hazards, pages, self.settings, {}, kept)
         return Report(findings, len(lowered), failures + more)
 
 

@@ -268,11 +268,13 @@ class Program:
         self._resolving.add(key)
         circles, reads = self._circles, Reads()
         reads.modules = module.bit
+        outer, self.reader.current = self.reader.current, reads
         try:
-            with self.reader.reading(reads):
-                value = self._global(module, name)
+            value = self._global(module, name)
         finally:
             self._resolving.discard(key)
+            self.reader.current = outer
+            outer.parts[reads] = None
         if name not in module.assigned and (self._circles == circles or not self._resolving):
             self._names[key] = (value, reads)
         return value
