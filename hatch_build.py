@@ -34,7 +34,6 @@ COMPILED = (
             "library",
             "narrowing",
             "program",
-            "reads",
             "roots",
             "statements",
             "subscripts",

@@ -54,9 +54,6 @@ class Lowerer:
         # Indexed by ast's line numbers, which count from 1.
         self.starts = [0, *Lines(data).starts]
         self.taught = taught
-        # Where what is being lowered begins (as `at` packs it), and the index that function references count from.
-        self.base = 0
-        self.origin = 0
         self.module = Scope(None, -1)
         self.scope = self.module
         self.functions: list[Scope] = []
@@ -70,20 +67,11 @@ class Lowerer:
         starts = self.starts
         first: int = starts[node.lineno] + node.col_offset
         last: int = starts[node.end_lineno] + node.end_col_offset
-        return (first << 32 | last) - self.base
+        return first << 32 | last
 
     def start(self, node: Any) -> int:
         offset: int = self.starts[node.lineno] + node.col_offset
-        return offset - (self.base & 0xFFFFFFFF)
-
-    def begin(self, node: Any) -> int:
-        """Count positions from the start of a definition (its decorators included) or statement; what they counted from before."""
-        before = self.base
-        decorators = getattr(node, "decorator_list", None)
-        first = decorators[0] if decorators else node
-        offset: int = self.starts[first.lineno] + first.col_offset
-        self.base = offset << 32 | offset
-        return before
+        return offset
 
     # ---------------------------------------------------------------------------------------- expressions
 
@@ -116,11 +104,9 @@ class Lowerer:
         else:
             scope.bound.add(node.id)
         starts = self.starts
-        first = starts[node.lineno] + node.col_offset
-        last = starts[node.end_lineno] + node.end_col_offset  # type: ignore[index,operator]
         return ir.Name(
             node.id,
-            (first << 32 | last) - self.base,
+            (starts[node.lineno] + node.col_offset) << 32 | (starts[node.end_lineno] + node.end_col_offset),  # type: ignore[index,operator]
         )
 
     def attribute(self, node: ast.Attribute) -> ir.Node:
@@ -132,12 +118,10 @@ class Lowerer:
             if type(node.ctx) is not ast.Load and value.id == scope.receiver:
                 scope.stores.add(node.attr)
         starts = self.starts
-        first = starts[node.lineno] + node.col_offset
-        last = starts[node.end_lineno] + node.end_col_offset  # type: ignore[index,operator]
         return ir.Attr(
             _EXPRESSIONS[type(value)](self, value),
             node.attr,
-            (first << 32 | last) - self.base,
+            (starts[node.lineno] + node.col_offset) << 32 | (starts[node.end_lineno] + node.end_col_offset),  # type: ignore[index,operator]
         )
 
     def call(self, node: ast.Call) -> ir.Node:
@@ -147,13 +131,11 @@ class Lowerer:
         args = tuple([_EXPRESSIONS[type(arg)](self, arg) for arg in node.args])
         keywords = tuple([(k.arg or "", _EXPRESSIONS[type(k.value)](self, k.value)) for k in node.keywords])
         starts = self.starts
-        first = starts[node.lineno] + node.col_offset
-        last = starts[node.end_lineno] + node.end_col_offset  # type: ignore[index,operator]
         return ir.Call(
             lowered,
             args,
             keywords,
-            (first << 32 | last) - self.base,
+            (starts[node.lineno] + node.col_offset) << 32 | (starts[node.end_lineno] + node.end_col_offset),  # type: ignore[index,operator]
         )
 
     def _note_call(self, node: ast.Call, func: ast.expr) -> None:
@@ -227,12 +209,10 @@ class Lowerer:
         return ir.Comprehension(kind, None, self.expr(node.elt), generators, self.at(node))
 
     def lambda_(self, node: ast.Lambda) -> ir.Node:
-        at, before = self.at(node), self.begin(node)
         index = self._function(
             "<lambda>", node, node.args, None, (), lambda: (ir.Return(self.expr(node.body), self.start(node.body)),)
         )
-        self.base = before
-        return ir.Lambda(index - self.origin, at)
+        return ir.Lambda(index, self.at(node))
 
     def format(self, node: Any) -> ir.Node:
         values: list[ir.Node] = []
@@ -297,19 +277,6 @@ class Lowerer:
             if statement is not None:
                 lowered.append(statement)
         return tuple(lowered)
-
-    def definitions(self, nodes: Iterable[ast.stmt]) -> tuple[tuple[ir.Statement, ...], tuple[int, ...]]:
-        """The statements of a module or class, each with positions of its own, and where each begins."""
-        lowered: list[ir.Statement] = []
-        starts: list[int] = []
-        for node in nodes:
-            before = self.begin(node)
-            statement = _STATEMENTS[type(node)](self, node)
-            if statement is not None:
-                lowered.append(statement)
-                starts.append(self.base & 0xFFFFFFFF)
-            self.base = before
-        return tuple(lowered), tuple(starts)
 
     def _value(self, node: Any, value: ast.expr) -> ir.Node:
         """The assigned value, wrapped where a comment on the statement's lines teaches its kind."""
@@ -427,16 +394,14 @@ class Lowerer:
 
     def define(self, node: Any) -> ir.Statement:
         self.scope.bound.add(node.name)
-        before = self.begin(node)
         decorators = self.exprs(node.decorator_list)
         returns = self.annotation(node.returns)
         index = self._function(node.name, node, node.args, returns, decorators, lambda: self.block(node.body))
-        self.base = before
         if self.scope is self.module:
             self.defs[node.name] = index
         elif self.scope.class_methods is not None and not _is_accessor(node):
             self.scope.class_methods[node.name] = index
-        return ir.Define(node.name, index - self.origin)
+        return ir.Define(node.name, index)
 
     def _function(
         self,
@@ -447,21 +412,20 @@ class Lowerer:
         decorators: tuple[ir.Node, ...],
         body: Callable[[], tuple[ir.Statement, ...]],
     ) -> int:
-        outer, origin = self.scope, self.origin
+        outer = self.scope
         index = len(self.functions)
         scope = Scope(outer, index, name)
         self.functions.append(scope)
-        self.origin = 0  # defaults are evaluated by themselves
         params = list(self._params(arguments))
-        self.scope, self.origin = scope, index
+        self.scope = scope
         scope.enter([param[0] for param in params])
         try:
             scope.body = encode_body(body())
         except RecursionError:
             scope.body = encode_body(())
         finally:
-            self.scope, self.origin = outer, origin
-        scope.describe(node, self.base & 0xFFFFFFFF, returns, decorators, params)
+            self.scope = outer
+        scope.describe(node, returns, decorators, params)
         return index
 
     def _params(self, arguments: ast.arguments) -> Iterable[tuple[str, str, ir.Node | None, ir.Node | None]]:
@@ -484,20 +448,20 @@ class Lowerer:
         return self.annotation(arg.annotation)
 
     def class_(self, node: ast.ClassDef) -> ir.Statement:
-        outer, origin, before = self.scope, self.origin, self.begin(node)
+        outer = self.scope
         outer.bound.add(node.name)
         index = len(self.classes)
         self.classes.append(None)
         decorators, bases = self.exprs(node.decorator_list), self.exprs(node.bases)
         keywords = tuple((k.arg or "", self.expr(k.value)) for k in node.keywords)
         scope = Scope(outer, -1, node.name, index)
-        self.scope, self.origin = scope, 0
+        self.scope = scope
         try:
-            body = encode_body(self.definitions(node.body)[0])
+            body = encode_body(self.block(node.body))
         except RecursionError:
             body = encode_body(())
         finally:
-            self.scope, self.origin, self.base = outer, origin, before
+            self.scope = outer
         methods = scope.class_methods or {}
         self.classes[index] = ir.Class(
             node.name, scope.qualname, node.lineno, outer.enclosing, bases, keywords, decorators, methods, body
