@@ -34,6 +34,7 @@ COMPILED = (
             "library",
             "narrowing",
             "program",
+            "reads",
             "roots",
             "statements",
             "subscripts",

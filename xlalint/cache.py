@@ -24,7 +24,7 @@ FILE = "xlalint.db"
 FOLDER = ".xlalint_cache"
 _TAG = "Signature: 8a477f597d28d172789f06886806bc55\n# This folder is a cache of xlalint. See https://bford.info/cachedir/\n"
 _APPLICATION = 0x786C616C  # "xlal", SQLite's application_id: says whose file this is
-_SCHEMA = 1
+_SCHEMA = 2
 _BUSY_SECONDS = 5.0
 _CHUNK = 500  # variables in one statement; SQLite's oldest limit is 999
 _KEEP_DAYS = 14
@@ -33,6 +33,7 @@ _TABLES = """
     CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
     CREATE TABLE IF NOT EXISTS stats (path TEXT PRIMARY KEY, mtime INTEGER, size INTEGER, digest TEXT, used INTEGER) WITHOUT ROWID;
     CREATE TABLE IF NOT EXISTS units (key TEXT PRIMARY KEY, used INTEGER, blob BLOB);
+    CREATE TABLE IF NOT EXISTS parts (key TEXT PRIMARY KEY, used INTEGER, blob BLOB);
     CREATE TABLE IF NOT EXISTS results (key TEXT PRIMARY KEY, used INTEGER, blob BLOB);
 """
 _DAMAGE = ("malformed", "not a database", "no such table", "no such column", "has no column", "disk i/o error")
@@ -72,6 +73,14 @@ class Cache:
     def put_units(self, rows: Iterable[tuple[str, bytes]]) -> None:
         """Keep units by digest."""
         self._put("units", rows)
+
+    def parts(self, keys: Iterable[str]) -> dict[str, bytes]:
+        """The parts of results that are kept, by key; those not there are left out."""
+        return self._blobs("parts", list(keys))
+
+    def put_parts(self, rows: Iterable[tuple[str, bytes]]) -> None:
+        """Keep parts of results by key."""
+        self._put("parts", rows)
 
     def result(self, key: str) -> bytes | None:
         """The blob that was kept under a key."""
@@ -174,6 +183,7 @@ class Cache:
         with db:
             db.execute("BEGIN IMMEDIATE")
             db.execute("DELETE FROM units WHERE used < ?", (oldest,))
+            db.execute("DELETE FROM parts WHERE used < ?", (oldest,))
             db.execute("DELETE FROM results WHERE used < ?", (oldest,))
             db.execute(
                 "DELETE FROM results WHERE rowid NOT IN (SELECT rowid FROM results ORDER BY rowid DESC LIMIT ?)",
@@ -239,7 +249,7 @@ def _prepare(db: sqlite3.Connection) -> None:
         db.execute("BEGIN IMMEDIATE")
         if _recorded(db) == version:
             return  # another run was first
-        for name in ("meta", "stats", "units", "results"):
+        for name in ("meta", "stats", "units", "parts", "results"):
             db.execute(f"DROP TABLE IF EXISTS {name}")
         for statement in _TABLES.split(";"):
             db.execute(statement)

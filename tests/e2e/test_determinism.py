@@ -37,12 +37,11 @@ def test_cached_touched_and_changed_files(check: Callable[..., Any], project: Pa
     assert check("project").text == bare.text
 
 
-@pytest.mark.parametrize("lanes", [1, 2, 5])
-def test_the_number_of_processes_changes_nothing(project: Path, monkeypatch: pytest.MonkeyPatch, lanes: int) -> None:
+@pytest.mark.parametrize("chunks", [1, 2, 5])
+def test_the_number_of_processes_changes_nothing(project: Path, monkeypatch: pytest.MonkeyPatch, chunks: int) -> None:
     size = sum(len(file.read_bytes()) for file in project.rglob("*.py"))
     monkeypatch.setattr(analysis, "_SMALLEST_SHARED", 0)
-    monkeypatch.setattr(analysis, "_LANE_BYTES", size // lanes + 1)
-    monkeypatch.setattr(analysis, "_BATCH_BYTES", 2_000)
+    monkeypatch.setattr(analysis, "_CHUNK_BYTES", size // chunks + 1)
     settings = load_settings([project], isolated=True)
     reports = [check_paths([project], settings, jobs=jobs) for jobs in (1, 2, 3, 1)]
     assert reports[0].findings

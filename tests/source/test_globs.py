@@ -69,6 +69,12 @@ def test_without_drops_what_means_a_named_folder() -> None:
     assert globs.match_entry("/p/build/x/a.gen.py", "a.gen.py")
 
 
+@pytest.mark.parametrize("pattern", ["[z-a]", "[[-?]", "[!z-a]", "x[9-0].py"])
+def test_a_range_that_runs_backwards_matches_nothing(pattern: str) -> None:
+    globs = Globs([pattern], "/a")
+    assert not any(globs.match(f"/a/{name}") for name in ("a", "z", "[", "?", "x9.py", "x5.py"))
+
+
 @given(st.text(st.sampled_from("ab/*?[]!-^\\.{}|&~")), st.text(st.sampled_from("ab/.-]")))
 def test_any_pattern(pattern: str, path: str) -> None:
     globs = Globs([pattern], "/a")

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from xlalint.checks.anchor import Anchored, Anchors
 from xlalint.checks.finding import Finding
 from xlalint.checks.judge import Judged, judge, visible
 from xlalint.config import Settings
@@ -15,7 +14,7 @@ from xlalint.rules import Rule
 from xlalint.semantics.hazard import Hazard
 from xlalint.source.model import SourceFile
 
-__all__ = ["Anchored", "Anchors", "Finding", "Judged", "check", "judge", "visible"]
+__all__ = ["Finding", "Judged", "check", "judge", "visible"]
 
 
 def check(

@@ -7,15 +7,17 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
-from xlalint.checks.anchor import Anchors
 from xlalint.checks.finding import ConfidenceName, Finding, Location, Severity, TraceStep
 from xlalint.config import Settings
 from xlalint.rules import FRAMEWORK_TARGETS, Rule
 from xlalint.semantics.hazard import Confidence, Hazard
 from xlalint.source.lines import Lines
 from xlalint.source.model import SourceFile
+
+if TYPE_CHECKING:
+    from xlalint.checks.anchor import Anchors
 
 _CONFIDENCES: dict[int, ConfidenceName] = {0: "possible", 1: "likely", 2: "certain"}
 _SEVERITIES = ("info", "warning", "error")
@@ -47,6 +49,8 @@ def judge(
         severity = severity_of(hazard, rule, settings)
         if severity is not None and settings.enabled(hazard.rule, hazard.path):
             by_path[hazard.path].append((hazard, severity))
+    from xlalint.checks.anchor import Anchors  # libcst, which takes a quarter of a second to import
+
     anchors = Anchors()
     files = [_judge_file(sources[path], by_path[path], rules, settings, anchors) for path in sorted(by_path)]
     return Judged(
@@ -103,7 +107,7 @@ def _judge_file(
     findings: list[Finding] = []
     failures: list[str] = []
     for hazard, severity in _surest(hazards):
-        finding = finding_of(hazard, severity, rules[hazard.rule], data, lines)
+        finding = _finding(hazard, severity, rules[hazard.rule], data, lines)
         findings.append(finding)
         if not _is_visible(severity, finding.confidence, settings):
             continue
@@ -127,8 +131,7 @@ def _rank(hazard: Hazard, severity: Severity) -> tuple[int, int, int]:
     return hazard.confidence, _SEVERITIES.index(severity), -len(hazard.trace)
 
 
-def finding_of(hazard: Hazard, severity: Severity, rule: Rule, data: bytes, lines: Lines) -> Finding:
-    """What a hazard is called: the finding that it becomes, whether it is shown or not."""
+def _finding(hazard: Hazard, severity: Severity, rule: Rule, data: bytes, lines: Lines) -> Finding:
     subject = _one_line(hazard.subject or data[hazard.start : hazard.end].decode(errors="replace"))
     message = rule.message_for(hazard.framework, hazard.variant).format(subject=subject, detail=hazard.detail)
     return Finding(

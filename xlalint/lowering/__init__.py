@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 
+from xlalint.lowering.digests import interface, with_digests
 from xlalint.lowering.ir import Unit, encode_body
 from xlalint.lowering.lower import Lowerer
 from xlalint.source.model import SourceFile
 
 __all__ = ["Unit", "lower"]
 
-VERSION = 2
+VERSION = 3
 """Version of the representation: part of every cache key of lowered units."""
 
 
@@ -22,14 +23,16 @@ def lower(source: SourceFile, tree: ast.Module, taught: Mapping[int, str] | None
     """
     lowerer = Lowerer(source.text.encode("utf-8", "surrogatepass"), taught or {})
     try:
-        body = encode_body(lowerer.block(tree.body))
+        statements, starts = lowerer.definitions(tree.body)
+        body = encode_body(statements)
     except RecursionError:
-        body = encode_body(())
+        body, starts = encode_body(()), ()
     for scope in reversed(lowerer.functions):
         scope.pass_free_names()
-    functions = tuple(scope.build() for scope in lowerer.functions)
+    functions = with_digests([scope.build() for scope in lowerer.functions])
     classes = tuple(klass for klass in lowerer.classes if klass is not None)
-    assigned = sorted(lowerer.module.bound - lowerer.defs.keys() - {b.local for b in lowerer.imports})
+    assigned = tuple(sorted(lowerer.module.bound - lowerer.defs.keys() - {b.local for b in lowerer.imports}))
+    calls = tuple(sorted(lowerer.module.calls))
     return Unit(
         source.path,
         source.module,
@@ -39,7 +42,9 @@ def lower(source: SourceFile, tree: ast.Module, taught: Mapping[int, str] | None
         functions,
         classes,
         lowerer.defs,
-        tuple(assigned),
-        tuple(sorted(lowerer.module.calls)),
+        assigned,
+        calls,
         body,
+        starts,
+        interface(lowerer.imports, functions, classes, lowerer.defs, assigned, calls, body),
     )

@@ -7,7 +7,12 @@ framework, so a cached unit stays valid when rules change.
 Bodies are kept encoded (MessagePack) inside the unit and are decoded one function at a time, when the interpreter first
 enters it: a large tree costs megabytes, not gigabytes, and linking reads headers only.
 
-Positions: `at` packs the byte offsets of an expression's first and past-the-last byte, `start << 32 | end`.
+Positions: `at` packs the byte offsets of an expression's first and past-the-last byte, `start << 32 | end`; of a statement it is the
+offset alone. They count from where the function begins (`Function.start`), outside of functions from where the statement of
+the module or class begins. So a body is the same bytes wherever its function stands in the file.
+
+What can be said of a change: `Unit.interface` is the digest of what others may read of the file without reading a function,
+`Function.digest` that of what a function does.
 """
 
 from __future__ import annotations
@@ -146,7 +151,7 @@ class Comprehension(Expr, frozen=True, tag=15):
 
 
 class Lambda(Expr, frozen=True, tag=16):
-    """A lambda; `function` indexes the unit's functions."""
+    """A lambda; `function` indexes the unit's functions, counted from the function that holds it."""
 
     function: int
     at: int
@@ -321,7 +326,7 @@ class Jump(Stmt, frozen=True, tag=14):
 
 
 class Define(Stmt, frozen=True, tag=15):
-    """A nested `def`; `function` indexes the unit's functions."""
+    """A nested `def`; `function` indexes the unit's functions, counted from the function that holds it."""
 
     name: str
     function: int
@@ -410,6 +415,7 @@ class Param(msgspec.Struct, frozen=True, array_like=True, gc=False):
 class Function(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A function, method or lambda. `body` is an encoded `tuple[Statement, ...]` (see `decode_body`).
 
+    `row` is that of its `def`, `start` the byte offset of its first decorator, or of the `def`.
     `owner` indexes the class that directly holds the method, or is -1. `outer` indexes the function that directly
     holds a nested function, or is -1. `free` names what a nested function may read from outer functions. `stores` names
     the attributes that the body assigns on its first parameter. `calls` are the last names of what the body calls
@@ -419,6 +425,7 @@ class Function(msgspec.Struct, frozen=True, array_like=True, gc=False):
     name: str
     qualname: str
     row: int
+    start: int
     owner: int
     outer: int
     params: tuple[Param, ...]
@@ -430,6 +437,7 @@ class Function(msgspec.Struct, frozen=True, array_like=True, gc=False):
     free: tuple[str, ...]
     stores: tuple[str, ...]
     calls: tuple[str, ...]
+    digest: bytes = b""
 
 
 class Class(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -451,7 +459,8 @@ class Unit(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
     `imports` are the bindings of module level (those under `if` and `try` too), `functions` and `classes` hold every
     one of the file, `defs` maps module-level names to a function index `i` or a class index as `-1 - i`. `assigned` are the other names
-    bound at module level, `calls` the last names of what module level calls; `body` encodes module level's statements.
+    bound at module level, `calls` the last names of what module level calls; `body` encodes module level's statements, `starts` are the
+    byte offsets at which they begin.
     """
 
     path: str
@@ -465,6 +474,8 @@ class Unit(msgspec.Struct, frozen=True, array_like=True, gc=False):
     assigned: tuple[str, ...]
     calls: tuple[str, ...]
     body: bytes
+    starts: tuple[int, ...] = ()
+    interface: bytes = b""
 
 
 _encoder = msgspec.msgpack.Encoder()

@@ -54,6 +54,9 @@ class Lowerer:
         # Indexed by ast's line numbers, which count from 1.
         self.starts = [0, *Lines(data).starts]
         self.taught = taught
+        # Where what is being lowered begins (as `at` packs it), and the index that function references count from.
+        self.base = 0
+        self.origin = 0
         self.module = Scope(None, -1)
         self.scope = self.module
         self.functions: list[Scope] = []
@@ -67,11 +70,20 @@ class Lowerer:
         starts = self.starts
         first: int = starts[node.lineno] + node.col_offset
         last: int = starts[node.end_lineno] + node.end_col_offset
-        return first << 32 | last
+        return (first << 32 | last) - self.base
 
     def start(self, node: Any) -> int:
         offset: int = self.starts[node.lineno] + node.col_offset
-        return offset
+        return offset - (self.base & 0xFFFFFFFF)
+
+    def begin(self, node: Any) -> int:
+        """Count positions from the start of a definition (its decorators included) or statement; what they counted from before."""
+        before = self.base
+        decorators = getattr(node, "decorator_list", None)
+        first = decorators[0] if decorators else node
+        offset: int = self.starts[first.lineno] + first.col_offset
+        self.base = offset << 32 | offset
+        return before
 
     # ---------------------------------------------------------------------------------------- expressions
 
@@ -104,9 +116,11 @@ class Lowerer:
         else:
             scope.bound.add(node.id)
         starts = self.starts
+        first = starts[node.lineno] + node.col_offset
+        last = starts[node.end_lineno] + node.end_col_offset  # type: ignore[index,operator]
         return ir.Name(
             node.id,
-            (starts[node.lineno] + node.col_offset) << 32 | (starts[node.end_lineno] + node.end_col_offset),  # type: ignore[index,operator]
+            (first << 32 | last) - self.base,
         )
 
     def attribute(self, node: ast.Attribute) -> ir.Node:
@@ -118,10 +132,12 @@ class Lowerer:
             if type(node.ctx) is not ast.Load and value.id == scope.receiver:
                 scope.stores.add(node.attr)
         starts = self.starts
+        first = starts[node.lineno] + node.col_offset
+        last = starts[node.end_lineno] + node.end_col_offset  # type: ignore[index,operator]
         return ir.Attr(
             _EXPRESSIONS[type(value)](self, value),
             node.attr,
-            (starts[node.lineno] + node.col_offset) << 32 | (starts[node.end_lineno] + node.end_col_offset),  # type: ignore[index,operator]
+            (first << 32 | last) - self.base,
         )
 
     def call(self, node: ast.Call) -> ir.Node:
@@ -131,11 +147,13 @@ class Lowerer:
         args = tuple([_EXPRESSIONS[type(arg)](self, arg) for arg in node.args])
         keywords = tuple([(k.arg or "", _EXPRESSIONS[type(k.value)](self, k.value)) for k in node.keywords])
         starts = self.starts
+        first = starts[node.lineno] + node.col_offset
+        last = starts[node.end_lineno] + node.end_col_offset  # type: ignore[index,operator]
         return ir.Call(
             lowered,
             args,
             keywords,
-            (starts[node.lineno] + node.col_offset) << 32 | (starts[node.end_lineno] + node.end_col_offset),  # type: ignore[index,operator]
+            (first << 32 | last) - self.base,
         )
 
     def _note_call(self, node: ast.Call, func: ast.expr) -> None:
@@ -209,10 +227,12 @@ class Lowerer:
         return ir.Comprehension(kind, None, self.expr(node.elt), generators, self.at(node))
 
     def lambda_(self, node: ast.Lambda) -> ir.Node:
+        at, before = self.at(node), self.begin(node)
         index = self._function(
             "<lambda>", node, node.args, None, (), lambda: (ir.Return(self.expr(node.body), self.start(node.body)),)
         )
-        return ir.Lambda(index, self.at(node))
+        self.base = before
+        return ir.Lambda(index - self.origin, at)
 
     def format(self, node: Any) -> ir.Node:
         values: list[ir.Node] = []
@@ -277,6 +297,19 @@ class Lowerer:
             if statement is not None:
                 lowered.append(statement)
         return tuple(lowered)
+
+    def definitions(self, nodes: Iterable[ast.stmt]) -> tuple[tuple[ir.Statement, ...], tuple[int, ...]]:
+        """The statements of a module or class, each with positions of its own, and where each begins."""
+        lowered: list[ir.Statement] = []
+        starts: list[int] = []
+        for node in nodes:
+            before = self.begin(node)
+            statement = _STATEMENTS[type(node)](self, node)
+            if statement is not None:
+                lowered.append(statement)
+                starts.append(self.base & 0xFFFFFFFF)
+            self.base = before
+        return tuple(lowered), tuple(starts)
 
     def _value(self, node: Any, value: ast.expr) -> ir.Node:
         """The assigned value, wrapped where a comment on the statement's lines teaches its kind."""
@@ -394,14 +427,16 @@ class Lowerer:
 
     def define(self, node: Any) -> ir.Statement:
         self.scope.bound.add(node.name)
+        before = self.begin(node)
         decorators = self.exprs(node.decorator_list)
         returns = self.annotation(node.returns)
         index = self._function(node.name, node, node.args, returns, decorators, lambda: self.block(node.body))
+        self.base = before
         if self.scope is self.module:
             self.defs[node.name] = index
         elif self.scope.class_methods is not None and not _is_accessor(node):
             self.scope.class_methods[node.name] = index
-        return ir.Define(node.name, index)
+        return ir.Define(node.name, index - self.origin)
 
     def _function(
         self,
@@ -412,20 +447,21 @@ class Lowerer:
         decorators: tuple[ir.Node, ...],
         body: Callable[[], tuple[ir.Statement, ...]],
     ) -> int:
-        outer = self.scope
+        outer, origin = self.scope, self.origin
         index = len(self.functions)
         scope = Scope(outer, index, name)
         self.functions.append(scope)
+        self.origin = 0  # defaults are evaluated by themselves
         params = list(self._params(arguments))
-        self.scope = scope
+        self.scope, self.origin = scope, index
         scope.enter([param[0] for param in params])
         try:
             scope.body = encode_body(body())
         except RecursionError:
             scope.body = encode_body(())
         finally:
-            self.scope = outer
-        scope.describe(node, returns, decorators, params)
+            self.scope, self.origin = outer, origin
+        scope.describe(node, self.base & 0xFFFFFFFF, returns, decorators, params)
         return index
 
     def _params(self, arguments: ast.arguments) -> Iterable[tuple[str, str, ir.Node | None, ir.Node | None]]:
@@ -448,20 +484,20 @@ class Lowerer:
         return self.annotation(arg.annotation)
 
     def class_(self, node: ast.ClassDef) -> ir.Statement:
-        outer = self.scope
+        outer, origin, before = self.scope, self.origin, self.begin(node)
         outer.bound.add(node.name)
         index = len(self.classes)
         self.classes.append(None)
         decorators, bases = self.exprs(node.decorator_list), self.exprs(node.bases)
         keywords = tuple((k.arg or "", self.expr(k.value)) for k in node.keywords)
         scope = Scope(outer, -1, node.name, index)
-        self.scope = scope
+        self.scope, self.origin = scope, 0
         try:
-            body = encode_body(self.block(node.body))
+            body = encode_body(self.definitions(node.body)[0])
         except RecursionError:
             body = encode_body(())
         finally:
-            self.scope = outer
+            self.scope, self.origin, self.base = outer, origin, before
         methods = scope.class_methods or {}
         self.classes[index] = ir.Class(
             node.name, scope.qualname, node.lineno, outer.enclosing, bases, keywords, decorators, methods, body

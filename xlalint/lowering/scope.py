@@ -31,7 +31,7 @@ class Scope:
         self.receiver: str | None = None
         self.is_generator = False
         self.body = b""
-        self._described: tuple[Any, ir.Node | None, tuple[ir.Node, ...], list[LoweredParam]] | None = None
+        self._described: tuple[Any, int, ir.Node | None, tuple[ir.Node, ...], list[LoweredParam]] | None = None
 
     @property
     def enclosing(self) -> int:
@@ -51,12 +51,13 @@ class Scope:
     def describe(
         self,
         node: Any,
+        start: int,
         returns: ir.Node | None,
         decorators: tuple[ir.Node, ...],
         params: list[LoweredParam],
     ) -> None:
         """Keep what `build` needs; free names are known only once the whole file is lowered."""
-        self._described = (node, returns, decorators, params)
+        self._described = (node, start, returns, decorators, params)
 
     def pass_free_names(self) -> None:
         """Hand the names that this scope does not bind to the scope around it. Inner scopes go first."""
@@ -67,7 +68,7 @@ class Scope:
         """The finished function."""
         if self._described is None:
             raise ValueError(f"scope {self.qualname!r} was never described")
-        node, returns, decorators, params = self._described
+        node, start, returns, decorators, params = self._described
         outer = self.outer
         owner = outer.class_index if outer is not None else -1
         holder = outer.enclosing if outer is not None else -1
@@ -76,6 +77,7 @@ class Scope:
             self.name,
             self.qualname,
             node.lineno,
+            start,
             owner,
             holder,
             tuple(ir.Param(p, kind, a, d, tuple(sorted(self.uses[p]))) for p, kind, a, d in params),

@@ -1,7 +1,7 @@
-"""The whole-program stages over lowered units: link once, interpret roots lane by lane, in forked processes where there are several.
+"""The whole-program stages over lowered units: link once, then interpret module by module what has to be interpreted.
 
-A lane is a range of modules that one interpreter, new for it, analyses in order. What an interpreter finds depends a little on what it
-saw before (recursion is cut, contexts are limited), so lanes depend on the program alone: any number of processes finds the same.
+What a module's roots give depends on the program alone, not on the modules that were analysed before or in which process. So it
+is kept, with what was read for it, and is worked out again only when something of that has changed.
 """
 
 from __future__ import annotations
@@ -10,10 +10,12 @@ import multiprocessing
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from xlalint.lowering.ir import Unit
+from xlalint.project.dependencies import Dependencies, States
 from xlalint.project.workers import mapped
 from xlalint.semantics.apis import Apis, api_table
 from xlalint.semantics.collect import Harvest, harvest, merge
@@ -24,97 +26,83 @@ from xlalint.semantics.program import ModuleInfo, Program, link
 from xlalint.semantics.roots import Roots
 from xlalint.semantics.taught import NOTHING_TAUGHT, Taught
 
-_BATCH_BYTES = 400_000
-_LANE_BYTES = 15_000_000
-_SMALLEST_SHARED = 3_000_000
+if TYPE_CHECKING:
+    from xlalint.project.kept import Kept
+
+_CHUNK_BYTES = 1_500_000
+_SMALLEST_SHARED = 1_500_000
 _RECURSION_LIMIT = 20_000
 
 
-class Lane(msgspec.Struct, frozen=True, array_like=True):
-    """What a lane gave: the harvest of each batch of its modules, and internal errors."""
+class Outcome(msgspec.Struct, frozen=True, array_like=True):
+    """What a module's roots gave, what that depends on, and the internal error that cut it short, or ""."""
 
-    harvests: list[Harvest]
-    failures: list[str]
+    harvest: Harvest
+    dependencies: Dependencies
+    failure: str = ""
 
 
-_decoder = msgspec.msgpack.Decoder(Lane)
+_decoder = msgspec.msgpack.Decoder(list[Outcome])
+_outcome_decoder = msgspec.msgpack.Decoder(Outcome)
 _encoder = msgspec.msgpack.Encoder()
 
 
 class Analysis:
-    """A linked program under interpretation, lane by lane."""
+    """A linked program under interpretation, module by module."""
 
     def __init__(
         self, units: Sequence[Unit], apis: Apis, targets: tuple[str, ...], extra_roots: tuple[str, ...], taught: Taught
     ) -> None:
         begin()
         self.program: Program = link(units)
-        self.apis = apis
-        self.targets = targets
-        self.extra_roots = extra_roots
-        self.taught = taught
+        self.states = States(self.program)
+        self.interpreter = Interpreter(self.program, apis, targets, taught)
+        self.roots = Roots(self.interpreter, extra_roots)
         self.sizes = [sum(len(function.body) for function in unit.functions) for unit in units]
 
-    def lanes(self) -> list[tuple[int, int]]:
-        """Ranges of module indexes, of about the same amount of code each: one for a small program, else two or more."""
-        total = sum(self.sizes)
-        count = 1 if total < _SMALLEST_SHARED else max(2, round(total / _LANE_BYTES))
-        return self._ranges(0, len(self.sizes), total // count + 1)
-
-    def run(self, first: int, last: int) -> Lane:
-        """Analyse the roots of the modules of a lane."""
-        begin()
-        interpreter = Interpreter(self.program, self.apis, self.targets, self.taught)
-        roots = Roots(interpreter, self.extra_roots)
-        harvests: list[Harvest] = []
-        failures: list[str] = []
+    def run(self, modules: Sequence[int]) -> list[Outcome]:
+        """Analyse the roots of some modules, by index."""
         limit = sys.getrecursionlimit()
         sys.setrecursionlimit(max(limit, _RECURSION_LIMIT))
         try:
-            for start, end in self._ranges(first, last, _BATCH_BYTES):
-                modules = self.program.modules[start:end]
-                harvests.append(self._run_batch(interpreter, roots, modules, failures))
+            return [self._outcome(self.program.modules[index]) for index in modules]
         finally:
             sys.setrecursionlimit(limit)
-        return Lane(harvests, failures)
+            for index in modules:
+                for function in self.program.modules[index].functions:
+                    function.forget()
 
-    def _run_batch(
-        self, interpreter: Interpreter, roots: Roots, modules: list[ModuleInfo], failures: list[str]
-    ) -> Harvest:
-        found = []
-        for module in modules:
-            try:
-                found += roots.enter(module)
-            except Exception as error:  # noqa: BLE001 - an internal error names the file and lets the others go on
-                interpreter.stack.clear()
-                failures.append(f"{module.path}: {type(error).__name__}: {error}")
-        for module in modules:
-            for function in module.functions:
-                function.forget()
-        return harvest(found)
+    def _outcome(self, module: ModuleInfo) -> Outcome:
+        failure = ""
+        try:
+            given = harvest(self.roots.enter(module))
+        except Exception as error:  # noqa: BLE001 - an internal error names the file and lets the others go on
+            self.interpreter.stack.clear()
+            given = harvest(self.interpreter.roots)
+            failure = f"{module.path}: {type(error).__name__}: {error}"
+        return Outcome(given, self.states.dependencies(module, self.program.reader.current, given), failure)
 
-    def _ranges(self, first: int, last: int, most: int) -> list[tuple[int, int]]:
-        """The modules from `first` to `last` in ranges that end once they hold `most` bytes of code."""
-        ranges: list[tuple[int, int]] = []
-        start, size = first, 0
-        for index in range(first, last):
+    def chunks(self, modules: Sequence[int]) -> list[list[int]]:
+        """Modules in chunks of about the same amount of code."""
+        chunks: list[list[int]] = [[]]
+        size = 0
+        for index in modules:
+            if size >= _CHUNK_BYTES:
+                chunks.append([])
+                size = 0
+            chunks[-1].append(index)
             size += self.sizes[index]
-            if size >= most:
-                ranges.append((start, index + 1))
-                start, size = index + 1, 0
-        if start < last:
-            ranges.append((start, last))
-        return ranges
+        return chunks
 
 
 _shared: Analysis | None = None
 
 
-def _run_shared(lane: tuple[int, int]) -> bytes:
-    """Run a lane in a forked process, on the program that the parent linked."""
+def _run_shared(modules: list[int]) -> bytes:
+    """Analyse modules in a forked process, on the program that the parent linked."""
     if _shared is None:
         raise RuntimeError("no program to analyse in this process")
-    return _encoder.encode(_shared.run(*lane))
+    return _encoder.encode(_shared.run(modules))
 
 
 def analyse(
@@ -124,27 +112,51 @@ def analyse(
     tables: Sequence[str] = (),
     jobs: int = 1,
     taught: Taught = NOTHING_TAUGHT,
+    kept: Kept | None = None,
 ) -> tuple[list[Hazard], list[str]]:
     """The hazards of a program made of these units, and internal errors.
 
     `targets` are the targets that API tables may ask for; `tables` are paths of the user's own API tables;
-    `taught` is what the user says of names.
+    `taught` is what the user says of names; `kept` holds the outcomes of earlier runs.
     One analysis at a time in a process: the abstract values are the process's own.
     """
     analysis = Analysis(units, api_table(tuple(Path(table) for table in tables)), targets, extra_roots, taught)
-    lanes = _run_lanes(analysis, jobs)
-    failures = [failure for lane in lanes for failure in lane.failures]
-    return merge(harvest for lane in lanes for harvest in lane.harvests), failures
+    outcomes = _kept_outcomes(analysis, kept)
+    missing = [index for index in range(len(units)) if index not in outcomes]
+    fresh = dict(zip(missing, _run(analysis, missing, jobs), strict=True))
+    if kept is not None:
+        rows = {units[index].path: _encoder.encode(outcome) for index, outcome in fresh.items() if not outcome.failure}
+        kept.put_outcomes(analysis.states.modules, rows)
+    outcomes.update(fresh)
+    ordered = [outcomes[index] for index in range(len(units))]
+    failures = [outcome.failure for outcome in ordered if outcome.failure]
+    return merge((outcome.harvest for outcome in ordered), analysis.program), failures
 
 
-def _run_lanes(analysis: Analysis, jobs: int) -> list[Lane]:
+def _kept_outcomes(analysis: Analysis, kept: Kept | None) -> dict[int, Outcome]:
+    """Outcomes of earlier runs of which all that they depend on is as it was."""
+    found: dict[int, Outcome] = {}
+    if kept is None:
+        return found
+    blobs = kept.outcomes(analysis.states.modules, [module.path for module in analysis.program.modules])
+    for module in analysis.program.modules:
+        blob = blobs.get(module.path)
+        if blob is not None:
+            outcome = _outcome_decoder.decode(blob)
+            if analysis.states.hold(outcome.dependencies):
+                found[module.index] = outcome
+    return found
+
+
+def _run(analysis: Analysis, modules: list[int], jobs: int) -> list[Outcome]:
     global _shared
-    lanes = analysis.lanes()
-    if jobs < 2 or len(lanes) < 2 or "fork" not in multiprocessing.get_all_start_methods():
-        return [analysis.run(*lane) for lane in lanes]
+    chunks = analysis.chunks(modules)
+    small = sum(analysis.sizes[index] for index in modules) < _SMALLEST_SHARED
+    if jobs < 2 or small or "fork" not in multiprocessing.get_all_start_methods():
+        return [outcome for chunk in chunks for outcome in analysis.run(chunk)]
     _shared = analysis
     try:
         context = multiprocessing.get_context("fork")
-        return [_decoder.decode(blob) for blob in mapped(_run_shared, lanes, jobs, context)]
+        return [outcome for blob in mapped(_run_shared, chunks, jobs, context) for outcome in _decoder.decode(blob)]
     finally:
         _shared = None

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from hashlib import blake2b
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from xlalint.checks import judge, visible
 from xlalint.checks.finding import Edit, Finding, Fix, Location
@@ -14,9 +17,14 @@ from xlalint.source.suppressions import Unused, apply
 
 if TYPE_CHECKING:
     from xlalint.config import Settings
+    from xlalint.project.kept import Kept
     from xlalint.project.lowered import Lowered
     from xlalint.rules import Rule
     from xlalint.semantics.hazard import Hazard
+
+
+_decoder = msgspec.msgpack.Decoder(list[Finding])
+_encoder = msgspec.msgpack.Encoder()
 
 
 def findings_of(
@@ -25,20 +33,31 @@ def findings_of(
     rules: Mapping[str, Rule],
     settings: Settings,
     texts: Mapping[str, SourceFile],
+    kept: Kept | None = None,
 ) -> tuple[list[Finding], list[str]]:
     """The visible findings of all files, suppressions applied, and internal errors.
 
-    `texts` holds sources that are not to be read from disk.
+    `texts` holds sources that are not to be read from disk; `kept` the findings of earlier runs.
     """
     by_path: defaultdict[str, list[Hazard]] = defaultdict(list)
     for hazard in hazards:
         by_path[hazard.path].append(hazard)
+    files = list(files)
+    digests = {
+        lowered.path: _digest(lowered, by_path[lowered.path])
+        for lowered in files
+        if kept is not None and lowered.digest and lowered.path in by_path and lowered.path not in texts
+    }
+    known = kept.findings(digests) if kept is not None else {}
+    fresh: list[tuple[str, str, bytes]] = []
     found: list[Finding] = []
     failures: list[str] = []
     for lowered in files:
         own = by_path.get(lowered.path, [])
         if lowered.error is not None:
             found += _unread(lowered, rules, settings)
+        elif lowered.path in known:
+            found += _decoder.decode(known[lowered.path])
         elif own or lowered.suppressions:
             try:
                 findings, lines = _of_file(lowered, own, rules, settings, texts)
@@ -47,9 +66,19 @@ def findings_of(
                 continue
             found += findings
             failures += lines
+            if lowered.path in digests and not lines:
+                fresh.append((lowered.path, digests[lowered.path], _encoder.encode(findings)))
         if lowered.failure:
             failures.append(lowered.failure)
+    if kept is not None:
+        kept.put_findings(fresh)
     return found, failures
+
+
+def _digest(lowered: Lowered, hazards: list[Hazard]) -> str:
+    state = blake2b(_encoder.encode(hazards), digest_size=16)
+    state.update(lowered.digest.encode())
+    return state.hexdigest()
 
 
 def _unread(lowered: Lowered, rules: Mapping[str, Rule], settings: Settings) -> list[Finding]:

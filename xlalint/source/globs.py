@@ -70,13 +70,23 @@ def _translate(pattern: str) -> str:
         elif match := re.match(r"\?", rest):
             parts.append("[^/]")
         elif match := re.match(r"\[(!?)([^\]/]+)\]", rest):
-            parts.append(f"[{'^/' if match[1] else ''}{_escaped(match[2])}]")
+            parts.append(_bracket(match[2], negated=bool(match[1])))
         else:
             match = re.match(r".", rest, re.DOTALL)
             assert match is not None
             parts.append(re.escape(match[0]))
         rest = rest[match.end() :]
     return "".join(parts)
+
+
+def _bracket(inside: str, negated: bool) -> str:
+    """A bracket expression; one whose range runs backwards ("[z-a]") matches nothing, as in shells."""
+    text = f"[{'^/' if negated else ''}{_escaped(inside)}]"
+    try:
+        re.compile(text)
+    except re.error:
+        return "(?!)"
+    return text
 
 
 def _escaped(inside: str) -> str:

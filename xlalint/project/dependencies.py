@@ -1,0 +1,100 @@
+"""What the outcome of a module's analysis depends on, and whether that is as it was.
+
+An outcome depends on the interfaces of modules, on functions that were read, and on which classes derive from some. It is kept with the
+digest of all these together: with the same parts in the same state, the analysis would give the same again.
+"""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+
+import msgspec
+
+from xlalint.semantics.collect import Harvest
+from xlalint.semantics.program import ClassInfo, ModuleInfo, Program
+from xlalint.semantics.reads import Reads
+
+_SIZE = 16
+_FUNCTION_BITS = 20
+
+
+class Dependencies(msgspec.Struct, frozen=True, array_like=True):
+    """What an outcome depends on: module indexes, functions and classes (module index and own index packed into one number), and the
+    module whose top-level statements must not have moved, or -1. `state` is the digest of all these."""
+
+    modules: list[int]
+    functions: list[int]
+    classes: list[int]
+    unmoved: int
+    state: bytes
+
+
+class States:
+    """The states of a program's parts. `modules` is the digest of which modules there are."""
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        self._lineages: dict[int, int] = {}
+        self._subclasses: dict[ClassInfo, bytes] = {}
+        names = blake2b(digest_size=_SIZE)
+        for module in program.modules:
+            names.update(f"{module.path}\0{module.name}\0{module.unit.is_package}\0".encode("utf-8", "surrogateescape"))
+        self.modules = names.hexdigest()
+
+    def dependencies(self, module: ModuleInfo, reads: Reads, given: Harvest) -> Dependencies:
+        """What the outcome of analysing a module depends on, as things stand: what was read for it, and the module itself."""
+        bits, functions, classes = reads.closure()
+        for function in functions:
+            bits |= function.module.bit
+        modules = self._with_lineages(bits | module.bit)
+        functions.update(module.functions)
+        unmoved = module.index if any(found.function[1] < 0 for found in given.found) else -1
+        read = sorted(function.module.index << _FUNCTION_BITS | function.index for function in functions)
+        derived = sorted(klass.module.index << _FUNCTION_BITS | klass.index for klass in classes)
+        return Dependencies(modules, read, derived, unmoved, self._state(modules, read, derived, unmoved))
+
+    def hold(self, dependencies: Dependencies) -> bool:
+        """Whether all that an outcome depends on is as it was."""
+        try:
+            state = self._state(
+                dependencies.modules, dependencies.functions, dependencies.classes, dependencies.unmoved
+            )
+        except IndexError:
+            return False
+        return state == dependencies.state
+
+    def _state(self, modules: list[int], functions: list[int], classes: list[int], unmoved: int) -> bytes:
+        program = self._program.modules
+        mask = (1 << _FUNCTION_BITS) - 1
+        parts = [program[index].unit.interface for index in modules]
+        parts += [program[key >> _FUNCTION_BITS].unit.functions[key & mask].digest for key in functions]
+        parts += [self._derived(program[key >> _FUNCTION_BITS].classes[key & mask]) for key in classes]
+        if unmoved >= 0:
+            parts.append(repr(program[unmoved].unit.starts).encode())
+        return blake2b(b"".join(parts), digest_size=_SIZE).digest()
+
+    def _derived(self, klass: ClassInfo) -> bytes:
+        """What derives directly from a class, and which methods that defines."""
+        found = self._subclasses.get(klass)
+        if found is None:
+            told = "".join(f"{sub.dotted}:{sorted(sub.ir.methods)};" for sub in klass.subclasses)
+            found = self._subclasses[klass] = blake2b(told.encode(), digest_size=_SIZE).digest()
+        return found
+
+    def _with_lineages(self, bits: int) -> list[int]:
+        """The modules of a bit set, and those on which the ancestors of their classes depend."""
+        todo, done = bits, 0
+        while todo:
+            index = (todo & -todo).bit_length() - 1
+            done |= 1 << index
+            todo = (todo | self._lineage(index)) & ~done
+        return [index for index in range(done.bit_length()) if done >> index & 1]
+
+    def _lineage(self, index: int) -> int:
+        found = self._lineages.get(index)
+        if found is None:
+            found = 0
+            for klass in self._program.modules[index].classes:
+                found |= klass.lineage.closure()[0]
+            self._lineages[index] = found
+        return found
