@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from xlalint.lowering import ir
 from xlalint.semantics.lattice import join, join_all
+from xlalint.semantics.reads import Reads
 from xlalint.semantics.returns import ANY_RANK
 from xlalint.semantics.values import (
     BOOL,
@@ -86,8 +87,9 @@ class Annotations:
         self.program = program
         self.apis = apis
         self._frameworks: dict[int, str] = {}
-        self._assigned: dict[tuple[int, str], tuple[ModuleInfo, ir.Node] | None] = {}
-        self._aliases: dict[tuple[int, int], Value | None] = {}
+        self.reader = program.reader
+        self._assigned: dict[tuple[int, str], tuple[tuple[ModuleInfo, ir.Node] | None, Reads]] = {}
+        self._aliases: dict[tuple[int, int], tuple[Value | None, Reads]] = {}
 
     def value(self, module: ModuleInfo, node: ir.Node | None) -> Value | None:
         """The value that an annotation describes; None where it says nothing."""
@@ -139,19 +141,27 @@ class Annotations:
             return None
         holder, value = found
         key = (holder.index, id(value))
-        if key in self._aliases:
-            return self._aliases[key]
-        self._aliases[key] = None
+        known = self._aliases.get(key)
+        if known is not None:
+            self.reader.use(known[1])
+            return known[0]
+        reads = Reads()
+        self._aliases[key] = (None, reads)
+        with self.reader.reading(reads):
+            described = self._described(holder, value)
+        self._aliases[key] = (described, reads)
+        return described
+
+    def _described(self, holder: ModuleInfo, value: ir.Node) -> Value | None:
+        """What an assigned type alias, type variable or new type stands for."""
         if isinstance(value, ir.Call):
             bounds = [bound for name, bound in value.keywords if name == "bound"] or list(value.args[1:])
             last = value.func.name if isinstance(value.func, ir.Attr) else getattr(value.func, "id", "")
             described = self._union(holder, tuple(bounds)) if last == "TypeVar" and bounds else None
             if last == "NewType" and len(value.args) == 2:
                 described = self.value(holder, value.args[1])
-        else:
-            described = self.value(holder, value)
-        self._aliases[key] = described
-        return described
+            return described
+        return self.value(holder, value)
 
     def _assignment(self, module: ModuleInfo, node: ir.Name | ir.Attr) -> tuple[ModuleInfo, ir.Node] | None:
         """The module-level assignment that a name leads to, through imports."""
@@ -162,10 +172,17 @@ class Annotations:
 
     def _find_assignment(self, module: ModuleInfo, name: str, hops: int) -> tuple[ModuleInfo, ir.Node] | None:
         key = (module.index, name)
-        if key not in self._assigned:
-            self._assigned[key] = None
-            self._assigned[key] = self._search_assignment(module, name, hops)
-        return self._assigned[key]
+        known = self._assigned.get(key)
+        if known is not None:
+            self.reader.use(known[1])
+            return known[0]
+        reads = Reads()
+        reads.modules = module.bit
+        self._assigned[key] = (None, reads)
+        with self.reader.reading(reads):
+            found = self._search_assignment(module, name, hops)
+        self._assigned[key] = (found, reads)
+        return found
 
     def _search_assignment(self, module: ModuleInfo, name: str, hops: int) -> tuple[ModuleInfo, ir.Node] | None:
         if name in module.assigned:
@@ -276,27 +293,17 @@ class Annotations:
 
     def _by_use(self, info: FunctionInfo, param: ir.Param) -> Value:
         """A tensor where the body uses the parameter as only tensors are used."""
-        use = self.telling_use(info, param)
-        if not use:
-            return UNKNOWN
-        framework = "numpy" if self._names_numpy(info.module, use) else self.framework(info.module)
-        return tensor(framework, sure=False)
-
-    def telling_use(self, info: FunctionInfo, param: ir.Param) -> str:
-        """The use of a parameter that shows it to be a tensor, as `ir.Param.uses` writes it; "" where none does."""
         framework = self.framework(info.module)
         if not framework or info.name == "__init__":
-            return ""
-        if not _DEVICE_USES.intersection(param.uses):
-            for use in param.uses:
-                if self._names_numpy(info.module, use):
-                    return use
+            return UNKNOWN
+        if any(self._names_numpy(info.module, use) for use in param.uses) and not _DEVICE_USES.intersection(param.uses):
+            return tensor("numpy", sure=False)
         for use in param.uses:
             if use == "[,]" or (use.startswith(".") and self.tells(framework, use[1:])):
-                return use
+                return tensor(framework, sure=False)
             if use.endswith("()") and self._takes_tensor(info.module, use[:-2]):
-                return use
-        return ""
+                return tensor(framework, sure=False)
+        return UNKNOWN
 
     def tells(self, framework: str, name: str) -> bool:
         """Whether only tensors (or arrays) have an attribute of this name."""

@@ -9,6 +9,7 @@ from xlalint.lowering import ir
 from xlalint.semantics.lattice import join, join_all
 from xlalint.semantics.library import attribute_value, module_value_of
 from xlalint.semantics.program import ClassInfo, FunctionInfo
+from xlalint.semantics.reads import Reads
 from xlalint.semantics.values import (
     HOST,
     NEVER,
@@ -93,12 +94,14 @@ class AttributeTables:
 
     def __init__(self, interpreter: Interpreter) -> None:
         self.interpreter = interpreter
-        self._stored: dict[ClassInfo, dict[str, Value]] = {}
-        self._body: dict[ClassInfo, dict[str, Value]] = {}
+        self.reader = interpreter.reader
+        self._stored: dict[ClassInfo, tuple[dict[str, Value], Reads]] = {}
+        self._body: dict[ClassInfo, tuple[dict[str, Value], Reads]] = {}
         self._records: dict[ClassInfo, tuple[str, ...]] = {}
         self._kinds: dict[ClassInfo, str] = {}
         self._attributes: dict[tuple[ClassInfo, str], Value | None] = {}
-        self._items: dict[ClassInfo, dict[str, Value]] = {}
+        self._lines: dict[ClassInfo, Reads] = {}
+        self._items: dict[ClassInfo, tuple[dict[str, Value], Reads]] = {}
         self._computing = 0
 
     def kind(self, klass: ClassInfo | None) -> str:
@@ -115,13 +118,11 @@ class AttributeTables:
 
     def stored(self, klass: ClassInfo) -> dict[str, Value]:
         """What the methods that this class defines store; partial while it is being computed."""
-        found = self._stored.get(klass)
-        if found is not None:
-            return found
-        table: dict[str, Value] = {}
-        self._stored[klass] = table
+        table, reads, new = self._table(self._stored, klass)
+        if not new:
+            return table
         self._computing += 1
-        with self.interpreter.afresh():
+        with self.reader.reading(reads), self.interpreter.afresh():
             for info in self._storing(klass):
                 context = self.interpreter.enter(info, self.interpreter.standalone(info))
                 for name, value in context.stores.items():
@@ -129,12 +130,31 @@ class AttributeTables:
         self._computing -= 1
         return table
 
+    def _table(
+        self, tables: dict[ClassInfo, tuple[dict[str, Value], Reads]], klass: ClassInfo
+    ) -> tuple[dict[str, Value], Reads, bool]:
+        """The class's table, what it depends on, and whether it is new and to be filled."""
+        known = tables.get(klass)
+        if known is not None:
+            self.reader.use(known[1])
+            return known[0], known[1], False
+        table: dict[str, Value] = {}
+        reads = Reads()
+        reads.modules = klass.module.bit
+        tables[klass] = (table, reads)
+        return table, reads, True
+
     def assigned(self, klass: ClassInfo, name: str) -> Value | None:
         """What methods along the MRO store under the name, joined with what the nearest class body assigns."""
         key = (klass, name)
+        line = self._lines.get(klass)
+        if line is None:
+            line = self._lines[klass] = Reads()
         if key in self._attributes:
+            self.reader.use(line)
             return self._attributes[key]
-        found = self._assigned(klass, name)
+        with self.reader.reading(line):
+            found = self._assigned(klass, name)
         if not self._computing:
             self._attributes[key] = found
         return found
@@ -143,7 +163,6 @@ class AttributeTables:
         bases = [base for base in klass.mro if isinstance(base, ClassInfo)]
         found: list[Value] = []
         for base in bases:
-            self.interpreter.program.touched |= base.module.bit
             value = self.stored(base).get(name)
             if value is not None:
                 found.append(value)
@@ -164,27 +183,28 @@ class AttributeTables:
 
     def items(self, klass: ClassInfo) -> dict[str, Value]:
         """What the class's methods store in dicts under known keys: an optimizer's state, say."""
-        found = self._items.get(klass)
-        if found is not None:
-            return found
-        table: dict[str, Value] = {}
-        self._items[klass] = table
+        table, reads, new = self._table(self._items, klass)
+        if not new:
+            return table
         self._computing += 1
-        for base in klass.mro:
-            if not isinstance(base, ClassInfo):
-                continue
-            for index in base.ir.methods.values():
-                info = base.module.functions[index]
-                if info.decorated("staticmethod", "classmethod"):
-                    continue
-                args = self.interpreter.standalone(info)
-                context = self.interpreter.enter(info, (instance(klass), *args[1:]))
-                for name, value in context.items.items():
-                    table[name] = join(table.get(name, NEVER), value)
+        with self.reader.reading(reads), self.interpreter.apart():
+            for base in klass.mro:
+                if isinstance(base, ClassInfo):
+                    self._collect_items(klass, base, table)
         self._computing -= 1
         for name in self._settings(klass) & table.keys():
             del table[name]
         return table
+
+    def _collect_items(self, klass: ClassInfo, base: ClassInfo, table: dict[str, Value]) -> None:
+        for index in base.ir.methods.values():
+            info = base.module.functions[index]
+            if info.decorated("staticmethod", "classmethod"):
+                continue
+            args = self.interpreter.standalone(info)
+            context = self.interpreter.enter(info, (instance(klass), *args[1:]))
+            for name, value in context.items.items():
+                table[name] = join(table.get(name, NEVER), value)
 
     def _settings(self, klass: ClassInfo) -> set[str]:
         """Names of parameters of the constructors: an optimizer's groups keep such numbers under the same names."""
@@ -193,11 +213,14 @@ class AttributeTables:
 
     def body(self, klass: ClassInfo) -> dict[str, Value]:
         """The attributes that the class's body assigns or declares."""
-        found = self._body.get(klass)
-        if found is not None:
-            return found
-        table: dict[str, Value] = {}
-        self._body[klass] = table
+        table, reads, new = self._table(self._body, klass)
+        if not new:
+            return table
+        with self.reader.reading(reads), self.interpreter.apart():
+            self._fill_body(klass, table)
+        return table
+
+    def _fill_body(self, klass: ClassInfo, table: dict[str, Value]) -> None:
         frame = self.interpreter.module_frame(klass.module)
         for statement in ir.decode_body(klass.ir.body):
             if isinstance(statement, ir.Assign):
@@ -207,7 +230,6 @@ class AttributeTables:
                         table[target.id] = frame.env[target.id] = value
             elif isinstance(statement, ir.AnnAssign) and isinstance(statement.target, ir.Name):
                 table[statement.target.id] = self._declared(klass, frame, statement)
-        return table
 
     def _declared(self, klass: ClassInfo, frame: Frame, statement: ir.AnnAssign) -> Value:
         declared = self.interpreter.annotations.value(klass.module, statement.annotation)

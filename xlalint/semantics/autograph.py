@@ -163,7 +163,7 @@ def _accesses(frame: Frame, node: object) -> Iterator[tuple[Access, str, int]]:
         if isinstance(node, ir.For):
             yield from _accesses(frame, node.body + node.orelse)
     elif isinstance(node, (ir.Lambda, ir.Define)):
-        inner = frame.module.functions[node.function].ir
+        inner = frame.inner(node.function).ir
         yield from (("load", name, getattr(node, "at", 1 << 62) >> 32) for name in inner.free)
     else:
         parts = node if isinstance(node, tuple) else _parts(node)

@@ -14,6 +14,7 @@ from xlalint.semantics.tracing import NO_AUTOGRAPH, Tracer, variant_under
 
 if TYPE_CHECKING:
     from xlalint.semantics.context import Context, RootContext, Sighting
+    from xlalint.semantics.program import Program
 
 
 Reach = tuple["Context", bool]  # a context, and whether AutoGraph rewrites it as it is reached
@@ -32,48 +33,56 @@ class Link(NamedTuple):
     depth: int
 
 
-class Reached(msgspec.Struct, frozen=True, array_like=True):
-    """How a hazard's context is reached: the root's tier, and whether the context is the root itself."""
-
-    tier: int
-    is_root: bool
+Key = tuple[int, int]
+"""A function: its module's index, and its own or -1 for module level."""
 
 
 class Found(msgspec.Struct, frozen=True, array_like=True):
-    """A hazard with what merging needs: the function that holds it, and how its context is reached."""
+    """A hazard, told by the function that holds it: it stays true when the function moves. Other fields as in `Hazard`.
 
-    hazard: Hazard
-    function: tuple[int, int]
-    reached: Reached
+    `start`, `end` and `statement` count from the function's start. `chain` leads from a root to the function, each link with why it is
+    traced. `tier` is the root's, and `is_root` says that the function is that root itself.
+    """
+
+    function: Key
+    start: int
+    end: int
+    statement: int
+    rule: str
+    framework: str
+    confidence: Confidence
+    subject: str
+    detail: str
+    variant: str
+    severity: tuple[tuple[str, str], ...]
+    chain: tuple[tuple[Key, str], ...]
+    tier: int
+    is_root: bool
 
 
 class Harvest(msgspec.Struct, frozen=True, array_like=True):
     """What one batch of roots gave: hazards, and the functions that were entered by a call from traced code."""
 
     found: list[Found]
-    called: list[tuple[int, int]]
-    touched: bytes
+    called: list[Key]
 
 
-def harvest(roots: Iterable[RootContext], touched: int = 0) -> Harvest:
+def harvest(roots: Iterable[RootContext]) -> Harvest:
     """The hazards of all contexts that the roots reach, each with its shortest chain."""
-    chains = chains_of(roots)
+    chains = _chains(sorted(roots, key=_root_order))
     found: list[Found] = []
-    called: set[tuple[int, int]] = set()
+    called: set[Key] = set()
     for reach, link in chains.items():
         context, root = reach[0], link.root
         if link.depth and context.function is not None and root.tier != HOST_TIER:
             called.add(context.function.key)
-        touched |= context.touched
-        trace = trace_of(reach, chains)
+        chain = _chain(reach, chains) if context.sightings else ()
         for sighting in context.sightings.values():
             variant = variant_under(_tracer(reach, root), sighting)
             if variant is None or not _counts(sighting, context, root):
                 continue
-            hazard = _hazard(context, sighting, root, variant, trace)
-            key = context.function.key if context.function is not None else (context.module.index, -1)
-            found.append(Found(hazard, key, Reached(root.tier, link.depth == 0)))
-    return Harvest(found, sorted(called), touched.to_bytes((touched.bit_length() + 7) // 8, "little"))
+            found.append(_found(context, sighting, link, variant, chain))
+    return Harvest(found, sorted(called))
 
 
 def _tracer(reach: Reach, root: RootContext) -> Tracer:
@@ -87,29 +96,57 @@ def _counts(sighting: Sighting, context: Context, root: RootContext) -> bool:
     return root.tier != HOST_TIER and context.function is not None
 
 
-def merge(harvests: Iterable[Harvest]) -> list[Hazard]:
-    """The hazards of all batches, each place and rule once, the surest and shortest explained.
+def merge(harvests: Iterable[Harvest], program: Program) -> list[Hazard]:
+    """The hazards of all batches, each place and rule once, the surest and shortest explained, as they stand in the program's files.
 
     A library function that traced code calls is judged by those calls: what its analysis with unknown arguments saw on top is dropped.
     """
     harvested = list(harvests)
     called = {key for batch in harvested for key in batch.called}
-    best: dict[tuple[str, int, int, str], Hazard] = {}
+    best: dict[tuple[Key, int, int, str], Found] = {}
     for batch in harvested:
         for found in batch.found:
-            if found.reached.tier == 2 and found.reached.is_root and found.function in called:
+            if found.tier == 2 and found.is_root and found.function in called:
                 continue
-            hazard = found.hazard
-            key = (hazard.path, hazard.start, hazard.end, hazard.rule)
+            key = (found.function, found.start, found.end, found.rule)
             known = best.get(key)
-            if known is None or _preference(hazard) < _preference(known):
-                best[key] = hazard
-    return sorted(best.values(), key=lambda h: (h.path, h.start, h.end, h.rule))
+            if known is None or _preference(found) < _preference(known):
+                best[key] = found
+    return sorted((_placed(found, program) for found in best.values()), key=lambda h: (h.path, h.start, h.end, h.rule))
 
 
-def _preference(hazard: Hazard) -> tuple[bool, int, int, tuple[tuple[str, int, str], ...], str]:
-    trace = tuple((step.path, step.row, step.name) for step in hazard.trace)
-    return (hazard.variant != NO_AUTOGRAPH, -hazard.confidence, len(trace), trace, hazard.subject)
+def _preference(found: Found) -> tuple[bool, int, int, tuple[tuple[Key, str], ...], str]:
+    return (found.variant != NO_AUTOGRAPH, -found.confidence, len(found.chain), found.chain, found.subject)
+
+
+def _placed(found: Found, program: Program) -> Hazard:
+    """The hazard where the function stands now."""
+    module, function = found.function
+    info = program.modules[module].functions[function] if function >= 0 else None
+    base = info.ir.start if info is not None else 0
+    return Hazard(
+        program.modules[module].path,
+        base + found.start,
+        base + found.end,
+        base + found.statement,
+        found.rule,
+        found.framework,  # type: ignore[arg-type]
+        found.confidence,
+        found.subject,
+        found.detail,
+        found.variant,
+        found.severity,
+        info.ir.qualname if info is not None else "<module>",
+        tuple(_step(key, why, program) for key, why in found.chain),
+    )
+
+
+def _step(key: Key, why: str, program: Program) -> Step:
+    module = program.modules[key[0]]
+    if key[1] < 0:
+        return Step(module.path, 1, "<module>", why)
+    function = module.functions[key[1]].ir
+    return Step(module.path, function.row, function.qualname, why)
 
 
 def _root_order(root: RootContext) -> tuple[int, int, int, str]:
@@ -117,9 +154,8 @@ def _root_order(root: RootContext) -> tuple[int, int, int, str]:
     return (root.tier, root.context.module.index, function.index if function is not None else -1, root.why)
 
 
-def chains_of(unordered: Iterable[RootContext]) -> dict[Reach, Link]:
+def _chains(roots: list[RootContext]) -> dict[Reach, Link]:
     """Breadth first from the roots, sure ones first: each context with its root, its caller, its distance."""
-    roots = sorted(unordered, key=_root_order)
     chains: dict[Reach, Link] = {}
     for tier in (1, 2, HOST_TIER):
         queue: deque[Reach] = deque()
@@ -139,20 +175,23 @@ def chains_of(unordered: Iterable[RootContext]) -> dict[Reach, Link]:
     return chains
 
 
-def trace_of(reach: Reach, chains: dict[Reach, Link]) -> tuple[Step, ...]:
-    """The chain of functions that leads from a root to a context."""
-    steps: list[Step] = []
+def _chain(reach: Reach, chains: dict[Reach, Link]) -> tuple[tuple[Key, str], ...]:
+    links: list[tuple[Key, str]] = []
     current: Reach | None = reach
     while current is not None:
-        context, link = current[0], chains[current]
-        row = context.function.ir.row if context.function is not None else 1
+        link = chains[current]
         why = link.root.why if link.caller is None else f"called from {link.caller[0].name}"
-        steps.append(Step(context.module.path, row, context.name, why))
+        links.append((_key(current[0]), why))
         current = link.caller
-    return tuple(reversed(steps))
+    return tuple(reversed(links))
 
 
-def _hazard(context: Context, sighting: Sighting, root: RootContext, variant: str, trace: tuple[Step, ...]) -> Hazard:
+def _key(context: Context) -> Key:
+    return context.function.key if context.function is not None else (context.module.index, -1)
+
+
+def _found(context: Context, sighting: Sighting, link: Link, variant: str, chain: tuple[tuple[Key, str], ...]) -> Found:
+    root = link.root
     confidence = sighting.confidence
     if root.tier == 2 and sighting.framework in _RAISING:
         confidence = Confidence.POSSIBLE
@@ -161,18 +200,19 @@ def _hazard(context: Context, sighting: Sighting, root: RootContext, variant: st
             variant = "eager"
     elif root.tier == 2 and confidence is Confidence.CERTAIN:
         confidence = Confidence.LIKELY
-    return Hazard(
-        context.module.path,
+    return Found(
+        _key(context),
         sighting.at >> 32,
         sighting.at & 0xFFFFFFFF,
         sighting.statement,
         sighting.rule,
-        sighting.framework or root.tracer.framework,  # type: ignore[arg-type]
+        sighting.framework or root.tracer.framework,
         confidence,
         sighting.subject,
         sighting.detail,
         variant,
         sighting.severity,
-        context.name,
-        trace,
+        chain,
+        root.tier,
+        link.depth == 0,
     )

@@ -19,6 +19,7 @@ _COMPILES = frozenset(("compile", "function"))
 def sets_up_tpu(module: ModuleInfo) -> bool:
     """Whether a module makes a TPU strategy, or what one is made of."""
     unit = module.unit
+    module.reader.read_whole(module)
     return not _SETS_UP_TPU.isdisjoint(unit.calls) or any(not _SETS_UP_TPU.isdisjoint(f.calls) for f in unit.functions)
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from xlalint.semantics.hazard import Confidence
+from xlalint.semantics.reads import Reads
 from xlalint.semantics.tracing import UNTRACED, Tracer
-from xlalint.semantics.values import NEVER, Value
+from xlalint.semantics.values import NEVER, Object, Value
 
 if TYPE_CHECKING:
-    from xlalint.semantics.program import FunctionInfo, ModuleInfo
+    from xlalint.semantics.program import ClassInfo, FunctionInfo, ModuleInfo
 
 
 class Sighting:
@@ -43,34 +44,44 @@ class Sighting:
         self.severity = severity
 
 
-class Context:
+class Context(Reads):
     """One activation: `args` are the parameters' values in order, `returns` what calls give back.
 
     `sightings` are the hazards in the function's own body, keyed by rule and place; `calls` are the contexts that it enters,
     each with the byte offset of a call; `stores` are attributes assigned on the receiver, `items` what is stored in dicts under
     known keys; `yields` joins what a generator yields.
     `converts` is false where AutoGraph leaves the function as it is, however it is reached.
-    `touched` is the bit set of the modules that the result depends on, callees' included. In a `per_turn` context only what a
-    loop repeats counts: it is host code that drives the device.
+    In a `per_turn` context only what a loop repeats counts: it is host code that drives the device.
+
+    What another computation may rely on: `key` is under what the interpreter keeps the context, `depth` its place on the stack.
+    `leans_on` is the outermost context, still under way, whose unfinished result this one used (recursion): until that one is
+    done, this one is part of its computation. `cut` says that a limit showed in the result (depth, number of contexts), so
+    that it holds only where it was computed. `roots` are the roots that running the body made known.
     """
 
     __slots__ = (
         "args",
         "calls",
         "converts",
+        "cut",
+        "depth",
         "done",
         "function",
         "items",
+        "key",
+        "leans_on",
         "module",
         "per_turn",
         "returns",
+        "roots",
         "sightings",
         "stores",
-        "touched",
         "yields",
     )
 
     def __init__(self, function: FunctionInfo | None, module: ModuleInfo, args: tuple[Value, ...]) -> None:
+        super().__init__()
+        self.modules = module.bit
         self.function = function
         self.module = module
         self.args = args
@@ -81,9 +92,34 @@ class Context:
         self.stores: dict[str, Value] = {}
         self.items: dict[str, Value] = {}
         self.converts = True
-        self.touched = module.bit
         self.done = False
         self.per_turn = False
+        self.key: tuple[object, ...] = ()
+        self.depth = 0
+        self.leans_on: Context | None = None
+        self.cut = False
+        self.roots: list[RootContext] = []
+
+    @property
+    def group(self) -> tuple[FunctionInfo | None, ClassInfo | None]:
+        """What shares a limit on the number of contexts: a function, for one class of its first argument."""
+        first = self.args[0] if self.args else None
+        return self.function, first.klass if isinstance(first, Object) else None
+
+    def lean_on(self, other: Context) -> None:
+        """Note that this context used what `other`, on the stack, had worked out so far."""
+        if self.leans_on is None or self.leans_on.done or other.depth < self.leans_on.depth:
+            self.leans_on = other
+
+    def rely_on(self, other: Context) -> None:
+        """Note that this context used the result of `other`, and take over what limits it."""
+        self.parts[other] = None
+        if not other.done:
+            self.lean_on(other)
+        elif other.cut or (other.leans_on is not None and other.leans_on.done):
+            self.cut = True
+        elif other.leans_on is not None and other.leans_on is not self:
+            self.lean_on(other.leans_on)
 
     @property
     def name(self) -> str:

@@ -486,7 +486,7 @@ def comprehension(frame: Frame, node: ir.Comprehension) -> Value:
 def lambda_(frame: Frame, node: ir.Lambda) -> Value:
     from xlalint.semantics.statements import closure_of
 
-    info = frame.module.functions[node.function]
+    info = frame.inner(node.function)
     return function(info, None, closure_of(frame, info.ir.free))
 
 

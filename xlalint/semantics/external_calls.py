@@ -322,7 +322,8 @@ _CAPTURED = (("torch_compile", "off"),)
 def _checkify(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
     """A check that must be made functional: nothing to report where the module does so."""
     name = "jax.experimental.checkify.check"
-    functional = frame.module.unit.functions if frame.module is not None else ()
+    interpreter.reader.read_whole(frame.module)
+    functional = frame.module.unit.functions
     if "checkify" in frame.module.unit.calls or any("checkify" in f.calls or _checkified(f) for f in functional):
         return NONE
     entry = interpreter.apis.function(name)

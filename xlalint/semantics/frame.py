@@ -33,7 +33,8 @@ class Frame:
     `env` maps names to values; a key "x.attr" holds what is known of an attribute of the value now in `x`, flow-sensitively;
     `owners` are the names `x` of which such a key was ever made. `declared` holds the annotations of names, which still say what
     they are where a new value is not known.
-    `statement` is the byte offset of the statement being executed. `muted` counts enclosing places whose hazards do not count (what an
+    `statement` is the byte offset of the statement being executed; `base` is added to positions (packed as `at` is), outside of
+    functions where each statement counts from its own start. `muted` counts enclosing places whose hazards do not count (what an
     error path formats), `turning` enclosing loops. `asked` is the tensor whose truth was last asked for.
     `loop` is the kind of the innermost loop on host values, `staged` the names that were set before the innermost loop
     on a symbolic tensor, `taping` counts enclosing gradient tapes, `guarded` enclosing `try` blocks that catch what tracers
@@ -51,6 +52,7 @@ class Frame:
         self.env = env
         self.closure = closure
         self.statement = 0
+        self.base = 0
         self.muted = 0
         self.exits: list[Env] = []
         self.repeats: list[Env] = []
@@ -132,10 +134,12 @@ class Frame:
             if path in self.env:
                 del self.env[path]
 
+    def inner(self, offset: int) -> FunctionInfo:
+        """The function that a `def` or lambda here makes, by its index counted from this one."""
+        return self.module.functions[offset + (self.function.index if self.function is not None else 0)]
+
     def enters(self, context: Context, at: int) -> None:
         """Note that the code here calls into a context."""
-        if self.interpreter.observer is not None:
-            self.interpreter.observer.entered(self, context, at)
         if self.turning or not self.context.per_turn:
             self.context.calls.setdefault(context, at)
 
@@ -158,15 +162,11 @@ class Frame:
         at_most: Confidence = Confidence.CERTAIN,
     ) -> None:
         """Record that `value`, written as `node`, meets a rule at `at`; nothing where it is no device tensor."""
+        at += self.base
         culprit = device_tensor(value)
-        if (
-            (self.context.per_turn and not self.turning)
-            or culprit is None
-            or self.muted
-            or (self.guarded and culprit.framework != "torch" and rule in _RAISING)
-        ):
-            if self.interpreter.observer is not None:
-                self.interpreter.observer.withheld(self, rule, at, value, self._excuse(culprit))
+        if self.context.per_turn and not self.turning:
+            return
+        if culprit is None or self.muted or (self.guarded and culprit.framework != "torch" and rule in _RAISING):
             return
         sure = culprit.sure and value is culprit
         confidence = min(Confidence.CERTAIN if sure else Confidence.LIKELY, at_most)
@@ -179,7 +179,7 @@ class Frame:
             self.context.sightings[rule, at] = Sighting(
                 rule,
                 at,
-                self.statement,
+                self.statement + (self.base & 0xFFFFFFFF),
                 culprit.framework,
                 confidence,
                 spelling(node) if node is not None else "",
@@ -187,12 +187,6 @@ class Frame:
                 variant,
                 severity,
             )
-
-    def _excuse(self, culprit: Tensor | None) -> str:
-        """Why what was met here is no hazard."""
-        if culprit is None:
-            return "host"
-        return "error path" if self.muted else "once" if self.context.per_turn and not self.turning else "guarded"
 
     def note(
         self,
@@ -206,13 +200,16 @@ class Frame:
     ) -> None:
         """Record a hazard that is not about one tensor; `framework` "" leaves it to the tracer that reaches the code."""
         if not self.muted and (self.turning or not self.context.per_turn):
+            at += self.base
+            statement = self.statement + (self.base & 0xFFFFFFFF)
             self.context.sightings.setdefault(
                 (rule, at),
-                Sighting(rule, at, self.statement, framework, Confidence.CERTAIN, subject, detail, variant, severity),
+                Sighting(rule, at, statement, framework, Confidence.CERTAIN, subject, detail, variant, severity),
             )
 
     def rename(self, rule: str, better: str, at: int) -> None:
         """Record what was seen at a place under the rule that says it better."""
+        at += self.base
         known = self.context.sightings.pop((rule, at), None)
         if known is not None:
             known.rule = better
@@ -220,7 +217,7 @@ class Frame:
 
     def qualify(self, rule: str, at: int, variant: str) -> None:
         """Give what was seen at a place the variant that is known by now."""
-        known = self.context.sightings.get((rule, at))
+        known = self.context.sightings.get((rule, at + self.base))
         if known is not None:
             known.variant = variant
 
@@ -244,7 +241,7 @@ class Frame:
         if not calls_within(node):
             return
         framework = ""
-        for key in self._reads_within(position(node)):
+        for key in self._reads_within(position(node) + self.base):
             framework = self.context.sightings.pop(key).framework
         framework = framework or self.interpreter.annotations.framework(self.module)
         if framework:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import builtins
 from collections import defaultdict
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from xlalint.lowering import ir
@@ -26,6 +26,7 @@ from xlalint.semantics.frame import Env, Frame
 from xlalint.semantics.lattice import join, join_all
 from xlalint.semantics.library import LibraryCall
 from xlalint.semantics.program import ClassInfo, FunctionInfo, ModuleInfo, Program
+from xlalint.semantics.reads import Reads
 from xlalint.semantics.taught import NOTHING_TAUGHT, Taught
 from xlalint.semantics.tracing import Conversion, Tracer, constants, hand_over
 from xlalint.semantics.values import (
@@ -59,9 +60,10 @@ from xlalint.semantics.values import (
 
 if TYPE_CHECKING:
     from xlalint.semantics.apis import Apis
-    from xlalint.semantics.provenance import Recorder
 
-MAX_CONTEXTS = 12
+Counts = defaultdict[tuple[FunctionInfo | None, ClassInfo | None], int]
+
+MAX_CONTEXTS = 64
 MAX_DEPTH = 32
 TABLE_DEPTH = 2
 _DUNDERS = {
@@ -104,6 +106,7 @@ class Interpreter:
         taught: Taught = NOTHING_TAUGHT,
     ) -> None:
         self.program = program
+        self.reader = program.reader
         self.apis = apis
         self.targets = targets
         self.taught = taught
@@ -112,18 +115,19 @@ class Interpreter:
         self.tables = AttributeTables(self)
         self.conversion = Conversion(self)
         self.contexts: dict[tuple[object, ...], Context] = {}
-        self.entered_by: defaultdict[tuple[FunctionInfo, ClassInfo | None], int] = defaultdict(int)
+        self.entered_by: Counts = defaultdict(int)
+        self._shared: dict[tuple[object, ...], Context] = {}
         self._table_contexts: dict[tuple[object, ...], Context] = {}
-        self._table_counts: defaultdict[tuple[FunctionInfo, ClassInfo | None], int] = defaultdict(int)
+        self._table_counts: Counts = defaultdict(int)
         self.max_depth = MAX_DEPTH
         self.stack: list[Context] = []
         self.roots: list[RootContext] = []
         self.differentiating = 0
-        self.observer: Recorder | None = None
         self.globals: dict[int, Env] = {}
         self.module_contexts: dict[int, Context] = {}
-        self._defaults: dict[FunctionInfo, tuple[Value | None, ...]] = {}
-        self._numbers: dict[FunctionInfo, tuple[bool, ...]] = {}
+        self._module_roots: dict[int, list[RootContext]] = {}
+        self._defaults: dict[FunctionInfo, tuple[tuple[Value | None, ...], Reads]] = {}
+        self._numbers: dict[FunctionInfo, tuple[tuple[bool, ...], Reads]] = {}
         program.evaluate = self.evaluate_global
 
     # ------------------------------------------------------------------------------------------- contexts
@@ -136,28 +140,93 @@ class Interpreter:
         per_turn: bool = False,
     ) -> Context:
         """The context of a function for these arguments, analysed now if it is new; `per_turn` as `Context` says."""
-        key = (info, args, closure, per_turn) if per_turn else (info, args, closure)
-        found = self.contexts.get(key)
+        found = self._known(self._key(info, args, closure, per_turn))
         if found is not None:
             return found
-        first = args[0] if args else None
-        group = (info, first.klass if type(first) is Object else None)
-        if self.entered_by[group] >= MAX_CONTEXTS and not closure:
+        context = Context(info, info.module, args)
+        count = self.entered_by[context.group]
+        recursive = any(outer.function is info for outer in self.stack)
+        if (count >= MAX_CONTEXTS or recursive) and not closure:
+            if not recursive:
+                self._cut()
             args = tuple(forget_constants(value) for value in args)
-            key = (info, args, closure, per_turn) if per_turn else (info, args, closure)
-            found = self.contexts.get(key)
+            found = self._known(self._key(info, args, closure, per_turn))
             if found is not None:
                 return found
-        context = Context(info, info.module, args)
+            context = Context(info, info.module, args)
+        context.key = self._key(info, args, closure, per_turn)
         context.converts = self.conversion.applies(info)
-        if len(self.stack) >= self.max_depth or self.entered_by[group] > 4 * MAX_CONTEXTS:
+        if len(self.stack) >= self.max_depth or count > 4 * MAX_CONTEXTS:
+            self._cut()
             context.returns = self._declared(info)
             context.done = True
             return context
-        self.entered_by[group] += 1
-        self.contexts[key] = context
+        self.entered_by[context.group] += 1
+        self.contexts[context.key] = context
         self._run(context, info, closure)
         return context
+
+    def begin(self) -> None:
+        """Forget what was entered so far: what is entered next is found as if nothing had been, only faster."""
+        self.contexts = {}
+        self.entered_by = defaultdict(int)
+        self.roots = []
+
+    def _key(
+        self, info: FunctionInfo, args: tuple[Value, ...], closure: tuple[tuple[str, Value], ...], per_turn: bool
+    ) -> tuple[object, ...]:
+        if per_turn or self.differentiating:
+            return (info, args, closure, per_turn, self.differentiating > 0)
+        return (info, args, closure)
+
+    def _known(self, key: tuple[object, ...]) -> Context | None:
+        """The context kept under a key, used by what runs now."""
+        found = self.contexts.get(key)
+        if found is None and self.contexts is not self._table_contexts and key in self._shared:
+            found = self._adopt(self._shared[key])
+        if found is not None:
+            if self.stack:
+                self.stack[-1].rely_on(found)
+            self.reader.use(found)
+        return found
+
+    def _adopt(self, context: Context) -> Context | None:
+        """Take over a context that was worked out before `begin`, with all that it entered.
+
+        None where working it out now would give something else: where contexts that it entered were worked out under other limits
+        since, or would now exceed a limit.
+        """
+        taken: dict[Context, None] = {context: None}
+        todo = [context]
+        counts: Counts = defaultdict(int)
+        while todo:
+            current = todo.pop()
+            counts[current.group] += 1
+            if self.entered_by[current.group] + counts[current.group] > MAX_CONTEXTS:
+                return None
+            for part in current.parts:
+                if isinstance(part, Context) and part.key and part not in taken:
+                    known = self.contexts.get(part.key)
+                    if known is None:
+                        taken[part] = None
+                        todo.append(part)
+                    elif known is not part:
+                        return None
+        for current in taken:
+            self.contexts[current.key] = current
+            self.entered_by[current.group] += 1
+            self.roots.extend(current.roots)
+        return context
+
+    def _cut(self) -> None:
+        """Note that a limit shows in the result of what runs now."""
+        if self.stack:
+            self.stack[-1].cut = True
+
+    def add_root(self, frame: Frame, root: RootContext) -> None:
+        """Enter a root that running a body made known."""
+        self.roots.append(root)
+        frame.context.roots.append(root)
 
     def _run(self, context: Context, info: FunctionInfo, closure: tuple[tuple[str, Value], ...]) -> None:
         env: Env = {param.name: value for param, value in zip(info.params, context.args, strict=True)}
@@ -165,20 +234,27 @@ class Interpreter:
         frame.declared = {param.name: param.annotation for param in info.params if param.annotation is not None}
         if info.ir.owner >= 0 and info.params and not info.decorated("staticmethod"):
             frame.receiver_name = info.params[0].name
-        outer_touched = self.program.touched
-        self.program.touched = 0
+        context.depth = len(self.stack)
         self.stack.append(context)
+        outer, self.reader.current = self.reader.current, context
         try:
             if frame.exec(info.body):
                 context.returns = join(context.returns, NONE)
                 frame.settle_returns()
         except RecursionError:
             context.returns = UNKNOWN
+            context.cut = True
         finally:
             self.stack.pop()
-        context.touched |= self.program.touched
-        self.program.touched = outer_touched | context.touched
+            self.reader.current = outer
+            outer.parts[context] = None
         self._finish(context, info)
+        if context.leans_on is context:
+            context.leans_on = None
+        if self.stack:
+            self.stack[-1].rely_on(context)
+        if context.leans_on is None and not context.cut and self.contexts is not self._table_contexts:
+            self._shared[context.key] = context
 
     def _finish(self, context: Context, info: FunctionInfo) -> None:
         """Settle what the context returns: generators, annotations where nothing is known."""
@@ -209,6 +285,18 @@ class Interpreter:
             yield
         finally:
             self.stack, self.contexts, self.entered_by, self.max_depth = outer
+
+    @contextmanager
+    def apart(self) -> Iterator[list[RootContext]]:
+        """Analyse apart from what is being analysed, as after `begin`; gives the roots that become known."""
+        outer = self.stack, self.contexts, self.entered_by, self.max_depth, self.roots
+        self.stack, self.contexts, self.entered_by, self.max_depth = [], {}, defaultdict(int), MAX_DEPTH
+        found: list[RootContext] = []
+        self.roots = found
+        try:
+            yield found
+        finally:
+            self.stack, self.contexts, self.entered_by, self.max_depth, self.roots = outer
 
     def standalone(self, info: FunctionInfo, traced_by: str = "", static: tuple[object, ...] = ()) -> tuple[Value, ...]:
         """The arguments of a function of whose calls nothing is known.
@@ -253,19 +341,28 @@ class Interpreter:
 
     def defaults(self, info: FunctionInfo) -> tuple[Value | None, ...]:
         """The values of the parameters' defaults, None where there is none."""
-        found = self._defaults.get(info)
-        if found is None:
+        known = self._defaults.get(info)
+        if known is not None:
+            self.reader.use(known[1])
+            return known[0]
+        reads = Reads()
+        with self.reader.reading(reads), self.apart():
             frame = self.module_frame(info.module)
-            found = tuple(None if param.default is None else frame.eval(param.default) for param in info.params)
-            self._defaults[info] = found
+            found = tuple([None if param.default is None else frame.eval(param.default) for param in info.params])
+        self._defaults[info] = (found, reads)
         return found
 
     def takes_numbers(self, info: FunctionInfo) -> tuple[bool, ...]:
         """Per parameter: whether its annotation speaks of a number (`int`, `float | None`)."""
-        found = self._numbers.get(info)
-        if found is None:
+        known = self._numbers.get(info)
+        if known is not None:
+            self.reader.use(known[1])
+            return known[0]
+        reads = Reads()
+        with self.reader.reading(reads):
             declared = [self.annotations.value(info.module, param.annotation) for param in info.params]
-            found = self._numbers[info] = tuple(value is not None and _is_number(value) for value in declared)
+        found = tuple([value is not None and _is_number(value) for value in declared])
+        self._numbers[info] = (found, reads)
         return found
 
     # -------------------------------------------------------------------------------------------- globals
@@ -285,8 +382,17 @@ class Interpreter:
         """The value that module level's statements give a name."""
         env = self.globals.get(module.index)
         if env is None:
-            env = self.run_module(module)
+            return self.run_module(module).get(name)
+        context = self.module_contexts[module.index]
+        self.reader.use(context)
+        if not context.done:
+            self._cut()
         return env.get(name)
+
+    def module_roots(self, module: ModuleInfo) -> list[RootContext]:
+        """The roots that running the module's top-level statements makes known."""
+        self.evaluate_global(module, "")
+        return self._module_roots.get(module.index, [])
 
     def run_module(self, module: ModuleInfo) -> Env:
         """Run a module's top-level statements once; the environment that they leave."""
@@ -294,16 +400,22 @@ class Interpreter:
         frame = Frame(self, context, {}, {})
         self.globals[module.index] = frame.env
         self.module_contexts[module.index] = context
-        outer, self.stack = self.stack, [context]
-        try:
-            frame.exec(tuple(s for s in ir.decode_body(module.unit.body) if type(s) not in _DEFINITIONS))
-        except RecursionError:
-            pass
-        finally:
-            self.stack = outer
+        with self.reader.reading(context), self.apart() as roots:
+            self.stack.append(context)
+            with suppress(RecursionError):
+                self._exec_module(frame)
+        context.done = True
         self.globals[module.index] = frame.env
-        context.touched |= self.program.touched
+        self._module_roots[module.index] = roots
         return frame.env
+
+    def _exec_module(self, frame: Frame) -> None:
+        unit = frame.module.unit
+        for statement, start in zip(ir.decode_body(unit.body), unit.starts, strict=False):
+            if type(statement) not in _DEFINITIONS:
+                frame.base = start << 32 | start
+                if not frame.exec((statement,)):
+                    return
 
     # ---------------------------------------------------------------------------------------------- calls
 
@@ -360,8 +472,6 @@ class Interpreter:
         args = bind_parameters(self, info, func.receiver, arguments)
         context = self.enter(info, args, func.closure)
         frame.enters(context, at)
-        frame.context.touched |= context.touched
-        self.program.touched |= context.touched
         if context.stores and func.receiver is not None and func.receiver is frame.env.get(frame.receiver_name):
             frame.adopt(context.stores)
         if not context.done:
@@ -494,12 +604,11 @@ class Interpreter:
         context = self.enter(info, args, func.closure)
         self.differentiating -= differentiates
         frame.enters(context, call.node.at)
-        frame.context.touched |= context.touched
         if traced:
             why = statements_name(call.node)
             autograph = call.argument("autograph")
             tracer = Tracer(framework, not (isinstance(autograph, Const) and autograph.value is False))
-            self.roots.append(RootContext(context, f"given to `{why}`", 1, tracer))
+            self.add_root(frame, RootContext(context, f"given to `{why}`", 1, tracer))
         return context.returns if context.done else UNKNOWN
 
     # -------------------------------------------------------------------------------------------- objects
@@ -518,7 +627,6 @@ class Interpreter:
         args = bind_parameters(self, init, bound.receiver, arguments)
         context = self.enter(init, args)
         frame.enters(context, at)
-        frame.context.touched |= context.touched
         fields = tuple(sorted((name, value) for name, value in context.stores.items() if any(tensors(value))))
         return instance(klass, fields[:16])
 
@@ -601,7 +709,7 @@ class Interpreter:
                 framework = given.tracer.framework
                 args = self.standalone(info, framework if framework in ("jax", "tensorflow") else "", given.static)
                 context = self.enter(info, args, closure)
-                self.roots.append(RootContext(context, f"decorated with `{given.name}`", 1, given.tracer))
+                self.add_root(frame, RootContext(context, f"decorated with `{given.name}`", 1, given.tracer))
         return value
 
     def bind(self, frame: Frame, target: ir.Node, value: Value) -> None:

@@ -1,7 +1,7 @@
 """The linked program: the modules, classes and functions of all units, and how names lead from one to another.
 
-`link(units)` reads headers only; bodies are decoded when the interpreter first enters a function. Everything that is
-read of a module is noted in `Program.touched`, a bit set over module indexes: what an analysis result depends on.
+`link(units)` reads headers only; bodies are decoded when the interpreter first enters a function. What is read is noted with the
+program's `Reader`: it is what an analysis result depends on.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from xlalint.lowering import ir
+from xlalint.semantics.reads import Reader, Reads
 from xlalint.semantics.values import (
     Class,
     External,
@@ -29,8 +30,9 @@ if TYPE_CHECKING:
 class ModuleInfo:
     """One module. `index` is its position in the program, `bit` its place in bit sets."""
 
-    def __init__(self, unit: ir.Unit, index: int) -> None:
+    def __init__(self, unit: ir.Unit, index: int, reader: Reader) -> None:
         self.unit = unit
+        self.reader = reader
         self.index = index
         self.bit = 1 << index
         self.name = unit.module
@@ -44,6 +46,7 @@ class ModuleInfo:
 
     def assignment(self, name: str) -> ir.Node | None:
         """The expression that module level last assigns to a name."""
+        self.reader.current.modules |= self.bit
         if self._assignments is None:
             self._assignments = {}
             for statement in ir.decode_body(self.unit.body):
@@ -89,6 +92,7 @@ class FunctionInfo:
 
     @property
     def body(self) -> tuple[ir.Statement, ...]:
+        self.module.reader.current.functions.append(self)
         if self._body is None:
             self._body = ir.decode_body(self.ir.body)
         return self._body
@@ -111,7 +115,7 @@ class FunctionInfo:
 
 
 class ClassInfo:
-    """One class of the program; `mro` holds program classes and dotted names of library classes."""
+    """One class of the program; `mro` holds program classes and dotted names of library classes, `lineage` is what that depends on."""
 
     def __init__(self, module: ModuleInfo, index: int, class_ir: ir.Class) -> None:
         self.module = module
@@ -119,7 +123,8 @@ class ClassInfo:
         self.ir = class_ir
         self.mro: list[ClassInfo | str] = [self]
         self.linked = False
-        self.subclasses: list[ClassInfo] = []
+        self.lineage = Reads()
+        self._subclasses: list[ClassInfo] = []
         self._methods: dict[str, FunctionInfo | None] = {}
         self._below: dict[str, FunctionInfo | None] = {}
         self._truth: bool | None = None
@@ -131,6 +136,16 @@ class ClassInfo:
     @property
     def dotted(self) -> str:
         return f"{self.module.name}.{self.ir.qualname}"
+
+    @property
+    def subclasses(self) -> list[ClassInfo]:
+        """The classes of the program that name this one as a base."""
+        self.module.reader.current.classes.append(self)
+        return self._subclasses
+
+    def add_subclass(self, klass: ClassInfo) -> None:
+        """Enter a class that names this one as a base."""
+        self._subclasses.append(klass)
 
     def method(self, name: str) -> FunctionInfo | None:
         """The method found along the program's part of the MRO."""
@@ -148,8 +163,9 @@ class ClassInfo:
 
     def method_below(self, name: str) -> FunctionInfo | None:
         """The first definition of a method among subclasses: what an abstract class leaves to them."""
+        self.module.reader.current.classes.append(self)
         if name not in self._below:
-            definers = (subclass for subclass in self.subclasses if name in subclass.ir.methods)
+            definers = (subclass for subclass in self._subclasses if name in subclass.ir.methods)
             first = next(definers, None)
             self._below[name] = None if first is None else first.module.functions[first.ir.methods[name]]
         return self._below[name]
@@ -194,14 +210,14 @@ class Program:
     """All modules of a run, by dotted name and by path."""
 
     def __init__(self, units: Iterable[ir.Unit]) -> None:
-        self.modules = [ModuleInfo(unit, index) for index, unit in enumerate(units)]
+        self.reader = Reader()
+        self.modules = [ModuleInfo(unit, index, self.reader) for index, unit in enumerate(units)]
         self.by_name: dict[str, ModuleInfo] = {}
         for module in self.modules:
             self.by_name.setdefault(module.name, module)
-        self.touched = 0
         self.evaluate: Callable[[ModuleInfo, str], Value | None] = lambda module, name: None
         self._resolving: set[tuple[int, str]] = set()
-        self._names: dict[tuple[int, str], tuple[Value | None, int]] = {}
+        self._names: dict[tuple[int, str], tuple[Value | None, Reads]] = {}
         self._circles = 0
         for module in self.modules:
             for klass in module.classes:
@@ -244,20 +260,23 @@ class Program:
         key = (module.index, name)
         known = self._names.get(key)
         if known is not None:
-            self.touched |= known[1]
+            self.reader.use(known[1])
             return known[0]
         if key in self._resolving:
             self._circles += 1
             return None
         self._resolving.add(key)
-        outer, self.touched, circles = self.touched, module.bit, self._circles
+        circles, reads = self._circles, Reads()
+        reads.modules = module.bit
+        outer, self.reader.current = self.reader.current, reads
         try:
             value = self._global(module, name)
         finally:
             self._resolving.discard(key)
-            touched, self.touched = self.touched, self.touched | outer
+            self.reader.current = outer
+            outer.parts[reads] = None
         if name not in module.assigned and (self._circles == circles or not self._resolving):
-            self._names[key] = (value, touched)
+            self._names[key] = (value, reads)
         return value
 
     def _global(self, module: ModuleInfo, name: str) -> Value | None:
@@ -314,9 +333,15 @@ class Program:
 
     def _link_class(self, klass: ClassInfo) -> None:
         """Compute the class's MRO once, its bases' first."""
+        self.reader.use(klass.lineage)
         if klass.linked:
             return
         klass.linked = True
+        klass.lineage.modules = klass.module.bit
+        with self.reader.reading(klass.lineage):
+            self._link_bases(klass)
+
+    def _link_bases(self, klass: ClassInfo) -> None:
         lines: list[list[ClassInfo | str]] = []
         direct: list[ClassInfo | str] = []
         for node in klass.ir.bases:
@@ -324,7 +349,7 @@ class Program:
                 if isinstance(base, ClassInfo):
                     self._link_class(base)
                     lines.append(list(base.mro))
-                    base.subclasses.append(klass)
+                    base.add_subclass(klass)
                 else:
                     lines.append([base])
                 direct.append(base)

@@ -11,6 +11,7 @@ from xlalint.semantics.configuration import check_decorator, configures, sets_up
 from xlalint.semantics.context import HOST_TIER, Context, RootContext
 from xlalint.semantics.frame import Frame, path_of
 from xlalint.semantics.program import ClassInfo, FunctionInfo, ModuleInfo
+from xlalint.semantics.reads import Reads
 from xlalint.semantics.tracing import UNTRACED, HandOver, Tracer, hand_over
 from xlalint.semantics.values import Host, Tensor, Value, members, tensors
 
@@ -144,12 +145,18 @@ class Roots:
         self.interpreter = interpreter
         self.apis = interpreter.apis
         self.extra = extra
-        self._host_modules: dict[int, str] = {}
+        self._host_modules: dict[int, bool] = {}
 
     def enter(self, module: ModuleInfo) -> list[RootContext]:
-        """Analyse a module's roots, and the host functions that hand functions to a tracer."""
+        """Analyse a module's roots, and the host functions that hand functions to a tracer.
+
+        What is found does not depend on the modules that were entered before. What it depends on is in the `Reads` that the program's
+        reader leaves current.
+        """
         interpreter = self.interpreter
-        first = len(interpreter.roots)
+        interpreter.begin()
+        interpreter.reader.current = Reads()
+        interpreter.reader.current.modules = module.bit
         framework = interpreter.annotations.framework(module)
         if not framework and not any(binding.module for binding in module.unit.imports):
             return []
@@ -173,10 +180,12 @@ class Roots:
             interpreter.roots.append(RootContext(context, candidate.why, candidate.tier, candidate.tracer))
             called.add(context)
         if framework:
+            if TRACERS.intersection(module.unit.calls):
+                interpreter.roots.extend(interpreter.module_roots(module))
             self._hand_overs(module)
         if framework == "tensorflow" and sets_up_tpu(module):
             self._configuration(module)
-        return interpreter.roots[first:]
+        return interpreter.roots
 
     def _configuration(self, module: ModuleInfo) -> None:
         """Run the host code that compiles models for a TPU."""
@@ -187,6 +196,7 @@ class Roots:
         why = "sets up a TPU"
         interpreter.roots.append(RootContext(top, why, HOST_TIER))
         for info in module.functions:
+            frame.base = info.ir.start << 32 | info.ir.start
             for decorator in info.ir.decorators:
                 check_decorator(frame, decorator)
             if configures(info) and info.ir.outer < 0:
@@ -271,68 +281,32 @@ class Roots:
 
     def _host_side(self, info: FunctionInfo) -> bool:
         """Whether what the function does, or what its module is for, shows that it lives on the host."""
-        return bool(self.host_reason(info))
+        return (
+            bool(_HOST_CALLS.intersection(info.ir.calls))
+            or self._host_class(info.owner)
+            or self._host_module(info.module)
+        )
 
-    def host_reason(self, info: FunctionInfo) -> str:
-        """What shows that a function lives on the host; "" where nothing does."""
-        called = sorted(_HOST_CALLS.intersection(info.ir.calls))
-        if called:
-            return f"it calls `{called[0]}`, as only code on the host does"
-        return self._host_class(info.owner) or self._host_module(info.module)
-
-    def _host_class(self, klass: ClassInfo | None) -> str:
+    def _host_class(self, klass: ClassInfo | None) -> bool:
         """Whether instances of a class of no library kind read or write files: a tokenizer, a data set, a report."""
         if klass is None or self.interpreter.tables.kind(klass):
-            return ""
+            return False
         functions = klass.module.functions
-        for index in klass.ir.methods.values():
-            called = sorted(_FILES.intersection(functions[index].ir.calls))
-            if called:
-                return f"its class reads or writes files (`{functions[index].name}` calls `{called[0]}`)"
-        return ""
+        return any(_FILES.intersection(functions[index].ir.calls) for index in klass.ir.methods.values())
 
-    def _host_module(self, module: ModuleInfo) -> str:
+    def _host_module(self, module: ModuleInfo) -> bool:
         """A command-line script, a test, or a module of host classes (tokenizers, datasets, processors) only."""
         found = self._host_modules.get(module.index)
         if found is None:
-            found = self._host_modules[module.index] = self._module_reason(module)
+            kinds = {self.interpreter.tables.kind(klass) for klass in module.classes}
+            classes = bool(_HOST_KINDS & kinds) and "module" not in kinds
+            imported = {binding.module.partition(".")[0] for binding in module.unit.imports if not binding.level}
+            found = self._host_modules[module.index] = classes or bool(_HOST_IMPORTS & imported)
         return found
 
-    def _module_reason(self, module: ModuleInfo) -> str:
-        kinds = {self.interpreter.tables.kind(klass): klass.name for klass in module.classes}
-        hosts = sorted(_HOST_KINDS & kinds.keys())
-        if hosts and "module" not in kinds:
-            return f"its file is one of host code (`{kinds[hosts[0]]}` is a {hosts[0]} class)"
-        imported = {binding.module.partition(".")[0] for binding in module.unit.imports if not binding.level}
-        scripts = sorted(_HOST_IMPORTS & imported)
-        return f"its file imports `{scripts[0]}`, as scripts and tests do" if scripts else ""
-
-    def why_not(self, info: FunctionInfo) -> str:
-        """Why a function is no root."""
-        kind = self.interpreter.tables.kind(info.owner)
-        if info.ir.outer >= 0 and info.ir.owner < 0:
-            return "it is nested, and the function around it neither calls it nor gives it to a tracer"
-        if info.name == "__init__":
-            return "constructors run before anything is traced"
-        if not self.interpreter.annotations.framework(info.module):
-            return "its file imports neither PyTorch nor TensorFlow nor JAX"
-        if kind in _HOST_KINDS:
-            return f"its class is a {kind} class, which lives on the host"
-        if not self._public(info):
-            return "special methods are traced only where traced code calls them"
-        reason = self.host_reason(info)
-        if reason:
-            return reason
-        args = self.interpreter.standalone(info)
-        if not (self._on_device(info) or any(map(_has_tensor, args)) or any(map(_is_device, args))):
-            return "nothing shows that it takes tensors (no annotation, default or use of a parameter says so)"
-        return ""
-
     def _hand_overs(self, module: ModuleInfo) -> None:
-        """Run host functions (and module level) that call a tracer, so that what they pass it becomes a root."""
+        """Run host functions that call a tracer, so that what they pass it becomes a root."""
         interpreter = self.interpreter
-        if TRACERS.intersection(module.unit.calls):
-            interpreter.evaluate_global(module, "")
         for info in module.functions:
             if info.ir.outer < 0 and self._calls_tracer(module, info):
                 interpreter.enter(info, interpreter.standalone(info))

@@ -428,7 +428,7 @@ def closure_of(frame: Frame, free: tuple[str, ...]) -> tuple[tuple[str, Value], 
 
 
 def define(frame: Frame, node: ir.Define) -> bool:
-    info = frame.module.functions[node.function]
+    info = frame.inner(node.function)
     value = function(info, None, closure_of(frame, info.ir.free))
     frame.bind(node.name, frame.interpreter.decorated(frame, info, value))
     return True

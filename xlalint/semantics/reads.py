@@ -1,0 +1,72 @@
+"""What a computation read of the program: what its result depends on.
+
+Everything that is computed once and used again (a context, a class's table, a module's names) notes what it read, and takes
+over what it used of others as parts. What a result depends on is the closure over the parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from xlalint.semantics.program import ClassInfo, FunctionInfo, ModuleInfo
+
+
+class Reads:
+    """What one computation read: `modules`, a bit set by index, of which it read more than function bodies; the `functions` whose
+    bodies it read; the `classes` whose direct subclasses it asked for. `parts` are computations whose results it used."""
+
+    __slots__ = ("classes", "functions", "modules", "parts")
+
+    def __init__(self) -> None:
+        self.modules = 0
+        self.functions: list[FunctionInfo] = []
+        self.classes: list[ClassInfo] = []
+        self.parts: dict[Reads, None] = {}
+
+    def closure(self) -> tuple[int, set[FunctionInfo], set[ClassInfo]]:
+        """All that the computation and its parts read."""
+        modules = 0
+        functions: set[FunctionInfo] = set()
+        classes: set[ClassInfo] = set()
+        seen: set[Reads] = {self}
+        todo: list[Reads] = [self]
+        while todo:
+            reads = todo.pop()
+            modules |= reads.modules
+            functions.update(reads.functions)
+            if reads.classes:
+                classes.update(reads.classes)
+            for part in reads.parts:
+                if part not in seen:
+                    seen.add(part)
+                    todo.append(part)
+        return modules, functions, classes
+
+
+class Reader:
+    """Who reads now. One for a program."""
+
+    def __init__(self) -> None:
+        self.current = Reads()
+
+    def use(self, reads: Reads) -> None:
+        """Note that the current computation uses another's result."""
+        self.current.parts[reads] = None
+
+    def read_whole(self, module: ModuleInfo) -> None:
+        """Note that all of a module is read."""
+        self.current.modules |= module.bit
+        self.current.functions.extend(module.functions)
+
+    @contextmanager
+    def reading(self, reads: Reads) -> Iterator[None]:
+        """Note what is read meanwhile in `reads`, which becomes a part of the current computation."""
+        outer, self.current = self.current, reads
+        try:
+            yield
+        finally:
+            self.current = outer
+            outer.parts[reads] = None
