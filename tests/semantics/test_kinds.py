@@ -110,6 +110,37 @@ SILENT = {
             def forward(self, x: Tensor, mask: Tensor):
                 return x[torch.arange(len(x), device=x.device), self.shorter(mask.sum(-1))]
         """,
+    "images told from tensors by a helper": """
+        from PIL import Image
+        def is_image(v):
+            if Image is None:
+                return isinstance(v, str)
+            else:
+                return isinstance(v, Image.Image)
+        class M(nn.Module):
+            def forward(self, x: Union[Tensor, Image.Image]):
+                if not is_image(x):
+                    return x
+                return torch.as_tensor(np.array(x))
+        """,
+    "sizes of what nothing is known of": """
+        def padding(size, step: int):
+            if isinstance(size, Tensor):
+                return torch.clamp(size % step, min=0)
+            return max(size % step, 0)
+        class M(nn.Module):
+            def forward(self, x, step: int):
+                h, w = x.shape[-2:]
+                return F.pad(x, (padding(w, step), 0, padding(h, step), 0))
+        """,
+    "a flag passed in a row with tensors": """
+        class M(nn.Module):
+            def mixed(self, x: Tensor, y: Tensor, keep: bool):
+                return x + y if keep else x
+            def forward(self, x: Tensor, y: Tensor):
+                parts = [x, y] + [self.training]
+                return self.mixed(*parts)
+        """,
     "a number that no tensor is kept for": """
         class Scale:
             def __init__(self):
@@ -211,6 +242,26 @@ FOUND = {
         """,
         ["XLA206"],
     ),
+    "what an optimizer keeps for each parameter": (
+        """
+        class Scaled(torch.optim.Optimizer):
+            def prepare(self, group: dict[str, Any]):
+                for p in group["params"]:
+                    state = self.state[p]
+                    if len(state) == 0:
+                        state["scale"] = p.norm()
+                        state["calls"] = 0
+                        if state["scale"] == 0.0:
+                            state["scale"] = torch.ones_like(p).mean()
+            @torch.no_grad()
+            def step(self, closure=None):
+                for group in self.param_groups:
+                    self.prepare(group)
+                    for p in group["params"]:
+                        p.mul_(2 if self.state[p]["calls"] else self.state[p]["scale"])
+        """,
+        ["XLA101"],
+    ),
     "what autograd saved": (
         """
         class Sparse(torch.autograd.Function):
@@ -224,6 +275,55 @@ FOUND = {
         ["XLA205"],
     ),
 }
+
+
+SILENT_UNDER_TRACERS = {
+    "a table that is filled in once": (
+        """
+        import jax
+        _kinds = {}
+        @jax.jit
+        def f(x):
+            if x.shape not in _kinds:
+                _kinds[x.shape] = len(_kinds)
+            return x * 2
+        """,
+        "jax",
+    ),
+    "a number or an array, by the way taken": (
+        """
+        import jax
+        import jax.numpy as jnp
+        @jax.jit
+        def f(x, parts: int):
+            carried = 0
+            for _ in range(parts):
+                carried = x if isinstance(carried, int) else carried + x
+                if carried.shape[0] == parts:
+                    carried = 0
+            assert carried == 0
+            return x
+        """,
+        "jax",
+    ),
+    "layers of the input pipeline": (
+        """
+        import keras
+        import tensorflow as tf
+        class PreprocessingLayer(keras.layers.Layer):
+            pass
+        class ImageConverter(PreprocessingLayer):
+            def call(self, x):
+                return tf.zeros((tf.cast(tf.reduce_sum(x), tf.int32), 3))
+        """,
+        "tf",
+    ),
+}
+
+
+@pytest.mark.parametrize(("code", "target"), SILENT_UNDER_TRACERS.values(), ids=SILENT_UNDER_TRACERS)
+def test_silent_under_a_tracer(loud: Callable[[str, str], list[str]], code: str, target: str) -> None:
+    assert loud(dedent(code), target) == []
 
 
 @pytest.mark.parametrize("code", SILENT.values(), ids=SILENT)

@@ -133,6 +133,10 @@ def _missing(
     interpreter: Interpreter, info: FunctionInfo, position: int, default: Value | None, arguments: Arguments
 ) -> Value:
     if arguments.rest is not None and info.params[position].kind in ("", "/"):
+        # Of values that are passed in a row, which one it is, is not known; what the parameter says is.
+        said = interpreter.annotations.value(info.module, info.params[position].annotation)
+        if said is not None and UNKNOWN not in members(said):
+            return said
         return join(arguments.rest, default) if default is not None and default is not NONE else arguments.rest
     if arguments.extra is not None:
         declared = interpreter.parameter(info, position, default)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from xlalint.lowering import ir
 from xlalint.semantics.lattice import join, join_all
-from xlalint.semantics.library import attribute_value, module_value_of
+from xlalint.semantics.library import attribute_value, module_value_of, shape_value
 from xlalint.semantics.program import ClassInfo, FunctionInfo
 from xlalint.semantics.reads import Reads
 from xlalint.semantics.values import (
@@ -85,6 +85,7 @@ _TELLING = frozenset(
         "long",
         "int",
         "bool",
+        "size",
     ]
 )
 
@@ -270,6 +271,8 @@ def attribute_of(interpreter: Interpreter, frame: Frame, value: Value, name: str
         return reader(interpreter, frame, value, name, at)
     if value is UNKNOWN:
         framework = interpreter.annotations.framework(frame.module)
+        if name == "shape" and framework:
+            return shape_value(None)
         if framework == "torch" and name in ("saved_tensors", "saved_variables"):
             return sequence("tuple", None, tensor(framework))
         if framework == "torch" and name in _TELLING:

@@ -9,7 +9,7 @@ from xlalint.lowering import ir
 from xlalint.semantics.context import Context, Sighting
 from xlalint.semantics.hazard import Confidence
 from xlalint.semantics.lattice import join
-from xlalint.semantics.values import NEVER, UNKNOWN, Function, Tensor, Value, members
+from xlalint.semantics.values import NEVER, NONE, UNKNOWN, Function, Tensor, Value, members
 
 if TYPE_CHECKING:
     from xlalint.semantics.interpreter import Interpreter
@@ -21,6 +21,10 @@ LoopKind = Literal["", "for", "while", "endless"]  # "endless": `while` on what 
 
 # What a tracer answers with an exception that code can catch.
 _RAISING = frozenset(("XLA101", "XLA102", "XLA103", "XLA104", "XLA105", "XLA106", "XLA107", "XLA301", "XLA302"))
+
+
+# What no tracer lets pass, whatever the code around it.
+_REFUSED = frozenset(("XLA101", "XLA102", "XLA103", "XLA104", "XLA105", "XLA106", "XLA107", "XLA206"))
 
 
 # A value that is printed once in a hundred steps costs next to nothing where printing does not break the graph.
@@ -38,8 +42,10 @@ class Frame:
     error path formats), `turning` enclosing loops. `asked` is the tensor whose truth was last asked for.
     `loop` is the kind of the innermost loop on host values, `staged` the names that were set before the innermost loop
     on a symbolic tensor, `taping` counts enclosing gradient tapes, `guarded` enclosing `try` blocks that catch what tracers
-    raise, `rare` enclosing branches that run once in several steps, `half_returns` are tensor tests of which one branch
-    returns (place, statement, tensor, test). `exits` and `repeats` collect the environments that leave or repeat the innermost loop.
+    raise, `rare` enclosing branches that run once in several steps, `doubt` enclosing calls and indices of what may be something
+    else, `half_returns` are tensor tests of which one branch
+    returns (place, statement, tensor, test), `remembers` is the table that the branch being run fills in once per key. `exits`
+    and `repeats` collect the environments that leave or repeat the innermost loop.
     """
 
     def __init__(self, interpreter: Interpreter, context: Context, env: Env, closure: Env) -> None:
@@ -63,6 +69,8 @@ class Frame:
         self.taping = 0
         self.guarded = 0
         self.rare = 0
+        self.doubt = 0
+        self.remembers = ""
         self.half_returns: list[tuple[int, int, Tensor, ir.Node]] = []
         self.turning = 0
         self.owners: set[str] = set()
@@ -168,8 +176,12 @@ class Frame:
             return
         if culprit is None or self.muted or (self.guarded and culprit.framework != "torch" and rule in _RAISING):
             return
-        sure = culprit.sure and value is culprit
+        sure = culprit.sure and value is culprit and not self.doubt
         confidence = min(Confidence.CERTAIN if sure else Confidence.LIKELY, at_most)
+        others = rule in _REFUSED and culprit.framework != "torch"
+        if others and any(type(m) is not Tensor and m is not NONE for m in members(value)):
+            # A tracer would have refused: code that lets the host's alternatives through has been run with those.
+            confidence = Confidence.POSSIBLE
         if rule == "XLA302" and any(type(m) is Tensor and m.framework == "numpy" for m in members(value)):
             confidence = Confidence.POSSIBLE
         if self.rare and rule == "XLA303" and not severity:

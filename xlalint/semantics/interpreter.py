@@ -425,7 +425,11 @@ class Interpreter:
         arguments = evaluate_arguments(frame, node)
         if "jit_compile" in arguments.keywords:
             check_call(frame, node, arguments)
-        results = [self._call_one(frame, member, arguments, node) for member in callees(func)]
+        found = callees(func)
+        doubt = len(found) > 1
+        frame.doubt += doubt
+        results = [self._call_one(frame, member, arguments, node) for member in found]
+        frame.doubt -= doubt
         return results[0] if len(results) == 1 else join_all(results) if results else UNKNOWN
 
     def call_value(
@@ -692,9 +696,14 @@ class Interpreter:
     def kept_item(self, frame: Frame, key: str) -> Value | None:
         """What an optimizer keeps under a key of its state or its groups."""
         receiver = frame.env.get(frame.receiver_name)
-        if isinstance(receiver, Object) and self.tables.kind(receiver.klass) == "optimizer":
+        if isinstance(receiver, Object) and self.optimizes(frame):
             return self.tables.items(receiver.klass).get(key)
         return None
+
+    def optimizes(self, frame: Frame) -> bool:
+        """Whether the code is an optimizer's method: what it keeps for each parameter is a dict, found by the parameter."""
+        receiver = frame.env.get(frame.receiver_name)
+        return isinstance(receiver, Object) and self.tables.kind(receiver.klass) == "optimizer"
 
     def named_tuple(self, names: tuple[str, ...], items: tuple[Value, ...]) -> Value:
         """A named tuple as libraries return them (`x.max(dim)`)."""

@@ -180,21 +180,42 @@ def _assume_each(frame: Frame, node: ir.Node, wanted: bool) -> None:
 def _assume_guard(frame: Frame, node: ir.Call, wanted: bool) -> None:
     """A call of a function that only tests its parameters (`def exists(x): return x is not None`)."""
     func = frame.eval(node.func)
-    if not isinstance(func, Function) or len(func.info.body) != 1 or len(node.args) > len(func.info.params):
+    if not isinstance(func, Function) or len(node.args) > len(func.info.params):
         return
-    body = func.info.body[0]
-    if not isinstance(body, ir.Return) or body.value is None or not isinstance(body.value, _TESTS):
+    tests = _returned_tests(func.info.body)
+    if not tests:
         return
     params = func.info.params[1:] if func.receiver is not None else func.info.params
     paths = {param.name: path_of(arg) for param, arg in zip(params, node.args, strict=False) if path_of(arg)}
     given = {param.name: frame.eval(arg) for param, arg in zip(params, node.args, strict=False)}
-    inner = frame.within(func, dict(given))
-    assume(inner, body.value, wanted)
+    outcomes = []
+    for test in tests:
+        inner = frame.within(func, dict(given))
+        assume(inner, test, wanted)
+        outcomes.append(inner.env)
     for name, path in paths.items():
-        if inner.env[name] is not given[name]:
-            frame.refine(path, inner.env[name])
+        found = join_all(env[name] for env in outcomes)
+        if found is not given[name]:
+            frame.refine(path, found)
 
 
+def _returned_tests(body: tuple[ir.Statement, ...]) -> list[ir.Node]:
+    """What a function returns that does nothing but test; empty where it does more."""
+    found: list[ir.Node] = []
+    for statement in body[:_LONGEST_GUARD]:
+        if isinstance(statement, ir.If):
+            inner = _returned_tests(statement.body), _returned_tests(statement.orelse)
+            if not inner[0] or (statement.orelse and not inner[1]):
+                return []
+            found += [*inner[0], *inner[1]]
+        elif isinstance(statement, ir.Return) and isinstance(statement.value, _TESTS):
+            found.append(statement.value)
+        else:
+            return []
+    return found if len(body) <= _LONGEST_GUARD else []
+
+
+_LONGEST_GUARD = 3
 _TESTS = (ir.Compare, ir.Call, ir.Not, ir.Bool)
 
 
@@ -289,7 +310,8 @@ def _is_library_instance(frame: Frame, value: Value, name: str) -> bool | None:
             if owner != value.framework:
                 return False
             return True if not known.dtype or known.dtype == value.dtype else None
-        return False if short in _HOST_TYPES or short in _CONTAINERS or short.startswith("numbers.") else None
+        apart = short in _HOST_TYPES or short in _CONTAINERS or short.startswith(("numbers.", "PIL.", "accimage."))
+        return False if apart else None
     if isinstance(value, (Const, Host)):
         own = type(value.value).__name__ if isinstance(value, Const) else value.type
         if not own:

@@ -223,6 +223,8 @@ class Roots:
 
     def _methods(self, klass: ClassInfo, framework: str) -> Iterator[Candidate]:
         kind = self.interpreter.tables.kind(klass)
+        if framework == "tensorflow" and _prepares(klass):
+            return
         traced = self._traced_methods(klass)
         for name, index in klass.ir.methods.items():
             info = klass.module.functions[index]
@@ -318,6 +320,12 @@ class Roots:
             inner.ir.outer == info.index and (_named_tracer(inner) or self._calls_tracer(module, inner))
             for inner in module.functions[info.index :]
         )
+
+
+def _prepares(klass: ClassInfo) -> bool:
+    """Whether a Keras layer prepares data: by its name, or an ancestor's, it belongs into the input pipeline."""
+    names = (base.name for base in klass.mro if isinstance(base, ClassInfo))
+    return any(name.endswith(("PreprocessingLayer", "Preprocessor", "Tokenizer", "Converter")) for name in names)
 
 
 def _named_tracer(info: FunctionInfo) -> bool:

@@ -199,7 +199,9 @@ def if_(frame: Frame, node: ir.If) -> bool:
     assume(frame, node.test, True)
     rare = asked is None and _every_nth(node.test)
     frame.rare += rare
+    outer, frame.remembers = frame.remembers, frame.remembers or _missing_from(node.test)
     falls = frame.exec(node.body)
+    frame.remembers = outer
     frame.rare -= rare
     taken = frame.env
     other = dict(before)
@@ -216,6 +218,13 @@ def if_(frame: Frame, node: ir.If) -> bool:
         join_into(taken, other, bool(frame.owners))
     frame.env = taken if falls else other
     return falls or other_falls
+
+
+def _missing_from(test: ir.Node) -> str:
+    """The table that a condition finds a key to be missing from: `key not in table`, whose branch then fills it in."""
+    if isinstance(test, ir.Compare) and test.ops == ("not in",) and isinstance(test.rights[0], ir.Name):
+        return test.rights[0].id
+    return ""
 
 
 def _every_nth(test: ir.Node) -> bool:

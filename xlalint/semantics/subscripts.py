@@ -43,7 +43,11 @@ def load_subscript(frame: Frame, node: ir.Sub, base: Value, index: Value) -> Val
         loaded = tuple(m for m in loaded if not (isinstance(m, Tensor) and m.framework == "numpy")) + tuple(
             m for m in loaded if isinstance(m, Tensor) and m.framework == "numpy" and only_tensor(index) is None
         )
-    results = [_load(frame, node, member, index) for member in loaded if member is not NONE]
+    loaded = tuple(member for member in loaded if member is not NONE)
+    doubt = len(loaded) > 1
+    frame.doubt += doubt
+    results = [_load(frame, node, member, index) for member in loaded]
+    frame.doubt -= doubt
     return join_all(results) if results else UNKNOWN
 
 
@@ -60,6 +64,8 @@ def _load(frame: Frame, node: ir.Sub, base: Value, index: Value) -> Value:
             if known is None and base.rest is UNKNOWN:
                 known = frame.interpreter.kept_item(frame, index.value)
             return known if known is not None else base.rest if base.rest is not NEVER else UNKNOWN
+        if base.rest is UNKNOWN and only_tensor(index) is not None and frame.interpreter.optimizes(frame):
+            return mapping((), UNKNOWN)
         return (
             join_all([base.rest, *(value for _, value in base.items)])
             if base.items or base.rest is not NEVER
@@ -222,7 +228,7 @@ def _check_mask_or_positions(frame: Frame, node: ir.Sub, base: Tensor, part: Val
 
 def store_subscript(frame: Frame, target: ir.Sub, base: Value, index: Value, value: Value, reads: bool) -> None:
     """`base[index] = value`; `reads` for an augmented assignment."""
-    if isinstance(target.value, ir.Name) and frame.is_outer(target.value.id):
+    if isinstance(target.value, ir.Name) and frame.is_outer(target.value.id) and frame.remembers != target.value.id:
         frame.note("XLA306", target.at, "", spelling(target), "happens once, while tracing", "" if reads else "effect")
     for member in members(base):
         if isinstance(member, Tensor):
