@@ -86,6 +86,22 @@ _TELLING = frozenset(
         "int",
         "bool",
         "size",
+        "abs",
+        "sqrt",
+        "pow",
+        "contiguous",
+        "unbind",
+        "masked_select",
+        "logical_not",
+        "logical_and",
+        "logical_or",
+        "isnan",
+        "isfinite",
+        "isinf",
+        "mul_",
+        "add_",
+        "div_",
+        "sub_",
     ]
 )
 
@@ -322,6 +338,9 @@ def _of_object(interpreter: Interpreter, frame: Frame, value: Object, name: str,
     klass = value.klass
     info = klass.method(name)
     if info is not None:
+        overrides = klass.overrides(name)
+        if overrides:
+            return join_all(_of_subclass(interpreter, frame, value, override, at) for override in overrides)
         return _method(interpreter, frame, value, info, at)
     stored = interpreter.tables.assigned(klass, name)
     if stored is not None:
@@ -346,6 +365,12 @@ def _of_object(interpreter: Interpreter, frame: Frame, value: Object, name: str,
         if stored is not None:
             return stored
     return UNKNOWN
+
+
+def _of_subclass(interpreter: Interpreter, frame: Frame, value: Object, info: FunctionInfo, at: int) -> Value:
+    """A method of an instance of one of the subclasses."""
+    receiver = instance(info.owner, value.fields) if info.owner is not None else value
+    return _method(interpreter, frame, receiver if isinstance(receiver, Object) else value, info, at)
 
 
 def _method(interpreter: Interpreter, frame: Frame, value: Object, info: FunctionInfo, at: int) -> Value:
@@ -402,6 +427,8 @@ def _of_container(interpreter: Interpreter, frame: Frame, value: Value, name: st
         if known is not None and not hasattr(dict, name):
             return known
     if isinstance(value, Host) and value.type != "str":
+        if name == "type" and value.type == "device":
+            return host("accelerator")
         return HOST if value.type else UNKNOWN
     return method(value, name)
 

@@ -288,7 +288,10 @@ def _membership(
                 frame.report("XLA106", node.at, left, left_node, variant="captured" if numbers else "")
             elif any(isinstance(m, Tensor) for m in members(container.element)):
                 frame.report("XLA106", node.at, container.element, right_node)
-    known = right.items if isinstance(right, Sequence) and isinstance(left, Const) else None
+    known = right.items if isinstance(right, Sequence) and isinstance(left, (Const, Host)) else None
+    if known and all(_never_xla(frame, left, item) for item in known):
+        return boolean(node.ops[0] == "not in")
+    known = known if isinstance(left, Const) else None
     if known is not None and node.ops[0] == "in" and all(isinstance(item, Const) for item in known):
         return boolean(left in known)
     return BOOL
@@ -301,6 +304,8 @@ def _compared(frame: Frame, op: str, a: Value, b: Value, node: ir.Compare) -> Va
         return tensor_result(op, a, b)
     if isinstance(a, Const) and isinstance(b, Const):
         return _folded_comparison(op, a.value, b.value)
+    if op in ("==", "!=") and (_never_xla(frame, a, b) or _never_xla(frame, b, a)):
+        return boolean(op == "!=")
     if type(a) is Sequence and type(b) is Sequence and op in ("==", "!="):
         if a.items is not None and b.items is not None and len(a.items) != len(b.items):
             return boolean(op == "!=")
@@ -310,6 +315,17 @@ def _compared(frame: Frame, op: str, a: Value, b: Value, node: ir.Compare) -> Va
         return BOOL
     overloaded = frame.interpreter.overloaded(frame, op, a, b, node.at)
     return overloaded if overloaded is not None else BOOL if UNKNOWN not in (a, b) else UNKNOWN
+
+
+# What a device that XLA compiles for is not called.
+_OTHER_DEVICES = frozenset(("mps", "npu", "hpu", "xpu", "mlu", "musa", "vulkan"))
+
+
+def _never_xla(frame: Frame, kind: Value, name: Value) -> bool:
+    """Whether a device's type is compared with that of one which XLA does not drive; CUDA's is `torch.compile`'s as well."""
+    if not (isinstance(kind, Host) and kind.type == "accelerator" and isinstance(name, Const)):
+        return False
+    return name.value in _OTHER_DEVICES or (name.value == "cuda" and frame.interpreter.tracks_place)
 
 
 def host_text(value: Value) -> bool:

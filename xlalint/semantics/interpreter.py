@@ -464,7 +464,8 @@ class Interpreter:
         if isinstance(func, Foreign):
             entry = self.apis.class_method(func.name, "__call__")
             if entry is not None:
-                return LibraryCall(frame, entry, None, arguments.args, arguments.pairs(), node).run()
+                result = LibraryCall(frame, entry, None, arguments.args, arguments.pairs(), node).run()
+                return _of_any_module(func, arguments) if result is UNKNOWN else result
         return UNKNOWN
 
     def _call_each(self, frame: Frame, func: Value, arguments: Arguments, node: ir.Call) -> Value:
@@ -732,6 +733,14 @@ def callees(func: Value) -> tuple[Value, ...]:
     if len(found) > 1 and all(isinstance(member, External) for member in found):
         return tuple(m for m in found if not (isinstance(m, External) and m.name.startswith("numpy."))) or found
     return found
+
+
+def _of_any_module(func: Foreign, arguments: Arguments) -> Value:
+    """What a module of which no more is known makes of tensors: most often a tensor."""
+    given = arguments.args[0] if arguments.args else None
+    if func.name == "torch.nn.Module" and isinstance(given, Tensor) and given.framework == "torch":
+        return tensor("torch", sure=False)
+    return UNKNOWN
 
 
 def called_method(klass: ClassInfo) -> FunctionInfo | None:

@@ -35,6 +35,11 @@ from xlalint.semantics.values import (
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from xlalint.semantics.program import ClassInfo
+
+# The most subclasses of a base that stands for all of them.
+MAX_FAMILY = 32
+
 _joined: dict[tuple[Value, Value], Value] = {}
 
 
@@ -90,11 +95,36 @@ def _union(alternatives: tuple[Value, ...]) -> Value:
     if len(alternatives) == 1:
         return alternatives[0]
     if len(alternatives) > MAX_MEMBERS:
+        alternatives = _by_base(alternatives)
+    if len(alternatives) > MAX_MEMBERS:
         kept = tuple(v for v in alternatives if type(v) is Tensor or v is NONE)
         if not kept:
             return UNKNOWN
         alternatives = (*kept, UNKNOWN)
     return one_of(alternatives)
+
+
+def _by_base(alternatives: tuple[Value, ...]) -> tuple[Value, ...]:
+    """The alternatives with instances of classes that share a base of the program taken together as the base's."""
+    merged: list[Value] = []
+    for value in alternatives:
+        for position, other in enumerate(merged):
+            if type(value) is Object and type(other) is Object:
+                base = _shared_base(other.klass, value.klass)
+                if base is not None:
+                    merged[position] = instance(base, _merge_fields(other.fields, value.fields))
+                    break
+        else:
+            merged.append(value)
+    return tuple(merged)
+
+
+def _shared_base(a: ClassInfo, b: ClassInfo) -> ClassInfo | None:
+    """The nearest class of the program that both are, unless so much of the program is one that it says nothing."""
+    for klass in a.mro:
+        if not isinstance(klass, str) and klass in b.mro:
+            return klass if len(klass.subclasses) <= MAX_FAMILY else None
+    return None
 
 
 def _merge(a: Value, b: Value) -> Value | None:

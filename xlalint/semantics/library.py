@@ -359,7 +359,7 @@ class LibraryCall:
                     return found.dtype
                 continue
             value = self.argument(source)
-            named = dtype_of(value) if value is not None else ""
+            named = dtype_of(value) or _kind_of_number(value) if value is not None else ""
             if named:
                 return named
             if value is not None and _may_name_dtype(value):
@@ -536,6 +536,15 @@ _ELEMENTWISE = frozenset(
         "square",
     )
 )
+
+
+def _kind_of_number(value: Value) -> str:
+    """The dtype kind of a tensor filled with a Python number."""
+    kind = type(value.value).__name__ if isinstance(value, Const) else value.type if isinstance(value, Host) else ""
+    return _NUMBER_KINDS.get(kind, "")
+
+
+_NUMBER_KINDS = {"bool": "b", "int": "i", "float": "f"}
 
 
 def _may_name_dtype(value: Value) -> bool:

@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
+# How many of the subclasses' definitions of an abstract method are followed.
+MAX_OVERRIDES = 4
+
+
 class ModuleInfo:
     """One module. `index` is its position in the program, `bit` its place in bit sets."""
 
@@ -110,6 +114,16 @@ class FunctionInfo:
                 return True
         return False
 
+    def is_abstract(self) -> bool:
+        """Whether the method is left to subclasses: declared so, or doing nothing, or nothing but raise."""
+        if self.decorated("abstractmethod", "abstractproperty"):
+            return True
+        return all(
+            isinstance(statement, ir.Raise)
+            or (isinstance(statement, ir.Eval) and isinstance(statement.value, ir.Const))
+            for statement in self.body
+        )
+
     def __repr__(self) -> str:
         return f"<function {self.module.name}:{self.ir.qualname}>"
 
@@ -127,6 +141,7 @@ class ClassInfo:
         self._subclasses: list[ClassInfo] = []
         self._methods: dict[str, FunctionInfo | None] = {}
         self._below: dict[str, FunctionInfo | None] = {}
+        self._overrides: dict[str, list[FunctionInfo]] = {}
         self._truth: bool | None = None
 
     @property
@@ -169,6 +184,24 @@ class ClassInfo:
             first = next(definers, None)
             self._below[name] = None if first is None else first.module.functions[first.ir.methods[name]]
         return self._below[name]
+
+    def overrides(self, name: str) -> list[FunctionInfo]:
+        """What subclasses make of a method that this class leaves abstract, the first few.
+
+        None where it is not abstract, or says itself what it returns: a promise tells more than some who may keep it.
+        """
+        found = self._overrides.get(name)
+        if found is None:
+            info = self.method(name)
+            found = self._overrides[name] = []
+            if info is not None and self.subclasses and info.ir.returns is None and info.is_abstract():
+                for subclass in self.subclasses:
+                    index = subclass.ir.methods.get(name)
+                    if index is not None and len(found) < MAX_OVERRIDES:
+                        override = subclass.module.functions[index]
+                        if not override.is_abstract():
+                            found.append(override)
+        return found
 
     def library_bases(self) -> list[str]:
         """Dotted names of the library classes among the ancestors."""

@@ -13,7 +13,10 @@ from xlalint.semantics.values import (
     NEVER,
     NONE,
     UNKNOWN,
+    Class,
     Const,
+    External,
+    Function,
     Host,
     Mapping,
     Method,
@@ -27,6 +30,7 @@ from xlalint.semantics.values import (
     mapping,
     members,
     method,
+    one_of,
     only_tensor,
     sequence,
     tensor,
@@ -34,6 +38,11 @@ from xlalint.semantics.values import (
 
 if TYPE_CHECKING:
     from xlalint.semantics.frame import Frame
+
+
+# How many entries of a table of functions or classes are called for an entry that is not known.
+MAX_TABLE = 16
+_CALLABLE = (Class, Function, External)
 
 
 def load_subscript(frame: Frame, node: ir.Sub, base: Value, index: Value) -> Value:
@@ -66,11 +75,7 @@ def _load(frame: Frame, node: ir.Sub, base: Value, index: Value) -> Value:
             return known if known is not None else base.rest if base.rest is not NEVER else UNKNOWN
         if base.rest is UNKNOWN and only_tensor(index) is not None and frame.interpreter.optimizes(frame):
             return mapping((), UNKNOWN)
-        return (
-            join_all([base.rest, *(value for _, value in base.items)])
-            if base.items or base.rest is not NEVER
-            else UNKNOWN
-        )
+        return _any_item(base)
     if isinstance(base, Method) and base.name == "at" and isinstance(base.receiver, Tensor):
         _check_index(frame, node, base.receiver, index, writes=True)
         return method(base.receiver, "at[]")
@@ -79,6 +84,16 @@ def _load(frame: Frame, node: ir.Sub, base: Value, index: Value) -> Value:
     if isinstance(base, Host):
         return host("str", base.origin) if base.type == "str" else HOST if base.type else UNKNOWN
     return UNKNOWN
+
+
+def _any_item(base: Mapping) -> Value:
+    """What a dict may hold under a key that is not known: any of a table of functions or classes, else the join of all."""
+    values = tuple(dict.fromkeys([*(value for _, value in base.items), *members(base.rest)]))
+    if not values:
+        return UNKNOWN
+    if len(values) <= MAX_TABLE and all(type(value) in _CALLABLE for value in values):
+        return values[0] if len(values) == 1 else one_of(values)
+    return join_all(values)
 
 
 def _index_object(frame: Frame, node: ir.Sub, base: Object, index: Value) -> Value:

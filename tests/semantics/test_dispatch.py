@@ -1,0 +1,244 @@
+"""Code chosen while running: tables of classes, methods left to subclasses, modules given from outside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from textwrap import dedent
+
+import pytest
+
+HEAD = """
+import abc
+from typing import Optional
+import torch
+from einops import rearrange
+from torch import Tensor, nn
+"""
+
+SILENT = {
+    "a table of functions that give shapes": """
+        def first(x):
+            return x.shape[0]
+        def last(x):
+            return x.shape[-1]
+        def rank(x):
+            return x.dim()
+        SIZES = {"first": first, "last": last, "rank": rank}
+        def pool(x: Tensor, how: str):
+            n = SIZES[how](x)
+            if n > 1:
+                x = x[:n]
+            return x
+        """,
+    "a table of settings": """
+        WIDTHS = {"small": 4, "base": 8, "large": 16}
+        class M(nn.Module):
+            def forward(self, x: Tensor, size: str):
+                return x[:, : WIDTHS[size]] if WIDTHS[size] > 4 else x
+        """,
+    "an abstract property that is a setting": """
+        class Base(abc.ABC):
+            @property
+            @abc.abstractmethod
+            def order(self):
+                raise NotImplementedError
+            def run(self, x: Tensor):
+                for _ in range(self.order):
+                    x = x * 2
+                return x
+        class Second(Base):
+            @property
+            def order(self):
+                return 2
+        class Fourth(Base):
+            @property
+            def order(self):
+                return 4
+        """,
+    "an abstract method that overrides make a shape of": """
+        class Base(nn.Module):
+            def width(self, x):
+                raise NotImplementedError
+            def forward(self, x: Tensor):
+                return x if self.width(x) > 2 else x + 1
+        class Wide(Base):
+            def width(self, x):
+                return x.shape[-1]
+        """,
+    "a hook that does nothing": """
+        class Base(nn.Module):
+            def before(self, x):
+                pass
+            def forward(self, x: Tensor):
+                self.before(x)
+                return x
+        class Other(Base):
+            def before(self, x):
+                self.seen = x.shape
+        """,
+    "what a given module returns": """
+        class Encoder(nn.Module):
+            def __init__(self, inner: nn.Module):
+                super().__init__()
+                self.inner = inner
+            def forward(self, x: Tensor):
+                y = self.inner(x)
+                return y if y.shape[0] > 1 and y.dim() == 2 else x
+        """,
+    "a tensor filled with a number": """
+        class M(nn.Module):
+            def forward(self, x: Tensor, at: Tensor):
+                order = torch.full((x.shape[0],), 1, device=x.device)
+                return x[order] + x.new_full((3,), 0.5)
+        """,
+    "a buffer made of a list": """
+        class M(nn.Module):
+            def __init__(self, slopes: Optional[list[int]] = None):
+                super().__init__()
+                slopes = torch.Tensor(slopes)
+                slopes = rearrange(slopes, "h -> h 1 1")
+                self.register_buffer("slopes", slopes)
+            def forward(self, x: Tensor):
+                return x * self.slopes
+        """,
+    "what is done on devices that XLA does not drive": """
+        def solve(x: Tensor):
+            y = x.cpu().double() if x.device.type == "mps" else x.double()
+            if x.device.type in ("npu", "mps") or (x.device.type == "cuda" and x.max() > 0):
+                return x
+            return y
+        """,
+    "an abstract method that says what it returns": """
+        class Layer(abc.ABC):
+            @abc.abstractmethod
+            def length(self) -> int: ...
+            def extend(self, x: Tensor):
+                return x[: self.length()] if self.length() > 0 else x
+        class Static(Layer):
+            def length(self):
+                return self.seen.sum()
+            def see(self, x: Tensor):
+                self.seen = x
+        """,
+    "unknown objects with everyday methods": """
+        def report(x: Tensor, meter, log):
+            log.info("step")
+            if meter.update(1) and meter.count() > 2 and log.level():
+                return x
+            return x + 1
+        """,
+}
+
+FOUND = {
+    "a table of functions": (
+        """
+        def top(x):
+            return x.max()
+        def low(x):
+            return x.min()
+        def mid(x):
+            return x.mean()
+        REDUCE = {"top": top, "low": low, "mid": mid}
+        def pick(x: Tensor, how: str):
+            if REDUCE[how](x) > 0:
+                return x
+            return -x
+        """,
+        ["XLA101"],
+    ),
+    "a large table of classes with a common base": (
+        """
+        class Solver:
+            def __init__(self, y):
+                self.y = y
+            def solve(self, t: Tensor):
+                return self.step(t[0])
+            @abc.abstractmethod
+            def step(self, t):
+                raise NotImplementedError
+        class A(Solver):
+            def step(self, t):
+                return t
+        class B(Solver):
+            def step(self, t):
+                if t > 0:
+                    return t * 2
+                return t
+        class C(A): ...
+        class D(A): ...
+        class E(A): ...
+        class F(B): ...
+        class G(B): ...
+        SOLVERS = {"a": A, "b": B, "c": C, "d": D, "e": E, "f": F, "g": G}
+        def solve(y: Tensor, t: Tensor, method: str):
+            return SOLVERS[method](y).solve(t)
+        """,
+        ["XLA101"],
+    ),
+    "a method that only raises": (
+        """
+        class Base(nn.Module):
+            def score(self, x):
+                raise NotImplementedError("subclasses")
+            def forward(self, x: Tensor):
+                return x if self.score(x) > 0 else -x
+        class Sum(Base):
+            def score(self, x):
+                return x.sum()
+        """,
+        ["XLA105"],
+    ),
+    "what a given module makes of a tensor": (
+        """
+        class Encoder(nn.Module):
+            def __init__(self, inner: nn.Module):
+                super().__init__()
+                self.inner = inner
+            def forward(self, x: Tensor, lengths: Tensor):
+                y = self.inner(x)
+                n, t = y.shape[:2]
+                y[torch.arange(t, device=y.device) >= lengths[:, None]] = 0.0
+                return y
+        """,
+        ["XLA205"],
+    ),
+    "a mask filled with a number": (
+        """
+        class M(nn.Module):
+            def forward(self, x: Tensor):
+                mask = torch.full(x.shape, False, device=x.device)
+                return x[mask]
+        """,
+        ["XLA201"],
+    ),
+    "what is done on the device at hand": (
+        """
+        def solve(x: Tensor):
+            y = x.double() if x.device.type == "mps" else x.cpu().double()
+            return y if x.device.type != "npu" else x
+        """,
+        ["XLA302"],
+    ),
+    "a tensor known by its methods": (
+        """
+        class M(nn.Module):
+            def __init__(self, norm):
+                super().__init__()
+                self.norm = norm
+            def forward(self, x: Tensor):
+                size = self.norm(x).abs()
+                return x if size < 1e-5 else x / size
+        """,
+        ["XLA105"],
+    ),
+}
+
+
+@pytest.mark.parametrize("code", SILENT.values(), ids=SILENT)
+def test_silent(loud: Callable[[str, str], list[str]], code: str) -> None:
+    assert loud(HEAD + dedent(code), "torch_xla") == []
+
+
+@pytest.mark.parametrize(("code", "expected"), FOUND.values(), ids=FOUND)
+def test_found(loud: Callable[[str, str], list[str]], code: str, expected: list[str]) -> None:
+    assert sorted(loud(HEAD + dedent(code), "torch_xla")) == expected
