@@ -293,17 +293,27 @@ class Annotations:
 
     def _by_use(self, info: FunctionInfo, param: ir.Param) -> Value:
         """A tensor where the body uses the parameter as only tensors are used."""
+        use = self.telling_use(info, param)
+        if not use:
+            return UNKNOWN
+        framework = "numpy" if self._names_numpy(info.module, use) else self.framework(info.module)
+        return tensor(framework, sure=False)
+
+    def telling_use(self, info: FunctionInfo, param: ir.Param) -> str:
+        """The use of a parameter that shows it to be a tensor, as `ir.Param.uses` writes it; "" where none does."""
         framework = self.framework(info.module)
         if not framework or info.name == "__init__":
-            return UNKNOWN
-        if any(self._names_numpy(info.module, use) for use in param.uses) and not _DEVICE_USES.intersection(param.uses):
-            return tensor("numpy", sure=False)
+            return ""
+        if not _DEVICE_USES.intersection(param.uses):
+            for use in param.uses:
+                if self._names_numpy(info.module, use):
+                    return use
         for use in param.uses:
             if use == "[,]" or (use.startswith(".") and self.tells(framework, use[1:])):
-                return tensor(framework, sure=False)
+                return use
             if use.endswith("()") and self._takes_tensor(info.module, use[:-2]):
-                return tensor(framework, sure=False)
-        return UNKNOWN
+                return use
+        return ""
 
     def tells(self, framework: str, name: str) -> bool:
         """Whether only tensors (or arrays) have an attribute of this name."""

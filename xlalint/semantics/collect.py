@@ -69,7 +69,7 @@ class Harvest(msgspec.Struct, frozen=True, array_like=True):
 
 def harvest(roots: Iterable[RootContext]) -> Harvest:
     """The hazards of all contexts that the roots reach, each with its shortest chain."""
-    chains = _chains(sorted(roots, key=_root_order))
+    chains = chains_of(roots)
     found: list[Found] = []
     called: set[Key] = set()
     for reach, link in chains.items():
@@ -112,14 +112,14 @@ def merge(harvests: Iterable[Harvest], program: Program) -> list[Hazard]:
             known = best.get(key)
             if known is None or _preference(found) < _preference(known):
                 best[key] = found
-    return sorted((_placed(found, program) for found in best.values()), key=lambda h: (h.path, h.start, h.end, h.rule))
+    return sorted((placed(found, program) for found in best.values()), key=lambda h: (h.path, h.start, h.end, h.rule))
 
 
 def _preference(found: Found) -> tuple[bool, int, int, tuple[tuple[Key, str], ...], str]:
     return (found.variant != NO_AUTOGRAPH, -found.confidence, len(found.chain), found.chain, found.subject)
 
 
-def _placed(found: Found, program: Program) -> Hazard:
+def placed(found: Found, program: Program) -> Hazard:
     """The hazard where the function stands now."""
     module, function = found.function
     info = program.modules[module].functions[function] if function >= 0 else None
@@ -141,6 +141,11 @@ def _placed(found: Found, program: Program) -> Hazard:
     )
 
 
+def trace_of(reach: Reach, chains: dict[Reach, Link], program: Program) -> tuple[Step, ...]:
+    """The chain of functions that leads from a root to a context."""
+    return tuple(_step(key, why, program) for key, why in _chain(reach, chains))
+
+
 def _step(key: Key, why: str, program: Program) -> Step:
     module = program.modules[key[0]]
     if key[1] < 0:
@@ -154,8 +159,9 @@ def _root_order(root: RootContext) -> tuple[int, int, int, str]:
     return (root.tier, root.context.module.index, function.index if function is not None else -1, root.why)
 
 
-def _chains(roots: list[RootContext]) -> dict[Reach, Link]:
+def chains_of(unordered: Iterable[RootContext]) -> dict[Reach, Link]:
     """Breadth first from the roots, sure ones first: each context with its root, its caller, its distance."""
+    roots = sorted(unordered, key=_root_order)
     chains: dict[Reach, Link] = {}
     for tier in (1, 2, HOST_TIER):
         queue: deque[Reach] = deque()

@@ -148,6 +148,8 @@ class Frame:
 
     def enters(self, context: Context, at: int) -> None:
         """Note that the code here calls into a context."""
+        if self.interpreter.observer is not None:
+            self.interpreter.observer.entered(self, context, at)
         if self.turning or not self.context.per_turn:
             self.context.calls.setdefault(context, at)
 
@@ -172,9 +174,14 @@ class Frame:
         """Record that `value`, written as `node`, meets a rule at `at`; nothing where it is no device tensor."""
         at += self.base
         culprit = device_tensor(value)
-        if self.context.per_turn and not self.turning:
-            return
-        if culprit is None or self.muted or (self.guarded and culprit.framework != "torch" and rule in _RAISING):
+        if (
+            (self.context.per_turn and not self.turning)
+            or culprit is None
+            or self.muted
+            or (self.guarded and culprit.framework != "torch" and rule in _RAISING)
+        ):
+            if self.interpreter.observer is not None:
+                self.interpreter.observer.withheld(self, rule, at, value, self._excuse(culprit))
             return
         sure = culprit.sure and value is culprit and not self.doubt
         confidence = min(Confidence.CERTAIN if sure else Confidence.LIKELY, at_most)
@@ -199,6 +206,12 @@ class Frame:
                 variant,
                 severity,
             )
+
+    def _excuse(self, culprit: Tensor | None) -> str:
+        """Why what was met here is no hazard."""
+        if culprit is None:
+            return "host"
+        return "error path" if self.muted else "once" if self.context.per_turn and not self.turning else "guarded"
 
     def note(
         self,

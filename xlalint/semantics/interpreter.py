@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import builtins
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
@@ -60,6 +60,7 @@ from xlalint.semantics.values import (
 
 if TYPE_CHECKING:
     from xlalint.semantics.apis import Apis
+    from xlalint.semantics.provenance import Recorder
 
 Counts = defaultdict[tuple[FunctionInfo | None, ClassInfo | None], int]
 
@@ -123,6 +124,7 @@ class Interpreter:
         self.stack: list[Context] = []
         self.roots: list[RootContext] = []
         self.differentiating = 0
+        self.observer: Recorder | None = None
         self.globals: dict[int, Env] = {}
         self.module_contexts: dict[int, Context] = {}
         self._module_roots: dict[int, list[RootContext]] = {}
@@ -165,6 +167,10 @@ class Interpreter:
         self.contexts[context.key] = context
         self._run(context, info, closure)
         return context
+
+    def table_contexts(self) -> Iterable[Context]:
+        """What was analysed to learn what classes store."""
+        return self._table_contexts.values()
 
     def begin(self) -> None:
         """Forget what was entered so far: what is entered next is found as if nothing had been, only faster."""

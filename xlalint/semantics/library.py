@@ -182,6 +182,8 @@ class LibraryCall:
             check_gradient(self, self.name)
         targets = self.frame.interpreter.targets
         spec = choose(self.entry, self, targets)
+        if self.frame.interpreter.observer is not None:
+            self.frame.interpreter.observer.applied(self, spec)
         if spec is None:
             return UNKNOWN
         if spec.rule is None and any(map(holds_data, self.all())):
@@ -195,6 +197,8 @@ class LibraryCall:
         spec = choose(self.entry, self, self.frame.interpreter.targets)
         if spec is None or spec.rule is None:
             return None
+        if self.frame.interpreter.observer is not None:
+            self.frame.interpreter.observer.applied(self, spec)
         self._report(spec)
         return self.build(spec.returns)
 

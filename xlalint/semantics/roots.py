@@ -145,7 +145,7 @@ class Roots:
         self.interpreter = interpreter
         self.apis = interpreter.apis
         self.extra = extra
-        self._host_modules: dict[int, bool] = {}
+        self._host_modules: dict[int, str] = {}
 
     def enter(self, module: ModuleInfo) -> list[RootContext]:
         """Analyse a module's roots, and the host functions that hand functions to a tracer.
@@ -283,28 +283,62 @@ class Roots:
 
     def _host_side(self, info: FunctionInfo) -> bool:
         """Whether what the function does, or what its module is for, shows that it lives on the host."""
-        return (
-            bool(_HOST_CALLS.intersection(info.ir.calls))
-            or self._host_class(info.owner)
-            or self._host_module(info.module)
-        )
+        return bool(self.host_reason(info))
 
-    def _host_class(self, klass: ClassInfo | None) -> bool:
+    def host_reason(self, info: FunctionInfo) -> str:
+        """What shows that a function lives on the host; "" where nothing does."""
+        called = sorted(_HOST_CALLS.intersection(info.ir.calls))
+        if called:
+            return f"it calls `{called[0]}`, as only code on the host does"
+        return self._host_class(info.owner) or self._host_module(info.module)
+
+    def _host_class(self, klass: ClassInfo | None) -> str:
         """Whether instances of a class of no library kind read or write files: a tokenizer, a data set, a report."""
         if klass is None or self.interpreter.tables.kind(klass):
-            return False
+            return ""
         functions = klass.module.functions
-        return any(_FILES.intersection(functions[index].ir.calls) for index in klass.ir.methods.values())
+        for index in klass.ir.methods.values():
+            called = sorted(_FILES.intersection(functions[index].ir.calls))
+            if called:
+                return f"its class reads or writes files (`{functions[index].name}` calls `{called[0]}`)"
+        return ""
 
-    def _host_module(self, module: ModuleInfo) -> bool:
+    def _host_module(self, module: ModuleInfo) -> str:
         """A command-line script, a test, or a module of host classes (tokenizers, datasets, processors) only."""
         found = self._host_modules.get(module.index)
         if found is None:
-            kinds = {self.interpreter.tables.kind(klass) for klass in module.classes}
-            classes = bool(_HOST_KINDS & kinds) and "module" not in kinds
-            imported = {binding.module.partition(".")[0] for binding in module.unit.imports if not binding.level}
-            found = self._host_modules[module.index] = classes or bool(_HOST_IMPORTS & imported)
+            found = self._host_modules[module.index] = self._module_reason(module)
         return found
+
+    def _module_reason(self, module: ModuleInfo) -> str:
+        kinds = {self.interpreter.tables.kind(klass): klass.name for klass in module.classes}
+        hosts = sorted(_HOST_KINDS & kinds.keys())
+        if hosts and "module" not in kinds:
+            return f"its file is one of host code (`{kinds[hosts[0]]}` is a {hosts[0]} class)"
+        imported = {binding.module.partition(".")[0] for binding in module.unit.imports if not binding.level}
+        scripts = sorted(_HOST_IMPORTS & imported)
+        return f"its file imports `{scripts[0]}`, as scripts and tests do" if scripts else ""
+
+    def why_not(self, info: FunctionInfo) -> str:
+        """Why a function is no root."""
+        kind = self.interpreter.tables.kind(info.owner)
+        if info.ir.outer >= 0 and info.ir.owner < 0:
+            return "it is nested, and the function around it neither calls it nor gives it to a tracer"
+        if info.name == "__init__":
+            return "constructors run before anything is traced"
+        if not self.interpreter.annotations.framework(info.module):
+            return "its file imports neither PyTorch nor TensorFlow nor JAX"
+        if kind in _HOST_KINDS:
+            return f"its class is a {kind} class, which lives on the host"
+        if not self._public(info):
+            return "special methods are traced only where traced code calls them"
+        reason = self.host_reason(info)
+        if reason:
+            return reason
+        args = self.interpreter.standalone(info)
+        if not (self._on_device(info) or any(map(_has_tensor, args)) or any(map(_is_device, args))):
+            return "nothing shows that it takes tensors (no annotation, default or use of a parameter says so)"
+        return ""
 
     def _hand_overs(self, module: ModuleInfo) -> None:
         """Run host functions that call a tracer, so that what they pass it becomes a root."""
