@@ -101,3 +101,12 @@ def test_the_screen_is_in_the_rules_words() -> None:
     for code, name in re.findall(r"\[(XLA\d{3})\] ([a-z0-9-]+):", screen):
         assert rules()[code].name == name
         assert rules()[code].help_for("torch") in screen
+
+
+def test_the_explanation_is_what_explain_says(project: Path) -> None:
+    command, _, screen = _blocks("console")[1].partition("\n")
+    (project / "src" / "model.py").unlink()
+    (project / "tests" / "test_model.py").unlink()
+    done = _run([*shlex.split(command)[2:], "--isolated"], project)
+    row_of_a_table = re.compile(r"\.toml:\d+")
+    assert row_of_a_table.sub("", done.stdout) == row_of_a_table.sub("", screen)

@@ -107,7 +107,7 @@ def _judge_file(
     findings: list[Finding] = []
     failures: list[str] = []
     for hazard, severity in _surest(hazards):
-        finding = _finding(hazard, severity, rules[hazard.rule], data, lines)
+        finding = finding_of(hazard, severity, rules[hazard.rule], data, lines)
         findings.append(finding)
         if not _is_visible(severity, finding.confidence, settings):
             continue
@@ -131,7 +131,8 @@ def _rank(hazard: Hazard, severity: Severity) -> tuple[int, int, int]:
     return hazard.confidence, _SEVERITIES.index(severity), -len(hazard.trace)
 
 
-def _finding(hazard: Hazard, severity: Severity, rule: Rule, data: bytes, lines: Lines) -> Finding:
+def finding_of(hazard: Hazard, severity: Severity, rule: Rule, data: bytes, lines: Lines) -> Finding:
+    """What a hazard is called: the finding that it becomes, whether it is shown or not."""
     subject = _one_line(hazard.subject or data[hazard.start : hazard.end].decode(errors="replace"))
     message = rule.message_for(hazard.framework, hazard.variant).format(subject=subject, detail=hazard.detail)
     return Finding(

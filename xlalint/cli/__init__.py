@@ -14,7 +14,7 @@ import click
 from xlalint import __version__
 
 CLEAN, FINDINGS, FAILED = 0, 1, 2
-_COMMANDS = ("check", "rule", "rules", "clean")
+_COMMANDS = ("check", "explain", "rule", "rules", "clean")
 _DEBUG = "XLALINT_DEBUG"
 
 
@@ -86,12 +86,13 @@ def _unread() -> int:
 
 def _explained(error: Exception) -> str:
     from xlalint.config import ConfigError
+    from xlalint.explain.place import PlaceError
     from xlalint.rules import RuleError, UnknownRuleError
     from xlalint.semantics.api_tables import TableError
     from xlalint.source.discovery import DiscoveryError
 
     if os.environ.get(_DEBUG):
         raise error
-    if isinstance(error, (ConfigError, DiscoveryError, RuleError, UnknownRuleError, TableError)):
+    if isinstance(error, (ConfigError, DiscoveryError, PlaceError, RuleError, UnknownRuleError, TableError)):
         return str(error)
     return f"internal error: {type(error).__name__}: {error} (set {_DEBUG}=1 to see where)"

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import click
@@ -25,10 +26,10 @@ def publish(
     findings: Sequence[Finding], files: int, form: str, file: Path | None, texts: Mapping[str, str], *, counts: bool
 ) -> None:
     """Write findings, or with `counts` how many there are, to a file or to standard output."""
-    view = _view(file, texts)
-    said = statistics(findings, form, view) if counts else render(findings, form, view)
+    looked = view(file, texts)
+    said = statistics(findings, form, looked) if counts else render(findings, form, looked)
     if form != "json":
-        said += summary(findings, files, view)
+        said += summary(findings, files, looked)
     if file is None:
         sys.stdout.write(said)
         return
@@ -55,7 +56,8 @@ def _selectors(prefixes: tuple[str, ...]) -> list[str]:
     return [prefix or "ALL" for prefix in prefixes]
 
 
-def _view(file: Path | None, texts: Mapping[str, str]) -> View:
+def view(file: Path | None = None, texts: Mapping[str, str] = MappingProxyType({})) -> View:
+    """How the reader looks at what goes to a file, or to standard output."""
     encoding = (sys.stdout.encoding or "ascii").lower().replace("-", "")
     return View(
         folder=str(Path.cwd()),

@@ -46,15 +46,22 @@ class Run:
             lowered = self._lower(files, digests)
             report = self._judge(lowered)
         if self.cache is not None:
-            fresh = [
-                (file, *stats[file], entry.digest) for file, entry in zip(files, lowered, strict=True) if file in stats
-            ]
-            self.cache.put_stats(row for row in fresh if digests.get(row[0]) != row[3] and row[3])
+            self._keep_stats(files, lowered, digests, stats)
             if not report.failures and all(entry.digest for entry in lowered):
                 known = {file: entry.digest for file, entry in zip(files, lowered, strict=True)}
                 self.cache.put_result(self._key(files, known), encode_report(report))
             self.cache.prune()
         return report
+
+    def program(self, paths: Sequence[Path]) -> tuple[list[Lowered], Report | None]:
+        """All files under the paths, lowered, and what an earlier `check` of them said, if that was kept."""
+        files = [str(path) for path in discover(paths, self.settings)]
+        digests, stats = self._known(files)
+        with _without_collector():
+            lowered = self._lower(files, digests)
+        if self.cache is not None:
+            self._keep_stats(files, lowered, digests, stats)
+        return lowered, self._kept(files, digests)
 
     # ------------------------------------------------------------------------------------------ what is known
 
@@ -75,6 +82,18 @@ class Run:
             if known is not None and known[:2] == stats[file]:
                 digests[file] = known[2]
         return digests, stats
+
+    def _keep_stats(
+        self,
+        files: Sequence[str],
+        lowered: Sequence[Lowered],
+        digests: dict[str, str],
+        stats: dict[str, tuple[int, int]],
+    ) -> None:
+        assert self.cache is not None
+        told = zip(files, lowered, strict=True)
+        fresh = [(file, *stats[file], entry.digest) for file, entry in told if file in stats]
+        self.cache.put_stats(row for row in fresh if digests.get(row[0]) != row[3] and row[3])
 
     def _kept(self, files: Sequence[str], digests: dict[str, str]) -> Report | None:
         """The report of an earlier run over the very same texts."""
@@ -147,7 +166,7 @@ class Run:
         extra = tuple(Path(place) for place in self.settings.extend_rules)
         pages = rules(extra)
         units = [entry.unit for entry in lowered if entry.unit is not None]
-        tables = [place for place in self.settings.extend_rules if _holds_tables(Path(place))]
+        tables = tables_of(self.settings)
         taught = Taught(self.settings.static, self.settings.tensor)
         kept = Kept(self.cache, self.settings.fingerprint()) if self.cache is not None else None
         targets = targets_of(self.settings)
@@ -175,7 +194,7 @@ def check_one(text: str, filename: str, settings: Settings) -> Report:
         lowered = Lowered(filename, "", error=(error.code, error.message, error.row, error.column))
     units = [lowered.unit] if lowered.unit is not None else []
     pages = rules(tuple(Path(place) for place in settings.extend_rules))
-    tables = [place for place in settings.extend_rules if _holds_tables(Path(place))]
+    tables = tables_of(settings)
     hazards, failures = analyse(
         units, targets_of(settings), settings.roots, tables, taught=Taught(settings.static, settings.tensor)
     )
@@ -187,6 +206,11 @@ def targets_of(settings: Settings) -> tuple[str, ...]:
     """The target of each framework under these settings."""
     torch = settings.target if settings.target in _TORCH_TARGETS else "torch_xla"
     return (torch, "tf", "jax")
+
+
+def tables_of(settings: Settings) -> list[str]:
+    """The user's own API tables, by path."""
+    return [place for place in settings.extend_rules if _holds_tables(Path(place))]
 
 
 def _holds_tables(place: Path) -> bool:

@@ -23,11 +23,13 @@ def array(values: Sequence[Any], *, ascii_only: bool = False) -> str:
     """A JSON array with one value a line; escaped to ASCII for streams that take no more."""
     if not values:
         return "[]\n"
-    encode = _ascii if ascii_only else _encoded
-    return "[\n" + ",\n".join(map(encode, values)) + "\n]\n"
+    return "[\n" + ",\n".join(encoded(value, ascii_only=ascii_only) for value in values) + "\n]\n"
 
 
-def _encoded(value: Any) -> str:
+def encoded(value: Any, *, ascii_only: bool = False) -> str:
+    """One JSON value."""
+    if ascii_only:
+        return _ascii(value)
     try:
         return msgspec.json.encode(value).decode()
     except UnicodeEncodeError:  # a file name that is not UTF-8

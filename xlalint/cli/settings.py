@@ -1,0 +1,96 @@
+"""The options that `check` and `explain` share, and the settings that they give."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from xlalint.cache import Cache
+    from xlalint.config import Settings
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+_LISTS = ("select", "ignore", "extend_select", "exclude", "extend_exclude")
+_PLAIN = ("target", "device", "min_confidence", "show_info", "respect_gitignore", "cache_dir", "jobs")
+
+_OPTIONS = (
+    click.option(
+        "--select", multiple=True, metavar="RULES", help="Rules to look for: codes, prefixes or names, by commas."
+    ),
+    click.option("--ignore", multiple=True, metavar="RULES", help="Rules to leave out."),
+    click.option("--extend-select", multiple=True, metavar="RULES", help="Rules to look for besides."),
+    click.option("--per-file-ignores", multiple=True, metavar="PATTERN:RULE", help="Rules to leave out in some files."),
+    click.option("--target", metavar="TARGET", help="torch_xla, torch_tpu, torch_compile, tf or jax."),
+    click.option("--device", metavar="DEVICE", help="tpu, gpu or cpu."),
+    click.option("--min-confidence", metavar="LEVEL", help="certain, likely (the default) or possible."),
+    click.option("--show-info/--no-show-info", default=None, help="Show findings of severity `info` too."),
+)
+_RUNNING = (
+    click.option("-j", "--jobs", type=click.IntRange(min=0), metavar="N", help="Processes to use; 0 is one per core."),
+    click.option("--no-cache", is_flag=True, help="Keep and use nothing from other runs."),
+    click.option("--cache-dir", metavar="DIR", envvar="XLALINT_CACHE_DIR", help="Where to keep results."),
+    click.option("--config", type=click.Path(path_type=Path, dir_okay=False), help="The configuration file to use."),
+    click.option("--isolated", is_flag=True, help="Use no configuration file."),
+    click.option("--exclude", multiple=True, metavar="PATTERNS", help="Files and folders to leave alone."),
+    click.option("--extend-exclude", multiple=True, metavar="PATTERNS", help="More files and folders to leave alone."),
+    click.option("--respect-gitignore/--no-respect-gitignore", default=None, help="Leave alone what git ignores."),
+)
+
+
+def rule_options(command: _Command) -> _Command:
+    """What to look for, and how it is judged."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def running_options(command: _Command) -> _Command:
+    """Which files, which configuration, which cache."""
+    for option in reversed(_RUNNING):
+        command = option(command)
+    return command
+
+
+def given(options: Mapping[str, Any]) -> dict[str, object]:
+    """The options that speak of settings and were given."""
+    told: dict[str, object] = {key: options[key] for key in _PLAIN if options[key] is not None}
+    told |= {key: _split(options[key]) for key in _LISTS if options[key]}
+    if options["per_file_ignores"]:
+        told["per_file_ignores"] = _per_file(_split(options["per_file_ignores"]))
+    return told
+
+
+def cache_of(options: Mapping[str, Any], settings: Settings) -> Cache:
+    """The cache that a run uses."""
+    from xlalint.cache import FOLDER, Cache
+
+    if options["no_cache"]:
+        return Cache(None)
+    return Cache(Path(settings.cache_dir or Path(settings.root, FOLDER)))
+
+
+def cores() -> int:
+    """How many cores this process may use."""
+    affinity = getattr(os, "sched_getaffinity", None)
+    return len(affinity(0)) if affinity else os.cpu_count() or 1
+
+
+def _split(values: tuple[str, ...]) -> list[str]:
+    return [word.strip() for value in values for word in value.split(",") if word.strip()]
+
+
+def _per_file(entries: list[str]) -> dict[str, list[str]]:
+    """`tests/*:XLA1` entries; one without a colon gives another rule to the pattern before it."""
+    found: dict[str, list[str]] = {}
+    pattern = ""
+    for entry in entries:
+        before, colon, code = entry.rpartition(":")
+        pattern = before if colon else pattern
+        if not pattern or not code:
+            raise click.BadParameter(f"`{entry}` is not PATTERN:RULE", param_hint="--per-file-ignores")
+        found.setdefault(pattern, []).append(code)
+    return found

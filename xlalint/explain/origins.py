@@ -1,0 +1,498 @@
+"""Where a value came from: from the expression back to the annotation, call, table entry or use that made it what it is."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from xlalint.explain.definitions import Definition, dotted
+from xlalint.explain.library import LibraryFacts
+from xlalint.explain.model import Cause, Origin
+from xlalint.explain.parameters import ParameterFacts
+from xlalint.explain.replay import Replay
+from xlalint.explain.scope import Scope
+from xlalint.explain.stores import AttributeFacts
+from xlalint.explain.wording import Wording
+from xlalint.semantics.interpreter import called_method
+from xlalint.semantics.lattice import join_all
+from xlalint.semantics.program import FunctionInfo
+from xlalint.semantics.values import (
+    NONE,
+    UNKNOWN,
+    Class,
+    External,
+    Foreign,
+    Function,
+    Method,
+    Module,
+    Object,
+    Partial,
+    Tensor,
+    Value,
+)
+
+_DEEPEST = 7
+_MOST = 10
+_MOST_DEFINITIONS = 3
+_LONGEST = 72
+# Builtins whose result holds what their first argument holds.
+_PASSING = frozenset(
+    f"builtins.{name}" for name in ("enumerate", "zip", "list", "tuple", "set", "reversed", "iter", "next")
+)
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+class Origins:
+    """Explains the expressions of one scope."""
+
+    def __init__(
+        self, scope: Scope, replay: Replay, wording: Wording, library: LibraryFacts, taught: Mapping[int, str]
+    ) -> None:
+        self.scope = scope
+        self.taught = taught
+        self.text = scope.text
+        self.replay = replay
+        self.wording = wording
+        self.library = library
+        self.parameters = ParameterFacts(scope, replay, wording)
+        self.attributes = AttributeFacts(replay, wording)
+        self._visited: set[int] = set()
+
+    def of(self, node: ast.expr) -> tuple[Origin, ...]:
+        """The facts behind an expression's value, what is nearest first."""
+        self._visited = set()
+        found: list[Origin] = []
+        for origin in self._of(node, 0):
+            if all((origin.text, origin.row) != (known.text, known.row) for known in found):
+                found.append(origin)
+            if len(found) == _MOST:
+                break
+        return tuple(found)
+
+    def of_parameter(self, name: str) -> tuple[Origin, ...]:
+        """The facts behind a parameter's value."""
+        return tuple(self.parameters.of(name, 0))
+
+    def _of(self, node: ast.expr, depth: int) -> Iterator[Origin]:
+        if depth > _DEEPEST or id(node) in self._visited:
+            return
+        self._visited.add(id(node))
+        teller = _TELLERS.get(type(node))
+        if teller is not None:
+            yield from teller(self, node, depth)
+
+    def _here(self, cause: Cause, text: str, depth: int, node: ast.AST) -> Origin:
+        return Origin(cause, text, depth, self.text.source.path, getattr(node, "lineno", None))
+
+    def _code(self, node: ast.AST) -> str:
+        code = self.text.code(node)
+        return code if len(code) <= _LONGEST else f"{code[: _LONGEST - 1]}…"
+
+    # ---------------------------------------------------------------------------------------------------- names
+
+    def name(self, node: ast.Name, depth: int) -> Iterator[Origin]:
+        if isinstance(node.ctx, ast.Store):
+            yield from self._target(node, depth)
+            return
+        looped = self._comprehended(node)
+        if looped is not None:
+            yield self._here("loop", f"an element of `{self._code(looped.iter)}`", depth, looped.iter)
+            yield from self._of(looped.iter, depth + 1)
+            return
+        narrowed = self._narrowing(node)
+        if narrowed is not None:
+            yield msgspec.structs.replace(narrowed, depth=depth)
+        found = self.scope.before(node).get(node.id)
+        if found is not None:
+            yield from self._defined(found, depth)
+        else:
+            yield from self._outer(node, depth)
+
+    def _target(self, node: ast.expr, depth: int) -> Iterator[Origin]:
+        """What is assigned by the very statement."""
+        statement = self.text.statement_of(node)
+        if isinstance(statement, (ast.For, ast.AsyncFor)):
+            yield self._here("loop", f"an element of `{self._code(statement.iter)}`", depth, statement)
+            yield from self._of(statement.iter, depth + 1)
+        elif isinstance(statement, (ast.Assign, ast.AnnAssign, ast.AugAssign)) and statement.value is not None:
+            part = _part(statement, node)
+            if part is None:
+                yield self._here("assignment", f"unpacked from `{self._code(statement.value)}`", depth, statement)
+            yield from self._of(part if part is not None else statement.value, depth if part is not None else depth + 1)
+        elif isinstance(statement, (ast.With, ast.AsyncWith)):
+            for item in statement.items:
+                if item.optional_vars is not None and node in ast.walk(item.optional_vars):
+                    yield self._here(
+                        "context-manager", f"what `with {self._code(item.context_expr)}` gives", depth, node
+                    )
+
+    def _comprehended(self, node: ast.Name) -> ast.comprehension | None:
+        """The generator of a comprehension that binds a name."""
+        inner: ast.AST = node
+        for outer in self.text.around(node):
+            if isinstance(outer, _COMPREHENSIONS):
+                for generator in outer.generators:
+                    bound = {n.id for n in ast.walk(generator.target) if isinstance(n, ast.Name)}
+                    if node.id in bound and not (inner is generator and node in ast.walk(generator.iter)):
+                        return generator
+            inner = outer
+        return None
+
+    def _defined(self, found: tuple[Definition, ...], depth: int) -> Iterator[Origin]:
+        for definition in found[-_MOST_DEFINITIONS:]:
+            yield from _DEFINED[definition.how](self, definition, depth)
+        if len(found) > _MOST_DEFINITIONS:
+            rows = ", ".join(str(definition.row) for definition in found[:-_MOST_DEFINITIONS])
+            yield Origin("assignment", f"assigned on lines {rows} too", depth, self.text.source.path)
+
+    def parameter(self, definition: Definition, depth: int) -> Iterator[Origin]:
+        yield from self.parameters.of(definition.node.arg, depth)  # type: ignore[attr-defined]
+
+    def assigned(self, definition: Definition, depth: int) -> Iterator[Origin]:
+        taught = self._taught(definition)
+        yield taught or self._here("assignment", f"`{self._code(definition.node)}`", depth, definition.node)
+        if definition.value is not None and taught is None:
+            yield from self._of(definition.value, depth + 1)
+
+    def _taught(self, definition: Definition) -> Origin | None:
+        """What a comment on the assignment says of it."""
+        rows = range(definition.row, (getattr(definition.node, "end_lineno", 0) or 0) + 1)
+        for row in rows:
+            word = self.taught.get(row)
+            if word is not None:
+                return self._here("taught", f"the comment `# xlalint: {word}` says so", 0, definition.node)
+        return None
+
+    def looped(self, definition: Definition, depth: int) -> Iterator[Origin]:
+        assert definition.value is not None
+        yield self._here("loop", f"an element of `{self._code(definition.value)}`", depth, definition.node)
+        yield from self._of(definition.value, depth + 1)
+
+    def opened(self, definition: Definition, depth: int) -> Iterator[Origin]:
+        assert definition.value is not None
+        yield self._here("context-manager", f"what `with {self._code(definition.value)}` gives", depth, definition.node)
+        yield from self._of(definition.value, depth + 1)
+
+    def other(self, definition: Definition, depth: int) -> Iterator[Origin]:
+        causes: dict[str, tuple[Cause, str]] = {
+            "import": ("import", "imported by"),
+            "def": ("function", "defined by"),
+            "except": ("unknown", "what is caught by"),
+            "match": ("unknown", "bound by a pattern that matches"),
+        }
+        cause, said = causes[definition.how]
+        yield self._here(cause, f"{said} `{self._code(definition.node).partition(':')[0]}`", depth, definition.node)
+
+    def _outer(self, node: ast.Name, depth: int) -> Iterator[Origin]:
+        """A name that the function does not bind: an outer function's, the module's, a builtin."""
+        module = self.scope.module
+        for context, _ in self.scope.believed[:1]:
+            if context.function is not None and node.id in context.function.ir.free:
+                yield Origin(
+                    "closure", "a name of the function around this one, as known where this one is defined", depth
+                )
+                return
+        binding = module.imports.get(node.id)
+        if binding is not None:
+            source = self.replay.program.absolute(module, binding)
+            yield Origin("import", f"imported from `{source}`", depth, module.path)
+        elif node.id in module.assigned:
+            yield from self._global(node.id, depth)
+        elif node.id in module.unit.defs:
+            index = module.unit.defs[node.id]
+            row = module.functions[index].ir.row if index >= 0 else module.classes[-1 - index].ir.row
+            yield Origin("function" if index >= 0 else "class", "defined in this file", depth, module.path, row)
+        elif self.scope.value(node) is UNKNOWN:
+            yield Origin("unknown", f"nothing in the program says what `{node.id}` is", depth)
+        else:
+            yield Origin("builtin", "a name of Python or of a star import", depth)
+
+    def _global(self, name: str, depth: int) -> Iterator[Origin]:
+        rows = [
+            statement
+            for statement in ast.walk(self.text.tree)
+            if isinstance(statement, (ast.Assign, ast.AnnAssign)) and self.text.function_of(statement) is None
+            if any(dotted(target) == name for target in _targets(statement))
+        ]
+        if rows:
+            yield self._here("assignment", f"assigned at module level: `{self._code(rows[-1])}`", depth, rows[-1])
+        else:
+            yield Origin("assignment", "assigned at module level", depth, self.scope.module.path)
+
+    # ------------------------------------------------------------------------------------------------- narrowing
+
+    def _narrowing(self, node: ast.expr) -> Origin | None:
+        """The condition that says more of a value than its assignment does."""
+        path = dotted(node)
+        value = self.scope.value(node)
+        if not path or value is None:
+            return None
+        known = self._as_assigned(node, path)
+        if known is None or known is value:
+            return None
+        for test in self._conditions(node):
+            if any(dotted(part) == path for part in ast.walk(test) if isinstance(part, ast.expr)):
+                if self.text.start(test) <= self.text.start(node) < self.text.end(test) and not _chained(
+                    self.text, node, test
+                ):
+                    continue
+                said = f"narrowed by `{self._code(test)}` from {self.wording.text(known)}"
+                return self._here("narrowing", said, 0, test)
+        return None
+
+    def _as_assigned(self, node: ast.expr, path: str) -> Value | None:
+        found = self.scope.before(node).get(path)
+        if not found:
+            return None
+        values: list[Value] = []
+        for definition in found:
+            if definition.how == "param":
+                values += self.scope.parameter(path)
+                continue
+            targets = [n for n in ast.walk(definition.node) if isinstance(n, ast.expr) and dotted(n) == path]
+            stored = [n for n in targets if isinstance(getattr(n, "ctx", None), ast.Store)]
+            values += [value for target in stored for value in self.scope.values(target)]
+        return join_all(values) if values else None
+
+    def _conditions(self, node: ast.expr) -> Iterator[ast.expr]:
+        """The conditions that hold (or do not) at a node, the nearest first."""
+        inner: ast.AST = node
+        for outer in self.text.around(node):
+            if isinstance(outer, ast.BoolOp) and inner in outer.values:
+                yield from reversed(outer.values[: outer.values.index(inner)])
+            elif isinstance(outer, (ast.If, ast.While, ast.IfExp)) and inner is not outer.test:
+                yield outer.test
+            if isinstance(inner, ast.stmt):
+                yield from self._left_before(outer, inner)
+            inner = outer
+
+    def _left_before(self, holder: ast.AST, statement: ast.stmt) -> Iterator[ast.expr]:
+        """Conditions of earlier statements of a block: of assertions, and of branches that leave or assign."""
+        for block in ("body", "orelse", "finalbody"):
+            statements = getattr(holder, block, None)
+            if isinstance(statements, list) and statement in statements:
+                for earlier in reversed(statements[: statements.index(statement)]):
+                    if isinstance(earlier, (ast.If, ast.Assert)):
+                        yield earlier.test
+
+    # ------------------------------------------------------------------------------------------------ attributes
+
+    def attribute(self, node: ast.Attribute, depth: int) -> Iterator[Origin]:
+        path = dotted(node)
+        if isinstance(node.ctx, ast.Store):
+            yield from self._target(node, depth)
+            return
+        found = self.scope.before(node).get(path) if path else None
+        if found:
+            yield from self._defined(found, depth)
+            return
+        for member in self.scope.alternatives(node.value):
+            if member is NONE:
+                continue
+            if isinstance(member, Object):
+                yield from self.attributes.of(member.klass, node.attr, depth)
+            elif isinstance(member, Tensor):
+                yield self.library.attribute(member.framework, node.attr, depth)
+            elif isinstance(member, External):
+                yield self.library.name(f"{member.name}.{node.attr}", depth)
+            elif isinstance(member, Foreign):
+                yield self.library.member(member.name, node.attr, depth)
+            elif isinstance(member, Module):
+                yield Origin("import", f"a name of module `{member.info.name}`", depth, member.info.path)
+            elif member is UNKNOWN:
+                said = f"`{self._code(node.value)}` is unknown, so its attributes are"
+                yield self._here("unknown", said, depth, node)
+                yield from self._of(node.value, depth + 1)
+            else:
+                yield self._here("operation", f"attribute of `{self._code(node.value)}`", depth, node)
+                yield from self._of(node.value, depth + 1)
+
+    # ----------------------------------------------------------------------------------------------------- calls
+
+    def call(self, node: ast.Call, depth: int) -> Iterator[Origin]:
+        for member in self.scope.alternatives(node.func):
+            if member is not NONE:
+                yield from self._called(node, member, depth)
+
+    def _called(self, node: ast.Call, func: Value, depth: int) -> Iterator[Origin]:
+        if isinstance(func, Partial):
+            yield from self._called(node, func.func, depth)
+        elif isinstance(func, Function):
+            yield self._returned(func.info, depth)
+        elif isinstance(func, Object):
+            info = called_method(func.klass) or func.klass.method_below("forward")
+            if info is not None:
+                yield self._returned(info, depth)
+            else:
+                yield self.library.instance_call(func.klass.library_bases(), depth)
+        elif isinstance(func, Class):
+            yield Origin("class", f"an instance of `{func.info.name}`", depth, func.info.module.path, func.info.ir.row)
+        elif isinstance(func, (External, Method, Foreign)):
+            yield from self._library_call(node, func, depth)
+        else:
+            yield self._here("unknown", f"what `{self._code(node.func)}` calls is not known", depth, node)
+            yield from self._of(node.func, depth + 1)
+
+    def _library_call(self, node: ast.Call, func: Value, depth: int) -> Iterator[Origin]:
+        applied = [case for _, sight in self.scope.believed for case in sight.applied.get(self.scope.at(node), ())]
+        result = self.scope.value(node)
+        source = self._maker(node, func)
+        passing = source is not None and isinstance(func, External) and func.name in _PASSING
+        if not passing:
+            yield self.library.call(func, applied, result, depth)
+        if source is not None:
+            yield from self._of(source, depth if passing else depth + 1)
+
+    def _maker(self, node: ast.Call, func: Value) -> ast.expr | None:
+        """The receiver or argument that the result is like."""
+        if isinstance(func, Method) and isinstance(node.func, ast.Attribute):
+            return node.func.value
+        given = [*node.args, *(keyword.value for keyword in node.keywords)]
+        if isinstance(func, External) and func.name in _PASSING:
+            return next(iter(given), None)
+        tensors = [arg for arg in given if self._may_be_tensor(arg)]
+        unknown = [arg for arg in given if UNKNOWN in self.scope.alternatives(arg)]
+        return next(iter(tensors or unknown), None)
+
+    def _may_be_tensor(self, node: ast.expr) -> bool:
+        return any(isinstance(member, Tensor) for member in self.scope.alternatives(node))
+
+    def _returned(self, info: FunctionInfo, depth: int) -> Origin:
+        rows = ""
+        if info.module is self.scope.module:
+            returns = self._returns(info)
+            rows = f", at line{'s' * (len(returns) > 1)} {', '.join(map(str, returns))}" if returns else ""
+        return Origin("function", f"returned by `{info.ir.qualname}`{rows}", depth, info.module.path, info.ir.row)
+
+    def _returns(self, info: FunctionInfo) -> list[int]:
+        for node in ast.walk(self.text.tree):
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and (node.lineno, node.name) == (
+                info.ir.row,
+                info.name,
+            ):
+                inner = (n for n in ast.walk(node) if isinstance(n, ast.Return) and self.text.function_of(n) is node)
+                return sorted(n.lineno for n in inner)[:5]
+        return []
+
+    # ------------------------------------------------------------------------------------------------ operations
+
+    def subscript(self, node: ast.Subscript, depth: int) -> Iterator[Origin]:
+        base = self.scope.value(node.value)
+        said = f"taken from `{self._code(node.value)}`"
+        if base is not None:
+            said += f": {self.wording.text(base)}"
+        yield self._here("operation", said, depth, node)
+        yield from self._of(node.value, depth + 1)
+
+    def operation(self, node: Any, depth: int) -> Iterator[Origin]:
+        operands = _operands(node)
+        tensors = [operand for operand in operands if self._may_be_tensor(operand)]
+        unknown = [operand for operand in operands if UNKNOWN in self.scope.alternatives(operand)]
+        followed = next(iter(tensors or unknown), None)
+        if tensors:
+            said = f"an operation on `{self._code(tensors[0])}`"
+        elif unknown:
+            said = f"`{self._code(unknown[0])}` is unknown, so the operation is"
+        else:
+            said = "computed from host values"
+            followed = next((o for o in operands if not isinstance(o, ast.Constant)), None)
+        yield self._here("operation", said, depth, node)
+        if followed is not None:
+            yield from self._of(followed, depth + 1)
+
+    def comparison(self, node: ast.Compare, depth: int) -> Iterator[Origin]:
+        if isinstance(node.ops[0], (ast.Is, ast.IsNot)):
+            yield self._here("operation", "compares identities, which the host knows: no value is read", depth, node)
+        elif isinstance(node.ops[0], (ast.In, ast.NotIn)):
+            yield self._here("operation", "a test of membership, which gives a bool", depth, node)
+        else:
+            yield from self.operation(node, depth)
+
+    def alternatives(self, node: Any, depth: int) -> Iterator[Origin]:
+        for branch in (node.body, node.orelse) if isinstance(node, ast.IfExp) else node.values:
+            if self.scope.value(branch) is not None:
+                yield from self._of(branch, depth)
+
+    def literal(self, node: ast.expr, depth: int) -> Iterator[Origin]:
+        yield self._here("literal", "written here", depth, node)
+
+    def built(self, node: Any, depth: int) -> Iterator[Origin]:
+        yield self._here("literal", f"built here: `{self._code(node)}`", depth, node)
+
+    def inner(self, node: Any, depth: int) -> Iterator[Origin]:
+        yield from self._of(node.value, depth)
+
+
+def _operands(node: Any) -> list[ast.expr]:
+    if isinstance(node, ast.BinOp):
+        return [node.left, node.right]
+    if isinstance(node, ast.UnaryOp):
+        return [node.operand]
+    return [node.left, *node.comparators]
+
+
+def _targets(statement: ast.Assign | ast.AnnAssign) -> list[ast.expr]:
+    return statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+
+
+def _part(statement: ast.Assign | ast.AnnAssign | ast.AugAssign, target: ast.expr) -> ast.expr | None:
+    """The expression that is assigned to one of a statement's targets as it is; None where it is unpacked."""
+    if not isinstance(statement, ast.Assign):
+        return statement.value
+    for one in statement.targets:
+        if one is target:
+            return statement.value
+        value = statement.value
+        if isinstance(one, (ast.Tuple, ast.List)) and isinstance(value, (ast.Tuple, ast.List)):
+            pairs = zip(one.elts, value.elts, strict=False) if len(one.elts) == len(value.elts) else ()
+            for item, part in pairs:
+                if item is target:
+                    return part
+    return None
+
+
+def _chained(text: Any, node: ast.AST, test: ast.AST) -> bool:
+    """Whether a node stands in a chain of `and` or `or` with a test, behind it."""
+    return any(isinstance(outer, ast.BoolOp) and test in outer.values for outer in text.around(node))
+
+
+_DEFINED: dict[str, Callable[[Origins, Definition, int], Iterator[Origin]]] = {
+    "param": Origins.parameter,
+    "assign": Origins.assigned,
+    "unpack": Origins.assigned,
+    "augment": Origins.assigned,
+    "for": Origins.looped,
+    "with": Origins.opened,
+    "import": Origins.other,
+    "def": Origins.other,
+    "except": Origins.other,
+    "match": Origins.other,
+}
+_TELLERS: dict[type[ast.expr], Callable[[Origins, Any, int], Iterator[Origin]]] = {
+    ast.Name: Origins.name,
+    ast.Attribute: Origins.attribute,
+    ast.Call: Origins.call,
+    ast.Subscript: Origins.subscript,
+    ast.BinOp: Origins.operation,
+    ast.UnaryOp: Origins.operation,
+    ast.Compare: Origins.comparison,
+    ast.BoolOp: Origins.alternatives,
+    ast.IfExp: Origins.alternatives,
+    ast.Constant: Origins.literal,
+    ast.JoinedStr: Origins.literal,
+    ast.List: Origins.built,
+    ast.Tuple: Origins.built,
+    ast.Set: Origins.built,
+    ast.Dict: Origins.built,
+    ast.ListComp: Origins.built,
+    ast.SetComp: Origins.built,
+    ast.DictComp: Origins.built,
+    ast.GeneratorExp: Origins.built,
+    ast.Lambda: Origins.built,
+    ast.Starred: Origins.inner,
+    ast.Await: Origins.inner,
+    ast.NamedExpr: Origins.inner,
+}

@@ -1,0 +1,216 @@
+"""The analysis over again, watched: of the whole program where it is small, else of the modules that matter for one function.
+
+What a module's roots give depends on the program alone, so it is here what it is in a `check`. A small program is entered whole. Of a
+large one the roots of few modules are entered: those from which `check`'s findings at the place start, the file's own, and what
+imports the file and calls a function of that name.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from xlalint.lowering.ir import Unit
+from xlalint.project.analysis import Analysis
+from xlalint.semantics.apis import api_table
+from xlalint.semantics.collect import Harvest, Link, Reach, chains_of, harvest, merge, trace_of
+from xlalint.semantics.context import HOST_TIER, Context, RootContext
+from xlalint.semantics.hazard import Hazard, Step
+from xlalint.semantics.program import ClassInfo, FunctionInfo, ModuleInfo, Program
+from xlalint.semantics.provenance import Recorder, Sight, observed
+from xlalint.semantics.taught import Taught
+
+if TYPE_CHECKING:
+    from xlalint.config import Settings
+
+_WHOLE_BYTES = 1_000_000
+_LOCAL_BYTES = 1_200_000
+_MOST_MODULES = 16
+_RECURSION_LIMIT = 20_000
+
+
+class Replay:
+    """A watched analysis, and what it found. `entered` are the modules whose roots were entered, `complete` says that these are all."""
+
+    def __init__(
+        self, units: Sequence[Unit], settings: Settings, targets: tuple[str, ...], tables: Sequence[str]
+    ) -> None:
+        apis = api_table(tuple(Path(table) for table in tables))
+        taught = Taught(settings.static, settings.tensor)
+        self._analysis = Analysis(units, apis, targets, settings.roots, taught)
+        self.program: Program = self._analysis.program
+        self.interpreter = self._analysis.interpreter
+        self.roots = self._analysis.roots
+        self.recorder = Recorder(frozenset())
+        self.entered: list[ModuleInfo] = []
+        self.complete = False
+        self.chains: dict[Reach, Link] = {}
+        self.harvests: list[Harvest] = []
+        self.called: set[tuple[int, int]] = set()
+        self.hazards: list[Hazard] = []
+        self.failures: list[str] = []
+
+    # -------------------------------------------------------------------------------------------- what to enter
+
+    def run(self, module: ModuleInfo, function: FunctionInfo | None, wanted: Iterable[str], whole: bool) -> None:
+        """Analyse what matters for a function (None: module level); `wanted` are paths of modules that surely do."""
+        sizes = self._analysis.sizes
+        self.complete = whole or sum(sizes) <= _WHOLE_BYTES
+        chosen = self.program.modules if self.complete else self._chosen(module, function, set(wanted))
+        self.recorder = self._recorder(module, function, chosen)
+        self.interpreter.observer = self.recorder
+        with observed(self.recorder), _deep():
+            for entered in chosen:
+                self._enter(entered)
+        self.entered = list(chosen)
+        self.hazards = merge(self.harvests, self.program)
+
+    def _chosen(self, module: ModuleInfo, function: FunctionInfo | None, wanted: set[str]) -> list[ModuleInfo]:
+        sizes = self._analysis.sizes
+        chosen = {module.index} | {other.index for other in self.program.modules if other.path in wanted}
+        budget = _LOCAL_BYTES - sum(sizes[index] for index in chosen)
+        for other in self._callers(module, function) if function is not None else ():
+            if len(chosen) >= _MOST_MODULES or budget < sizes[other.index]:
+                break
+            if other.index not in chosen:
+                chosen.add(other.index)
+                budget -= sizes[other.index]
+        return [self.program.modules[index] for index in sorted(chosen)]
+
+    def _callers(self, module: ModuleInfo, function: FunctionInfo) -> Iterator[ModuleInfo]:
+        """Modules that import from a function's module and may call it, those that name it first, small ones before large ones."""
+        owner = function.owner
+        names = {function.name, *([owner.name] if owner is not None else ())}
+        sizes = self._analysis.sizes
+        nearby = [
+            other for other in self.program.modules if other is not module and self._imports(other, module, names)
+        ]
+        yield from sorted(nearby, key=lambda other: sizes[other.index])
+
+    def _imports(self, other: ModuleInfo, module: ModuleInfo, names: set[str]) -> bool:
+        bindings = [*other.imports.values(), *other.stars]
+        if not any(
+            _leads_to(self.program.absolute(other, b), b.name, module.name) or b.name in names for b in bindings
+        ):
+            return False
+        return any(names.intersection(f.calls) for f in other.unit.functions) or any(
+            base.name in names for klass in other.classes for base in klass.mro if isinstance(base, ClassInfo)
+        )
+
+    def _recorder(self, module: ModuleInfo, function: FunctionInfo | None, chosen: Sequence[ModuleInfo]) -> Recorder:
+        """Watch what is entered, and the classes that the function's object is made of; of a whole large program who imports the module."""
+        large = self.complete and sum(self._analysis.sizes) > _WHOLE_BYTES
+        watched = {other.index for other in chosen if not large or _mentions(self.program, other, module)} | {
+            module.index
+        }
+        owner = function.owner if function is not None else None
+        if owner is not None:
+            watched |= {klass.module.index for klass in owner.mro if isinstance(klass, ClassInfo)}
+        return Recorder(frozenset(watched))
+
+    # ------------------------------------------------------------------------------------------------- running
+
+    def _enter(self, module: ModuleInfo) -> None:
+        """Analyse a module's roots."""
+        try:
+            found: Sequence[RootContext] = self.roots.enter(module)
+        except Exception as error:  # noqa: BLE001 - as in a check, an internal error lets the others go on
+            self.interpreter.stack.clear()
+            self.failures.append(f"{module.path}: {type(error).__name__}: {error}")
+            found = self.interpreter.roots
+        harvested = harvest(found)
+        self.harvests.append(harvested)
+        self.called.update(harvested.called)
+        for reach, link in chains_of(found).items():
+            known = self.chains.get(reach)
+            if known is None or (link.root.tier, link.depth) < (known.root.tier, known.depth):
+                self.chains[reach] = link
+
+    @property
+    def reusable(self) -> bool:
+        """Whether the replay knows as much of every other function of the program."""
+        return self.complete and len(self.recorder.modules) == len(self.program.modules)
+
+    def look_alone(self, module: ModuleInfo, function: FunctionInfo | None) -> None:
+        """See to it that something is known of code that nothing enters: by itself, it is analysed now."""
+        interpreter = self.interpreter
+        with observed(self.recorder), _deep():
+            try:
+                if function is None:
+                    if module.index not in interpreter.module_contexts:
+                        interpreter.run_module(module)
+                elif not any(context.function is function for context in self.recorder.sights):
+                    interpreter.enter(function, interpreter.standalone(function))
+            except Exception as error:  # noqa: BLE001 - what went wrong is told, and the rest of the answer with it
+                interpreter.stack.clear()
+                self.failures.append(f"{module.path}: {type(error).__name__}: {error}")
+
+    # ----------------------------------------------------------------------------------------------- what was seen
+
+    def sights(self, module: ModuleInfo, function: FunctionInfo | None) -> list[tuple[Context, Sight]]:
+        """The contexts of a function, or those that ran a module's own statements, with what was seen in them."""
+        return [
+            (context, sight)
+            for context, sight in self.recorder.sights.items()
+            if context.function is function and context.module is module
+        ]
+
+    def extents(self, module: ModuleInfo) -> set[tuple[int, int]]:
+        """The extents of all hazards that were seen in a module, whatever becomes of them."""
+        contexts = [context for context in self.recorder.sights if context.module is module]
+        ats = [at + start_of(context.function) for context in contexts for _, at in context.sightings]
+        return {(at >> 32, at & 0xFFFFFFFF) for at in ats}
+
+    def reach(self, context: Context) -> Reach | None:
+        """How a context is reached from traced roots, the surest way; None where it is not."""
+        ways = [(context, converted) for converted in (True, False) if (context, converted) in self.chains]
+        traced = [way for way in ways if self.chains[way].root.tier != HOST_TIER]
+        return min(traced, key=lambda way: (self.chains[way].root.tier, self.chains[way].depth), default=None)
+
+    def superseded(self, context: Context) -> bool:
+        """Whether a context is a library function analysed with unknown arguments, of which actual calls say more."""
+        way = self.reach(context)
+        if way is None or context.function is None:
+            return False
+        link = self.chains[way]
+        return link.root.tier == 2 and link.depth == 0 and context.function.key in self.called
+
+    def in_tables(self) -> set[int]:
+        """Contexts, by identity, that were analysed to learn what a class stores, with few calls followed."""
+        return {id(context) for context in self.interpreter.table_contexts()}
+
+    def trace(self, way: Reach) -> tuple[Step, ...]:
+        """The chain of functions by which a context is reached."""
+        return trace_of(way, self.chains, self.program)
+
+
+def start_of(function: FunctionInfo | None) -> int:
+    """What places in a function count from, packed as they are; module level's are those of the file."""
+    return 0 if function is None else function.ir.start << 32 | function.ir.start
+
+
+def _leads_to(source: str, name: str, module: str) -> bool:
+    return source == module or (bool(name) and f"{source}.{name}" == module)
+
+
+def _mentions(program: Program, other: ModuleInfo, module: ModuleInfo) -> bool:
+    bindings = [*other.imports.values(), *other.stars]
+    return any(_leads_to(program.absolute(other, binding), binding.name, module.name) for binding in bindings)
+
+
+@contextmanager
+def _deep() -> Iterator[None]:
+    """Room for deep expressions, and no cyclic garbage collector: what is made lives to the end."""
+    limit, enabled = sys.getrecursionlimit(), gc.isenabled()
+    sys.setrecursionlimit(max(limit, _RECURSION_LIMIT))
+    gc.disable()
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(limit)
+        if enabled:
+            gc.enable()
