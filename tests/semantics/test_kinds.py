@@ -141,6 +141,33 @@ SILENT = {
                 parts = [x, y] + [self.training]
                 return self.mixed(*parts)
         """,
+    "a list of tensors is no array": """
+        def as_array(data: Any):
+            if isinstance(data, np.ndarray):
+                return np.ascontiguousarray(data)
+            return data
+        class M(nn.Module):
+            def forward(self, parts: list[Tensor]):
+                return torch.cat(as_array(parts))
+        """,
+    "names that say mask of what is told to be none": """
+        class M(nn.Module):
+            def forward(self, x: Tensor, mask: int, attention_mask: slice):
+                return x[mask] + x[torch.arange(2, device=x.device)]
+        """,
+    "settings of an optimizer's groups": """
+        class Scaled(torch.optim.Optimizer):
+            def __init__(self, params, lr: float = 0.1):
+                defaults = {"lr": lr, "pace": 1.0}
+                super().__init__(params, defaults)
+            @torch.no_grad()
+            def step(self, closure=None):
+                for group in self.param_groups:
+                    if group["pace"] > 0.5:
+                        group["pace"] = torch.ones(1, device="xla").mean()
+                    for p in group["params"]:
+                        p.mul_(group["pace"])
+        """,
     "a number that no tensor is kept for": """
         class Scale:
             def __init__(self):
@@ -241,6 +268,27 @@ FOUND = {
                 return x[:, :n]
         """,
         ["XLA206"],
+    ),
+    "an unknown index that is named a mask": (
+        """
+        class M(nn.Module):
+            def forward(self, x: Tensor, mask=None):
+                if mask is not None:
+                    x = x[mask]
+                return x
+        """,
+        ["XLA201"],
+    ),
+    "an unknown value under a mask": (
+        """
+        class M(nn.Module):
+            def __init__(self, loss):
+                super().__init__()
+                self.loss = loss
+            def forward(self, x: Tensor):
+                return self.loss(x)[x > 0].mean()
+        """,
+        ["XLA201"],
     ),
     "what an optimizer keeps for each parameter": (
         """

@@ -204,16 +204,17 @@ class AttributeTables:
         if not new:
             return table
         self._computing += 1
+        settings = self._settings(klass)
         with self.reader.reading(reads), self.interpreter.apart():
             for base in klass.mro:
                 if isinstance(base, ClassInfo):
-                    self._collect_items(klass, base, table)
+                    self._collect_items(klass, base, table, settings)
         self._computing -= 1
-        for name in self._settings(klass) & table.keys():
-            del table[name]
         return table
 
-    def _collect_items(self, klass: ClassInfo, base: ClassInfo, table: dict[str, Value]) -> None:
+    def _collect_items(
+        self, klass: ClassInfo, base: ClassInfo, table: dict[str, Value], settings: frozenset[str]
+    ) -> None:
         for index in base.ir.methods.values():
             info = base.module.functions[index]
             if info.decorated("staticmethod", "classmethod"):
@@ -221,12 +222,22 @@ class AttributeTables:
             args = self.interpreter.standalone(info)
             context = self.interpreter.enter(info, (instance(klass), *args[1:]))
             for name, value in context.items.items():
-                table[name] = join(table.get(name, NEVER), value)
+                if name not in settings:
+                    table[name] = join(table.get(name, NEVER), value)
 
-    def _settings(self, klass: ClassInfo) -> set[str]:
-        """Names of parameters of the constructors: an optimizer's groups keep such numbers under the same names."""
+    def _settings(self, klass: ClassInfo) -> frozenset[str]:
+        """Names of parameters of the constructors, and the keys of the dicts that they write down.
+
+        An optimizer's groups keep numbers under these names.
+        """
         infos = [base.method("__init__") for base in klass.mro if isinstance(base, ClassInfo)]
-        return {param.name for info in infos if info is not None for param in info.params}
+        found = {param.name for info in infos if info is not None for param in info.params}
+        for info in infos:
+            for statement in info.body if info is not None else ():
+                if isinstance(statement, (ir.Assign, ir.AnnAssign)) and isinstance(statement.value, ir.DictDisplay):
+                    keys = (key.value for key in statement.value.keys if isinstance(key, ir.Const))
+                    found.update(key for key in keys if isinstance(key, str))
+        return frozenset(found)
 
     def body(self, klass: ClassInfo) -> dict[str, Value]:
         """The attributes that the class's body assigns or declares."""

@@ -301,6 +301,12 @@ def _is_instance(frame: Frame, value: Value, kind: Value) -> bool | None:
     return _is_library_instance(frame, value, kind.name)
 
 
+def _is_array_type(frame: Frame, name: str) -> bool:
+    """Whether a library's class is one of tensors or arrays: no list or dict is its instance."""
+    known = frame.apis.type(name)
+    return known is not None and known.kind in ("tensor", "array")
+
+
 def _is_library_instance(frame: Frame, value: Value, name: str) -> bool | None:
     short = name.removeprefix("builtins.")
     if isinstance(value, Tensor):
@@ -321,6 +327,8 @@ def _is_library_instance(frame: Frame, value: Value, name: str) -> bool | None:
         if short in ("numbers.Number", "numbers.Real"):
             return own in ("int", "float", "bool")
         return own == "NoneType" and short.endswith("NoneType")
+    if isinstance(value, (Sequence, Mapping)) and _is_array_type(frame, name):
+        return False
     if isinstance(value, Sequence):
         if value.kind in ("list", "tuple", "set"):
             if short in _HOST_TYPES or short in _CONTAINERS:

@@ -81,6 +81,10 @@ def _load(frame: Frame, node: ir.Sub, base: Value, index: Value) -> Value:
         return method(base.receiver, "at[]")
     if isinstance(base, Object):
         return _index_object(frame, node, base, index)
+    masking = only_tensor(index) if base is UNKNOWN else None
+    if masking is not None and masking.dtype == "b" and masking.framework != "numpy":
+        # Only an array is indexed by a mask.
+        return _index_tensor(frame, node, tensor(masking.framework, sure=False), index, writes=False)
     if isinstance(base, Host):
         return host("str", base.origin) if base.type == "str" else HOST if base.type else UNKNOWN
     return UNKNOWN
@@ -173,6 +177,7 @@ def _check_index(frame: Frame, node: ir.Sub, base: Tensor, index: Value, writes:
         if isinstance(part, Sequence) and part.kind == "slice":
             _check_slice(frame, node, base, part, part_node)
             continue
+        part = _named_mask(base, part, part_node)
         culprit = only_tensor(part)
         if culprit is not None:
             _check_tensor_index(frame, node, base, part, culprit, part_node, writes)
@@ -200,6 +205,22 @@ def _check_index(frame: Frame, node: ir.Sub, base: Tensor, index: Value, writes:
     if advanced:
         rank = rank + index_rank if index_rank >= 0 else -1
     return max(rank, -1), advanced
+
+
+def _named_mask(base: Tensor, part: Value, node: ir.Node) -> Value:
+    """The index, taken for a mask where that is all that its name says and nothing else is known of it."""
+    found = [m for m in members(part) if m is not NONE]
+    told = any(m is not UNKNOWN and not (isinstance(m, Tensor) and not m.dtype and m.rank < 0) for m in found)
+    if told or base.framework == "numpy" or not _last_word(node).endswith("mask"):
+        return part
+    return tensor(base.framework, "b", sure=False)
+
+
+def _last_word(node: ir.Node) -> str:
+    """The name that an expression ends in: "mask" of `mask`, `self.mask` and `batch["mask"]`."""
+    if isinstance(node, ir.Sub):
+        return node.index.value if isinstance(node.index, ir.Const) and isinstance(node.index.value, str) else ""
+    return node.id if isinstance(node, ir.Name) else node.name if isinstance(node, ir.Attr) else ""
 
 
 def _check_slice(frame: Frame, node: ir.Sub, base: Tensor, part: Sequence, part_node: ir.Node) -> None:
