@@ -312,7 +312,7 @@ class Roots:
 
     def _module_reason(self, module: ModuleInfo) -> str:
         kinds = {self.interpreter.tables.kind(klass): klass.name for klass in module.classes}
-        hosts = sorted(_HOST_KINDS & kinds.keys())
+        hosts = sorted(_HOST_KINDS.intersection(kinds))
         if hosts and "module" not in kinds:
             return f"its file is one of host code (`{kinds[hosts[0]]}` is a {hosts[0]} class)"
         imported = {binding.module.partition(".")[0] for binding in module.unit.imports if not binding.level}
