@@ -77,7 +77,7 @@ class Explainer:
         module = next(module for module in replay.program.modules if module.path == path)
         scope = Scope(text, site, module)
         if replay is not self._replay:
-            replay.run(module, scope.info, _wanted(report, path, site), self.whole)
+            replay.run(module, scope.info, _wanted(report, path, site), self.whole, report is not None)
             self._replay = replay if replay.reusable else None
         replay.look_alone(module, scope.info)
         scope.look(replay)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _WHOLE_BYTES = 1_000_000
 _LOCAL_BYTES = 1_200_000
-_MOST_MODULES = 16
+_MOST_CALLERS = 16
 _RECURSION_LIMIT = 20_000
 
 
@@ -53,43 +53,52 @@ class Replay:
         self.called: set[tuple[int, int]] = set()
         self.hazards: list[Hazard] = []
         self.failures: list[str] = []
+        self._home = -1
 
     # -------------------------------------------------------------------------------------------- what to enter
 
-    def run(self, module: ModuleInfo, function: FunctionInfo | None, wanted: Iterable[str], whole: bool) -> None:
-        """Analyse what matters for a function (None: module level); `wanted` are paths of modules that surely do."""
-        sizes = self._analysis.sizes
+    def run(
+        self, module: ModuleInfo, function: FunctionInfo | None, wanted: set[str], whole: bool, checked: bool
+    ) -> None:
+        """Analyse what matters for a function (None: module level).
+
+        `wanted` are paths of modules that surely do. `checked` says that it is known what a check reports: callers in other
+        modules are then looked at only where the function is not reached without.
+        """
+        modules, sizes = self.program.modules, self._analysis.sizes
         self.complete = whole or sum(sizes) <= _WHOLE_BYTES
-        chosen = self.program.modules if self.complete else self._chosen(module, function, set(wanted))
-        self.recorder = self._recorder(module, function, chosen)
+        self._home = module.index
+        first = [one for one in modules if self.complete or one is module or one.path in wanted]
+        callers = [] if self.complete or function is None else self._callers(module, function, first)
+        self.recorder = self._recorder(module, function, [*first, *callers])
         self.interpreter.observer = self.recorder
         with observed(self.recorder), _deep():
-            for entered in chosen:
-                self._enter(entered)
-        self.entered = list(chosen)
+            for one in first:
+                self._enter(one)
+            if not (checked and self._called(function)):
+                for one in callers:
+                    self._enter(one)
         self.hazards = merge(self.harvests, self.program)
 
-    def _chosen(self, module: ModuleInfo, function: FunctionInfo | None, wanted: set[str]) -> list[ModuleInfo]:
-        sizes = self._analysis.sizes
-        chosen = {module.index} | {other.index for other in self.program.modules if other.path in wanted}
-        budget = _LOCAL_BYTES - sum(sizes[index] for index in chosen)
-        for other in self._callers(module, function) if function is not None else ():
-            if len(chosen) >= _MOST_MODULES or budget < sizes[other.index]:
-                break
-            if other.index not in chosen:
-                chosen.add(other.index)
-                budget -= sizes[other.index]
-        return [self.program.modules[index] for index in sorted(chosen)]
+    def _called(self, function: FunctionInfo | None) -> bool:
+        """Whether a function is reached by more than being a library's."""
+        ways = [link for (context, _), link in self.chains.items() if context.function is function]
+        return any(link.root.tier == 1 or link.depth for link in ways)
 
-    def _callers(self, module: ModuleInfo, function: FunctionInfo) -> Iterator[ModuleInfo]:
-        """Modules that import from a function's module and may call it, those that name it first, small ones before large ones."""
+    def _callers(self, module: ModuleInfo, function: FunctionInfo, first: Sequence[ModuleInfo]) -> list[ModuleInfo]:
+        """Modules that import from a function's module and may call it, as many of the smallest as are soon analysed."""
         owner = function.owner
         names = {function.name, *([owner.name] if owner is not None else ())}
         sizes = self._analysis.sizes
-        nearby = [
-            other for other in self.program.modules if other is not module and self._imports(other, module, names)
-        ]
-        yield from sorted(nearby, key=lambda other: sizes[other.index])
+        nearby = [one for one in self.program.modules if one not in first and self._imports(one, module, names)]
+        chosen: list[ModuleInfo] = []
+        budget = _LOCAL_BYTES - sum(sizes[one.index] for one in first)
+        for one in sorted(nearby, key=lambda one: sizes[one.index]):
+            budget -= sizes[one.index]
+            if budget < 0 or len(chosen) == _MOST_CALLERS:
+                break
+            chosen.append(one)
+        return sorted(chosen, key=lambda one: one.index)
 
     def _imports(self, other: ModuleInfo, module: ModuleInfo, names: set[str]) -> bool:
         bindings = [*other.imports.values(), *other.stars]
@@ -116,6 +125,7 @@ class Replay:
 
     def _enter(self, module: ModuleInfo) -> None:
         """Analyse a module's roots."""
+        self.entered.append(module)
         try:
             found: Sequence[RootContext] = self.roots.enter(module)
         except Exception as error:  # noqa: BLE001 - as in a check, an internal error lets the others go on
@@ -127,8 +137,12 @@ class Replay:
         self.called.update(harvested.called)
         for reach, link in chains_of(found).items():
             known = self.chains.get(reach)
-            if known is None or (link.root.tier, link.depth) < (known.root.tier, known.depth):
+            if known is None or self.rank(link) < self.rank(known):
                 self.chains[reach] = link
+
+    def rank(self, link: Link) -> tuple[int, bool, int]:
+        """Sure roots first, then those of the file that is asked about, then those that are near."""
+        return link.root.tier, link.root.context.module.index != self._home, link.depth
 
     @property
     def reusable(self) -> bool:
@@ -169,7 +183,7 @@ class Replay:
         """How a context is reached from traced roots, the surest way; None where it is not."""
         ways = [(context, converted) for converted in (True, False) if (context, converted) in self.chains]
         traced = [way for way in ways if self.chains[way].root.tier != HOST_TIER]
-        return min(traced, key=lambda way: (self.chains[way].root.tier, self.chains[way].depth), default=None)
+        return min(traced, key=lambda way: self.rank(self.chains[way]), default=None)
 
     def superseded(self, context: Context) -> bool:
         """Whether a context is a library function analysed with unknown arguments, of which actual calls say more."""

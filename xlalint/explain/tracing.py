@@ -35,7 +35,7 @@ class Tracing:
         ways = [way for context, _ in self.scope.believed if (way := self.replay.reach(context)) is not None]
         if not ways:
             return Tracedness(False, None, self._why_not(info))
-        best = min(ways, key=self._rank)
+        best = min(ways, key=lambda way: self.replay.rank(self.replay.chains[way]))
         steps = tuple(TraceStep(s.path, s.row, s.name, s.why) for s in self.replay.trace(best))
         roots = {id(self.replay.chains[way].root.context) for way in ways}
         dead = self.dead(self.scope.site.statement)
@@ -152,14 +152,9 @@ class Tracing:
 
         def rank(context: Context) -> tuple[int, bool, int]:
             way = self.replay.reach(context)
-            return self._rank(way) if way is not None else (9, True, 0)
+            return self.replay.rank(self.replay.chains[way]) if way is not None else (9, True, 0)
 
         return sorted((context for context, _ in self.scope.believed), key=rank)
-
-    def _rank(self, way: Reach) -> tuple[int, bool, int]:
-        """Sure roots first, then those of the same file, then those that are near."""
-        link = self.replay.chains[way]
-        return link.root.tier, link.root.context.module is not self.scope.module, link.depth
 
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
