@@ -13,6 +13,7 @@ from typing import Optional
 import torch
 from einops import rearrange
 from torch import Tensor, nn
+from torchmetrics import Metric
 """
 
 SILENT = {
@@ -120,6 +121,34 @@ SILENT = {
             def see(self, x: Tensor):
                 self.seen = x
         """,
+    "whether there is anything": """
+        class M(nn.Module):
+            def __init__(self, tensors):
+                super().__init__()
+                self.kept = tuple(t for t in tensors if t.requires_grad)
+            def forward(self, x: Tensor):
+                return x + 1 if bool(self.kept) or bool([x]) else x
+        """,
+    "a state that is not read": """
+        class Mean(Metric):
+            def __init__(self):
+                super().__init__()
+                self.add_state("total", default=torch.tensor(0.0), dist_reduce_fx="sum")
+                self.add_state("seen", torch.tensor(0), dist_reduce_fx="sum")
+            def update(self, x: Tensor):
+                self.total += x.sum()
+                self.seen += x.numel()
+            def compute(self):
+                return self.total / self.seen
+        """,
+    "a plain tensor of a module stays on the host": """
+        class M(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.limit = torch.tensor(3)
+            def forward(self, x: Tensor):
+                return x[: int(self.limit)]
+        """,
     "unknown objects with everyday methods": """
         def report(x: Tensor, meter, log):
             log.info("step")
@@ -218,6 +247,35 @@ FOUND = {
             return y if x.device.type != "npu" else x
         """,
         ["XLA302"],
+    ),
+    "a state that is read": (
+        """
+        class Mean(Metric):
+            def __init__(self):
+                super().__init__()
+                self.add_state("seen", default=torch.tensor(0), dist_reduce_fx="sum")
+            def update(self, x: Tensor):
+                self.seen += x.numel()
+            def compute(self):
+                return int(self.seen)
+        """,
+        ["XLA301"],
+    ),
+    "tensors of a module that moves them itself": (
+        """
+        class Kept(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.keep("count", torch.tensor(0))
+            def keep(self, name, value):
+                setattr(self, name, value)
+            def _apply(self, fn):
+                self.count = fn(self.count)
+                return super()._apply(fn)
+            def forward(self, x: Tensor):
+                return x[: int(self.count)]
+        """,
+        ["XLA301"],
     ),
     "a tensor known by its methods": (
         """

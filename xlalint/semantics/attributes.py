@@ -45,6 +45,14 @@ if TYPE_CHECKING:
     from xlalint.semantics.interpreter import Interpreter
 
 _FIRST = ("__init__", "__post_init__", "setup", "build", "_setup")
+# Methods of modules that store what they are given on the module, with the name of that parameter.
+REGISTERED = {
+    "register_buffer": "tensor",
+    "register_parameter": "param",
+    "add_module": "module",
+    "register_module": "module",
+    "add_state": "default",
+}
 _PROPERTIES = ("property", "cached_property", "lazyproperty", "abstractproperty", "lazy_property", "classproperty")
 
 
@@ -362,7 +370,7 @@ def _of_object(interpreter: Interpreter, frame: Frame, value: Object, name: str,
             return module_value_of(what, interpreter.apis.framework(base) or "")
         if interpreter.apis.class_method(base, name) is not None:
             return method(value, name)
-    if name in ("register_buffer", "register_parameter", "add_module"):
+    if name in REGISTERED:
         return method(value, name)
     if name == "__class__":
         from xlalint.semantics.values import class_value

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from xlalint.lowering import ir
 from xlalint.semantics.arguments import Arguments
-from xlalint.semantics.builtin_calls import BUILTINS, element_of
+from xlalint.semantics.builtin_calls import BUILTINS, element_of, is_container
 from xlalint.semantics.frame import path_of
-from xlalint.semantics.lattice import join, join_all
+from xlalint.semantics.lattice import boolean, join, join_all, truth
 from xlalint.semantics.library import LibraryCall
 from xlalint.semantics.values import (
     HOST,
@@ -110,6 +110,8 @@ def call_external(interpreter: Interpreter, frame: Frame, name: str, arguments: 
 def _call_builtin(interpreter: Interpreter, frame: Frame, name: str, arguments: Arguments, node: ir.Call) -> Value:
     handler = BUILTINS.get(name[9:])
     args = arguments.args if arguments.rest is None else [*arguments.args, arguments.rest]
+    if name == "builtins.bool" and len(args) == 1 and is_container(args[0]):
+        return boolean(truth(args[0]))
     if handler is None or name in _READERS:
         entry = interpreter.apis.function(name)
         if entry is not None and (handler is None or any(map(_holds_tensor, args))):

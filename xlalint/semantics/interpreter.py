@@ -17,7 +17,7 @@ from xlalint.lowering import ir
 from xlalint.semantics import statements
 from xlalint.semantics.annotations import Annotations
 from xlalint.semantics.arguments import Arguments, bind_parameters, evaluate_arguments
-from xlalint.semantics.attributes import AttributeTables, attribute_of
+from xlalint.semantics.attributes import REGISTERED, AttributeTables, attribute_of
 from xlalint.semantics.builtin_calls import container_method, element_of, is_container
 from xlalint.semantics.configuration import check_call
 from xlalint.semantics.context import Context, RootContext
@@ -532,13 +532,13 @@ class Interpreter:
         self, frame: Frame, receiver: Value, bases: list[str], name: str, arguments: Arguments, node: ir.Call
     ) -> Value:
         """Call a method that a library class gives to the receiver."""
-        if (
-            name in ("register_buffer", "register_parameter", "add_module", "register_module")
-            and len(arguments.args) > 1
-        ):
-            key = arguments.args[0]
-            if isinstance(key, Const) and isinstance(key.value, str) and isinstance(node.func, ir.Attr):
-                self.store_attribute(frame, node.func.value, key.value, on_device(arguments.args[1]))
+        if name in REGISTERED:
+            args, keywords = arguments.args, arguments.keywords
+            key = args[0] if args else keywords.get("name")
+            value = args[1] if len(args) > 1 else keywords.get(REGISTERED[name])
+            stored = key.value if isinstance(key, Const) else None
+            if isinstance(stored, str) and value is not None and isinstance(node.func, ir.Attr):
+                self.store_attribute(frame, node.func.value, stored, on_device(value))
                 return NONE
         for base in bases:
             entry = self.apis.class_method(base, name)
@@ -662,6 +662,9 @@ class Interpreter:
     def store_attribute(self, frame: Frame, node: ir.Node, name: str, value: Value) -> None:
         """`setattr(owner, name, value)`, with the owner written as `node`."""
         if isinstance(node, ir.Name) and node.id == frame.receiver_name:
+            receiver = frame.env.get(node.id)
+            if isinstance(receiver, Object) and receiver.klass.method("_apply") is not None:
+                value = on_device(value)  # a module that says itself what moves with it
             frame.store(name, value)
             frame.refine(f"{node.id}.{name}", value)
 
