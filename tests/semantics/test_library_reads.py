@@ -91,6 +91,42 @@ SILENT = {
             x[n[None]] = 2.5
             return x
         """,
+    "positions that were computed": """
+        def f(x: Tensor, index: Tensor):
+            x = x.clone()
+            x[index % 4] = 0.0
+            return x
+        """,
+    "numbers where numbers are wanted": """
+        def f(x: Tensor, y: Tensor, rate: float, k: int):
+            x.add_(y, alpha=-rate).fill_(rate)
+            return F.dropout(x, 0.1) + x.tril(k) + torch.linspace(0.0, rate, k) + F.pad(x, (0, 1), value=rate)
+        """,
+    "what may be a number is one": """
+        class Decay(torch.optim.Optimizer):
+            def step(self):
+                for group in self.param_groups:
+                    for p in group["params"]:
+                        p.add_(p.grad, alpha=-group["lr"])
+        """,
+    "tensors where both are taken": """
+        def f(x: Tensor, mask: Tensor, s: Tensor):
+            return x.masked_fill(mask, s).clamp(max=s) + torch.lerp(x, x, s) + x ** s + x.index_fill(0, s, s)
+        """,
+    "copies that stay on the device": """
+        import copy
+        def f(x: Tensor):
+            return copy.deepcopy(x) + x.clone()
+        """,
+    "a distribution inside another, unchecked": """
+        from torch.distributions import Independent, Normal
+        def f(x: Tensor):
+            return Independent(Normal(x, 1.0, validate_args=False), 1).log_prob(x)
+        """,
+    "an order by keys that are numbers": """
+        def f(x: Tensor):
+            return max([x, x + 1], key=lambda t: t.dim())
+        """,
     "a closure that reads nothing": """
         def f(x: Tensor):
             xm.add_step_closure(lambda loss: loss.shape, args=(x.sum(),))
@@ -182,6 +218,31 @@ FOUND = {
         ["XLA301"],
     ),
     "a selection that is summed": ("def f(x: Tensor, m: Tensor):\n    return x[m].sum() + x[m].mean()", ["XLA201"] * 2),
+    "tensors where numbers are wanted": (
+        """
+        def f(x: Tensor, y: Tensor):
+            s = x.mean()
+            torch.linspace(0.0, s, 5)
+            x.fill_(s)
+            y = torch.add(x, y, alpha=s)
+            return F.leaky_relu(y, s), y.tril(y.argmax()), y.unsqueeze(y.argmax())
+        """,
+        ["XLA301"] * 4 + ["XLA206"] * 2,
+    ),
+    "copies through the host": (
+        """
+        import copy
+        import pickle
+        def f(x: Tensor):
+            return copy.copy(x), pickle.dumps(x), x.to(torch.device("cpu"))
+        """,
+        ["XLA302"] * 3,
+    ),
+    "an order by keys that are tensors": (
+        "def f(x: Tensor):\n    return max([x, x + 1], key=lambda t: t.sum())",
+        ["XLA106"],
+    ),
+    "a list of tensors made one": ("def f(s: Tensor):\n    return torch.as_tensor([s.sum(), s.mean()])", ["XLA301"]),
     "a number read for a 0-d tensor": ("def f(x: Tensor):\n    return torch.scalar_tensor(x.sum())", ["XLA301"]),
 }
 

@@ -118,7 +118,9 @@ def _call_builtin(interpreter: Interpreter, frame: Frame, name: str, arguments: 
             call = LibraryCall(frame, entry, None, args, arguments.pairs(), node)
             if handler is None:
                 return call.run()
-            if (name not in _ORDERING or "key" not in arguments.keywords) and (found := call.hazard()) is not None:
+            if name in _ORDERING and "key" in arguments.keywords:
+                _order_by_key(interpreter, frame, arguments, node)
+            elif (found := call.hazard()) is not None:
                 return found
     return handler(frame, args, node) if handler is not None else UNKNOWN
 
@@ -145,6 +147,14 @@ _READERS = frozenset(
 _ORDERING = frozenset(("builtins.min", "builtins.max", "builtins.sorted"))
 
 
+def _order_by_key(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> None:
+    """Report an order by keys that are tensors: Python compares those."""
+    compared = arguments.args if len(arguments.args) > 1 else [element_of(frame, arguments.args[0])]
+    key = interpreter.call_value(frame, arguments.keywords["key"], [join_all(compared)], (), node)
+    if any(isinstance(member, Tensor) for member in members(key)):
+        frame.report("XLA106", node.at, key, node.args[0] if node.args else None, "its keys are tensors")
+
+
 def _holds_tensor(value: Value) -> bool:
     return next(iter(tensors(value, 1)), None) is not None
 
@@ -160,6 +170,14 @@ def _partial(interpreter: Interpreter, frame: Frame, arguments: Arguments, node:
 
 def _first(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
     return arguments.args[0] if arguments.args else UNKNOWN
+
+
+def _copied(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
+    """`copy.copy`: of a tensor it pickles, which goes through the host; `copy.deepcopy` and `clone` do not."""
+    value = _first(interpreter, frame, arguments, node)
+    if any(isinstance(member, Tensor) and member.framework == "torch" for member in members(value)):
+        frame.report("XLA302", node.at, value, node.args[0], "`copy.copy` pickles it", severity=_BREAKS)
+    return value
 
 
 def _second(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
@@ -271,7 +289,8 @@ def _tensor(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: 
             )
             continue
         dtype, rank, held = _data_kind(member)
-        if held is not None and not as_tensor:
+        written_out = bool(node.args) and isinstance(node.args[0], ir.Display)
+        if held is not None and (written_out or not as_tensor):
             frame.report(
                 "XLA301",
                 node.at,
@@ -319,6 +338,7 @@ def _registered(interpreter: Interpreter, frame: Frame, arguments: Arguments, no
 
 
 _CAPTURED = (("torch_compile", "off"),)
+_BREAKS = (("torch_compile", "warning"),)
 
 
 def _checkify(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
@@ -378,7 +398,7 @@ _SPECIAL: dict[str, Special] = {
     "functools.wraps": lambda i, f, a, n: UNKNOWN,
     "functools.lru_cache": _first,
     "functools.reduce": _reduce,
-    "copy.copy": _first,
+    "copy.copy": _copied,
     "copy.deepcopy": _first,
     "typing.cast": _second,
     "torch.nn.ModuleList": _modules("modules"),

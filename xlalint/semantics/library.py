@@ -160,6 +160,8 @@ class LibraryCall:
         value = self.argument(name)
         if isinstance(value, Const):
             return (value.value,)
+        if value is host("device:cpu") and isinstance(self.node_of(name), ir.Call):
+            return ("cpu",)  # `torch.device("cpu")`; the device of another tensor may be any in another run
         return (None,) if value is None and not self.starred else None
 
     def dtype(self, name: str) -> str:
@@ -262,8 +264,8 @@ class LibraryCall:
             )
             return
         value, node = self._culprit(spec)
-        if value is None or spec.rule is None:
-            return
+        if value is None or spec.rule is None or (spec.variant == "number" and not isinstance(value, Tensor)):
+            return  # what may be a number is one where a number is wanted
         if spec.returns.kind == "hostlike":
             # Who moves a tensor to the host believes that it may be elsewhere.
             value = join_all(

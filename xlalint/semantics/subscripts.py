@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 # How many entries of a table of functions or classes are called for an entry that is not known.
 MAX_TABLE = 16
 _CALLABLE = (Class, Function, External)
+# Operators whose result may be a mask.
+_LOGICAL = ("&", "|", "^")
 
 
 def load_subscript(frame: Frame, node: ir.Sub, base: Value, index: Value) -> Value:
@@ -256,6 +258,8 @@ def _check_mask_or_positions(frame: Frame, node: ir.Sub, base: Tensor, part: Val
     index = node.index
     if isinstance(index, ir.Sub) and isinstance(index.index, ir.Const) and index.index.value is None:
         return  # `x[n[None]]`: positions made of one number; a mask with one more axis fits nothing
+    if isinstance(index, ir.Bin) and index.op not in _LOGICAL:
+        return  # arithmetic makes no mask
     if writes:
         frame.report("XLA205", node.at, base if base.place else tensor("torch", "b", sure=False), node.value)
     else:
