@@ -121,6 +121,11 @@ SILENT = {
             def see(self, x: Tensor):
                 self.seen = x
         """,
+    "functions of tensors that take numbers too": """
+        def count(x: Tensor, settings):
+            a = torch.add(x, settings.bias)
+            return torch.full_like(a, settings.fill) + torch.clamp(a, settings.low)
+        """,
     "whether there is anything": """
         class M(nn.Module):
             def __init__(self, tensors):
@@ -247,6 +252,15 @@ FOUND = {
             return y if x.device.type != "npu" else x
         """,
         ["XLA302"],
+    ),
+    "functions that take nothing but tensors": (
+        """
+        class Loss(nn.Module):
+            def forward(self, embeddings: Tensor, batch):
+                found = torch.unique(batch.labels)
+                return embeddings[: len(found)]
+        """,
+        ["XLA203"],
     ),
     "a state that is read": (
         """

@@ -89,7 +89,9 @@ def call_external(interpreter: Interpreter, frame: Frame, name: str, arguments: 
         return special(interpreter, frame, arguments, node)
     entry = apis.function(name)
     if entry is not None:
-        call = LibraryCall(frame, entry, None, arguments.args, arguments.pairs(), node)
+        call = LibraryCall(
+            frame, entry, None, _as_tensors(apis.canonical(name), arguments.args), arguments.pairs(), node
+        )
         call.name = apis.canonical(name)
         call.makes = call.name in _FACTORIES
         return call.run()
@@ -105,6 +107,18 @@ def call_external(interpreter: Interpreter, frame: Frame, name: str, arguments: 
                 return made
         return foreign(name)
     return UNKNOWN
+
+
+# What takes nothing but tensors: an argument of which nothing else is known is one.
+_OF_TENSORS = frozenset(
+    f"torch.{name}" for name in ("unique", "unique_consecutive", "bincount", "nonzero", "argwhere", "equal", "allclose")
+)
+
+
+def _as_tensors(name: str, args: list[Value]) -> list[Value]:
+    if name not in _OF_TENSORS or not args or args[0] is not UNKNOWN:
+        return args
+    return [tensor("torch", sure=False), *args[1:]]
 
 
 def _call_builtin(interpreter: Interpreter, frame: Frame, name: str, arguments: Arguments, node: ir.Call) -> Value:
