@@ -93,8 +93,8 @@ class States:
     def _lineage(self, index: int) -> int:
         found = self._lineages.get(index)
         if found is None:
-            found = 0
+            lineages = Reads()
             for klass in self._program.modules[index].classes:
-                found |= klass.lineage.closure()[0]
-            self._lineages[index] = found
+                lineages.parts[klass.lineage] = None
+            found = self._lineages[index] = lineages.closure()[0]
         return found

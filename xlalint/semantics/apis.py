@@ -34,6 +34,7 @@ class Apis:
         self._methods: dict[tuple[str, str], Entry | None] = {}
         self._classes: dict[str, ClassSpec | None] = {}
         self._names: dict[str, str] = {}
+        self._ancestors: dict[str, list[str]] = {}
 
     def function(self, dotted: str) -> Entry | None:
         """The library function of that name: its own entry, or the nearest "package.*" that speaks for all others."""
@@ -74,7 +75,10 @@ class Apis:
 
     def ancestors(self, dotted: str) -> list[str]:
         """The class and its library bases, nearest first, each once."""
-        order: list[str] = []
+        known = self._ancestors.get(dotted)
+        if known is not None:
+            return known
+        order = self._ancestors[dotted] = []
         queue = [self.canonical(dotted)]
         while queue:
             name = queue.pop(0)

@@ -47,10 +47,14 @@ class Arguments:
         return tuple(self.keywords.items())
 
 
-def evaluate_arguments(frame: Frame, node: ir.Call) -> Arguments:
-    """Evaluate what a call expression passes."""
+def _element(frame: Frame, value: Value) -> Value:
     from xlalint.semantics.builtin_calls import element_of
 
+    return element_of(frame, value)
+
+
+def evaluate_arguments(frame: Frame, node: ir.Call) -> Arguments:
+    """Evaluate what a call expression passes."""
     result = Arguments([], {})
     for arg in node.args:
         value = frame.eval(arg)
@@ -59,7 +63,7 @@ def evaluate_arguments(frame: Frame, node: ir.Call) -> Arguments:
         elif isinstance(value, Sequence) and value.items is not None and result.rest is None:
             result.args.extend(value.items)
         else:
-            result.rest = join(result.rest or NEVER, element_of(frame, value))
+            result.rest = join(result.rest or NEVER, _element(frame, value))
     for name, arg in node.keywords:
         value = frame.eval(arg)
         if name:

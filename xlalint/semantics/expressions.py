@@ -50,7 +50,7 @@ def literal(frame: Frame, node: ir.Literal) -> Value:
 
 
 def name(frame: Frame, node: ir.Name) -> Value:
-    if frame.interpreter.taught:
+    if frame.interpreter.teaches:
         told = taught_value(frame, node.id)
         if told is not None:
             return told
@@ -66,16 +66,24 @@ def taught_value(frame: Frame, path: str) -> Value | None:
 
 
 def attribute(frame: Frame, node: ir.Attr) -> Value:
-    path = path_of(node)
-    if path:
-        if frame.interpreter.taught:
-            told = taught_value(frame, path)
-            if told is not None:
-                return told
-        known = frame.env.get(path)
+    if frame.interpreter.teaches:
+        path = path_of(node)
+        told = taught_value(frame, path) if path else None
+        if told is not None:
+            return told
+    if frame.owners and _root_name(node) in frame.owners:
+        known = frame.env.get(path_of(node))
         if known is not None:
             return known
     return frame.interpreter.attribute(frame, frame.eval(node.value), node.name, node.at)
+
+
+def _root_name(node: ir.Attr) -> str:
+    """`x` of `x.a.b`; "" where the chain does not begin with a name."""
+    value = node.value
+    while isinstance(value, ir.Attr):
+        value = value.value
+    return value.id if isinstance(value, ir.Name) else ""
 
 
 def call(frame: Frame, node: ir.Call) -> Value:

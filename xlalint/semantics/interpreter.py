@@ -111,6 +111,7 @@ class Interpreter:
         self.apis = apis
         self.targets = targets
         self.taught = taught
+        self.teaches = bool(taught)
         self.tracks_place = "torch_compile" not in targets
         self.annotations = Annotations(program, apis)
         self.tables = AttributeTables(self)
@@ -147,9 +148,11 @@ class Interpreter:
             return found
         context = Context(info, info.module, args)
         count = self.entered_by[context.group]
-        recursive = any(outer.function is info for outer in self.stack)
-        if (count >= MAX_CONTEXTS or recursive) and not closure:
-            if not recursive:
+        outer = self._running(info)
+        if (count >= MAX_CONTEXTS or outer is not None) and not closure:
+            if outer is not None:
+                self.stack[-1].lean_on(outer)
+            else:
                 self._cut()
             args = tuple(forget_constants(value) for value in args)
             found = self._known(self._key(info, args, closure, per_turn))
@@ -167,6 +170,13 @@ class Interpreter:
         self.contexts[context.key] = context
         self._run(context, info, closure)
         return context
+
+    def _running(self, info: FunctionInfo) -> Context | None:
+        """The outermost context of a function that is under way: what it calls in turn is entered with wider arguments."""
+        for context in self.stack:
+            if context.function is info:
+                return context
+        return None
 
     def table_contexts(self) -> Iterable[Context]:
         """What was analysed to learn what classes store."""

@@ -141,7 +141,7 @@ class ClassInfo:
         self._subclasses: list[ClassInfo] = []
         self._methods: dict[str, FunctionInfo | None] = {}
         self._below: dict[str, FunctionInfo | None] = {}
-        self._overrides: dict[str, list[FunctionInfo]] = {}
+        self._overrides: dict[str, tuple[list[FunctionInfo], Reads]] = {}
         self._truth: bool | None = None
 
     @property
@@ -190,18 +190,26 @@ class ClassInfo:
 
         None where it is not abstract, or says itself what it returns: a promise tells more than some who may keep it.
         """
-        found = self._overrides.get(name)
-        if found is None:
-            info = self.method(name)
-            found = self._overrides[name] = []
+        known = self._overrides.get(name)
+        if known is not None:
+            self.module.reader.use(known[1])
+            return known[0]
+        found: list[FunctionInfo] = []
+        reads = Reads()
+        self._overrides[name] = (found, reads)
+        info = self.method(name)
+        with self.module.reader.reading(reads):
             if info is not None and self.subclasses and info.ir.returns is None and info.is_abstract():
-                for subclass in self.subclasses:
-                    index = subclass.ir.methods.get(name)
-                    if index is not None and len(found) < MAX_OVERRIDES:
-                        override = subclass.module.functions[index]
-                        if not override.is_abstract():
-                            found.append(override)
+                self._find_overrides(name, found)
         return found
+
+    def _find_overrides(self, name: str, found: list[FunctionInfo]) -> None:
+        for subclass in self.subclasses:
+            index = subclass.ir.methods.get(name)
+            if index is not None and len(found) < MAX_OVERRIDES:
+                override = subclass.module.functions[index]
+                if not override.is_abstract():
+                    found.append(override)
 
     def library_bases(self) -> list[str]:
         """Dotted names of the library classes among the ancestors."""
