@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _BATCH = 12
 _SMALLEST_POOL = 24
+_WRITTEN_AT_ONCE = 100  # units kept encoded and decoded at the same time
 _TORCH_TARGETS = ("torch_xla", "torch_tpu", "torch_compile")
 
 
@@ -127,8 +128,11 @@ class Run:
             if entry is None:
                 continue
             found[entry.path] = entry
-            if entry.digest and not entry.failure:
+            if self.cache is not None and entry.digest and not entry.failure:
                 fresh.append((_unit_key(entry.path, entry.digest), blob))
+                if len(fresh) == _WRITTEN_AT_ONCE:
+                    self.cache.put_units(fresh)
+                    fresh = []
         if self.cache is not None:
             self.cache.put_units(fresh)
         return [found[file] for file in files]
