@@ -42,17 +42,13 @@ class Beliefs:
             yield from self._parameters()
         told: set[str] = set()
         for node in self._worth_telling():
-            code = self._code(node)
+            code = self.text.code(node, _LONGEST)
             belief = None if code in told else self._belief(node, code)
             if belief is not None:
                 told.add(code)
                 yield belief
             if len(told) == _MOST:
                 return
-
-    def _code(self, node: ast.AST) -> str:
-        code = self.text.code(node)
-        return code if len(code) <= _LONGEST else f"{code[: _LONGEST - 1]}…"
 
     # ------------------------------------------------------------------------------------------- what is worth it
 

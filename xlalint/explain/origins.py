@@ -11,13 +11,13 @@ import msgspec
 from xlalint.explain.definitions import Definition, dotted
 from xlalint.explain.library import LibraryFacts
 from xlalint.explain.model import Cause, Origin
+from xlalint.explain.narrowings import NarrowingFacts
 from xlalint.explain.parameters import ParameterFacts
 from xlalint.explain.replay import Replay
 from xlalint.explain.scope import Scope
 from xlalint.explain.stores import AttributeFacts
 from xlalint.explain.wording import Wording
 from xlalint.semantics.interpreter import called_method
-from xlalint.semantics.lattice import join_all
 from xlalint.semantics.program import FunctionInfo
 from xlalint.semantics.values import (
     NONE,
@@ -37,7 +37,6 @@ from xlalint.semantics.values import (
 _DEEPEST = 7
 _MOST = 10
 _MOST_DEFINITIONS = 3
-_LONGEST = 72
 # Builtins whose result holds what their first argument holds.
 _PASSING = frozenset(
     f"builtins.{name}" for name in ("enumerate", "zip", "list", "tuple", "set", "reversed", "iter", "next")
@@ -59,6 +58,7 @@ class Origins:
         self.library = library
         self.parameters = ParameterFacts(scope, replay, wording)
         self.attributes = AttributeFacts(replay, wording)
+        self.narrowings = NarrowingFacts(scope, wording)
         self._visited: set[int] = set()
 
     def of(self, node: ast.expr) -> tuple[Origin, ...]:
@@ -87,10 +87,6 @@ class Origins:
     def _here(self, cause: Cause, text: str, depth: int, node: ast.AST) -> Origin:
         return Origin(cause, text, depth, self.text.source.path, getattr(node, "lineno", None))
 
-    def _code(self, node: ast.AST) -> str:
-        code = self.text.code(node)
-        return code if len(code) <= _LONGEST else f"{code[: _LONGEST - 1]}…"
-
     # ---------------------------------------------------------------------------------------------------- names
 
     def name(self, node: ast.Name, depth: int) -> Iterator[Origin]:
@@ -99,10 +95,10 @@ class Origins:
             return
         looped = self._comprehended(node)
         if looped is not None:
-            yield self._here("loop", f"an element of `{self._code(looped.iter)}`", depth, looped.iter)
+            yield self._here("loop", f"an element of `{self.text.code(looped.iter)}`", depth, looped.iter)
             yield from self._of(looped.iter, depth + 1)
             return
-        narrowed = self._narrowing(node)
+        narrowed = self.narrowings.of(node)
         if narrowed is not None:
             yield msgspec.structs.replace(narrowed, depth=depth)
         found = self.scope.before(node).get(node.id)
@@ -115,18 +111,18 @@ class Origins:
         """What is assigned by the very statement."""
         statement = self.text.statement_of(node)
         if isinstance(statement, (ast.For, ast.AsyncFor)):
-            yield self._here("loop", f"an element of `{self._code(statement.iter)}`", depth, statement)
+            yield self._here("loop", f"an element of `{self.text.code(statement.iter)}`", depth, statement)
             yield from self._of(statement.iter, depth + 1)
         elif isinstance(statement, (ast.Assign, ast.AnnAssign, ast.AugAssign)) and statement.value is not None:
             part = _part(statement, node)
             if part is None:
-                yield self._here("assignment", f"unpacked from `{self._code(statement.value)}`", depth, statement)
+                yield self._here("assignment", f"unpacked from `{self.text.code(statement.value)}`", depth, statement)
             yield from self._of(part if part is not None else statement.value, depth if part is not None else depth + 1)
         elif isinstance(statement, (ast.With, ast.AsyncWith)):
             for item in statement.items:
                 if item.optional_vars is not None and node in ast.walk(item.optional_vars):
                     yield self._here(
-                        "context-manager", f"what `with {self._code(item.context_expr)}` gives", depth, node
+                        "context-manager", f"what `with {self.text.code(item.context_expr)}` gives", depth, node
                     )
 
     def _comprehended(self, node: ast.Name) -> ast.comprehension | None:
@@ -153,7 +149,7 @@ class Origins:
 
     def assigned(self, definition: Definition, depth: int) -> Iterator[Origin]:
         taught = self._taught(definition)
-        yield taught or self._here("assignment", f"`{self._code(definition.node)}`", depth, definition.node)
+        yield taught or self._here("assignment", f"`{self.text.code(definition.node)}`", depth, definition.node)
         if definition.value is not None and taught is None:
             yield from self._of(definition.value, depth + 1)
 
@@ -168,12 +164,14 @@ class Origins:
 
     def looped(self, definition: Definition, depth: int) -> Iterator[Origin]:
         assert definition.value is not None
-        yield self._here("loop", f"an element of `{self._code(definition.value)}`", depth, definition.node)
+        yield self._here("loop", f"an element of `{self.text.code(definition.value)}`", depth, definition.node)
         yield from self._of(definition.value, depth + 1)
 
     def opened(self, definition: Definition, depth: int) -> Iterator[Origin]:
         assert definition.value is not None
-        yield self._here("context-manager", f"what `with {self._code(definition.value)}` gives", depth, definition.node)
+        yield self._here(
+            "context-manager", f"what `with {self.text.code(definition.value)}` gives", depth, definition.node
+        )
         yield from self._of(definition.value, depth + 1)
 
     def other(self, definition: Definition, depth: int) -> Iterator[Origin]:
@@ -184,7 +182,7 @@ class Origins:
             "match": ("unknown", "bound by a pattern that matches"),
         }
         cause, said = causes[definition.how]
-        yield self._here(cause, f"{said} `{self._code(definition.node).partition(':')[0]}`", depth, definition.node)
+        yield self._here(cause, f"{said} `{self.text.code(definition.node).partition(':')[0]}`", depth, definition.node)
 
     def _outer(self, node: ast.Name, depth: int) -> Iterator[Origin]:
         """A name that the function does not bind: an outer function's, the module's, a builtin."""
@@ -218,65 +216,9 @@ class Origins:
             if any(dotted(target) == name for target in _targets(statement))
         ]
         if rows:
-            yield self._here("assignment", f"assigned at module level: `{self._code(rows[-1])}`", depth, rows[-1])
+            yield self._here("assignment", f"assigned at module level: `{self.text.code(rows[-1])}`", depth, rows[-1])
         else:
             yield Origin("assignment", "assigned at module level", depth, self.scope.module.path)
-
-    # ------------------------------------------------------------------------------------------------- narrowing
-
-    def _narrowing(self, node: ast.expr) -> Origin | None:
-        """The condition that says more of a value than its assignment does."""
-        path = dotted(node)
-        value = self.scope.value(node)
-        if not path or value is None:
-            return None
-        known = self._as_assigned(node, path)
-        if known is None or known is value:
-            return None
-        for test in self._conditions(node):
-            if any(dotted(part) == path for part in ast.walk(test) if isinstance(part, ast.expr)):
-                if self.text.start(test) <= self.text.start(node) < self.text.end(test) and not _chained(
-                    self.text, node, test
-                ):
-                    continue
-                said = f"narrowed by `{self._code(test)}` from {self.wording.text(known)}"
-                return self._here("narrowing", said, 0, test)
-        return None
-
-    def _as_assigned(self, node: ast.expr, path: str) -> Value | None:
-        found = self.scope.before(node).get(path)
-        if not found:
-            return None
-        values: list[Value] = []
-        for definition in found:
-            if definition.how == "param":
-                values += self.scope.parameter(path)
-                continue
-            targets = [n for n in ast.walk(definition.node) if isinstance(n, ast.expr) and dotted(n) == path]
-            stored = [n for n in targets if isinstance(getattr(n, "ctx", None), ast.Store)]
-            values += [value for target in stored for value in self.scope.values(target)]
-        return join_all(values) if values else None
-
-    def _conditions(self, node: ast.expr) -> Iterator[ast.expr]:
-        """The conditions that hold (or do not) at a node, the nearest first."""
-        inner: ast.AST = node
-        for outer in self.text.around(node):
-            if isinstance(outer, ast.BoolOp) and inner in outer.values:
-                yield from reversed(outer.values[: outer.values.index(inner)])
-            elif isinstance(outer, (ast.If, ast.While, ast.IfExp)) and inner is not outer.test:
-                yield outer.test
-            if isinstance(inner, ast.stmt):
-                yield from self._left_before(outer, inner)
-            inner = outer
-
-    def _left_before(self, holder: ast.AST, statement: ast.stmt) -> Iterator[ast.expr]:
-        """Conditions of earlier statements of a block: of assertions, and of branches that leave or assign."""
-        for block in ("body", "orelse", "finalbody"):
-            statements = getattr(holder, block, None)
-            if isinstance(statements, list) and statement in statements:
-                for earlier in reversed(statements[: statements.index(statement)]):
-                    if isinstance(earlier, (ast.If, ast.Assert)):
-                        yield earlier.test
 
     # ------------------------------------------------------------------------------------------------ attributes
 
@@ -303,11 +245,11 @@ class Origins:
             elif isinstance(member, Module):
                 yield Origin("import", f"a name of module `{member.info.name}`", depth, member.info.path)
             elif member is UNKNOWN:
-                said = f"`{self._code(node.value)}` is unknown, so its attributes are"
+                said = f"`{self.text.code(node.value)}` is unknown, so its attributes are"
                 yield self._here("unknown", said, depth, node)
                 yield from self._of(node.value, depth + 1)
             else:
-                yield self._here("operation", f"attribute of `{self._code(node.value)}`", depth, node)
+                yield self._here("operation", f"attribute of `{self.text.code(node.value)}`", depth, node)
                 yield from self._of(node.value, depth + 1)
 
     # ----------------------------------------------------------------------------------------------------- calls
@@ -333,7 +275,7 @@ class Origins:
         elif isinstance(func, (External, Method, Foreign)):
             yield from self._library_call(node, func, depth)
         else:
-            yield self._here("unknown", f"what `{self._code(node.func)}` calls is not known", depth, node)
+            yield self._here("unknown", f"what `{self.text.code(node.func)}` calls is not known", depth, node)
             yield from self._of(node.func, depth + 1)
 
     def _library_call(self, node: ast.Call, func: Value, depth: int) -> Iterator[Origin]:
@@ -381,7 +323,7 @@ class Origins:
 
     def subscript(self, node: ast.Subscript, depth: int) -> Iterator[Origin]:
         base = self.scope.value(node.value)
-        said = f"taken from `{self._code(node.value)}`"
+        said = f"taken from `{self.text.code(node.value)}`"
         if base is not None:
             said += f": {self.wording.text(base)}"
         yield self._here("operation", said, depth, node)
@@ -393,9 +335,9 @@ class Origins:
         unknown = [operand for operand in operands if UNKNOWN in self.scope.alternatives(operand)]
         followed = next(iter(tensors or unknown), None)
         if tensors:
-            said = f"an operation on `{self._code(tensors[0])}`"
+            said = f"an operation on `{self.text.code(tensors[0])}`"
         elif unknown:
-            said = f"`{self._code(unknown[0])}` is unknown, so the operation is"
+            said = f"`{self.text.code(unknown[0])}` is unknown, so the operation is"
         else:
             said = "computed from host values"
             followed = next((o for o in operands if not isinstance(o, ast.Constant)), None)
@@ -420,7 +362,7 @@ class Origins:
         yield self._here("literal", "written here", depth, node)
 
     def built(self, node: Any, depth: int) -> Iterator[Origin]:
-        yield self._here("literal", f"built here: `{self._code(node)}`", depth, node)
+        yield self._here("literal", f"built here: `{self.text.code(node)}`", depth, node)
 
     def inner(self, node: Any, depth: int) -> Iterator[Origin]:
         yield from self._of(node.value, depth)
@@ -452,11 +394,6 @@ def _part(statement: ast.Assign | ast.AnnAssign | ast.AugAssign, target: ast.exp
                 if item is target:
                     return part
     return None
-
-
-def _chained(text: Any, node: ast.AST, test: ast.AST) -> bool:
-    """Whether a node stands in a chain of `and` or `or` with a test, behind it."""
-    return any(isinstance(outer, ast.BoolOp) and test in outer.values for outer in text.around(node))
 
 
 _DEFINED: dict[str, Callable[[Origins, Definition, int], Iterator[Origin]]] = {

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from xlalint.explain.model import Origin
+from xlalint.explain.place import clipped
 from xlalint.explain.replay import Replay, start_of
 from xlalint.explain.scope import Scope
 from xlalint.explain.wording import Wording
@@ -20,7 +21,6 @@ from xlalint.source.model import SourceError
 from xlalint.source.reading import read_source
 
 _MOST_CALLS = 3
-_LONGEST = 72
 
 
 class CallSite:
@@ -120,7 +120,7 @@ class ParameterFacts:
         for site, context in sites:
             if (site.path, site.row) in told or position >= len(context.args):
                 continue
-            argument = _short(site.argument(info, name))
+            argument = clipped(site.argument(info, name))
             value = self.wording.text(context.args[position])
             if argument:
                 said = f"`{site.caller.name}` passes `{argument}`: {value}"
@@ -206,8 +206,3 @@ def _used(use: str) -> str:
     if use.startswith("["):
         return f"NumPy's arrays are: `{use}`"
     return f"tensors are: `{use}`"
-
-
-def _short(code: str) -> str:
-    code = " ".join(code.split())
-    return code if len(code) <= _LONGEST else f"{code[: _LONGEST - 1]}…"

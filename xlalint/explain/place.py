@@ -16,6 +16,7 @@ from xlalint.source.syntax import parse
 
 _PLACE = re.compile(r"(?P<file>.+?):(?P<row>\d+)(?::(?P<column>\d+))?(?::(?:\s.*)?)?", re.DOTALL)
 _LONGEST_HEADER = 6
+LONGEST_CODE = 72
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -44,6 +45,12 @@ def parse_place(text: str) -> Place:
         hint = f": say which line, as in `{text}:12`" if Path(text).exists() else " and no rule"
         raise PlaceError(f"`{text}` is no FILE:LINE[:COL]{hint}")
     return Place(match["file"], int(match["row"]), int(match["column"]) if match["column"] else None)
+
+
+def clipped(code: str, longest: int = LONGEST_CODE) -> str:
+    """Code on one line, cut off after `longest` characters."""
+    code = " ".join(code.split())
+    return code if len(code) <= longest else f"{code[: longest - 1]}…"
 
 
 class Text:
@@ -84,9 +91,9 @@ class Text:
     def location(self, offset: int) -> Location:
         return Location(*self.lines.place(offset))
 
-    def code(self, node: ast.AST) -> str:
-        """The source of a node, on one line."""
-        return " ".join(self.data[self.start(node) : self.end(node)].decode(errors="replace").split())
+    def code(self, node: ast.AST, longest: int = LONGEST_CODE) -> str:
+        """The source of a node, on one line of at most `longest` characters."""
+        return clipped(self.data[self.start(node) : self.end(node)].decode(errors="replace"), longest)
 
     def around(self, node: ast.AST) -> Iterator[ast.AST]:
         """The nodes that hold a node, the nearest first."""

@@ -46,11 +46,7 @@ class Questions:
                 silence, said = self._answer(asked)
                 if said not in told:
                     told.add(said)
-                    yield Question(silence, self._code(asked.node), place, behind, said)
-
-    def _code(self, node: ast.expr) -> str:
-        code = self.text.code(node)
-        return code if len(code) <= _LONGEST else f"{code[: _LONGEST - 1]}…"
+                    yield Question(silence, self.text.code(asked.node, _LONGEST), place, behind, said)
 
     def _asked(self) -> Iterator[_Asked]:
         statement = self.scope.site.statement
@@ -64,7 +60,7 @@ class Questions:
 
     def _answer(self, asked: _Asked) -> tuple[Silence, str]:
         value = self.scope.value(asked.node)
-        said = f"{asked.what} `{self._code(asked.node)}`"
+        said = f"{asked.what} `{self.text.code(asked.node, _LONGEST)}`"
         if value is None or value is NEVER:
             return "unreached", f"{said}, which the analysed calls never reach"
         kind = self.wording.text(value)

@@ -15,7 +15,6 @@ from xlalint.semantics.program import ClassInfo
 from xlalint.semantics.values import Value
 
 _MOST = 4
-_LONGEST = 72
 _REGISTRARS = ("register_buffer", "register_parameter", "add_module", "register_module", "setattr")
 
 
@@ -51,7 +50,6 @@ class AttributeFacts:
             return
         for statement, method in _assignments(node, name):
             code = text.code(statement)
-            code = code if len(code) <= _LONGEST else f"{code[: _LONGEST - 1]}…"
             where = f"in `{klass.name}.{method}`" if method else f"in the body of `{klass.name}`"
             value = self._value(klass, text, statement)
             said = f"`{code}` {where}" + (f": {self.wording.text(value)}" if value is not None else "")
