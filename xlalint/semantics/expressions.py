@@ -211,7 +211,8 @@ def tensor_result(op: str, a: Value, b: Value) -> Value:
     kinds = {"float": "f", "int": "i", "bool": "b"}
     dtype = _promoted(op, first.dtype, kinds.get(other, ""), number=True)
     # What is computed with an array of the host, or with one element, is a number where it is not known: a setting.
-    number = second is UNKNOWN and (first.framework == "numpy" or first.rank == 0)
+    # What is computed with an array of several dimensions has seldom more.
+    number = second is UNKNOWN and (first.framework == "numpy" or first.rank == 0 or first.rank > 1)
     rank = first.rank if number or isinstance(second, (Const, Host)) else -1
     static = first.static and isinstance(second, (Const, Host))
     return tensor(first.framework, dtype, rank, first.place, first.sure, static)
@@ -314,6 +315,10 @@ def _compared(frame: Frame, op: str, a: Value, b: Value, node: ir.Compare) -> Va
         return _folded_comparison(op, a.value, b.value)
     if op in ("==", "!=") and (_never_xla(frame, a, b) or _never_xla(frame, b, a)):
         return boolean(op == "!=")
+    if op in ("==", "!=") and isinstance(a, Host) and isinstance(b, Host):
+        same = _same_dtype(a.type, b.type)
+        if same is not None:
+            return boolean(same is (op == "=="))
     if type(a) is Sequence and type(b) is Sequence and op in ("==", "!="):
         if a.items is not None and b.items is not None and len(a.items) != len(b.items):
             return boolean(op == "!=")
@@ -323,6 +328,13 @@ def _compared(frame: Frame, op: str, a: Value, b: Value, node: ir.Compare) -> Va
         return BOOL
     overloaded = frame.interpreter.overloaded(frame, op, a, b, node.at)
     return overloaded if overloaded is not None else BOOL if UNKNOWN not in (a, b) else UNKNOWN
+
+
+def _same_dtype(a: str, b: str) -> bool | None:
+    """Whether two dtypes are one, by their kinds; None where they are none or may be of different widths."""
+    if not (a.startswith("dtype:") and b.startswith("dtype:")):
+        return None
+    return False if a != b else True if a == "dtype:b" else None
 
 
 # What a device that XLA compiles for is not called.

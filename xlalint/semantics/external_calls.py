@@ -12,7 +12,6 @@ from xlalint.semantics.frame import path_of
 from xlalint.semantics.lattice import boolean, join, join_all, truth
 from xlalint.semantics.library import LibraryCall
 from xlalint.semantics.values import (
-    HOST,
     NEVER,
     NONE,
     STR,
@@ -26,6 +25,7 @@ from xlalint.semantics.values import (
     Tensor,
     Value,
     constant,
+    external,
     foreign,
     host,
     mapping,
@@ -275,6 +275,36 @@ def _group_by(interpreter: Interpreter, frame: Frame, arguments: Arguments, node
     return sequence("iter", None, sequence("tuple", pair, join_all(pair)))
 
 
+def _record_class(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
+    """`collections.namedtuple`: a class whose instances are tuples with names."""
+    listed = arguments.args[1] if len(arguments.args) > 1 else arguments.keywords.get("field_names", UNKNOWN)
+    names = [listed] if isinstance(listed, Const) else list(listed.items or ()) if isinstance(listed, Sequence) else []
+    fields = [part for name in names if isinstance(name, Const) for part in str(name.value).replace(",", " ").split()]
+    return partial(external(_RECORD), (constant(",".join(fields)),), ()) if fields else UNKNOWN
+
+
+# What calling a class made by `collections.namedtuple` stands for; its first argument is the names.
+_RECORD = "collections.namedtuple()"
+
+
+def _record(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
+    names = str(arguments.args[0].value).split(",") if isinstance(arguments.args[0], Const) else []
+    given = dict(zip(names, arguments.args[1:], strict=False))
+    missing = arguments.rest if arguments.rest is not None else UNKNOWN
+    items = tuple(given.get(name) or arguments.keywords.get(name) or missing for name in names)
+    return interpreter.named_tuple(tuple(names), items)
+
+
+def _size(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
+    """`torch.Size`: a tuple of ints, whatever it is made of."""
+    given = arguments.args[0] if arguments.args else sequence("tuple", (), NEVER)
+    dim = host("int", "shape")
+    if not isinstance(given, Sequence) or given.items is None:
+        return sequence("tuple", None, dim)
+    items = tuple(item if type(item) in (Const, Host) else dim for item in given.items)
+    return sequence("tuple", items, join_all(items))
+
+
 def _finfo(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
     return host("finfo")
 
@@ -423,6 +453,8 @@ _SPECIAL: dict[str, Special] = {
     "collections.defaultdict": _default_dict,
     "collections.OrderedDict": _ordered_dict,
     "collections.deque": lambda i, f, a, n: BUILTINS["list"](f, a.args, n),
+    "collections.namedtuple": _record_class,
+    _RECORD: _record,
     "itertools.chain": _chain,
     "itertools.chain.from_iterable": _chain_from,
     "itertools.product": _product,
@@ -436,7 +468,7 @@ _SPECIAL: dict[str, Special] = {
     "torch.finfo": _finfo,
     "torch.iinfo": _finfo,
     "torch.device": _device,
-    "torch.Size": lambda i, f, a, n: a.args[0] if a.args else HOST,
+    "torch.Size": _size,
     "torch.from_numpy": _from_numpy,
     "numpy.array": _array,
     "numpy.asarray": _array,

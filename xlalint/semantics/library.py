@@ -223,7 +223,7 @@ class LibraryCall:
             if spec.rule not in ("XLA206", "XLA107"):
                 continue
             for value, node in self._named(spec.when.tensor):
-                if holds_data(value) and calls_within(node):
+                if reads_within(value, node):
                     self.frame.explain(spec.rule, self.node.at, node, spec.detail)
                     return
 
@@ -563,6 +563,13 @@ def holds_data(value: Value) -> bool:
     if type(value) is Sequence:
         return holds_data(value.element)
     return type(value) is Host and value.origin == "data"
+
+
+def reads_within(value: Value, node: ir.Node) -> bool:
+    """Whether an expression reads a number from a tensor, or one of the parts that it is written as does."""
+    if isinstance(node, ir.Display) and isinstance(value, Sequence) and len(value.items or ()) == len(node.items):
+        return any(reads_within(part, inner) for part, inner in zip(value.items or (), node.items, strict=True))
+    return holds_data(value) and calls_within(node)
 
 
 def _names_dtype(value: Value) -> bool:

@@ -307,6 +307,10 @@ def _is_array_type(frame: Frame, name: str) -> bool:
     return known is not None and known.kind in ("tensor", "array")
 
 
+# Library classes of which no tensor is an instance.
+_NO_TENSORS = ("numbers.", "PIL.", "accimage.", "torch.Sym", "torch.Size", "torch.dtype", "torch.device")
+
+
 def _is_library_instance(frame: Frame, value: Value, name: str) -> bool | None:
     short = name.removeprefix("builtins.")
     if isinstance(value, Tensor):
@@ -316,7 +320,7 @@ def _is_library_instance(frame: Frame, value: Value, name: str) -> bool | None:
             if owner != value.framework:
                 return False
             return True if not known.dtype or known.dtype == value.dtype else None
-        apart = short in _HOST_TYPES or short in _CONTAINERS or short.startswith(("numbers.", "PIL.", "accimage."))
+        apart = short in _HOST_TYPES or short in _CONTAINERS or short.startswith(_NO_TENSORS)
         return False if apart else None
     if isinstance(value, (Const, Host)):
         own = type(value.value).__name__ if isinstance(value, Const) else value.type

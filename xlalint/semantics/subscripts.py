@@ -175,14 +175,15 @@ def _check_index(frame: Frame, node: ir.Sub, base: Tensor, index: Value, writes:
     known = rank >= 0
     advanced = False
     index_rank = -1
-    for part, part_node in parts_of(index, node.index):
+    parts = parts_of(index, node.index)
+    for part, part_node in parts:
         if isinstance(part, Sequence) and part.kind == "slice":
             _check_slice(frame, node, base, part, part_node)
             continue
         part = _named_mask(base, part, part_node)
         culprit = only_tensor(part)
         if culprit is not None:
-            _check_tensor_index(frame, node, base, part, culprit, part_node, writes)
+            _check_tensor_index(frame, node, base, part, culprit, part_node, writes, len(parts) == 1)
             if not advanced:
                 index_rank = culprit.rank if culprit.dtype != "b" else 1
             else:
@@ -218,6 +219,16 @@ def _named_mask(base: Tensor, part: Value, node: ir.Node) -> Value:
     return tensor(base.framework, "b", sure=False)
 
 
+_POSITIONS = frozenset(("idx", "idxs", "index", "indexes", "indices", "inds", "ids", "perm", "order", "positions"))
+
+
+def _names_positions(node: ir.Node) -> bool:
+    """Whether an index is called one: `idx`, `node_index`, `ids[0]`."""
+    while isinstance(node, ir.Sub):
+        node = node.value
+    return _last_word(node).lower().rpartition("_")[2] in _POSITIONS
+
+
 def _last_word(node: ir.Node) -> str:
     """The name that an expression ends in: "mask" of `mask`, `self.mask` and `batch["mask"]`."""
     if isinstance(node, ir.Sub):
@@ -234,19 +245,27 @@ def _check_slice(frame: Frame, node: ir.Sub, base: Tensor, part: Sequence, part_
 
 
 def _check_tensor_index(
-    frame: Frame, node: ir.Sub, base: Tensor, part: Value, culprit: Tensor, part_node: ir.Node, writes: bool
+    frame: Frame,
+    node: ir.Sub,
+    base: Tensor,
+    part: Value,
+    culprit: Tensor,
+    part_node: ir.Node,
+    writes: bool,
+    alone: bool,
 ) -> None:
     if base.framework == "numpy" and culprit.framework != "numpy":
         frame.report("XLA302", node.at, part, part_node, "indexes a host array")
     elif culprit.dtype == "b":
-        subject = part if not base.place else base
+        # A mask of host memory gives positions, of which there are as many as it says: that is a shape on the device as well.
+        subject = part if not base.place and not culprit.place else base
         if writes:
             frame.report("XLA205", node.at, subject, node.value)
         else:
             frame.report("XLA201", node.at, subject, node)
     elif culprit.rank == 0 and base.framework == "torch":
         frame.report("XLA208", node.at, part, part_node)
-    elif not culprit.dtype and culprit.rank < 0 and part_node is node.index and base.framework == "torch":
+    elif not culprit.dtype and culprit.rank < 0 and alone and base.framework == "torch":
         _check_mask_or_positions(frame, node, base, part, writes)
 
 
@@ -260,6 +279,8 @@ def _check_mask_or_positions(frame: Frame, node: ir.Sub, base: Tensor, part: Val
         return  # `x[n[None]]`: positions made of one number; a mask with one more axis fits nothing
     if isinstance(index, ir.Bin) and index.op not in _LOGICAL:
         return  # arithmetic makes no mask
+    if writes and (base.dtype == "b" or _names_positions(index)):
+        return  # a mask is made of positions; masks are joined by operators
     if writes:
         frame.report("XLA205", node.at, base if base.place else tensor("torch", "b", sure=False), node.value)
     else:

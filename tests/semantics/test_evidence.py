@@ -1,0 +1,184 @@
+"""What tells one value from another: records, sizes, dtypes, defaults and names. The silent half first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from textwrap import dedent
+
+import pytest
+
+HEAD = """
+import collections
+from collections import namedtuple
+from typing import Any, List, Optional, Union
+import torch
+from torch import Tensor, nn
+State = namedtuple("State", ["y", "steps"])
+Table = collections.namedtuple("Table", "alpha, order")
+"""
+
+SILENT = {
+    "a record's number": """
+        def f(x: Tensor, n: int):
+            state = State(x * 2, n)
+            return state.y if state.steps > 3 else state.y + 1
+        """,
+    "a record is no tensor": """
+        def f(x: Tensor):
+            table = Table(alpha=x, order=3)
+            y, steps = State(x, 4)
+            return x + 1 if table and isinstance(table, tuple) and steps > 2 else x
+        """,
+    "a size is made of ints": """
+        def grown(shape: torch.Size, pad: Any) -> torch.Size:
+            return torch.Size([*shape[:2], pad["size"][0], shape[-1]])
+        def f(x: Tensor, pad: dict):
+            shape = grown(x.shape, {"size": torch.tensor(x.shape)})
+            return torch.zeros(shape[2]) if shape[2] > 4 else x
+        """,
+    "a symbolic int is no tensor": """
+        def constant(data: Any, like: Tensor):
+            if isinstance(data, (int, float, torch.SymInt, torch.SymFloat)):
+                return torch.full((), data, dtype=like.dtype)
+            return torch.as_tensor(data)
+        def f(x: Tensor):
+            return constant(x.sum(), x)
+        """,
+    "positions in several dimensions": """
+        def f(x: Tensor, indices: Any, values: Tensor):
+            batch, place = indices
+            out = torch.zeros_like(x)
+            out[batch, place] = values
+            return out
+        """,
+    "a mask is made of positions": """
+        def f(x: Tensor, subset: Tensor):
+            mask = torch.zeros(x.size(0), dtype=torch.bool, device=x.device)
+            mask[subset] = True
+            return mask
+        """,
+    "an index that is called one": """
+        def f(x: Tensor, node_index: Tensor, idx: List[Tensor], ids: Tensor):
+            out = torch.zeros_like(x)
+            out[node_index] = x
+            out[idx[-1]] = 1
+            out[ids] += 2
+            return out
+        """,
+    "a flag out of a dict of tensors": """
+        def f(x: Tensor, **kwargs: Tensor):
+            if kwargs.get("use_cache", True) and kwargs.get("mode", "plain") == "plain":
+                return x + 1
+            return x
+        """,
+    "dtypes of different kinds": """
+        class M(nn.Module):
+            def forward(self, x: Tensor):
+                ids = x.argmax(-1)
+                if ids.dtype == torch.bool:
+                    return x[ids]
+                mask = x > 0
+                if mask.dtype != torch.bool and mask.any():
+                    return x + 1
+                return x
+        """,
+    "an index computed with what is not known": """
+        def at(mask: Tensor, row: int, column: int):
+            return mask[row, column]
+        class M(nn.Module):
+            def forward(self, x: Tensor, mask: Tensor, offset):
+                rows = torch.arange(x.size(0))[:, None].to(x.device)
+                return at(mask, rows, rows + offset)
+        """,
+    "a size that was read before": """
+        def f(x: Tensor, n: Optional[int] = None):
+            return torch.zeros((x.size(0), 4 if n is None else n))
+        """,
+}
+
+FOUND = {
+    "a record's tensor": (
+        """
+        def f(x: Tensor, n: int):
+            state = State(x * 2, n)
+            return state.y if state.y.sum() > 3 else state.y + 1
+        """,
+        ["XLA105"],
+    ),
+    "a record passed on": (
+        """
+        def step(table, x: Tensor):
+            return x + 1 if table.alpha == 1.0 else x
+        def f(x: Tensor):
+            return step(Table(order=3, alpha=x.mean()), x)
+        """,
+        ["XLA105"],
+    ),
+    "an element of a record": (
+        """
+        def f(x: Tensor):
+            y, steps = State(x, 4)
+            while y.sum() < steps:
+                y = y * 2
+            return y
+        """,
+        ["XLA102"],
+    ),
+    "a mask made with an operator is one": (
+        """
+        def f(x: Tensor, chosen: Tensor):
+            out = torch.zeros_like(x)
+            out[x > 0] = 1
+            return out
+        """,
+        ["XLA205"],
+    ),
+    "a mask of the host selects as many as it says": (
+        """
+        class M(nn.Module):
+            def forward(self, x: Tensor):
+                keep = torch.ones(x.size(0), dtype=torch.bool)
+                keep[0] = False
+                return x[keep]
+        """,
+        ["XLA201"],
+    ),
+    "the read is the hazard, not the size": (
+        """
+        class M(nn.Module):
+            def forward(self, x: Tensor, index: Tensor):
+                n = int(index.max()) + 1
+                return torch.zeros((x.size(0), n))
+        """,
+        ["XLA301"],
+    ),
+    "a size that is read where it is used": (
+        """
+        class M(nn.Module):
+            def forward(self, x: Tensor, index: Tensor):
+                return torch.zeros((x.size(0), int(index.max())))
+        """,
+        ["XLA206"],
+    ),
+    "a bool's dtype": (
+        """
+        class M(nn.Module):
+            def forward(self, x: Tensor):
+                mask = x > 0
+                if mask.dtype == torch.bool:
+                    return x[mask]
+                return x
+        """,
+        ["XLA201"],
+    ),
+}
+
+
+@pytest.mark.parametrize("code", SILENT.values(), ids=SILENT)
+def test_silent(loud: Callable[[str, str], list[str]], code: str) -> None:
+    assert loud(HEAD + dedent(code), "torch_xla") == []
+
+
+@pytest.mark.parametrize(("code", "expected"), FOUND.values(), ids=FOUND)
+def test_found(loud: Callable[[str, str], list[str]], code: str, expected: list[str]) -> None:
+    assert loud(HEAD + dedent(code), "torch_xla") == expected
