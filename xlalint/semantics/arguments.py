@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from xlalint.lowering import ir
 from xlalint.semantics.lattice import join, join_all
 from xlalint.semantics.values import (
+    BOOL,
     NEVER,
     NONE,
     UNKNOWN,
@@ -112,7 +113,10 @@ def _variadic(items: list[Value], rest: Value | None) -> Value:
 
 
 def _refined(interpreter: Interpreter, info: FunctionInfo, position: int, value: Value, default: Value | None) -> Value:
-    """A passed value; where nothing is known of it, what the parameter says. A tensor passed for a number has no dimensions."""
+    """A passed value; where nothing is known of it, what the parameter says.
+
+    A tensor passed for a number has no dimensions. What may be anything, a tensor too, is none where a flag is asked for.
+    """
     if value is UNKNOWN:
         return interpreter.parameter(info, position, default)
     if isinstance(value, Host) and not value.type and value.origin == "python":
@@ -120,16 +124,14 @@ def _refined(interpreter: Interpreter, info: FunctionInfo, position: int, value:
         if declared is not None and not any(isinstance(m, Tensor) for m in members(declared)):
             return declared
     found = only_tensor(value)
-    if (
-        found is not None
-        and found.rank < 0
-        and found.framework == "torch"
-        and interpreter.takes_numbers(info)[position]
-    ):
+    wanted = interpreter.asked_kinds(info)[position] if found is not None else ""
+    if found is not None and wanted == "number" and found.rank < 0 and found.framework == "torch":
         return join_all(
             tensor(m.framework, m.dtype, 0, m.place, m.sure) if isinstance(m, Tensor) and m.rank < 0 else m
             for m in members(value)
         )
+    if wanted == "flag" and UNKNOWN in members(value):
+        return join_all([BOOL, *(m for m in members(value) if m is not UNKNOWN and not isinstance(m, Tensor))])
     return value
 
 

@@ -11,7 +11,7 @@ import builtins
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from xlalint.lowering import ir
 from xlalint.semantics import statements
@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from xlalint.semantics.provenance import Recorder
 
 Counts = defaultdict[tuple[FunctionInfo | None, ClassInfo | None], int]
+Asked = Literal["", "number", "flag"]
 
 MAX_CONTEXTS = 64
 MAX_DEPTH = 32
@@ -130,7 +131,7 @@ class Interpreter:
         self.module_contexts: dict[int, Context] = {}
         self._module_roots: dict[int, list[RootContext]] = {}
         self._defaults: dict[FunctionInfo, tuple[tuple[Value | None, ...], Reads]] = {}
-        self._numbers: dict[FunctionInfo, tuple[tuple[bool, ...], Reads]] = {}
+        self._asked: dict[FunctionInfo, tuple[tuple[Asked, ...], Reads]] = {}
         program.evaluate = self.evaluate_global
 
     # ------------------------------------------------------------------------------------------- contexts
@@ -368,17 +369,17 @@ class Interpreter:
         self._defaults[info] = (found, reads)
         return found
 
-    def takes_numbers(self, info: FunctionInfo) -> tuple[bool, ...]:
-        """Per parameter: whether its annotation speaks of a number (`int`, `float | None`)."""
-        known = self._numbers.get(info)
+    def asked_kinds(self, info: FunctionInfo) -> tuple[Asked, ...]:
+        """Per parameter: whether its annotation asks for a number (`int`, `float | None`), for a flag (`bool`), or for neither."""
+        known = self._asked.get(info)
         if known is not None:
             self.reader.use(known[1])
             return known[0]
         reads = Reads()
         with self.reader.reading(reads):
             declared = [self.annotations.value(info.module, param.annotation) for param in info.params]
-        found = tuple([value is not None and _is_number(value) for value in declared])
-        self._numbers[info] = (found, reads)
+        found = tuple([_asked_kind(value) for value in declared])
+        self._asked[info] = (found, reads)
         return found
 
     # -------------------------------------------------------------------------------------------- globals
@@ -784,10 +785,13 @@ def on_device(value: Value) -> Value:
     )
 
 
-def _is_number(value: Value) -> bool:
-    """Whether a declared value is a number, or None."""
-    found = [m for m in members(value) if m is not NONE]
-    return bool(found) and all(isinstance(m, Host) and m.type in ("int", "float") for m in found)
+def _asked_kind(declared: Value | None) -> Asked:
+    """Whether a declared value is a number, a flag, or something else; None aside."""
+    found = [m for m in members(declared) if m is not NONE] if declared is not None else []
+    if not found or not all(isinstance(m, Host) for m in found):
+        return ""
+    types = {m.type for m in found if isinstance(m, Host)}
+    return "number" if types <= {"int", "float"} else "flag" if types == {"bool"} else ""
 
 
 def forget_constants(value: Value) -> Value:

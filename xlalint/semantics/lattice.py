@@ -14,6 +14,7 @@ from xlalint.semantics.values import (
     UNKNOWN,
     Class,
     Const,
+    External,
     Function,
     Host,
     Mapping,
@@ -223,6 +224,8 @@ def truth(value: Value) -> bool | None:
         return bool(value.value)  # type: ignore[attr-defined]
     if kind in (Function, Class, Module):
         return True
+    if kind is External:
+        return True if _names_class(value.name) else None  # type: ignore[attr-defined]
     if kind is Object:
         return None if value.klass.defines_truth() else True  # type: ignore[attr-defined]
     if kind is Sequence and value.kind == "tuple" and value.items is not None:  # type: ignore[attr-defined]
@@ -231,6 +234,24 @@ def truth(value: Value) -> bool | None:
         truths = {truth(member) for member in value.members}  # type: ignore[attr-defined]
         return truths.pop() if len(truths) == 1 else None
     return None
+
+
+_LOWER_CASE_CLASSES = frozenset(
+    (
+        "numpy.ndarray",
+        *(
+            f"builtins.{kind.__name__}"
+            for kind in (bool, bytes, complex, dict, float, int, list, object, set, str, tuple, type)
+        ),
+    )
+)
+
+
+def _names_class(name: str) -> bool:
+    """Whether a library's name is one of a class, which is always true: spelled in CapWords, as PEP 8 has it."""
+    last = name.rpartition(".")[2]
+    capitals = last[:1].isupper() and not last.isupper() and "_" not in last
+    return capitals or name in _LOWER_CASE_CLASSES
 
 
 def boolean(value: bool | None) -> Value:

@@ -303,7 +303,11 @@ class LibraryCall:
             held = next((item for item in value.items or (value.element,) if device_tensor(item) is not None), None)
             if held is not None:
                 return held
-        return next((t for t in tensors(value) if t.place != "cpu"), None)
+        inner = next((t for t in tensors(value) if t.place != "cpu"), None)
+        if inner is None:
+            return None
+        # Of a list of tensors or an array, the array is what is expected where arrays are taken.
+        return join_all([inner, *(m for m in members(value) if isinstance(m, Tensor) and m.framework == "numpy")])
 
     def _call_back(self, callback: Callback) -> None:
         func = self.argument(callback.fun)

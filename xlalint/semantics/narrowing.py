@@ -331,11 +331,11 @@ def _is_library_instance(frame: Frame, value: Value, name: str) -> bool | None:
         if short in ("numbers.Number", "numbers.Real"):
             return own in ("int", "float", "bool")
         return own == "NoneType" and short.endswith("NoneType")
-    if isinstance(value, (Sequence, Mapping)) and _is_array_type(frame, name):
+    if isinstance(value, (Sequence, Mapping)) and (short in _HOST_TYPES or _is_array_type(frame, name)):
         return False
     if isinstance(value, Sequence):
         if value.kind in ("list", "tuple", "set"):
-            if short in _HOST_TYPES or short in _CONTAINERS:
+            if short in _CONTAINERS:
                 return value.kind == short
             return None if "Sequence" in short or "Iterable" in short or "typing" in short else False
         if value.kind in ("modules", "chain"):
@@ -346,7 +346,7 @@ def _is_library_instance(frame: Frame, value: Value, name: str) -> bool | None:
             True
             if short in ("dict", "collections.abc.Mapping", "typing.Mapping")
             else False
-            if short in _HOST_TYPES or short in _CONTAINERS
+            if short in _CONTAINERS
             else None
         )
     if isinstance(value, Object):

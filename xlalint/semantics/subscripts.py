@@ -54,12 +54,28 @@ def load_subscript(frame: Frame, node: ir.Sub, base: Value, index: Value) -> Val
         loaded = tuple(m for m in loaded if not (isinstance(m, Tensor) and m.framework == "numpy")) + tuple(
             m for m in loaded if isinstance(m, Tensor) and m.framework == "numpy" and only_tensor(index) is None
         )
+    if _is_text(index):
+        loaded = tuple(m for m in loaded if not (isinstance(m, Tensor) and m.framework != "numpy"))
+    elif _picks_several(index) and any(isinstance(member, Tensor) for member in loaded):
+        loaded = tuple(member for member in loaded if not isinstance(member, Sequence))
     loaded = tuple(member for member in loaded if member is not NONE)
     doubt = len(loaded) > 1
     frame.doubt += doubt
     results = [_load(frame, node, member, index) for member in loaded]
     frame.doubt -= doubt
     return join_all(results) if results else UNKNOWN
+
+
+def _is_text(index: Value) -> bool:
+    """Whether an index is a string, which no tensor takes: what is indexed holds values by name."""
+    return (isinstance(index, Const) and isinstance(index.value, str)) or (
+        isinstance(index, Host) and index.type == "str"
+    )
+
+
+def _picks_several(index: Value) -> bool:
+    """Whether an index is an array of one dimension or more: no list or tuple takes one, only arrays do."""
+    return all(isinstance(member, Tensor) and member.rank > 0 for member in members(index))
 
 
 def _load(frame: Frame, node: ir.Sub, base: Value, index: Value) -> Value:
