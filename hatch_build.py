@@ -26,6 +26,7 @@ COMPILED = (
             "attributes",
             "builtin_calls",
             "context",
+            "decorators",
             "expressions",
             "external_calls",
             "frame",

@@ -36,15 +36,23 @@ HELP = """
 
     def grow(x):
         return x + 1
+
+
+    def passing(fn):
+        def wrapper(self, *args, **kwargs):
+            return fn(self, *args, **kwargs)
+
+        return wrapper
     """
 MODEL = """
     import torch
 
     from .base import Base
-    from .help import grow, shrink
+    from .help import grow, passing, shrink
 
 
     class Model(Base):
+        @passing
         def forward(self, x: torch.Tensor):
             if shrink(x) > 2:
                 return self.scale(x)
@@ -77,6 +85,12 @@ CHANGES = {
     "a comment": ("base.py", "LIMIT = 3", "LIMIT = 3  # three", set()),
     "a line above": ("base.py", "import torch", "# first\nimport torch", set()),
     "lines between functions": ("help.py", "def grow", "\n\n\ndef grow", set()),
+    "the wrapper that a decorator puts around a root": (
+        "help.py",
+        "return fn(self",
+        "assert args[0].sum() > 0\n        return fn(self",
+        {"help.py", "model.py"},
+    ),
     "a body that others call": ("help.py", "x.shape[0]", "x.sum()", {"help.py", "model.py"}),
     "a method of a base": ("base.py", "return LIMIT", "return x.max()", {"base.py", "model.py"}),
     "a constant that others read": ("base.py", "LIMIT = 3", "LIMIT = torch.ones(3)", {"base.py", "model.py"}),

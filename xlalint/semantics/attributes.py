@@ -31,7 +31,6 @@ from xlalint.semantics.values import (
     external,
     field,
     foreign,
-    function,
     host,
     instance,
     members,
@@ -341,7 +340,7 @@ def _of_external(interpreter: Interpreter, frame: Frame, value: External, name: 
 def _of_class(interpreter: Interpreter, frame: Frame, value: Class, name: str, at: int) -> Value:
     info = value.info.method(name)
     if info is not None:
-        return function(info, value if info.decorated("classmethod") else None)
+        return interpreter.bound(info, value if info.decorated("classmethod") else None)
     for klass in value.info.mro:
         if isinstance(klass, ClassInfo):
             found = interpreter.tables.body(klass).get(name)
@@ -398,12 +397,12 @@ def _method(interpreter: Interpreter, frame: Frame, value: Object, info: Functio
     if info.decorated("setter", "getter"):
         return interpreter.invoke(frame, info, value, [], (), at)
     if info.decorated("staticmethod"):
-        return function(info)
+        return interpreter.bound(info, None)
     if info.decorated("classmethod"):
         from xlalint.semantics.values import class_value
 
-        return function(info, class_value(value.klass))
-    return function(info, value)
+        return interpreter.bound(info, class_value(value.klass))
+    return interpreter.bound(info, value)
 
 
 def _of_super(interpreter: Interpreter, frame: Frame, value: Super, name: str, at: int) -> Value:
@@ -419,7 +418,7 @@ def _of_super(interpreter: Interpreter, frame: Frame, value: Super, name: str, a
                 info = base.module.functions[index]
                 if isinstance(receiver, Object):
                     return _method(interpreter, frame, receiver, info, at)
-                return function(info, receiver)
+                return interpreter.bound(info, receiver)
         elif interpreter.apis.class_method(base, name) is not None:
             return method(foreign(base), name)
     if name == "__init__":

@@ -140,16 +140,7 @@ def _last_offset(node: object) -> int:
     """The largest offset at which something in the statement ends."""
     at = getattr(node, "at", 0)
     last = at & 0xFFFFFFFF if at >> 32 else at
-    return max([last, *(_last_offset(part) for part in _parts(node))])
-
-
-def _parts(node: object) -> Iterator[object]:
-    for field in getattr(node, "__struct_fields__", ()):
-        value = getattr(node, field)
-        if isinstance(value, tuple):
-            yield from (part for part in value if not isinstance(part, str))
-        elif hasattr(value, "__struct_fields__"):
-            yield value
+    return max([last, *(_last_offset(part) for part in ir.parts(node))])
 
 
 def _accesses(frame: Frame, node: object) -> Iterator[tuple[Access, str, int]]:
@@ -166,7 +157,7 @@ def _accesses(frame: Frame, node: object) -> Iterator[tuple[Access, str, int]]:
         inner = frame.inner(node.function).ir
         yield from (("load", name, getattr(node, "at", 1 << 62) >> 32) for name in inner.free)
     else:
-        parts = node if isinstance(node, tuple) else _parts(node)
+        parts = node if isinstance(node, tuple) else ir.parts(node)
         for part in parts:
             yield from _accesses(frame, part)
 
@@ -175,7 +166,7 @@ def _stores(frame: Frame, target: object) -> Iterator[tuple[Access, str, int]]:
     if isinstance(target, ir.Name):
         yield "store", target.id, target.at >> 32
     elif isinstance(target, (ir.Display, ir.Star)):
-        for part in _parts(target):
+        for part in ir.parts(target):
             yield from _stores(frame, part)
     else:
         yield from _accesses(frame, target)

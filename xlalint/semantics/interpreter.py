@@ -21,6 +21,7 @@ from xlalint.semantics.attributes import REGISTERED, AttributeTables, attribute_
 from xlalint.semantics.builtin_calls import container_method, element_of, is_container
 from xlalint.semantics.configuration import check_call
 from xlalint.semantics.context import Context, RootContext
+from xlalint.semantics.decorators import Carried, Decorators, passes_on
 from xlalint.semantics.external_calls import call_external
 from xlalint.semantics.frame import Env, Frame
 from xlalint.semantics.lattice import join, join_all
@@ -34,6 +35,7 @@ from xlalint.semantics.values import (
     NEVER,
     NONE,
     UNKNOWN,
+    Answer,
     Class,
     Const,
     External,
@@ -47,6 +49,7 @@ from xlalint.semantics.values import (
     Sequence,
     Tensor,
     Value,
+    answer,
     class_value,
     external,
     function,
@@ -117,6 +120,7 @@ class Interpreter:
         self.annotations = Annotations(program, apis)
         self.tables = AttributeTables(self)
         self.conversion = Conversion(self)
+        self.decorators = Decorators(self)
         self.contexts: dict[tuple[object, ...], Context] = {}
         self.entered_by: Counts = defaultdict(int)
         self._shared: dict[tuple[object, ...], Context] = {}
@@ -133,6 +137,7 @@ class Interpreter:
         self._defaults: dict[FunctionInfo, tuple[tuple[Value | None, ...], Reads]] = {}
         self._asked: dict[FunctionInfo, tuple[tuple[Asked, ...], Reads]] = {}
         program.evaluate = self.evaluate_global
+        program.decorate = self.decorators.applied
 
     # ------------------------------------------------------------------------------------------- contexts
 
@@ -285,6 +290,8 @@ class Interpreter:
             if declared is not None and declared is not NONE and context.returns is not NEVER:
                 known = [m for m in members(context.returns) if m is not UNKNOWN]
                 context.returns = join_all([declared, *known])
+        if info.ir.decorators and context.key:
+            passes_on(context)
         context.done = True
 
     @contextmanager
@@ -478,6 +485,8 @@ class Interpreter:
                 arguments.extra,
             )
             return self._call_each(frame, func.func, bound, node)
+        if isinstance(func, Answer):
+            return func.value
         if isinstance(func, Foreign):
             entry = self.apis.class_method(func.name, "__call__")
             if entry is not None:
@@ -491,6 +500,10 @@ class Interpreter:
     def call_function(self, frame: Frame, func: Function, arguments: Arguments, at: int) -> Value:
         """Enter a function of the program."""
         info = func.info
+        if info.ir.outer >= 0 and func.closure:
+            carried = self.decorators.carried(func)
+            if carried is not None:
+                return self._call_through(frame, func, carried, arguments, at)
         args = bind_parameters(self, info, func.receiver, arguments)
         context = self.enter(info, args, func.closure)
         frame.enters(context, at)
@@ -499,6 +512,34 @@ class Interpreter:
         if not context.done:
             return context.returns if context.returns is not NEVER else self._declared(info)
         return context.returns
+
+    def _call_through(self, frame: Frame, func: Function, carried: Carried, arguments: Arguments, at: int) -> Value:
+        """Call a function that hands all that it gets to another: the other one gets just that.
+
+        The wrapper's own body then runs on what the other one gave back, which it is taken to give back itself where it may.
+        """
+        inner = (
+            carried.func if func.receiver is None else function(carried.func.info, func.receiver, carried.func.closure)
+        )
+        if not isinstance(inner, Function):
+            return UNKNOWN
+        result = self.call_function(frame, inner, arguments, at)
+        closure = tuple([(name, answer(result) if name == carried.name else value) for name, value in func.closure])
+        context = self.enter(func.info, bind_parameters(self, func.info, func.receiver, arguments), closure)
+        frame.enters(context, at)
+        given = members(context.returns)
+        if not context.done or UNKNOWN in given or all(member in given for member in members(result)):
+            return result
+        return context.returns
+
+    def bound(self, info: FunctionInfo, receiver: Value | None) -> Value:
+        """A function of a module or class as the program sees it, after its decorators, bound to a receiver (or not)."""
+        if not info.ir.decorators:
+            return function(info, receiver)
+        value = self.decorators.applied(info)
+        if receiver is None or not isinstance(value, Function):
+            return value
+        return function(value.info, receiver, value.closure)
 
     def _declared(self, info: FunctionInfo) -> Value:
         return self.annotations.value(info.module, info.ir.returns) or UNKNOWN
@@ -513,7 +554,7 @@ class Interpreter:
         at: int,
     ) -> Value:
         """Call a method of the program with values."""
-        func = function(info, None if info.decorated("staticmethod") else receiver)
+        func = self.bound(info, None if info.decorated("staticmethod") else receiver)
         if not isinstance(func, Function):
             return UNKNOWN
         return self.call_function(frame, func, Arguments(args, dict(keywords)), at)
@@ -563,7 +604,7 @@ class Interpreter:
             if info is not None and (
                 name != "__call__" or self.tables.kind(info.owner) != "module" or not func.klass.method("forward")
             ):
-                bound = function(info, func)
+                bound = self.bound(info, func)
                 return self.call_function(frame, bound, arguments, node.at) if isinstance(bound, Function) else UNKNOWN
         for base in func.klass.library_bases():
             entry = self.apis.class_method(base, "__call__")
@@ -571,7 +612,7 @@ class Interpreter:
                 return LibraryCall(frame, entry, None, arguments.args, arguments.pairs(), node).run()
         below = func.klass.method_below("forward") or func.klass.method_below("__call__")
         if below is not None:
-            bound = function(below, func)
+            bound = self.bound(below, func)
             return self.call_function(frame, bound, arguments, node.at) if isinstance(bound, Function) else UNKNOWN
         return UNKNOWN
 
@@ -601,7 +642,7 @@ class Interpreter:
                 func_args = Arguments(list(args), {})
             if isinstance(member, Object):
                 info = called_method(member.klass)
-                member = function(info, member) if info is not None else member
+                member = self.bound(info, member) if info is not None else member
             if not isinstance(member, Function):
                 result = join(result, self._call_one(frame, member, func_args, call.node) if args else UNKNOWN)
                 continue
@@ -740,7 +781,7 @@ class Interpreter:
                 args = self.standalone(info, framework if framework in ("jax", "tensorflow") else "", given.static)
                 context = self.enter(info, args, closure)
                 self.add_root(frame, RootContext(context, f"decorated with `{given.name}`", 1, given.tracer))
-        return value
+        return self.decorators.applied_in(frame, info, value) if info.ir.decorators else value
 
     def bind(self, frame: Frame, target: ir.Node, value: Value) -> None:
         """Assign a value to a target."""

@@ -257,6 +257,7 @@ class Program:
         for module in self.modules:
             self.by_name.setdefault(module.name, module)
         self.evaluate: Callable[[ModuleInfo, str], Value | None] = lambda module, name: None
+        self.decorate: Callable[[FunctionInfo], Value] = function
         self._resolving: set[tuple[int, str]] = set()
         self._names: dict[tuple[int, str], tuple[Value | None, Reads]] = {}
         self._circles = 0
@@ -323,7 +324,7 @@ class Program:
     def _global(self, module: ModuleInfo, name: str) -> Value | None:
         index = module.unit.defs.get(name)
         if index is not None and (index >= 0 and module.functions[index].ir.decorators and name not in module.imports):
-            return self.evaluate(module, name) or function(module.functions[index])
+            return self.evaluate(module, name) or self.decorate(module.functions[index])
         if index is not None:
             return function(module.functions[index]) if index >= 0 else class_value(module.classes[-1 - index])
         binding = module.imports.get(name)
@@ -367,7 +368,7 @@ class Program:
             return self.named(f"{base.name}.{name}")
         if isinstance(base, Class):
             found = base.info.method(name)
-            return function(found) if found is not None else None
+            return self.decorate(found) if found is not None else None
         return None
 
     # ------------------------------------------------------------------------------------------- classes

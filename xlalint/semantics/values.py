@@ -157,6 +157,13 @@ class Partial(Value):
     keywords: tuple[tuple[str, Value], ...]
 
 
+class Answer(Value):
+    """A callable of which only what it returns is known."""
+
+    __slots__ = ("value",)
+    value: Value
+
+
 class Super(Value):
     """`super()` in a method of `klass`, for `receiver`."""
 
@@ -335,6 +342,15 @@ def partial(func: Value, args: tuple[Value, ...], keywords: tuple[tuple[str, Val
     if depth > MAX_DEPTH + 2:
         return UNKNOWN
     return _make(Partial, key, depth, {"func": func, "args": args, "keywords": keywords})
+
+
+def answer(value: Value) -> Value:
+    """A callable that returns `value` whatever it is called with."""
+    key = (Answer, value)
+    found: Value | None = _interned.get(key)
+    if found is not None:
+        return found
+    return UNKNOWN if value.depth > MAX_DEPTH + 1 else _make(Answer, key, value.depth + 1, {"value": value})
 
 
 def super_value(klass: ClassInfo, receiver: Value) -> Super:
