@@ -90,6 +90,33 @@ SILENT = {
                 rows = torch.arange(x.size(0))[:, None].to(x.device)
                 return at(mask, rows, rows + offset)
         """,
+    "a name that speaks of a mask": """
+        def f(x: Tensor, mask_indices, mask_ids, unmasked, mask_at):
+            return x[mask_indices] + x[mask_ids] + x[unmasked] + x[mask_at]
+        """,
+    "a dict of anything": """
+        def f(x: Tensor, model_kwargs: dict, more: Any):
+            model_kwargs[more] = x
+            model_kwargs["bias"] = x
+            length = 1 if model_kwargs["use_cache"] else None
+            return x if length is None else x + 1
+        """,
+    "a flag out of anything": """
+        def warp(x: Tensor, align: bool = True, exact: Optional[bool] = None):
+            return x + 1 if align and not exact else x
+        class M(nn.Module):
+            def forward(self, x: Tensor, which: Any, other: Any):
+                flag = other if which else x.mean()
+                return warp(x, flag, exact=flag)
+        """,
+    "an index in several dimensions, computed with another": """
+        def at(mask: Tensor, row: int, column: int):
+            return mask[row, column]
+        class M(nn.Module):
+            def forward(self, x: Tensor, mask: Tensor, offsets: Tensor):
+                rows = torch.arange(x.size(0))[:, None].to(x.device)
+                return at(mask, rows, rows + offsets)
+        """,
     "a size that was read before": """
         def f(x: Tensor, n: Optional[int] = None):
             return torch.zeros((x.size(0), 4 if n is None else n))
@@ -142,6 +169,32 @@ FOUND = {
                 return x[keep]
         """,
         ["XLA201"],
+    ),
+    "a mask with a letter": (
+        """
+        def f(x: Tensor, mask_u, mask2):
+            return x[mask_u].sum() + x[mask2].sum()
+        """,
+        ["XLA201", "XLA201"],
+    ),
+    "a flag that is a tensor": (
+        """
+        def warp(x: Tensor, align: bool = True):
+            return x + 1 if align else x
+        class M(nn.Module):
+            def forward(self, x: Tensor):
+                return warp(x, x.mean() > 0)
+        """,
+        ["XLA105"],
+    ),
+    "a known item of a dict of anything": (
+        """
+        class M(nn.Module):
+            def forward(self, x: Tensor, more: dict):
+                more["done"] = x.sum() > 0
+                return x if more["done"] else x + 1
+        """,
+        ["XLA105"],
     ),
     "the read is the hazard, not the size": (
         """

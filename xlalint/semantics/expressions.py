@@ -199,7 +199,9 @@ def tensor_result(op: str, a: Value, b: Value) -> Value:
         else:
             second_like, base = second, first
         dtype = _promoted(op, base.dtype, second_like.dtype, number=False)
-        rank = max(base.rank, second_like.rank) if base.rank >= 0 and second_like.rank >= 0 else -1
+        rank = max(base.rank, second_like.rank)
+        if rank <= 1 and (base.rank < 0 or second_like.rank < 0):
+            rank = -1
         if op == "@":
             rank = -1
         place = base.place if base.place == second_like.place or second_like.framework == "numpy" else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from xlalint.lowering import ir
@@ -43,6 +44,8 @@ if TYPE_CHECKING:
 # How many entries of a table of functions or classes are called for an entry that is not known.
 MAX_TABLE = 16
 _CALLABLE = (Class, Function, External)
+# What masks are called: `mask`, `padding_mask`, `mask_m`, `mask2`; not what speaks of one (`mask_indices`, `mask_token_id`).
+_NAMES_MASK = re.compile(r"mask(_?[a-z0-9])?$").search
 # Operators whose result may be a mask.
 _LOGICAL = ("&", "|", "^")
 
@@ -90,6 +93,8 @@ def _load(frame: Frame, node: ir.Sub, base: Value, index: Value) -> Value:
             known = field(base.items, index.value)
             if known is None and base.rest is UNKNOWN:
                 known = frame.interpreter.kept_item(frame, index.value)
+            if known is None and UNKNOWN in members(base.rest):
+                return UNKNOWN
             return known if known is not None else base.rest if base.rest is not NEVER else UNKNOWN
         if base.rest is UNKNOWN and only_tensor(index) is not None and frame.interpreter.optimizes(frame):
             return mapping((), UNKNOWN)
@@ -230,7 +235,7 @@ def _named_mask(base: Tensor, part: Value, node: ir.Node) -> Value:
     """The index, taken for a mask where that is all that its name says and nothing else is known of it."""
     found = [m for m in members(part) if m is not NONE]
     told = any(m is not UNKNOWN and not (isinstance(m, Tensor) and not m.dtype and m.rank < 0) for m in found)
-    if told or base.framework == "numpy" or not _last_word(node).endswith("mask"):
+    if told or base.framework == "numpy" or not _NAMES_MASK(_last_word(node)):
         return part
     return tensor(base.framework, "b", sure=False)
 
