@@ -90,6 +90,47 @@ SILENT = {
         """,
 }
 
+GRAPHS = {
+    "what is built in a graph of its own": (
+        """
+        def probed(n):
+            return tf.ones(n).shape
+
+        @tf.function
+        def f(x: tf.Tensor, n: tf.Tensor):
+            with tf.Graph().as_default():
+                known = probed(n)
+            return x
+        """,
+        [],
+    ),
+    "what is built in the graph that is traced": (
+        """
+        def probed(n):
+            return tf.ones(n)
+
+        @tf.function
+        def f(x: tf.Tensor, n: tf.Tensor):
+            with tf.name_scope("inner"):
+                return x + tf.reduce_sum(probed(n))
+        """,
+        ["XLA206"],
+    ),
+    "a graph of its own, and the traced one": (
+        """
+        def probed(n):
+            return tf.ones(n)
+
+        @tf.function
+        def f(x: tf.Tensor, n: tf.Tensor):
+            with tf.Graph().as_default():
+                probed(n)
+            return x + tf.reduce_sum(probed(n))
+        """,
+        ["XLA206"],
+    ),
+}
+
 FOUND = {
     "a traced argument": (
         """
@@ -215,3 +256,8 @@ def test_a_print_once_in_many_steps_is_information(findings: Findings) -> None:
         """
     assert findings(TORCH + dedent(code), "torch_xla") == [("XLA303", "info")]
     assert findings(TORCH + dedent(code), "torch_compile") == [("XLA303", "warning")]
+
+
+@pytest.mark.parametrize(("code", "rules"), GRAPHS.values(), ids=GRAPHS)
+def test_only_the_traced_graph_is_compiled(loud: Callable[[str, str], list[str]], code: str, rules: list[str]) -> None:
+    assert loud("import tensorflow as tf\n" + dedent(code), "tf") == rules

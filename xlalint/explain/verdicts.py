@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _EXCUSES = {
     "error path": "it stands in an error path (`except`), whose cost does not count",
+    "apart": "it is put into a graph of its own, which the traced function does not run",
     "once": "it runs once, not at every turn of the loop that drives the device",
     "guarded": "the `try` around it catches what the tracer raises here",
 }

@@ -94,6 +94,11 @@ def taped(frame: Frame, value: Value) -> bool:
     return any(isinstance(member, Foreign) and frame.apis.canonical(member.name) in _TAPES for member in members(value))
 
 
+def builds_apart(frame: Frame, value: Value) -> bool:
+    """Whether what runs under a context manager is put into a graph of its own, which tracing does not run."""
+    return any(isinstance(m, Foreign) and frame.apis.canonical(m.name) == "tensorflow.Graph" for m in members(value))
+
+
 def bounded(body: tuple[ir.Statement, ...]) -> bool:
     """Whether a loop's body tells AutoGraph how many iterations there are at most."""
     for statement in body:

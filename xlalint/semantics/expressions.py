@@ -205,7 +205,9 @@ def tensor_result(op: str, a: Value, b: Value) -> Value:
         if op == "@":
             rank = -1
         place = base.place if base.place == second_like.place or second_like.framework == "numpy" else ""
-        sure = base.sure or second_like.sure
+        # Whether more than shapes goes into it is as sure as what is computed with them.
+        unsettled = base.static is not second_like.static and not (base.sure and second_like.sure)
+        sure = (base.sure or second_like.sure) and not unsettled
         return tensor(base.framework, dtype, rank, place, sure, base.static and second_like.static)
     other = (
         type(second.value).__name__ if isinstance(second, Const) else second.type if isinstance(second, Host) else ""

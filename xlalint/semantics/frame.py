@@ -41,7 +41,8 @@ class Frame:
     functions where each statement counts from its own start. `muted` counts enclosing places whose hazards do not count (what an
     error path formats), `turning` enclosing loops. `asked` is the tensor whose truth was last asked for.
     `loop` is the kind of the innermost loop on host values, `staged` the names that were set before the innermost loop
-    on a symbolic tensor, `taping` counts enclosing gradient tapes, `guarded` enclosing `try` blocks that catch what tracers
+    on a symbolic tensor, `taping` counts enclosing gradient tapes, `apart` blocks that fill
+    a graph of their own, `guarded` enclosing `try` blocks that catch what tracers
     raise, `rare` enclosing branches that run once in several steps, `doubt` enclosing calls and indices of what may be something
     else, `half_returns` are tensor tests of which one branch
     returns (place, statement, tensor, test), `remembers` is the table that the branch being run fills in once per key. `exits`
@@ -67,6 +68,7 @@ class Frame:
         self.loop: LoopKind = ""
         self.staged: frozenset[str] = frozenset()
         self.taping = 0
+        self.apart = 0
         self.guarded = 0
         self.rare = 0
         self.doubt = 0
@@ -150,7 +152,7 @@ class Frame:
         """Note that the code here calls into a context."""
         if self.interpreter.observer is not None:
             self.interpreter.observer.entered(self, context, at)
-        if self.turning or not self.context.per_turn:
+        if not self.apart and (self.turning or not self.context.per_turn):
             self.context.calls.setdefault(context, at)
 
     def merge(self, others: list[Env]) -> None:
@@ -178,6 +180,7 @@ class Frame:
             (self.context.per_turn and not self.turning)
             or culprit is None
             or self.muted
+            or self.apart
             or (self.guarded and culprit.framework != "torch" and rule in _RAISING)
         ):
             if self.interpreter.observer is not None:
@@ -211,6 +214,8 @@ class Frame:
         """Why what was met here is no hazard."""
         if culprit is None:
             return "host"
+        if self.apart:
+            return "apart"
         return "error path" if self.muted else "once" if self.context.per_turn and not self.turning else "guarded"
 
     def note(
@@ -224,7 +229,7 @@ class Frame:
         severity: tuple[tuple[str, str], ...] = (),
     ) -> None:
         """Record a hazard that is not about one tensor; `framework` "" leaves it to the tracer that reaches the code."""
-        if not self.muted and (self.turning or not self.context.per_turn):
+        if not self.muted and not self.apart and (self.turning or not self.context.per_turn):
             at += self.base
             statement = self.statement + (self.base & 0xFFFFFFFF)
             self.context.sightings.setdefault(

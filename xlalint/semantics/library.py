@@ -406,7 +406,9 @@ class LibraryCall:
     def like(self, what: Return) -> Value:
         source = self.argument(what.names[0]) if what.names else self.first()
         if source is None:
-            return tensor(self._framework_name(), what.dtype, -1, self.place())
+            framework = self._framework_name()
+            # TensorFlow takes numbers as well: of those XLA knows the value.
+            return tensor(framework, what.dtype, -1, self.place(), sure=framework != "tensorflow")
         found = [m for m in members(source) if isinstance(m, Tensor)]
         if not found:
             held = next(iter(tensors(source)), None)

@@ -8,6 +8,7 @@ from typing import Any
 from xlalint.lowering import ir
 from xlalint.semantics.autograph import (
     bounded,
+    builds_apart,
     check_branches,
     check_growth,
     is_symbolic,
@@ -351,14 +352,17 @@ def jump(frame: Frame, node: ir.Jump) -> bool:
 
 def with_(frame: Frame, node: ir.With) -> bool:
     frame.statement = node.at
-    tapes = 0
+    tapes = apart = 0
     for expression, target in node.items:
         value = frame.eval(expression)
         tapes += taped(frame, value)
+        apart += builds_apart(frame, value)
         if target is not None:
             bind_target(frame, target, frame.interpreter.entered(frame, value))
     frame.taping += tapes
+    frame.apart += apart
     falls = frame.exec(node.body)
+    frame.apart -= apart
     frame.taping -= tapes
     return falls
 
