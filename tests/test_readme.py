@@ -75,6 +75,7 @@ def test_the_table_of_rules_is_complete() -> None:
 def test_the_configuration_is_valid(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text(_blocks("toml")[0])
     (tmp_path / "lint" / "rules").mkdir(parents=True)
+    (tmp_path / ".venv/lib/python3.12/site-packages").mkdir(parents=True)
     settings = load_settings([tmp_path])
     assert settings.target == "torch_xla"
     assert settings.roots == ("mypackage.sampling.*",)

@@ -57,6 +57,47 @@ def test_which_file(tmp_path: Path, files: Mapping[str, str], used: str | None) 
     assert settings.root == str((tmp_path / used).parent if used else tmp_path / "cwd")
 
 
+@pytest.fixture
+def places(tmp_path: Path) -> Path:
+    """A project with an environment of its own, and others around."""
+    for place in ("p/.venv", "active", "told"):
+        write(tmp_path / place / "lib/python3.11/site-packages/a.py", "")
+    write(tmp_path / "p/pyproject.toml", "")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("active", "table", "option", "used"),
+    [
+        pytest.param(None, "", None, "p/.venv", id="the-project's"),
+        pytest.param("active", "", None, "active", id="the-active-one"),
+        pytest.param("gone", "", None, "p/.venv", id="active-but-gone"),
+        pytest.param("active", "python = '../told'", None, "told", id="the-table's"),
+        pytest.param("active", "python = ''", None, None, id="none-by-the-table"),
+        pytest.param("active", "python = '../told'", "", None, id="none-by-the-option"),
+        pytest.param("active", "python = ''", "../told", "told", id="the-option's"),
+    ],
+)
+def test_which_environment(
+    places: Path, monkeypatch: pytest.MonkeyPatch, active: str | None, table: str, option: str | None, used: str | None
+) -> None:
+    if active is not None:
+        monkeypatch.setenv("VIRTUAL_ENV", str(places / active))
+    if table:
+        write(places / "p/xlalint.toml", table)
+    told = {} if option is None else {"python": option}
+    expected = str(places / used) if used else None
+    assert load_settings([places / "p/a.py"], options=told).python == expected
+    assert load_settings([places / "p/a.py"], options=told, config=write(places / "p/x.toml", table)).python == expected
+
+
+def test_no_environment_is_taken_from_elsewhere(places: Path) -> None:
+    assert load_settings([places / "q/a.py"]).python is None
+    assert load_settings([places / "p/a.py"], isolated=True).python == str(places / "p/.venv")
+    assert settings_from({}, {}).python is None
+    assert Settings().python is None
+
+
 def test_isolated_and_given(tmp_path: Path) -> None:
     write(tmp_path / "cwd/xlalint.toml", "device = 'gpu'")
     other = write(tmp_path / "other.toml", "\ufeffdevice = 'cpu'")
@@ -69,6 +110,7 @@ def test_isolated_and_given(tmp_path: Path) -> None:
 
 
 def test_every_key(tmp_path: Path) -> None:
+    (tmp_path / "cwd/env/lib/python3.11/site-packages").mkdir(parents=True)
     file = write(
         tmp_path / "cwd/pyproject.toml",
         """
@@ -87,6 +129,7 @@ def test_every_key(tmp_path: Path) -> None:
         static = ["config"]
         tensor = ["batch"]
         cache-dir = "cache"
+        python = "env"
         jobs = 2
         [tool.xlalint.per-file-ignores]
         "tests/*" = ["XLA3", "tensor-if"]
@@ -110,6 +153,7 @@ def test_every_key(tmp_path: Path) -> None:
         static=("config",),
         tensor=("batch",),
         cache_dir=str(file.parent / "cache"),
+        python=str(file.parent / "env"),
         jobs=2,
     )
 
@@ -124,6 +168,9 @@ def test_every_key(tmp_path: Path) -> None:
             id="underscore",
         ),
         pytest.param("zzz = 1", "`zzz`: unknown key", id="key-like-none"),
+        pytest.param("pyhton = 'env'", "`pyhton`: unknown key; did you mean `python`?", id="another-key"),
+        pytest.param("python = 3", "`python`: must be a string, not 3", id="version"),
+        pytest.param("python = 'gone'", "`python`: neither an interpreter nor an environment with packages", id="gone"),
         pytest.param(
             "select = ['XLA1O1']",
             "`select`: no rule has the code, prefix or name `XLA1O1`; did you mean `XLA101`",

@@ -58,6 +58,7 @@ def test_per_file_ignores(pattern: str, path: str, wanted: bool) -> None:
         {"jobs": 3},
         {"exclude": ()},
         {"cache_dir": "/c"},
+        {"python": "/env"},
         {"config_file": "/x.toml"},
         {"respect_gitignore": False},
     ],

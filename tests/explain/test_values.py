@@ -274,3 +274,18 @@ def test_the_column_of_a_finding_asks_for_what_it_is_about(tell: Explain) -> Non
     said = tell(code, column=12)
     assert said.values[0].expression == "x.sum().item()"
     assert [verdict.code for verdict in said.rules] == ["XLA301"]
+
+
+def test_a_function_of_an_installed_package(tell: Explain, tmp_path: Path) -> None:
+    library = tmp_path / "env/lib/python3.11/site-packages/lib.py"
+    library.parent.mkdir(parents=True)
+    library.write_text("import torch\n\n\ndef double(x):\n    return x * 2\n\n\ndef read(x):\n    return x.item()\n")
+    code = f"{HEAD}from lib import double, read\n\n\ndef f(x: torch.Tensor):\n    y = double(x)\n    return y + read(x)  # <-"
+    said = tell(code, python=str(tmp_path / "env"), files={"other.py": ""})
+    (value,) = [value for value in said.values if value.expression == "y"]
+    (fact,) = [origin for origin in value.origins if origin.cause == "function"]
+    assert (fact.filename, fact.row) == (str(library), 4)
+    (verdict,) = said.rules
+    assert verdict.code == "XLA305"
+    assert "`lib.read` (lib.py:9)" in verdict.message
+    assert said.program.files == 2

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 from xlalint.checks.finding import ConfidenceName, Finding, Location, Severity, TraceStep
 from xlalint.config import Settings
 from xlalint.rules import FRAMEWORK_TARGETS, Rule
-from xlalint.semantics.hazard import Confidence, Hazard
+from xlalint.semantics.hazard import Confidence, Hazard, Inside
 from xlalint.source.lines import Lines
-from xlalint.source.model import SourceFile
+from xlalint.source.model import SourceError, SourceFile
+from xlalint.source.reading import read_source
 
 if TYPE_CHECKING:
     from xlalint.checks.anchor import Anchors
@@ -134,7 +135,8 @@ def _rank(hazard: Hazard, severity: Severity) -> tuple[int, int, int]:
 def finding_of(hazard: Hazard, severity: Severity, rule: Rule, data: bytes, lines: Lines) -> Finding:
     """What a hazard is called: the finding that it becomes, whether it is shown or not."""
     subject = _one_line(hazard.subject or data[hazard.start : hazard.end].decode(errors="replace"))
-    message = rule.message_for(hazard.framework, hazard.variant).format(subject=subject, detail=hazard.detail)
+    detail = _place_inside(hazard.inside) if hazard.inside is not None else hazard.detail
+    message = rule.message_for(hazard.framework, hazard.variant).format(subject=subject, detail=detail)
     return Finding(
         code=rule.code,
         name=rule.name,
@@ -152,6 +154,16 @@ def finding_of(hazard: Hazard, severity: Severity, rule: Rule, data: bytes, line
         url=_url(rule.path),
         help=rule.help_for(hazard.framework),
     )
+
+
+def _place_inside(inside: Inside) -> str:
+    """A function of a library, with the file and line where it reads a value."""
+    try:
+        text = read_source(inside.path).text.encode()
+    except SourceError:
+        return f"`{inside.name}`"
+    row, _ = Lines(text).place(inside.start)
+    return f"`{inside.name}` ({inside.file}:{row})"
 
 
 def _one_line(source: str) -> str:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _LISTS = ("select", "ignore", "extend_select", "exclude", "extend_exclude")
-_PLAIN = ("target", "device", "min_confidence", "show_info", "respect_gitignore", "cache_dir", "jobs")
+_PLAIN = ("target", "device", "min_confidence", "show_info", "respect_gitignore", "cache_dir", "python", "jobs")
 
 _OPTIONS = (
     click.option(
@@ -33,6 +33,12 @@ _RUNNING = (
     click.option("-j", "--jobs", type=click.IntRange(min=0), metavar="N", help="Processes to use; 0 is one per core."),
     click.option("--no-cache", is_flag=True, help="Keep and use nothing from other runs."),
     click.option("--cache-dir", metavar="DIR", envvar="XLALINT_CACHE_DIR", help="Where to keep results."),
+    click.option(
+        "--python",
+        metavar="PATH",
+        help="The interpreter or environment whose installed packages are followed (default: the active environment, else the "
+        'project\'s .venv); "" for none.',
+    ),
     click.option("--config", type=click.Path(path_type=Path, dir_okay=False), help="The configuration file to use."),
     click.option("--isolated", is_flag=True, help="Use no configuration file."),
     click.option("--exclude", multiple=True, metavar="PATTERNS", help="Files and folders to leave alone."),

@@ -12,6 +12,7 @@ from typing import Any
 from xlalint.config.options import OPTIONS, OptionError
 from xlalint.config.selectors import merged_selection, resolved
 from xlalint.config.settings import ConfigError, Settings
+from xlalint.source.environment import environment_of, installed_packages
 
 OWN_FILE = "xlalint.toml"
 _PATHS = ("extend_rules",)
@@ -27,18 +28,28 @@ def load_settings(
 ) -> Settings:
     """The settings for checking `paths`: the nearest configuration file, with `options` of the command line over it.
 
-    `options` has keys as Settings names them, and only those that were given.
+    `options` has keys as Settings names them, and only those that were given. Where nothing says which `python` the code runs on, the
+    active environment is taken, or the project's own.
     """
     told = dict(options or {})
     if isolated:
         if config is not None:
             raise ConfigError("--isolated and --config exclude each other")
-        return settings_from({}, told)
+        return settings_from({}, _with_python(told, paths, None))
     found = _given(config) if config is not None else find_config(paths)
     if found is None:
-        return settings_from({}, told)
+        return settings_from({}, _with_python(told, paths, None))
     file, table = found
-    return settings_from(table, told, file)
+    return settings_from(table, told if "python" in table else _with_python(told, paths, file), file)
+
+
+def _with_python(options: dict[str, object], paths: Sequence[Path], file: Path | None) -> dict[str, object]:
+    """The options, with the environment that the project is seen to run in where they name none."""
+    if "python" in options:
+        return options
+    project = file.parent if file is not None else _project(paths)
+    found = environment_of(project, os.environ)
+    return {**options, "python": found} if found is not None else options
 
 
 def settings_from(table: Mapping[str, object], options: Mapping[str, object], file: Path | None = None) -> Settings:
@@ -48,6 +59,8 @@ def settings_from(table: Mapping[str, object], options: Mapping[str, object], fi
     root = file.parent if file else Path.cwd()
     _absolute(in_file, root)
     _absolute(given, Path.cwd())
+    for values, where in ((in_file, _where(file, "python")), (given, "--python")):
+        _check_python(values, where)
     extra = (*in_file.get("extend_rules", ()), *given.get("extend_rules", ()))
     for key in (*_SELECTIONS, "per_file_ignores"):
         for values, where in ((in_file, _where(file, _kebab(key))), (given, f"--{_kebab(key)}")):
@@ -60,17 +73,28 @@ def settings_from(table: Mapping[str, object], options: Mapping[str, object], fi
 def find_config(paths: Sequence[Path]) -> tuple[Path, dict[str, Any]] | None:
     """The configuration file nearest to what the paths have in common, else to the working directory."""
     cwd = Path.cwd()
-    places = [Path(os.path.abspath(path)) for path in paths] or [cwd]  # noqa: PTH100
-    try:
-        common = Path(os.path.commonpath(places))
-    except ValueError:  # different drives
-        common = cwd
+    common = _common(paths)
     seen: set[Path] = set()
     for folder in (common, *common.parents, cwd, *cwd.parents):
         if folder not in seen and (found := _in_folder(folder)) is not None:
             return found
         seen.add(folder)
     return None
+
+
+def _project(paths: Sequence[Path]) -> Path | None:
+    """The nearest folder around what the paths have in common that holds a `pyproject.toml`; None where none does."""
+    common = _common(paths)
+    return next((folder for folder in (common, *common.parents) if (folder / "pyproject.toml").is_file()), None)
+
+
+def _common(paths: Sequence[Path]) -> Path:
+    """What the paths have in common; the working directory where that is nothing."""
+    places = [Path(os.path.abspath(path)) for path in paths] or [Path.cwd()]  # noqa: PTH100
+    try:
+        return Path(os.path.commonpath(places))
+    except ValueError:  # different drives
+        return Path.cwd()
 
 
 def _in_folder(folder: Path) -> tuple[Path, dict[str, Any]] | None:
@@ -140,6 +164,16 @@ def _absolute(values: dict[str, Any], base: Path) -> None:
             values[key] = tuple(_path(base, value) for value in values[key])
     if "cache_dir" in values:
         values["cache_dir"] = _path(base, values["cache_dir"])
+    if values.get("python"):
+        values["python"] = _path(base, values["python"])
+
+
+def _check_python(values: dict[str, Any], where: str) -> None:
+    """See to it that a `python` that somebody named has packages; an empty one stands for none."""
+    if values.get("python") == "":
+        values["python"] = None
+    elif "python" in values and installed_packages(values["python"]) is None:
+        raise ConfigError(f"{where}: neither an interpreter nor an environment with packages: {values['python']}")
 
 
 def _path(base: Path, value: str) -> str:

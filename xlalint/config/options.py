@@ -79,5 +79,6 @@ OPTIONS: dict[str, Callable[[object], Any]] = {
     "tensor": _strings,
     "extend_rules": _strings,
     "cache_dir": _string,
+    "python": _string,
     "jobs": _count,
 }

@@ -54,7 +54,8 @@ class Settings(msgspec.Struct, frozen=True):
     `root` is the folder that relative patterns start from: that of the configuration file, else the working directory.
     `select`, `extend_select` and `ignore` hold codes and prefixes of codes ("" is the prefix of all); a longer prefix beats a
     shorter one, and `ignore` wins a tie. `target` is None where the code's own framework decides.
-    `roots`, `static` and `tensor` are dotted globs. `extend_rules` and `cache_dir` are absolute paths. `jobs` = 0: one per core.
+    `roots`, `static` and `tensor` are dotted globs. `extend_rules` and `cache_dir` are absolute paths, and so is
+    `python`: the interpreter or the environment whose installed packages are followed, None for none. `jobs` = 0: one per core.
     """
 
     root: str = "."
@@ -75,6 +76,7 @@ class Settings(msgspec.Struct, frozen=True):
     tensor: tuple[str, ...] = ()
     extend_rules: tuple[str, ...] = ()
     cache_dir: str | None = None
+    python: str | None = None
     jobs: int = 0
 
     @property
@@ -93,9 +95,12 @@ class Settings(msgspec.Struct, frozen=True):
         )
 
     def fingerprint(self) -> str:
-        """A hash of all that can change a file's findings, for cache keys; `extend-rules` counts by content."""
+        """A hash of all that can change a file's findings, for cache keys; `extend-rules` counts by content.
+
+        Of `python` counts what is found there, which is part of the program.
+        """
         told = msgspec.structs.asdict(self)
-        for name in ("config_file", "exclude", "extend_exclude", "respect_gitignore", "cache_dir", "jobs"):
+        for name in ("config_file", "exclude", "extend_exclude", "respect_gitignore", "cache_dir", "python", "jobs"):
             del told[name]
         if not self.per_file_ignores:
             del told["root"]

@@ -27,6 +27,7 @@ from xlalint.rules import rules
 if TYPE_CHECKING:
     from xlalint.cache import Cache
     from xlalint.config import Settings
+    from xlalint.lowering.ir import Unit
     from xlalint.project.lowered import Lowered
     from xlalint.project.report import Report
     from xlalint.semantics.program import ModuleInfo
@@ -48,7 +49,7 @@ class Explainer:
         self.settings = settings
         self.run = Run(settings, cache, jobs, progress)
         self.whole = whole
-        self._program: tuple[list[Lowered], Report | None] | None = None
+        self._program: tuple[list[Lowered], list[Unit], Report | None] | None = None
         self._replay: Replay | None = None
         self._texts: dict[str, Text] = {}
 
@@ -62,7 +63,7 @@ class Explainer:
         site = find_site(text, place.row, place.column)
         if self._program is None:
             self._program = self.run.program([*self.paths, Path(path)])
-        lowered, report = self._program
+        lowered, followed, report = self._program
         own = next((entry for entry in lowered if entry.path == path), None)
         if own is None or own.unit is None:
             raise PlaceError(
@@ -73,6 +74,7 @@ class Explainer:
             self.settings,
             targets_of(self.settings),
             tables_of(self.settings),
+            followed,
         )
         module = next(module for module in replay.program.modules if module.path == path)
         scope = Scope(text, site, module)
@@ -144,7 +146,7 @@ def _target(replay: Replay, module: ModuleInfo, settings: Settings) -> str:
 def _program(paths: Sequence[Path], replay: Replay, report: Report | None) -> ProgramPart:
     return ProgramPart(
         tuple(os.path.abspath(path) for path in paths),  # noqa: PTH100
-        len(replay.program.modules),
+        replay.program.linted,
         tuple(module.name for module in replay.entered) if not replay.complete else (),
         replay.complete,
         replay.complete or report is not None,

@@ -37,11 +37,16 @@ class Replay:
     """A watched analysis, and what it found. `entered` are the modules whose roots were entered, `complete` says that these are all."""
 
     def __init__(
-        self, units: Sequence[Unit], settings: Settings, targets: tuple[str, ...], tables: Sequence[str]
+        self,
+        units: Sequence[Unit],
+        settings: Settings,
+        targets: tuple[str, ...],
+        tables: Sequence[str],
+        followed: Sequence[Unit] = (),
     ) -> None:
         apis = api_table(tuple(Path(table) for table in tables))
         taught = Taught(settings.static, settings.tensor)
-        self._analysis = Analysis(units, apis, targets, settings.roots, taught)
+        self._analysis = Analysis(units, apis, targets, settings.roots, taught, followed)
         self.program: Program = self._analysis.program
         self.interpreter = self._analysis.interpreter
         self.roots = self._analysis.roots
@@ -55,6 +60,11 @@ class Replay:
         self.failures: list[str] = []
         self._home = -1
 
+    @property
+    def linted(self) -> list[ModuleInfo]:
+        """The modules that are the user's own."""
+        return self.program.modules[: self.program.linted]
+
     # -------------------------------------------------------------------------------------------- what to enter
 
     def run(
@@ -65,7 +75,7 @@ class Replay:
         `wanted` are paths of modules that surely do. `checked` says that it is known what a check reports: callers in other
         modules are then looked at only where the function is not reached without.
         """
-        modules, sizes = self.program.modules, self._analysis.sizes
+        modules, sizes = self.linted, self._analysis.sizes
         self.complete = whole or sum(sizes) <= _WHOLE_BYTES
         self._home = module.index
         first = [one for one in modules if self.complete or one is module or one.path in wanted]
@@ -90,7 +100,7 @@ class Replay:
         owner = function.owner
         names = {function.name, *([owner.name] if owner is not None else ())}
         sizes = self._analysis.sizes
-        nearby = [one for one in self.program.modules if one not in first and self._imports(one, module, names)]
+        nearby = [one for one in self.linted if one not in first and self._imports(one, module, names)]
         chosen: list[ModuleInfo] = []
         budget = _LOCAL_BYTES - sum(sizes[one.index] for one in first)
         for one in sorted(nearby, key=lambda one: sizes[one.index]):
@@ -147,7 +157,7 @@ class Replay:
     @property
     def reusable(self) -> bool:
         """Whether the replay knows as much of every other function of the program."""
-        return self.complete and len(self.recorder.modules) == len(self.program.modules)
+        return self.complete and len(self.recorder.modules) == self.program.linted
 
     def look_alone(self, module: ModuleInfo, function: FunctionInfo | None) -> None:
         """See to it that something is known of code that nothing enters: by itself, it is analysed now."""

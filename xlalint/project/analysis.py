@@ -9,7 +9,6 @@ from __future__ import annotations
 import multiprocessing
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -17,7 +16,7 @@ import msgspec
 from xlalint.lowering.ir import Unit
 from xlalint.project.dependencies import Dependencies, States
 from xlalint.project.workers import mapped
-from xlalint.semantics.apis import Apis, api_table
+from xlalint.semantics.apis import Apis
 from xlalint.semantics.collect import Harvest, harvest, merge
 from xlalint.semantics.hazard import Hazard
 from xlalint.semantics.interpreter import Interpreter
@@ -48,13 +47,19 @@ _encoder = msgspec.msgpack.Encoder()
 
 
 class Analysis:
-    """A linked program under interpretation, module by module."""
+    """A linked program under interpretation, module by module. `followed` are the units of installed modules, which have no roots."""
 
     def __init__(
-        self, units: Sequence[Unit], apis: Apis, targets: tuple[str, ...], extra_roots: tuple[str, ...], taught: Taught
+        self,
+        units: Sequence[Unit],
+        apis: Apis,
+        targets: tuple[str, ...],
+        extra_roots: tuple[str, ...],
+        taught: Taught,
+        followed: Sequence[Unit] = (),
     ) -> None:
         begin()
-        self.program: Program = link(units)
+        self.program: Program = link(units, followed, apis.describes)
         self.states = States(self.program)
         self.interpreter = Interpreter(self.program, apis, targets, taught)
         self.roots = Roots(self.interpreter, extra_roots)
@@ -68,8 +73,11 @@ class Analysis:
             return [self._outcome(self.program.modules[index]) for index in modules]
         finally:
             sys.setrecursionlimit(limit)
-            for index in modules:
-                for function in self.program.modules[index].functions:
+            for module in [
+                *(self.program.modules[index] for index in modules),
+                *self.program.modules[self.program.linted :],
+            ]:
+                for function in module.functions:
                     function.forget()
 
     def _outcome(self, module: ModuleInfo) -> Outcome:
@@ -107,20 +115,21 @@ def _run_shared(modules: list[int]) -> bytes:
 
 def analyse(
     units: Sequence[Unit],
+    apis: Apis,
     targets: tuple[str, ...],
     extra_roots: tuple[str, ...] = (),
-    tables: Sequence[str] = (),
+    followed: Sequence[Unit] = (),
     jobs: int = 1,
     taught: Taught = NOTHING_TAUGHT,
     kept: Kept | None = None,
 ) -> tuple[list[Hazard], list[str]]:
     """The hazards of a program made of these units, and internal errors.
 
-    `targets` are the targets that API tables may ask for; `tables` are paths of the user's own API tables;
+    `targets` are the targets that API tables may ask for; `followed` are the units of installed modules that the program leads to;
     `taught` is what the user says of names; `kept` holds the outcomes of earlier runs.
     One analysis at a time in a process: the abstract values are the process's own.
     """
-    analysis = Analysis(units, api_table(tuple(Path(table) for table in tables)), targets, extra_roots, taught)
+    analysis = Analysis(units, apis, targets, extra_roots, taught, followed)
     outcomes = _kept_outcomes(analysis, kept)
     missing = [index for index in range(len(units)) if index not in outcomes]
     fresh = dict(zip(missing, _run(analysis, missing, jobs), strict=True))
@@ -138,8 +147,9 @@ def _kept_outcomes(analysis: Analysis, kept: Kept | None) -> dict[int, Outcome]:
     found: dict[int, Outcome] = {}
     if kept is None:
         return found
-    blobs = kept.outcomes(analysis.states.modules, [module.path for module in analysis.program.modules])
-    for module in analysis.program.modules:
+    linted = analysis.program.modules[: analysis.program.linted]
+    blobs = kept.outcomes(analysis.states.modules, [module.path for module in linted])
+    for module in linted:
         blob = blobs.get(module.path)
         if blob is not None:
             outcome = _outcome_decoder.decode(blob)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import gc
+import re
 import sys
+from collections.abc import Sequence
 
 import msgspec
 
 from xlalint.lowering import lower
 from xlalint.lowering.ir import Unit
+from xlalint.source.environment import ModuleFile
 from xlalint.source.model import SourceError, SourceFile
-from xlalint.source.reading import from_bytes, read_bytes
+from xlalint.source.reading import decode, digest, from_bytes, read_bytes
 from xlalint.source.suppressions import Suppressions, suppressions
 from xlalint.source.syntax import parse
 
@@ -60,6 +63,31 @@ def lower_path(path: str) -> Lowered:
         return lower_source(from_bytes(path, read_bytes(path)))
     except SourceError as error:
         return Lowered(path, "", error=(error.code, error.message, error.row, error.column))
+
+
+def lower_installed(batch: tuple[Sequence[ModuleFile], bytes]) -> list[bytes]:
+    """Lower modules of installed packages, each to an encoded `Lowered`, in order; given with a pattern: the import of a framework."""
+    files, imports = batch
+    pattern = re.compile(imports)
+    return [_encoder.encode(_lower_installed(file, pattern)) for file in files]
+
+
+def _lower_installed(file: ModuleFile, imports: re.Pattern[bytes]) -> Lowered:
+    """Lower an installed module.
+
+    There is no unit of one that cannot be read, which is not the user's to mend, nor of one that imports no framework and is no
+    package: it makes no tensors, and its names are its own.
+    """
+    content = ""
+    try:
+        raw = read_bytes(file.path)
+        content = digest(raw)
+        if not file.is_package and imports.search(raw) is None:
+            return Lowered(file.path, content)
+        source = SourceFile(file.path, file.module, file.is_package, decode(raw), content)
+    except SourceError:
+        return Lowered(file.path, content)
+    return Lowered(file.path, content, lower_source(source).unit)
 
 
 def lower_source(source: SourceFile) -> Lowered:

@@ -10,6 +10,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from xlalint.project.looked import NOTHING, Looked, decode_looked, encode_looked
 from xlalint.project.report import Report, decode_report, encode_report
 from xlalint.source.discovery import discover
 from xlalint.source.reading import module_name
@@ -17,6 +18,7 @@ from xlalint.source.reading import module_name
 if TYPE_CHECKING:
     from xlalint.cache import Cache
     from xlalint.config import Settings
+    from xlalint.lowering.ir import Unit
     from xlalint.project.lowered import Lowered
 
 _BATCH = 12
@@ -45,24 +47,37 @@ class Run:
             return kept
         with _without_collector():
             lowered = self._lower(files, digests)
-            report = self._judge(lowered)
+            followed, looked = self._follow(lowered)
+            report = self._judge(lowered, followed)
         if self.cache is not None:
             self._keep_stats(files, lowered, digests, stats)
             if not report.failures and all(entry.digest for entry in lowered):
                 known = {file: entry.digest for file, entry in zip(files, lowered, strict=True)}
-                self.cache.put_result(self._key(files, known), encode_report(report))
+                self._keep_result(self._key(files, known), looked, report)
             self.cache.prune()
         return report
 
-    def program(self, paths: Sequence[Path]) -> tuple[list[Lowered], Report | None]:
-        """All files under the paths, lowered, and what an earlier `check` of them said, if that was kept."""
+    def program(self, paths: Sequence[Path]) -> tuple[list[Lowered], list[Unit], Report | None]:
+        """All files under the paths, lowered; the units of installed modules that these lead to; and what an earlier `check` said,
+        if that was kept."""
         files = [str(path) for path in discover(paths, self.settings)]
         digests, stats = self._known(files)
         with _without_collector():
             lowered = self._lower(files, digests)
+            followed, _ = self._follow(lowered)
         if self.cache is not None:
             self._keep_stats(files, lowered, digests, stats)
-        return lowered, self._kept(files, digests)
+        return lowered, followed, self._kept(files, digests)
+
+    def _follow(self, lowered: Sequence[Lowered]) -> tuple[list[Unit], Looked]:
+        from xlalint.project.installed import follow
+        from xlalint.semantics.apis import api_table
+
+        if self.settings.python is None:
+            return [], NOTHING
+        units = [entry.unit for entry in lowered if entry.unit is not None]
+        apis = api_table(tuple(Path(table) for table in tables_of(self.settings)))
+        return follow(units, self.settings, apis, self.cache, self.jobs)
 
     # ------------------------------------------------------------------------------------------ what is known
 
@@ -100,11 +115,25 @@ class Run:
         """The report of an earlier run over the very same texts."""
         if self.cache is None or len(digests) < len(files) or not files:
             return None
-        blob = self.cache.result(self._key(files, digests))
+        key = self._key(files, digests)
+        if self.settings.python is not None:
+            looked = decode_looked(self.cache.result(f"{key}-looked") or b"")
+            if looked is None or not looked.unchanged():
+                return None
+            key += looked.digest()
+        blob = self.cache.result(key)
         return decode_report(blob) if blob is not None else None
+
+    def _keep_result(self, key: str, looked: Looked, report: Report) -> None:
+        assert self.cache is not None
+        if self.settings.python is not None:
+            self.cache.put_result(f"{key}-looked", encode_looked(looked))
+            key += looked.digest()
+        self.cache.put_result(key, encode_report(report))
 
     def _key(self, files: Sequence[str], digests: dict[str, str]) -> str:
         state = blake2b(self.settings.fingerprint().encode(), digest_size=16)
+        state.update(f"\0{self.settings.python}".encode("utf-8", "surrogateescape"))
         for file in files:
             state.update(f"\0{file}\0{module_name(file)[0]}\0{digests[file]}".encode("utf-8", "surrogateescape"))
         return state.hexdigest()
@@ -160,21 +189,22 @@ class Run:
 
     # ------------------------------------------------------------------------------------------------ judging
 
-    def _judge(self, lowered: list[Lowered]) -> Report:
+    def _judge(self, lowered: list[Lowered], followed: list[Unit]) -> Report:
         from xlalint.project.analysis import analyse
         from xlalint.project.judging import findings_of
         from xlalint.project.kept import Kept
         from xlalint.rules import rules
+        from xlalint.semantics.apis import api_table
         from xlalint.semantics.taught import Taught
 
         extra = tuple(Path(place) for place in self.settings.extend_rules)
         pages = rules(extra)
         units = [entry.unit for entry in lowered if entry.unit is not None]
-        tables = tables_of(self.settings)
+        apis = api_table(tuple(Path(table) for table in tables_of(self.settings)))
         taught = Taught(self.settings.static, self.settings.tensor)
         kept = Kept(self.cache, self.settings.fingerprint()) if self.cache is not None else None
         targets = targets_of(self.settings)
-        hazards, failures = analyse(units, targets, self.settings.roots, tables, self.jobs, taught, kept)
+        hazards, failures = analyse(units, apis, targets, self.settings.roots, followed, self.jobs, taught, kept)
         findings, more = findings_of(lowered, hazards, pages, self.settings, {}, kept)
         return Report(findings, len(lowered), failures + more)
 
@@ -182,9 +212,11 @@ class Run:
 def check_one(text: str, filename: str, settings: Settings) -> Report:
     """Check one text by itself."""
     from xlalint.project.analysis import analyse
+    from xlalint.project.installed import follow
     from xlalint.project.judging import findings_of
     from xlalint.project.lowered import Lowered, lower_source
     from xlalint.rules import rules
+    from xlalint.semantics.apis import api_table
     from xlalint.semantics.taught import Taught
     from xlalint.source.model import SourceError
     from xlalint.source.reading import from_text
@@ -198,10 +230,10 @@ def check_one(text: str, filename: str, settings: Settings) -> Report:
         lowered = Lowered(filename, "", error=(error.code, error.message, error.row, error.column))
     units = [lowered.unit] if lowered.unit is not None else []
     pages = rules(tuple(Path(place) for place in settings.extend_rules))
-    tables = tables_of(settings)
-    hazards, failures = analyse(
-        units, targets_of(settings), settings.roots, tables, taught=Taught(settings.static, settings.tensor)
-    )
+    apis = api_table(tuple(Path(table) for table in tables_of(settings)))
+    followed, _ = follow(units, settings, apis)
+    taught = Taught(settings.static, settings.tensor)
+    hazards, failures = analyse(units, apis, targets_of(settings), settings.roots, followed, taught=taught)
     findings, more = findings_of([lowered], hazards, pages, settings, texts)
     return Report(findings, 1, failures + more)
 

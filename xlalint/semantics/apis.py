@@ -114,6 +114,26 @@ class Apis:
             prefix = prefix.rpartition(".")[0]
         return None
 
+    def describes(self, dotted: str) -> bool:
+        """Whether a table says what the function, class, type or value of that name is."""
+        return (
+            self.function(dotted) is not None
+            or self.klass(dotted) is not None
+            or self._find(self._compiled.types, dotted) is not None
+            or self._find(self._compiled.values, dotted) is not None
+        )
+
+    def frameworks(self) -> frozenset[str]:
+        """The top-level packages of tensors on devices: numpy's arrays are the host's."""
+        return frozenset(package for package, name in self._compiled.packages.items() if name != "numpy")
+
+    def described_packages(self) -> frozenset[str]:
+        """The top-level packages that tables speak for as a whole: frameworks of which they list members, and what a "package.*" covers."""
+        names = [*self._compiled.functions, *self._compiled.classes]
+        listed = {name.partition(".")[0] for name in names}
+        whole = {name[:-2] for name in names if name.endswith(".*")}
+        return frozenset(listed.intersection(self._compiled.packages)) | {name for name in whole if "." not in name}
+
     def canonical(self, dotted: str) -> str:
         """The name under which tables list a re-exported name: its longest alias prefix is replaced, until none is."""
         if dotted not in self._names:

@@ -3,24 +3,34 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from xlalint.semantics.context import HOST_TIER
-from xlalint.semantics.hazard import Confidence, Hazard, Step
+from xlalint.semantics.context import HOST_TIER, Sighting
+from xlalint.semantics.frame import device_tensor
+from xlalint.semantics.hazard import Confidence, Hazard, Inside, Step
 from xlalint.semantics.tracing import NO_AUTOGRAPH, Tracer, variant_under
+from xlalint.semantics.values import tensors
 
 if TYPE_CHECKING:
-    from xlalint.semantics.context import Context, RootContext, Sighting
+    from xlalint.semantics.context import Context, RootContext
     from xlalint.semantics.program import Program
+    from xlalint.semantics.values import Value
 
 
 Reach = tuple["Context", bool]  # a context, and whether AutoGraph rewrites it as it is reached
 _CONFIGURATION = "XLA5"
 # Under these frameworks' tracers a hazard is an error: a function that holds one and is given to no tracer runs eagerly.
 _RAISING = ("jax", "tensorflow")
+# What a call costs that reads tensors inside of an installed library, and the rules by which those reads are known.
+_LIBRARY = "XLA305"
+_READING = frozenset(
+    [f"XLA10{number}" for number in range(1, 8)]
+    + [f"XLA20{number}" for number in (1, 2, 3, 4, 6, 7, 8)]
+    + ["XLA301", "XLA302", "XLA304", "XLA305"]
+)
 # What JAX runs eagerly all the same, with a compilation for each new size.
 _EAGER = frozenset(("XLA201", "XLA202", "XLA203", "XLA204"))
 
@@ -41,7 +51,8 @@ class Found(msgspec.Struct, frozen=True, array_like=True):
     """A hazard, told by the function that holds it: it stays true when the function moves. Other fields as in `Hazard`.
 
     `start`, `end` and `statement` count from the function's start. `chain` leads from a root to the function, each link with why it is
-    traced. `tier` is the root's, and `is_root` says that the function is that root itself.
+    traced. `tier` is the root's, and `is_root` says that the function is that root itself. `inside` is where a library's code that is
+    called there meets the hazard: a function, and a byte offset from its start.
     """
 
     function: Key
@@ -58,6 +69,7 @@ class Found(msgspec.Struct, frozen=True, array_like=True):
     chain: tuple[tuple[Key, str], ...]
     tier: int
     is_root: bool
+    inside: tuple[Key, int] | None = None
 
 
 class Harvest(msgspec.Struct, frozen=True, array_like=True):
@@ -76,13 +88,57 @@ def harvest(roots: Iterable[RootContext]) -> Harvest:
         context, root = reach[0], link.root
         if link.depth and context.function is not None and root.tier != HOST_TIER:
             called.add(context.function.key)
-        chain = _chain(reach, chains) if context.sightings else ()
+        if context.module.followed:
+            continue
+        chain = _chain(reach, chains) if context.sightings or context.outward else ()
+        if context.outward and root.tier != HOST_TIER and context.function is not None:
+            found.extend(_paid(context, link, chain))
         for sighting in context.sightings.values():
             variant = variant_under(_tracer(reach, root), sighting)
             if variant is None or not _counts(sighting, context, root):
                 continue
             found.append(_found(context, sighting, link, variant, chain))
     return Harvest(found, sorted(called))
+
+
+def _paid(context: Context, link: Link, chain: tuple[tuple[Key, str], ...]) -> Iterator[Found]:
+    """What calls into installed libraries cost: each call that hands over tensors, and whose callee surely reads one's value."""
+    for (at, callee), statement in context.outward.items():
+        read = _read_inside(callee) if any(_on_device(value) for value in callee.args) else None
+        if read is not None:
+            holder, sighting = read
+            call = Sighting(_LIBRARY, at, statement, "torch", Confidence.LIKELY, "", variant="followed")
+            yield _found(context, call, link, call.variant, chain, (_key(holder), sighting.at >> 32))
+
+
+def _read_inside(callee: Context) -> tuple[Context, Sighting] | None:
+    """The place nearest to the call where a library's code reads the value of one of torch's tensors; None where it does not.
+
+    What the user's own code does that the library calls back is told there.
+    """
+    seen = {callee: None}
+    todo = deque(seen)
+    while todo:
+        context = todo.popleft()
+        reads = [sighting for sighting in context.sightings.values() if _reads(sighting)]
+        if reads and context.function is not None:
+            return context, min(reads, key=lambda sighting: (sighting.at, sighting.rule))
+        for inner in context.inward:
+            if inner not in seen:
+                seen[inner] = None
+                todo.append(inner)
+    return None
+
+
+def _reads(sighting: Sighting) -> bool:
+    if sighting.framework != "torch" or sighting.forked or sighting.confidence < Confidence.LIKELY:
+        return False
+    harmless = any(target == "torch_xla" and severity in ("off", "info") for target, severity in sighting.severity)
+    return sighting.rule in _READING and not harmless
+
+
+def _on_device(value: Value) -> bool:
+    return any(device_tensor(tensor) is not None for tensor in tensors(value)) or device_tensor(value) is not None
 
 
 def _tracer(reach: Reach, root: RootContext) -> Tracer:
@@ -138,7 +194,16 @@ def placed(found: Found, program: Program) -> Hazard:
         found.severity,
         info.ir.qualname if info is not None else "<module>",
         tuple(_step(key, why, program) for key, why in found.chain),
+        _inside(found.inside, program) if found.inside is not None else None,
     )
+
+
+def _inside(place: tuple[Key, int], program: Program) -> Inside:
+    (module, function), start = place
+    home = program.modules[module]
+    info = home.functions[function].ir
+    file = f"{home.name.replace('.', '/')}{'/__init__' if home.unit.is_package else ''}.py"
+    return Inside(home.path, file, f"{home.name}.{info.qualname}", info.start + start)
 
 
 def trace_of(reach: Reach, chains: dict[Reach, Link], program: Program) -> tuple[Step, ...]:
@@ -196,7 +261,14 @@ def _key(context: Context) -> Key:
     return context.function.key if context.function is not None else (context.module.index, -1)
 
 
-def _found(context: Context, sighting: Sighting, link: Link, variant: str, chain: tuple[tuple[Key, str], ...]) -> Found:
+def _found(
+    context: Context,
+    sighting: Sighting,
+    link: Link,
+    variant: str,
+    chain: tuple[tuple[Key, str], ...],
+    inside: tuple[Key, int] | None = None,
+) -> Found:
     root = link.root
     confidence = sighting.confidence
     if root.tier == 2 and sighting.framework in _RAISING:
@@ -221,4 +293,5 @@ def _found(context: Context, sighting: Sighting, link: Link, variant: str, chain
         chain,
         root.tier,
         link.depth == 0,
+        inside,
     )

@@ -16,10 +16,22 @@ if TYPE_CHECKING:
 class Sighting:
     """A hazard seen in a context, before it is known how the context is reached. Fields as in `Hazard`.
 
-    `framework` is "" for what is a hazard under any tracer that runs the code once (`tracing.variant_under`).
+    `framework` is "" for what is a hazard under any tracer that runs the code once (`tracing.variant_under`). `forked`: in a branch that
+    may not be taken.
     """
 
-    __slots__ = ("at", "confidence", "detail", "framework", "rule", "severity", "statement", "subject", "variant")
+    __slots__ = (
+        "at",
+        "confidence",
+        "detail",
+        "forked",
+        "framework",
+        "rule",
+        "severity",
+        "statement",
+        "subject",
+        "variant",
+    )
 
     def __init__(
         self,
@@ -32,6 +44,7 @@ class Sighting:
         detail: str = "",
         variant: str = "",
         severity: tuple[tuple[str, str], ...] = (),
+        forked: bool = False,
     ) -> None:
         self.rule = rule
         self.at = at
@@ -42,6 +55,7 @@ class Sighting:
         self.detail = detail
         self.variant = variant
         self.severity = severity
+        self.forked = forked
 
 
 class Context(Reads):
@@ -49,7 +63,9 @@ class Context(Reads):
 
     `sightings` are the hazards in the function's own body, keyed by rule and place; `calls` are the contexts that it enters,
     each with the byte offset of a call; `stores` are attributes assigned on the receiver, `items` what is stored in dicts under
-    known keys; `yields` joins what a generator yields.
+    known keys; `yields` joins what a generator yields. `outward` are the contexts of installed libraries that the user's code
+    enters, by the extent of each call, with the byte offset of the statement that calls; `inward` those that a library's code
+    surely enters in turn.
     `converts` is false where AutoGraph leaves the function as it is, however it is reached.
     In a `per_turn` context only what a loop repeats counts: it is host code that drives the device.
 
@@ -67,10 +83,12 @@ class Context(Reads):
         "depth",
         "done",
         "function",
+        "inward",
         "items",
         "key",
         "leans_on",
         "module",
+        "outward",
         "per_turn",
         "returns",
         "roots",
@@ -89,6 +107,8 @@ class Context(Reads):
         self.yields: Value = NEVER
         self.sightings: dict[tuple[str, int], Sighting] = {}
         self.calls: dict[Context, int] = {}
+        self.outward: dict[tuple[int, Context], int] = {}
+        self.inward: dict[Context, None] = {}
         self.stores: dict[str, Value] = {}
         self.items: dict[str, Value] = {}
         self.converts = True

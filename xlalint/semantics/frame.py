@@ -44,7 +44,7 @@ class Frame:
     on a symbolic tensor, `taping` counts enclosing gradient tapes, `apart` blocks that fill
     a graph of their own, `guarded` enclosing `try` blocks that catch what tracers
     raise, `rare` enclosing branches that run once in several steps, `doubt` enclosing calls and indices of what may be something
-    else, `half_returns` are tensor tests of which one branch
+    else, `forks` branches that may not be taken, `half_returns` are tensor tests of which one branch
     returns (place, statement, tensor, test), `remembers` is the table that the branch being run fills in once per key. `exits`
     and `repeats` collect the environments that leave or repeat the innermost loop.
     """
@@ -72,6 +72,7 @@ class Frame:
         self.guarded = 0
         self.rare = 0
         self.doubt = 0
+        self.forks = 0
         self.remembers = ""
         self.half_returns: list[tuple[int, int, Tensor, ir.Node]] = []
         self.turning = 0
@@ -154,6 +155,15 @@ class Frame:
             self.interpreter.observer.entered(self, context, at)
         if not self.apart and (self.turning or not self.context.per_turn):
             self.context.calls.setdefault(context, at)
+            if context.module.followed and at and not self.muted and not self.doubt:
+                self._enters_library(context, at)
+
+    def _enters_library(self, context: Context, at: int) -> None:
+        """Note a call into an installed library: from the user's code, or from one that surely goes on."""
+        if not self.module.followed:
+            self.context.outward.setdefault((at + self.base, context), self.statement + (self.base & 0xFFFFFFFF))
+        elif not self.forks:
+            self.context.inward[context] = None
 
     def merge(self, others: list[Env]) -> None:
         """Join environments into the current one; attributes are kept where all paths know them."""
@@ -208,6 +218,7 @@ class Frame:
                 detail,
                 variant,
                 severity,
+                self.forks > 0,
             )
 
     def _excuse(self, culprit: Tensor | None) -> str:

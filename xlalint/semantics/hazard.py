@@ -28,6 +28,16 @@ class Step(msgspec.Struct, frozen=True, array_like=True):
     why: str
 
 
+class Inside(msgspec.Struct, frozen=True, array_like=True):
+    """A place in an installed library: a byte offset into the text of a file, which `file` names as from the folder of packages, and the
+    dotted name of the function there."""
+
+    path: str
+    file: str
+    name: str
+    start: int
+
+
 class Hazard(msgspec.Struct, frozen=True, array_like=True):
     """A place where a tensor's value reaches the host program, or where the graph changes between steps.
 
@@ -36,7 +46,8 @@ class Hazard(msgspec.Struct, frozen=True, array_like=True):
     `subject` is the source-like name of the tensor ("mask", "x.max()"); `detail` completes the message where
     the rule's own words do not ("read by `torch.equal`"). `variant` selects among a rule's severities (say "no-autograph").
     `severity` overrides the rule's, per target, where the called API knows better; an empty tuple overrides nothing.
-    `function` is the qualified name of the function that holds the hazard; `trace` leads from a root to it.
+    `function` is the qualified name of the function that holds the hazard; `trace` leads from a root to it. `inside` is the place in an
+    installed library's code where a call from here meets it.
     """
 
     path: str
@@ -52,3 +63,4 @@ class Hazard(msgspec.Struct, frozen=True, array_like=True):
     severity: tuple[tuple[str, str], ...] = ()
     function: str = ""
     trace: tuple[Step, ...] = ()
+    inside: Inside | None = None

@@ -32,10 +32,14 @@ MAX_OVERRIDES = 4
 
 
 class ModuleInfo:
-    """One module. `index` is its position in the program, `bit` its place in bit sets."""
+    """One module. `index` is its position in the program, `bit` its place in bit sets.
 
-    def __init__(self, unit: ir.Unit, index: int, reader: Reader) -> None:
+    A `followed` one is an installed library's: it says what calls into it give, and nothing is reported there.
+    """
+
+    def __init__(self, unit: ir.Unit, index: int, reader: Reader, followed: bool = False) -> None:
         self.unit = unit
+        self.followed = followed
         self.reader = reader
         self.index = index
         self.bit = 1 << index
@@ -65,7 +69,7 @@ class ModuleInfo:
     @property
     def package(self) -> str:
         """The dotted name that relative imports start from."""
-        return self.name if self.unit.is_package else self.name.rpartition(".")[0]
+        return package_of(self.unit)
 
 
 class FunctionInfo:
@@ -247,12 +251,42 @@ def _last_name(node: ir.Node) -> str:
     return node.name if isinstance(node, ir.Attr) else node.id if isinstance(node, ir.Name) else ""
 
 
-class Program:
-    """All modules of a run, by dotted name and by path."""
+def package_of(unit: ir.Unit) -> str:
+    """The dotted name that a file's relative imports start from."""
+    return unit.module if unit.is_package else unit.module.rpartition(".")[0]
 
-    def __init__(self, units: Iterable[ir.Unit]) -> None:
+
+def absolute_name(package: str, binding: ir.Binding) -> str:
+    """The dotted module that an import in a module of a package names."""
+    if not binding.level:
+        return binding.module
+    parts = package.split(".") if package else []
+    parts = parts[: len(parts) - (binding.level - 1)]
+    return ".".join([*parts, binding.module] if binding.module else parts)
+
+
+def _undescribed(dotted: str) -> bool:
+    return False
+
+
+class Program:
+    """All modules of a run, by dotted name and by path; the installed ones that are `followed` come last.
+
+    `described` says of a dotted name whether it is known what the library's thing of that name does: then its source is not asked.
+    """
+
+    def __init__(
+        self,
+        units: Iterable[ir.Unit],
+        followed: Iterable[ir.Unit] = (),
+        described: Callable[[str], bool] = _undescribed,
+    ) -> None:
         self.reader = Reader()
         self.modules = [ModuleInfo(unit, index, self.reader) for index, unit in enumerate(units)]
+        self.linted = len(self.modules)
+        for unit in followed:
+            self.modules.append(ModuleInfo(unit, len(self.modules), self.reader, followed=True))
+        self.described = described
         self.by_name: dict[str, ModuleInfo] = {}
         for module in self.modules:
             self.by_name.setdefault(module.name, module)
@@ -269,11 +303,7 @@ class Program:
 
     def absolute(self, module: ModuleInfo, binding: ir.Binding) -> str:
         """The dotted module that an import names, seen from `module`."""
-        if not binding.level:
-            return binding.module
-        parts = module.package.split(".") if module.package else []
-        parts = parts[: len(parts) - (binding.level - 1)]
-        return ".".join([*parts, binding.module] if binding.module else parts)
+        return absolute_name(module.package, binding)
 
     def imported(self, module: ModuleInfo, binding: ir.Binding) -> Value:
         """What an import binds its local name to."""
@@ -322,6 +352,8 @@ class Program:
         return value
 
     def _global(self, module: ModuleInfo, name: str) -> Value | None:
+        if module.followed and self.described(f"{module.name}.{name}"):
+            return external(f"{module.name}.{name}")
         index = module.unit.defs.get(name)
         if index is not None and (index >= 0 and module.functions[index].ir.decorators and name not in module.imports):
             return self.evaluate(module, name) or self.decorate(module.functions[index])
@@ -429,6 +461,10 @@ def merge_mro(lines: list[list[ClassInfo | str]]) -> list[ClassInfo | str]:
     return result
 
 
-def link(units: Iterable[ir.Unit]) -> Program:
+def link(
+    units: Iterable[ir.Unit],
+    followed: Iterable[ir.Unit] = (),
+    described: Callable[[str], bool] = _undescribed,
+) -> Program:
     """Link units into one program. Units with the same module name stay apart; imports find the first."""
-    return Program(units)
+    return Program(units, followed, described)

@@ -201,6 +201,7 @@ def if_(frame: Frame, node: ir.If) -> bool:
     rare = asked is None and _every_nth(node.test)
     frame.rare += rare
     outer, frame.remembers = frame.remembers, frame.remembers or _missing_from(node.test)
+    frame.forks += 1
     falls = frame.exec(node.body)
     frame.remembers = outer
     frame.rare -= rare
@@ -210,6 +211,8 @@ def if_(frame: Frame, node: ir.If) -> bool:
     assume(frame, node.test, False)
     other_falls = frame.exec(node.orelse)
     other = frame.env
+    if falls == other_falls or _only_raises(node.orelse if falls else node.body):
+        frame.forks -= 1  # else what follows runs only where it is not left before
     if asked is not None and asked.framework == "tensorflow":
         if falls and other_falls:
             check_branches(frame, node, asked, taken, other)

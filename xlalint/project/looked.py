@@ -1,0 +1,57 @@
+"""What a search for installed modules depended on, so that a later run sees without searching that it would find the same."""
+
+from __future__ import annotations
+
+import os
+from hashlib import blake2b
+
+import msgspec
+
+_GONE = -1
+
+
+class Looked(msgspec.Struct, frozen=True, array_like=True):
+    """What a search depended on: folders with their time of change, and files with time, size and content."""
+
+    folders: list[tuple[str, int]]
+    files: list[tuple[str, int, int, str]]
+
+    def unchanged(self) -> bool:
+        """Whether a search would find the same now."""
+        return all(stat_of(path)[0] == time for path, time in self.folders) and all(
+            stat_of(path) == (time, size) for path, time, size, _ in self.files
+        )
+
+    def digest(self) -> str:
+        """What names the files and their texts."""
+        state = blake2b(digest_size=16)
+        for path, _, _, content in self.files:
+            state.update(f"\0{path}\0{content}".encode("utf-8", "surrogateescape"))
+        return state.hexdigest()
+
+
+_decoder = msgspec.msgpack.Decoder(Looked)
+_encoder = msgspec.msgpack.Encoder()
+NOTHING = Looked([], [])
+
+
+def encode_looked(looked: Looked) -> bytes:
+    """The form in which it is cached."""
+    return _encoder.encode(looked)
+
+
+def decode_looked(blob: bytes) -> Looked | None:
+    """What was cached; None when it is foreign."""
+    try:
+        return _decoder.decode(blob)
+    except msgspec.MsgspecError:
+        return None
+
+
+def stat_of(path: str) -> tuple[int, int]:
+    """Time of change and size."""
+    try:
+        told = os.stat(path)  # noqa: PTH116 - see `Run._known`
+    except OSError:
+        return _GONE, 0
+    return told.st_mtime_ns, told.st_size
