@@ -55,6 +55,14 @@ CASES: dict[str, tuple[str, str, str, str, str]] = {
         "unknown",
         "no call, annotation, default or use",
     ),
+    "what a wrapper gets back": (
+        "def passing(fn):\n    def wrapper(*args, **kwargs):\n        out = fn(*args, **kwargs)\n        return out  # <-\n\n"
+        "    return wrapper\n\n\n@passing\ndef f(x: torch.Tensor):\n    return x.sum()",
+        "out",
+        "tensor, rank 0, torch",
+        "function",
+        "what `fn` wraps",
+    ),
     "function of a library": (
         "def f(x: torch.Tensor):\n    y = torch.argmax(x)  # <-",
         "y",

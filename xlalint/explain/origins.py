@@ -22,6 +22,7 @@ from xlalint.semantics.program import FunctionInfo
 from xlalint.semantics.values import (
     NONE,
     UNKNOWN,
+    Answer,
     Class,
     External,
     Foreign,
@@ -272,6 +273,8 @@ class Origins:
                 yield self.library.instance_call(func.klass.library_bases(), depth)
         elif isinstance(func, Class):
             yield Origin("class", f"an instance of `{func.info.name}`", depth, func.info.module.path, func.info.ir.row)
+        elif isinstance(func, Answer):
+            yield self._here("function", f"given back by what `{self.text.code(node.func)}` wraps", depth, node)
         elif isinstance(func, (External, Method, Foreign)):
             yield from self._library_call(node, func, depth)
         else:

@@ -46,7 +46,11 @@ class CallSite:
             if keyword.arg == name:
                 return ast.unparse(keyword.value)
         names = [param.name for param in info.params if param.kind in ("", "/")]
-        if info.ir.owner >= 0 and not info.decorated("staticmethod"):
+        method = info.ir.owner >= 0 and not info.decorated("staticmethod")
+        if method or names[:1] in (
+            ["self"],
+            ["cls"],
+        ):  # a wrapper around a method is a function that says so by this name
             names = names[1:]
         position = names.index(name) if name in names else -1
         if 0 <= position < len(call.args) and not any(
