@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
 
 from xlalint.lowering import ir
-from xlalint.semantics.arguments import Arguments, bind_parameters
+from xlalint.semantics.arguments import Arguments
 from xlalint.semantics.configuration import check_decorator, configures, sets_up_tpu
 from xlalint.semantics.context import HOST_TIER, Context, RootContext
 from xlalint.semantics.frame import Frame, path_of
@@ -180,11 +180,11 @@ class Roots:
             context = interpreter.enter(info, args, per_turn=candidate.per_turn)
             interpreter.roots.append(RootContext(context, candidate.why, candidate.tier, candidate.tracer))
             called.add(context)
-            wrapper = self._wrapper(info, args) if info.ir.decorators else None
-            if wrapper is not None:
-                why = f"wraps `{info.name}`: {candidate.why}"
-                interpreter.roots.append(RootContext(wrapper, why, candidate.tier, candidate.tracer))
-                called.add(wrapper)
+            for wrapper in self._wrappers(info, args) if info.ir.decorators else ():
+                if wrapper is not context:
+                    why = f"wraps `{info.name}`: {candidate.why}"
+                    interpreter.roots.append(RootContext(wrapper, why, candidate.tier, candidate.tracer))
+                    called.add(wrapper)
         if framework:
             if TRACERS.intersection(module.unit.calls):
                 interpreter.roots.extend(interpreter.module_roots(module))
@@ -193,19 +193,20 @@ class Roots:
             self._configuration(module)
         return interpreter.roots
 
-    def _wrapper(self, info: FunctionInfo, args: tuple[Value, ...]) -> Context | None:
-        """What runs in a root's place: what its decorators put around it, called with its arguments."""
+    def _wrappers(self, info: FunctionInfo, args: tuple[Value, ...]) -> tuple[Context, ...]:
+        """What runs where a root is called, with its arguments: what its decorators put around it."""
         value = self.interpreter.decorators.applied(info)
         if not isinstance(value, Function) or value.info is info:
-            return None
+            return ()
         given = Arguments([], {})
         for param, arg in zip(info.params, args, strict=True):
             if param.kind in ("", "/"):
                 given.args.append(arg)
             elif param.kind == "k":
                 given.keywords[param.name] = arg
-        bound = bind_parameters(self.interpreter, value.info, None, given)
-        return self.interpreter.enter(value.info, bound, value.closure)
+        frame = self.interpreter.module_frame(info.module)
+        self.interpreter.call_function(frame, value, given, 0)
+        return tuple(frame.context.calls)
 
     def _configuration(self, module: ModuleInfo) -> None:
         """Run the host code that compiles models for a TPU."""
