@@ -525,7 +525,13 @@ class Interpreter:
             return UNKNOWN
         result = self.call_function(frame, inner, arguments, at)
         closure = tuple([(name, answer(result) if name == carried.name else value) for name, value in func.closure])
-        context = self.enter(func.info, bind_parameters(self, func.info, func.receiver, arguments), closure)
+        names = [param.name for param in func.info.params]
+        named = {name: value for name, value in arguments.keywords.items() if name in names}
+        # A wrapper serves any class and any keywords: of these it knows nothing, and it is entered once for all.
+        known = Arguments(arguments.args, named, arguments.rest, UNKNOWN)
+        receiver = UNKNOWN if func.receiver is not None else None
+        bound = tuple([_any_of(value) for value in bind_parameters(self, func.info, receiver, known)])
+        context = self.enter(func.info, bound, closure)
         frame.enters(context, at)
         given = members(context.returns)
         if not context.done or UNKNOWN in given or all(member in given for member in members(result)):
@@ -817,6 +823,13 @@ def statements_name(node: ir.Call) -> str:
     from xlalint.semantics.frame import spelling
 
     return spelling(node.func)
+
+
+def _any_of(value: Value) -> Value:
+    """Arguments in a row: which of them a place that is not known means is not known, where they differ in kind."""
+    if isinstance(value, Sequence) and value.items is not None and len({type(item) for item in value.items}) > 1:
+        return sequence(value.kind, value.items, UNKNOWN)
+    return value
 
 
 def on_device(value: Value) -> Value:
