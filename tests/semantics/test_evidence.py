@@ -18,6 +18,14 @@ Table = collections.namedtuple("Table", "alpha, order")
 """
 
 SILENT = {
+    "positions in a row, moved by what is not known, index as a row": """
+        def allowed(mask: Tensor, row: int, column: int):
+            return mask[row, column]
+        class M(nn.Module):
+            def forward(self, mask: Tensor, n: int, offset):
+                rows = torch.arange(n) + offset
+                return allowed(mask, rows[:, None], rows)
+        """,
     "a record's number": """
         def f(x: Tensor, n: int):
             state = State(x * 2, n)

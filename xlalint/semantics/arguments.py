@@ -127,7 +127,7 @@ def _refined(interpreter: Interpreter, info: FunctionInfo, position: int, value:
     wanted = interpreter.asked_kinds(info)[position] if found is not None else ""
     if found is not None and wanted == "number" and found.rank < 0 and found.framework == "torch":
         return join_all(
-            tensor(m.framework, m.dtype, 0, m.place, m.sure) if isinstance(m, Tensor) and m.rank < 0 else m
+            tensor(m.framework, m.dtype, 0, m.place, sure=False) if isinstance(m, Tensor) and m.rank < 0 else m
             for m in members(value)
         )
     if wanted == "flag" and UNKNOWN in members(value):

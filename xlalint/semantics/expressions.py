@@ -215,8 +215,8 @@ def tensor_result(op: str, a: Value, b: Value) -> Value:
     kinds = {"float": "f", "int": "i", "bool": "b"}
     dtype = _promoted(op, first.dtype, kinds.get(other, ""), number=True)
     # What is computed with an array of the host, or with one element, is a number where it is not known: a setting.
-    # What is computed with an array of several dimensions has seldom more.
-    number = second is UNKNOWN and (first.framework == "numpy" or first.rank == 0 or first.rank > 1)
+    # What is computed with an array of dimensions has seldom more.
+    number = second is UNKNOWN and (first.framework == "numpy" or first.rank == 0 or first.rank > 0)
     rank = first.rank if number or isinstance(second, (Const, Host)) else -1
     static = first.static and isinstance(second, (Const, Host))
     return tensor(first.framework, dtype, rank, first.place, first.sure, static)
