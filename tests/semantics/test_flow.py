@@ -195,6 +195,17 @@ SILENT = {
 }
 
 FOUND = {
+    "what a call of itself settles is not settled for others": (
+        """
+        def share(x: Tensor, batch: Optional[Tensor] = None, how: str = "one"):
+            if how == "all":
+                return share(x, x > 1, how="one").mean()
+            if batch is None:
+                return float(x.mean())
+            return x[batch > 0]
+        """,
+        ["XLA201", "XLA301"],
+    ),
     "through a helper": (
         """
         def busy(mask):
