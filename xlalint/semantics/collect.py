@@ -86,9 +86,9 @@ def harvest(roots: Iterable[RootContext]) -> Harvest:
     called: set[Key] = set()
     for reach, link in chains.items():
         context, root = reach[0], link.root
-        if link.depth and context.function is not None and root.tier != HOST_TIER:
-            if context.function is not root.context.function:  # that it calls itself says nothing of its callers
-                called.add(context.function.key)
+        itself = context.function is root.context.function  # that it calls itself says nothing of its callers
+        if link.depth and context.function is not None and root.tier != HOST_TIER and not itself:
+            called.add(context.function.key)
         if context.module.followed:
             continue
         chain = _chain(reach, chains) if context.sightings or context.outward else ()
