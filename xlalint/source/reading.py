@@ -6,6 +6,7 @@ Plain UTF-8 takes the fast path: one decode and three searches that run at memor
 from __future__ import annotations
 
 import codecs
+import os
 import re
 from functools import lru_cache
 from hashlib import blake2b
@@ -70,11 +71,12 @@ def module_name(path: str | Path) -> tuple[str, bool]:
 
     Packages are folders with an `__init__.py`, and the folders in them, which Python imports without one too (PEP 420).
     """
-    path = Path(path)
-    package = _package(str(path.parent))
-    if path.stem == "__init__":
-        return package or path.parent.name, True
-    return f"{package}.{path.stem}" if package else path.stem, False
+    folder, name = os.path.split(path)  # a fifth of the time of pathlib, for each of thousands of files
+    stem = os.path.splitext(name)[0]  # noqa: PTH122
+    package = _package(folder or ".")
+    if stem == "__init__":
+        return package or Path(folder).name, True
+    return f"{package}.{stem}" if package else stem, False
 
 
 @lru_cache(maxsize=4096)
