@@ -41,11 +41,11 @@ class Frame:
     functions where each statement counts from its own start. `muted` counts enclosing places whose hazards do not count (what an
     error path formats), `turning` enclosing loops. `asked` is the tensor whose truth was last asked for.
     `loop` is the kind of the innermost loop on host values, `staged` the names that were set before the innermost loop
-    on a symbolic tensor, `taping` counts enclosing gradient tapes, `apart` blocks that fill
-    a graph of their own, `guarded` enclosing `try` blocks that catch what tracers
-    raise, `rare` enclosing branches that run once in several steps, `doubt` enclosing calls and indices of what may be something
-    else, `forks` branches that may not be taken, `half_returns` are tensor tests of which one branch
-    returns (place, statement, tensor, test), `remembers` is the table that the branch being run fills in once per key. `exits`
+    on a symbolic tensor, `taping` counts enclosing gradient tapes, `apart` blocks that fill a graph of their own, `guarded` enclosing
+    `try` blocks that catch what tracers raise, `rare` enclosing branches that run once in several steps, `doubt` enclosing calls and
+    indices of what may be something else, `forks` branches that may not be taken, `within_calls` the calls whose tests this frame
+    stands for. `half_returns` are tensor tests of which one branch returns (place, statement, tensor, test), `remembers` is the
+    table that the branch being run fills in once per key. `exits`
     and `repeats` collect the environments that leave or repeat the innermost loop.
     """
 
@@ -74,6 +74,7 @@ class Frame:
         self.doubt = 0
         self.forks = 0
         self.remembers = ""
+        self.within_calls = 0
         self.half_returns: list[tuple[int, int, Tensor, ir.Node]] = []
         self.turning = 0
         self.owners: set[str] = set()
@@ -97,6 +98,7 @@ class Frame:
         """A frame that evaluates expressions of another function, of which nothing is reported."""
         frame = Frame(self.interpreter, Context(func.info, func.info.module, ()), env, dict(func.closure))
         frame.muted = 1
+        frame.within_calls = self.within_calls + 1
         return frame
 
     # ---------------------------------------------------------------------------------------------- names

@@ -179,6 +179,8 @@ def _assume_each(frame: Frame, node: ir.Node, wanted: bool) -> None:
 
 def _assume_guard(frame: Frame, node: ir.Call, wanted: bool) -> None:
     """A call of a function that only tests its parameters (`def exists(x): return x is not None`)."""
+    if frame.within_calls == _DEEPEST_GUARD:  # tests that call each other, or themselves
+        return
     func = frame.eval(node.func)
     if not isinstance(func, Function) or len(node.args) > len(func.info.params):
         return
@@ -216,6 +218,7 @@ def _returned_tests(body: tuple[ir.Statement, ...]) -> list[ir.Node]:
 
 
 _LONGEST_GUARD = 3
+_DEEPEST_GUARD = 4
 _TESTS = (ir.Compare, ir.Call, ir.Not, ir.Bool)
 
 
