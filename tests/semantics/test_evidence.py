@@ -18,6 +18,12 @@ Table = collections.namedtuple("Table", "alpha, order")
 """
 
 SILENT = {
+    "what is counted may be a size": """
+        def same(x: Tensor, new, old):
+            if not new or not old:
+                return x
+            return x if new.numel() == old.numel() else -x
+        """,
     "positions in a row, moved by what is not known, index as a row": """
         def allowed(mask: Tensor, row: int, column: int):
             return mask[row, column]

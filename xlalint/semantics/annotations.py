@@ -375,6 +375,7 @@ _AMBIGUOUS = frozenset(
         "mean",
         "item",
         "numpy",
+        "numel",
         "requires_grad_",
         "requires_grad",
         "load",
