@@ -273,6 +273,11 @@ def _compare(
     return join_all(results)
 
 
+def _refuses(value: Value, other: Value) -> bool:
+    """Whether PyTorch leaves a comparison of equality to the other side, and Python finds the two to be different things."""
+    return type(value) is Tensor and value.framework == "torch" and isinstance(other, (Sequence, Mapping))
+
+
 def _identity(op: str, left: Value, right: Value) -> Value:
     known: bool | None = None
     if right is NONE:
@@ -314,6 +319,8 @@ def _compared(frame: Frame, op: str, a: Value, b: Value, node: ir.Compare) -> Va
     if type(a) is Tensor or type(b) is Tensor:
         if a is NONE or b is NONE or host_text(a) or host_text(b):
             return FALSE if op == "==" else TRUE
+        if op in ("==", "!=") and (_refuses(a, b) or _refuses(b, a)):
+            return boolean(op == "!=")
         return tensor_result(op, a, b)
     if isinstance(a, Const) and isinstance(b, Const):
         return _folded_comparison(op, a.value, b.value)
@@ -324,6 +331,8 @@ def _compared(frame: Frame, op: str, a: Value, b: Value, node: ir.Compare) -> Va
         if same is not None:
             return boolean(same is (op == "=="))
     if type(a) is Sequence and type(b) is Sequence and op in ("==", "!="):
+        if a.items == () or b.items == ():
+            return BOOL  # lengths come before elements
         if a.items is not None and b.items is not None and len(a.items) != len(b.items):
             return boolean(op == "!=")
         for side in (a, b):
