@@ -243,8 +243,10 @@ def _write_ahead(db: sqlite3.Connection) -> None:
 
 def _prepare(db: sqlite3.Connection) -> None:
     version = _version()
-    if _recorded(db) == version:
-        return
+    with db:
+        db.execute("BEGIN")  # one snapshot: tables that another run makes between two questions are not a foreign program's
+        if _recorded(db) == version:
+            return
     with db:
         db.execute("BEGIN IMMEDIATE")
         if _recorded(db) == version:
