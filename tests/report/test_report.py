@@ -178,6 +178,7 @@ def test_json_has_the_documented_fields_in_their_order() -> None:
         "fix",
         "url",
         "help",
+        "no_fix",
     ]
     assert entry["location"] == {"row": 3, "column": 8}
     assert entry["cell"] is None

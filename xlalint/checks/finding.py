@@ -45,7 +45,8 @@ class Fix(msgspec.Struct, frozen=True):
 class Finding(msgspec.Struct, frozen=True):
     """What the user sees. Field names and order are those of `--output-format json`; `end_location` is exclusive.
 
-    `cell` is the 1-based notebook cell that rows count within, or None outside notebooks.
+    `cell` is the 1-based notebook cell that rows count within, or None outside notebooks. `no_fix` says why there is no `fix`, where
+    a rewrite was tried.
     """
 
     code: str
@@ -63,3 +64,8 @@ class Finding(msgspec.Struct, frozen=True):
     fix: Fix | None
     url: str
     help: str = ""
+    no_fix: str = ""
+
+    def fixable(self, *, unsafe: bool) -> bool:
+        """Whether there is a fix that may be applied, where unsafe ones may or may not."""
+        return self.fix is not None and (unsafe or self.fix.applicability == "safe")

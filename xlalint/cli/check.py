@@ -4,17 +4,28 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from xlalint.cli import CLEAN, FAILED, FINDINGS
+from xlalint.cli import CLEAN, FAILED
+from xlalint.cli.fixing import (
+    fix_options,
+    fixed_by,
+    only_fixes,
+    show_diff,
+    status,
+    wants_fixes,
+    write_files,
+    write_text,
+)
 from xlalint.cli.settings import cache_of, cores, given, rule_options, running_options
 
 if TYPE_CHECKING:
     from xlalint.config import Settings
+    from xlalint.checks.finding import Finding
     from xlalint.project import Report
 
 STDIN = "-"
@@ -24,6 +35,7 @@ _FORMATS = ("full", "concise", "json")
 @click.command("check")
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
 @rule_options
+@fix_options
 @click.option("--output-format", type=click.Choice(_FORMATS), default="full", show_default=True)
 @click.option("--output-file", type=click.Path(path_type=Path, dir_okay=False), help="Write the report here.")
 @click.option("--statistics", is_flag=True, help="Show how often each rule was found.")
@@ -39,6 +51,8 @@ def command(paths: tuple[Path, ...], **options: Any) -> int:
     from_stdin = _reads_stdin(paths, options["stdin_filename"])
     if from_stdin:
         paths = (Path(options["stdin_filename"] or STDIN),)
+    if options["diff"] and options["output_file"]:
+        raise click.UsageError("a diff goes to standard output: give `--diff` without `--output-file`")
     paths = paths or (Path(),)
     settings = load_settings(paths, config=options["config"], isolated=options["isolated"], options=given(options))
     if options["show_settings"]:
@@ -76,15 +90,31 @@ def _show_files(paths: tuple[Path, ...], settings: Settings) -> int:
 def _check_paths(paths: tuple[Path, ...], options: Mapping[str, Any], settings: Settings) -> int:
     from xlalint.cli.progress import Progress
     from xlalint.project import check_paths
+    from xlalint.source.reading import read_bytes
 
     with cache_of(options, settings) as cache, Progress(sys.stderr) as progress:
-        report = check_paths(paths, settings, cache=cache, jobs=settings.jobs or cores(), progress=progress)
+
+        def check(contents: Mapping[str, bytes]) -> Report:
+            jobs = settings.jobs or cores()
+            return check_paths(paths, settings, cache=cache, jobs=jobs, progress=progress, contents=contents)
+
+        fixed = fixed_by(check, read_bytes, options) if wants_fixes(options) else None
+        report = fixed.report if fixed else check({})
         warning = cache.warning
     if warning:
         _warn(warning)
     if not report.files:
         _warn("no Python files found under the given paths")
-    return _tell(report, options, {})
+    if fixed is None:
+        return _tell(report, options, {})
+    if options["diff"]:
+        show_diff(fixed)
+        return _tell(report, options, {}, fixed.findings)
+    unwritten = write_files(fixed, settings)
+    for path, reason in unwritten.items():
+        click.echo(f"xlalint: `{path}` is not fixed: {reason}", err=True)
+    done = [finding for finding in fixed.findings if finding.filename not in unwritten]
+    return _tell(report, options, {}, done, failed=bool(unwritten))
 
 
 def _check_stdin(options: Mapping[str, Any], settings: Settings) -> int:
@@ -94,31 +124,47 @@ def _check_stdin(options: Mapping[str, Any], settings: Settings) -> int:
 
     given = options["stdin_filename"]
     filename = os.path.abspath(given) if given else STDIN  # noqa: PTH100
+    raw = sys.stdin.buffer.read()
     try:
-        text = decode(sys.stdin.buffer.read())
+        text = decode(raw)
     except SourceError as error:
         click.echo(f"xlalint: standard input: {error.message}", err=True)
         return FAILED
-    return _tell(check_text(text, filename, settings), options, {filename: text})
+    if not wants_fixes(options):
+        return _tell(check_text(text, filename, settings), options, {filename: text})
+
+    def check(contents: Mapping[str, bytes]) -> Report:
+        return check_text(decode(contents.get(filename, raw)), filename, settings)
+
+    fixed = fixed_by(check, lambda _: raw, options)
+    if options["diff"]:
+        show_diff(fixed)
+    else:
+        write_text(fixed, filename, raw)
+    left = decode(fixed.files[filename].after) if filename in fixed.files else text
+    return _tell(fixed.report, options, {filename: left}, fixed.findings, stream=sys.stderr)
 
 
-def _tell(report: Report, options: Mapping[str, Any], texts: Mapping[str, str]) -> int:
-    """Print or write the report, and say how it went."""
-    from xlalint.cli.output import publish
+def _tell(
+    report: Report,
+    options: Mapping[str, Any],
+    texts: Mapping[str, str],
+    fixed: Sequence[Finding] = (),
+    *,
+    failed: bool = False,
+    stream: TextIO | None = None,
+) -> int:
+    """Print or write the report, and say how it went. `stream` is standard output unless fixed text went there."""
+    from xlalint.cli.output import publish, publish_fixes
 
-    publish(
-        report.findings,
-        report.files,
-        options["output_format"],
-        options["output_file"],
-        texts,
-        counts=options["statistics"],
-    )
+    if wants_fixes(options) and options["output_format"] != "json":
+        where = sys.stderr if options["diff"] else stream or sys.stdout
+        publish_fixes(fixed, options, where)
+    if not only_fixes(options):
+        publish(report.findings, report.files, options, texts, stream or sys.stdout)
     for failure in report.failures:
         click.echo(f"xlalint: internal error: {failure}", err=True)
-    if report.failures:
-        return FAILED
-    return FINDINGS if report.findings and not options["exit_zero"] else CLEAN
+    return status(bool(report.findings), bool(fixed), failed or bool(report.failures), options)
 
 
 def _warn(message: str) -> None:

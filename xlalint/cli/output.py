@@ -7,12 +7,12 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 import msgspec
 
-from xlalint.report import View, render, statistics, summary
+from xlalint.report import View, fix_hint, fixes, render, statistics, summary
 from xlalint.report.view import wants_colour
 from xlalint.source.model import SourceError
 from xlalint.source.reading import decode, read_bytes
@@ -23,21 +23,31 @@ if TYPE_CHECKING:
 
 
 def publish(
-    findings: Sequence[Finding], files: int, form: str, file: Path | None, texts: Mapping[str, str], *, counts: bool
+    findings: Sequence[Finding], files: int, options: Mapping[str, Any], texts: Mapping[str, str], stream: TextIO
 ) -> None:
-    """Write findings, or with `counts` how many there are, to a file or to standard output."""
-    looked = view(file, texts)
-    said = statistics(findings, form, looked) if counts else render(findings, form, looked)
+    """Write findings, or with `statistics` how many there are, to the file that the options name or to a stream."""
+    form, file = options["output_format"], options["output_file"]
+    looked = view(file, texts, stream)._replace(unsafe_fixes=options["unsafe_fixes"])
+    said = statistics(findings, form, looked) if options["statistics"] else render(findings, form, looked)
     if form != "json":
         said += summary(findings, files, looked)
+        said += fix_hint(findings, fixing=options["fix"], unsafe=options["unsafe_fixes"])
     if file is None:
-        sys.stdout.write(said)
+        stream.write(said)
         return
     try:
-        with file.open("w", encoding="utf-8", errors="backslashreplace") as stream:
-            stream.write(said)
+        with file.open("w", encoding="utf-8", errors="backslashreplace") as written:
+            written.write(said)
     except OSError as error:
         raise click.ClickException(f"`{file}`: the report cannot be written: {error.strerror}") from error
+
+
+def publish_fixes(fixed: Sequence[Finding], options: Mapping[str, Any], stream: TextIO) -> None:
+    """Say what was fixed, or with `diff` what would be; where nothing was, only if nothing else is said."""
+    if not fixed and not options["diff"] and not options["fix_only"]:
+        return
+    verb = "Would fix" if options["diff"] else "Fixed"
+    stream.write(fixes(fixed, verb, view(stream=stream), listed=options["show_fixes"]))
 
 
 def settings_text(settings: Settings) -> str:
@@ -56,12 +66,15 @@ def _selectors(prefixes: tuple[str, ...]) -> list[str]:
     return [prefix or "ALL" for prefix in prefixes]
 
 
-def view(file: Path | None = None, texts: Mapping[str, str] = MappingProxyType({})) -> View:
-    """How the reader looks at what goes to a file, or to standard output."""
-    encoding = (sys.stdout.encoding or "ascii").lower().replace("-", "")
+def view(
+    file: Path | None = None, texts: Mapping[str, str] = MappingProxyType({}), stream: TextIO | None = None
+) -> View:
+    """How the reader looks at what goes to a file, or to a stream (standard output)."""
+    stream = stream or sys.stdout
+    encoding = (stream.encoding or "ascii").lower().replace("-", "")
     return View(
         folder=str(Path.cwd()),
-        colour=file is None and wants_colour(sys.stdout, os.environ),
+        colour=file is None and wants_colour(stream, os.environ),
         text_of=lambda filename: texts[filename] if filename in texts else _text(filename),
         ascii_only=file is None and encoding != "utf8",
     )

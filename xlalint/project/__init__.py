@@ -5,8 +5,9 @@ Stages are imported when they are first needed: a run that finds its result in t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from xlalint.project.report import Report
@@ -25,15 +26,17 @@ def check_paths(
     cache: Cache | None = None,
     jobs: int = 1,
     progress: Callable[[int, int], None] | None = None,
+    contents: Mapping[str, bytes] = MappingProxyType({}),
 ) -> Report:
     """Check all Python files under the paths as one program.
 
-    `jobs` is the number of processes; `progress` is called with the number of files done and of all files. Raises
+    `jobs` is the number of processes; `progress` is called with the number of files done and of all files; `contents` holds
+    what files shall be read as, by absolute path. Raises
     `DiscoveryError` for a path that does not exist, `RuleError` and `TableError` for rules of the user that cannot be used.
     """
     from xlalint.project.pipeline import Run
 
-    return Run(settings, cache, jobs, progress).check(paths)
+    return Run(settings, cache, jobs, progress, contents).check(paths)
 
 
 def check_text(text: str, filename: str, settings: Settings) -> Report:

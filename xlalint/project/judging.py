@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from xlalint.checks import judge, visible
-from xlalint.checks.finding import Edit, Finding, Fix, Location
+from xlalint.checks.finding import Finding, Fix, Location
+from xlalint.fixes.model import Outcome, Reason
+from xlalint.fixes.rewrites import COMMENT_REWRITES
 from xlalint.source.model import SourceError, SourceFile
 from xlalint.source.reading import read_source
 from xlalint.source.suppressions import Unused, apply
@@ -91,7 +93,9 @@ def _unread(lowered: Lowered, rules: Mapping[str, Rule], settings: Settings) -> 
     return [_tool_finding(rules[code], lowered.path, message, place, place, None)]
 
 
-def _tool_finding(rule: Rule, path: str, subject: str, start: Location, end: Location, fix: Fix | None) -> Finding:
+def _tool_finding(
+    rule: Rule, path: str, subject: str, start: Location, end: Location, outcome: Outcome | None
+) -> Finding:
     return Finding(
         code=rule.code,
         name=rule.name,
@@ -105,9 +109,10 @@ def _tool_finding(rule: Rule, path: str, subject: str, start: Location, end: Loc
         end_location=end,
         trace=(),
         framework=None,
-        fix=fix,
+        fix=outcome if isinstance(outcome, Fix) else None,
         url=rule.path.absolute().as_uri(),
         help=rule.help_for(None),
+        no_fix=outcome.text if isinstance(outcome, Reason) else "",
     )
 
 
@@ -134,9 +139,5 @@ def _of_file(
 
 
 def _idle(rule: Rule, path: str, unused: Unused) -> Finding:
-    fix = None
-    if unused.fix:
-        edit = Edit(unused.content, Location(unused.row, unused.cut), Location(unused.cut_row, unused.cut_end))
-        fix = Fix("safe", unused.fix, (edit,))
     start, end = Location(unused.row, unused.column), Location(unused.row, unused.end_column)
-    return _tool_finding(rule, path, unused.message, start, end, fix)
+    return _tool_finding(rule, path, unused.message, start, end, COMMENT_REWRITES[rule.code](unused))

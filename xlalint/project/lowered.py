@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -57,10 +57,19 @@ def lower_paths(paths: list[str]) -> list[bytes]:
             gc.enable()
 
 
+def lower_content(path: str, raw: bytes) -> bytes:
+    """Lower bytes that stand for the file at `path` to an encoded `Lowered`."""
+    return _encoder.encode(_lower(path, lambda _: raw))
+
+
 def lower_path(path: str) -> Lowered:
     """Lower the file at `path`; never raises for what is in the file."""
+    return _lower(path, read_bytes)
+
+
+def _lower(path: str, read: Callable[[str], bytes]) -> Lowered:
     try:
-        return lower_source(from_bytes(path, read_bytes(path)))
+        return lower_source(from_bytes(path, read(path)))
     except SourceError as error:
         return Lowered(path, "", error=(error.code, error.message, error.row, error.column))
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from xlalint.report import concise, full, json
+from xlalint.report.fixes import fix_hint, fixes
 from xlalint.report.statistics import statistics
 from xlalint.report.summary import summary
 from xlalint.report.view import View
@@ -13,7 +14,7 @@ from xlalint.report.view import View
 if TYPE_CHECKING:
     from xlalint.checks.finding import Finding
 
-__all__ = ["FORMATS", "View", "render", "statistics", "summary"]
+__all__ = ["FORMATS", "View", "fix_hint", "fixes", "render", "statistics", "summary"]
 
 FORMATS: dict[str, Callable[[Sequence[Finding], View], str]] = {
     "full": full.render,

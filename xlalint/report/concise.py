@@ -1,4 +1,4 @@
-"""One line per finding: `path:row:column: CODE message`."""
+"""One line per finding: `path:row:column: CODE message`, with `[*]` where there is a fix."""
 
 from __future__ import annotations
 
@@ -18,4 +18,4 @@ def render(findings: Sequence[Finding], view: View) -> str:
 
 def _line(finding: Finding, view: View) -> str:
     code = view.paint(finding.code, *SEVERITY_STYLE[finding.severity])
-    return f"{view.paint(view.place(finding), 'bold')}: {code} {printable(finding.message)}"
+    return f"{view.paint(view.place(finding), 'bold')}: {code} {view.mark(finding)}{printable(finding.message)}"

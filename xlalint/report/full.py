@@ -30,7 +30,7 @@ def render(findings: Sequence[Finding], view: View) -> str:
 def _block(finding: Finding, lines: Sequence[str] | None, view: View) -> Iterator[str]:
     style = SEVERITY_STYLE[finding.severity]
     head = view.paint(f"{finding.severity}[{finding.code}]", *style)
-    yield f"{head} {view.paint(finding.name, 'bold')}: {printable(finding.message)}"
+    yield f"{head} {view.mark(finding)}{view.paint(finding.name, 'bold')}: {printable(finding.message)}"
     # Rows of a notebook's finding count within its cell, and the text at hand is the file's.
     shown = frame(finding, lines, view) if lines is not None and finding.cell is None else None
     margin = " " * (shown.margin if shown else 1)
@@ -50,6 +50,8 @@ def _notes(finding: Finding) -> Iterator[tuple[str, str]]:
         yield "help", finding.help
     if finding.fix is not None:
         yield f"{finding.fix.applicability} fix", finding.fix.message
+    if finding.no_fix:
+        yield "no fix", finding.no_fix
 
 
 def _chain(finding: Finding) -> str:

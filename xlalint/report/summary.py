@@ -17,13 +17,18 @@ def summary(findings: Sequence[Finding], files: int, view: View) -> str:
     checked = f"{files:,} {'file' if files == 1 else 'files'}"
     if not findings:
         return f"{view.paint('All clear', 'bold')}: {checked} checked.\n"
+    places = _counted(len({finding.filename for finding in findings}), "file")
+    found = view.paint(f"Found {by_severity(findings)}", "bold")
+    return f"{found} in {places} ({files:,} checked).\n"
+
+
+def by_severity(findings: Sequence[Finding]) -> str:
+    """`3 errors, 1 warning`"""
     counts = Counter(finding.severity for finding in findings)
     told = [_counted(counts[severity], severity) for severity in ("error", "warning") if counts[severity]]
     if counts["info"]:
         told.append(f"{counts['info']:,} for information")
-    places = _counted(len({finding.filename for finding in findings}), "file")
-    found = view.paint("Found " + ", ".join(told), "bold")
-    return f"{found} in {places} ({files:,} checked).\n"
+    return ", ".join(told)
 
 
 def _counted(number: int, noun: str) -> str:

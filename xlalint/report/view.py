@@ -11,19 +11,22 @@ from typing import TYPE_CHECKING, NamedTuple, TextIO
 if TYPE_CHECKING:
     from xlalint.checks.finding import Finding
 
-_CODES = {"bold": "1", "dim": "2", "red": "31", "yellow": "33", "blue": "34", "cyan": "36"}
+_CODES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "blue": "34", "cyan": "36"}
 SEVERITY_STYLE = {"error": ("bold", "red"), "warning": ("bold", "yellow"), "info": ("bold", "cyan")}
 # What a terminal would act on: control characters, and those that reorder the text around them.
 _ACTIVE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 class View(NamedTuple):
-    """`folder` is what paths are shown relative to; `text_of` gives a file's text, None where it cannot be read."""
+    """`folder` is what paths are shown relative to; `text_of` gives a file's text, None where it cannot be read;
+    `unsafe_fixes` says whether these count as fixes.
+    """
 
     folder: str
     colour: bool
     text_of: Callable[[str], str | None]
     ascii_only: bool = False
+    unsafe_fixes: bool = False
 
     def paint(self, text: str, *styles: str) -> str:
         """The text in some styles, if there are colours."""
@@ -40,6 +43,10 @@ class View(NamedTuple):
         """`path:row:column`, with the cell of a notebook."""
         cell = f":cell {finding.cell}" if finding.cell is not None else ""
         return f"{self.path(finding.filename)}{cell}:{finding.location.row}:{finding.location.column}"
+
+    def mark(self, finding: Finding) -> str:
+        """What says, before the message, that `--fix` would mend it."""
+        return f"[{self.paint('*', 'cyan')}] " if finding.fixable(unsafe=self.unsafe_fixes) else ""
 
 
 def wants_colour(stream: TextIO, environ: Mapping[str, str]) -> bool:

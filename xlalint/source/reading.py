@@ -66,6 +66,25 @@ def decode(raw: bytes) -> str:
     return text
 
 
+def encode(text: str, raw: bytes) -> bytes:
+    """A changed text as the bytes of the file that `raw` was read from: its byte order mark and encoding kept.
+
+    Raises `SourceError` XLA002 where that encoding would change more than the text did, or would no longer be declared.
+    """
+    mark = codecs.BOM_UTF8 if raw.startswith(codecs.BOM_UTF8) else b""
+    encoding = _coding(raw[len(mark) :])
+    try:
+        faithful = mark + decode(raw).encode(encoding) == raw
+        changed = mark + text.encode(encoding)
+    except UnicodeEncodeError as error:
+        raise SourceError("XLA002", f"{encoding.upper()} has no `{text[error.start]}`") from error
+    if not faithful:
+        raise SourceError("XLA002", f"{encoding.upper()} writes its characters in more than one way")
+    if decode(changed) != text:
+        raise SourceError("XLA002", "its encoding would no longer be declared")
+    return changed
+
+
 def module_name(path: str | Path) -> tuple[str, bool]:
     """The dotted name an importer would use, and whether the file is a package's `__init__`.
 

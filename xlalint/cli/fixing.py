@@ -1,0 +1,95 @@
+"""`check --fix` and its like: options → fixed files or diffs, and what is said of them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from xlalint.cli import CLEAN, FAILED, FINDINGS
+
+if TYPE_CHECKING:
+    from xlalint.config import Settings
+    from xlalint.project.fixing import Check, Fixed
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+_MODES = ("fix", "fix_only", "diff")
+
+_OPTIONS = (
+    click.option("--fix", is_flag=True, help="Apply the safe fixes, and report what is left."),
+    click.option("--unsafe-fixes", is_flag=True, help="Take the fixes that may change a result too."),
+    click.option("--fix-only", is_flag=True, help="Apply fixes and report nothing else (implies --fix)."),
+    click.option("--diff", is_flag=True, help="Show what the fixes would change, and write nothing."),
+    click.option("--show-fixes", is_flag=True, help="List what was fixed."),
+    click.option("--exit-non-zero-on-fix", is_flag=True, help="Exit with 1 also when all that was found was fixed."),
+)
+
+
+def fix_options(command: _Command) -> _Command:
+    """Whether fixes are applied, which, and what is said of them."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def wants_fixes(options: Mapping[str, Any]) -> bool:
+    """Whether fixes are to be made, in files or for show."""
+    return any(options[mode] for mode in _MODES)
+
+
+def only_fixes(options: Mapping[str, Any]) -> bool:
+    """Whether findings are not to be reported."""
+    return bool(options["diff"] or options["fix_only"])
+
+
+def fixed_by(check: Check, read: Callable[[str], bytes], options: Mapping[str, Any]) -> Fixed:
+    """What the fixes make of the program that `check` checks; nothing is written."""
+    from xlalint.project.fixing import fix
+
+    fixed = fix(check, read, unsafe=options["unsafe_fixes"])
+    for trouble in fixed.troubles:
+        click.echo(f"xlalint: warning: {trouble}", err=True)
+    return fixed
+
+
+def show_diff(fixed: Fixed) -> None:
+    """The fixes as a patch, to standard output."""
+    from xlalint.cli.output import view
+    from xlalint.report.diff import diff
+    from xlalint.source.reading import decode
+
+    looked = view()
+    for path, (before, after) in fixed.files.items():
+        sys.stdout.write(diff(path, decode(before), decode(after), looked))
+
+
+def write_files(fixed: Fixed, settings: Settings) -> dict[str, str]:
+    """Write the files that were fixed; the reasons why some were not, by path."""
+    from xlalint.fixes.writing import WriteError, write
+
+    unwritten: dict[str, str] = {}
+    for path, (before, after) in fixed.files.items():
+        try:
+            write(path, before, after, settings.root)
+        except WriteError as error:
+            unwritten[path] = str(error)
+    return unwritten
+
+
+def write_text(fixed: Fixed, filename: str, raw: bytes) -> None:
+    """Standard input with its fixes, to standard output, byte for byte."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write(fixed.files[filename].after if filename in fixed.files else raw)
+    sys.stdout.buffer.flush()
+
+
+def status(found: bool, fixed: bool, failed: bool, options: Mapping[str, Any]) -> int:
+    """The exit code, as Ruff has it: with --diff 1 where something would change, with --fix where something is left."""
+    if failed:
+        return FAILED
+    if options["exit_zero"]:
+        return CLEAN
+    told = fixed and (options["diff"] or options["exit_non_zero_on_fix"])
+    return FINDINGS if told or (found and not only_fixes(options)) else CLEAN

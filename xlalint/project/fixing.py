@@ -1,0 +1,177 @@
+"""Findings → fixed texts, in rounds: make what fixes go together, check the program again, until there is nothing left to fix.
+
+Nothing is written here. A round's result of a file is taken if it parses and shows none of the findings that it fixed; else the fixes to
+blame are dropped, and the file is as it was before the round.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from xlalint.checks.finding import Finding
+from xlalint.fixes.edits import Change, Offsets, together
+from xlalint.project.report import Report
+from xlalint.source.model import SourceError
+from xlalint.source.reading import decode, encode
+from xlalint.source.syntax import parse
+
+MOST_ROUNDS = 100
+
+Check = Callable[[Mapping[str, bytes]], Report]
+"""Checks the program; the files that the mapping names are read as it says."""
+
+
+class Rewritten(NamedTuple):
+    """A file's content before and after its fixes."""
+
+    before: bytes
+    after: bytes
+
+
+class Fixed(NamedTuple):
+    """`report` is what is left, `findings` what was fixed, in order; `troubles` says what was not as it should be, a line each."""
+
+    report: Report
+    findings: list[Finding]
+    files: dict[str, Rewritten]
+    troubles: list[str]
+
+
+class _Proposal(NamedTuple):
+    """A file's text in a round, and what becomes of it."""
+
+    text: str
+    change: Change
+    content: bytes
+
+
+def fix(check: Check, read: Callable[[str], bytes], *, unsafe: bool) -> Fixed:
+    """Fix all that can be fixed in what `check` checks; `read` gives a file's content on the disk. Raises `SourceError` for
+    a file that can no longer be read.
+
+    What went wrong inside xlalint may hide findings, so a program where something did is left alone.
+    """
+    return _Rounds(check, read, unsafe=unsafe).run()
+
+
+class _Rounds:
+    """The files as they are after some rounds, and the fixes that were dropped: by file, code and offset in its text."""
+
+    def __init__(self, check: Check, read: Callable[[str], bytes], *, unsafe: bool) -> None:
+        self._check = check
+        self._read = read
+        self._unsafe = unsafe
+        self._before: dict[str, bytes] = {}
+        self._contents: dict[str, bytes] = {}
+        self._dropped: defaultdict[str, set[tuple[str, int]]] = defaultdict(set)
+        self._fixed: list[Finding] = []
+        self._troubles: list[str] = []
+
+    def run(self) -> Fixed:
+        report = self._check({})
+        for _ in range(MOST_ROUNDS):
+            if report.failures:
+                return self._done(report)
+            proposals = dict(self._propose(report))
+            if not proposals:
+                return self._done(report)
+            report = self._judge(report, proposals)
+        left = sorted({finding.code for finding in report.findings if finding.fixable(unsafe=self._unsafe)})
+        if left:
+            self._troubles.append(f"after {MOST_ROUNDS} rounds there is still something to fix: {', '.join(left)}")
+        return self._done(report)
+
+    def _done(self, report: Report) -> Fixed:
+        files = {path: Rewritten(self._before[path], content) for path, content in sorted(self._contents.items())}
+        return Fixed(report, self._fixed, files, self._troubles)
+
+    # --------------------------------------------------------------------------------------------- one round
+
+    def _propose(self, report: Report) -> Iterator[tuple[str, _Proposal]]:
+        by_path: defaultdict[str, list[Finding]] = defaultdict(list)
+        for finding in report.findings:
+            if finding.fixable(unsafe=self._unsafe):
+                by_path[finding.filename].append(finding)
+        for path, findings in by_path.items():
+            raw = self._contents[path] if path in self._contents else self._read(path)
+            text = decode(raw)
+            proposal = self._proposal(path, raw, text, findings)
+            if proposal is not None:
+                self._before.setdefault(path, raw)
+                yield path, proposal
+
+    def _proposal(self, path: str, raw: bytes, text: str, findings: list[Finding]) -> _Proposal | None:
+        """The fixes of a file that can be made now and give Python; those that do not are dropped."""
+        offsets = Offsets(text)
+        while True:
+            dropped = self._dropped[path]
+            wanted = [f for f in findings if (f.code, offsets.at(f.location)) not in dropped]
+            change = together(wanted, offsets)
+            if not change.findings:
+                self._drop(path, wanted, offsets, "its edits overlap")
+                return None
+            try:
+                content = encode(change.apply(text), raw)
+                parse(decode(content), path)
+            except SourceError as error:
+                alone = [f for f in change.findings if not _applies(f, text, raw, offsets)]
+                self._drop(path, alone or change.findings, offsets, f"its result cannot be read: {error.message}")
+            else:
+                return _Proposal(text, change, content)
+
+    def _judge(self, report: Report, proposals: Mapping[str, _Proposal]) -> Report:
+        """Take the results of a round that are good; the report on the program as it then is."""
+        contents = {path: proposal.content for path, proposal in proposals.items()}
+        after = self._check({**self._contents, **contents})
+        if after.failures:
+            return Report(report.findings, report.files, after.failures)
+        bad = {path: left for path, made in proposals.items() if (left := _still_shown(path, made, report, after))}
+        for path, made in proposals.items():
+            if path in bad:
+                self._drop(path, bad[path], Offsets(made.text), "its result still shows the finding")
+            else:
+                self._take(path, made)
+        return self._check(self._contents) if bad else after
+
+    def _take(self, path: str, made: _Proposal) -> None:
+        self._contents[path] = made.content
+        self._fixed += made.change.findings
+        self._dropped[path] = {(code, made.change.moved(offset)) for code, offset in self._dropped[path]}
+
+    def _drop(self, path: str, findings: Iterable[Finding], offsets: Offsets, why: str) -> None:
+        for finding in findings:
+            self._dropped[path].add((finding.code, offsets.at(finding.location)))
+            self._troubles.append(f"{path}:{finding.location.row}: the fix of {finding.code} was dropped: {why}")
+
+
+def _applies(finding: Finding, text: str, raw: bytes, offsets: Offsets) -> bool:
+    """Whether a fix alone gives Python."""
+    try:
+        parse(decode(encode(together([finding], offsets).apply(text), raw)))
+    except SourceError:
+        return False
+    return True
+
+
+def _still_shown(path: str, made: _Proposal, before: Report, after: Report) -> list[Finding]:
+    """The fixed findings whose like is found where they were, and was not there before."""
+    change, old, new = made.change, Offsets(made.text), Offsets(decode(made.content))
+    fixed = {id(finding) for finding in change.findings}
+    found = Counter((f.code, new.at(f.location)) for f in after.findings if f.filename == path)
+    found.subtract(
+        (f.code, change.moved(old.at(f.location))) for f in before.findings if f.filename == path and id(f) not in fixed
+    )
+    appeared = [place for place, number in found.items() if number > 0]
+    return [finding for finding in change.findings if _is_among(finding, appeared, change, old)]
+
+
+def _is_among(finding: Finding, appeared: Iterable[tuple[str, int]], change: Change, offsets: Offsets) -> bool:
+    assert finding.fix is not None
+    start = change.moved(offsets.at(finding.location))
+    spans = [offsets.span(edit) for edit in finding.fix.edits]
+    return any(
+        code == finding.code and (offset == start or any(change.holds(span, offset) for span in spans))
+        for code, offset in appeared
+    )
