@@ -77,6 +77,7 @@ def test_everything_that_is_printed() -> None:
         "fix": None,
         "url": "file:///rules/XLA101-tensor-if.md",
         "help": "use where",
+        "no_fix": "",
     }
 
 

@@ -185,3 +185,27 @@ def test_any_edit_gives_what_a_run_from_nothing_gives(project: Path, edits: list
             (project / "help.py").write_text("".join(functions) + dedent(HELP))
             found = check_paths([project], options, cache=cache).findings
             assert found == check_paths([project], options).findings
+
+
+@pytest.mark.parametrize("cached", [True, False])
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_contents_given_count_and_not_those_on_the_disk(
+    project: Path, change: tuple[str, str, str, set[str]], cached: bool
+) -> None:
+    name, old, new, _ = change
+    options = load_settings([project], isolated=True)
+    file = project / name
+    changed = file.read_text().replace(old, new)
+    with Cache(project.parent / "cache" if cached else None) as cache:
+        before = check_paths([project], options, cache=cache)
+        given = check_paths([project], options, cache=cache, contents={str(file): changed.encode()})
+        assert check_paths([project], options, cache=cache) == before
+        file.write_text(changed)
+        assert check_paths([project], options, cache=cache) == given
+    assert check_paths([project], options) == given
+
+
+def test_contents_that_do_not_parse(project: Path) -> None:
+    options = load_settings([project], isolated=True)
+    found = check_paths([project], options, contents={str(project / "host.py"): b"x = ("})
+    assert "XLA001" in {finding.code for finding in found.findings if finding.filename.endswith("host.py")}

@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from xlalint.checks.finding import Edit, Finding, Fix, Location, TraceStep
-from xlalint.report import View, render, statistics, summary
+from xlalint.report import View, fix_hint, fixes, render, statistics, summary
+from xlalint.report.diff import diff
 from xlalint.report.view import printable, wants_colour
 
 TEXT = "def f(mask):\n    y = 1\n    if mask.any():\n        return y\n"
@@ -63,7 +64,7 @@ def test_full() -> None:
     )
     assert full(made) == block(
         """
-        error[XLA101] tensor-if: `if` needs the value of tensor `mask`
+        error[XLA101] [*] tensor-if: `if` needs the value of tensor `mask`
          --> a.py:3:8
           |
         1 | def f(mask):
@@ -270,3 +271,55 @@ def test_any_text_and_place(text: str, row: int, column: int, end_row: int, end_
 
 def test_printable_keeps_one_line() -> None:
     assert printable("a\r\nb\tc") == "a␍␊b\tc"
+
+
+SAFE, UNSAFE = Fix("safe", "m", ()), Fix("unsafe", "m", ())
+
+
+@pytest.mark.parametrize(
+    ("made", "fixing", "unsafe", "said"),
+    [
+        pytest.param([None, None], False, False, "", id="none"),
+        pytest.param([SAFE, None], False, False, "[*] 1 fixable with --fix.\n", id="safe"),
+        pytest.param(
+            [SAFE, UNSAFE], False, False, "[*] 1 fixable with --fix (1 more with --unsafe-fixes).\n", id="both"
+        ),
+        pytest.param([SAFE, UNSAFE], False, True, "[*] 2 fixable with --fix.\n", id="both-asked-for"),
+        pytest.param([UNSAFE], False, False, "1 fixable with --fix --unsafe-fixes.\n", id="unsafe"),
+        pytest.param([SAFE], True, False, "", id="dropped"),
+        pytest.param([UNSAFE], True, False, "1 fixable with --fix --unsafe-fixes.\n", id="unsafe-left"),
+        pytest.param([UNSAFE], True, True, "", id="unsafe-dropped"),
+    ],
+)
+def test_what_can_be_fixed(made: list[Fix | None], fixing: bool, unsafe: bool, said: str) -> None:
+    assert fix_hint([finding(fix=fix) for fix in made], fixing=fixing, unsafe=unsafe) == said
+
+
+def test_a_fix_is_marked_where_it_may_be_applied() -> None:
+    assert render([finding(fix=SAFE)], "concise", view()).startswith("a.py:3:8: XLA101 [*] `if`")
+    assert render([finding(fix=UNSAFE)], "concise", view()).startswith("a.py:3:8: XLA101 `if`")
+    assert render([finding(fix=UNSAFE)], "concise", view(unsafe_fixes=True)).startswith("a.py:3:8: XLA101 [*] `if`")
+
+
+def test_why_there_is_no_fix() -> None:
+    assert "  = no fix: `y` is used after the branch\n" in full(finding(no_fix="`y` is used after the branch"))
+
+
+def test_what_was_fixed() -> None:
+    made = [finding(), finding(filename="/q/b.py", severity="warning")]
+    assert fixes([], "Fixed", view(), listed=True) == "Nothing to fix.\n"
+    assert fixes(made, "Would fix", view(), listed=False) == "Would fix 1 error, 1 warning.\n"
+    assert fixes(made, "Fixed", view(), listed=True) == (
+        "Fixed 1 error, 1 warning:\n- /q/b.py:\n    1 × XLA101 (tensor-if)\n- a.py:\n    1 × XLA101 (tensor-if)\n"
+    )
+
+
+def test_diff() -> None:
+    assert diff("/p/a.py", TEXT, TEXT, view()) == ""
+    assert diff("/p/a.py", "x\r\ny", "x\r\nz", view()) == (
+        "--- a.py\n+++ a.py\n@@ -1,2 +1,2 @@\n x\r\n-y\n\\ No newline at end of file\n+z\n\\ No newline at end of file\n"
+    )
+    assert diff("/p/a.py", "\x1b]0;\r\n", "\t\n", view(colour=True)) == (
+        "\x1b[1m--- a.py\x1b[0m\n\x1b[1m+++ a.py\x1b[0m\n\x1b[36m@@ -1 +1 @@\x1b[0m\n"
+        "\x1b[31m-␛]0;\x1b[0m\n\x1b[32m+    \x1b[0m\n"
+    )

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from xlalint.source.model import SourceError
-from xlalint.source.reading import decode, from_bytes, from_text, module_name, read_source
+from xlalint.source.reading import decode, encode, from_bytes, from_text, module_name, read_source
 
 BOM = b"\xef\xbb\xbf"
 
@@ -127,3 +127,34 @@ def test_module_name(tmp_path: Path, file: str, inits: tuple[str, ...], module: 
     for folder in inits:
         (tmp_path / folder / "__init__.py").touch()
     assert module_name(path) == (module, is_package)
+
+
+@pytest.mark.parametrize(
+    ("raw", "text", "says"),
+    [
+        pytest.param(b"# coding: ascii\nx\n", "# coding: ascii\n\u20ac\n", "", id="ascii-is-utf-8"),
+        pytest.param(
+            b"# coding: latin-1\nx\n", "# coding: latin-1\n\u20ac\n", "LATIN-1 has no `\u20ac`", id="no-such-character"
+        ),
+        pytest.param(b"# coding: latin-1\n\xe9\n", "\xe9\n", "no longer be declared", id="declaration-removed"),
+        pytest.param(
+            b"x\n# coding: latin-1\n\n", "# coding: latin-1\n\xe9\n", "no longer be declared", id="declaration-made"
+        ),
+        pytest.param(b"# coding: utf-7\n+AOk\n", "# coding: utf-7\n", "more than one way", id="not-faithful"),
+    ],
+)
+def test_a_changed_text_that_its_file_cannot_hold(raw: bytes, text: str, says: str) -> None:
+    if not says:
+        assert encode(text, raw) == text.encode()
+        return
+    with pytest.raises(SourceError, match=says):
+        encode(text, raw)
+
+
+@given(st.binary(), st.sampled_from([b"", b"\xef\xbb\xbf", b"# coding: latin-1\r\n", b"# coding: cp1252\r"]))
+def test_encode_undoes_decode(raw: bytes, head: bytes) -> None:
+    try:
+        text = decode(head + raw)
+    except SourceError:
+        return
+    assert encode(text, head + raw) == head + raw

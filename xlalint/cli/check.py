@@ -24,8 +24,8 @@ from xlalint.cli.fixing import (
 from xlalint.cli.settings import cache_of, cores, given, rule_options, running_options
 
 if TYPE_CHECKING:
-    from xlalint.config import Settings
     from xlalint.checks.finding import Finding
+    from xlalint.config import Settings
     from xlalint.project import Report
 
 STDIN = "-"

@@ -1,0 +1,70 @@
+"""Edits: which go together, what they make of a text, and where its places went."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from xlalint.checks.finding import Edit, Finding, Fix, Location
+from xlalint.fixes.edits import Change, Offsets, Span, together
+
+TEXT = "0123456789"
+
+
+def finding(*edits: tuple[int, int, str]) -> Finding:
+    made = tuple(Edit(content, Location(1, start + 1), Location(1, end + 1)) for start, end, content in edits)
+    place = Location(1, edits[0][0] + 1)
+    fix = Fix("safe", "", made)
+    return Finding("XLA900", "", "", "error", "certain", "", "a.py", None, place, place, (), None, fix, "")
+
+
+@pytest.mark.parametrize(
+    ("findings", "expected"),
+    [
+        pytest.param([[(2, 5, "")], [(4, 6, "")]], "0156789", id="overlap"),
+        pytest.param([[(2, 8, "x")], [(3, 4, "y")]], "01x89", id="inside"),
+        pytest.param([[(2, 4, "x")], [(2, 4, "x")]], "01x456789", id="the-same"),
+        pytest.param([[(2, 2, "x")], [(2, 2, "y")]], "01x23456789", id="insertions-at-one-place"),
+        pytest.param([[(2, 2, "x")], [(2, 4, "y")]], "01x23456789", id="insertion-where-another-begins"),
+        pytest.param([[(1, 2, "x"), (8, 9, "x")], [(3, 4, "y"), (8, 9, "z")]], "0x234567x9", id="all-or-nothing"),
+        pytest.param([[(2, 5, "x"), (4, 6, "y")]], TEXT, id="with-itself"),
+    ],
+)
+def test_of_two_that_overlap_the_first_is_made(findings: list[list[tuple[int, int, str]]], expected: str) -> None:
+    change = together([finding(*edits) for edits in findings], Offsets(TEXT))
+    assert len(change.findings) == len(findings) - 1
+    assert change.apply(TEXT) == expected
+
+
+@pytest.mark.parametrize(
+    ("findings", "expected"),
+    [
+        pytest.param([[(6, 7, "b")], [(1, 2, "a")]], "0a2345b789", id="apart"),
+        pytest.param([[(2, 4, "a")], [(4, 6, "b")]], "01ab6789", id="touching"),
+        pytest.param([[(1, 2, "a"), (7, 8, "b")], [(4, 5, "c")]], "0a23c56b89", id="interlaced"),
+    ],
+)
+def test_others_are_made_at_once(findings: list[list[tuple[int, int, str]]], expected: str) -> None:
+    change = together([finding(*edits) for edits in findings], Offsets(TEXT))
+    assert len(change.findings) == 2
+    assert change.apply(TEXT) == expected
+
+
+def test_places_past_the_end_are_the_end() -> None:
+    offsets = Offsets("ab\ncd")
+    assert (offsets.at(Location(2, 1)), offsets.at(Location(3, 1)), offsets.at(Location(2, 9))) == (3, 5, 5)
+
+
+@given(
+    st.lists(st.integers(0, len(TEXT)), max_size=6, unique=True).map(sorted),
+    st.lists(st.sampled_from(["", "x", "yyy"])),
+)
+def test_places_that_no_edit_touched_keep_their_character(bounds: list[int], contents: list[str]) -> None:
+    pairs = list(zip(bounds[::2], bounds[1::2], strict=False))
+    spans = tuple(Span(a, b, content) for (a, b), content in zip(pairs, contents, strict=False))
+    change = Change((), spans)
+    result = change.apply(TEXT)
+    for offset, character in enumerate(TEXT):
+        if not any(span.start <= offset < span.end for span in spans):
+            assert result[change.moved(offset)] == character

@@ -1,0 +1,132 @@
+"""Rounds with findings made up by the test: what is taken, what waits, what is dropped and said."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+
+import pytest
+
+from xlalint.checks.finding import Edit, Finding, Fix, Location
+from xlalint.project.fixing import MOST_ROUNDS, Fixed, fix
+from xlalint.project.report import Report
+from xlalint.source.model import SourceError
+from xlalint.source.reading import read_bytes
+
+Rewrite = Callable[[str], str]
+
+
+def rule(
+    pattern: str, rewrite: Rewrite, code: str = "XLA900", applicability: str = "safe"
+) -> Callable[[str, str], list[Finding]]:
+    """Finds what matches a pattern, and replaces it."""
+
+    def find(path: str, text: str) -> list[Finding]:
+        return [
+            _finding(path, text, match, rewrite(match[0]), code, applicability) for match in re.finditer(pattern, text)
+        ]
+
+    return find
+
+
+def _finding(path: str, text: str, match: re.Match[str], content: str, code: str, applicability: str) -> Finding:
+    start, end = _place(text, match.start()), _place(text, match.end())
+    fix = Fix(applicability, "", (Edit(content, start, end),))  # type: ignore[arg-type]
+    return Finding(code, "", "", "error", "certain", "", path, None, start, end, (), None, fix, "")
+
+
+def _place(text: str, offset: int) -> Location:
+    before = text[:offset].split("\n")
+    return Location(len(before), len(before[-1]) + 1)
+
+
+def run(files: dict[str, str], *rules: Callable[[str, str], list[Finding]], unsafe: bool = False) -> Fixed:
+    def check(contents: Mapping[str, bytes]) -> Report:
+        texts = {path: contents.get(path, text.encode()).decode() for path, text in files.items()}
+        found = [finding for path, text in texts.items() for one in rules for finding in one(path, text)]
+        failures = [f"{path}: RuntimeError" for path, text in texts.items() if "boom" in text]
+        return Report(found, len(files), failures)
+
+    return fix(check, lambda path: files[path].encode(), unsafe=unsafe)
+
+
+def texts(done: Fixed) -> dict[str, str]:
+    return {path: after.decode() for path, (_, after) in done.files.items()}
+
+
+def test_a_result_that_does_not_parse_is_dropped_and_the_others_are_made() -> None:
+    done = run({"a.py": "x = a\ny = b\n"}, rule("a", lambda _: "("), rule("b", lambda _: "c"))
+    assert texts(done) == {"a.py": "x = a\ny = c\n"}
+    assert len(done.findings) == len(done.report.findings) == len(done.troubles) == 1
+    assert "a.py:1: the fix of XLA900 was dropped: its result cannot be read: " in done.troubles[0]
+
+
+def test_fixes_that_only_together_do_not_parse_are_dropped() -> None:
+    done = run({"a.py": "f(a)(b)\n"}, rule("a", lambda _: "*"), rule("b", lambda _: "*"))
+    assert texts(done) == {}
+    assert len(done.troubles) == 2
+
+
+@pytest.mark.parametrize("rewrite", [str, lambda found: found + found, lambda found: f" {found}"])
+def test_a_result_that_still_shows_the_finding_is_dropped(rewrite: Rewrite) -> None:
+    done = run(
+        {"a.py": "x = 1\ny = hazard\n", "b.py": "z = good\n"}, rule("hazard", rewrite), rule("good", lambda _: "best")
+    )
+    assert texts(done) == {"b.py": "z = best\n"}
+    assert done.troubles == ["a.py:2: the fix of XLA900 was dropped: its result still shows the finding"]
+
+
+def test_what_was_dropped_stays_dropped_where_it_moves() -> None:
+    source = "a = 'x'; b = hazard; c = 'y'\n"
+    first, second = rule("'x'|'y'", lambda _: "'zz'", "XLA901"), rule("'zz'", lambda _: "'long'", "XLA902")
+    done = run({"a.py": source}, rule("hazard", str), first, second)
+    assert texts(done) == {"a.py": "a = 'long'; b = hazard; c = 'long'\n"}
+    assert len(done.troubles) == 1
+
+
+def test_overlapping_fixes_are_made_in_rounds() -> None:
+    done = run({"a.py": "x = f(f(f(1)))\n"}, rule(r"f\((?=f)", lambda _: "g("), rule(r"f\(f\(", lambda _: "f(h("))
+    assert len(done.findings) >= 2
+    assert "f(f(" not in texts(done)["a.py"]
+    assert done.report.findings == []
+
+
+def test_an_empty_result_is_a_result() -> None:
+    done = run({"a.py": "hazard"}, rule("hazard", lambda _: ""))
+    assert texts(done) == {"a.py": ""}
+
+
+def test_what_never_ends_is_stopped_and_said() -> None:
+    done = run({"a.py": "x = 0\n"}, rule(r"\d+", lambda number: str(int(number) + 1), code=""), unsafe=True)
+    assert done.troubles  # a number for a number, at the same place, is the finding again
+    turn = {"a": "b", "b": "a"}
+    done = run({"a.py": "x = a\n"}, rule("a", turn.__getitem__, "XLA901"), rule("b", turn.__getitem__, "XLA902"))
+    assert done.troubles == [f"after {MOST_ROUNDS} rounds there is still something to fix: XLA901"]
+
+
+@pytest.mark.parametrize("unsafe", [False, True])
+def test_unsafe_fixes_are_made_when_asked_for(unsafe: bool) -> None:
+    done = run({"a.py": "x = a\n"}, rule("a", lambda _: "b", applicability="unsafe"), unsafe=unsafe)
+    assert texts(done) == ({"a.py": "x = b\n"} if unsafe else {})
+
+
+def test_nothing_is_fixed_after_an_internal_error() -> None:
+    done = run({"a.py": "x = a\n", "b.py": "boom\n"}, rule("a", lambda _: "b"))
+    assert (texts(done), done.report.failures) == ({}, ["b.py: RuntimeError"])
+
+
+def test_a_result_that_is_too_much_for_the_analysis_is_not_taken() -> None:
+    done = run({"a.py": "x = a\n"}, rule("a", lambda _: "boom"))
+    assert (texts(done), done.report.failures) == ({}, ["a.py: RuntimeError"])
+
+
+def test_nothing_to_fix() -> None:
+    assert run({"a.py": "x = 1\n"}, rule("a", lambda _: "b")) == Fixed(Report([], 1, []), [], {}, [])
+
+
+def test_a_file_that_went_away() -> None:
+    def check(_: Mapping[str, bytes]) -> Report:
+        return Report(rule("a", lambda _: "b")("/nowhere/gone.py", "a"), 1, [])
+
+    with pytest.raises(SourceError):
+        fix(check, read_bytes, unsafe=False)
