@@ -310,7 +310,7 @@ def test_what_was_fixed() -> None:
     assert fixes([], "Fixed", view(), listed=True) == "Nothing to fix.\n"
     assert fixes(made, "Would fix", view(), listed=False) == "Would fix 1 error, 1 warning.\n"
     assert fixes(made, "Fixed", view(), listed=True) == (
-        "Fixed 1 error, 1 warning:\n- /q/b.py:\n    1 × XLA101 (tensor-if)\n- a.py:\n    1 × XLA101 (tensor-if)\n"
+        "Fixed 1 error, 1 warning:\n- a.py:\n    1 × XLA101 (tensor-if)\n- /q/b.py:\n    1 × XLA101 (tensor-if)\n"
     )
 
 
