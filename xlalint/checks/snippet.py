@@ -7,10 +7,8 @@ from types import TracebackType
 
 import libcst as cst
 
-# Private, and unchanged for years: the public position providers take six times as long as this module needs.
-from libcst._nodes.internal import CodegenState
-
-from xlalint.source.concrete import parse_concrete, with_deep_stack
+from xlalint.source.concrete import parse_concrete
+from xlalint.source.layout import Counter, laid_out
 
 _WORD = re.compile(r"@|\w*")
 _TRIVIA = re.compile(r"(?:\s|\\\r?\n|#[^\r\n]*)*")
@@ -28,7 +26,7 @@ class Snippet:
     """Parsed text. `statement` is the outermost node that begins where the text does; offsets count in code points."""
 
     def __init__(self, module: cst.Module, text: str, lead: int) -> None:
-        extents = _extents(module)
+        extents = laid_out(module, _Extents)
         self.text = text
         self.lead = lead
         self.nodes = extents.nodes
@@ -87,36 +85,16 @@ def _body(word: str, text: str) -> str:
     return body + "finally: pass\n" if word == "try" else body
 
 
-def _extents(module: cst.Module) -> _Extents:
-    extents = _Extents(module)
-    try:
-        module._codegen(extents)
-    except RecursionError:  # a chain of some 250 operators
-        extents = _Extents(module)
-        with_deep_stack(lambda: module._codegen(extents))
-    return extents
-
-
-class _Extents(CodegenState):
-    """Writes the code of a tree and keeps only where each node begins and ends.
+class _Extents(Counter):
+    """Where each node begins and ends.
 
     Of nodes with the same extent the innermost is kept: the expression, not the statement or the argument that it is.
     """
 
     def __init__(self, module: cst.Module) -> None:
-        super().__init__(default_indent=module.default_indent, default_newline=module.default_newline)
-        self.length = 0
+        super().__init__(module)
         self.nodes: dict[tuple[int, int], cst.CSTNode] = {}
         self.outermost: dict[int, cst.CSTNode] = {}
-
-    def add_token(self, value: str) -> None:
-        self.length += len(value)
-
-    def add_indent_tokens(self) -> None:
-        self.length += sum(map(len, self.indent_tokens))
-
-    def pop_trailing_newline(self) -> None:
-        """Nothing comes after it."""
 
     def record_syntactic_position(self, node: cst.CSTNode, **_bounds: cst.CSTNode | None) -> _Span:  # type: ignore[override]
         return _Span(self, node)

@@ -96,7 +96,15 @@ def _check_paths(paths: tuple[Path, ...], options: Mapping[str, Any], settings: 
 
         def check(contents: Mapping[str, bytes]) -> Report:
             jobs = settings.jobs or cores()
-            return check_paths(paths, settings, cache=cache, jobs=jobs, progress=progress, contents=contents)
+            return check_paths(
+                paths,
+                settings,
+                cache=cache,
+                jobs=jobs,
+                progress=progress,
+                contents=contents,
+                fixes=wants_fixes(options),
+            )
 
         fixed = fixed_by(check, read_bytes, options) if wants_fixes(options) else None
         report = fixed.report if fixed else check({})
@@ -134,7 +142,7 @@ def _check_stdin(options: Mapping[str, Any], settings: Settings) -> int:
         return _tell(check_text(text, filename, settings), options, {filename: text})
 
     def check(contents: Mapping[str, bytes]) -> Report:
-        return check_text(decode(contents.get(filename, raw)), filename, settings)
+        return check_text(decode(contents.get(filename, raw)), filename, settings, fixes=True)
 
     fixed = fixed_by(check, lambda _: raw, options)
     if options["diff"]:

@@ -1,16 +1,48 @@
 """The registry: which rule's findings can be rewritten, and by what.
 
-A rewrite is a pure function from what its rule found to an `Outcome`: guard clauses that return a `Reason` come first. It is called once
-for each finding that is shown, while findings are made, so it must cost no more than the finding did.
+A rewriter is a pure function from a `Site` to what it makes of it: guard clauses that return a `Reason` come first. The first that gives a
+`Rewrite` wins; what the first that knew the form said is the reason else.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from xlalint.checks.finding import Edit, Fix
 from xlalint.fixes import unused_suppression
-from xlalint.fixes.model import Outcome
+from xlalint.fixes.model import Outcome, Reason, Rewrite, Rewriter, Site
+from xlalint.fixes.scene import Document
+from xlalint.semantics.hazard import Hazard
 from xlalint.source.unused import Unused
 
 # Of comments, which are in no syntax tree, a rewrite gets the directive as it was read, with its extent.
 COMMENT_REWRITES: Mapping[str, Callable[[Unused], Outcome]] = {"XLA003": unused_suppression.rewrite}
+
+REWRITES: Mapping[str, tuple[Rewriter, ...]] = {}
+
+_UNKNOWN_FORM = Reason("no rewrite of xlalint's knows this form; `help` says what a person would do")
+
+
+def outcome_of(hazard: Hazard, document: Document, target: str) -> Outcome:
+    """The fix of a finding, or why there is none."""
+    scene = document.scene(hazard.start)
+    node = scene.find(hazard.start, hazard.end) if scene is not None else None
+    if scene is None or node is None:
+        return _UNKNOWN_FORM
+    site = Site(hazard, node, scene, target)
+    first: Reason | None = None
+    for rewriter in REWRITES[hazard.rule]:
+        made = rewriter(site)
+        if isinstance(made, Rewrite):
+            return _fix(made, document)
+        first = first or made
+    return first or _UNKNOWN_FORM
+
+
+def _fix(made: Rewrite, document: Document) -> Fix:
+    edits = [
+        Edit(text.replace("\n", document.newline), document.place(start), document.place(end))
+        for start, end, text in sorted(made.replacements)
+    ]
+    message = f"{made.message} (assumes that {made.assumes})" if made.assumes else made.message
+    return Fix("unsafe" if made.assumes else "safe", message, tuple(edits))

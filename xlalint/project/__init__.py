@@ -27,20 +27,21 @@ def check_paths(
     jobs: int = 1,
     progress: Callable[[int, int], None] | None = None,
     contents: Mapping[str, bytes] = MappingProxyType({}),
+    fixes: bool = False,
 ) -> Report:
     """Check all Python files under the paths as one program.
 
     `jobs` is the number of processes; `progress` is called with the number of files done and of all files; `contents` holds
-    what files shall be read as, by absolute path. Raises
+    what files shall be read as, by absolute path; `fixes` says that findings shall have their fixes. Raises
     `DiscoveryError` for a path that does not exist, `RuleError` and `TableError` for rules of the user that cannot be used.
     """
     from xlalint.project.pipeline import Run
 
-    return Run(settings, cache, jobs, progress, contents).check(paths)
+    return Run(settings, cache, jobs, progress, contents, fixes=fixes).check(paths)
 
 
-def check_text(text: str, filename: str, settings: Settings) -> Report:
+def check_text(text: str, filename: str, settings: Settings, *, fixes: bool = False) -> Report:
     """Check one text by itself, as the file `filename` (which need not exist)."""
     from xlalint.project.pipeline import check_one
 
-    return check_one(text, filename, settings)
+    return check_one(text, filename, settings, fixes=fixes)

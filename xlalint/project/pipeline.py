@@ -30,7 +30,10 @@ _TORCH_TARGETS = ("torch_xla", "torch_tpu", "torch_compile")
 
 
 class Run:
-    """One check of a set of paths. `contents` holds what files shall be read as, by absolute path, whatever is on the disk."""
+    """One check of a set of paths. `contents` holds what files shall be read as, by absolute path, whatever is on the disk.
+
+    `fixes` says that findings shall have their fixes, which takes a second analysis of what holds them.
+    """
 
     def __init__(
         self,
@@ -39,12 +42,15 @@ class Run:
         jobs: int,
         progress: Callable[[int, int], None] | None,
         contents: Mapping[str, bytes] = MappingProxyType({}),
+        *,
+        fixes: bool = False,
     ) -> None:
         self.settings = settings
         self.cache = cache
         self.jobs = max(jobs, 1)
         self.progress = progress
         self.contents = contents
+        self.fixes = fixes
 
     def check(self, paths: Sequence[Path]) -> Report:
         """The findings in all files under the paths."""
@@ -144,7 +150,7 @@ class Run:
 
     def _key(self, files: Sequence[str], digests: dict[str, str]) -> str:
         state = blake2b(self.settings.fingerprint().encode(), digest_size=16)
-        state.update(f"\0{self.settings.python}".encode("utf-8", "surrogateescape"))
+        state.update(f"\0{self.settings.python}\0{self.fixes}".encode("utf-8", "surrogateescape"))
         for file in files:
             state.update(f"\0{file}\0{module_name(file)[0]}\0{digests[file]}".encode("utf-8", "surrogateescape"))
         return state.hexdigest()
@@ -220,6 +226,12 @@ class Run:
         hazards, failures = analyse(units, apis, targets, self.settings.roots, followed, self.jobs, taught, kept)
         texts = self._texts(lowered)
         findings, more = findings_of(lowered, hazards, pages, self.settings, texts, kept)
+        if self.fixes:
+            from xlalint.project.rewriting import Rewriting
+
+            rewriting = Rewriting(units, followed, apis, targets, self.settings, texts)
+            findings, errors = rewriting.apply(findings, hazards, self.jobs)
+            more += errors
         return Report(findings, len(lowered), failures + more)
 
     def _texts(self, lowered: list[Lowered]) -> dict[str, SourceFile]:
@@ -228,7 +240,7 @@ class Run:
         return {path: from_bytes(path, self.contents[path]) for path in given}
 
 
-def check_one(text: str, filename: str, settings: Settings) -> Report:
+def check_one(text: str, filename: str, settings: Settings, *, fixes: bool = False) -> Report:
     """Check one text by itself."""
     from xlalint.project.analysis import analyse
     from xlalint.project.installed import follow
@@ -254,6 +266,12 @@ def check_one(text: str, filename: str, settings: Settings) -> Report:
     taught = Taught(settings.static, settings.tensor)
     hazards, failures = analyse(units, apis, targets_of(settings), settings.roots, followed, taught=taught)
     findings, more = findings_of([lowered], hazards, pages, settings, texts)
+    if fixes:
+        from xlalint.project.rewriting import Rewriting
+
+        rewriting = Rewriting(units, followed, apis, targets_of(settings), settings, texts)
+        findings, errors = rewriting.apply(findings, hazards, 1)
+        more += errors
     return Report(findings, 1, failures + more)
 
 

@@ -1,0 +1,25 @@
+"""Every `fixed` example of the rule pages is what the engine makes of its `bad` twin, text for text."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.fixes.fixing import fixed
+from xlalint.fixes.rewrites import REWRITES
+from xlalint.rules import Example, rules
+
+PAIRS = [
+    pytest.param(next(bad for bad in rule.examples if bad.ident == example.of), example, id=example.ident)
+    for rule in rules().values()
+    for example in rule.examples
+    if example.of and rule.code in REWRITES
+]
+
+
+@pytest.mark.parametrize(("bad", "example"), PAIRS)
+def test_fixed_is_what_the_engine_makes_of_bad(bad: Example, example: Example) -> None:
+    target = bad.targets[0].partition(":")[0] if bad.targets else "torch_xla"
+    text, done = fixed(bad.code, target=target)
+    assert text == example.code
+    assert not done.troubles
+    assert fixed(text, target=target)[0] == text

@@ -1,0 +1,78 @@
+"""What statements read, bind and do: liveness and effects in one function, as a rewrite needs to know them.
+
+Everything here errs on the side of "it may": a name that may be read later is live, a call that is not known does something.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from xlalint.fixes.scene import Scene
+
+
+def reads(scene: Scene, node: cst.CSTNode) -> set[str]:
+    """The names whose value a node may read, those in nested functions included."""
+    return {name.value for name in scene.descend(node, cst.Name) if _is_read(scene, name)}
+
+
+def binds(scene: Scene, node: cst.CSTNode) -> set[str]:
+    """The names that a node may bind: by assignment, loop, `with`, `import`, `:=`, definition or deletion."""
+    return {name.value for name in scene.descend(node, cst.Name) if _is_bound(scene, name)}
+
+
+def live_after(scene: Scene, statement: cst.CSTNode, name: str) -> bool:
+    """Whether a name that a statement binds may be read behind it, before it is bound anew."""
+    _, end = scene.span(statement)
+    function = scene.function(statement) or scene.root
+    loop = scene.nearest(scene.parent(statement), cst.For, cst.While)
+    start = scene.span(loop)[0] if loop is not None else end
+    for other in scene.descend(function, cst.Name):
+        if other.value == name and _is_read(scene, other):
+            at, _ = scene.span(other)
+            nested = scene.function(other) is not scene.function(statement)
+            if at >= end or nested or (loop is not None and start <= at < scene.span(statement)[0]):
+                return True
+    declared: list[cst.Global | cst.Nonlocal] = [*scene.descend(function, cst.Global)]
+    declared += scene.descend(function, cst.Nonlocal)
+    return any(item.name.value == name for one in declared for item in one.names)
+
+
+def uses(scene: Scene, node: cst.CSTNode, name: str) -> Iterator[cst.Name]:
+    """Where a node reads a name."""
+    return (one for one in scene.descend(node, cst.Name) if one.value == name and _is_read(scene, one))
+
+
+def _is_read(scene: Scene, name: cst.Name) -> bool:
+    holder = scene.parent(name)
+    if isinstance(holder, cst.Attribute):
+        return holder.value is name
+    if isinstance(holder, (cst.Arg, cst.Param)) and getattr(holder, "keyword", getattr(holder, "name", None)) is name:
+        return False
+    if isinstance(holder, (cst.FunctionDef, cst.ClassDef, cst.NameItem, cst.ImportAlias, cst.AsName)):
+        return holder.__class__ is cst.FunctionDef and holder.returns is name  # type: ignore[comparison-overlap]
+    if isinstance(holder, cst.NamedExpr) and holder.target is name:
+        return False
+    return not _is_target(scene, name) or isinstance(holder, cst.AugAssign)
+
+
+def _is_bound(scene: Scene, name: cst.Name) -> bool:
+    holder = scene.parent(name)
+    if isinstance(holder, (cst.FunctionDef, cst.ClassDef)):
+        return holder.name is name
+    if isinstance(holder, cst.NamedExpr):
+        return holder.target is name
+    if isinstance(holder, (cst.AsName, cst.ImportAlias, cst.Del)):
+        return True
+    return _is_target(scene, name)
+
+
+def _is_target(scene: Scene, name: cst.CSTNode) -> bool:
+    """Whether a name stands, alone or in a tuple, where something is assigned to it."""
+    node, holder = name, scene.parent(name)
+    while isinstance(holder, (cst.Element, cst.StarredElement, cst.Tuple, cst.List)):
+        node, holder = holder, scene.parent(holder)
+    if isinstance(holder, (cst.AssignTarget, cst.AnnAssign, cst.AugAssign, cst.For, cst.CompFor)):
+        return holder.target is node
+    return False

@@ -1,0 +1,92 @@
+"""Code as text: expressions as operands and arguments, calls that fit the line, blocks moved to another indentation."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Sequence
+
+import libcst as cst
+
+from xlalint.fixes.scene import Scene
+
+WIDTH = 88
+"""How long a line may get before a call is broken up, unless the file has longer lines; Black's and Ruff's default."""
+
+_ATOMS = (
+    cst.Name,
+    cst.Attribute,
+    cst.Call,
+    cst.Subscript,
+    cst.List,
+    cst.Dict,
+    cst.Set,
+    cst.ListComp,
+    cst.SetComp,
+    cst.DictComp,
+    cst.Integer,
+    cst.Float,
+    cst.Imaginary,
+    cst.Ellipsis,
+    cst.SimpleString,
+    cst.FormattedString,
+)
+
+
+def atom(scene: Scene, node: cst.BaseExpression) -> str:
+    """An expression's code, in parentheses unless it is one that binds as closely as a name: fit for `~x`, `x & y` or `x.y`."""
+    code = scene.code(node)
+    if isinstance(node, _ATOMS) and not (isinstance(node, (cst.Integer, cst.Float)) and code[:1] == "-"):
+        return code
+    return f"({code})"
+
+
+def argument(scene: Scene, node: cst.BaseExpression) -> str:
+    """An expression's code, fit to stand between the commas of a call."""
+    code = scene.code(node)
+    bare = isinstance(node, (cst.Tuple, cst.GeneratorExp, cst.NamedExpr, cst.Yield)) or (
+        isinstance(node, cst.Tuple) and not node.lpar
+    )
+    return f"({code})" if bare else code
+
+
+def call(function: str, arguments: Sequence[str], column: int, indent: str, tail: int = 0, width: int = WIDTH) -> str:
+    """A call that begins at a column of a line with that indentation, and behind which `tail` characters stand: on one line where it
+    fits, else with an argument on each."""
+    line = f"{function}({', '.join(arguments)})"
+    if column + len(line) + tail <= width and "\n" not in line:
+        return line
+    inner = f"{indent}    "
+    own = [f"{inner}{moved(argument, inner)},\n" for argument in arguments]
+    return f"{function}(\n{''.join(own)}{indent})"
+
+
+def moved(code: str, indent: str) -> str:
+    """An expression's code whose further lines begin at least at an indentation, as they stood to each other."""
+    first, newline, rest = code.partition("\n")
+    if not newline:
+        return code
+    return f"{first}\n{textwrap.indent(textwrap.dedent(rest), indent)}"
+
+
+def width_of(scene: Scene) -> int:
+    """How long lines may be in the scene's file: as long as its longest statement is, within reason."""
+    longest = max(
+        (len(line) for line in scene.document.text.split("\n") if not line.lstrip().startswith("#")), default=0
+    )
+    return min(max(WIDTH, longest), 120)
+
+
+def block(scene: Scene, statements: Iterable[cst.CSTNode], indent: str) -> str:
+    """Whole lines of statements, with their comments, moved from where they stand to an indentation; strings over several lines are
+    left as they are by refusing to move them (see `movable`)."""
+    extents = [scene.whole(statement) for statement in statements]
+    if not extents:
+        return ""
+    text = scene.document.text[extents[0][0] : extents[-1][1]].replace("\r\n", "\n")
+    return textwrap.indent(textwrap.dedent(text), indent)
+
+
+def movable(scene: Scene, statements: Iterable[cst.CSTNode]) -> bool:
+    """Whether statements may change their indentation: none holds a string of several lines."""
+    strings = (cst.SimpleString, cst.FormattedString)
+    return not any("\n" in scene.code(text) for one in statements for text in scene.descend(one, *strings))

@@ -1,0 +1,58 @@
+"""Questions that rewrites ask of what the analysis knows of an expression: is it surely a tensor, of bools, of which rank."""
+
+from __future__ import annotations
+
+from xlalint.semantics.values import NONE, Const, External, Host, Method, Tensor, Value, members
+
+
+def tensors_only(value: Value) -> list[Tensor]:
+    """The tensors that a value may be, if it can be nothing else; else none."""
+    found = [member for member in members(value) if type(member) is Tensor]
+    return found if len(found) == len(members(value)) else []
+
+
+def is_tensor(value: Value, framework: str) -> bool:
+    """Whether a value is a tensor of a framework in every way that leads to it."""
+    found = tensors_only(value)
+    return bool(found) and all(tensor.framework == framework for tensor in found)
+
+
+def dtype_of(value: Value) -> str:
+    """The dtype's kind, "b", "i", "f" or "c", where a value is a tensor and all that it may be agree; else ""."""
+    kinds = {tensor.dtype for tensor in tensors_only(value)}
+    return kinds.pop() if len(kinds) == 1 else ""
+
+
+def rank_of(value: Value) -> int:
+    """The number of dimensions, where a value is a tensor and all that it may be agree; else -1."""
+    ranks = {tensor.rank for tensor in tensors_only(value)}
+    return ranks.pop() if len(ranks) == 1 else -1
+
+
+def is_bool(value: Value) -> bool:
+    """Whether a value is a tensor of bools."""
+    return dtype_of(value) == "b"
+
+
+def is_number(value: Value) -> bool:
+    """Whether a value is a Python number or bool."""
+    return all(
+        (type(member) is Const and type(member.value) in (bool, int, float))
+        or (type(member) is Host and member.type in ("bool", "int", "float"))
+        for member in members(value)
+    ) and bool(members(value))
+
+
+def is_none(value: Value) -> bool:
+    """Whether a value is None."""
+    return value is NONE
+
+
+def callee(value: Value) -> str:
+    """What a callee is called: a library's function by its dotted name ("torch.where"), a method of a library's object with a dot
+    in front (".any"); "" for anything else."""
+    if type(value) is External:
+        return value.name
+    if type(value) is Method:
+        return f".{value.name}"
+    return ""

@@ -1,0 +1,190 @@
+"""Findings → fixes: the functions that hold findings are analysed once more, watched, so that rewrites know what each expression is.
+
+Watching costs as much as the analysis, so only what matters is entered: for each file with findings that some rewrite knows, its own roots
+and those that lead to the findings.
+"""
+
+from __future__ import annotations
+
+import gc
+import multiprocessing
+import sys
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from xlalint.checks.finding import Finding, Fix, Location
+from xlalint.checks.judge import target_of
+from xlalint.fixes.model import Reason
+from xlalint.fixes.rewrites import REWRITES, outcome_of
+from xlalint.fixes.scene import Document
+from xlalint.project.analysis import Analysis
+from xlalint.project.workers import mapped
+from xlalint.semantics.apis import Apis
+from xlalint.semantics.hazard import Hazard
+from xlalint.semantics.lattice import join
+from xlalint.semantics.program import FunctionInfo, ModuleInfo
+from xlalint.semantics.provenance import Recorder, observed
+from xlalint.semantics.taught import Taught
+from xlalint.semantics.values import NEVER, Value
+from xlalint.source.reading import read_source
+
+if TYPE_CHECKING:
+    from xlalint.config import Settings
+    from xlalint.lowering.ir import Unit
+    from xlalint.source.model import SourceFile
+
+_RECURSION_LIMIT = 20_000
+_CHUNK = 40  # files that share the analysis of what leads to them
+
+Place = tuple[str, str, Location, Location]
+"""A finding's file, code and extent."""
+
+
+class _Made(msgspec.Struct, frozen=True, array_like=True):
+    """What became of a finding."""
+
+    place: Place
+    fix: Fix | None
+    reason: str
+
+
+_encoder = msgspec.msgpack.Encoder()
+_decoder = msgspec.msgpack.Decoder(tuple[list[_Made], list[str]])
+
+
+class Rewriting:
+    """Attaches fixes to the findings of one program.
+
+    `units` are the lowered files, `followed` those of installed modules; `texts` holds sources that are not to be read from disk.
+    """
+
+    def __init__(
+        self,
+        units: Sequence[Unit],
+        followed: Sequence[Unit],
+        apis: Apis,
+        targets: tuple[str, ...],
+        settings: Settings,
+        texts: Mapping[str, SourceFile],
+    ) -> None:
+        taught = Taught(settings.static, settings.tensor)
+        self._program = units, apis, targets, settings.roots, taught, followed
+        self._units = {unit.path: unit for unit in units}
+        self._settings = settings
+        self._texts = texts
+        self._hazards: dict[str, list[Hazard]] = {}
+
+    def apply(
+        self, findings: Sequence[Finding], hazards: Iterable[Hazard], jobs: int
+    ) -> tuple[list[Finding], list[str]]:
+        """The findings, each with its fix or the reason why it has none; and internal errors."""
+        wanted = {finding.filename for finding in findings if finding.code in REWRITES}
+        by_path: defaultdict[str, list[Hazard]] = defaultdict(list)
+        for hazard in hazards:
+            if hazard.path in wanted and hazard.rule in REWRITES:
+                by_path[hazard.path].append(hazard)
+        self._hazards = dict(by_path)
+        made: dict[Place, _Made] = {}
+        failures: list[str] = []
+        for fixes, errors in self._chunks(sorted(by_path), jobs):
+            made.update((one.place, one) for one in fixes)
+            failures += errors
+        return [_with(finding, made.get(_place_of(finding))) for finding in findings], failures
+
+    def _chunks(self, paths: list[str], jobs: int) -> Iterator[tuple[list[_Made], list[str]]]:
+        global _shared
+        chunks = [paths[start : start + _CHUNK] for start in range(0, len(paths), _CHUNK)]
+        if jobs < 2 or len(chunks) < 2 or "fork" not in multiprocessing.get_all_start_methods():
+            yield from map(self.run, chunks)
+            return
+        _shared = self
+        try:
+            for blob in mapped(_run_shared, chunks, jobs, multiprocessing.get_context("fork")):
+                yield _decoder.decode(blob)
+        finally:
+            _shared = None
+
+    def run(self, paths: list[str]) -> tuple[list[_Made], list[str]]:
+        """What becomes of the findings of some files."""
+        analysis = Analysis(*self._program)
+        modules = {module.path: module for module in analysis.program.modules[: analysis.program.linted]}
+        roots = {step.path for path in paths for hazard in self._hazards[path] for step in hazard.trace[:1]}
+        facts = _watched(analysis, [modules[path] for path in paths], [modules[p] for p in sorted(roots | set(paths))])
+        made: list[_Made] = []
+        failures: list[str] = []
+        for path in paths:
+            source = self._texts.get(path) or read_source(path)
+            document = Document(source.text, self._units[path], facts[path])
+            for hazard in self._hazards[path]:
+                try:
+                    made.append(self._made(hazard, document))
+                except Exception as error:  # noqa: BLE001 - an internal error costs one fix
+                    failures.append(f"{path}: the fix of {hazard.rule}: {type(error).__name__}: {error}")
+        return made, failures
+
+    def _made(self, hazard: Hazard, document: Document) -> _Made:
+        outcome = outcome_of(hazard, document, target_of(hazard.framework, self._settings))
+        lines = document.lines
+        place = hazard.path, hazard.rule, Location(*lines.place(hazard.start)), Location(*lines.place(hazard.end))
+        if isinstance(outcome, Reason):
+            return _Made(place, None, outcome.text)
+        return _Made(place, outcome, "")
+
+
+_shared: Rewriting | None = None
+
+
+def _run_shared(paths: list[str]) -> bytes:
+    """Rewrite files in a forked process."""
+    if _shared is None:
+        raise RuntimeError("nothing to rewrite in this process")
+    return _encoder.encode(_shared.run(paths))
+
+
+def _place_of(finding: Finding) -> Place:
+    return finding.filename, finding.code, finding.location, finding.end_location
+
+
+def _with(finding: Finding, made: _Made | None) -> Finding:
+    if made is None:
+        return finding
+    return msgspec.structs.replace(finding, fix=made.fix, no_fix=made.reason)
+
+
+def _watched(
+    analysis: Analysis, files: Sequence[ModuleInfo], entered: Sequence[ModuleInfo]
+) -> dict[str, dict[tuple[int, int], Value]]:
+    """What the expressions of some files are, over all contexts that the roots of the entered modules lead to."""
+    recorder = Recorder(frozenset(module.index for module in files))
+    limit, enabled = sys.getrecursionlimit(), gc.isenabled()
+    sys.setrecursionlimit(max(limit, _RECURSION_LIMIT))
+    gc.disable()
+    analysis.interpreter.observer = recorder
+    try:
+        with observed(recorder):
+            for module in entered:
+                try:
+                    analysis.roots.enter(module)
+                except Exception:  # noqa: BLE001 - the check has told of it; what was seen until then is known
+                    analysis.interpreter.stack.clear()
+    finally:
+        sys.setrecursionlimit(limit)
+        if enabled:
+            gc.enable()
+    facts: dict[str, dict[tuple[int, int], Value]] = {module.path: {} for module in files}
+    for context, sight in recorder.sights.items():
+        own = facts.get(context.module.path)
+        if own is not None:
+            base = _start_of(context.function)
+            for at, value in sight.values.items():
+                extent = (at + base) >> 32, (at + base) & 0xFFFFFFFF
+                own[extent] = join(own.get(extent, NEVER), value)
+    return facts
+
+
+def _start_of(function: FunctionInfo | None) -> int:
+    """What places in a function count from, packed as they are; module level's are those of the file."""
+    return 0 if function is None else function.ir.start << 32 | function.ir.start
