@@ -1,0 +1,300 @@
+"""Whether code may run where a condition kept it from running: what it does besides giving a value, and whether it can fail.
+
+`where` computes both sides. So a side must do nothing but compute, which is a barrier; and it must not fail, nor cost much, which are risks
+that a fix may assume away. What becomes of gradients is told in `gradients`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import libcst as cst
+
+from xlalint.fixes import values
+from xlalint.fixes.operations import (
+    AS_FIRST,
+    AS_FIRST_IF_FLOAT,
+    AS_FIRST_OF_NUMBERS,
+    BOOLEAN,
+    CASTS,
+    JOINED,
+    RANDOM,
+    READS,
+    TO_BOOL,
+    arguments_of,
+    operation,
+)
+from xlalint.fixes.scene import Scene
+from xlalint.fixes.shapes import SCALAR, Types
+from xlalint.semantics.values import (
+    Const,
+    External,
+    Foreign,
+    Function,
+    Host,
+    Method,
+    Tensor,
+    Value,
+    members,
+)
+
+_TOTAL = (
+    AS_FIRST
+    | AS_FIRST_IF_FLOAT
+    | BOOLEAN
+    | frozenset(CASTS)
+    | TO_BOOL
+    | {"detach", "dim", "finfo", "iinfo", "mean", "numel", "reduce_mean", "reduce_sum", "size", "stop_gradient", "sum"}
+)
+"""Operations that give a result for whatever tensor they get."""
+
+_BUILTINS = frozenset(
+    (
+        "abs",
+        "bool",
+        "dict",
+        "float",
+        "getattr",
+        "hasattr",
+        "int",
+        "isinstance",
+        "len",
+        "list",
+        "max",
+        "min",
+        "range",
+        "round",
+        "set",
+        "str",
+        "sum",
+        "tuple",
+        "type",
+        "zip",
+    )
+)
+# Layers that change nothing and draw nothing; what they cost is another matter.
+_PURE_LAYERS = frozenset(
+    (
+        "Conv1d",
+        "Conv2d",
+        "Conv3d",
+        "ConvTranspose1d",
+        "ConvTranspose2d",
+        "Embedding",
+        "GELU",
+        "GroupNorm",
+        "Identity",
+        "LayerNorm",
+        "LeakyReLU",
+        "Linear",
+        "Mish",
+        "RMSNorm",
+        "ReLU",
+        "ReLU6",
+        "Sequential",
+        "SiLU",
+        "Sigmoid",
+        "Softmax",
+        "Tanh",
+    )
+)
+
+
+class Speculation(NamedTuple):
+    """What stands against running code unconditionally: `barrier` says what it does that must not happen, or that it is not known
+    what it does; `risks` are the expressions in it that may fail or cost much where they were not meant to run."""
+
+    barrier: str = ""
+    risks: tuple[str, ...] = ()
+
+    def __or__(self, other: Speculation) -> Speculation:
+        return Speculation(self.barrier or other.barrier, self.risks + other.risks)
+
+
+FREE = Speculation()
+
+
+def speculate(scene: Scene, nodes: Iterable[cst.CSTNode], framework: str) -> Speculation:
+    """What stands against running expressions, or straight-line statements, unconditionally."""
+    types = Types(scene, framework)
+    result = FREE
+    for node in nodes:
+        result |= _Walk(scene, framework, types).of(node)
+        for name, value in assignments(node):
+            types.assign(name, value)
+    return Speculation(result.barrier, tuple(dict.fromkeys(result.risks)))
+
+
+def assignments(node: cst.CSTNode) -> list[tuple[str, cst.BaseExpression]]:
+    """The names that a simple statement binds to an expression each."""
+    if not isinstance(node, cst.SimpleStatementLine):
+        return []
+    found = []
+    for one in node.body:
+        if isinstance(one, cst.Assign) and len(one.targets) == 1 and isinstance(one.targets[0].target, cst.Name):
+            found.append((one.targets[0].target.value, one.value))
+        elif isinstance(one, cst.AnnAssign) and one.value is not None and isinstance(one.target, cst.Name):
+            found.append((one.target.value, one.value))
+    return found
+
+
+class _Walk:
+    """Looks at all that runs in an expression or a statement."""
+
+    def __init__(self, scene: Scene, framework: str, types: Types) -> None:
+        self._scene = scene
+        self._framework = framework
+        self._types = types
+
+    def of(self, node: cst.CSTNode) -> Speculation:
+        """What stands against running a node."""
+        own = self._own(node)
+        if own.barrier:
+            return own
+        for child in self._children(node):
+            own |= self.of(child)
+        return own
+
+    def _children(self, node: cst.CSTNode) -> Iterable[cst.CSTNode]:
+        if isinstance(node, cst.Lambda):
+            return ()
+        if isinstance(node, cst.AnnAssign):
+            return () if node.value is None else (node.value,)
+        return node.children
+
+    def _own(self, node: cst.CSTNode) -> Speculation:
+        code = self._scene.code
+        if isinstance(node, cst.Call):
+            return self._call(node)
+        if isinstance(node, cst.BinaryOperation):
+            return self._binary(node)
+        if isinstance(node, cst.Subscript):
+            return self._subscript(node)
+        if isinstance(node, (cst.Yield, cst.Await, cst.NamedExpr)):
+            return Speculation(f"`{code(node)}` does more than give a value")
+        if isinstance(node, (cst.IfExp, cst.BooleanOperation)) and _is_asked(self._scene, node):
+            return Speculation(f"`{code(node)}` asks for a tensor's value itself")
+        if isinstance(node, (cst.Assign, cst.AugAssign, cst.AnnAssign)):
+            return self._assignment(node)
+        plain = isinstance(node, (cst.Expr, cst.Pass, cst.SimpleStatementLine))
+        if plain or not isinstance(node, (cst.BaseSmallStatement, cst.BaseStatement)):
+            return FREE
+        return Speculation(f"the branch holds a `{_keyword(node)}`")
+
+    def _assignment(self, node: cst.Assign | cst.AugAssign | cst.AnnAssign) -> Speculation:
+        targets = [one.target for one in node.targets] if isinstance(node, cst.Assign) else [node.target]
+        for target in targets:
+            if isinstance(target, cst.Attribute):
+                return Speculation(f"it writes `{self._scene.code(target)}`")
+            if not isinstance(target, (cst.Name, cst.Tuple)):
+                return Speculation(f"it writes into `{self._scene.code(target)}`")
+        if isinstance(node, cst.AugAssign) and self._framework == "torch":
+            return Speculation(f"`{self._scene.code(node)}` changes a tensor in place")
+        return FREE
+
+    # ------------------------------------------------------------------------------------------------- calls
+
+    def _call(self, node: cst.Call) -> Speculation:
+        callee = self._scene.value(node.func)
+        code = self._scene.code(node)
+        name = operation(self._scene, node)
+        if name:
+            return self._operation(node, name)
+        found = [self._callee(member, code) for member in members(callee)]
+        return next((one for one in found if one.barrier), found[0] if found else FREE)
+
+    def _operation(self, node: cst.Call, name: str) -> Speculation:
+        code = self._scene.code(node)
+        if name in RANDOM or ".random." in values.callee(self._scene.value(node.func)):
+            return Speculation(f"`{code}` draws random numbers")
+        if name in READS or (name in ("float", "int", "bool") and isinstance(node.func, cst.Name)):
+            return Speculation(f"`{code}` reads a tensor on the host")
+        if name.endswith("_") and not name.endswith("__"):
+            return Speculation(f"`{code}` changes a tensor in place")
+        if any(arg.keyword is not None and arg.keyword.value in ("inplace", "out") for arg in node.args):
+            return Speculation(f"`{code}` changes a tensor in place")
+        return FREE if self._total(node, name) else Speculation(risks=(code,))
+
+    def _total(self, node: cst.Call, name: str) -> bool:
+        """Whether an operation cannot fail and costs about as much as reading its operands."""
+        if name in _TOTAL:
+            return True
+        operands = [*arguments_of(self._scene, node), *(arg.value for arg in node.args if arg.keyword is not None)]
+        if name in AS_FIRST_OF_NUMBERS | JOINED:
+            return self._fits(operands)
+        if name == "masked_fill":
+            return self._fits(operands[:2])
+        return name == "where" and len(operands) == 3 and self._fits(operands)
+
+    def _fits(self, operands: list[cst.BaseExpression]) -> bool:
+        """Whether operands surely broadcast: all of one shape, or without dimensions."""
+        shapes = {self._types.of(one).shape for one in operands} - {SCALAR}
+        return len(shapes) < 2 and "" not in shapes
+
+    def _callee(self, callee: Value, code: str) -> Speculation:
+        """Of a callee that is no operation of a framework."""
+        name = values.callee(callee)
+        if type(callee) is External and name.startswith(("builtins.", "math.")):
+            short = name.rpartition(".")[2]
+            if short == "print":
+                return Speculation(f"`{code}` writes")
+            return Speculation(risks=(code,)) if name.startswith("math.") or short in _BUILTINS else _unknown(code)
+        if (
+            type(callee) is Foreign
+            and callee.name.rpartition(".")[2] in _PURE_LAYERS
+            and callee.name.startswith("torch.nn.")
+        ):
+            return Speculation(risks=(code,))
+        if type(callee) is Method and all(type(one) in (Host, Const) for one in members(callee.receiver)):
+            return Speculation(risks=(code,))
+        if type(callee) is Function:
+            return _unknown(code)
+        return _unknown(code)
+
+    # --------------------------------------------------------------------------------------------- operators
+
+    def _binary(self, node: cst.BinaryOperation) -> Speculation:
+        code = self._scene.code(node)
+        left, right = self._scene.value(node.left), self._scene.value(node.right)
+        divides = isinstance(node.operator, (cst.Divide, cst.FloorDivide, cst.Modulo, cst.Power))
+        if isinstance(node.operator, cst.MatrixMultiply):
+            return Speculation(risks=(code,))
+        if divides and not _tame_divisor(left, right, node.operator):
+            return Speculation(risks=(code,))
+        if any(type(member) is Tensor for side in (left, right) for member in members(side)):
+            return FREE if self._fits([node.left, node.right]) else Speculation(risks=(code,))
+        return FREE
+
+    def _subscript(self, node: cst.Subscript) -> Speculation:
+        whole = self._scene.value(node.value)
+        slices = [element.slice for element in node.slice]
+        if all(isinstance(one, cst.Slice) for one in slices) and values.is_tensor(whole, "torch"):
+            bounds = [
+                bound for one in slices if isinstance(one, cst.Slice) for bound in (one.lower, one.upper, one.step)
+            ]
+            if all(bound is None or values.is_number(self._scene.value(bound)) for bound in bounds):
+                return FREE
+        return Speculation(risks=(self._scene.code(node),))
+
+
+def _unknown(code: str) -> Speculation:
+    return Speculation(f"it is not known what `{code}` does")
+
+
+def _tame_divisor(left: Value, right: Value, operator: cst.BaseBinaryOp) -> bool:
+    """Whether a division or power gives a result whatever the operands hold."""
+    if type(right) is Const and isinstance(right.value, (int, float)):
+        return right.value > 0 if isinstance(operator, cst.Power) else right.value != 0
+    return values.dtype_of(right) == "f" and bool(values.tensors_only(left) or values.is_number(left))
+
+
+def _is_asked(scene: Scene, node: cst.IfExp | cst.BooleanOperation) -> bool:
+    """Whether Python asks for a tensor's truth in an expression."""
+    asked = node.test if isinstance(node, cst.IfExp) else node.left
+    return any(type(member) is Tensor for member in members(scene.value(asked)))
+
+
+def _keyword(node: cst.CSTNode) -> str:
+    name = type(node).__name__.lower()
+    return {"simplestatementline": "statement", "functiondef": "def", "classdef": "class"}.get(name, name)
