@@ -6,19 +6,21 @@ A rewriter is a pure function from a `Site` to what it makes of it: guard clause
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from xlalint.checks.finding import Edit, Fix
-from xlalint.fixes import unused_suppression
+from xlalint.fixes import experts, unused_suppression
 from xlalint.fixes.model import Outcome, Reason, Rewrite, Rewriter, Site
-from xlalint.fixes.scene import Document
+from xlalint.fixes.scene import Document, Replacement
 from xlalint.semantics.hazard import Hazard
 from xlalint.source.unused import Unused
 
 # Of comments, which are in no syntax tree, a rewrite gets the directive as it was read, with its extent.
 COMMENT_REWRITES: Mapping[str, Callable[[Unused], Outcome]] = {"XLA003": unused_suppression.rewrite}
 
-REWRITES: Mapping[str, tuple[Rewriter, ...]] = {}
+REWRITES: Mapping[str, tuple[Rewriter, ...]] = {
+    "XLA202": (experts.dense_experts,),
+}
 
 _UNKNOWN_FORM = Reason("no rewrite of xlalint's knows this form; `help` says what a person would do")
 
@@ -29,12 +31,28 @@ def outcome_of(hazard: Hazard, document: Document, target: str) -> Outcome:
     node = scene.find(hazard.start, hazard.end) if scene is not None else None
     if scene is None or node is None:
         return _UNKNOWN_FORM
-    site = Site(hazard, node, scene, target)
+    made = _made(Site(hazard, node, scene, target))
+    if isinstance(made, Reason):
+        return made
+    scene.grant(made.replacements)
+    return _fix(made, document)
+
+
+def _made(site: Site) -> Rewrite | Reason:
+    """What the first rewriter that can makes of a site, under names that no other rewrite of the function introduces."""
+    scene = site.scene
+    scene.begin()
     first: Reason | None = None
-    for rewriter in REWRITES[hazard.rule]:
+    for rewriter in REWRITES[site.hazard.rule]:
         made = rewriter(site)
         if isinstance(made, Rewrite):
-            return _fix(made, document)
+            taken = scene.clashes(made.replacements)
+            while taken:
+                scene.begin(taken)
+                again = rewriter(site)
+                assert isinstance(again, Rewrite)
+                made, taken = again, scene.clashes(again.replacements) - taken
+            return made
         first = first or made
     return first or _UNKNOWN_FORM
 
@@ -42,7 +60,17 @@ def outcome_of(hazard: Hazard, document: Document, target: str) -> Outcome:
 def _fix(made: Rewrite, document: Document) -> Fix:
     edits = [
         Edit(text.replace("\n", document.newline), document.place(start), document.place(end))
-        for start, end, text in sorted(made.replacements)
+        for start, end, text in _joined(made.replacements)
     ]
     message = f"{made.message} (assumes that {made.assumes})" if made.assumes else made.message
     return Fix("unsafe" if made.assumes else "safe", message, tuple(edits))
+
+
+def _joined(replacements: Iterable[Replacement]) -> list[Replacement]:
+    """Replacements in order; what is inserted where another begins is made one with it."""
+    joined: list[Replacement] = []
+    for one in sorted(replacements):
+        if joined and joined[-1].start == joined[-1].end == one.start:
+            one = Replacement(one.start, one.end, joined.pop().text + one.text)
+        joined.append(one)
+    return joined

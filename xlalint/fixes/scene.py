@@ -8,7 +8,7 @@ comments and layout included.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from types import TracebackType
 from typing import NamedTuple, TypeVar
@@ -93,6 +93,7 @@ class Scene:
         self._parents = layout.parents
         self._shift = start - lead
         self._fresh: set[str] = set()
+        self._granted: list[tuple[list[Replacement], set[str]]] = []
 
     # ------------------------------------------------------------------------------------------------- places
 
@@ -105,6 +106,16 @@ class Scene:
         """The same with parentheses, of a statement with the comments above and the line end."""
         start, end = self._wholes[node]
         return start + self._shift, end + self._shift
+
+    def lines(self, statement: cst.CSTNode) -> tuple[int, int]:
+        """The lines of a statement with the comments directly above it, the line end included: what to remove with it."""
+        start, end = self.whole(statement)
+        text = self.document.text
+        own = text.rfind("\n", 0, self.span(statement)[0]) + 1
+        blank = not text[end : text.find("\n", end)].strip()
+        while not blank and start < own and not text[start : text.find("\n", start)].strip():
+            start = text.find("\n", start) + 1
+        return start, end
 
     def find(self, start: int, end: int) -> cst.CSTNode | None:
         """The innermost node that covers these bytes exactly, parentheses counted or not."""
@@ -198,6 +209,24 @@ class Scene:
         local = {node.value for node in self.descend(self.root, cst.Name)}
         return frozenset(module | local)
 
+    def begin(self, taken: Iterable[str] = ()) -> None:
+        """A rewrite begins: it gets new names that nothing here has and that are not `taken`."""
+        self._fresh = set(taken)
+
+    def clashes(self, replacements: Sequence[Replacement]) -> set[str]:
+        """The new names of other rewrites that these replacements may be made together with, if they have one of them too."""
+        return {
+            name
+            for others, own in self._granted
+            if own & self._fresh and not _meet(others, replacements)
+            for name in own
+        }
+
+    def grant(self, replacements: Sequence[Replacement]) -> None:
+        """A rewrite is done: its new names are its own."""
+        if self._fresh:
+            self._granted.append((list(replacements), set(self._fresh)))
+
     def fresh(self, wish: str) -> str:
         """A name that nothing here has: the one wished for, or one like it."""
         number = 1
@@ -272,6 +301,11 @@ class Replacement(NamedTuple):
     start: int
     end: int
     text: str
+
+
+def _meet(some: Iterable[Replacement], others: Sequence[Replacement]) -> bool:
+    """Whether any two replacements touch the same text, so that they are not made in one round."""
+    return any(max(a.start, b.start) < min(a.end, b.end) or a.start == b.start for a in some for b in others)
 
 
 def _read(document: Document, start: int, end: int) -> Scene | None:

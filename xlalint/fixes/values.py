@@ -51,8 +51,11 @@ def is_none(value: Value) -> bool:
 def callee(value: Value) -> str:
     """What a callee is called: a library's function by its dotted name ("torch.where"), a method of a library's object with a dot
     in front (".any"); "" for anything else."""
+    names = {_called(member) for member in members(value)}
+    return names.pop() if len(names) == 1 else ""
+
+
+def _called(value: Value) -> str:
     if type(value) is External:
         return value.name
-    if type(value) is Method:
-        return f".{value.name}"
-    return ""
+    return f".{value.name}" if type(value) is Method else ""
