@@ -125,6 +125,7 @@ def test_malformed_front_matter_is_explained(page: Path, old: str, new: str, com
         pytest.param("lines=2", "line=2", "cannot read `line=2`", id="option"),
         pytest.param("targets=torch_xla", "targets=xla", "cannot read `targets=xla", id="target"),
         pytest.param("bad torch", "bad jax", "needs a `bad torch` one", id="fixed without bad"),
+        pytest.param("bad torch lines=2", "bad torch lines=2 unlike=nan", "only what is `fixed`", id="unlike"),
     ],
 )
 def test_malformed_examples_are_explained(page: Path, old: str, new: str, complaint: str) -> None:

@@ -1,4 +1,5 @@
-"""The frame of a child process: examples come in as JSON on stdin, observations go out as JSON in a file.
+"""The frames of a child process. `serve`: examples come in as JSON on stdin, observations go out as JSON in a file; `converse`: a question
+a line, and a line for the answer, until stdin ends.
 
 One process serves a whole backend, since importing a framework takes longer than most examples. What is observed of an example:
 
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import sys
 import traceback
 from collections.abc import Callable
@@ -47,3 +49,17 @@ def serve(observe: Observe) -> None:
         except Exception:  # noqa: BLE001 (one broken example leaves the others)
             results[example["ident"]] = {"broken": traceback.format_exc()}
     Path(sys.argv[1]).write_text(json.dumps(results), encoding="utf-8")
+
+
+def converse(answer: Callable[[dict[str, Any]], Any]) -> None:
+    """Answer the questions on stdin one by one; what the code under test writes to stdout goes to stderr."""
+    questions, answers = os.fdopen(os.dup(0)), os.fdopen(os.dup(1), "w")
+    with open(os.devnull) as nothing:
+        os.dup2(nothing.fileno(), 0)
+    os.dup2(2, 1)
+    for line in questions:
+        try:
+            said = {"answer": answer(json.loads(line))}
+        except Exception:  # noqa: BLE001 (the next question may have an answer)
+            said = {"broken": traceback.format_exc()}
+        print(json.dumps(said), file=answers, flush=True)

@@ -1,10 +1,12 @@
-"""Runs every example of the rule pages once per backend, in one child process each, for the tests of this folder."""
+"""Runs every example of the rule pages once per backend, and pairs of programs, in one child process each, for the tests of this folder."""
 
 from __future__ import annotations
 
 import json
+import select
 import subprocess
 import sys
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,7 @@ HERE = Path(__file__).parent
 NEEDS = {"torch": ("torch", "torch_xla", "torchvision"), "tensorflow": ("tensorflow",), "jax": ("jax", "flax", "optax")}
 MARKS = {"torch": "torch_xla", "tensorflow": "tensorflow", "jax": "jax"}
 LIMIT = 420.0  # seconds for one child; all three together take far less
+PAIR_LIMIT = 90.0  # seconds for one pair of programs, the start of the child included
 
 
 def judged_targets(rule: Rule, example: Example) -> tuple[str, ...]:
@@ -31,6 +34,13 @@ def runnable(example: Example) -> bool:
     return "# xlalint: inputs(" in example.code
 
 
+def require(framework: str) -> None:
+    """Skip the test where a framework is not installed."""
+    for package in NEEDS[framework]:
+        if find_spec(package) is None:
+            pytest.skip(f"{package} is not installed")
+
+
 class Observations:
     """What each backend's child saw; a child is started when its first example is asked for."""
 
@@ -41,9 +51,7 @@ class Observations:
 
     def of(self, example: Example) -> dict[str, Any]:
         framework = example.framework
-        for package in NEEDS[framework]:
-            if find_spec(package) is None:
-                pytest.skip(f"{package} is not installed")
+        require(framework)
         if framework not in self.seen:
             self.seen[framework] = self._run(framework)
         seen = self.seen[framework][example.ident]
@@ -86,12 +94,65 @@ def observations(tmp_path_factory: pytest.TempPathFactory, request: pytest.Fixtu
     return Observations(tmp_path_factory.mktemp("examples"), wanted)
 
 
+class Pairs:
+    """Compares programs with their repairs, each framework in a child that stays: what was imported serves all pairs."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.children: dict[str, subprocess.Popen[str]] = {}
+
+    def differences(
+        self, framework: str, before: str, after: str, *, exact: bool, unlike: tuple[str, ...] = ()
+    ) -> list[str]:
+        """In what two programs differ, run eagerly on the CPU; `unlike` are inputs ("nan") and respects ("gradients") to leave out."""
+        require(framework)
+        question = {"before": before, "after": after, "exact": exact, "unlike": unlike, "folder": str(self.folder)}
+        if framework not in self.children:
+            self.children[framework] = self._start(framework)
+        child = self.children[framework]
+        assert child.stdin is not None and child.stdout is not None
+        child.stdin.write(f"{json.dumps(question)}\n")
+        child.stdin.flush()
+        ready, _, _ = select.select([child.stdout], [], [], PAIR_LIMIT)
+        line = child.stdout.readline() if ready else ""
+        if not line:
+            self.children.pop(framework).kill()
+            raise AssertionError(
+                f"no answer within {PAIR_LIMIT} s, or the child died, on:\n{before}\n# against:\n{after}"
+            )
+        said = json.loads(line)
+        assert "broken" not in said, said["broken"]
+        return list(said["answer"])
+
+    def _start(self, framework: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [sys.executable, str(HERE / f"pair_{framework}.py")],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=(self.folder / f"{framework}.log").open("w"),
+            text=True,
+        )
+
+    def stop(self) -> None:
+        """End the children."""
+        for child in self.children.values():
+            child.kill()
+            child.communicate()
+
+
+@pytest.fixture(scope="session")
+def pairs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pairs]:
+    started = Pairs(tmp_path_factory.mktemp("pairs"))
+    yield started
+    started.stop()
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if {"rule", "example"} <= set(metafunc.fixturenames):
         cases = [
             pytest.param(rule, example, id=example.ident, marks=getattr(pytest.mark, MARKS[example.framework]))
             for rule in rules().values()
             for example in rule.examples
-            if runnable(example)
+            if runnable(example) and (example.of or "pairs" not in metafunc.fixturenames)
         ]
         metafunc.parametrize(("rule", "example"), cases)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -51,6 +52,64 @@ def step_inputs(wanted: dict[str, Any], step: int) -> dict[str, Any]:
     return {name: _value(spec, step, rng) for name, spec in wanted.items()}
 
 
+def edges(wanted: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """All inputs on which a program and its repair are compared: those of the steps ("step"), and by name what is at the edge of them.
+
+    "nan" has NaN and infinities where a mask says False, and here and there; "zeros" only zeros; "ties" the same values often; "single" and
+    "empty" one element, and none, along the dimension with which the first array begins.
+    """
+    for step in range(STEPS):
+        yield "step", step_inputs(wanted, step)
+    for step in range(3):
+        yield "nan", _with_nan(step_inputs(wanted, step), step)
+    yield "zeros", {name: value * 0 if _is_float(value) else value for name, value in step_inputs(wanted, 0).items()}
+    yield (
+        "ties",
+        {name: np.round(value) if _is_float(value) else value for name, value in step_inputs(wanted, 1).items()},
+    )
+    for step in (0, 3, 4):
+        yield "single", step_inputs(_resized(wanted, 1), step)
+    yield "empty", step_inputs(_resized(wanted, 0), 0)
+
+
+def _is_float(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and value.dtype.kind == "f"
+
+
+def _with_nan(values: dict[str, Any], step: int) -> dict[str, Any]:
+    """NaN, inf and -inf by turns where a mask of the same leading shape is False; in step 2 anywhere."""
+    rng = np.random.default_rng(step)
+    masks = [value for value in values.values() if isinstance(value, np.ndarray) and value.dtype.kind == "b"]
+    result = dict(values)
+    for name, value in values.items():
+        if _is_float(value):
+            out = np.zeros(value.shape, bool)
+            for mask in masks:
+                if mask.shape == value.shape[: mask.ndim]:
+                    out |= ~mask.reshape(mask.shape + (1,) * (value.ndim - mask.ndim))
+            if step == 2 or not out.any():
+                out = rng.random(value.shape) < 0.2
+            result[name] = np.where(out, rng.choice([np.nan, np.inf, -np.inf], value.shape), value).astype(value.dtype)
+    return result
+
+
+def _resized(wanted: dict[str, Any], size: int) -> dict[str, Any]:
+    """The inputs with another size for every dimension that is as long as the first one of the first array."""
+    shapes = [match["shape"] for spec in wanted.values() if isinstance(spec, str) and (match := _ARRAY.fullmatch(spec))]
+    first = next((shape.split(",")[0].strip() for shape in shapes if shape), None)
+    if first is None:
+        return wanted
+
+    def resize(spec: Any) -> Any:
+        match = _ARRAY.fullmatch(spec) if isinstance(spec, str) else None
+        if match is None:
+            return spec
+        sizes = (str(size) if one.strip() == first else one for one in match["shape"].split(","))
+        return f"{spec[: match.start('shape')]}{','.join(sizes)}{spec[match.end('shape') :]}"
+
+    return {name: resize(spec) for name, spec in wanted.items()}
+
+
 def _value(spec: Any, step: int, rng: np.random.Generator) -> Any:
     match = _ARRAY.fullmatch(spec) if isinstance(spec, str) else None
     if match is None:
@@ -79,5 +138,7 @@ def _integers(shape: tuple[int, ...], low: int, high: int, step: int, rng: np.ra
         return np.asarray(low + (step * 2 + step // 4) % (high - low + 1))
     reach = low + round((high - low) * _REACHES[step])
     values = rng.integers(low, reach + 1, shape)
+    if not values.size:
+        return values
     values.reshape(-1)[-1] = reach  # the largest value changes with the step, and with it every shape made from it
     return values

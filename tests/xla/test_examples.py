@@ -9,6 +9,10 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+import pytest
+
+from tests.fixes.fixing import fixed
+from xlalint.fixes.rewrites import REWRITES
 from xlalint.rules import FRAMEWORK_TARGETS, Example, Rule
 
 WARM_UP = 2
@@ -72,3 +76,15 @@ def test_example_does_what_its_page_says(rule: Rule, example: Example, observati
         else:
             assert not found, f"{target}: {'; '.join(found)}"
     assert not seen["unequal"], f"not what `{example.of}` gives: {seen['unequal']}"
+
+
+def test_fixed_does_what_bad_did(rule: Rule, example: Example, pairs: Any) -> None:
+    """Values, dtypes, shapes, gradients, what is left in the arguments and in the module: at the edges too, and exactly if the fix is safe."""
+    if rule.code not in REWRITES:
+        pytest.skip("no rewrite yet")
+    bad = next(one for one in rule.examples if one.ident == example.of)
+    target = bad.targets[0].partition(":")[0] if bad.targets else "torch_xla"
+    safe = fixed(bad.code, unsafe=False, target=target)[0] == example.code
+    assert not (safe and example.unlike), "a safe fix is alike in everything"
+    found = pairs.differences(example.framework, bad.code, example.code, exact=safe, unlike=example.unlike)
+    assert not found, "\n".join(found)

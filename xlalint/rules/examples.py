@@ -21,7 +21,7 @@ def examples(path: Path, code: str) -> Iterable[Example]:
     page = read_page(path)
     numbers: Counter[tuple[str, str]] = Counter()
     for match in _FENCE.finditer(page):
-        kind, framework, lines, targets = _info(path, match["info"])
+        kind, framework, options = _info(path, match["info"])
         numbers[framework, kind] += kind != "fixed"
         bad = f"{code}-{framework}-{numbers[framework, 'bad']}-bad"
         if kind == "fixed" and not numbers[framework, "bad"]:
@@ -31,29 +31,37 @@ def examples(path: Path, code: str) -> Iterable[Example]:
             kind=kind,
             framework=framework,
             code=match["code"],
-            lines=lines,
-            targets=targets,
+            lines=tuple(map(int, options["lines"])),
+            targets=options["targets"],
             first_row=page.count("\n", 0, match.start("code")) + 1,
             of=bad if kind == "fixed" else "",
+            unlike=options["unlike"],
         )
 
 
-def _info(path: Path, info: str) -> tuple[ExampleKind, str, tuple[int, ...], tuple[str, ...]]:
-    """Split a fence's info string: `bad torch lines=9,11 targets=torch_compile`."""
+# The options of a fence, and what each of their values, between commas, looks like.
+_OPTIONS = {
+    "lines": re.compile(r"\d+"),
+    "targets": re.compile(rf"(?:{'|'.join(TARGETS)})(?::.*)?"),
+    "unlike": re.compile(r"[a-z]+"),
+}
+
+
+def _info(path: Path, info: str) -> tuple[ExampleKind, str, dict[str, tuple[str, ...]]]:
+    """Split a fence's info string: `bad torch lines=9,11 targets=torch_compile`, `fixed torch unlike=empty`."""
     kind, *rest = info.split()
     framework = rest[0] if rest else ""
     if framework not in FRAMEWORKS:
         raise RuleError(path, f"example `{info}`: the second word must be one of {', '.join(FRAMEWORKS)}")
-    lines: tuple[int, ...] = ()
-    targets: tuple[str, ...] = ()
+    options: dict[str, tuple[str, ...]] = dict.fromkeys(_OPTIONS, ())
     for option in rest[1:]:
         key, _, value = option.partition("=")
-        if key == "lines" and re.fullmatch(r"\d+(,\d+)*", value):
-            lines = tuple(map(int, value.split(",")))
-        elif key == "targets" and {target.split(":")[0] for target in value.split(",")} <= set(TARGETS):
-            targets = tuple(value.split(","))
-        else:
+        values = tuple(value.split(","))
+        if key not in _OPTIONS or not all(map(_OPTIONS[key].fullmatch, values)):
             raise RuleError(path, f"example `{info}`: cannot read `{option}`")
-    if (kind == "bad") != bool(lines):
+        options[key] = values
+    if (kind == "bad") != bool(options["lines"]):
         raise RuleError(path, f"example `{info}`: `bad` names its lines (`lines=9,11`), the others name none")
-    return cast("ExampleKind", kind), framework, lines, targets
+    if options["unlike"] and kind != "fixed":
+        raise RuleError(path, f"example `{info}`: only what is `fixed` may be unlike what it was")
+    return cast("ExampleKind", kind), framework, options
