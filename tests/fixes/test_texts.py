@@ -1,4 +1,4 @@
-"""What every fix of every text keeps, whatever it rewrites: Python that parses, the comments outside of its edits, line ends, and other alphabets."""
+"""What every fix keeps, whatever it rewrites: Python that parses, comments outside of its edits, line ends, other alphabets."""
 
 from __future__ import annotations
 

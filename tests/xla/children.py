@@ -54,7 +54,7 @@ def serve(observe: Observe) -> None:
 def converse(answer: Callable[[dict[str, Any]], Any]) -> None:
     """Answer the questions on stdin one by one; what the code under test writes to stdout goes to stderr."""
     questions, answers = os.fdopen(os.dup(0)), os.fdopen(os.dup(1), "w")
-    with open(os.devnull) as nothing:
+    with Path(os.devnull).open() as nothing:
         os.dup2(nothing.fileno(), 0)
     os.dup2(2, 1)
     for line in questions:

@@ -17,7 +17,7 @@ from outcomes import Leaf, brief
 
 
 class Seen(NamedTuple):
-    """What came of a run. `results` has one leaf per value that was returned; `differentiable` are their positions from which gradients flow.
+    """What came of a run. `results` has one leaf per value that was returned; from the positions `differentiable` gradients flow.
 
     `arguments` are the inputs as they were left, `state` what the module and its globals hold, `random` the generators' states.
     `gradients` are those of the inputs, then of the parameters, for the given positions; None where there was none.

@@ -79,7 +79,7 @@ def test_example_does_what_its_page_says(rule: Rule, example: Example, observati
 
 
 def test_fixed_does_what_bad_did(rule: Rule, example: Example, pairs: Any) -> None:
-    """Values, dtypes, shapes, gradients, what is left in the arguments and in the module: at the edges too, and exactly if the fix is safe."""
+    """In values, dtypes, shapes, gradients, what is left in arguments and module: at the edges too, and exactly if the fix is safe."""
     if rule.code not in REWRITES:
         pytest.skip("no rewrite yet")
     bad = next(one for one in rule.examples if one.ident == example.of)

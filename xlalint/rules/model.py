@@ -40,8 +40,8 @@ class Example(msgspec.Struct, frozen=True):
 
     `lines` are the 1-based lines of `code` with the hazard (`bad` only). `targets` are those it is proved on ("tf:no-autograph"
     with variant): empty means all for which the rule has a severity. `first_row` is the row of the page on which `code` begins. `ident` is
-    unique ("XLA101-torch-2-bad"); `of` is the `ident` of the `bad` example that a `fixed` one repairs, and `unlike` says in what the two are
-    not alike where an unsafe fix assumes something: on which inputs ("empty", "nan") or in what comes of them ("gradients").
+    unique ("XLA101-torch-2-bad"); `of` is the `ident` of the `bad` example that a `fixed` one repairs, and `unlike` where the two are not
+    alike since an unsafe fix assumes something: on which inputs ("empty", "nan") or in what comes of them ("gradients").
     """
 
     ident: str

@@ -5,7 +5,7 @@ A module's `GRAMMARS` are the start; what it says of a rule is data:
     Grammar(
         name="mask-assignment", framework="torch", codes=("XLA205",),
         rules={
-            "program": ["import torch\\n\\n\\n# xlalint: inputs(x=\\"<dtype>[4,8]\\", ...)\\ndef f(x, ...):\\n    <statement>\\n    return x\\n"],
+            "program": ["import torch\\n\\n\\n# xlalint: inputs(...)\\ndef f(x, mask):\\n    <statement>\\n    return x\\n"],
             "dtype": ["f32", "f16"],
             "statement": ["x[<m:mask>] = <number>"],
             ...
