@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
+from xlalint.checks.finding import Fix
 from xlalint.config import Settings
 from xlalint.project import Report, check_text
 from xlalint.project.fixing import Fixed, fix
@@ -22,3 +24,49 @@ def fixed(text: str, *, unsafe: bool = True, target: str = "torch_xla") -> tuple
 
     done = fix(check, lambda _: text.encode(), unsafe=unsafe)
     return decode(done.files[PATH].after) if done.files else text, done
+
+
+class Outcome(NamedTuple):
+    """What becomes of the findings of one code in a text. `fix` is that of the first."""
+
+    text: str
+    fix: Fix | None
+    reason: str
+
+    @property
+    def applicability(self) -> str:
+        """ "safe" or "unsafe"; "" without a fix."""
+        return self.fix.applicability if self.fix is not None else ""
+
+    @property
+    def message(self) -> str:
+        """What the fix does and assumes."""
+        return self.fix.message if self.fix is not None else ""
+
+
+def outcome(text: str, code: str, *, target: str = "torch_xla") -> Outcome:
+    """What the first finding of a code is offered, and the text when all of that code are fixed."""
+    settings = Settings(target=target, python=None, select=(code,))
+
+    def check(contents: Mapping[str, bytes]) -> Report:
+        given = contents.get(PATH)
+        return check_text(text if given is None else decode(given), PATH, settings, fixes=True)
+
+    report = check({})
+    assert not report.failures
+    found = [finding for finding in report.findings if finding.code == code]
+    assert found, f"nothing found in\n{text}"
+    done = fix(check, lambda _: text.encode(), unsafe=True)
+    assert not done.troubles
+    after = decode(done.files[PATH].after) if done.files else text
+    return Outcome(after, found[0].fix, found[0].no_fix)
+
+
+def expression(code: str) -> str:
+    """A module whose `forward` gives what an expression gives; `x` is a tensor, `t` another."""
+    return (
+        "import torch\nfrom torch import nn\n\n\n"
+        "class Model(nn.Module):\n"
+        "    def forward(self, x: torch.Tensor, t: torch.Tensor) -> torch.Tensor:\n"
+        f"        return {code}\n"
+    )

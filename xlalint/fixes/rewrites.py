@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from xlalint.checks.finding import Edit, Fix
-from xlalint.fixes import experts, unused_suppression
+from xlalint.fixes import booleans, experts, unused_suppression
 from xlalint.fixes.model import Outcome, Reason, Rewrite, Rewriter, Site
 from xlalint.fixes.scene import Document, Replacement
 from xlalint.semantics.hazard import Hazard
@@ -19,6 +19,7 @@ from xlalint.source.unused import Unused
 COMMENT_REWRITES: Mapping[str, Callable[[Unused], Outcome]] = {"XLA003": unused_suppression.rewrite}
 
 REWRITES: Mapping[str, tuple[Rewriter, ...]] = {
+    "XLA104": (booleans.chained_comparison, booleans.bool_operator),
     "XLA202": (experts.dense_experts,),
 }
 

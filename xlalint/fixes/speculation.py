@@ -169,6 +169,8 @@ class _Walk:
             return self._call(node)
         if isinstance(node, cst.BinaryOperation):
             return self._binary(node)
+        if isinstance(node, cst.Comparison):
+            return self._comparison(node)
         if isinstance(node, cst.Subscript):
             return self._subscript(node)
         if isinstance(node, (cst.Yield, cst.Await, cst.NamedExpr)):
@@ -265,6 +267,11 @@ class _Walk:
         if any(type(member) is Tensor for side in (left, right) for member in members(side)):
             return FREE if self._fits([node.left, node.right]) else Speculation(risks=(code,))
         return FREE
+
+    def _comparison(self, node: cst.Comparison) -> Speculation:
+        sides = [node.left, *(one.comparator for one in node.comparisons)]
+        tensors = any(type(member) is Tensor for side in sides for member in members(self._scene.value(side)))
+        return FREE if not tensors or self._fits(sides) else Speculation(risks=(self._scene.code(node),))
 
     def _subscript(self, node: cst.Subscript) -> Speculation:
         whole = self._scene.value(node.value)
