@@ -9,6 +9,7 @@ from xlalint.checks.finding import Fix
 from xlalint.config import Settings
 from xlalint.project import Report, check_text
 from xlalint.project.fixing import Fixed, fix
+from xlalint.project.rewriting import Memory
 from xlalint.source.reading import decode
 
 PATH = "/project/module.py"
@@ -18,9 +19,9 @@ def fixed(text: str, *, unsafe: bool = True, target: str = "torch_xla") -> tuple
     """A text with its fixes, and what the rounds say."""
     settings = Settings(target=target, python=None)
 
-    def check(contents: Mapping[str, bytes]) -> Report:
+    def check(contents: Mapping[str, bytes], memory: Memory) -> Report:
         given = contents.get(PATH)
-        return check_text(text if given is None else decode(given), PATH, settings, fixes=True)
+        return check_text(text if given is None else decode(given), PATH, settings, fixes=memory)
 
     done = fix(check, lambda _: text.encode(), unsafe=unsafe)
     return decode(done.files[PATH].after) if done.files else text, done

@@ -10,6 +10,7 @@ import pytest
 from xlalint.checks.finding import Edit, Finding, Fix, Location
 from xlalint.project.fixing import MOST_ROUNDS, Fixed, fix
 from xlalint.project.report import Report
+from xlalint.project.rewriting import Memory
 from xlalint.source.model import SourceError
 from xlalint.source.reading import read_bytes
 
@@ -41,7 +42,7 @@ def _place(text: str, offset: int) -> Location:
 
 
 def run(files: dict[str, str], *rules: Callable[[str, str], list[Finding]], unsafe: bool = False) -> Fixed:
-    def check(contents: Mapping[str, bytes]) -> Report:
+    def check(contents: Mapping[str, bytes], memory: Memory) -> Report:
         texts = {path: contents.get(path, text.encode()).decode() for path, text in files.items()}
         found = [finding for path, text in texts.items() for one in rules for finding in one(path, text)]
         failures = [f"{path}: RuntimeError" for path, text in texts.items() if "boom" in text]
@@ -125,7 +126,7 @@ def test_nothing_to_fix() -> None:
 
 
 def test_a_file_that_went_away() -> None:
-    def check(_: Mapping[str, bytes]) -> Report:
+    def check(_: Mapping[str, bytes], memory: Memory) -> Report:
         return Report(rule("a", lambda _: "b")("/nowhere/gone.py", "a"), 1, [])
 
     with pytest.raises(SourceError):

@@ -31,7 +31,7 @@ def f(x: torch.Tensor) -> torch.Tensor:
 
 def fixed(raw: bytes) -> Fixed:
     return fix(
-        lambda contents: check_text(decode(contents.get(NAME, raw)), NAME, Settings()), lambda _: raw, unsafe=False
+        lambda contents, _: check_text(decode(contents.get(NAME, raw)), NAME, Settings()), lambda _: raw, unsafe=False
     )
 
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from xlalint.checks.finding import Finding
     from xlalint.config import Settings
     from xlalint.project import Report
+    from xlalint.project.rewriting import Memory
 
 STDIN = "-"
 _FORMATS = ("full", "concise", "json")
@@ -92,9 +93,9 @@ def _check_paths(paths: tuple[Path, ...], options: Mapping[str, Any], settings: 
     from xlalint.project import check_paths
     from xlalint.source.reading import read_bytes
 
-    with cache_of(options, settings) as cache, Progress(sys.stderr) as progress:
+    with cache_of(options, settings, rounds=wants_fixes(options)) as cache, Progress(sys.stderr) as progress:
 
-        def check(contents: Mapping[str, bytes]) -> Report:
+        def check(contents: Mapping[str, bytes], memory: Memory | None) -> Report:
             jobs = settings.jobs or cores()
             return check_paths(
                 paths,
@@ -103,11 +104,11 @@ def _check_paths(paths: tuple[Path, ...], options: Mapping[str, Any], settings: 
                 jobs=jobs,
                 progress=progress,
                 contents=contents,
-                fixes=wants_fixes(options),
+                fixes=memory,
             )
 
         fixed = fixed_by(check, read_bytes, options) if wants_fixes(options) else None
-        report = fixed.report if fixed else check({})
+        report = fixed.report if fixed else check({}, None)
         warning = cache.warning
     if warning:
         _warn(warning)
@@ -141,8 +142,8 @@ def _check_stdin(options: Mapping[str, Any], settings: Settings) -> int:
     if not wants_fixes(options):
         return _tell(check_text(text, filename, settings), options, {filename: text})
 
-    def check(contents: Mapping[str, bytes]) -> Report:
-        return check_text(decode(contents.get(filename, raw)), filename, settings, fixes=True)
+    def check(contents: Mapping[str, bytes], memory: Memory) -> Report:
+        return check_text(decode(contents.get(filename, raw)), filename, settings, fixes=memory)
 
     fixed = fixed_by(check, lambda _: raw, options)
     if options["diff"]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -70,13 +72,20 @@ def given(options: Mapping[str, Any]) -> dict[str, object]:
     return told
 
 
-def cache_of(options: Mapping[str, Any], settings: Settings) -> Cache:
-    """The cache that a run uses."""
+@contextmanager
+def cache_of(options: Mapping[str, Any], settings: Settings, *, rounds: bool = False) -> Iterator[Cache]:
+    """The cache that a run uses. A run of several `rounds` that may leave nothing behind has one of its own for as long as it takes."""
     from xlalint.cache import FOLDER, Cache
 
-    if options["no_cache"]:
-        return Cache(None)
-    return Cache(Path(settings.cache_dir or Path(settings.root, FOLDER)))
+    if not options["no_cache"]:
+        with Cache(Path(settings.cache_dir or Path(settings.root, FOLDER))) as cache:
+            yield cache
+    elif rounds:
+        with TemporaryDirectory(prefix="xlalint-") as folder, Cache(Path(folder)) as cache:
+            cache.warning = None
+            yield cache
+    else:
+        yield Cache(None)
 
 
 def cores() -> int:

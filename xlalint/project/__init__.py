@@ -15,6 +15,7 @@ from xlalint.project.report import Report
 if TYPE_CHECKING:
     from xlalint.cache import Cache
     from xlalint.config import Settings
+    from xlalint.project.rewriting import Memory
 
 __all__ = ["Report", "check_paths", "check_text"]
 
@@ -27,12 +28,12 @@ def check_paths(
     jobs: int = 1,
     progress: Callable[[int, int], None] | None = None,
     contents: Mapping[str, bytes] = MappingProxyType({}),
-    fixes: bool = False,
+    fixes: Memory | None = None,
 ) -> Report:
     """Check all Python files under the paths as one program.
 
     `jobs` is the number of processes; `progress` is called with the number of files done and of all files; `contents` holds
-    what files shall be read as, by absolute path; `fixes` says that findings shall have their fixes. Raises
+    what files shall be read as, by absolute path; with `fixes`, which remembers them, findings have their fixes. Raises
     `DiscoveryError` for a path that does not exist, `RuleError` and `TableError` for rules of the user that cannot be used.
     """
     from xlalint.project.pipeline import Run
@@ -40,7 +41,7 @@ def check_paths(
     return Run(settings, cache, jobs, progress, contents, fixes=fixes).check(paths)
 
 
-def check_text(text: str, filename: str, settings: Settings, *, fixes: bool = False) -> Report:
+def check_text(text: str, filename: str, settings: Settings, *, fixes: Memory | None = None) -> Report:
     """Check one text by itself, as the file `filename` (which need not exist)."""
     from xlalint.project.pipeline import check_one
 

@@ -13,14 +13,15 @@ from typing import NamedTuple
 from xlalint.checks.finding import Finding
 from xlalint.fixes.edits import Change, Offsets, together
 from xlalint.project.report import Report
+from xlalint.project.rewriting import Memory
 from xlalint.source.model import SourceError
 from xlalint.source.reading import decode, encode
 from xlalint.source.syntax import parse
 
 MOST_ROUNDS = 100
 
-Check = Callable[[Mapping[str, bytes]], Report]
-"""Checks the program; the files that the mapping names are read as it says."""
+Check = Callable[[Mapping[str, bytes], Memory], Report]
+"""Checks the program and finds fixes; the files that the mapping names are read as it says, the memory lasts over all rounds."""
 
 
 class Rewritten(NamedTuple):
@@ -63,6 +64,7 @@ class _Rounds:
         self._check = check
         self._read = read
         self._unsafe = unsafe
+        self._memory = Memory()
         self._before: dict[str, bytes] = {}
         self._contents: dict[str, bytes] = {}
         self._dropped: defaultdict[str, set[tuple[str, int]]] = defaultdict(set)
@@ -70,7 +72,7 @@ class _Rounds:
         self._troubles: list[str] = []
 
     def run(self) -> Fixed:
-        report = self._check({})
+        report = self._check({}, self._memory)
         for _ in range(MOST_ROUNDS):
             if report.failures:
                 return self._done(report)
@@ -124,7 +126,7 @@ class _Rounds:
     def _judge(self, report: Report, proposals: Mapping[str, _Proposal]) -> Report:
         """Take the results of a round that are good; the report on the program as it then is."""
         contents = {path: proposal.content for path, proposal in proposals.items()}
-        after = self._check({**self._contents, **contents})
+        after = self._check({**self._contents, **contents}, self._memory)
         if after.failures:
             return Report(report.findings, report.files, after.failures)
         bad = {path: left for path, made in proposals.items() if (left := _still_shown(path, made, report, after))}
@@ -133,7 +135,7 @@ class _Rounds:
                 self._drop(path, bad[path], Offsets(made.text), "its result still shows the finding")
             else:
                 self._take(path, made)
-        return self._check(self._contents) if bad else after
+        return self._check(self._contents, self._memory) if bad else after
 
     def _take(self, path: str, made: _Proposal) -> None:
         self._contents[path] = made.content

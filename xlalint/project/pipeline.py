@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from xlalint.config import Settings
     from xlalint.lowering.ir import Unit
     from xlalint.project.lowered import Lowered
+    from xlalint.project.rewriting import Memory
     from xlalint.source.model import SourceFile
 
 _BATCH = 12
@@ -32,7 +33,7 @@ _TORCH_TARGETS = ("torch_xla", "torch_tpu", "torch_compile")
 class Run:
     """One check of a set of paths. `contents` holds what files shall be read as, by absolute path, whatever is on the disk.
 
-    `fixes` says that findings shall have their fixes, which takes a second analysis of what holds them.
+    With `fixes` findings have their fixes, which takes a second analysis of what holds them.
     """
 
     def __init__(
@@ -43,7 +44,7 @@ class Run:
         progress: Callable[[int, int], None] | None,
         contents: Mapping[str, bytes] = MappingProxyType({}),
         *,
-        fixes: bool = False,
+        fixes: Memory | None = None,
     ) -> None:
         self.settings = settings
         self.cache = cache
@@ -150,7 +151,7 @@ class Run:
 
     def _key(self, files: Sequence[str], digests: dict[str, str]) -> str:
         state = blake2b(self.settings.fingerprint().encode(), digest_size=16)
-        state.update(f"\0{self.settings.python}\0{self.fixes}".encode("utf-8", "surrogateescape"))
+        state.update(f"\0{self.settings.python}\0{self.fixes is not None}".encode("utf-8", "surrogateescape"))
         for file in files:
             state.update(f"\0{file}\0{module_name(file)[0]}\0{digests[file]}".encode("utf-8", "surrogateescape"))
         return state.hexdigest()
@@ -226,10 +227,10 @@ class Run:
         hazards, failures = analyse(units, apis, targets, self.settings.roots, followed, self.jobs, taught, kept)
         texts = self._texts(lowered)
         findings, more = findings_of(lowered, hazards, pages, self.settings, texts, kept)
-        if self.fixes:
+        if self.fixes is not None:
             from xlalint.project.rewriting import Rewriting
 
-            rewriting = Rewriting(units, followed, apis, targets, self.settings, texts)
+            rewriting = Rewriting(units, followed, apis, targets, self.settings, texts, self.fixes)
             findings, errors = rewriting.apply(findings, hazards, self.jobs)
             more += errors
         return Report(findings, len(lowered), failures + more)
@@ -240,7 +241,7 @@ class Run:
         return {path: from_bytes(path, self.contents[path]) for path in given}
 
 
-def check_one(text: str, filename: str, settings: Settings, *, fixes: bool = False) -> Report:
+def check_one(text: str, filename: str, settings: Settings, *, fixes: Memory | None = None) -> Report:
     """Check one text by itself."""
     from xlalint.project.analysis import analyse
     from xlalint.project.installed import follow
@@ -266,10 +267,10 @@ def check_one(text: str, filename: str, settings: Settings, *, fixes: bool = Fal
     taught = Taught(settings.static, settings.tensor)
     hazards, failures = analyse(units, apis, targets_of(settings), settings.roots, followed, taught=taught)
     findings, more = findings_of([lowered], hazards, pages, settings, texts)
-    if fixes:
+    if fixes is not None:
         from xlalint.project.rewriting import Rewriting
 
-        rewriting = Rewriting(units, followed, apis, targets_of(settings), settings, texts)
+        rewriting = Rewriting(units, followed, apis, targets_of(settings), settings, texts, fixes)
         findings, errors = rewriting.apply(findings, hazards, 1)
         more += errors
     return Report(findings, 1, failures + more)

@@ -11,6 +11,7 @@ import multiprocessing
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -51,6 +52,25 @@ class _Made(msgspec.Struct, frozen=True, array_like=True):
     reason: str
 
 
+class Memory:
+    """What earlier rounds made of files: used again for those whose text and hazards are as they were.
+
+    A change elsewhere can change what an expression of such a file is; where that matters the hazards change too, but for freak cases.
+    """
+
+    def __init__(self) -> None:
+        self._made: dict[str, tuple[str, list[_Made]]] = {}
+
+    def recall(self, path: str, key: str) -> list[_Made] | None:
+        """What was made of a file that had the same key."""
+        known, made = self._made.get(path, ("", []))
+        return made if known == key else None
+
+    def keep(self, path: str, key: str, made: list[_Made]) -> None:
+        """Remember what was made of a file."""
+        self._made[path] = key, made
+
+
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(tuple[list[_Made], list[str]])
 
@@ -69,12 +89,14 @@ class Rewriting:
         targets: tuple[str, ...],
         settings: Settings,
         texts: Mapping[str, SourceFile],
+        memory: Memory,
     ) -> None:
         taught = Taught(settings.static, settings.tensor)
         self._program = units, apis, targets, settings.roots, taught, followed
         self._units = {unit.path: unit for unit in units}
         self._settings = settings
         self._texts = texts
+        self._memory = memory
         self._hazards: dict[str, list[Hazard]] = {}
 
     def apply(
@@ -87,12 +109,26 @@ class Rewriting:
             if hazard.path in wanted and hazard.rule in REWRITES:
                 by_path[hazard.path].append(hazard)
         self._hazards = dict(by_path)
-        made: dict[Place, _Made] = {}
+        keys = {path: self._key(path) for path in sorted(by_path)}
+        fresh = [path for path, key in keys.items() if self._memory.recall(path, key) is None]
+        found: defaultdict[str, list[_Made]] = defaultdict(list)
         failures: list[str] = []
-        for fixes, errors in self._chunks(sorted(by_path), jobs):
-            made.update((one.place, one) for one in fixes)
+        for fixes, errors in self._chunks(fresh, jobs):
+            for one in fixes:
+                found[one.place[0]].append(one)
             failures += errors
+        for path in fresh:
+            self._memory.keep(path, keys[path], found[path])
+        made = {one.place: one for path, key in keys.items() for one in self._memory.recall(path, key) or ()}
         return [_with(finding, made.get(_place_of(finding))) for finding in findings], failures
+
+    def _key(self, path: str) -> str:
+        state = blake2b(_encoder.encode(self._hazards[path]), digest_size=16)
+        state.update(self._source(path).text.encode())
+        return state.hexdigest()
+
+    def _source(self, path: str) -> SourceFile:
+        return self._texts.get(path) or read_source(path)
 
     def _chunks(self, paths: list[str], jobs: int) -> Iterator[tuple[list[_Made], list[str]]]:
         global _shared
@@ -116,8 +152,7 @@ class Rewriting:
         made: list[_Made] = []
         failures: list[str] = []
         for path in paths:
-            source = self._texts.get(path) or read_source(path)
-            document = Document(source.text, self._units[path], facts[path])
+            document = Document(self._source(path).text, self._units[path], facts[path])
             for hazard in self._hazards[path]:
                 try:
                     made.append(self._made(hazard, document))
