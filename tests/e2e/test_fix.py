@@ -231,3 +231,19 @@ def test_killed_at_any_time_each_file_is_old_or_new(tmp_path: Path, command: lis
         process.kill()
         process.wait()
         assert {read(file) for file in files} <= {IDLE, FIXED}
+
+
+def test_add_noqa(run: Run, tmp_path: Path) -> None:
+    path = write(tmp_path / "a.py", "import torch\n\n\ndef f(x: torch.Tensor):\n    return x * x.sum().item()\n")
+    assert run("--add-noqa") == (0, "Silenced 1 finding.\n", "")
+    assert read(path).endswith("    return x * x.sum().item()  # noqa: XLA301\n")
+    assert run("--add-noqa") == (0, "Silenced 0 findings.\n", "")
+    assert run().code == 0
+
+
+@pytest.mark.parametrize("other", ["--fix", "--diff", "-"])
+def test_add_noqa_is_given_alone(run: Run, file: Path, other: str) -> None:
+    done = run("--add-noqa", other)
+    assert done.code == 2
+    assert "fix first" in done.err
+    assert read(file) == IDLE

@@ -12,6 +12,7 @@ import click
 
 from xlalint.cli import CLEAN, FAILED
 from xlalint.cli.fixing import (
+    add_noqa,
     fix_options,
     fixed_by,
     only_fixes,
@@ -49,6 +50,8 @@ def command(paths: tuple[Path, ...], **options: Any) -> int:
     """Find tensor values that reach the host program, in files and folders (default: here; `-`: standard input)."""
     from xlalint.config import load_settings
 
+    if options["add_noqa"] and (wants_fixes(options) or Path(STDIN) in paths):
+        raise click.UsageError("`--add-noqa` works on files, and by itself: fix first, then silence what is left")
     from_stdin = _reads_stdin(paths, options["stdin_filename"])
     if from_stdin:
         paths = (Path(options["stdin_filename"] or STDIN),)
@@ -114,6 +117,8 @@ def _check_paths(paths: tuple[Path, ...], options: Mapping[str, Any], settings: 
         _warn(warning)
     if not report.files:
         _warn("no Python files found under the given paths")
+    if options["add_noqa"]:
+        return FAILED if report.failures or not add_noqa(report, settings) else CLEAN
     if fixed is None:
         return _tell(report, options, {})
     if options["diff"]:

@@ -12,10 +12,12 @@ from xlalint.cli import CLEAN, FAILED, FINDINGS
 
 if TYPE_CHECKING:
     from xlalint.config import Settings
+    from xlalint.project import Report
     from xlalint.project.fixing import Check, Fixed
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _MODES = ("fix", "fix_only", "diff")
+_READING = ("XLA001", "XLA002", "XLA003")  # no comment silences a file that cannot be read, or a comment
 
 _OPTIONS = (
     click.option("--fix", is_flag=True, help="Apply the safe fixes, and report what is left."),
@@ -24,6 +26,7 @@ _OPTIONS = (
     click.option("--diff", is_flag=True, help="Show what the fixes would change, and write nothing."),
     click.option("--show-fixes", is_flag=True, help="List what was fixed."),
     click.option("--exit-non-zero-on-fix", is_flag=True, help="Exit with 1 also when all that was found was fixed."),
+    click.option("--add-noqa", is_flag=True, help="Silence all that is found by comments, and report nothing."),
 )
 
 
@@ -76,6 +79,29 @@ def write_files(fixed: Fixed, settings: Settings) -> dict[str, str]:
         except WriteError as error:
             unwritten[path] = str(error)
     return unwritten
+
+
+def add_noqa(report: Report, settings: Settings) -> bool:
+    """Silence the findings of a report by comments in their files, and say how many; whether all could be written."""
+    from itertools import groupby
+
+    from xlalint.fixes.noqa import silenced
+    from xlalint.fixes.writing import WriteError, write
+    from xlalint.source.model import SourceError
+    from xlalint.source.reading import decode, encode, read_bytes
+
+    done = failed = 0
+    for path, group in groupby(report.findings, key=lambda finding: finding.filename):
+        own = [finding for finding in group if finding.code not in _READING]
+        try:
+            before = read_bytes(path)
+            write(path, before, encode(silenced(decode(before), own), before), settings.root)
+            done += len(own)
+        except (SourceError, WriteError) as error:
+            failed += 1
+            click.echo(f"xlalint: `{path}` is left as it was: {error}", err=True)
+    click.echo(f"Silenced {done:,} finding{'' if done == 1 else 's'}.")
+    return not failed
 
 
 def write_text(fixed: Fixed, filename: str, raw: bytes) -> None:

@@ -1,0 +1,46 @@
+"""`--add-noqa`: a `# noqa: CODE` behind each statement that has findings, so that a project can begin to use xlalint today."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterable
+
+from xlalint.checks.finding import Finding, Location
+from xlalint.checks.logical_lines import logical_lines
+from xlalint.source.directives import Directive, suppressions
+from xlalint.source.lines import Lines
+
+
+def silenced(text: str, findings: Iterable[Finding]) -> str:
+    """A file's text with comments that silence these findings of it; a directive that is there already is extended."""
+    data = text.encode()
+    lines = Lines(data)
+    extents = list(logical_lines(data))
+    wanted: defaultdict[int, set[str]] = defaultdict(set)
+    for finding in findings:
+        wanted[_last_row(finding.location, lines, extents)].add(finding.code)
+    present = {directive.at: directive for directive in suppressions(text).directives if not directive.whole}
+    ends = [*lines.starts[1:], len(data)]
+    rows = [data[start:end].decode() for start, end in zip(lines.starts, ends, strict=True)]
+    for row, codes in wanted.items():
+        rows[row - 1] = _with(rows[row - 1], sorted(codes), present.get(row))
+    return "".join(rows)
+
+
+def _last_row(place: Location, lines: Lines, extents: list[tuple[int, int]]) -> int:
+    """The row on which the statement, or the header, around a place ends."""
+    offset = lines.starts[place.row - 1]
+    index = bisect_right(extents, (offset, len(lines.data)))
+    around = [extent for extent in extents[max(index - 1, 0) : index + 1] if extent[1] > offset]
+    return lines.byte_place(around[0][1] - 1)[0] if around else place.row
+
+
+def _with(row: str, codes: list[str], directive: Directive | None) -> str:
+    """A row with the codes in its directive, or in a new one at its end."""
+    if directive is not None and directive.words:
+        at = directive.words[-1][2] - 1
+        listed = {word for word, _, _ in directive.words}
+        return row[:at] + "".join(f", {code}" for code in codes if code not in listed) + row[at:]
+    content = row.rstrip("\r\n")
+    return f"{content.rstrip()}  # noqa: {', '.join(codes)}{row[len(content) :]}"
