@@ -8,13 +8,13 @@ from typing import NamedTuple
 import libcst as cst
 
 from xlalint.fixes import values
-from xlalint.fixes.consumers import Consumer, consumers, in_test
+from xlalint.fixes.consumers import Consumer, changed_in_place, consumers, in_test
 from xlalint.fixes.imports import Imports
-from xlalint.fixes.model import Reason, Rewrite, Site
+from xlalint.fixes.model import Reason, Rewrite, Site, all_of
 from xlalint.fixes.scene import Replacement, Scene
 from xlalint.fixes.shapes import SCALAR, Types
 from xlalint.fixes.speculation import speculate
-from xlalint.fixes.text import argument, atom
+from xlalint.fixes.text import argument, atom, bare_extent, stands_alone
 from xlalint.semantics.values import Const, Host, Tensor, Value, members
 
 _NUMPY_LIKE = {"torch": "torch", "jax": "jax.numpy"}
@@ -33,10 +33,10 @@ def chained_comparison(site: Site) -> Rewrite | Reason | None:
     if refused:
         return Reason(refused)
     text = " & ".join(_pairs(scene, node))
-    if not _stands_alone(scene, node):
+    if not stands_alone(scene, node):
         text = f"({text})"
     assumed = list(_assumed_of_chain(scene, node, site.framework))
-    return Rewrite("Use `&` between the comparisons", (Replacement(*scene.span(node), text),), _said(assumed))
+    return Rewrite("Use `&` between the comparisons", (Replacement(*scene.span(node), text),), all_of(assumed))
 
 
 def _is_chain(node: cst.CSTNode) -> bool:
@@ -92,16 +92,6 @@ def _side(scene: Scene, node: cst.BaseExpression) -> str:
     return f"({code})" if node.lpar else code
 
 
-def _stands_alone(scene: Scene, node: cst.BaseExpression) -> bool:
-    """Whether an expression may become one of `&` or `|` as it stands: in parentheses, or where everything around it binds looser."""
-    if node.lpar:
-        return True
-    holder = scene.parent(node)
-    return not isinstance(holder, (cst.BinaryOperation, cst.Comparison, cst.ComparisonTarget, cst.UnaryOperation)) or (
-        isinstance(holder, cst.UnaryOperation) and isinstance(holder.operator, cst.Not)
-    )
-
-
 # ---------------------------------------------------------------------------------------------- and, or, not
 
 
@@ -133,12 +123,14 @@ def bool_operator(site: Site) -> Rewrite | Reason | None:
     refused = _refused_by_consumers(scene, whole)
     if refused:
         return Reason(refused)
-    text, extent = made.text(whole), scene.span(whole)
-    if _is_not(whole) and len(whole.lpar) == 1 and isinstance(scene.parent(whole), cst.BinaryOperation):
-        extent = scene.whole(whole)  # what comes instead of `not` binds closely
+    text = made.text(whole)
+    closely = _is_not(whole) and isinstance(scene.parent(whole), cst.BinaryOperation)
+    extent = bare_extent(scene, whole) if closely else scene.span(whole)
     used = ", ".join(f"`{one}`" for one in dict.fromkeys(made.used))
-    made.assumed += _assumed_of_aliases(scene, whole)
-    return Rewrite(f"Use {used}", (Replacement(*extent, text), *made.imports.needed), _said(made.assumed))
+    changed = changed_in_place(scene, whole)
+    if changed:
+        made.assumed.append(f"`{changed}` may be changed without its operands")
+    return Rewrite(f"Use {used}", (Replacement(*extent, text), *made.imports.needed), all_of(made.assumed))
 
 
 def _outermost(scene: Scene, node: cst.BaseExpression) -> cst.BaseExpression | None:
@@ -153,17 +145,6 @@ def _outermost(scene: Scene, node: cst.BaseExpression) -> cst.BaseExpression | N
 
 def _is_not(node: cst.CSTNode) -> bool:
     return isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Not)
-
-
-def _assumed_of_aliases(scene: Scene, whole: cst.BaseExpression) -> Iterator[str]:
-    """`a and b` may give `a` itself: what changes the result in place then changes `a`."""
-    holder, function = scene.parent(whole), scene.function(whole)
-    if not isinstance(holder, cst.Assign) or function is None:
-        return
-    names = {one.target.value for one in holder.targets if isinstance(one.target, cst.Name)}
-    for change in scene.descend(function, cst.AugAssign):
-        if isinstance(change.target, cst.Name) and change.target.value in names:
-            yield f"`{change.target.value}` may be changed without its operands"
 
 
 def _refused_by_consumers(scene: Scene, whole: cst.BaseExpression) -> str:
@@ -411,7 +392,3 @@ def _flatten(node: cst.BooleanOperation) -> _Flattened:
 
     visit(node)
     return _Flattened(operands, operators)
-
-
-def _said(assumed: list[str]) -> str:
-    return " and ".join(dict.fromkeys(assumed))

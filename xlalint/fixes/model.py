@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple, Union
 
 import libcst as cst
@@ -54,3 +54,8 @@ Rewriter = Callable[[Site], Union[Rewrite, Reason, None]]
 
 Pure. Guard clauses come first. It may read the scene's tree, facts and names, and must not change them.
 """
+
+
+def all_of(assumed: Iterable[str]) -> str:
+    """What a rewrite assumes, from its parts, each said once."""
+    return " and ".join(dict.fromkeys(assumed))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from xlalint.checks.finding import Edit, Fix
-from xlalint.fixes import booleans, experts, unused_suppression
+from xlalint.fixes import booleans, experts, extrema, membership, unused_suppression
 from xlalint.fixes.model import Outcome, Reason, Rewrite, Rewriter, Site
 from xlalint.fixes.scene import Document, Replacement
 from xlalint.semantics.hazard import Hazard
@@ -20,6 +20,13 @@ COMMENT_REWRITES: Mapping[str, Callable[[Unused], Outcome]] = {"XLA003": unused_
 
 REWRITES: Mapping[str, tuple[Rewriter, ...]] = {
     "XLA104": (booleans.chained_comparison, booleans.bool_operator),
+    "XLA106": (
+        extrema.extremum,
+        membership.contained,
+        membership.any_or_all,
+        membership.in_order,
+        membership.other,
+    ),
     "XLA202": (experts.dense_experts,),
 }
 

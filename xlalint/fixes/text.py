@@ -40,6 +40,32 @@ def atom(scene: Scene, node: cst.BaseExpression) -> str:
     return f"({code})"
 
 
+def stands_alone(scene: Scene, node: cst.BaseExpression) -> bool:
+    """Whether `a & b` may stand in an expression's place as it is: within parentheses, or where all around binds looser."""
+    holder = scene.parent(node)
+    if node.lpar or (isinstance(holder, cst.UnaryOperation) and isinstance(holder.operator, cst.Not)):
+        return True
+    closer = (cst.BinaryOperation, cst.Comparison, cst.ComparisonTarget, cst.UnaryOperation, cst.Attribute, cst.Call)
+    return not isinstance(holder, (*closer, cst.Await, cst.Subscript)) or (
+        isinstance(holder, cst.Call) and holder.func is not node
+    )
+
+
+def bare_extent(scene: Scene, node: cst.BaseExpression) -> tuple[int, int]:
+    """Where code that binds as closely as a name comes in the place of an expression: its parentheses go as well."""
+    return scene.whole(node) if len(node.lpar) == 1 else scene.span(node)
+
+
+def call_at(scene: Scene, node: cst.CSTNode, function: str, arguments: Sequence[str]) -> str:
+    """A call that comes in the place of a node, broken up if it does not fit there."""
+    start, end = scene.span(node)
+    text = scene.document.text
+    line_end = text.find("\n", end)
+    tail = (len(text) if line_end < 0 else line_end) - end
+    column = start - text.rfind("\n", 0, start) - 1
+    return call(function, arguments, column, scene.indent(node), tail, width_of(scene))
+
+
 def argument(scene: Scene, node: cst.BaseExpression) -> str:
     """An expression's code, fit to stand between the commas of a call."""
     code = scene.code(node)

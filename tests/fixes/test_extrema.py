@@ -1,0 +1,69 @@
+"""The builtins `max` and `min` over tensors."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.fixes.fixing import expression, outcome
+
+LEFT_ALONE = {
+    "a key": ("max(x, key=abs)", "`key`"),
+    "a default": ("max(x, default=0)", "`key`, `default`"),
+    "spread": ("max(*x)", "`*`"),
+    "a list of tensors": ("max([x.sum(), x.mean()])", "stack them"),
+    "what is not known": ("max(x.sum(), other)", "not known to be a tensor or a number"),
+    "a tensor of bools": ("max(x.any(), 1)", "not known to be a tensor or a number"),
+    "a comment": ("max(  # first\n            x.sum(), 1\n        )", "a comment"),
+}
+
+SAFE = {
+    "a count": ("x / max((x > 0).sum(), 1)", "x / (x > 0).sum().clamp(min=1)"),
+    "a count, number first": ("x / max(1, (x > 0).sum())", "x / (x > 0).sum().clamp(min=1)"),
+    "a float, tensor first": ("x / min(x.mean(), 1)", "x / x.mean().clamp(max=1)"),
+    "what must be put in parentheses": ("min(x.mean() + 1, 2.0)", "(x.mean() + 1).clamp(max=2.0)"),
+    "two numbers": ("min((x > 0).sum(), 3, x.ndim)", "(x > 0).sum().clamp(max=min(3, x.ndim))"),
+}
+
+UNSAFE = {
+    "two floats": ("max(x.max(), x.mean())", "torch.maximum(x.max(), x.mean())", "none of them is NaN"),
+    "three": (
+        "max(x.max(), x.mean(), x.sum())",
+        "torch.maximum(torch.maximum(x.max(), x.mean()), x.sum())",
+        "the tensors have one dtype",
+    ),
+    "a float, number first": ("max(1, x.mean())", "x.mean().clamp(min=1)", "none of them is NaN"),
+    "dimensions that are not known": ("max(t, 1)", "t.clamp(min=1)", "no dimensions"),
+    "a dtype that is not known": ("max(x.sum(), 1.0)", "x.sum().clamp(min=1.0)", "`x.sum()` holds floats"),
+    "a whole number and a float": ("max((x > 0).sum(), 0.5)", "(x > 0).sum().clamp(min=0.5)", "holds floats"),
+    "a row": ("max(x)", "x.max()", "`x` has one dimension"),
+    "two and a number": ("max(x.mean(), t, 3)", "torch.maximum(x.mean(), t).clamp(min=3)", "none of them is NaN"),
+}
+
+
+@pytest.mark.parametrize(("before", "why"), LEFT_ALONE.values(), ids=LEFT_ALONE)
+def test_left_alone_with_a_reason(before: str, why: str) -> None:
+    made = outcome(expression(before), "XLA106")
+    assert made.fix is None
+    assert why in made.reason
+
+
+@pytest.mark.parametrize(("before", "after"), SAFE.values(), ids=SAFE)
+def test_safe(before: str, after: str) -> None:
+    made = outcome(expression(before), "XLA106")
+    assert made.text == expression(after)
+    assert made.applicability == "safe"
+
+
+@pytest.mark.parametrize(("before", "after", "assumed"), UNSAFE.values(), ids=UNSAFE)
+def test_unsafe(before: str, after: str, assumed: str) -> None:
+    made = outcome(expression(before), "XLA106")
+    assert made.text == expression(after)
+    assert made.applicability == "unsafe"
+    assert assumed in made.message
+
+
+def test_a_result_that_is_changed_in_place_was_one_of_the_operands() -> None:
+    made = outcome(
+        expression("x").replace("return x", "y = max((x > 0).sum(), 1)\n        y += 1\n        return y"), "XLA106"
+    )
+    assert "`y` may be changed without its operands" in made.message
