@@ -49,11 +49,11 @@ def outcome(text: str, code: str, *, target: str = "torch_xla") -> Outcome:
     """What the first finding of a code is offered, and the text when all of that code are fixed."""
     settings = Settings(target=target, python=None, select=(code,))
 
-    def check(contents: Mapping[str, bytes]) -> Report:
+    def check(contents: Mapping[str, bytes], memory: Memory) -> Report:
         given = contents.get(PATH)
-        return check_text(text if given is None else decode(given), PATH, settings, fixes=True)
+        return check_text(text if given is None else decode(given), PATH, settings, fixes=memory)
 
-    report = check({})
+    report = check({}, Memory())
     assert not report.failures
     found = [finding for finding in report.findings if finding.code == code]
     assert found, f"nothing found in\n{text}"

@@ -17,6 +17,7 @@ from xlalint.config import Settings
 from xlalint.fixes.edits import Offsets, together
 from xlalint.fixes.rewrites import REWRITES
 from xlalint.project import check_text
+from xlalint.project.rewriting import Memory
 from xlalint.rules import rules
 from xlalint.source.syntax import parse
 
@@ -74,7 +75,7 @@ def keeps_what_it_does_not_touch(text: str, finding: Finding) -> None:
 
 def keeps_texts(text: str, target: str) -> None:
     """All fixes of a text, each by itself and then together."""
-    report = check_text(text, PATH, Settings(target=target, python=None, show_info=True), fixes=True)
+    report = check_text(text, PATH, Settings(target=target, python=None, show_info=True), fixes=Memory())
     assert not report.failures
     for finding in report.findings:
         if finding.fix is not None:
