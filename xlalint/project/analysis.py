@@ -61,9 +61,15 @@ class Analysis:
         begin()
         self.program: Program = link(units, followed, apis.describes)
         self.states = States(self.program)
+        self._asked = apis, targets, taught, extra_roots
+        self.restart()
+        self.sizes = [sum(len(function.body) for function in unit.functions) for unit in units]
+
+    def restart(self) -> None:
+        """Forget what was interpreted, not how the program hangs together."""
+        apis, targets, taught, extra_roots = self._asked
         self.interpreter = Interpreter(self.program, apis, targets, taught)
         self.roots = Roots(self.interpreter, extra_roots)
-        self.sizes = [sum(len(function.body) for function in unit.functions) for unit in units]
 
     def run(self, modules: Sequence[int]) -> list[Outcome]:
         """Analyse the roots of some modules, by index."""

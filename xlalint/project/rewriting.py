@@ -98,6 +98,7 @@ class Rewriting:
         self._texts = texts
         self._memory = memory
         self._hazards: dict[str, list[Hazard]] = {}
+        self._analysis: Analysis
 
     def apply(
         self, findings: Sequence[Finding], hazards: Iterable[Hazard], jobs: int
@@ -132,6 +133,9 @@ class Rewriting:
 
     def _chunks(self, paths: list[str], jobs: int) -> Iterator[tuple[list[_Made], list[str]]]:
         global _shared
+        if not paths:
+            return
+        self._analysis = Analysis(*self._program)  # linked once, before processes fork
         chunks = [paths[start : start + _CHUNK] for start in range(0, len(paths), _CHUNK)]
         if jobs < 2 or len(chunks) < 2 or "fork" not in multiprocessing.get_all_start_methods():
             yield from map(self.run, chunks)
@@ -145,7 +149,8 @@ class Rewriting:
 
     def run(self, paths: list[str]) -> tuple[list[_Made], list[str]]:
         """What becomes of the findings of some files."""
-        analysis = Analysis(*self._program)
+        analysis = self._analysis
+        analysis.restart()
         modules = {module.path: module for module in analysis.program.modules[: analysis.program.linted]}
         roots = {step.path for path in paths for hazard in self._hazards[path] for step in hazard.trace[:1]}
         facts = _watched(analysis, [modules[path] for path in paths], [modules[p] for p in sorted(roots | set(paths))])
