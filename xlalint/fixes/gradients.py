@@ -1,8 +1,7 @@
 """Where the gradient of an expression goes, and whether choosing between two expressions leaves every gradient as it was.
 
 `where` sends a gradient of zeros into the side that it does not choose. That changes nothing if the zeros arrive as zeros, which they do
-not where a derivative is infinite or NaN, and if they arrive where the chosen side's gradient goes anyway: what had no gradient has
-one now.
+not where a derivative is infinite or NaN, and if they arrive where the gradient of the chosen side goes anyway: what had none has one now.
 """
 
 from __future__ import annotations

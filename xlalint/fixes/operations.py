@@ -33,6 +33,8 @@ AS_FIRST_IF_FLOAT = _names(
 AS_FIRST_OF_NUMBERS = _names("clamp clamp_max clamp_min clip clip_by_value")
 # Elementwise on two operands.
 JOINED = _names("add subtract sub multiply mul maximum minimum fmod remainder")
+# Of whole numbers, these fail where a divisor is 0.
+WHOLE_DIVISIONS = _names("div divide floor_divide floormod fmod remainder")
 # Elementwise predicates.
 BOOLEAN = _names("isfinite isinf isnan isneginf isposinf logical_not is_finite is_inf is_nan")
 # To one element, of the same dtype for floats.
@@ -63,8 +65,8 @@ VIEWS = _names(
 )
 # Operations through which a gradient of zero stays zero, whatever the operands hold. A product is none: zero times infinity.
 LINEAR = _names(
-    "add clamp clamp_max clamp_min clip clip_by_value clone contiguous identity masked_fill mean neg negative positive relu relu6"
-    " reduce_mean reduce_sum sub subtract sum tril triu where"
+    "add clamp clamp_max clamp_min clip clip_by_value clone contiguous identity masked_fill mean nan_to_num neg negative positive relu"
+    " relu6 reduce_mean reduce_sum sub subtract sum tril triu where"
 )
 # Through which no gradient goes.
 CUT = BOOLEAN | TO_BOOL | _names("argmax argmin detach full_like ones_like stop_gradient zeros_like")

@@ -9,7 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from xlalint.checks.finding import Edit, Fix
-from xlalint.fixes import booleans, experts, extrema, membership, unused_suppression
+from xlalint.fixes import (
+    assertions,
+    booleans,
+    branches,
+    early_returns,
+    exits,
+    experts,
+    extrema,
+    guards,
+    membership,
+    ternaries,
+    unused_suppression,
+)
 from xlalint.fixes.model import Outcome, Reason, Rewrite, Rewriter, Site
 from xlalint.fixes.scene import Document, Replacement
 from xlalint.semantics.hazard import Hazard
@@ -19,7 +31,10 @@ from xlalint.source.unused import Unused
 COMMENT_REWRITES: Mapping[str, Callable[[Unused], Outcome]] = {"XLA003": unused_suppression.rewrite}
 
 REWRITES: Mapping[str, tuple[Rewriter, ...]] = {
+    "XLA101": (guards.unguarded, branches.rewrite, early_returns.rewrite, exits.left_alone),
+    "XLA103": (assertions.asynchronous, assertions.removed),
     "XLA104": (booleans.chained_comparison, booleans.bool_operator),
+    "XLA105": (ternaries.rewrite, ternaries.filtered_sum),
     "XLA106": (
         extrema.extremum,
         membership.contained,

@@ -200,6 +200,13 @@ def alike(a: Type, b: Type) -> bool:
     return bool(a.shape) and a.shape == b.shape and bool(a.dtype) and a.dtype == b.dtype
 
 
+def holds(tensor: Type, other: Type) -> bool:
+    """Whether a choice between a tensor and something else surely has the tensor's shape and dtype."""
+    if other.number and not tensor.number:
+        return bool(other.kind and tensor.kind) and _ORDER.index(other.kind) <= _ORDER.index(tensor.kind)
+    return alike(tensor, other)
+
+
 def apart(a: Type, b: Type) -> str:
     """What surely tells two types apart: "rank" or "dtype"; "" if nothing does."""
     if a.rank >= 0 and b.rank >= 0 and a.rank != b.rank and not (a.number or b.number):

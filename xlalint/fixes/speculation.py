@@ -22,11 +22,13 @@ from xlalint.fixes.operations import (
     RANDOM,
     READS,
     TO_BOOL,
+    WHOLE_DIVISIONS,
     arguments_of,
     operation,
 )
 from xlalint.fixes.scene import Scene
 from xlalint.fixes.shapes import SCALAR, Types
+from xlalint.fixes.text import brief
 from xlalint.semantics.values import (
     Const,
     External,
@@ -113,6 +115,7 @@ class Speculation(NamedTuple):
 
 
 FREE = Speculation()
+_TOLD = 3  # risks that are told one by one
 
 
 def speculate(scene: Scene, nodes: Iterable[cst.CSTNode], framework: str) -> Speculation:
@@ -123,7 +126,17 @@ def speculate(scene: Scene, nodes: Iterable[cst.CSTNode], framework: str) -> Spe
         result |= _Walk(scene, framework, types).of(node)
         for name, value in assignments(node):
             types.assign(name, value)
-    return Speculation(result.barrier, tuple(dict.fromkeys(result.risks)))
+    risks = dict.fromkeys(result.risks)
+    return Speculation(result.barrier, tuple(one for one in risks if not any(one in other != one for other in risks)))
+
+
+def computed(risks: Iterable[str]) -> list[str]:
+    """What a fix assumes that computes what may fail or cost much: one sentence, or none."""
+    told = [f"`{one}`" for one in dict.fromkeys(brief(risk) for risk in risks)]
+    if not told:
+        return []
+    most = told if len(told) <= _TOLD else [*told[: _TOLD - 1], "more"]
+    return [f"{', '.join(most[:-1])}{' and ' if most[1:] else ''}{most[-1]} can be computed whichever way it goes"]
 
 
 def assignments(node: cst.CSTNode) -> list[tuple[str, cst.BaseExpression]]:
@@ -216,7 +229,18 @@ class _Walk:
             return Speculation(f"`{code}` changes a tensor in place")
         if any(arg.keyword is not None and arg.keyword.value in ("inplace", "out") for arg in node.args):
             return Speculation(f"`{code}` changes a tensor in place")
+        if name in WHOLE_DIVISIONS and self._divides_wholly(node, name):
+            return Speculation(f"`{code}` fails where a divisor is 0")
         return FREE if self._total(node, name) else Speculation(risks=(code,))
+
+    def _divides_wholly(self, node: cst.Call, name: str) -> bool:
+        """Whether a call divides whole numbers by a tensor of such, which fails where that is 0."""
+        operands = arguments_of(self._scene, node)[:2]
+        rounded = any(arg.keyword is not None and arg.keyword.value == "rounding_mode" for arg in node.args)
+        if len(operands) < 2 or (name in ("div", "divide") and not rounded):
+            return False
+        kinds = [self._types.of(one) for one in operands]
+        return not kinds[1].number and all(one.kind != "f" for one in kinds)
 
     def _total(self, node: cst.Call, name: str) -> bool:
         """Whether an operation cannot fail and costs about as much as reading its operands."""
@@ -262,6 +286,9 @@ class _Walk:
         divides = isinstance(node.operator, (cst.Divide, cst.FloorDivide, cst.Modulo, cst.Power))
         if isinstance(node.operator, cst.MatrixMultiply):
             return Speculation(risks=(code,))
+        whole = isinstance(node.operator, (cst.FloorDivide, cst.Modulo))
+        if whole and values.tensors_only(right) and "f" not in (values.dtype_of(left), values.dtype_of(right)):
+            return Speculation(f"`{code}` fails where a divisor is 0")
         if divides and not _tame_divisor(left, right, node.operator):
             return Speculation(risks=(code,))
         if any(type(member) is Tensor for side in (left, right) for member in members(side)):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Sequence
+from typing import Union
 
 import libcst as cst
 
@@ -12,7 +13,7 @@ from xlalint.fixes.scene import Scene
 WIDTH = 88
 """How long a line may get before a call is broken up, unless the file has longer lines; Black's and Ruff's default."""
 
-_ATOMS = (
+ATOMS = (
     cst.Name,
     cst.Attribute,
     cst.Call,
@@ -35,7 +36,7 @@ _ATOMS = (
 def atom(scene: Scene, node: cst.BaseExpression) -> str:
     """An expression's code, in parentheses unless it is one that binds as closely as a name: fit for `~x`, `x & y` or `x.y`."""
     code = scene.code(node)
-    if isinstance(node, _ATOMS) and not (isinstance(node, (cst.Integer, cst.Float)) and code[:1] == "-"):
+    if isinstance(node, ATOMS) and not (isinstance(node, (cst.Integer, cst.Float)) and code[:1] == "-"):
         return code
     return f"({code})"
 
@@ -86,6 +87,30 @@ def call(function: str, arguments: Sequence[str], column: int, indent: str, tail
     return f"{function}(\n{''.join(own)}{indent})"
 
 
+_BRIEF = 60
+
+Arguments = Sequence[Union[str, "Arguments"]]
+"""A call's arguments; those that are calls of the same function are told by theirs."""
+
+
+def nested(function: str, arguments: Arguments, column: int, indent: str, tail: int = 0, width: int = WIDTH) -> str:
+    """The same of a call that may have calls of the same function among its arguments, each broken only where it has to be."""
+    line = _flat(function, arguments)
+    if column + len(line) + tail <= width and "\n" not in line:
+        return line
+    inner = f"{indent}    "
+    own = [
+        moved(one, inner) if isinstance(one, str) else nested(function, one, len(inner), inner, 1, width)
+        for one in arguments
+    ]
+    return f"{function}(\n{''.join(f'{inner}{one},{chr(10)}' for one in own)}{indent})"
+
+
+def _flat(function: str, arguments: Arguments) -> str:
+    parts = (one if isinstance(one, str) else _flat(function, one) for one in arguments)
+    return f"{function}({', '.join(parts)})"
+
+
 def moved(code: str, indent: str) -> str:
     """An expression's code whose further lines begin at least at an indentation, as they stood to each other."""
     first, newline, rest = code.partition("\n")
@@ -116,3 +141,9 @@ def movable(scene: Scene, statements: Iterable[cst.CSTNode]) -> bool:
     """Whether statements may change their indentation: none holds a string of several lines."""
     strings = (cst.SimpleString, cst.FormattedString)
     return not any("\n" in scene.code(text) for one in statements for text in scene.descend(one, *strings))
+
+
+def brief(code: str) -> str:
+    """Code for a message: on one line, cut where it gets long."""
+    line = " ".join(code.split())
+    return line if len(line) <= _BRIEF else f"{line[: _BRIEF - 3]}..."

@@ -1,0 +1,204 @@
+"""XLA103: checks of a tensor's value: without the check, or asynchronous under torch.compile."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from xlalint.fixes import values
+from xlalint.fixes.conditions import Condition, condition, holder_of, holds_tensor
+from xlalint.fixes.imports import Imports
+from xlalint.fixes.model import Reason, Rewrite, Site
+from xlalint.fixes.scene import Replacement, Scene
+from xlalint.fixes.text import brief, call, width_of
+
+# Calls that are nothing but a check.
+_CHECKS = frozenset(
+    (
+        "torch._assert",
+        "torch._assert_async",
+        "torch._check",
+        "torch._check_value",
+        "torch._check_index",
+        "torch._check_tensor_all",
+    )
+)
+
+
+def removed(site: Site) -> Rewrite | Reason | None:
+    """`assert t` and `if t: raise …`, of which nothing is left, or what the host can check."""
+    scene = site.scene
+    holder = holder_of(scene, site.node)
+    if isinstance(holder, cst.Assert):
+        return _assertion(scene, holder)
+    if isinstance(holder, cst.If):
+        return _raising(site, holder)
+    return _called(site)
+
+
+def asynchronous(site: Site) -> Rewrite | Reason | None:
+    """`if t: raise E("…")` → `torch._assert_async(~t, "…")`, which torch.compile captures."""
+    scene = site.scene
+    holder = holder_of(scene, site.node)
+    if site.framework != "torch" or site.target != "torch_compile" or not isinstance(holder, cst.If):
+        return None
+    raised = _raised(holder)
+    if raised is None or holder.orelse is not None or isinstance(scene.parent(holder), cst.If):
+        return None
+    imports = Imports(scene, holder)
+    asked = condition(scene, holder.test, site.framework, imports)
+    if isinstance(asked, Reason):
+        return asked
+    message = _message(raised)
+    if message is None:
+        return None
+    assumes = ["a failed check may stop the program later, with a `RuntimeError`", *asked.assumes]
+    if asked.rank != 0:
+        assumes.append(f"`{brief(asked.text)}` has one element")
+    indent = scene.indent(holder)
+    inner = f"{indent}    " if asked.static else indent
+    arguments = [_negated(asked), *([scene.code(message)] if isinstance(message, cst.BaseExpression) else [])]
+    made = call(f"{imports.name('torch')}._assert_async", arguments, len(inner), inner, width=width_of(scene))
+    text = f"if {asked.static}:\n{inner}{made}" if asked.static else made
+    start, _ = scene.span(holder)
+    replacements = (Replacement(start, _end(scene, holder), text), *imports.needed)
+    return Rewrite("Use `torch._assert_async`", replacements, " and ".join(assumes))
+
+
+def _assertion(scene: Scene, node: cst.Assert) -> Rewrite | Reason:
+    hosts = _host_part(scene, node.test, cst.And)
+    if isinstance(hosts, Reason):
+        return hosts
+    assumes = f"`{brief(scene.code(node.test))}` holds: nothing checks it any more"
+    if hosts:
+        place = scene.whole(node.test)
+        return Rewrite("Drop the check of values", (Replacement(*place, hosts),), assumes)
+    return _dropped(scene, scene.statement(node), assumes)
+
+
+def _raising(site: Site, node: cst.If) -> Rewrite | Reason:
+    scene = site.scene
+    if _raised(node) is None:
+        return Reason("the branch does more than raise")
+    if node.orelse is not None:
+        return Reason("the check has an `else`: raise on the host, before the call")
+    above = scene.parent(node)
+    assumes = f"`{brief(scene.code(node.test))}` never holds: nothing checks it any more"
+    if isinstance(above, cst.If):
+        text = scene.document.text
+        first, last = scene.whole(node)
+        while text[first - 1] in " \t":
+            first -= 1
+        return Rewrite("Drop the check of values", (Replacement(first, last, ""),), assumes)
+    hosts = _host_part(scene, node.test, cst.Or)
+    if isinstance(hosts, Reason):
+        return hosts
+    if hosts:
+        place = scene.whole(node.test)
+        return Rewrite("Drop the check of values", (Replacement(*place, hosts),), assumes)
+    return _dropped(scene, node, assumes)
+
+
+def _called(site: Site) -> Rewrite | Reason | None:
+    """A statement that is a call of a framework's function that checks."""
+    scene = site.scene
+    node = scene.nearest(site.node, cst.Call)
+    while node is not None:
+        name = values.callee(scene.value(node.func))
+        holder = scene.parent(node)
+        if (name in _CHECKS or ".debugging.assert_" in name) and isinstance(holder, cst.Expr):
+            assumes = f"`{brief(scene.code(node))}` never fails: nothing checks it any more"
+            return _dropped(scene, scene.statement(node), assumes)
+        node = scene.nearest(holder, cst.Call)
+    return None
+
+
+def _host_part(scene: Scene, test: cst.BaseExpression, joint: type[cst.BaseBooleanOp]) -> str | Reason:
+    """The part of a check that the host can make without tensors: `a` of `a and t` that is asserted, of `a or t` that raises."""
+    if not isinstance(test, cst.BooleanOperation):
+        return ""
+    if not isinstance(test.operator, joint):
+        mixed = not all(holds_tensor(scene, one) for one in (test.left, test.right))
+        return (
+            ""
+            if not mixed or joint is cst.Or
+            else Reason("a part of the check decides on the host whether the values matter")
+        )
+    parts = [part for part in _parts(test, joint) if not holds_tensor(scene, part)]
+    symbol = " and " if joint is cst.And else " or "
+    return symbol.join(scene.document.text[slice(*scene.whole(part))] for part in parts)
+
+
+def _parts(node: cst.BaseExpression, kind: type[cst.BaseBooleanOp]) -> list[cst.BaseExpression]:
+    if isinstance(node, cst.BooleanOperation) and isinstance(node.operator, kind):
+        return [*_parts(node.left, kind), *_parts(node.right, kind)]
+    return [node]
+
+
+def _dropped(scene: Scene, statement: cst.BaseStatement, assumes: str) -> Rewrite | Reason:
+    """A statement taken out with the comments above it, or `pass` where the block would be empty."""
+    siblings, _ = scene.siblings(statement)
+    if isinstance(statement, cst.SimpleStatementLine) and len(statement.body) > 1:
+        return Reason("the line holds another statement: give the check a line of its own")
+    start, end = scene.whole(statement)
+    others = [one for one in siblings if one is not statement and not _is_docstring(one)]
+    if others or len(siblings) > 1:
+        end = _past_blank_lines(scene, start, end)
+        return Rewrite("Drop the check", (Replacement(start, end, ""),), assumes)
+    first, _ = scene.span(statement)
+    return Rewrite("Drop the check", (Replacement(first, _end(scene, statement), "pass"),), assumes)
+
+
+def _past_blank_lines(scene: Scene, start: int, end: int) -> int:
+    """The end of a statement that is taken out, with the blank lines behind it if there are some in front of it, or it opens its block."""
+    text = scene.document.text
+    above = text[:start].splitlines()
+    if above and above[-1].strip() and not above[-1].rstrip().endswith(":"):
+        return end
+    while text[end:].split("\n", 1)[0].strip() == "" and "\n" in text[end:]:
+        end = text.index("\n", end) + 1
+    return end
+
+
+def _raised(node: cst.If) -> cst.Raise | None:
+    """The `raise` that is all that a branch does."""
+    line = node.body.body[0] if len(node.body.body) == 1 else None
+    if isinstance(line, cst.SimpleStatementLine):
+        line = line.body[0]
+    return line if isinstance(line, cst.Raise) else None
+
+
+def _message(node: cst.Raise) -> cst.BaseExpression | bool | None:
+    """The plain text that an exception is made with; True if there is none, None if it is worked out."""
+    if not isinstance(node.exc, cst.Call) or not node.exc.args:
+        return True
+    first = node.exc.args[0].value
+    plain = len(node.exc.args) == 1 and isinstance(first, (cst.SimpleString, cst.ConcatenatedString))
+    formatted = any(isinstance(part, cst.FormattedString) for part in _strings(first))
+    return first if plain and not formatted else None
+
+
+def _strings(node: cst.BaseExpression) -> list[cst.BaseExpression]:
+    if isinstance(node, cst.ConcatenatedString):
+        return [*_strings(node.left), *_strings(node.right)]
+    return [node]
+
+
+def _negated(asked: Condition) -> str:
+    if asked.turned:
+        return asked.text
+    return (
+        f"~{asked.text}"
+        if len(asked.tensors) == 1 and "(" in asked.text and asked.text.endswith(")")
+        else f"~({asked.text})"
+    )
+
+
+def _is_docstring(node: cst.CSTNode) -> bool:
+    if not isinstance(node, cst.SimpleStatementLine) or not isinstance(node.body[0], cst.Expr):
+        return False
+    return isinstance(node.body[0].value, (cst.SimpleString, cst.ConcatenatedString))
+
+
+def _end(scene: Scene, statement: cst.CSTNode) -> int:
+    start, end = scene.span(statement)
+    return start + len(scene.document.text[start:end].rstrip())

@@ -1,0 +1,196 @@
+"""A condition in which a tensor is asked for its truth: what of it the host knows, and what of it becomes the condition of a `where`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple, Union
+
+import libcst as cst
+
+from xlalint.fixes import values
+from xlalint.fixes.imports import Imports
+from xlalint.fixes.model import Reason
+from xlalint.fixes.scene import Scene
+from xlalint.fixes.speculation import speculate
+from xlalint.fixes.text import atom
+from xlalint.semantics.values import Tensor, members
+
+Holder = Union[cst.If, cst.IfExp, cst.While, cst.Assert, cst.CompIf]
+
+_MODULES = {"torch": "torch", "tensorflow": "tensorflow", "jax": "jax.numpy"}
+
+
+class Condition(NamedTuple):
+    """`static` is what stays a condition of Python's ("" for nothing), `text` the tensor that the rest is, `tensors` its operands.
+
+    `turned` says that the branch is taken where the tensor is false. `rank` is the tensor's, -1 where it is not known.
+    """
+
+    static: str
+    text: str
+    tensors: tuple[cst.BaseExpression, ...]
+    turned: bool
+    rank: int
+    assumes: tuple[str, ...]
+
+    @property
+    def names(self) -> set[str]:
+        """The names that the tensor is computed of."""
+        return {name.value for node in self.tensors for name in _names(node)}
+
+
+def holder_of(scene: Scene, node: cst.CSTNode) -> Holder | None:
+    """The `if`, conditional expression, `assert` or the like that asks for the truth of a node, as a whole or as a part of it."""
+    for holder in scene.above(node):
+        if isinstance(holder, (cst.If, cst.IfExp, cst.While, cst.Assert, cst.CompIf)):
+            return holder if holder.test is node else None
+        negation = isinstance(holder, cst.UnaryOperation) and isinstance(holder.operator, cst.Not)
+        if not negation and not isinstance(holder, cst.BooleanOperation):
+            return None
+        node = holder
+    return None
+
+
+def module_of(framework: str) -> str:
+    """The module whose `where` chooses among a framework's tensors."""
+    return _MODULES[framework]
+
+
+def condition(scene: Scene, test: cst.BaseExpression, framework: str, imports: Imports) -> Condition | Reason:
+    """What a condition asks of a tensor, or why it cannot be taken apart."""
+    turned = False
+    while isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
+        turned = not turned
+        test = test.expression
+    static: list[str] = []
+    assumes: list[str] = []
+    if isinstance(test, cst.BooleanOperation) and isinstance(test.operator, cst.And) and not turned:
+        operands = list(_operands(test, cst.And))
+        hosts = [one for one in operands if not holds_tensor(scene, one)]
+        late = hosts[_leading(operands, hosts) :]
+        found = speculate(scene, late, framework)
+        if found.barrier:
+            return Reason(found.barrier)
+        assumes += [f"`{risk}` cannot fail" for risk in found.risks]
+        static = [_conjunct(scene, one) for one in hosts]
+        tensors = [one for one in operands if one not in hosts]
+        if len(tensors) == 1 and isinstance(tensors[0], cst.UnaryOperation):
+            inner = condition(scene, tensors[0], framework, imports)
+            if isinstance(inner, Reason):
+                return inner
+            return inner._replace(static=_joined(static, inner.static), assumes=(*assumes, *inner.assumes))
+        return _of_tensors(scene, tensors, cst.And, framework, imports, False, _joined(static), assumes)
+    if isinstance(test, cst.BooleanOperation):
+        kind = type(test.operator)
+        operands = list(_operands(test, kind))
+        if not all(holds_tensor(scene, one) for one in operands):
+            return Reason(
+                "a part of the condition is no tensor, and decides alone in some calls: test it first, in an `if` of its own"
+            )
+        return _of_tensors(scene, operands, kind, framework, imports, turned, "", assumes)
+    return _of_tensors(scene, [test], cst.And, framework, imports, turned, "", assumes)
+
+
+def _of_tensors(
+    scene: Scene,
+    operands: list[cst.BaseExpression],
+    joint: type[cst.BaseBooleanOp],
+    framework: str,
+    imports: Imports,
+    turned: bool,
+    static: str,
+    assumes: list[str],
+) -> Condition | Reason:
+    found = speculate(scene, operands[1:], framework)
+    if found.barrier:
+        return Reason(found.barrier)
+    assumes = assumes + [f"`{risk}` can be computed at any time" for risk in found.risks]
+    texts = []
+    ranks = []
+    for one in operands:
+        made = _as_bool(scene, one, framework, alone=len(operands) == 1, imports=imports)
+        if isinstance(made, Reason):
+            return made
+        texts.append(made[0])
+        ranks.append(made[1])
+    symbol = " & " if issubclass(joint, cst.And) else " | "
+    rank = max(ranks) if min(ranks) >= 0 else -1
+    return Condition(static, symbol.join(texts), tuple(operands), turned, rank, tuple(assumes))
+
+
+def _as_bool(
+    scene: Scene, node: cst.BaseExpression, framework: str, *, alone: bool, imports: Imports
+) -> tuple[str, int] | Reason:
+    """An operand of a condition as a tensor of bools, fit for `&` unless it stands alone, and its rank."""
+    if isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Not):
+        inner = _as_bool(scene, node.expression, framework, alone=False, imports=imports)
+        return inner if isinstance(inner, Reason) else (f"~{inner[0]}", inner[1])
+    if isinstance(node, cst.BooleanOperation):
+        kind = type(node.operator)
+        made = [_as_bool(scene, one, framework, alone=False, imports=imports) for one in _operands(node, kind)]
+        for one in made:
+            if isinstance(one, Reason):
+                return one
+        pairs = [one for one in made if not isinstance(one, Reason)]
+        text = (" & " if issubclass(kind, cst.And) else " | ").join(text for text, _ in pairs)
+        return (text if alone else f"({text})", max(rank for _, rank in pairs))
+    if isinstance(node, cst.Comparison) and len(node.comparisons) > 1:
+        return Reason("the chained comparison has to be taken apart first (XLA104)")
+    value = scene.value(node)
+    if not values.is_tensor(value, framework):
+        return Reason(f"it is not known that `{scene.code(node)}` is a tensor in every call")
+    kind_of_dtype = values.dtype_of(value)
+    code = scene.code(node) if alone else atom(scene, node)
+    if kind_of_dtype == "b":
+        return code, values.rank_of(value)
+    if kind_of_dtype in ("i", "f", "c"):
+        text = f"{atom(scene, node)} != 0"
+        return text if alone else f"({text})", values.rank_of(value)
+    if framework == "torch":
+        return f"{atom(scene, node)}.bool()", values.rank_of(value)
+    if framework == "tensorflow":
+        name = imports.name("tensorflow")
+        return f"{name}.cast({scene.code(node)}, {name}.bool)", values.rank_of(value)
+    text = f"{atom(scene, node)} != 0"
+    return text if alone else f"({text})", values.rank_of(value)
+
+
+def holds_tensor(scene: Scene, node: cst.BaseExpression) -> bool:
+    """Whether a part of a condition asks for the truth of something that may be a tensor."""
+    if isinstance(node, cst.BooleanOperation):
+        return holds_tensor(scene, node.left) or holds_tensor(scene, node.right)
+    if isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Not):
+        return holds_tensor(scene, node.expression)
+    return any(type(member) is Tensor for member in members(scene.value(node)))
+
+
+def _operands(node: cst.BaseExpression, kind: type[cst.BaseBooleanOp]) -> Iterator[cst.BaseExpression]:
+    if isinstance(node, cst.BooleanOperation) and isinstance(node.operator, kind):
+        yield from _operands(node.left, kind)
+        yield from _operands(node.right, kind)
+    else:
+        yield node
+
+
+def _leading(operands: list[cst.BaseExpression], hosts: list[cst.BaseExpression]) -> int:
+    """How many of the operands that the host knows come before all tensors."""
+    count = 0
+    while count < len(hosts) and operands[count] is hosts[count]:
+        count += 1
+    return count
+
+
+def _conjunct(scene: Scene, node: cst.BaseExpression) -> str:
+    code = scene.code(node)
+    return f"({code})" if isinstance(node, (cst.BooleanOperation, cst.IfExp, cst.Lambda, cst.NamedExpr)) else code
+
+
+def _joined(parts: list[str], *more: str) -> str:
+    return " and ".join(part for part in (*parts, *more) if part)
+
+
+def _names(node: cst.CSTNode) -> Iterator[cst.Name]:
+    if isinstance(node, cst.Name):
+        yield node
+    for child in node.children:
+        yield from _names(child)
