@@ -76,3 +76,48 @@ def _is_target(scene: Scene, name: cst.CSTNode) -> bool:
     if isinstance(holder, (cst.AssignTarget, cst.AnnAssign, cst.AugAssign, cst.For, cst.CompFor)):
         return holder.target is node
     return False
+
+
+def definition(scene: Scene, name: cst.Name) -> cst.Assign | None:
+    """The assignment `name = …` that surely gave a name the value that it has where it is read; None where there may be others."""
+    function = scene.function(name) or scene.root
+    at = scene.span(name)[0]
+    before = [one for one in scene.descend(function, cst.Name) if one.value == name.value and _is_bound(scene, one)]
+    done = [(moment, one) for one in before if (moment := _moment(scene, one)) <= at]
+    if not done or scene.function(done[-1][1]) is not scene.function(name):
+        return None
+    moment, last = max(done, key=lambda pair: pair[0])
+    target = scene.parent(last)
+    statement = scene.parent(target)
+    if not isinstance(target, cst.AssignTarget) or not isinstance(statement, cst.Assign) or len(statement.targets) > 1:
+        return None
+    line = scene.statement(statement)
+    block = scene.parent(line)
+    if block not in scene.above(name):
+        return None
+    return statement if unchanged(scene, name.value, moment, name) else None
+
+
+def unchanged(scene: Scene, name: str, since: int, use: cst.CSTNode) -> bool:
+    """Whether a name is not bound between an offset and a node behind it that reads it, loops that lead back included."""
+    function = scene.function(use) or scene.root
+    at = scene.span(use)[0]
+    moments = [
+        _moment(scene, one) for one in scene.descend(function, cst.Name) if one.value == name and _is_bound(scene, one)
+    ]
+    for loop in scene.above(use):
+        if loop is function:
+            break
+        if isinstance(loop, (cst.For, cst.While)):
+            start, end = scene.span(loop)
+            if start >= since and any(start <= moment <= end for moment in moments):
+                return False
+    return not any(since < moment <= at for moment in moments)
+
+
+def _moment(scene: Scene, name: cst.Name) -> int:
+    """The offset behind which a name is bound by a node: an assignment's value is worked out first."""
+    holder = scene.nearest(name, cst.Assign, cst.AnnAssign, cst.AugAssign, cst.For)
+    if isinstance(holder, cst.For):
+        return scene.span(name)[0]
+    return scene.span(holder)[1] if holder is not None else scene.span(name)[0]

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from xlalint.checks.finding import Edit, Fix
 from xlalint.fixes import (
     assertions,
+    at_update,
     booleans,
     branches,
     early_returns,
@@ -18,6 +19,7 @@ from xlalint.fixes import (
     experts,
     extrema,
     guards,
+    mask_assignment,
     membership,
     ternaries,
     unused_suppression,
@@ -43,6 +45,7 @@ REWRITES: Mapping[str, tuple[Rewriter, ...]] = {
         membership.other,
     ),
     "XLA202": (experts.dense_experts,),
+    "XLA205": (mask_assignment.assignment, mask_assignment.augmented, at_update.update),
 }
 
 _UNKNOWN_FORM = Reason("no rewrite of xlalint's knows this form; `help` says what a person would do")

@@ -130,6 +130,18 @@ def _retyped(value: Value, dtype: str, rank: int) -> Value:
     )
 
 
+def unpack_shape(frame: Frame, source: ir.Node, count: int) -> None:
+    """What `a, b, c = x.shape` says of `x`: it has three dimensions, else the unpacking fails."""
+    subject = _subject(source, ("shape",), ("size",))
+    if subject is not None:
+        _refine(frame, subject, lambda value: _with_rank(value, count))
+
+
+def _with_rank(value: Value, rank: int) -> Value:
+    unknown = [m for m in members(value) if isinstance(m, Tensor) and m.rank < 0]
+    return _retyped(value, "", rank) if len(unknown) == len(members(value)) else value
+
+
 def _only_none(value: Value) -> Value:
     return NONE if value is UNKNOWN or any(member is NONE for member in members(value)) else value
 

@@ -20,7 +20,7 @@ from xlalint.semantics.builtin_calls import element_of
 from xlalint.semantics.expressions import binary_value, store_subscript, test
 from xlalint.semantics.frame import _EXEC, Env, Frame, join_into, path_of, position
 from xlalint.semantics.lattice import join, join_all
-from xlalint.semantics.narrowing import assume
+from xlalint.semantics.narrowing import assume, unpack_shape
 from xlalint.semantics.tracing import NO_AUTOGRAPH
 from xlalint.semantics.values import (
     NONE,
@@ -53,6 +53,8 @@ def assign(frame: Frame, node: ir.Assign) -> bool:
     if frame.staged:
         check_growth(frame, node, value)
     for target in node.targets:
+        if isinstance(target, ir.Display) and not any(isinstance(item, ir.Star) for item in target.items):
+            unpack_shape(frame, node.value, len(target.items))
         bind_target(frame, target, value)
     return True
 

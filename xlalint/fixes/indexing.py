@@ -1,0 +1,289 @@
+"""`x[mask]` taken apart: which part of the index is the mask, whether it is one, and how it lines up with what it indexes.
+
+A mask covers the dimensions from its place in the index on, as many as it has; broadcasting lines dimensions up from the last. So a mask
+that covers only leading dimensions needs one more for each that follows it: none is written if both have surely the same number, `None` for
+each if both numbers are known, and else a view that is right for any number.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+import libcst as cst
+
+from xlalint.fixes import values
+from xlalint.fixes.dataflow import definition, unchanged
+from xlalint.fixes.model import Reason
+from xlalint.fixes.operations import (
+    AS_FIRST,
+    AS_FIRST_IF_FLOAT,
+    AS_FIRST_OF_NUMBERS,
+    BOOLEAN,
+    CASTS,
+    JOINED,
+    arguments_of,
+    operation,
+)
+from xlalint.fixes.scene import Scene
+from xlalint.fixes.text import atom
+from xlalint.semantics.values import UNKNOWN, Const, Host, Sequence, Tensor, members
+
+_ELEMENTWISE = AS_FIRST | AS_FIRST_IF_FLOAT | AS_FIRST_OF_NUMBERS | BOOLEAN | JOINED | frozenset(CASTS)
+_COMPARED = frozenset(
+    ["eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_xor", "isclose", "isin"]
+)
+_LIKE = frozenset(["empty_like", "full_like", "ones_like", "rand_like", "randn_like", "zeros_like"])
+_POSITIONS = re.compile(r"(?:^|_)(?:idx|idxs|index|indexes|indices|inds|ids|perm|order|positions|slices?)$").search
+_DEPTH = 6
+
+
+class Masked(NamedTuple):
+    """`base[before, mask, after]`: `before` counts full slices; `picks` says that the rest of the index picks a part of the base by
+    numbers and slices, so that the mask applies to `base[…]` with a full slice for each of the mask's dimensions."""
+
+    base: cst.BaseExpression
+    mask: cst.BaseExpression
+    before: tuple[cst.BaseSlice, ...] = ()
+    after: tuple[cst.BaseSlice, ...] = ()
+
+    @property
+    def plain(self) -> bool:
+        """Whether the mask alone is in the index, or full slices behind it, which say nothing."""
+        return not self.before and all(map(_is_full, self.after))
+
+
+def masked(scene: Scene, node: cst.CSTNode) -> Masked | None:
+    """`x[mask]` taken apart; None where something else than one tensor, numbers and slices is in the index."""
+    if not isinstance(node, cst.Subscript):
+        return None
+    parts = [element.slice for element in node.slice]
+    found = [at for at, part in enumerate(parts) if not _is_basic(scene, part)]
+    if len(found) != 1:
+        return None
+    part = parts[found[0]]
+    if not isinstance(part, cst.Index):
+        return None
+    return Masked(node.value, part.value, tuple(parts[: found[0]]), tuple(parts[found[0] + 1 :]))
+
+
+def base_assumption(scene: Scene, base: cst.BaseExpression, framework: str) -> str | Reason:
+    """What must be assumed for what a mask indexes to be a tensor. What cannot be indexed by one, such as None, did not come here."""
+    code = scene.code(base)
+    found = [one for one in members(scene.value(base)) if not isinstance(one, (Const, Host, Sequence))]
+    tensors = [one for one in found if isinstance(one, Tensor)]
+    others = [one for one in found if not isinstance(one, Tensor)]
+    if not tensors or any(one.framework != framework for one in tensors) or any(one is not UNKNOWN for one in others):
+        return Reason(f"it is not known that `{code}` is a tensor in every call")
+    return f"`{code}` is a tensor" if others else ""
+
+
+def mask_assumption(scene: Scene, mask: cst.BaseExpression, framework: str) -> str | Reason:
+    """What must be assumed for an index to be a mask: nothing, or that it holds bools; a reason where it may well be something else."""
+    value, code = scene.value(mask), scene.code(mask)
+    tensors = [one for one in members(value) if isinstance(one, Tensor)]
+    others = [one for one in members(value) if not isinstance(one, Tensor)]
+    if not tensors or any(isinstance(one, Sequence) for one in others):
+        return Reason(f"it is not known that `{code}` is a tensor in every call")
+    if any(one.framework != framework for one in tensors):
+        return Reason(f"`{code}` is not a {framework} tensor in every call")
+    kinds = {one.dtype for one in tensors}
+    if kinds == {"b"} and not others:
+        return ""
+    if kinds - {"b", ""} or ("b" not in kinds and _POSITIONS(_last_word(mask))):
+        return Reason(f"`{code}` may hold positions rather than bools")
+    return f"`{code}` is a tensor of bools"
+
+
+def _last_word(node: cst.BaseExpression) -> str:
+    while isinstance(node, (cst.Subscript, cst.UnaryOperation)):
+        node = node.value if isinstance(node, cst.Subscript) else node.expression
+    if isinstance(node, cst.Attribute):
+        return node.attr.value
+    return node.value if isinstance(node, cst.Name) else ""
+
+
+def _is_full(part: cst.BaseSlice) -> bool:
+    """Whether a part of an index is `:` or `...`."""
+    if isinstance(part, cst.Slice):
+        return part.lower is None and part.upper is None and part.step is None
+    return isinstance(part, cst.Index) and isinstance(part.value, cst.Ellipsis)
+
+
+def _is_basic(scene: Scene, part: cst.BaseSlice) -> bool:
+    """Whether a part of an index takes no tensor: a slice, a number, `...` or `None`."""
+    if isinstance(part, cst.Slice):
+        return True
+    if not isinstance(part, cst.Index) or part.star:
+        return False
+    value = scene.value(part.value)
+    return isinstance(part.value, cst.Ellipsis) or values.is_none(value) or values.is_number(value)
+
+
+# ---------------------------------------------------------------------------------------------------------- ranks
+
+
+def rank(scene: Scene, node: cst.BaseExpression, depth: int = _DEPTH) -> int:
+    """The number of an expression's dimensions, from what the analysis knows or from how it was made; -1 where it is not known."""
+    known = values.rank_of(scene.value(node))
+    if known >= 0 or not depth:
+        return known
+    if isinstance(node, cst.Name):
+        made = definition(scene, node)
+        return -1 if made is None else rank(scene, made.value, depth - 1)
+    found = [rank(scene, operand, depth - 1) for operand in _operands(scene, node)]
+    return max(found) if found and min(found) >= 0 else -1
+
+
+def same_rank(scene: Scene, mask: cst.BaseExpression, whole: cst.BaseExpression) -> bool:
+    """Whether a mask surely has as many dimensions as what it indexes: both numbers are known, or it was made of it element by element.
+
+    Broadcasting gives at least the dimensions of each operand, and a mask has at most those of what it indexes.
+    """
+    own, total = rank(scene, mask), rank(scene, whole)
+    if min(own, total) >= 0:
+        return own == total
+    if total >= 0 and _least_rank(scene, mask, _DEPTH) >= total:
+        return True
+    return bool(_sources(scene, mask, whole, _DEPTH) & _likes(scene, whole, whole, _DEPTH))
+
+
+def _least_rank(scene: Scene, node: cst.BaseExpression, depth: int) -> int:
+    """A number of dimensions that an expression surely has, and perhaps more."""
+    known = rank(scene, node)
+    if known >= 0 or not depth:
+        return max(known, 0)
+    if isinstance(node, cst.Name):
+        made = definition(scene, node)
+        return 0 if made is None else _least_rank(scene, made.value, depth - 1)
+    if isinstance(node, cst.Subscript):
+        parts = [element.slice for element in node.slice]
+        return sum(1 for part in parts if isinstance(part, cst.Slice) or _is_new(scene, part))
+    if isinstance(node, cst.Call) and operation(scene, node) == "unsqueeze":
+        return 1 + _least_rank(scene, arguments_of(scene, node)[0], depth - 1)
+    return max((_least_rank(scene, operand, depth - 1) for operand in _operands(scene, node)), default=0)
+
+
+def _sources(scene: Scene, node: cst.BaseExpression, use: cst.BaseExpression, depth: int) -> set[str]:
+    """The variables of whose dimensions an expression has at least as many, as they are called where `use` stands."""
+    if isinstance(node, cst.Attribute) and scene.code(node) == scene.code(use):
+        return {scene.code(node)}
+    if isinstance(node, cst.Name):
+        own = {node.value} if unchanged(scene, node.value, scene.span(node)[0], use) else set()
+        made = definition(scene, node) if depth else None
+        return own if made is None else own | _sources(scene, made.value, use, depth - 1)
+    return {name for operand in _operands(scene, node) for name in _sources(scene, operand, use, depth)}
+
+
+def _likes(scene: Scene, node: cst.BaseExpression, use: cst.BaseExpression, depth: int) -> set[str]:
+    """The variables that surely have exactly the dimensions of an expression."""
+    if isinstance(node, cst.Attribute) and scene.code(node) == scene.code(use):
+        return {scene.code(node)}
+    if isinstance(node, cst.Name):
+        own = {node.value} if unchanged(scene, node.value, scene.span(node)[0], use) else set()
+        made = definition(scene, node) if depth else None
+        return own if made is None else own | _likes(scene, made.value, use, depth - 1)
+    if isinstance(node, cst.Call) and operation(scene, node) in AS_FIRST | AS_FIRST_IF_FLOAT | frozenset(CASTS) | _LIKE:
+        given = arguments_of(scene, node)
+        return _likes(scene, given[0], use, depth) if given else set()
+    return set()
+
+
+def _operands(scene: Scene, node: cst.BaseExpression) -> list[cst.BaseExpression]:
+    """What an elementwise operation works on, numbers left out; none for other expressions."""
+    if isinstance(node, cst.UnaryOperation) and not isinstance(node.operator, cst.Not):
+        found = [node.expression]
+    elif isinstance(node, cst.BinaryOperation) and not isinstance(node.operator, cst.MatrixMultiply):
+        found = [node.left, node.right]
+    elif isinstance(node, cst.Comparison) and len(node.comparisons) == 1:
+        found = [node.left, node.comparisons[0].comparator]
+    elif isinstance(node, cst.Call):
+        name = operation(scene, node)
+        found = arguments_of(scene, node) if name in _ELEMENTWISE | _COMPARED | _LIKE else []
+        found = found[:1] if name in AS_FIRST | _LIKE | frozenset(CASTS) | {"isin"} else found
+    else:
+        found = []
+    return [one for one in found if not values.is_number(scene.value(one))]
+
+
+# ------------------------------------------------------------------------------------------------------ alignment
+
+
+class Aligned(NamedTuple):
+    """`whole` is what the mask applies to, `mask` the mask so that it broadcasts to it, as code."""
+
+    whole: str
+    mask: str
+
+
+def aligned(scene: Scene, index: Masked) -> Aligned | Reason:
+    """The part of the base to which a mask applies, and the mask made to broadcast to it."""
+    if all(map(_is_full, (*index.before, *index.after))):
+        return _aligned_whole(scene, index)
+    own = rank(scene, index.mask)
+    if own < 0:
+        return Reason(f"the number of dimensions of `{scene.code(index.mask)}` is not known")
+    parts = [*map(scene.code, index.before), *([":"] * own), *map(scene.code, index.after)]
+    while parts and parts[-1] in (":", "..."):
+        parts.pop()
+    kept = [part for part in index.after if not (isinstance(part, cst.Index) and _drops(scene, part))]
+    if any(_is_ellipsis(part) for part in index.after):
+        return Reason(f"the dimensions behind `{scene.code(index.mask)}` are not known")
+    whole = f"{atom(scene, index.base)}[{', '.join(parts)}]"
+    total = rank(scene, index.base)
+    if any(_is_ellipsis(part) for part in index.before):
+        return Aligned(whole, _padded(scene, index.mask, own, len(kept)))
+    if total < 0:
+        return Reason(f"the number of dimensions of `{scene.code(index.base)}` is not known")
+    taken = sum(1 for part in (*index.before, *index.after) if not _is_new(scene, part)) + own
+    return Aligned(whole, _padded(scene, index.mask, own, len(kept) + total - taken))
+
+
+def _aligned_whole(scene: Scene, index: Masked) -> Aligned | Reason:
+    """Of an index that picks nothing but by the mask."""
+    whole, code = atom(scene, index.base), scene.code(index.mask)
+    own, total = rank(scene, index.mask), rank(scene, index.base)
+    if any(map(_is_ellipsis, index.after)) and index.before:
+        return Reason(f"the dimensions behind `{code}` are not known")
+    if any(map(_is_ellipsis, index.before)):
+        return Aligned(whole, _padded(scene, index.mask, 0, len(index.after)))
+    if not index.before and same_rank(scene, index.mask, index.base):
+        return Aligned(whole, code)
+    if own >= 0 and total >= 0:
+        return Aligned(whole, _padded(scene, index.mask, own, max(total - own - len(index.before), 0)))
+    shape = _shape_holder(scene, index.mask)
+    if shape is None or not isinstance(index.base, (cst.Name, cst.Attribute)):
+        return Reason(f"the numbers of dimensions of `{scene.code(index.base)}` and `{code}` are not known")
+    known = len(index.before) + max(own, 0)
+    less = filter(None, (f"{scene.code(shape)}.ndim" if own < 0 else "", str(known or "")))
+    more = f"(None,) * ({' - '.join([f'{whole}.ndim', *less])})"
+    return Aligned(whole, f"{atom(scene, index.mask)}[(...,) + {more}]")
+
+
+def _shape_holder(scene: Scene, mask: cst.BaseExpression) -> cst.BaseExpression | None:
+    """The variable that has the mask's shape: the mask, what it negates or casts, or what it compares to a number."""
+    if isinstance(mask, (cst.Name, cst.Attribute)):
+        return mask
+    operands = _operands(scene, mask)
+    return _shape_holder(scene, operands[0]) if len(operands) == 1 else None
+
+
+def _padded(scene: Scene, mask: cst.BaseExpression, own: int, more: int) -> str:
+    """A mask with more dimensions at its end."""
+    if not more:
+        return scene.code(mask)
+    lead = ":" if own == 1 else "..."
+    return f"{atom(scene, mask)}[{', '.join([lead, *['None'] * more])}]"
+
+
+def _is_ellipsis(part: cst.BaseSlice) -> bool:
+    return isinstance(part, cst.Index) and isinstance(part.value, cst.Ellipsis)
+
+
+def _is_new(scene: Scene, part: cst.BaseSlice) -> bool:
+    return isinstance(part, cst.Index) and values.is_none(scene.value(part.value))
+
+
+def _drops(scene: Scene, part: cst.BaseSlice) -> bool:
+    """Whether a part of an index leaves its dimension out: a number."""
+    return isinstance(part, cst.Index) and not _is_ellipsis(part) and not _is_new(scene, part)
