@@ -48,7 +48,7 @@ class Pipeline(ModuleType):
         ]
         return self._report(found, len(files))
 
-    def check_text(self, text: str, filename: str, settings: Any) -> Any:
+    def check_text(self, text: str, filename: str, settings: Any, **_: Any) -> Any:
         self.calls.append({"settings": settings, "filename": filename})
         return self._report(list(self._look(filename, text, None)), 1)
 

@@ -244,7 +244,7 @@ def test_a_reader_that_goes_away(tmp_path: Path) -> None:
 INTERRUPTED = """
 import os, signal, sys, types
 fake = types.ModuleType("xlalint.project")
-def check_paths(paths, settings, *, cache, jobs, progress, contents):
+def check_paths(paths, settings, *, cache, jobs, progress, contents, fixes):
     cache.put_units([("kept", b"x")])
     os.kill(os.getpid(), signal.SIGINT)
     while True: pass

@@ -15,6 +15,7 @@ from xlalint.cli.fixing import (
     add_noqa,
     fix_options,
     fixed_by,
+    memory_of,
     only_fixes,
     show_diff,
     status,
@@ -111,7 +112,7 @@ def _check_paths(paths: tuple[Path, ...], options: Mapping[str, Any], settings: 
             )
 
         fixed = fixed_by(check, read_bytes, options) if wants_fixes(options) else None
-        report = fixed.report if fixed else check({}, None)
+        report = fixed.report if fixed else check({}, memory_of(options))
         warning = cache.warning
     if warning:
         _warn(warning)
@@ -145,7 +146,7 @@ def _check_stdin(options: Mapping[str, Any], settings: Settings) -> int:
         click.echo(f"xlalint: standard input: {error.message}", err=True)
         return FAILED
     if not wants_fixes(options):
-        return _tell(check_text(text, filename, settings), options, {filename: text})
+        return _tell(check_text(text, filename, settings, fixes=memory_of(options)), options, {filename: text})
 
     def check(contents: Mapping[str, bytes], memory: Memory) -> Report:
         return check_text(decode(contents.get(filename, raw)), filename, settings, fixes=memory)

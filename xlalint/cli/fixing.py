@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from xlalint.config import Settings
     from xlalint.project import Report
     from xlalint.project.fixing import Check, Fixed
+    from xlalint.project.rewriting import Memory
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _MODES = ("fix", "fix_only", "diff")
@@ -24,7 +25,11 @@ _OPTIONS = (
     click.option("--unsafe-fixes", is_flag=True, help="Take the fixes that may change a result too."),
     click.option("--fix-only", is_flag=True, help="Apply fixes and report nothing else (implies --fix)."),
     click.option("--diff", is_flag=True, help="Show what the fixes would change, and write nothing."),
-    click.option("--show-fixes", is_flag=True, help="List what was fixed."),
+    click.option(
+        "--show-fixes",
+        is_flag=True,
+        help="List what was fixed; without fixing, show each finding's fix or why it has none.",
+    ),
     click.option("--exit-non-zero-on-fix", is_flag=True, help="Exit with 1 also when all that was found was fixed."),
     click.option("--add-noqa", is_flag=True, help="Silence all that is found by comments, and report nothing."),
 )
@@ -40,6 +45,15 @@ def fix_options(command: _Command) -> _Command:
 def wants_fixes(options: Mapping[str, Any]) -> bool:
     """Whether fixes are to be made, in files or for show."""
     return any(options[mode] for mode in _MODES)
+
+
+def memory_of(options: Mapping[str, Any]) -> Memory | None:
+    """What makes a check find fixes that it is not to make; None where it need not."""
+    if not options["show_fixes"]:
+        return None
+    from xlalint.project.rewriting import Memory
+
+    return Memory()
 
 
 def only_fixes(options: Mapping[str, Any]) -> bool:

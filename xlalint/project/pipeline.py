@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _BATCH = 12
 _SMALLEST_POOL = 24
+_FIXES_SHOWN = 1_000_000  # bytes of lowered code, of some 25,000 lines: finding fixes takes about a second
 _WRITTEN_AT_ONCE = 100  # units kept encoded and decoded at the same time
 _TORCH_TARGETS = ("torch_xla", "torch_tpu", "torch_compile")
 
@@ -33,7 +34,7 @@ _TORCH_TARGETS = ("torch_xla", "torch_tpu", "torch_compile")
 class Run:
     """One check of a set of paths. `contents` holds what files shall be read as, by absolute path, whatever is on the disk.
 
-    With `fixes` findings have their fixes, which takes a second analysis of what holds them.
+    With `fixes` findings have their fixes, which takes a second analysis of what holds them; in small programs they always do.
     """
 
     def __init__(
@@ -227,10 +228,11 @@ class Run:
         hazards, failures = analyse(units, apis, targets, self.settings.roots, followed, self.jobs, taught, kept)
         texts = self._texts(lowered)
         findings, more = findings_of(lowered, hazards, pages, self.settings, texts, kept)
-        if self.fixes is not None:
+        memory = self.fixes or _memory_of_small(units)
+        if memory is not None:
             from xlalint.project.rewriting import Rewriting
 
-            rewriting = Rewriting(units, followed, apis, targets, self.settings, texts, self.fixes)
+            rewriting = Rewriting(units, followed, apis, targets, self.settings, texts, memory)
             findings, errors = rewriting.apply(findings, hazards, self.jobs)
             more += errors
         return Report(findings, len(lowered), failures + more)
@@ -267,13 +269,23 @@ def check_one(text: str, filename: str, settings: Settings, *, fixes: Memory | N
     taught = Taught(settings.static, settings.tensor)
     hazards, failures = analyse(units, apis, targets_of(settings), settings.roots, followed, taught=taught)
     findings, more = findings_of([lowered], hazards, pages, settings, texts)
-    if fixes is not None:
+    memory = fixes or _memory_of_small(units)
+    if memory is not None:
         from xlalint.project.rewriting import Rewriting
 
-        rewriting = Rewriting(units, followed, apis, targets_of(settings), settings, texts, fixes)
+        rewriting = Rewriting(units, followed, apis, targets_of(settings), settings, texts, memory)
         findings, errors = rewriting.apply(findings, hazards, 1)
         more += errors
     return Report(findings, 1, failures + more)
+
+
+def _memory_of_small(units: Sequence[Unit]) -> Memory | None:
+    """A memory where the program is so small that fixes are shown without being asked for; else None."""
+    if sum(len(function.body) for unit in units for function in unit.functions) > _FIXES_SHOWN:
+        return None
+    from xlalint.project.rewriting import Memory
+
+    return Memory()
 
 
 def targets_of(settings: Settings) -> tuple[str, ...]:
