@@ -9,6 +9,7 @@ from xlalint.fixes.conditions import Condition, condition, holder_of, holds_tens
 from xlalint.fixes.imports import Imports
 from xlalint.fixes.model import Reason, Rewrite, Site
 from xlalint.fixes.scene import Replacement, Scene
+from xlalint.fixes.speculation import speculate
 from xlalint.fixes.text import brief, call, width_of
 
 # Calls that are nothing but a check.
@@ -20,6 +21,24 @@ _CHECKS = frozenset(
         "torch._check_value",
         "torch._check_index",
         "torch._check_tensor_all",
+        "torch._check_tensor_all_with",
+        "torch._check_with",
+    )
+)
+# Methods of loggers, and of `warnings`.
+_TELLING = frozenset(
+    (
+        "critical",
+        "debug",
+        "error",
+        "exception",
+        "info",
+        "info_once",
+        "log",
+        "warn",
+        "warn_once",
+        "warning",
+        "warning_once",
     )
 )
 
@@ -29,7 +48,7 @@ def removed(site: Site) -> Rewrite | Reason | None:
     scene = site.scene
     holder = holder_of(scene, site.node)
     if isinstance(holder, cst.Assert):
-        return _assertion(scene, holder)
+        return _assertion(site, holder)
     if isinstance(holder, cst.If):
         return _raising(site, holder)
     return _called(site)
@@ -64,15 +83,73 @@ def asynchronous(site: Site) -> Rewrite | Reason | None:
     return Rewrite("Use `torch._assert_async`", replacements, " and ".join(assumes))
 
 
-def _assertion(scene: Scene, node: cst.Assert) -> Rewrite | Reason:
+def told(site: Site) -> Rewrite | Reason | None:
+    """XLA101: `if t:` with nothing under it but warnings, log records, prints and `raise`, of which nothing is left."""
+    scene = site.scene
+    node = holder_of(scene, site.node)
+    if not isinstance(node, cst.If) or node.orelse is not None or not _only_tells(scene, node.body):
+        return None
+    effects = _effects(site, node.test)
+    if isinstance(effects, Reason):
+        return effects
+    assumes = " and ".join((f"nobody needs to be told where `{brief(scene.code(node.test))}` holds", *effects))
+    above = scene.parent(node)
+    if isinstance(above, cst.If):
+        return Reason("the branch only tells of values: tell of them where they are on the host")
+    return dropped(scene, node, assumes)._replace(message="Drop what only tells of values")
+
+
+def _only_tells(scene: Scene, body: cst.BaseSuite) -> bool:
+    """Whether all that a block does is to tell: warn, log, print, raise."""
+    for one in body.body:
+        if isinstance(one, cst.If):
+            rest = one.orelse
+            while isinstance(rest, cst.If):
+                if not _only_tells(scene, rest.body):
+                    return False
+                rest = rest.orelse
+            if not _only_tells(scene, one.body) or (rest is not None and not _only_tells(scene, rest.body)):
+                return False
+        elif not isinstance(one, cst.SimpleStatementLine) or not all(_tells(scene, small) for small in one.body):
+            return False
+    return bool(body.body)
+
+
+def _tells(scene: Scene, node: cst.BaseSmallStatement) -> bool:
+    if isinstance(node, cst.Raise):
+        return True
+    if not isinstance(node, cst.Expr) or not isinstance(node.value, cst.Call):
+        return False
+    function = node.value.func
+    if isinstance(function, cst.Attribute) and function.attr.value in _TELLING:
+        holder = scene.code(function.value).rpartition(".")[2].strip("_").lower()
+        return holder in ("log", "logger", "logging", "warnings")
+    return values.callee(scene.value(function)) in ("builtins.print", "warnings.warn")
+
+
+def _effects(site: Site, test: cst.BaseExpression) -> tuple[str, ...] | Reason:
+    """What a check is assumed to change by being made: nothing."""
+    scene = site.scene
+    if any(scene.descend(test, cst.NamedExpr)):
+        return Reason("the check names a value with `:=`: assign it in a line of its own")
+    if speculate(scene, [test], site.framework).barrier:
+        return (f"computing `{brief(scene.code(test))}` changes nothing else",)
+    return ()
+
+
+def _assertion(site: Site, node: cst.Assert) -> Rewrite | Reason:
+    scene = site.scene
+    effects = _effects(site, node.test)
+    if isinstance(effects, Reason):
+        return effects
     hosts = _host_part(scene, node.test, cst.And)
     if isinstance(hosts, Reason):
         return hosts
-    assumes = f"`{brief(scene.code(node.test))}` holds: nothing checks it any more"
+    assumes = " and ".join((f"`{brief(scene.code(node.test))}` holds, which nothing checks any more", *effects))
     if hosts:
         place = scene.whole(node.test)
         return Rewrite("Drop the check of values", (Replacement(*place, hosts),), assumes)
-    return _dropped(scene, scene.statement(node), assumes)
+    return _line_dropped(scene, node, assumes)
 
 
 def _raising(site: Site, node: cst.If) -> Rewrite | Reason:
@@ -82,7 +159,10 @@ def _raising(site: Site, node: cst.If) -> Rewrite | Reason:
     if node.orelse is not None:
         return Reason("the check has an `else`: raise on the host, before the call")
     above = scene.parent(node)
-    assumes = f"`{brief(scene.code(node.test))}` never holds: nothing checks it any more"
+    effects = _effects(site, node.test)
+    if isinstance(effects, Reason):
+        return effects
+    assumes = " and ".join((f"`{brief(scene.code(node.test))}` never holds, which nothing checks any more", *effects))
     if isinstance(above, cst.If):
         text = scene.document.text
         first, last = scene.whole(node)
@@ -95,7 +175,7 @@ def _raising(site: Site, node: cst.If) -> Rewrite | Reason:
     if hosts:
         place = scene.whole(node.test)
         return Rewrite("Drop the check of values", (Replacement(*place, hosts),), assumes)
-    return _dropped(scene, node, assumes)
+    return dropped(scene, node, assumes)
 
 
 def _called(site: Site) -> Rewrite | Reason | None:
@@ -106,8 +186,8 @@ def _called(site: Site) -> Rewrite | Reason | None:
         name = values.callee(scene.value(node.func))
         holder = scene.parent(node)
         if (name in _CHECKS or ".debugging.assert_" in name) and isinstance(holder, cst.Expr):
-            assumes = f"`{brief(scene.code(node))}` never fails: nothing checks it any more"
-            return _dropped(scene, scene.statement(node), assumes)
+            assumes = f"`{brief(scene.code(node))}` never fails, which nothing checks any more"
+            return _line_dropped(scene, node, assumes)
         node = scene.nearest(holder, cst.Call)
     return None
 
@@ -134,29 +214,39 @@ def _parts(node: cst.BaseExpression, kind: type[cst.BaseBooleanOp]) -> list[cst.
     return [node]
 
 
-def _dropped(scene: Scene, statement: cst.BaseStatement, assumes: str) -> Rewrite | Reason:
-    """A statement taken out with the comments above it, or `pass` where the block would be empty."""
-    siblings, _ = scene.siblings(statement)
+def _line_dropped(scene: Scene, node: cst.CSTNode, assumes: str) -> Rewrite | Reason:
+    statement = scene.statement(node)
     if isinstance(statement, cst.SimpleStatementLine) and len(statement.body) > 1:
         return Reason("the line holds another statement: give the check a line of its own")
+    return dropped(scene, statement, assumes)
+
+
+def dropped(scene: Scene, statement: cst.BaseStatement, assumes: str) -> Rewrite:
+    """A statement taken out with the comments above it, or `pass` where the block would be empty."""
+    siblings, _ = scene.siblings(statement)
     start, end = scene.whole(statement)
     others = [one for one in siblings if one is not statement and not _is_docstring(one)]
     if others or len(siblings) > 1:
-        end = _past_blank_lines(scene, start, end)
-        return Rewrite("Drop the check", (Replacement(start, end, ""),), assumes)
+        extent = _with_blank_lines(scene, start, end, scene.indent(statement))
+        return Rewrite("Drop the check", (Replacement(*extent, ""),), assumes)
     first, _ = scene.span(statement)
     return Rewrite("Drop the check", (Replacement(first, _end(scene, statement), "pass"),), assumes)
 
 
-def _past_blank_lines(scene: Scene, start: int, end: int) -> int:
-    """The end of a statement that is taken out, with the blank lines behind it if there are some in front of it, or it opens its block."""
+def _with_blank_lines(scene: Scene, start: int, end: int, indent: str) -> tuple[int, int]:
+    """The extent of a statement that is taken out, with the blank lines that would be too many then: those behind it if there are some
+    in front of it or it opens its block, those in front of it if it ends its block."""
     text = scene.document.text
-    above = text[:start].splitlines()
+    following = text[end:].lstrip()
+    margin = text[end : len(text) - len(following)].rpartition("\n")[2]
+    if not following or len(margin) < len(indent):
+        return len(text[:start].rstrip()) + len(scene.document.newline), end
+    above = text[:start].rstrip(" \t").splitlines()
     if above and above[-1].strip() and not above[-1].rstrip().endswith(":"):
-        return end
+        return start, end
     while text[end:].split("\n", 1)[0].strip() == "" and "\n" in text[end:]:
         end = text.index("\n", end) + 1
-    return end
+    return start, end
 
 
 def _raised(node: cst.If) -> cst.Raise | None:

@@ -68,11 +68,14 @@ def branch_of(scene: Scene, body: cst.BaseSuite | None, framework: str) -> Branc
             if found is None:
                 return Reason(_not_straight(scene, one))
             name, value = found
-            if any(step.name == name for step in steps):
-                return Reason(f"the branch assigns `{name}` twice: give the first value a name of its own")
-            steps.append(
-                Step(name, value, one, line, side_of(scene, value, types, slopes), frozenset(reads(scene, value)))
-            )
+            step = Step(name, value, one, line, side_of(scene, value, types, slopes), frozenset(reads(scene, value)))
+            if any(known.name == name for known in steps):
+                merged = _merged(scene, steps, step)
+                if merged is None:
+                    return Reason(f"the branch assigns `{name}` twice: give the first value a name of its own")
+                steps = [known for known in steps if known.name != name]
+                step = merged
+            steps.append(step)
             types.assign(name, value)
             slopes.assign(name, value)
     return Branch(steps)

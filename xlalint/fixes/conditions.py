@@ -13,7 +13,7 @@ from xlalint.fixes.model import Reason
 from xlalint.fixes.scene import Scene
 from xlalint.fixes.speculation import speculate
 from xlalint.fixes.text import atom
-from xlalint.semantics.values import Tensor, members
+from xlalint.semantics.values import Const, Host, Tensor, Value, members
 
 Holder = Union[cst.If, cst.IfExp, cst.While, cst.Assert, cst.CompIf]
 
@@ -138,7 +138,9 @@ def _as_bool(
         return Reason("the chained comparison has to be taken apart first (XLA104)")
     value = scene.value(node)
     if not values.is_tensor(value, framework):
-        return Reason(f"it is not known that `{scene.code(node)}` is a tensor in every call")
+        if framework == "torch" or not _is_either(value, framework):
+            return Reason(f"it is not known that `{scene.code(node)}` is a tensor in every call")
+        return (scene.code(node) if alone else atom(scene, node)), -1
     kind_of_dtype = values.dtype_of(value)
     code = scene.code(node) if alone else atom(scene, node)
     if kind_of_dtype == "b":
@@ -153,6 +155,16 @@ def _as_bool(
         return f"{name}.cast({scene.code(node)}, {name}.bool)", values.rank_of(value)
     text = f"{atom(scene, node)} != 0"
     return text if alone else f"({text})", values.rank_of(value)
+
+
+def _is_either(value: Value, framework: str) -> bool:
+    """Whether a value is a tensor of bools, or a bool of Python's: `where` of JAX and of TensorFlow takes both."""
+    return bool(members(value)) and all(
+        (type(member) is Tensor and member.framework == framework and member.dtype == "b")
+        or (type(member) is Host and member.type == "bool")
+        or (type(member) is Const and type(member.value) is bool)
+        for member in members(value)
+    )
 
 
 def holds_tensor(scene: Scene, node: cst.BaseExpression) -> bool:

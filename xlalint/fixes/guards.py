@@ -11,6 +11,7 @@ from typing import NamedTuple
 import libcst as cst
 
 from xlalint.fixes import values
+from xlalint.fixes.assertions import dropped
 from xlalint.fixes.conditions import condition, holder_of
 from xlalint.fixes.dataflow import binds
 from xlalint.fixes.gradients import FLAT, Slopes, without_gradient
@@ -77,6 +78,43 @@ def guard_of(scene: Scene, node: cst.BaseExpression, *, turned: bool) -> _Guard 
     if (name, turned) == ("any", False):
         return _Guard(mask, some=True)
     return _Guard(mask, some=False) if (name, turned) == ("all", True) else None
+
+
+def kept_mask(site: Site) -> Rewrite | Reason | None:
+    """`if mask.all(): mask = None` → nothing: a mask that masks nothing stays one."""
+    scene = site.scene
+    node = holder_of(scene, site.node)
+    if not isinstance(node, cst.If) or node.orelse is not None or isinstance(scene.parent(node), cst.If):
+        return None
+    line = node.body.body[0] if len(node.body.body) == 1 else None
+    small = line.body[0] if isinstance(line, cst.SimpleStatementLine) and len(line.body) == 1 else None
+    if not isinstance(small, cst.Assign) or len(small.targets) != 1 or scene.code(small.value) != "None":
+        return None
+    name = scene.code(small.targets[0].target)
+    asked = condition(scene, node.test, site.framework, Imports(scene, node))
+    if isinstance(asked, Reason) or asked.turned or len(asked.tensors) != 1 or "mask" not in name:
+        return None
+    if not _all_of(scene, asked.tensors[0], name) or not isinstance(small.targets[0].target, cst.Name):
+        return None
+    made = dropped(scene, node, f"`{name}` that is true everywhere gives what None gives")
+    return made._replace(message=f"Keep `{name}`")
+
+
+def _all_of(scene: Scene, node: cst.BaseExpression, name: str) -> bool:
+    """Whether an expression asks whether a mask is true everywhere: `mask.all()`, `torch.all(mask == 1)`."""
+    if not isinstance(node, cst.Call) or operation(scene, node).removeprefix("reduce_") != "all":
+        return False
+    operands = arguments_of(scene, node)
+    if len(operands) != 1 or len(node.args) > 1:
+        return False
+    mask = operands[0]
+    if isinstance(mask, cst.Comparison) and len(mask.comparisons) == 1:
+        compared = mask.comparisons[0]
+        whole = {cst.Equal: ("1", "True", "1.0"), cst.NotEqual: ("0", "False", "0.0"), cst.GreaterThan: ("0",)}
+        if scene.code(compared.comparator) not in whole.get(type(compared.operator), ()):
+            return False
+        mask = mask.left
+    return scene.code(mask) == name
 
 
 class _Block:

@@ -33,7 +33,14 @@ from xlalint.source.unused import Unused
 COMMENT_REWRITES: Mapping[str, Callable[[Unused], Outcome]] = {"XLA003": unused_suppression.rewrite}
 
 REWRITES: Mapping[str, tuple[Rewriter, ...]] = {
-    "XLA101": (guards.unguarded, branches.rewrite, early_returns.rewrite, exits.left_alone),
+    "XLA101": (
+        guards.unguarded,
+        guards.kept_mask,
+        assertions.told,
+        branches.rewrite,
+        early_returns.rewrite,
+        exits.left_alone,
+    ),
     "XLA103": (assertions.asynchronous, assertions.removed),
     "XLA104": (booleans.chained_comparison, booleans.bool_operator),
     "XLA105": (ternaries.rewrite, ternaries.filtered_sum),

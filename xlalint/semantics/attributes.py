@@ -11,7 +11,9 @@ from xlalint.semantics.library import attribute_value, module_value_of, shape_va
 from xlalint.semantics.program import ClassInfo, FunctionInfo
 from xlalint.semantics.reads import Reads
 from xlalint.semantics.values import (
+    FLOAT,
     HOST,
+    INT,
     NEVER,
     NONE,
     UNKNOWN,
@@ -435,6 +437,16 @@ def _of_foreign(interpreter: Interpreter, frame: Frame, value: Foreign, name: st
     return UNKNOWN
 
 
+# What `torch.finfo(dtype)` and `iinfo` tell in numbers.
+_LIMITS: dict[str, dict[str, Value]] = {
+    "finfo": {
+        **dict.fromkeys(("eps", "max", "min", "resolution", "smallest_normal", "tiny"), FLOAT),
+        "bits": INT,
+    },
+    "iinfo": {"bits": INT, "max": INT, "min": INT},
+}
+
+
 def _of_container(interpreter: Interpreter, frame: Frame, value: Value, name: str, at: int) -> Value:
     if isinstance(value, Sequence) and value.kind.startswith("named:") and value.items is not None:
         names = value.kind[6:].split(",")
@@ -447,6 +459,8 @@ def _of_container(interpreter: Interpreter, frame: Frame, value: Value, name: st
     if isinstance(value, Host) and value.type != "str":
         if name == "type" and value.type == "device":
             return host("accelerator")
+        if value.type in _LIMITS and name in _LIMITS[value.type]:
+            return _LIMITS[value.type][name]
         return HOST if value.type else UNKNOWN
     return method(value, name)
 

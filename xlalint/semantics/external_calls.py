@@ -309,6 +309,10 @@ def _finfo(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: i
     return host("finfo")
 
 
+def _iinfo(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
+    return host("iinfo")
+
+
 def _device(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
     value = arguments.args[0] if arguments.args else UNKNOWN
     return host("device:cpu") if isinstance(value, Const) and value.value == "cpu" else host("device")
@@ -466,7 +470,7 @@ _SPECIAL: dict[str, Special] = {
     "itertools.accumulate": _accumulate,
     "itertools.groupby": _group_by,
     "torch.finfo": _finfo,
-    "torch.iinfo": _finfo,
+    "torch.iinfo": _iinfo,
     "torch.device": _device,
     "torch.Size": _size,
     "torch.from_numpy": _from_numpy,
