@@ -71,3 +71,14 @@ def expression(code: str) -> str:
         "    def forward(self, x: torch.Tensor, t: torch.Tensor) -> torch.Tensor:\n"
         f"        return {code}\n"
     )
+
+
+def body(code: str) -> str:
+    """A module whose `forward` consists of some lines; `x`, `t` and `n` are tensors. One line is as long as code may get."""
+    lines = code.replace("\n", "\n        ")
+    return (
+        "import torch\nfrom torch import nn\n\n\n"
+        "class Model(nn.Module):\n"
+        "    def forward(self, x: torch.Tensor, t: torch.Tensor, n: torch.Tensor) -> torch.Tensor:\n"
+        f'        {lines}\n\n\nLONG = "{"-" * 110}"\n'
+    )

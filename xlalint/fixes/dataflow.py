@@ -29,7 +29,7 @@ def live_after(scene: Scene, statement: cst.CSTNode, name: str) -> bool:
     loop = scene.nearest(scene.parent(statement), cst.For, cst.While)
     start = scene.span(loop)[0] if loop is not None else end
     for other in scene.descend(function, cst.Name):
-        if other.value == name and _is_read(scene, other):
+        if other.value == name and _is_read(scene, other) and not _is_of_another_loop(scene, other, statement):
             at, _ = scene.span(other)
             nested = scene.function(other) is not scene.function(statement)
             if at >= end or nested or (loop is not None and start <= at < scene.span(statement)[0]):
@@ -37,6 +37,16 @@ def live_after(scene: Scene, statement: cst.CSTNode, name: str) -> bool:
     declared: list[cst.Global | cst.Nonlocal] = [*scene.descend(function, cst.Global)]
     declared += scene.descend(function, cst.Nonlocal)
     return any(item.name.value == name for one in declared for item in one.names)
+
+
+def _is_of_another_loop(scene: Scene, name: cst.Name, statement: cst.CSTNode) -> bool:
+    """Whether a name is read in the body of a loop, other than the statement and what holds it, that binds it at each turn."""
+    around = (statement, *scene.above(statement))
+    for loop in scene.above(name):
+        if isinstance(loop, cst.For) and loop not in around and name.value in binds(scene, loop.target):
+            start, end = scene.span(loop.body)
+            return start <= scene.span(name)[0] < end
+    return False
 
 
 def uses(scene: Scene, node: cst.CSTNode, name: str) -> Iterator[cst.Name]:

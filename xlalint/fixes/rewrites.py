@@ -21,6 +21,8 @@ from xlalint.fixes import (
     guards,
     mask_assignment,
     membership,
+    prefixes,
+    slices,
     ternaries,
     unused_suppression,
 )
@@ -53,6 +55,7 @@ REWRITES: Mapping[str, tuple[Rewriter, ...]] = {
     ),
     "XLA202": (experts.dense_experts,),
     "XLA205": (mask_assignment.assignment, mask_assignment.augmented, at_update.update),
+    "XLA206": (prefixes.prefix_loop, slices.filled, slices.window, slices.reduced, slices.other),
 }
 
 _UNKNOWN_FORM = Reason("no rewrite of xlalint's knows this form; `help` says what a person would do")
