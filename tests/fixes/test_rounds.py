@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
+import msgspec
 import pytest
 
 from xlalint.checks.finding import Edit, Finding, Fix, Location
@@ -131,3 +132,35 @@ def test_a_file_that_went_away() -> None:
 
     with pytest.raises(SourceError):
         fix(check, read_bytes, unsafe=False)
+
+
+def hazard(pattern: str, rewrite: Rewrite, code: str, *, unless: str = "\0") -> Callable[[str, str], list[Finding]]:
+    """The same of a framework's tensor, found where a text does not hold something."""
+
+    def find(path: str, text: str) -> list[Finding]:
+        found = rule(pattern, rewrite, code)(path, text) if unless not in text else []
+        return [msgspec.structs.replace(finding, framework="torch") for finding in found]
+
+    return find
+
+
+READS = "def f(t):\n    x = read(t)\n    if x: pass\n\ndef g(t):\n    return read(t)\n"
+
+
+def test_a_fix_that_moves_the_hazard_is_dropped() -> None:
+    read, branch = hazard(r"read\(t\)", lambda _: "t", "XLA901"), hazard("if x", str, "XLA902", unless="x = read")
+    done = run({"a.py": READS}, read, branch)
+    assert texts(done) == {"a.py": READS.replace("return read(t)", "return t")}
+    assert (
+        done.troubles[0] == "a.py:2: the fix of XLA901 was dropped: its result shows as many findings, of other rules"
+    )
+
+
+def test_a_fix_that_makes_another_hazard_is_dropped() -> None:
+    many = hazard("bad", lambda _: "worse", "XLA901"), hazard("worse", str, "XLA902")
+    assert texts(run({"a.py": "def f():\n    bad\n    fine\n"}, *many)) == {}
+
+
+def test_fewer_hazards_are_progress() -> None:
+    three = hazard("a", lambda _: "c", "XLA901"), hazard("[ab]+", str, "XLA902"), hazard("c", str, "XLA903", unless="d")
+    assert texts(run({"a.py": "def f():\n    ab\n"}, *three)) == {"a.py": "def f():\n    cb\n"}

@@ -24,6 +24,7 @@ class Offsets:
     """Rows and columns of a text as offsets in code points."""
 
     def __init__(self, text: str) -> None:
+        self.text = text
         self._starts = [0, *(match.end() for match in _LINE_END.finditer(text))]
         self._length = len(text)
 

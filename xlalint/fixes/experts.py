@@ -346,11 +346,14 @@ class _Dense:
         self.done.add(index)
 
     def _weight(self, index: cst.Subscript, selected: str) -> str:
-        """A statement above that one which works out each token's weight for the expert; its name."""
+        """Each token's weight for the expert: the name of a statement above that one, which works it out, unless it has a name."""
+        made = f"{self.imports.name('torch')}.where({selected}).sum(-1, keepdim=True)"
+        if isinstance(self.scene.parent(index), cst.Assign):
+            return made
         name = self.scene.fresh("weight")
         line = self.scene.statement(index)
         start, _ = self.scene.span(line)
-        made = f"{name} = {self.imports.name('torch')}.where({selected}).sum(-1, keepdim=True)"
+        made = f"{name} = {made}"
         self.made.append(Replacement(start, start, f"{made}\n{self.scene.indent(line)}"))
         return name
 

@@ -113,6 +113,8 @@ class Scene:
         text = self.document.text
         own = text.rfind("\n", 0, self.span(statement)[0]) + 1
         blank = not text[end : text.find("\n", end)].strip()
+        if blank and self.siblings(statement)[1] == 0:
+            return start, text.find("\n", end) + 1
         while not blank and start < own and not text[start : text.find("\n", start)].strip():
             start = text.find("\n", start) + 1
         return start, end

@@ -6,6 +6,8 @@ blame are dropped, and the file is as it was before the round.
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
@@ -19,6 +21,7 @@ from xlalint.source.reading import decode, encode
 from xlalint.source.syntax import parse
 
 MOST_ROUNDS = 100
+_DEF = re.compile(r"^[ \t]*(?:async[ \t]+)?def\b", re.MULTILINE)
 
 Check = Callable[[Mapping[str, bytes], Memory], Report]
 """Checks the program and finds fixes; the files that the mapping names are read as it says, the memory lasts over all rounds."""
@@ -129,12 +132,17 @@ class _Rounds:
         after = self._check({**self._contents, **contents}, self._memory)
         if after.failures:
             return Report(report.findings, report.files, after.failures)
-        bad = {path: left for path, made in proposals.items() if (left := _still_shown(path, made, report, after))}
+        bad = False
         for path, made in proposals.items():
-            if path in bad:
-                self._drop(path, bad[path], Offsets(made.text), "its result still shows the finding")
+            compared = _Compared(path, made, report, after)
+            if shown := compared.still_shown():
+                self._drop(path, shown, Offsets(made.text), "its result still shows the finding")
+            elif idle := compared.idle():
+                self._drop(path, idle, Offsets(made.text), "its result shows as many findings, of other rules")
             else:
                 self._take(path, made)
+                continue
+            bad = True
         return self._check(self._contents, self._memory) if bad else after
 
     def _take(self, path: str, made: _Proposal) -> None:
@@ -157,23 +165,57 @@ def _applies(finding: Finding, text: str, raw: bytes, offsets: Offsets) -> bool:
     return True
 
 
-def _still_shown(path: str, made: _Proposal, before: Report, after: Report) -> list[Finding]:
-    """The fixed findings whose like is found where they were, and was not there before."""
-    change, old, new = made.change, Offsets(made.text), Offsets(decode(made.content))
-    fixed = {id(finding) for finding in change.findings}
-    found = Counter((f.code, new.at(f.location)) for f in after.findings if f.filename == path)
-    found.subtract(
-        (f.code, change.moved(old.at(f.location))) for f in before.findings if f.filename == path and id(f) not in fixed
-    )
-    appeared = [place for place, number in found.items() if number > 0]
-    return [finding for finding in change.findings if _is_among(finding, appeared, change, old)]
+class _Compared:
+    """The findings of one file before and after a round. Places before it are given as what they are after it."""
 
+    def __init__(self, path: str, made: _Proposal, before: Report, after: Report) -> None:
+        old, new = Offsets(made.text), Offsets(decode(made.content))
+        self.change = change = made.change
+        self._spans = {id(f): [old.span(edit) for edit in f.fix.edits] for f in change.findings if f.fix is not None}
+        self._start = {id(f): change.moved(old.at(f.location)) for f in before.findings if f.filename == path}
+        self.before = [(f.code, self._start[id(f)]) for f in before.findings if f.filename == path]
+        self.after = [(f.code, new.at(f.location)) for f in after.findings if f.filename == path]
+        text = new.text
+        self._functions = [match.start() for match in _DEF.finditer(text)]
 
-def _is_among(finding: Finding, appeared: Iterable[tuple[str, int]], change: Change, offsets: Offsets) -> bool:
-    assert finding.fix is not None
-    start = change.moved(offsets.at(finding.location))
-    spans = [offsets.span(edit) for edit in finding.fix.edits]
-    return any(
-        code == finding.code and (offset == start or any(change.holds(span, offset) for span in spans))
-        for code, offset in appeared
-    )
+    def still_shown(self) -> list[Finding]:
+        """The fixed findings whose like is found where they were, and was not there before."""
+        fixed = Counter((f.code, self._start[id(f)]) for f in self.change.findings)
+        found = Counter(self.after)
+        found.subtract(Counter(self.before) - fixed)
+        appeared = [place for place, number in found.items() if number > 0]
+        return [
+            finding
+            for finding in self.change.findings
+            if any(code == finding.code and self._holds(finding, offset) for code, offset in appeared)
+        ]
+
+    def idle(self) -> list[Finding]:
+        """The fixed findings where as much is found as before: in their edits, or in the function that these are in."""
+        before, after = ([offset for _, offset in places] for places in (self.before, self.after))
+        functions = Counter(map(self._function, after))
+        functions.subtract(map(self._function, before))
+        return [
+            finding
+            for finding in self.change.findings
+            if finding.framework is not None
+            and (self._gains_nothing(finding, before, after) or self._moves(finding, functions))
+        ]
+
+    def _gains_nothing(self, finding: Finding, before: list[int], after: list[int]) -> bool:
+        left = sum(self._holds(finding, offset) for offset in after)
+        return bool(left) and left >= sum(self._holds(finding, offset) for offset in before)
+
+    def _moves(self, finding: Finding, functions: Counter[int]) -> bool:
+        function = self._function(self._start[id(finding)])
+        return functions[function] >= 0
+
+    def _holds(self, finding: Finding, offset: int) -> bool:
+        """Whether a place is the finding's, or lies in one of its edits."""
+        return offset == self._start[id(finding)] or any(
+            self.change.holds(span, offset) for span in self._spans[id(finding)]
+        )
+
+    def _function(self, offset: int) -> int:
+        """Which of the file's functions a place is in, roughly: the last that begins before it."""
+        return bisect_right(self._functions, offset)
