@@ -17,7 +17,7 @@ PATH = "/project/module.py"
 
 def fixed(text: str, *, unsafe: bool = True, target: str = "torch_xla") -> tuple[str, Fixed]:
     """A text with its fixes, and what the rounds say."""
-    settings = Settings(target=target, python=None)
+    settings = Settings(target=target, python=None, show_info=True)
 
     def check(contents: Mapping[str, bytes], memory: Memory) -> Report:
         given = contents.get(PATH)

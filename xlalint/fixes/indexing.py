@@ -13,7 +13,7 @@ from typing import NamedTuple
 import libcst as cst
 
 from xlalint.fixes import values
-from xlalint.fixes.dataflow import definition, unchanged
+from xlalint.fixes.dataflow import definition, reads, unchanged
 from xlalint.fixes.model import Reason
 from xlalint.fixes.operations import (
     AS_FIRST,
@@ -165,28 +165,31 @@ def _least_rank(scene: Scene, node: cst.BaseExpression, depth: int) -> int:
 
 
 def _sources(scene: Scene, node: cst.BaseExpression, use: cst.BaseExpression, depth: int) -> set[str]:
-    """The variables of whose dimensions an expression has at least as many, as they are called where `use` stands."""
-    if isinstance(node, cst.Attribute) and scene.code(node) == scene.code(use):
-        return {scene.code(node)}
+    """The expressions of whose dimensions another has at least as many, as they are written where `use` stands."""
+    found = _as_written(scene, node, use)
     if isinstance(node, cst.Name):
-        own = {node.value} if unchanged(scene, node.value, scene.span(node)[0], use) else set()
         made = definition(scene, node) if depth else None
-        return own if made is None else own | _sources(scene, made.value, use, depth - 1)
-    return {name for operand in _operands(scene, node) for name in _sources(scene, operand, use, depth)}
+        return found if made is None else found | _sources(scene, made.value, use, depth - 1)
+    for operand in _operands(scene, node):
+        found |= _sources(scene, operand, use, depth)
+    return found
 
 
 def _likes(scene: Scene, node: cst.BaseExpression, use: cst.BaseExpression, depth: int) -> set[str]:
-    """The variables that surely have exactly the dimensions of an expression."""
-    if isinstance(node, cst.Attribute) and scene.code(node) == scene.code(use):
-        return {scene.code(node)}
+    """The expressions that surely have exactly the dimensions of another."""
+    found = _as_written(scene, node, use)
     if isinstance(node, cst.Name):
-        own = {node.value} if unchanged(scene, node.value, scene.span(node)[0], use) else set()
         made = definition(scene, node) if depth else None
-        return own if made is None else own | _likes(scene, made.value, use, depth - 1)
-    if isinstance(node, cst.Call) and operation(scene, node) in AS_FIRST | AS_FIRST_IF_FLOAT | frozenset(CASTS) | _LIKE:
-        given = arguments_of(scene, node)
-        return _likes(scene, given[0], use, depth) if given else set()
-    return set()
+        return found if made is None else found | _likes(scene, made.value, use, depth - 1)
+    operands = _operands(scene, node)
+    return found | _likes(scene, operands[0], use, depth) if len(operands) == 1 else found
+
+
+def _as_written(scene: Scene, node: cst.BaseExpression, use: cst.BaseExpression) -> set[str]:
+    """An expression's code, if it means the same where `use` stands."""
+    since = scene.span(node)[0]
+    same = all(unchanged(scene, name, since, use) for name in reads(scene, node))
+    return {scene.code(node)} if same else set()
 
 
 def _operands(scene: Scene, node: cst.BaseExpression) -> list[cst.BaseExpression]:

@@ -15,12 +15,12 @@ from xlalint.fixes.imports import Imports
 from xlalint.fixes.indexing import Aligned, Masked, aligned, base_assumption, mask_assumption, masked, rank, same_rank
 from xlalint.fixes.model import Reason, Rewrite, Site
 from xlalint.fixes.ownership import owned
+from xlalint.fixes.picking import SAME_ELEMENTS, has_product, is_infinite, selected, without_mask
 from xlalint.fixes.scene import Replacement, Scene
 from xlalint.fixes.text import argument, atom, call, width_of
 from xlalint.semantics.values import Const, Host, members
 
 _HALF = 65504  # the largest float16
-_SAME = frozenset(["to", "type", "float", "half", "bfloat16", "double", "long", "int", "bool", "clone", "detach"])
 _MATCHED = (cst.AddAssign, cst.SubtractAssign, cst.MultiplyAssign, cst.DivideAssign)
 
 
@@ -38,9 +38,11 @@ def assignment(site: Site) -> Rewrite | Reason | None:
     value = statement.value
     if _is_number(scene, value) or values.rank_of(scene.value(value)) == 0:
         return found.fill(statement, value)
-    same = _without_mask(scene, value, found.index.mask)
-    if same is not None:
-        return found.select(statement, same, _shared_risk(scene, value, found.index))
+    mask = scene.code(found.index.mask)
+    alike = selected(scene, value, mask)
+    if alike and found.index.plain:
+        risk = f"what `{mask}` leaves out is finite, or has no gradient" if has_product(scene, value) else ""
+        return found.select(statement, without_mask(scene, value, alike), risk)
     return found.store(statement, value)
 
 
@@ -60,7 +62,7 @@ def augmented(site: Site) -> Rewrite | Reason | None:
         )
     value = statement.value
     sign = {cst.AddAssign: "+", cst.SubtractAssign: "-", cst.MultiplyAssign: "*", cst.DivideAssign: "/"}[operator]
-    number = values.is_number(scene.value(value)) and not _infinite(scene, value)
+    number = values.is_number(scene.value(value)) and not is_infinite(scene, value)
     flat = values.rank_of(scene.value(value)) == 0
     if not number and not (flat and sign in "+-"):
         return Reason(f"it is not known that `{scene.code(value)}` is one number for all places")
@@ -175,7 +177,7 @@ def _is_number(scene: Scene, node: cst.BaseExpression) -> bool:
 
 def _is_stored(node: cst.BaseExpression) -> bool:
     """Whether a tensor is a parameter or buffer, perhaps cast: its size is the same whatever the mask holds."""
-    while isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value in _SAME:
+    while isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value in SAME_ELEMENTS:
         node = node.func.value
     holder = node
     while isinstance(holder, cst.Attribute):
@@ -197,13 +199,7 @@ def _exceeds_half(scene: Scene, node: cst.BaseExpression) -> bool:
 def _is_limit(scene: Scene, node: cst.BaseExpression) -> bool:
     """Whether a number is `torch.finfo(x.dtype).min`, or infinite."""
     code = scene.code(node)
-    return ("finfo(" in code and code.endswith((".min", ".max", ".eps", ".tiny"))) or _infinite(scene, node)
-
-
-def _infinite(scene: Scene, node: cst.BaseExpression) -> bool:
-    """Whether a number is, as it is written, an infinity or NaN."""
-    code = scene.code(node).lower()
-    return any(word in code for word in ('"inf', "'inf", '"-inf', "'-inf", ".inf", "nan"))
+    return ("finfo(" in code and code.endswith((".min", ".max", ".eps", ".tiny"))) or is_infinite(scene, node)
 
 
 def _nonzero(scene: Scene, node: cst.BaseExpression) -> bool:
@@ -215,60 +211,3 @@ def _operand(scene: Scene, node: cst.BaseExpression, sign: str) -> str:
     if sign == "+" and isinstance(node, cst.BinaryOperation) and isinstance(node.operator, (cst.Multiply, cst.Divide)):
         return scene.code(node)
     return atom(scene, node)
-
-
-# ------------------------------------------------------------------------------------ values picked by the same mask
-
-
-def _without_mask(scene: Scene, value: cst.BaseExpression, mask: cst.BaseExpression) -> str | None:
-    """A value with each `y[mask]` in it put as `y`, where it is made of such by sums, signs, numbers and casts; else None."""
-    picked: list[cst.Subscript] = []
-    if not _is_made_of(scene, value, scene.code(mask), picked) or not picked:
-        return None
-    start, end = scene.span(value)
-    text = scene.document.text
-    at, pieces = start, []
-    for one in picked:
-        first, last = scene.span(one)
-        pieces += [text[at:first], scene.code(one.value)]
-        at = last
-    return "".join([*pieces, text[at:end]]).replace("\r\n", "\n")
-
-
-def _is_made_of(scene: Scene, node: cst.BaseExpression, mask: str, picked: list[cst.Subscript]) -> bool:
-    if isinstance(node, cst.Subscript):
-        index = masked(scene, node)
-        fits = index is not None and not index.before and not index.after and scene.code(index.mask) == mask
-        if fits and values.is_tensor(scene.value(node.value), "torch"):
-            picked.append(node)
-            return True
-        return False
-    if values.is_number(scene.value(node)):
-        return not _infinite(scene, node)
-    if isinstance(node, cst.UnaryOperation) and isinstance(node.operator, (cst.Minus, cst.BitInvert)):
-        return _is_made_of(scene, node.expression, mask, picked)
-    if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, (cst.Add, cst.Subtract, cst.Multiply)):
-        return _is_made_of(scene, node.left, mask, picked) and _is_made_of(scene, node.right, mask, picked)
-    return _is_cast_of(scene, node, mask, picked)
-
-
-def _is_cast_of(scene: Scene, node: cst.BaseExpression, mask: str, picked: list[cst.Subscript]) -> bool:
-    if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute):
-        return False
-    name = node.func.attr.value
-    if name not in _SAME:
-        return False
-    return _is_made_of(scene, node.func.value, mask, picked)
-
-
-def _shared_risk(scene: Scene, value: cst.BaseExpression, index: Masked) -> str:
-    """What must be assumed for a product that is now computed everywhere to leave gradients as they were."""
-    products = [
-        one
-        for one in scene.descend(value, cst.BinaryOperation)
-        if isinstance(one.operator, cst.Multiply)
-        and not any(values.is_number(scene.value(side)) for side in (one.left, one.right))
-    ]
-    if not products:
-        return ""
-    return f"what `{scene.code(index.mask)}` leaves out is finite, or has no gradient"

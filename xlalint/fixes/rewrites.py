@@ -20,6 +20,7 @@ from xlalint.fixes import (
     extrema,
     guards,
     mask_assignment,
+    masked_reductions,
     membership,
     prefixes,
     slices,
@@ -53,7 +54,9 @@ REWRITES: Mapping[str, tuple[Rewriter, ...]] = {
         membership.in_order,
         membership.other,
     ),
+    "XLA201": (masked_reductions.reduction, masked_reductions.named),
     "XLA202": (experts.dense_experts,),
+    "XLA204": (masked_reductions.reduction, masked_reductions.named),
     "XLA205": (mask_assignment.assignment, mask_assignment.augmented, at_update.update),
     "XLA206": (prefixes.prefix_loop, slices.filled, slices.window, slices.reduced, slices.other),
 }
