@@ -1,0 +1,133 @@
+"""Loops over traced values, in JAX."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.fixes.fixing import outcome
+
+
+def program(code: str) -> str:
+    lines = code.replace("\n", "\n    ")
+    return (
+        "import jax\nimport jax.numpy as jnp\n\n\n@jax.jit\n"
+        "def run(x: jax.Array, y: jax.Array, n: jax.Array) -> jax.Array:\n"
+        f"    {lines}\n"
+    ).replace("\n    \n", "\n\n")
+
+
+LEFT_ALONE = {
+    "a branch": ("for i in range(n):\n    if x.ndim:\n        x = x + 1\nreturn x", "XLA107", "more than assign names"),
+    "a call": ("for i in range(n):\n    print(x)\n    x = x + 1\nreturn x", "XLA107", "more than assign names"),
+    "a break": ("for i in range(n):\n    x = x + 1\n    break\nreturn x", "XLA107", "more than assign names"),
+    "an element": ("z = [x]\nfor i in range(n):\n    z[0] = x + 1\nreturn x", "XLA107", "more than assign names"),
+    "two names at once": ("for i in range(n):\n    x, y = y, x\nreturn x", "XLA107", "more than assign names"),
+    "an else": ("for i in range(n):\n    x = x + 1\nelse:\n    x = y\nreturn x", "XLA107", "more than assign names"),
+    "a step": ("for i in range(0, n, 2):\n    x = x + 1\nreturn x", "XLA107", "has a step"),
+    "a counter that is read later": (
+        "for i in range(n):\n    x = x + 1\nreturn x + i",
+        "XLA107",
+        "read behind the loop",
+    ),
+    "a counter as a size": ("for i in range(n):\n    x = x + jnp.ones(i)\nreturn x", "XLA107", "may not take"),
+    "a counter as a key": (
+        "z = {0: y}\nfor i in range(n):\n    x = x + z[i]\nreturn x",
+        "XLA107",
+        "may not take",
+    ),
+    "a number that becomes an array": (
+        "z = 0\nfor i in range(n):\n    z = z + x.sum()\nreturn z",
+        "XLA107",
+        "not an array in every turn",
+    ),
+    "a name that may be unset": ("for i in range(n):\n    z = x + 1\nreturn z", "XLA107", "may be unset"),
+    "a name that a branch sets": (
+        "if x.ndim:\n    z = x\nfor i in range(n):\n    z = z + 1\nreturn z",
+        "XLA107",
+        "may be unset",
+    ),
+    "nothing": ("for i in range(n):\n    z = x + 1\nreturn x", "XLA107", "nothing that the loop computes"),
+    "two conditions": (
+        "while x.sum() > 1 and y.sum() > 1:\n    x = x / 2\nreturn x",
+        "XLA102",
+        "not one array of bools",
+    ),
+    "a number as a condition": ("while x.sum():\n    x = x - 1\nreturn x", "XLA102", "not one array of bools"),
+    "a loop that does not end by itself": (
+        "while True:\n    x = x / 2\n    if x.sum() < 1:\n        break\nreturn x",
+        "XLA102",
+        "ends by `break`",
+    ),
+}
+
+UNSAFE = {
+    "a count": (
+        "for _ in range(n):\n    x = jnp.tanh(x)\nreturn x + y",
+        "XLA107",
+        "x = jax.lax.fori_loop(0, n, lambda _, x: jnp.tanh(x), x)\nreturn x + y",
+    ),
+    "what is returned": (
+        "for _ in range(n):\n    x = jnp.tanh(x)\nreturn x",
+        "XLA107",
+        "return jax.lax.fori_loop(0, n, lambda _, x: jnp.tanh(x), x)",
+    ),
+    "int": (
+        "for i in range(1, int(n)):\n    x += y[i]\nreturn x",
+        "XLA107",
+        "return jax.lax.fori_loop(1, n, lambda i, x: x + y[i], x)",
+    ),
+    "two names": (
+        "for i in range(n):\n    x = x + 1\n    y = y * x  # more\nreturn x + y",
+        "XLA107",
+        "def body(i, carry):\n    x, y = carry\n    x = x + 1\n    y = y * x  # more\n    return x, y\n\n"
+        "x, y = jax.lax.fori_loop(0, n, body, (x, y))\nreturn x + y",
+    ),
+    "a name of one turn": (
+        "z = y\nfor i in range(n):\n    w = x[i]\n    z = z + w\nreturn z",
+        "XLA107",
+        "z = y\n\ndef body(i, z):\n    w = x[i]\n    z = z + w\n    return z\n\nreturn jax.lax.fori_loop(0, n, body, z)",
+    ),
+    "a condition": (
+        "while jnp.abs(x).sum() > 2:\n    x = x * 0.5\nreturn x",
+        "XLA102",
+        "return jax.lax.while_loop(lambda x: jnp.abs(x).sum() > 2, lambda x: x * 0.5, x)",
+    ),
+    "a condition on two names": (
+        "while x.sum() > y.sum():\n    x = x * 0.5\n    y = y * 0.9\nreturn x",
+        "XLA102",
+        "def going(carry):\n    x, y = carry\n    return x.sum() > y.sum()\n\n"
+        "def body(carry):\n    x, y = carry\n    x = x * 0.5\n    y = y * 0.9\n    return x, y\n\n"
+        "x, y = jax.lax.while_loop(going, body, (x, y))\nreturn x",
+    ),
+}
+
+
+@pytest.mark.parametrize(("before", "code", "why"), LEFT_ALONE.values(), ids=LEFT_ALONE)
+def test_left_alone_with_a_reason(before: str, code: str, why: str) -> None:
+    made = outcome(program(before), code, target="jax")
+    assert made.fix is None
+    assert why in made.reason
+
+
+@pytest.mark.parametrize(("before", "code", "after"), UNSAFE.values(), ids=UNSAFE)
+def test_unsafe(before: str, code: str, after: str) -> None:
+    made = outcome(program(before), code, target="jax")
+    assert made.text == program(after)
+    assert made.applicability == "unsafe"
+    assert "keep" in made.message
+    assert "no gradient is taken in reverse" in made.message
+
+
+@pytest.mark.parametrize(
+    ("code", "rule"),
+    [
+        ("for _ in range(int(n)):\n    x = x + 1\nreturn x", "XLA107"),
+        ("while n > 0:\n    n = n - 1\nreturn n", "XLA102"),
+    ],
+)
+def test_torch_needs_a_bound(code: str, rule: str) -> None:
+    lines = code.replace("\n", "\n    ")
+    text = f"import torch\n\n\n@torch.compile\ndef run(x: torch.Tensor, n: torch.Tensor):\n    {lines}\n"
+    made = outcome(text, rule)
+    assert made.fix is None
+    assert "no bound" in made.reason

@@ -1,0 +1,320 @@
+"""XLA102, XLA107 in JAX: loops over traced values → `jax.lax.fori_loop` and `jax.lax.while_loop`.
+
+What a turn assigns and a later turn, the condition or the code behind the loop reads is carried. The rest lives and dies within a turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import libcst as cst
+
+from xlalint.fixes import values
+from xlalint.fixes.dataflow import binds, live_after, reads, uses
+from xlalint.fixes.imports import Imports
+from xlalint.fixes.model import Reason, Rewrite, Site, all_of
+from xlalint.fixes.scene import Replacement, Scene
+from xlalint.fixes.speculation import speculate
+from xlalint.fixes.text import argument, atom, block, call, movable, width_of
+
+_MORE_THAN_ASSIGNMENTS = "does more than assign names: write the turn as a function of what it changes, for `jax.lax`"
+
+
+class Turn(NamedTuple):
+    """What a loop does in each turn: its statements, and the names that it carries on, in the order in which they are assigned."""
+
+    lines: list[cst.SimpleStatementLine]
+    carried: list[str]
+
+
+class Assigned(NamedTuple):
+    """`name = value`; or `name operator= value`, with the operator's sign."""
+
+    name: str
+    value: cst.BaseExpression
+    sign: str
+
+
+def counted(site: Site) -> Rewrite | Reason | None:
+    """`for i in range(n): x = f(x)` → `x = jax.lax.fori_loop(0, n, lambda i, x: f(x), x)`."""
+    scene = site.scene
+    loop = scene.nearest(site.node, cst.For)
+    if site.framework != "jax" or loop is None or not _is_within(scene, site.node, loop.iter):
+        return None
+    bounds = _bounds(scene, loop)
+    if isinstance(bounds, Reason):
+        return bounds
+    if not isinstance(loop.target, cst.Name):
+        return None
+    turn = turn_of(scene, loop, set(), loop.target.value)
+    if isinstance(turn, Reason):
+        return turn
+    index = loop.target.value
+    odd = next((one for one in uses(scene, loop.body, index) if not _takes_arrays(scene, one)), None)
+    if odd is not None:
+        return Reason(f"`{index}` would be an array, which `{scene.code(scene.statement(odd)).strip()}` may not take")
+    made = _Writer(site, loop, turn)
+    return made.loop("fori_loop", [*bounds, made.function("body", index)], None)
+
+
+def conditional(site: Site) -> Rewrite | Reason | None:
+    """`while c(x): x = f(x)` → `x = jax.lax.while_loop(lambda x: c(x), lambda x: f(x), x)`."""
+    scene = site.scene
+    loop = scene.nearest(site.node, cst.While)
+    if site.framework != "jax" or loop is None or not _is_within(scene, site.node, loop.test):
+        return None
+    if isinstance(loop.test, cst.BooleanOperation) or not values.is_bool(scene.value(loop.test)):
+        return Reason(
+            f"`{scene.code(loop.test)}` is not one array of bools: write the condition as a function for `jax.lax.while_loop`"
+        )
+    if any(scene.descend(loop.test, cst.NamedExpr)):
+        return Reason(f"the condition {_MORE_THAN_ASSIGNMENTS}")
+    turn = turn_of(scene, loop, reads(scene, loop.test), "")
+    if isinstance(turn, Reason):
+        return turn
+    made = _Writer(site, loop, turn)
+    return made.loop("while_loop", [], loop.test)
+
+
+def _is_within(scene: Scene, node: cst.CSTNode, whole: cst.CSTNode) -> bool:
+    return node is whole or whole in scene.above(node)
+
+
+def _bounds(scene: Scene, loop: cst.For) -> list[str] | Reason:
+    """Where the counting begins and ends, as code; `int(n)` gives `n`."""
+    if not isinstance(loop.iter, cst.Call) or values.callee(scene.value(loop.iter.func)) != "builtins.range":
+        return Reason("the loop does not go over a `range`: write it with `jax.lax.scan`, or over a `range` of a shape")
+    args = loop.iter.args
+    if not 0 < len(args) < 3 or any(arg.star or arg.keyword is not None for arg in args):
+        return Reason(
+            "the `range` has a step: count the turns from 0, and compute the place from the number of the turn"
+        )
+    found = []
+    for arg in args:
+        inner = arg.value
+        if (
+            isinstance(inner, cst.Call)
+            and values.callee(scene.value(inner.func)) == "builtins.int"
+            and len(inner.args) == 1
+        ):
+            inner = inner.args[0].value
+        if not values.is_number(scene.value(inner)) and not values.is_tensor(scene.value(inner), "jax"):
+            return Reason(f"`{scene.code(inner)}` is not known to be an array or a number in every call")
+        found.append(argument(scene, inner))
+    return found if len(found) == 2 else ["0", *found]
+
+
+def _takes_arrays(scene: Scene, use: cst.Name) -> bool:
+    """Whether a use of the counter does as well with an array: as an index of an array, or in arithmetic with one."""
+    holder = scene.parent(use)
+    if isinstance(holder, cst.Index):
+        subscript = scene.nearest(holder, cst.Subscript)
+        assert subscript is not None
+        whole = subscript.value
+        if isinstance(whole, cst.Attribute) and whole.attr.value == "at":
+            whole = whole.value
+        return values.is_tensor(scene.value(whole), "jax")
+    if isinstance(holder, cst.BinaryOperation):
+        other = holder.right if holder.left is use else holder.left
+        return values.is_tensor(scene.value(other), "jax")
+    return False
+
+
+# ----------------------------------------------------------------------------------------------------- the turn
+
+
+def assigned(scene: Scene, line: cst.CSTNode) -> Assigned | None:
+    """The one name that a line assigns; None if it does anything else."""
+    if not isinstance(line, cst.SimpleStatementLine) or len(line.body) != 1:
+        return None
+    one = line.body[0]
+    if isinstance(one, cst.Assign) and len(one.targets) == 1 and isinstance(one.targets[0].target, cst.Name):
+        return Assigned(one.targets[0].target.value, one.value, "")
+    if isinstance(one, cst.AugAssign) and isinstance(one.target, cst.Name):
+        return Assigned(one.target.value, one.value, scene.code(one.operator).removesuffix("="))
+    return None
+
+
+def turn_of(scene: Scene, loop: cst.For | cst.While, asked: set[str], counter: str) -> Turn | Reason:
+    """What a turn does, if it is such that a function can do it."""
+    if loop.orelse is not None or not isinstance(loop.body, cst.IndentedBlock) or scene.function(loop) is None:
+        return Reason(f"the loop {_MORE_THAN_ASSIGNMENTS}")
+    lines = [line for line in loop.body.body if isinstance(line, cst.SimpleStatementLine)]
+    done = [assigned(scene, line) for line in loop.body.body]
+    if len(lines) != len(done) or None in done or not movable(scene, lines):
+        return Reason(f"the loop {_MORE_THAN_ASSIGNMENTS}")
+    if counter and (live_after(scene, loop, counter) or counter in binds(scene, loop.body)):
+        return Reason(f"`{counter}` is read behind the loop, or set in it: count in a name of its own")
+    carried = _carried(scene, loop, [one for one in done if one is not None], asked)
+    if not carried:
+        return Reason("nothing that the loop computes is used")
+    for name in carried:
+        refused = _refusal(scene, loop, name)
+        if refused:
+            return Reason(refused)
+    barrier = speculate(scene, lines, "jax").barrier
+    if barrier and not barrier.startswith("it is not known") and "random" not in barrier and "in place" not in barrier:
+        return Reason(f"{barrier}, which `jax.lax` does once for all turns")
+    return Turn(lines, carried)
+
+
+def _carried(scene: Scene, loop: cst.For | cst.While, done: Sequence[Assigned], asked: set[str]) -> list[str]:
+    bound: set[str] = set()
+    early = set(asked)
+    for one in done:
+        read = reads(scene, one.value) | ({one.name} if one.sign else set())
+        early |= read - bound
+        bound.add(one.name)
+    names = dict.fromkeys(one.name for one in done)
+    return [name for name in names if name in early or live_after(scene, loop, name)]
+
+
+def _refusal(scene: Scene, loop: cst.For | cst.While, name: str) -> str:
+    """Why a name cannot be carried; "" if it can."""
+    function = scene.function(loop)
+    assert function is not None
+    start, _ = scene.span(loop)
+    if not _is_set_before(scene, function, start, name):
+        return f"`{name}` may be unset before the first turn: give it a value of its shape and dtype"
+    seen = [scene.value(one) for one in scene.descend(loop, cst.Name) if one.value == name]
+    if not all(values.is_tensor(one, "jax") for one in seen):
+        return f"`{name}` is not an array in every turn: begin with one of the shape and dtype that it ends with"
+    return ""
+
+
+def _is_set_before(scene: Scene, function: cst.FunctionDef, start: int, name: str) -> bool:
+    """Whether a parameter, or an assignment that surely ran, gives a name its first value."""
+    if any(param.name.value == name for param in scene.descend(function.params, cst.Param)):
+        return True
+    lines = function.body.body
+    return any(scene.span(line)[1] <= start and name in _sure(scene, line) for line in lines)
+
+
+def _sure(scene: Scene, line: cst.CSTNode) -> set[str]:
+    return binds(scene, line) if isinstance(line, (cst.SimpleStatementLine, cst.With)) else set()
+
+
+# -------------------------------------------------------------------------------------------------- new code
+
+
+class _Writer:
+    """Writes a loop as a call, and functions before it where a lambda does not do."""
+
+    def __init__(self, site: Site, loop: cst.For | cst.While, turn: Turn) -> None:
+        self.site, self.scene, self.node, self.turn = site, site.scene, loop, turn
+        self.imports = Imports(site.scene, loop)
+        self.indent = site.scene.indent(loop)
+        self.before: list[str] = []
+        self.single = len(turn.carried) == 1
+
+    @property
+    def state(self) -> str:
+        """The carried values, as code."""
+        return self.turn.carried[0] if self.single else f"({', '.join(self.turn.carried)})"
+
+    def function(self, wish: str, index: str = "") -> str:
+        """The turn, as a lambda where it is one assignment, else as a function that is defined before."""
+        last = assigned(self.scene, self.turn.lines[0])
+        assert last is not None
+        leading = f"{index}, " if index else ""
+        comments = any(self.scene.descend(self.node.body, cst.Comment))
+        if self.single and len(self.turn.lines) == 1 and not comments:
+            code = (
+                f"{last.name} {last.sign} {atom(self.scene, last.value)}" if last.sign else self.scene.code(last.value)
+            )
+            if "\n" not in code and not isinstance(last.value, cst.Tuple):
+                return f"lambda {leading}{self.state}: {code}"
+        name = self.scene.fresh(wish)
+        lines = block(self.scene, self.turn.lines, f"{self.indent}    ").rstrip()
+        self._define(name, leading, lines, f"return {', '.join(self.turn.carried)}")
+        return name
+
+    def condition(self, test: cst.BaseExpression) -> str:
+        """The test of a `while`."""
+        code = self.scene.code(test)
+        if self.single and "\n" not in code:
+            return f"lambda {self.state}: {code}"
+        name = self.scene.fresh("going")
+        self._define(name, "", "", f"return {argument(self.scene, test)}")
+        return name
+
+    def _define(self, name: str, leading: str, lines: str, last: str) -> None:
+        inner = f"{self.indent}    "
+        carry = self.state if self.single else "carry" if "carry" not in self.scene.names else self.scene.fresh("carry")
+        head = [f"def {name}({leading}{carry}):"]
+        if not self.single:
+            head.append(f"{inner}{', '.join(self.turn.carried)} = {carry}")
+        self.before.append("\n".join([*head, *([lines] if lines else []), f"{inner}{last}"]))
+
+    def loop(self, short: str, arguments: list[str], test: cst.BaseExpression | None) -> Rewrite:
+        """The whole."""
+        name = f"{self.imports.name('jax.lax')}.{short}"
+        if test is not None:
+            arguments = [self.condition(test), self.function("body")]
+        returned = self._returned()
+        lead = "return " if returned is not None else f"{', '.join(self.turn.carried)} = "
+        column = len(self.indent) + len(lead)
+        text = lead + call(name, [*arguments, self.state], column, self.indent, width=width_of(self.scene))
+        text = "".join(f"{one}\n\n{self.indent}" for one in self.before) + text
+        start, end = self.scene.span(self.node)[0], self._end(returned)
+        if self.before and self._follows_code(start):
+            start, text = start - len(self.indent), f"\n{self.indent}{text}"
+        assumed = [
+            f"{_list(self.turn.carried)} keep{'s' if self.single else ''} shape and dtype",
+            "no gradient is taken in reverse through the loop",
+        ]
+        made = (Replacement(start, end, text), *self.imports.needed)
+        return Rewrite(f"Use `{name}`", made, all_of(assumed))
+
+    def _end(self, returned: cst.CSTNode | None) -> int:
+        """Where what is replaced ends, with a comment behind the last line but without the line end."""
+        if returned is not None:
+            return self.scene.span(returned)[1]
+        start, end = self.scene.span(self.turn.lines[-1])[0], self.scene.whole(self.turn.lines[-1])[1]
+        return start + len(self.scene.document.text[start:end].rstrip())
+
+    def _follows_code(self, start: int) -> bool:
+        """Whether a statement stands directly above, in the same block."""
+        _, index = self.scene.siblings(self.node)
+        above = self.scene.document.text[:start].split("\n")[-2:-1]
+        return bool(index and above and above[0].strip())
+
+    def _returned(self) -> cst.CSTNode | None:
+        """A `return` of the carried name alone that directly follows."""
+        siblings, index = self.scene.siblings(self.node)
+        after = siblings[index + 1] if index + 1 < len(siblings) else None
+        plain = self.single and isinstance(after, cst.SimpleStatementLine) and len(after.body) == 1
+        if not plain or any(self.scene.descend(after, cst.Comment)):  # type: ignore[arg-type]
+            return None
+        last = after.body[0]  # type: ignore[union-attr]
+        held = isinstance(last, cst.Return) and isinstance(last.value, cst.Name)
+        return last if held and last.value.value == self.turn.carried[0] else None
+
+
+def _list(names: Sequence[str]) -> str:
+    return " and ".join(f"`{name}`" for name in names)
+
+
+# ------------------------------------------------------------------------------------------------ what is left
+
+
+def counted_elsewhere(site: Site) -> Reason | None:
+    """Loops over a tensor's value in the frameworks in which the number of turns must be a constant."""
+    if site.framework == "jax":
+        return None
+    return Reason(
+        "no bound of the number of turns is known: loop up to one, and keep what is finished with "
+        + ("`torch.where`" if site.framework == "torch" else "`tf.where`, or use `tf.while_loop`")
+    )
+
+
+def conditional_elsewhere(site: Site) -> Reason | None:
+    """`while` loops in the frameworks in which the number of turns must be a constant, or is to be chosen."""
+    if site.framework == "jax":
+        return Reason("the loop ends by `break`, or by more than its condition: write it with `jax.lax.while_loop`")
+    if site.framework == "tensorflow":
+        return Reason("`tf.while_loop` needs the largest number of turns for a gradient, which only the author knows")
+    return Reason(
+        "no bound of the number of turns is known: loop up to one, and keep what is finished with `torch.where`"
+    )
