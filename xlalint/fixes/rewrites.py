@@ -24,6 +24,7 @@ from xlalint.fixes import (
     masked_reductions,
     membership,
     prefixes,
+    scalar_index,
     slices,
     ternaries,
     unused_suppression,
@@ -61,6 +62,7 @@ REWRITES: Mapping[str, tuple[Rewriter, ...]] = {
     "XLA202": (experts.dense_experts,),
     "XLA204": (masked_reductions.reduction, masked_reductions.named),
     "XLA205": (mask_assignment.assignment, mask_assignment.augmented, at_update.update),
+    "XLA208": (scalar_index.scalar_index,),
     "XLA206": (prefixes.prefix_loop, slices.filled, slices.window, slices.reduced, slices.other),
 }
 
