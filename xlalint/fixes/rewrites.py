@@ -57,13 +57,13 @@ REWRITES: Mapping[str, tuple[Rewriter, ...]] = {
         membership.in_order,
         membership.other,
     ),
-    "XLA201": (masked_reductions.reduction, masked_reductions.named),
     "XLA107": (graph_loops.counted, graph_loops.counted_elsewhere),
+    "XLA201": (masked_reductions.reduction, masked_reductions.named),
     "XLA202": (experts.dense_experts,),
     "XLA204": (masked_reductions.reduction, masked_reductions.named),
     "XLA205": (mask_assignment.assignment, mask_assignment.augmented, at_update.update),
-    "XLA208": (scalar_index.scalar_index,),
     "XLA206": (prefixes.prefix_loop, slices.filled, slices.window, slices.reduced, slices.other),
+    "XLA208": (scalar_index.scalar_index,),
 }
 
 _UNKNOWN_FORM = Reason("no rewrite of xlalint's knows this form; `help` says what a person would do")
