@@ -11,8 +11,9 @@ from typing import NamedTuple
 
 import libcst as cst
 
+from xlalint.fixes.bindings import value_before
 from xlalint.fixes.conditions import Condition, condition, holder_of
-from xlalint.fixes.dataflow import binds, live_after, reads, uses
+from xlalint.fixes.dataflow import live_after, reads, uses
 from xlalint.fixes.gradients import Slopes
 from xlalint.fixes.model import Reason, Rewrite, Site
 from xlalint.fixes.scene import Replacement, Scene
@@ -20,7 +21,7 @@ from xlalint.fixes.selection import Chooser, Side, host_use, mutated_after, side
 from xlalint.fixes.shapes import Types
 from xlalint.fixes.speculation import computed, speculate
 from xlalint.fixes.text import ATOMS, argument, brief, call, width_of
-from xlalint.semantics.values import NEVER, UNKNOWN, Value
+from xlalint.semantics.values import NEVER, UNKNOWN
 
 _LONGEST_MERGED = 80  # characters of an expression that another is written into
 
@@ -266,65 +267,6 @@ def _order(bound: list[str], live: list[str], taken: Branch, other: Branch) -> l
             return Reason("the branches use each other's values in an order that cannot be kept")
         order.append(ready[0])
     return order
-
-
-def value_before(scene: Scene, statement: cst.BaseStatement, name: str) -> Value:
-    """What a variable holds where a statement begins; `UNKNOWN` where that is not seen."""
-    start, _ = scene.span(statement)
-    for use in scene.descend(statement, cst.Name):
-        if use.value == name and name in reads(scene, use) and name not in _bound_before(scene, statement, use):
-            return scene.value(use)
-    node: cst.CSTNode = statement
-    while not isinstance(node, (cst.FunctionDef, cst.Module)):
-        siblings, index = scene.siblings(node)
-        for sibling in reversed(siblings[:index]):
-            if name in binds(scene, sibling):
-                return _bound_value(scene, sibling, name)
-        node = scene.parent(node)
-        if isinstance(node, (cst.For, cst.While)) and _rebinds(scene, node, statement, name):
-            return UNKNOWN
-    return _parameter(scene, node, start, name)
-
-
-def _bound_before(scene: Scene, statement: cst.BaseStatement, use: cst.Name) -> set[str]:
-    """The names that a statement binds in front of a use of one in it."""
-    at, _ = scene.span(use)
-    found: set[str] = set()
-    for line in scene.descend(statement, cst.SimpleStatementLine):
-        if scene.span(line)[1] <= at:
-            found |= binds(scene, line)
-    return found
-
-
-def _bound_value(scene: Scene, statement: cst.CSTNode, name: str) -> Value:
-    if not isinstance(statement, cst.SimpleStatementLine):
-        return UNKNOWN
-    for one in statement.body:
-        for target in scene.descend(one, cst.Name):
-            if target.value == name and name in binds(scene, target):
-                return scene.value(target)
-    return UNKNOWN
-
-
-def _rebinds(scene: Scene, loop: cst.CSTNode, but: cst.CSTNode, name: str) -> bool:
-    extent = scene.span(but)
-    for target in scene.descend(loop, cst.Name):
-        at, _ = scene.span(target)
-        if target.value == name and not extent[0] <= at < extent[1] and name in binds(scene, target):
-            return True
-    return False
-
-
-def _parameter(scene: Scene, function: cst.CSTNode, start: int, name: str) -> Value:
-    """What a parameter holds that nothing assigns in front of a place, as it is read there."""
-    if not isinstance(function, cst.FunctionDef):
-        return UNKNOWN
-    if not any(param.name.value == name for param in scene.descend(function.params, cst.Param)):
-        return UNKNOWN
-    for use in scene.descend(function.body, cst.Name):
-        if use.value == name and scene.span(use)[0] < start and name in reads(scene, use):
-            return scene.value(use)
-    return UNKNOWN
 
 
 def _assigned(node: cst.BaseSmallStatement) -> tuple[str, cst.BaseExpression] | None:

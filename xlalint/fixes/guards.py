@@ -19,7 +19,7 @@ from xlalint.fixes.imports import Imports
 from xlalint.fixes.model import Reason, Rewrite, Site
 from xlalint.fixes.operations import arguments_of, operation
 from xlalint.fixes.scene import Replacement, Scene
-from xlalint.fixes.selection import mutated_after
+from xlalint.fixes.selection import kept_gradients, mutated_after, side_of
 from xlalint.fixes.shapes import Types, holds
 from xlalint.fixes.speculation import assignments, computed, speculate
 from xlalint.fixes.text import block, brief, movable
@@ -215,8 +215,11 @@ class _Block:
         scene, found = self._scene, []
         if promotes and not holds(self._types.of(kept), self._types.of(other)):
             found.append(f"`{brief(scene.code(other))}` has the shape and dtype of `{brief(scene.code(kept))}`")
+        if not self._learns:
+            side = side_of(scene, kept, self._types, self._slopes)
+            return found + kept_gradients(scene, scene.nearest(kept, cst.If) or kept, [side])
         slope = self._slopes.of(other)
-        if self._learns and slope != FLAT and not (slope.tame and slope.into <= self._slopes.of(kept).into):
+        if slope != FLAT and not (slope.tame and slope.into <= self._slopes.of(kept).into):
             found.append(f"the gradient of `{brief(scene.code(other))}` is finite where it is not chosen")
         return found
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import libcst as cst
 
 from xlalint.fixes import values
+from xlalint.fixes.bindings import made_before
 from xlalint.fixes.conditions import Condition, module_of
 from xlalint.fixes.dataflow import uses
 from xlalint.fixes.gradients import FLAT, Slope, Slopes, without_gradient
@@ -106,13 +107,23 @@ class Chooser:
             self.assume([f"`{brief(asked.text)}` has no dimensions"])
 
     def _gradients(self, taken: Side, other: Side) -> None:
-        if not self._learns or (taken.slope == other.slope and taken.slope.tame):
+        if not self._learns:
+            self.assume(kept_gradients(self._scene, self._node, [taken, other]))
+            return
+        if taken.slope == other.slope and taken.slope.tame:
             return
         wild = [one for one in (taken, other) if not one.slope.tame]
         if not wild:
             wild = [one for one, two in ((taken, other), (other, taken)) if one.slope.into - two.slope.into]
         for side in wild:
             self.assume([f"the gradient of `{_short(side)}` is finite where it is not chosen"])
+
+
+def kept_gradients(scene: Scene, node: cst.CSTNode, sides: Iterable[Side]) -> list[str]:
+    """What has to hold under `no_grad`, where a variable keeps the gradient that it has, and what is computed of it has none."""
+    statement = scene.statement(node)
+    names = [side.text for side in sides if side.text in side.slope.into]
+    return [f"`{name}` needs no gradient" for name in names if not made_before(scene, statement, name)]
 
 
 def _short(side: Side) -> str:
