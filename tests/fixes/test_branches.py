@@ -64,6 +64,17 @@ LEFT_ALONE = {
     ),
     "other ranks": ("x = x.sum()\nif x > 0:\n    x = torch.zeros(2, 3)\nreturn x", "differ in rank"),
     "other dtypes": ("z = x > 0\nif z.any():\n    z = x * 2.0\nreturn z", "differ in dtype"),
+    "another shape": ("if y.any():\n    x = x[1:]\nreturn x", "differ in shape"),
+    "a longer one": ("if y.any():\n    x = torch.cat([x, y])\nreturn x", "differ in shape"),
+    "a padded one": ("if y.any():\n    x = nn.functional.pad(x, (0, 2))\nreturn x", "differ in shape"),
+    "a shape that a value decides": (
+        "n = y.long().sum()\nif n > 0:\n    x = nn.functional.pad(x, (0, n))\nreturn x",
+        "depends on a tensor's value",
+    ),
+    "a slice that a value decides": (
+        "n = y.long().sum()\nif n > 0:\n    y = x[:n]\nreturn y",
+        "depends on a tensor's value",
+    ),
     "names that go round": (
         "if y.all():\n    x, y = y, x\nreturn x + y",
         "no straight line",
@@ -136,6 +147,18 @@ SAFE = {
     "what is computed on the way": (
         "if y.all():\n    z = x * 2.0\n    x = z + 1.0\nreturn x",
         "z = x * 2.0\nx = torch.where(y.all(), z + 1.0, x)\nreturn x",
+    ),
+    "a name for what is computed on the way, used again": (
+        "if y.all():\n    z = x * 2.0\n    x = z + 1.0\nif ok:\n    z = x * 3.0\n    x = z + 1.0\nreturn x",
+        "z = x * 2.0\nx = torch.where(y.all(), z + 1.0, x)\nif ok:\n    z = x * 3.0\n    x = z + 1.0\nreturn x",
+    ),
+    "a guard around a store into rows": (
+        "x = x.clone()\nrows = x.sum(-1) > 0\nif rows.any():\n    x[rows, :2] = 0.0\nreturn x",
+        "x = x.clone()\nrows = x.sum(-1) > 0\nx[rows, :2] = 0.0\nreturn x",
+    ),
+    "minus infinity": (
+        "mask = x > 0\nif mask.any():\n    x = x.masked_fill(mask, float('-inf'))\nreturn x",
+        "mask = x > 0\nx = x.masked_fill(mask, float('-inf'))\nreturn x",
     ),
     "a condition that is assigned": (
         "if x.sum() > 0:\n    x = x * 2.0\nreturn x",

@@ -29,23 +29,30 @@ def live_after(scene: Scene, statement: cst.CSTNode, name: str) -> bool:
     loop = scene.nearest(scene.parent(statement), cst.For, cst.While)
     start = scene.span(loop)[0] if loop is not None else end
     for other in scene.descend(function, cst.Name):
-        if other.value == name and _is_read(scene, other) and not _is_of_another_loop(scene, other, statement):
+        if other.value == name and _is_read(scene, other):
             at, _ = scene.span(other)
             nested = scene.function(other) is not scene.function(statement)
-            if at >= end or nested or (loop is not None and start <= at < scene.span(statement)[0]):
+            later = at >= end or (loop is not None and start <= at < scene.span(statement)[0])
+            if nested or (later and not _bound_anew(scene, statement, other)):
                 return True
     declared: list[cst.Global | cst.Nonlocal] = [*scene.descend(function, cst.Global)]
     declared += scene.descend(function, cst.Nonlocal)
     return any(item.name.value == name for one in declared for item in one.names)
 
 
-def _is_of_another_loop(scene: Scene, name: cst.Name, statement: cst.CSTNode) -> bool:
-    """Whether a name is read in the body of a loop, other than the statement and what holds it, that binds it at each turn."""
-    around = (statement, *scene.above(statement))
-    for loop in scene.above(name):
-        if isinstance(loop, cst.For) and loop not in around and name.value in binds(scene, loop.target):
-            start, end = scene.span(loop.body)
-            return start <= scene.span(name)[0] < end
+def _bound_anew(scene: Scene, statement: cst.CSTNode, read: cst.Name) -> bool:
+    """Whether a name is surely assigned between a statement and a read of it: by a simple statement in front of the read, in its block or
+    one around it that does not hold the statement."""
+    around = {statement, *scene.above(statement)}
+    node: cst.CSTNode = scene.statement(read)
+    while node not in around:
+        siblings, index = scene.siblings(node)
+        for sibling in reversed(siblings[:index]):
+            if sibling in around:
+                break
+            if isinstance(sibling, cst.SimpleStatementLine) and read.value in binds(scene, sibling):
+                return True
+        node = scene.parent(node)
     return False
 
 

@@ -183,11 +183,10 @@ class _Block:
         return None
 
     def _stored(self, target: cst.Subscript) -> list[str] | None:
-        index = target.slice[0].slice if len(target.slice) == 1 else None
+        parts = [element.slice for element in target.slice]
+        indices = [one.value for one in parts if isinstance(one, cst.Index)]
         mutable = self._framework == "torch" and values.is_tensor(self._scene.value(target.value), "torch")
-        if mutable and isinstance(index, cst.Index) and self._is_guarded(index.value):
-            return []
-        return None
+        return [] if mutable and len(indices) == 1 and self._is_guarded(indices[0]) else None
 
     def _chosen(self, target: cst.Name, call: cst.Call) -> list[str] | None:
         scene = self._scene

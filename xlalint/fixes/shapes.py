@@ -7,6 +7,7 @@ compared are looked at where one point of the program is; names that are assigne
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 import libcst as cst
@@ -20,6 +21,7 @@ from xlalint.fixes.operations import (
     CASTS,
     JOINED,
     REDUCTIONS,
+    RESIZING,
     TO_BOOL,
     arguments_of,
     operation,
@@ -28,6 +30,7 @@ from xlalint.fixes.scene import Scene
 from xlalint.semantics.values import Const, Host, members
 
 SCALAR = "()"
+_RESIZED = "!"  # begins the term of a shape that is not that of the variables that it names
 BOOL = "=bool"
 _NUMBER_KINDS = {"bool": "b", "int": "i", "float": "f"}
 _ORDER = "bifc"  # the kinds of dtypes, each of which can hold the earlier ones
@@ -68,7 +71,7 @@ class Types:
         value = self._scene.value(node)
         kind = found.kind or values.dtype_of(value)
         rank = found.rank if found.rank >= 0 else values.rank_of(value)
-        shape = found.shape or (SCALAR if rank == 0 else "")
+        shape = SCALAR if rank == 0 else found.shape
         return found._replace(
             kind=kind, rank=rank, shape=shape, dtype=BOOL if kind == "b" and not found.number else found.dtype
         )
@@ -93,7 +96,21 @@ class Types:
             return _boolean(self._broadcast(self.of(node.left), self.of(node.comparisons[0].comparator)))
         if isinstance(node, cst.Call):
             return self._call(node)
+        if isinstance(node, cst.Subscript):
+            return self._resized(node, [node.value])
         return Type()
+
+    def _resized(self, node: cst.BaseExpression, sources: list[cst.BaseExpression]) -> Type:
+        """What has another shape than that of any of its sources, and of what else has that; the dtype is theirs."""
+        types = [self.of(one) for one in sources]
+        shapes = "|".join(one.shape for one in types)
+        dtypes, kinds = {one.dtype for one in types}, {one.kind for one in types}
+        start, _ = self._scene.span(node)
+        return Type(
+            f"{_RESIZED}{shapes}@{start}",
+            dtypes.pop() if len(dtypes) == 1 else "",
+            kinds.pop() if len(kinds) == 1 else "",
+        )
 
     def _variable(self, node: cst.Name | cst.Attribute) -> Type:
         name = self._scene.code(node)
@@ -101,7 +118,9 @@ class Types:
             return self._assigned[name]
         if not values.is_tensor(self._scene.value(node), self._framework) or not _is_path(node):
             return Type()
-        return Type(name, name, values.dtype_of(self._scene.value(node)), values.rank_of(self._scene.value(node)))
+        value = self._scene.value(node)
+        kind = values.dtype_of(value) or ("f" if _tested_float(self._scene, node, name) else "")
+        return Type(name, name, kind, values.rank_of(value))
 
     def _binary(self, node: cst.BinaryOperation) -> Type:
         if isinstance(node.operator, cst.MatrixMultiply):
@@ -140,6 +159,11 @@ class Types:
         if "dtype" in named or "out" in named:
             return Type(first.shape if name in AS_FIRST else "", rank=first.rank if name in AS_FIRST else -1)
         others = [self.of(one) for one in (*operands[1:], *named.values())]
+        if name in RESIZING:
+            sources = [operands[0]]
+            if isinstance(operands[0], (cst.Tuple, cst.List)):
+                sources = [one.value for one in operands[0].elements]
+            return self._resized(node, sources) if sources else Type()
         if name in CASTS:
             return self._cast(name, first, [*operands[1:], *named.values()])
         if name in AS_FIRST or (name in AS_FIRST_IF_FLOAT and first.kind == "f"):
@@ -191,6 +215,30 @@ class Types:
         return first._replace(dtype=f"={self._scene.code(target)}", kind="")
 
 
+def _tested_float(scene: Scene, node: cst.CSTNode, name: str) -> bool:
+    """Whether an `if` around a variable has found its dtype to be one of floats."""
+    at, _ = scene.span(node)
+    for holder in scene.above(node):
+        if not isinstance(holder, cst.If) or scene.span(holder.body)[0] > at or scene.span(holder.body)[1] < at:
+            continue
+        test = re.sub(r"\s+", " ", scene.code(holder.test))
+        if " or " not in _conditions_of(test) and _FLOAT_TEST.search(test.replace(f"{name}.dtype", "$")):
+            bound = scene.descend(holder.body, cst.AssignTarget)
+            return all(scene.code(one.target) != name or scene.span(one)[0] > at for one in bound)
+    return False
+
+
+# What is left of `x.dtype == torch.float16` when "$" stands for `x.dtype`.
+_FLOAT_TEST = re.compile(r"(?:^|and )\(?\$ (?:==|is) torch\.(?:bfloat16|float16|float32|float64|half)\b\)?(?: and |$)")
+
+
+def _conditions_of(test: str) -> str:
+    """A condition without what stands in parentheses."""
+    while (shorter := re.sub(r"\([^()]*\)", "", test)) != test:
+        test = shorter
+    return test
+
+
 def alike(a: Type, b: Type) -> bool:
     """Whether two types are surely the same; a number fits what has no dimensions and a dtype that holds it."""
     if a.number and b.number:
@@ -208,12 +256,19 @@ def holds(tensor: Type, other: Type) -> bool:
 
 
 def apart(a: Type, b: Type) -> str:
-    """What surely tells two types apart: "rank" or "dtype"; "" if nothing does."""
+    """What surely tells two types apart: "rank", "shape" or "dtype"; "" if nothing does."""
     if a.rank >= 0 and b.rank >= 0 and a.rank != b.rank and not (a.number or b.number):
         return "rank"
+    if _is_resized(a.shape, b.shape) or _is_resized(b.shape, a.shape):
+        return "shape"
     if a.kind and b.kind and a.kind != b.kind and not (a.number or b.number):
         return "dtype"
     return ""
+
+
+def _is_resized(shape: str, other: str) -> bool:
+    """Whether a shape is that of something made larger or smaller whose own shape was the other."""
+    return shape.startswith(_RESIZED) and bool(other) and other in shape[1:].partition("@")[0].split("|")
 
 
 def _boolean(like: Type) -> Type:

@@ -19,8 +19,10 @@ from xlalint.fixes.operations import (
     BOOLEAN,
     CASTS,
     JOINED,
+    MAKERS,
     RANDOM,
     READS,
+    SIZED,
     TO_BOOL,
     WHOLE_DIVISIONS,
     arguments_of,
@@ -212,11 +214,10 @@ class _Walk:
 
     def _call(self, node: cst.Call) -> Speculation:
         callee = self._scene.value(node.func)
-        code = self._scene.code(node)
         name = operation(self._scene, node)
         if name:
             return self._operation(node, name)
-        found = [self._callee(member, code) for member in members(callee)]
+        found = [self._callee(member, node) for member in members(callee)]
         return next((one for one in found if one.barrier), found[0] if found else FREE)
 
     def _operation(self, node: cst.Call, name: str) -> Speculation:
@@ -229,9 +230,18 @@ class _Walk:
             return Speculation(f"`{code}` changes a tensor in place")
         if any(arg.keyword is not None and arg.keyword.value in ("inplace", "out") for arg in node.args):
             return Speculation(f"`{code}` changes a tensor in place")
+        if name in SIZED and self._sized_by_tensor(node):
+            return Speculation(f"the shape of `{code}` depends on a tensor's value")
         if name in WHOLE_DIVISIONS and self._divides_wholly(node, name):
             return Speculation(f"`{code}` fails where a divisor is 0")
         return FREE if self._total(node, name) else Speculation(risks=(code,))
+
+    def _sized_by_tensor(self, node: cst.Call) -> bool:
+        """Whether a tensor stands among the sizes that an operation is told."""
+        operands = [*arguments_of(self._scene, node), *(arg.value for arg in node.args if arg.keyword is not None)]
+        sizes = operands if operation(self._scene, node) in MAKERS else operands[1:]
+        parts = [part for one in sizes for part in _parts(one)]
+        return any(self._types.of(part).rank == 0 and not self._types.of(part).number for part in parts)
 
     def _divides_wholly(self, node: cst.Call, name: str) -> bool:
         """Whether a call divides whole numbers by a tensor of such, which fails where that is 0."""
@@ -258,13 +268,16 @@ class _Walk:
         shapes = {self._types.of(one).shape for one in operands} - {SCALAR}
         return len(shapes) < 2 and "" not in shapes
 
-    def _callee(self, callee: Value, code: str) -> Speculation:
+    def _callee(self, callee: Value, node: cst.Call) -> Speculation:
         """Of a callee that is no operation of a framework."""
+        code = self._scene.code(node)
         name = values.callee(callee)
         if type(callee) is External and name.startswith(("builtins.", "math.")):
             short = name.rpartition(".")[2]
             if short == "print":
                 return Speculation(f"`{code}` writes")
+            if short in ("float", "int") and all(isinstance(arg.value, cst.SimpleString) for arg in node.args):
+                return FREE
             return Speculation(risks=(code,)) if name.startswith("math.") or short in _BUILTINS else _unknown(code)
         if (
             type(callee) is Foreign
@@ -303,13 +316,28 @@ class _Walk:
     def _subscript(self, node: cst.Subscript) -> Speculation:
         whole = self._scene.value(node.value)
         slices = [element.slice for element in node.slice]
+        for one in slices:
+            bounds = [one.lower, one.upper] if isinstance(one, cst.Slice) else []
+            if any(bound is not None and _holds(self._scene.value(bound)) for bound in bounds):
+                return Speculation(f"the shape of `{self._scene.code(node)}` depends on a tensor's value")
         if all(isinstance(one, cst.Slice) for one in slices) and values.is_tensor(whole, "torch"):
-            bounds = [
-                bound for one in slices if isinstance(one, cst.Slice) for bound in (one.lower, one.upper, one.step)
+            limits = [
+                limit for one in slices if isinstance(one, cst.Slice) for limit in (one.lower, one.upper, one.step)
             ]
-            if all(bound is None or values.is_number(self._scene.value(bound)) for bound in bounds):
+            if all(limit is None or values.is_number(self._scene.value(limit)) for limit in limits):
                 return FREE
         return Speculation(risks=(self._scene.code(node),))
+
+
+def _holds(value: Value) -> bool:
+    return any(type(member) is Tensor for member in members(value))
+
+
+def _parts(node: cst.BaseExpression) -> list[cst.BaseExpression]:
+    """An expression, or those that a tuple or list of them holds."""
+    if isinstance(node, (cst.Tuple, cst.List)):
+        return [part for one in node.elements for part in _parts(one.value)]
+    return [node.expression] if isinstance(node, cst.UnaryOperation) else [node]
 
 
 def _unknown(code: str) -> Speculation:
