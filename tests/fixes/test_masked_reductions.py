@@ -40,7 +40,7 @@ LEFT = {
     "a median": "x[x > 0].median()",
     "a mask of random numbers, needed twice": "x[torch.rand_like(x) > 0.5].mean()",
     "the maximum of bools": "(x > 1)[x > 0].max()",
-    "positions": "x[y.argmax()].sum()",
+    "positions": "x[y.argsort()].sum()",
 }
 
 

@@ -18,6 +18,7 @@ LEFT = {
     "perhaps a number": "n = n if x.ndim > 2 else 3\n    return x[n] + 1",
     "a list": "return [x, y][n]",
     "a number": "return x[k] + 1",
+    "an element of a tensor that a loop goes through": "for n in y.argsort():\n        k = n + 1\n        x[k] = 0",
     "with dimensions": "return x[n[None]] + 1",
 }
 

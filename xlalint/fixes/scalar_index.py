@@ -8,6 +8,7 @@ from __future__ import annotations
 import libcst as cst
 
 from xlalint.fixes import values
+from xlalint.fixes.dataflow import binds, reads
 from xlalint.fixes.model import Reason, Rewrite, Site
 from xlalint.fixes.scene import Replacement, Scene
 from xlalint.fixes.shapes import Types
@@ -53,6 +54,8 @@ def scalar_index(site: Site) -> Rewrite | Reason | None:
         return reason
     if not values.is_tensor(scene.value(subscript.value), "torch"):
         return Reason(f"it is not known that `{scene.code(subscript.value)}` is a tensor in every call")
+    if _is_looped(scene, node):
+        return Reason(f"`{scene.code(node)}` is an element of a tensor that a loop goes through; the loop comes first")
     assumptions = _assumptions(scene, node, subscript.value)
     before = [element.slice for element in subscript.slice[:place]]
     if not all(_is_slice(part) for part in before) or not _rest_is_basic(scene, subscript, place):
@@ -91,6 +94,22 @@ def _not_an_index(scene: Scene, node: cst.BaseExpression) -> Reason | None:
     if any(one.dtype not in ("i", "") for one in found if isinstance(one, Tensor)):
         return Reason(f"`{code}` may be a mask")
     return None
+
+
+def _is_looped(scene: Scene, node: cst.BaseExpression) -> bool:
+    """Whether an index is made of what a loop in the function binds: rewriting the loop may make a number of it."""
+    function = scene.function(node)
+    loops = list(scene.descend(function, cst.For, cst.CompFor)) if function is not None else []
+    looped = {name for loop in loops for name in binds(scene, loop.target)}
+    if not looped or function is None:
+        return False
+    assigned = [
+        (reads(scene, one.value), {name for target in one.targets for name in binds(scene, target)})
+        for one in scene.descend(function, cst.Assign)
+    ]
+    while more := {name for read, bound in assigned if read & looped for name in bound} - looped:
+        looped |= more
+    return bool(reads(scene, node) & looped)
 
 
 def _assumptions(scene: Scene, node: cst.BaseExpression, base: cst.BaseExpression) -> list[str]:
