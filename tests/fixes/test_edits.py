@@ -6,16 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xlalint.checks.finding import Edit, Finding, Fix, Location
+from xlalint.checks.finding import Edit, Finding, Fix, Location, Touches
 from xlalint.fixes.edits import Change, Offsets, Span, together
 
 TEXT = "0123456789"
 
 
-def finding(*edits: tuple[int, int, str]) -> Finding:
+def finding(*edits: tuple[int, int, str], touches: Touches | None = None) -> Finding:
     made = tuple(Edit(content, Location(1, start + 1), Location(1, end + 1)) for start, end, content in edits)
     place = Location(1, edits[0][0] + 1)
-    fix = Fix("safe", "", made)
+    fix = Fix("safe", "", made, touches)
     return Finding("XLA900", "", "", "error", "certain", "", "a.py", None, place, place, (), None, fix, "")
 
 
@@ -68,3 +68,22 @@ def test_places_that_no_edit_touched_keep_their_character(bounds: list[int], con
     for offset, character in enumerate(TEXT):
         if not any(span.start <= offset < span.end for span in spans):
             assert result[change.moved(offset)] == character
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "both"),
+    [
+        (Touches(3, ("n",), ("x",)), Touches(3, ("m",), ("n",)), False),
+        (Touches(3, ("m",), ("n",)), Touches(3, ("n",), ("x",)), False),
+        (Touches(3, ("n",), ()), Touches(3, ("n",), ()), False),
+        (Touches(3, ("n",), ("x",)), Touches(3, ("m",), ("x",)), True),
+        (Touches(3, (), ("x",)), Touches(3, (), ("x",)), True),
+        (Touches(3, ("n",), ("x",)), Touches(9, ("m",), ("n",)), True),
+        (Touches(3, ("n",), ("x",)), None, True),
+    ],
+)
+def test_what_one_fix_knew_of_a_name_may_not_hold_after_another(
+    first: Touches, second: Touches | None, both: bool
+) -> None:
+    made = [finding((1, 2, "a"), touches=first), finding((2, 3, "b"), touches=second)]
+    assert len(together(made, Offsets(TEXT)).findings) == 1 + both

@@ -34,12 +34,30 @@ class Edit(msgspec.Struct, frozen=True):
     end_location: Location
 
 
-class Fix(msgspec.Struct, frozen=True):
-    """A rewrite that removes the hazard; `safe` keeps every value, dtype, shape and gradient."""
+class Touches(msgspec.Struct, frozen=True):
+    """The names of a function, told by its row, that the statements which a fix changes bind and read."""
+
+    function: int
+    binds: tuple[str, ...]
+    reads: tuple[str, ...]
+
+    def disturbs(self, other: Touches) -> bool:
+        """Whether the two fixes do not go together: what one knew of a name may not hold once the other is made."""
+        if self.function != other.function:
+            return False
+        return not {*self.binds}.isdisjoint((*other.binds, *other.reads)) or not {*other.binds}.isdisjoint(self.reads)
+
+
+class Fix(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A rewrite that removes the hazard; `safe` keeps every value, dtype, shape and gradient.
+
+    Fixes of one file whose edits overlap, or whose `touches` disturb each other, must be made one after the other, with a check between.
+    """
 
     applicability: Literal["safe", "unsafe"]
     message: str
     edits: tuple[Edit, ...]
+    touches: Touches | None = None
 
 
 class Finding(msgspec.Struct, frozen=True):

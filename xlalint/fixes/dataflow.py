@@ -5,11 +5,14 @@ Everything here errs on the side of "it may": a name that may be read later is l
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 import libcst as cst
 
-from xlalint.fixes.scene import Scene
+from xlalint.checks.finding import Touches
+from xlalint.fixes.scene import Replacement, Scene
 
 
 def reads(scene: Scene, node: cst.CSTNode) -> set[str]:
@@ -59,6 +62,60 @@ def _bound_anew(scene: Scene, statement: cst.CSTNode, read: cst.Name) -> bool:
 def uses(scene: Scene, node: cst.CSTNode, name: str) -> Iterator[cst.Name]:
     """Where a node reads a name."""
     return (one for one in scene.descend(node, cst.Name) if one.value == name and _is_read(scene, one))
+
+
+def touches(scene: Scene, replacements: Iterable[Replacement]) -> Touches:
+    """What the statements that replacements change read, and what they bind, with all that is worked out from that."""
+    steps = _steps(scene)
+    changed = [step for step in steps if any(one.start < step.end and step.start < one.end + 1 for one in replacements)]
+    bound = {name for step in changed for name in step.binds}
+    grown = -1
+    while grown != len(bound):
+        grown = len(bound)
+        bound |= {name for step in steps if step.reads & bound for name in step.binds}
+    row = scene.document.place(scene.span(scene.root)[0]).row
+    return Touches(row, tuple(sorted(bound)), tuple(sorted({name for step in changed for name in step.reads})))
+
+
+class _Step(NamedTuple):
+    """A simple statement, or the header of a compound one: its extent, and the names that it reads and binds."""
+
+    start: int
+    end: int
+    reads: set[str]
+    binds: set[str]
+
+
+def _steps(scene: Scene) -> list[_Step]:
+    """All statements and headers of a scene, in order; worked out once."""
+    known = _known_steps.get(scene)
+    if known is None:
+        known = _known_steps[scene] = [
+            _Step(
+                scene.span(node)[0],
+                scene.span(node.body)[0] if isinstance(node, cst.BaseCompoundStatement) else scene.span(node)[1],
+                {name for part in parts for name in reads(scene, part)},
+                {name for part in parts for name in binds(scene, part)},
+            )
+            for node, parts in _statements(scene)
+        ]
+    return known
+
+
+_known_steps: WeakKeyDictionary[Scene, list[_Step]] = WeakKeyDictionary()
+
+
+def _statements(scene: Scene) -> Iterator[tuple[cst.CSTNode, Sequence[cst.CSTNode]]]:
+    for line in scene.descend(scene.root, cst.SimpleStatementLine, cst.SimpleStatementSuite):
+        yield line, line.body
+    for loop in scene.descend(scene.root, cst.For):
+        yield loop, [loop.target, loop.iter]
+    for branch in scene.descend(scene.root, cst.If):
+        yield branch, [branch.test]
+    for turn in scene.descend(scene.root, cst.While):
+        yield turn, [turn.test]
+    for block in scene.descend(scene.root, cst.With):
+        yield block, block.items
 
 
 def _is_read(scene: Scene, name: cst.Name) -> bool:

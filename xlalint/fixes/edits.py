@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from xlalint.checks.finding import Edit, Finding, Location
+from xlalint.checks.finding import Edit, Finding, Location, Touches
 
 # Lines as `xlalint.source.lines` has them.
 _LINE_END = re.compile(r"\r\n|\n|\r")
@@ -70,15 +70,19 @@ class Change(NamedTuple):
 
 
 def together(findings: Iterable[Finding], offsets: Offsets) -> Change:
-    """As many fixes as can be made at once, the first in the text first; one that overlaps another waits for the next round."""
+    """As many fixes as can be made at once, the first in the text first; one that overlaps or disturbs another waits for the next round."""
     taken: list[tuple[Finding, tuple[Span, ...]]] = []
     spans: list[Span] = []
+    touched: list[Touches] = []
     for finding in sorted(findings, key=lambda finding: (finding.location, finding.end_location, finding.code)):
         assert finding.fix is not None
         own = tuple(sorted(map(offsets.span, finding.fix.edits)))
-        if not _overlap(own, spans):
-            taken.append((finding, own))
-            spans = sorted([*spans, *own])
+        touches = finding.fix.touches
+        if _overlap(own, spans) or (touches is not None and any(map(touches.disturbs, touched))):
+            continue
+        taken.append((finding, own))
+        spans = sorted([*spans, *own])
+        touched += [touches] if touches is not None else []
     return Change(tuple(finding for finding, _ in taken), tuple(spans))
 
 

@@ -151,6 +151,7 @@ class _Dense:
         self.made: list[Replacement] = []
         self.done: set[cst.CSTNode] = set()
         self.sums: list[_Sum] = []
+        self.removed: list[cst.CSTNode] = []
         self.sentinel = ""
 
     def rewrite(self) -> Rewrite:
@@ -169,7 +170,7 @@ class _Dense:
         self._rest(names)
         assumed = _ASSUMED.format(sentinel=self.sentinel)
         message = f"Run every expert on all tokens, with `{scene.code(routing.mask)}` as a mask"
-        return Rewrite(message, (*self.made, *self.imports.needed), assumed)
+        return Rewrite(message, (*self.made, *self._removals(), *self.imports.needed), assumed)
 
     # ------------------------------------------------------------------------------------------------ the loop
 
@@ -472,8 +473,19 @@ class _Dense:
         """Take a statement out, with the comments above it."""
         if len(self.scene.siblings(statement)[0]) == 1:
             raise _Refused("the loop would be left without a statement")
-        self.made.append(Replacement(*self.scene.lines(statement), ""))
+        self.removed.append(statement)
         self.done.add(statement)
+
+    def _removals(self) -> Iterator[Replacement]:
+        """What was taken out; statements that follow each other together, so that no two empty lines are left."""
+        runs: list[list[cst.CSTNode]] = []
+        for statement in sorted(self.removed, key=self.scene.span):
+            siblings, index = self.scene.siblings(statement)
+            if runs and index and siblings[index - 1] is runs[-1][-1]:
+                runs[-1].append(statement)
+            else:
+                runs.append([statement])
+        return (Replacement(*self.scene.lines(run[0], run[-1]), "") for run in runs)
 
     def _inside_done(self, node: cst.CSTNode) -> bool:
         return any(one in self.done for one in (node, *self._lineage(node)))

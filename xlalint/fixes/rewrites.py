@@ -29,8 +29,9 @@ from xlalint.fixes import (
     ternaries,
     unused_suppression,
 )
+from xlalint.fixes.dataflow import touches
 from xlalint.fixes.model import Outcome, Reason, Rewrite, Rewriter, Site
-from xlalint.fixes.scene import Document, Replacement
+from xlalint.fixes.scene import Document, Replacement, Scene
 from xlalint.semantics.hazard import Hazard
 from xlalint.source.unused import Unused
 
@@ -79,7 +80,7 @@ def outcome_of(hazard: Hazard, document: Document, target: str) -> Outcome:
     if isinstance(made, Reason):
         return made
     scene.grant(made.replacements)
-    return _fix(made, document)
+    return _fix(made, scene)
 
 
 def _made(site: Site) -> Rewrite | Reason:
@@ -101,13 +102,14 @@ def _made(site: Site) -> Rewrite | Reason:
     return first or _UNKNOWN_FORM
 
 
-def _fix(made: Rewrite, document: Document) -> Fix:
+def _fix(made: Rewrite, scene: Scene) -> Fix:
+    document = scene.document
     edits = [
         Edit(text.replace("\n", document.newline), document.place(start), document.place(end))
         for start, end, text in _joined(made.replacements)
     ]
     message = f"{made.message} (assumes that {made.assumes})" if made.assumes else made.message
-    return Fix("unsafe" if made.assumes else "safe", message, tuple(edits))
+    return Fix("unsafe" if made.assumes else "safe", message, tuple(edits), touches(scene, made.replacements))
 
 
 def _joined(replacements: Iterable[Replacement]) -> list[Replacement]:

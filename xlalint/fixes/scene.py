@@ -107,13 +107,16 @@ class Scene:
         start, end = self._wholes[node]
         return start + self._shift, end + self._shift
 
-    def lines(self, statement: cst.CSTNode) -> tuple[int, int]:
-        """The lines of a statement with the comments directly above it, the line end included: what to remove with it."""
-        start, end = self.whole(statement)
+    def lines(self, first: cst.CSTNode, last: cst.CSTNode | None = None) -> tuple[int, int]:
+        """The lines of a statement, or of several up to `last`, with the comments directly above: what to remove with them.
+
+        Of the empty lines around them those above stay, or those below where there are some.
+        """
+        start, end = self.whole(first)[0], self.whole(last or first)[1]
         text = self.document.text
-        own = text.rfind("\n", 0, self.span(statement)[0]) + 1
+        own = text.rfind("\n", 0, self.span(first)[0]) + 1
         blank = not text[end : text.find("\n", end)].strip()
-        if blank and self.siblings(statement)[1] == 0:
+        if blank and self.siblings(first)[1] == 0:
             return start, text.find("\n", end) + 1
         while not blank and start < own and not text[start : text.find("\n", start)].strip():
             start = text.find("\n", start) + 1
