@@ -18,6 +18,7 @@ FLAT = "batch, width = x.shape\n"  # what shows that x has two dimensions
 
 LEFT = {
     "an index called one": ("x[idx] = 0", "x: torch.Tensor, idx: torch.Tensor"),
+    "perhaps positions, to which rows go": ("x[y] = torch.arange(9.0)", None),
     "positions": ("x[x.argmax(0)] = 0", None),
     "an integer mask": ("x[m.int()] = 0", None),
     "a slice": ("x[1:2] = 0", None),
@@ -139,6 +140,23 @@ def test_a_long_call_is_broken() -> None:
     name = "a_name_that_is_as_long_as_names_come"
     text, _ = fixed(program(f"{name} = x > 0\nx[{name}] = {name}_two", head=f"x: torch.Tensor, {name}_two: int"))
     assert f"    x.masked_fill_(\n        {name},\n        {name}_two,\n    )\n" in text
+
+
+def test_a_parameter_is_one_row_for_all_places() -> None:
+    lines = [
+        "import torch\nfrom torch import nn\n\n\nclass Model(nn.Module):",
+        "    def __init__(self, n: int) -> None:",
+        "        super().__init__()",
+        "        self.row = nn.Parameter(torch.zeros(n))\n",
+        "    def forward(self, x: torch.Tensor, m: torch.BoolTensor) -> torch.Tensor:",
+    ]
+    head = "\n".join(lines)
+    text, done = fixed(f"{head}\n        x[m] = self.row.to(x.dtype)\n        return x\n")
+    aligned = "m[(...,) + (None,) * (x.ndim - m.ndim)]"
+    where = "".join(f"                {part},\n" for part in (aligned, "self.row.to(x.dtype)", "x"))
+    copied = f"        x.copy_(\n            torch.where(\n{where}            )\n        )\n"
+    assert text == f"{head}\n{copied}        return x\n"
+    assert all(finding.fix and "one row for all places" in finding.fix.message for finding in done.findings)
 
 
 JAX = {

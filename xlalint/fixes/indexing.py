@@ -246,6 +246,8 @@ def _aligned_whole(scene: Scene, index: Masked) -> Aligned | Reason:
     """Of an index that picks nothing but by the mask."""
     whole, code = atom(scene, index.base), scene.code(index.mask)
     own, total = rank(scene, index.mask), rank(scene, index.base)
+    if total == 0 or 0 <= total < own:
+        return Reason(f"it is not known how many dimensions `{scene.code(index.base)}` has")
     if any(map(_is_ellipsis, index.after)) and index.before:
         return Reason(f"the dimensions behind `{code}` are not known")
     if any(map(_is_ellipsis, index.before)):

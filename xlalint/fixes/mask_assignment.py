@@ -80,6 +80,7 @@ class _Target:
         self.index = index
         self.place = place
         self.assumption = assumption
+        self.sure = values.is_bool(site.scene.value(index.mask))
 
     def fill(self, statement: cst.Assign, value: cst.BaseExpression) -> Rewrite:
         """One number for all places."""
@@ -106,7 +107,7 @@ class _Target:
         ):
             text = self._call(statement, f"{base.value} = {where}", chosen)
         else:
-            text = self._call(statement, f"{self.place.whole}.copy_", [f"{where}({', '.join(chosen)})"])
+            text = self._copied(statement, where, chosen)
         made = self._rewrite("Use `torch.where`", statement, text, [self.assumption, risk])
         return made._replace(replacements=(*made.replacements, *imports.needed))
 
@@ -119,10 +120,12 @@ class _Target:
             return Reason(f"`{code}` is laid out along the true elements of the mask")
         own, total, given = rank(scene, self.index.mask), rank(scene, self.index.base), rank(scene, value)
         alone = same_rank(scene, self.index.mask, self.index.base)
-        if alone and given > 0:
-            return self._scatter(statement, value)
         if given in (-1, 1) and _is_stored(value):
             return self.select(statement, argument(scene, value), f"`{code}` is one row for all places")
+        if not self.sure:
+            return Reason(f"`{scene.code(self.index.mask)}` may hold positions, to which `{code}` goes")
+        if alone and given > 0:
+            return self._scatter(statement, value)
         if given < 0 or own < 0 or total < 0:
             return Reason(f"it is not known whether `{code}` is one row for all places or one for each")
         if given <= total - own:
@@ -134,6 +137,15 @@ class _Target:
         text = self._call(statement, f"{self.place.whole}.masked_scatter_", [self.place.mask, argument(scene, value)])
         packed = f"`{scene.code(value)}` has as many rows as `{scene.code(self.index.mask)}` has true elements"
         return self._rewrite("Use `masked_scatter_`", statement, text, [self.assumption, packed])
+
+    def _copied(self, statement: cst.CSTNode, where: str, chosen: list[str]) -> str:
+        """What is chosen, copied into what is assigned to; on lines of its own where it does not fit."""
+        indent, width = self.scene.indent(statement), width_of(self.scene)
+        line = f"{self.place.whole}.copy_({where}({', '.join(chosen)}))"
+        if len(indent) + len(line) <= width and "\n" not in line:
+            return line
+        inner = f"{indent}    "
+        return f"{self.place.whole}.copy_(\n{inner}{call(where, chosen, len(inner), inner, width=width)}\n{indent})"
 
     def _call(self, statement: cst.CSTNode, function: str, given: list[str]) -> str:
         indent = self.scene.indent(statement)

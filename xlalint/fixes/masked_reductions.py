@@ -90,6 +90,10 @@ def named(site: Site) -> Rewrite | Reason | None:
     if not isinstance(place, _Place):
         return place
     means = [found for found in reductions if found.name == "mean"]
+    if means and "(None,) *" in place.mask:
+        return Reason(
+            f"the number of dimensions is not known, by which `{place.mask}` counts; line the mask up by hand"
+        )
     if means and not _stays(scene, one, statement):
         return Reason(f"what `{scene.code(one.mask)}` is made of changes before the mean is taken")
     imports = Imports(scene, statement)
@@ -299,6 +303,10 @@ def _rewritten(site: Site, found: _Reduction, place: _Place, whole: str) -> Rewr
         )
     if site.framework == "jax":
         return _jax(site, found, place, whole)
+    if found.name == "mean" and "(None,) *" in place.mask:
+        return Reason(
+            f"the number of dimensions is not known, by which `{place.mask}` counts; line the mask up by hand"
+        )
     if found.name == "mean" and not place.simple:
         return Reason(f"the mask is needed twice; give `{place.mask}` a name")
     imports = Imports(scene, found.call)

@@ -99,10 +99,11 @@ def _not_an_index(scene: Scene, node: cst.BaseExpression) -> Reason | None:
 def _is_looped(scene: Scene, node: cst.BaseExpression) -> bool:
     """Whether an index is made of what a loop in the function binds: rewriting the loop may make a number of it."""
     function = scene.function(node)
-    loops = list(scene.descend(function, cst.For, cst.CompFor)) if function is not None else []
-    looped = {name for loop in loops for name in binds(scene, loop.target)}
-    if not looped or function is None:
+    if function is None:
         return False
+    targets = [loop.target for loop in scene.descend(function, cst.For)]
+    targets += [loop.target for loop in scene.descend(function, cst.CompFor)]
+    looped = {name for target in targets for name in binds(scene, target)}
     assigned = [
         (reads(scene, one.value), {name for target in one.targets for name in binds(scene, target)})
         for one in scene.descend(function, cst.Assign)
