@@ -16,6 +16,7 @@ LEFT_ALONE = {
     "`not` that is handed on": ("torch.sum(x, keepdim=not t.any())", "may need one"),
     "`not` in a difference": ("x - (not t.any())", "may need one"),
     "`not` beside a number": ("(not t.any()) + 1", "may need one"),
+    "not of what may be a Python bool": ("x * (not (x.ndim > 1 and not t.any()))", "may be a Python bool"),
     "a chain with a long middle": ("0 < x.abs().sum(-1).abs().max() < 1", "computed twice"),
     "a chain with a call in the middle": ("0 < torch.rand_like(t) < 1", "computed twice"),
 }

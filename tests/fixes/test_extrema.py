@@ -13,6 +13,8 @@ LEFT_ALONE = {
     "a list of tensors": ("max([x.sum(), x.mean()])", "stack them"),
     "what is not known": ("max(x.sum(), other)", "not known to be a tensor or a number"),
     "a tensor of bools": ("max(x.any(), 1)", "not known to be a tensor or a number"),
+    "a size": ("x[: max((x > 0).sum(), 1)]", "needs a number"),
+    "an argument": ("torch.ones(max((x > 0).sum(), 1))", "needs a number"),
     "a comment": ("max(  # first\n            x.sum(), 1\n        )", "a comment"),
 }
 

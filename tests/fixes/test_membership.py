@@ -30,6 +30,7 @@ SAFE = {
     "a case": ("x * (x.sum() in [1])", "x * (x.sum() == 1)"),
     "cases": ("x * (x.sum() in [1, 2])", "x * ((x.sum() == 1) | (x.sum() == 2))"),
     "not in cases": ("x * (x.sum() not in (1, 2))", "x * ((x.sum() != 1) & (x.sum() != 2))"),
+    "true among bools": ("x * (True in (x > 0))", "x * (x > 0).any()"),
     "any of bools": ("x * any(x == 2)", "x * (x == 2).any()"),
     "all of bools, a condition": ("x if all(x.isnan()) else t", "x if x.isnan().all() else t"),
     "all of counts": ("x * all((x > 0).sum(-1))", "x * ((x > 0).sum(-1) != 0).all()"),

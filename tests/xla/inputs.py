@@ -62,10 +62,16 @@ def edges(wanted: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
         yield "step", step_inputs(wanted, step)
     for step in range(3):
         yield "nan", _with_nan(step_inputs(wanted, step), step)
-    yield "zeros", {name: value * 0 if _is_float(value) else value for name, value in step_inputs(wanted, 0).items()}
+    yield (
+        "zeros",
+        {name: np.asarray(value * 0) if _is_float(value) else value for name, value in step_inputs(wanted, 0).items()},
+    )
     yield (
         "ties",
-        {name: np.round(value) if _is_float(value) else value for name, value in step_inputs(wanted, 1).items()},
+        {
+            name: np.asarray(np.round(value)) if _is_float(value) else value
+            for name, value in step_inputs(wanted, 1).items()
+        },
     )
     for step in (0, 3, 4):
         yield "single", step_inputs(_resized(wanted, 1), step)

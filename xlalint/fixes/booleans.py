@@ -32,7 +32,8 @@ def chained_comparison(site: Site) -> Rewrite | Reason | None:
     refused = _refusal_of_chain(scene, node, site.framework)
     if refused:
         return Reason(refused)
-    text = " & ".join(_pairs(scene, node))
+    between = f"\n{scene.indent(node)}& " if node.lpar and "\n" in scene.code(node) else " & "
+    text = between.join(_pairs(scene, node))
     if not stands_alone(scene, node):
         text = f"({text})"
     assumed = list(_assumed_of_chain(scene, node, site.framework))
@@ -175,7 +176,7 @@ class _Operators:
         """Why an expression cannot be computed with tensors, a line; "" if it can."""
         if _is_not(node):
             assert isinstance(node, cst.UnaryOperation)
-            return self.refusal(node.expression)
+            return self.refusal(node.expression) or self._refusal_of_negation(node.expression)
         if not isinstance(node, cst.BooleanOperation):
             return self._refusal_of_operand(node)
         _, rest, _ = self._parts(node)
@@ -187,6 +188,23 @@ class _Operators:
             if barrier:
                 return f"{barrier}, and the operands before it decide whether that happens"
         return ""
+
+    def _refusal_of_negation(self, node: cst.BaseExpression) -> str:
+        """`~True` is -2: what `~` takes must be a tensor, whatever came before."""
+        return (
+            ""
+            if self._is_tensor(node)
+            else f"`{self.scene.code(node)}` may be a Python bool, of which `~` makes a number"
+        )
+
+    def _is_tensor(self, node: cst.BaseExpression) -> bool:
+        """Whether what comes in the place of an expression is a tensor in every call."""
+        if isinstance(node, cst.BooleanOperation):
+            lead, rest, _ = self._parts(node)
+            return not lead and any(map(self._is_tensor, rest))
+        if isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Not):
+            return self._is_tensor(node.expression)
+        return values.is_tensor(self.scene.value(node), self.framework)
 
     def _refusal_of_operand(self, node: cst.BaseExpression) -> str:
         code, value = self.scene.code(node), self.scene.value(node)

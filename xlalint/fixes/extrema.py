@@ -8,11 +8,13 @@ import libcst as cst
 
 from xlalint.fixes import values
 from xlalint.fixes.consumers import changed_in_place
+from xlalint.fixes.dataflow import uses
 from xlalint.fixes.imports import Imports
 from xlalint.fixes.model import Reason, Rewrite, Site, all_of
-from xlalint.fixes.scene import Replacement
+from xlalint.fixes.scene import Replacement, Scene
 from xlalint.fixes.shapes import SCALAR, Types
 from xlalint.fixes.text import argument, atom, call_at
+from xlalint.semantics.values import Value
 
 _BOUND = {"max": "min", "min": "max"}  # `max(x, 0)` is `x.clamp(min=0)`
 _MODULES = {"torch": "torch", "tensorflow": "tensorflow", "jax": "jax.numpy"}
@@ -53,11 +55,31 @@ def extremum(site: Site) -> Rewrite | Reason | None:
         value = scene.value(arg.value)
         if values.is_number(value):
             numbers.append(arg.value)
-        elif values.is_tensor(value, site.framework) and values.dtype_of(value) not in ("b", "c"):
+        elif _is_surely_tensor(value, site.framework) and values.dtype_of(value) not in ("b", "c"):
             tensors.append(arg.value)
         else:
             return Reason(f"`{scene.code(arg.value)}` is not known to be a tensor or a number in every call")
+    if numbers and _becomes_a_size(scene, node):
+        return Reason(
+            "what takes the result needs a number, and reads it all the same: bound what is computed from it instead"
+        )
     return _among(site, _Call(node, short, tensors, numbers))
+
+
+def _is_surely_tensor(value: Value, framework: str) -> bool:
+    return values.is_tensor(value, framework) and all(one.sure for one in values.tensors_only(value))
+
+
+def _becomes_a_size(scene: Scene, node: cst.CSTNode) -> bool:
+    """Whether the result, mostly a number until now, is an argument or bounds a slice, there or by its name."""
+    holder = scene.parent(node)
+    if isinstance(holder, (cst.Arg, cst.Slice)):
+        return True
+    function = scene.function(node)
+    if not isinstance(holder, cst.Assign) or function is None:
+        return False
+    names = [one.target.value for one in holder.targets if isinstance(one.target, cst.Name)]
+    return any(scene.nearest(use, cst.Slice) is not None for name in names for use in uses(scene, function, name))
 
 
 def _of_elements(site: Site, node: cst.Call, short: str) -> Rewrite | Reason:

@@ -14,7 +14,7 @@ from xlalint.fixes.scene import Replacement, Scene
 from xlalint.fixes.shapes import SCALAR, Types
 from xlalint.fixes.speculation import speculate
 from xlalint.fixes.text import argument, atom, bare_extent, stands_alone
-from xlalint.semantics.values import Const
+from xlalint.semantics.values import TRUE, Const
 
 _MOST_CASES = 5  # for which a chain of comparisons is still readable
 _LONGEST_REPEATED = 24  # characters of code
@@ -44,6 +44,9 @@ def _in_tensor(site: Site, node: cst.Comparison, container: cst.BaseExpression, 
     refused = _refused(scene, node, "in")
     if refused:
         return Reason(refused)
+    if value is TRUE and values.is_bool(scene.value(container)) and not negated:
+        compound = atom(scene, container) != scene.code(container)
+        return _over(site, node, "any", scene.code(container), compound=compound)
     sign, word = ("!=", "all") if negated else ("==", "any")
     compared = f"{_side(scene, container)} {sign} {_side(scene, node.left)}"
     return _over(site, node, word, compared, compound=True)

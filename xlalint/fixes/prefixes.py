@@ -36,7 +36,9 @@ def prefix_loop(site: Site) -> Rewrite | Reason | None:
     loop = _loop_around(scene, assign)
     if loop is None or not _is_matrix_of_rows(scene, cut, loop):
         return None
-    if not values.is_tensor(scene.value(cut.whole), "torch") or not values.is_number(scene.value(assign.value)):
+    if values.rank_of(scene.value(cut.whole)) != 2 or not values.is_tensor(scene.value(cut.whole), "torch"):
+        return None
+    if not values.is_number(scene.value(assign.value)):
         return None
     names = [loop.row.value, *([loop.length.value] if loop.length is not None else [])]
     if any(live_after(scene, loop.node, name) for name in names) or any(scene.descend(loop.node, cst.Comment)):
@@ -113,8 +115,6 @@ def _made(site: Site, cut: Cut, loop: _Loop, assign: cst.Assign, given: cst.Base
     whole = scene.code(cut.whole)
     lengths = column.partition("[:, None]")[0]
     assumed = [f"`{lengths}` has a length for each row of `{whole}`, not negative, and is on its device"]
-    if values.rank_of(scene.value(cut.whole)) != 2:
-        assumed.append(f"`{whole}` has 2 dimensions")
     lower, upper = ("", column) if cut.lower is None else (column, "")
     creation = _zeros_before(scene, cut, loop) if upper and type(scene.value(assign.value)) is Const else None
     if creation is not None and scene.value(assign.value).value is True:  # type: ignore[attr-defined]

@@ -22,6 +22,9 @@ from xlalint.semantics.values import Const, Host, Tensor, Value, members
 _OTHER_LENGTH = Reason(
     "what is cut out has another length for each value: keep the whole length, and mask what lies behind the bound"
 )
+_UNKNOWN_RANK = Reason(
+    "how many dimensions follow the one that is cut is not known: compare `arange` with the bound, and use `where`"
+)
 _OTHER_SIZE = Reason(
     "a size must be a number of the program: take it from a shape or the configuration, and mask what is not needed"
 )
@@ -258,6 +261,8 @@ def filled(site: Site) -> Rewrite | Reason | None:
         return Reason(
             "the other indices are no whole dimensions or Python numbers: compare `torch.arange` with the bounds"
         )
+    if values.rank_of(scene.value(cut.whole)) != len(others) + 1:
+        return _UNKNOWN_RANK
     imports = Imports(scene, assign)
     after = sum(is_full(one) for one in cut.after)
     mask = places(site, cut, imports, bound(scene, cut.lower), bound(scene, cut.upper), tail="")
@@ -288,9 +293,6 @@ def _assumed_of_fill(scene: Scene, cut: Cut, value: cst.BaseExpression) -> list[
     assert given is not None
     code, whole = scene.code(given), scene.code(cut.whole)
     assumed = [f"`{code}` is not negative, and on the device of `{whole}`"]
-    dimensions = len(cut.before) + 1 + len(cut.after)
-    if values.rank_of(scene.value(cut.whole)) != dimensions:
-        assumed.append(f"`{whole}` has {dimensions} dimensions" if dimensions > 1 else f"`{whole}` has one dimension")
     return assumed + fitting(scene, cut.whole, value)
 
 
@@ -324,12 +326,11 @@ def reduced(site: Site) -> Rewrite | Reason | None:
     call = scene.parent(method)
     if method.attr.value not in _NEUTRAL or not isinstance(call, cst.Call) or call.func is not method:
         return None
-    if (
-        cut.axis < 0
-        or not values.is_tensor(scene.value(cut.whole), site.framework)
-        or not _takes_axis(scene, call, cut)
-    ):
+    if not values.is_tensor(scene.value(cut.whole), site.framework) or not _takes_axis(scene, call, cut):
         return None
+    known = values.rank_of(scene.value(cut.whole)) == len(cut.before) + 1 + len(cut.after)
+    if not known and cut.axis != -1:
+        return _UNKNOWN_RANK
     kind = values.dtype_of(scene.value(cut.whole))
     if method.attr.value != "sum" and kind != "b":
         return Reason("`any` and `all` of what is no bool: compare it first, and mask what lies behind the bound")
@@ -343,10 +344,6 @@ def reduced(site: Site) -> Rewrite | Reason | None:
     text = call_at(scene, node, f"{module}.where", arguments)
     given = [one for one in (cut.lower, cut.upper) if one is not None]
     assumed = [f"`{scene.code(one)}` is not negative" for one in given if type(scene.value(one)) is Tensor]
-    dimensions = len(cut.before) + 1 + after
-    if values.rank_of(scene.value(cut.whole)) != dimensions:
-        plural = "s" if dimensions > 1 else ""
-        assumed.append(f"`{scene.code(cut.whole)}` has {dimensions} dimension{plural}")
     made = (Replacement(*bare_extent(scene, node), text), *imports.needed)
     return Rewrite(f"Use `{module}.where`", made, all_of(assumed) or "the order of a sum does not matter")
 
