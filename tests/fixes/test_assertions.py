@@ -41,7 +41,11 @@ DROPPED = {
         "if x.ndim != 2:\n    raise ValueError('rank')\nelif torch.isnan(x).any():\n    raise ValueError('NaN')\nreturn x",
         "if x.ndim != 2:\n    raise ValueError('rank')\nreturn x",
     ),
-    "all that a block holds": ("if ok:\n    assert (x > 0).all()\nreturn x", "if ok:\n    pass\nreturn x"),
+    "all that an if does": ("if ok:\n    assert (x > 0).all()\nreturn x", "return x"),
+    "all that a block holds": (
+        "for _ in range(2):\n    assert (x > 0).all()\nreturn x",
+        "for _ in range(2):\n    pass\nreturn x",
+    ),
     "a call that checks": ("torch._assert((x > 0).all(), 'positive')\nreturn x", "return x"),
     "blank lines around": ("y = x\n\nassert (x > 0).all()\n\nreturn y", "y = x\n\nreturn y"),
     "the end of a block": (

@@ -229,8 +229,19 @@ def dropped(scene: Scene, statement: cst.BaseStatement, assumes: str) -> Rewrite
     if others or len(siblings) > 1:
         extent = _with_blank_lines(scene, start, end, scene.indent(statement))
         return Rewrite("Drop the check", (Replacement(*extent, ""),), assumes)
+    around = _idle_around(scene, statement)
+    if around is not None:
+        return dropped(scene, around, assumes)
     first, _ = scene.span(statement)
     return Rewrite("Drop the check", (Replacement(first, _end(scene, statement), "pass"),), assumes)
+
+
+def _idle_around(scene: Scene, statement: cst.CSTNode) -> cst.If | None:
+    """The `if` of which a statement is all that it does, and whose condition does nothing but say something."""
+    node = scene.parent(scene.parent(statement))
+    if not isinstance(node, cst.If) or node.orelse is not None or isinstance(scene.parent(node), cst.If):
+        return None
+    return None if speculate(scene, [node.test], "").barrier else node
 
 
 def _with_blank_lines(scene: Scene, start: int, end: int, indent: str) -> tuple[int, int]:
