@@ -64,7 +64,24 @@ def masked(scene: Scene, node: cst.CSTNode) -> Masked | None:
     part = parts[found[0]]
     if not isinstance(part, cst.Index):
         return None
+    if isinstance(part.value, cst.Call) and len(parts) == 1:
+        mask = positions_of(scene, part.value)
+        if mask is not None:
+            return Masked(node.value, mask)
     return Masked(node.value, part.value, tuple(parts[: found[0]]), tuple(parts[found[0] + 1 :]))
+
+
+def positions_of(scene: Scene, node: cst.Call) -> cst.BaseExpression | None:
+    """The mask of bools whose positions a call gives, as a tuple with one tensor for each dimension; None for other calls."""
+    name, given = operation(scene, node), arguments_of(scene, node)
+    named = {arg.keyword.value: scene.code(arg.value) for arg in node.args if arg.keyword is not None}
+    if len(given) != 1 or not values.is_bool(scene.value(given[0])):
+        return None
+    if values.is_tensor(scene.value(given[0]), "torch"):
+        tuples = (name == "where" and not named) or (name == "nonzero" and named == {"as_tuple": "True"})
+    else:
+        tuples = values.is_tensor(scene.value(given[0]), "jax") and name in ("where", "nonzero") and not named
+    return given[0] if tuples else None
 
 
 def base_assumption(scene: Scene, base: cst.BaseExpression, framework: str) -> str | Reason:
