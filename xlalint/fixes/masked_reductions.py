@@ -450,3 +450,11 @@ def _is_plain(code: str) -> bool:
         return False
     closed = bool(getattr(node, "lpar", ()))
     return closed or isinstance(node, (cst.Name, cst.Attribute, cst.Call, cst.Subscript))
+
+
+def kept(site: Site) -> Reason:
+    """Why a selection stays whose elements are not reduced at once."""
+    code = site.scene.code(site.node)
+    if len(code) > 60 or "\n" in code:
+        return Reason("what reads the selection may expect its shape; keep the whole and hand the mask on beside it")
+    return Reason(f"what reads `{code}` may expect its shape; keep the whole and hand the mask on beside it")
