@@ -246,7 +246,7 @@ UNSAFE = {
     "numbers": (
         "scale = 1.0\nif x.any():\n    scale = 2.0\nreturn x * scale",
         "scale = 1.0\nscale = torch.where(x.any(), 2.0, scale)\nreturn x * scale",
-        "may be a tensor where it was a Python number",
+        "a tensor will do where this was a Python number",
     ),
     "a number or a tensor": (
         "norm = y.sum()\nif norm > 1.0:\n    clip = 1.0 / norm\nelse:\n    clip = 1.0\nreturn x * clip",

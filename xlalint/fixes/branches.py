@@ -17,7 +17,7 @@ from xlalint.fixes.dataflow import live_after, reads, uses
 from xlalint.fixes.gradients import Slopes
 from xlalint.fixes.model import Reason, Rewrite, Site
 from xlalint.fixes.scene import Replacement, Scene
-from xlalint.fixes.selection import Chooser, Side, host_use, mutated_after, side_of, unchanged
+from xlalint.fixes.selection import Chooser, Side, host_use, mutated_after, number_as_tensor, side_of, unchanged
 from xlalint.fixes.shapes import Types
 from xlalint.fixes.speculation import computed, speculate
 from xlalint.fixes.text import ATOMS, argument, brief, call, width_of
@@ -202,7 +202,7 @@ class _Choice:
             if use:
                 return Reason(f"`{name}` is used as a Python number: `{brief(use)}`")
             if all(side.type.number for side in sides):
-                self._chooser.assume([f"`{name}` may be a tensor where it was a Python number"])
+                self._chooser.assume([number_as_tensor(self._framework)])
         arguments = self._chooser.choose(asked, *sides)
         if isinstance(arguments, Reason):
             return arguments

@@ -130,6 +130,12 @@ def _short(side: Side) -> str:
     return brief(side.text)
 
 
+def number_as_tensor(framework: str) -> str:
+    """What is assumed where a choice between Python numbers becomes a tensor; TensorFlow's do not take the dtype of what they meet."""
+    kind = "a tensor of float32" if framework == "tensorflow" else "a tensor"
+    return f"{kind} will do where this was a Python number"
+
+
 def assigned_name(scene: Scene, node: cst.BaseExpression) -> str:
     """The name that an expression's value is assigned to, "" if it goes elsewhere."""
     holder = scene.parent(node)

@@ -8,7 +8,7 @@ from xlalint.fixes.conditions import condition, holder_of
 from xlalint.fixes.gradients import Slopes
 from xlalint.fixes.model import Reason, Rewrite, Site
 from xlalint.fixes.scene import Replacement
-from xlalint.fixes.selection import Chooser, assigned_name, host_use, side_of
+from xlalint.fixes.selection import Chooser, assigned_name, host_use, number_as_tensor, side_of
 from xlalint.fixes.shapes import Types
 from xlalint.fixes.speculation import computed, speculate
 from xlalint.fixes.text import call, width_of
@@ -36,7 +36,7 @@ def rewrite(site: Site) -> Rewrite | Reason | None:
         if use:
             return Reason(f"`{name}` is used as a Python number: `{' '.join(use.split())}`")
         if all(side.type.number for side in sides):
-            chooser.assume(["a tensor will do where this was a Python number"])
+            chooser.assume([number_as_tensor(framework)])
     arguments = chooser.choose(asked, *sides)
     if isinstance(arguments, Reason):
         return arguments

@@ -95,7 +95,8 @@ def _grammars(framework: str) -> tuple[Grammar, ...]:
             name=name,
             framework=framework,
             codes=(code,),
-            rules={**rules, "program": texts},
+            # In TensorFlow a choice between two numbers is a float32.
+            rules={**rules, "program": texts, **({"float_dtype": ["f32"]} if framework == "tensorflow" else {})},
             unlike=("gradients", "empty"),
             target="tf" if framework == "tensorflow" else "",
         )
