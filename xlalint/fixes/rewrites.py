@@ -14,6 +14,8 @@ from xlalint.fixes import (
     at_update,
     booleans,
     branches,
+    comparisons,
+    compile_flags,
     early_returns,
     exits,
     experts,
@@ -66,6 +68,8 @@ REWRITES: Mapping[str, tuple[Rewriter, ...]] = {
     "XLA205": (mask_assignment.assignment, mask_assignment.augmented, at_update.update),
     "XLA206": (prefixes.prefix_loop, slices.filled, slices.window, slices.reduced, slices.other),
     "XLA208": (scalar_index.scalar_index,),
+    "XLA304": (comparisons.whole_comparison,),
+    "XLA501": (compile_flags.jit_compile,),
 }
 
 _UNKNOWN_FORM = Reason("no rewrite of xlalint's knows this form; `help` says what a person would do")

@@ -69,6 +69,8 @@ class Document:
         index = bisect_right(self._function_starts, byte) - 1
         while index >= 0:
             start = self._function_starts[index]
+            if self.data[:start].rstrip(b" \t").endswith(b"@"):  # a decorated function begins with what decorates it
+                start = self.data.rindex(b"@", 0, start)
             end = _block_end(self.data, start)
             if end > byte:
                 line = self.lines.starts[self.lines.byte_place(start)[0] - 1]

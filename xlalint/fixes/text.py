@@ -8,7 +8,7 @@ from typing import Union
 
 import libcst as cst
 
-from xlalint.fixes.scene import Scene
+from xlalint.fixes.scene import Replacement, Scene
 
 WIDTH = 88
 """How long a line may get before a call is broken up, unless the file has longer lines; Black's and Ruff's default."""
@@ -74,6 +74,17 @@ def argument(scene: Scene, node: cst.BaseExpression) -> str:
         isinstance(node, cst.Tuple) and not node.lpar
     )
     return f"({code})" if bare else code
+
+
+def without_argument(scene: Scene, call: cst.Call, arg: cst.Arg) -> Replacement:
+    """Takes an argument out of a call, with the comma that it had and, if it had a line of its own, that line."""
+    index = call.args.index(arg)
+    start, end = scene.whole(arg.keyword or arg.value)[0], scene.whole(arg.value)[1]
+    if index + 1 < len(call.args):
+        return Replacement(start, scene.span(call.args[index + 1])[0], "")
+    if index:
+        return Replacement(scene.whole(call.args[index - 1].value)[1], end, "")
+    return Replacement(start, scene.span(arg)[1], "")
 
 
 def call(function: str, arguments: Sequence[str], column: int, indent: str, tail: int = 0, width: int = WIDTH) -> str:

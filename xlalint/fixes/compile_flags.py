@@ -1,0 +1,33 @@
+"""XLA501: `jit_compile=True` where a TPU strategy compiles anyway."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from xlalint.fixes.model import Reason, Rewrite, Site
+from xlalint.fixes.scene import Replacement
+from xlalint.fixes.text import without_argument
+
+_OFF = Reason("the call is given `jit_compile` in a way that cannot be told: leave it out under a TPU strategy")
+
+
+def jit_compile(site: Site) -> Rewrite | Reason | None:
+    """`compile(…, jit_compile=True)` → `compile(…)`, `tf.function(jit_compile=True)` → `tf.function`; the assignment is of False."""
+    scene, node = site.scene, site.node
+    holder = scene.nearest(node, cst.Assign, cst.Call)
+    if isinstance(holder, cst.Assign):
+        return Rewrite("Set `jit_compile` to False", (Replacement(*scene.span(holder.value), "False"),))
+    if holder is None:
+        return None
+    named = [arg for arg in holder.args if arg.keyword is not None and arg.keyword.value == "jit_compile"]
+    if len(named) != 1:
+        return _OFF
+    decorates = isinstance(scene.parent(holder), cst.Decorator)
+    if decorates and len(holder.args) == 1:
+        removed = Replacement(scene.whole(holder.func)[1], scene.span(holder)[1], "")
+    else:
+        removed = without_argument(scene, holder, named[0])
+    text = scene.document.text
+    if "#" in text[removed.start : max(removed.end, text.find("\n", removed.end))]:
+        return Reason("a comment stands beside `jit_compile`: take both away")
+    return Rewrite("Leave `jit_compile` out", (removed,))
