@@ -132,6 +132,11 @@ SILENT = {
             xm.add_step_closure(lambda loss: loss.shape, args=(x.sum(),))
             return x
         """,
+    "a step closure that another thread runs": """
+        def f(x: Tensor):
+            xm.add_step_closure(lambda loss: print(loss.item()), args=(x.sum(),), run_async=True)
+            return x
+        """,
     "a hook that keeps a tensor": """
         kept = {}
         net = nn.Sequential(nn.Linear(8, 8), nn.ReLU())

@@ -89,12 +89,13 @@ def on_xla(example: dict[str, Any]) -> tuple[dict[str, Any], list[list[Leaf]]]:
                 met.clear_all()
                 with lines_that_move(syncs, example["file"]) as lines:
                     result = subject(**arguments)
+                # Before the step ends: what a step closure reads, it reads then, in a thread of its own.
+                run["syncs"] += syncs()
+                run["fallbacks"] = sorted({*run["fallbacks"], *met.executed_fallback_ops()})
                 torch_xla.sync()
                 xm.wait_device_ops()
                 run["compiles"].append(met.counter_value("UncachedCompile") or 0)
-                run["syncs"] += syncs()
                 run["lines"] = sorted({*run["lines"], *lines})
-                run["fallbacks"] = sorted({*run["fallbacks"], *met.executed_fallback_ops()})
                 results.append(leaves(result, to_array))
     except Exception as error:  # noqa: BLE001 (whatever it is, it is what was observed)
         run["error"] = brief(error)

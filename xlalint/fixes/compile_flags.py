@@ -14,11 +14,12 @@ _OFF = Reason("the call is given `jit_compile` in a way that cannot be told: lea
 def jit_compile(site: Site) -> Rewrite | Reason | None:
     """`compile(…, jit_compile=True)` → `compile(…)`, `tf.function(jit_compile=True)` → `tf.function`; the assignment is of False."""
     scene, node = site.scene, site.node
-    holder = scene.nearest(node, cst.Assign, cst.Call)
-    if isinstance(holder, cst.Assign):
-        return Rewrite("Set `jit_compile` to False", (Replacement(*scene.span(holder.value), "False"),))
+    holder = scene.nearest(node, cst.Call)
     if holder is None:
-        return None
+        assigned = scene.nearest(node, cst.Assign)
+        if assigned is None:
+            return None
+        return Rewrite("Set `jit_compile` to False", (Replacement(*scene.span(assigned.value), "False"),))
     named = [arg for arg in holder.args if arg.keyword is not None and arg.keyword.value == "jit_compile"]
     if len(named) != 1:
         return _OFF

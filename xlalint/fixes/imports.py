@@ -15,6 +15,7 @@ _CUSTOMARY = {
     "numpy": "np",
     "tensorflow": "tf",
     "torch.nn.functional": "F",
+    "torch_xla.core.xla_model": "xm",
 }
 _IMPORT = re.compile(rb"(?:import|from)\b")
 _STRING = re.compile(rb"[rRuU]?[\"']")

@@ -27,6 +27,7 @@ from xlalint.fixes import (
     membership,
     positions,
     prefixes,
+    prints,
     scalar_index,
     slices,
     ternaries,
@@ -68,6 +69,8 @@ REWRITES: Mapping[str, tuple[Rewriter, ...]] = {
     "XLA205": (mask_assignment.assignment, mask_assignment.augmented, at_update.update),
     "XLA206": (prefixes.prefix_loop, slices.filled, slices.window, slices.reduced, slices.other),
     "XLA208": (scalar_index.scalar_index,),
+    "XLA303": (prints.debug_print, prints.step_closure, prints.in_graph),
+    "XLA306": (prints.debug_print, prints.in_graph, prints.once),
     "XLA304": (comparisons.whole_comparison,),
     "XLA501": (compile_flags.jit_compile,),
 }

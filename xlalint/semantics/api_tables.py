@@ -227,8 +227,9 @@ def _class(framework: str, name: str, written: Any) -> ClassSpec:
 
 
 def _callback(name: str, written: Any) -> Callback:
-    _known(written, {"fun", "args", "traced"}, name)
-    return Callback(written["fun"], _names(written.get("args", "*")), written.get("traced", False))
+    _known(written, {"fun", "args", "traced", "unless"}, name)
+    names = _names(written.get("args", "*"))
+    return Callback(written["fun"], names, written.get("traced", False), written.get("unless", ""))
 
 
 def _names(written: str | Sequence[str]) -> tuple[str, ...]:

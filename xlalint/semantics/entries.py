@@ -61,12 +61,14 @@ class Callback(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True)
     """A function argument that the callee calls: which parameter, with what, and whether it is traced.
 
     Each of `args` is `$p` (argument p), `$p[]` (one element of p), `*$p` (all of p's elements), `*` (any number of
-    tensors), `@f` (what function f returns), or a return ("tensor[i,0]").
+    tensors), `@f` (what function f returns), or a return ("tensor[i,0]"). `unless` is a parameter: where it is given as true, the call
+    happens elsewhere (in another thread) and nobody waits for it.
     """
 
     fun: str
     args: tuple[str, ...] = ("*",)
     traced: bool = False
+    unless: str = ""
 
 
 class Entry(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):

@@ -15,6 +15,7 @@ from xlalint.semantics.values import (
     HOST,
     NEVER,
     NONE,
+    TRUE,
     UNKNOWN,
     Const,
     Host,
@@ -311,7 +312,7 @@ class LibraryCall:
 
     def _call_back(self, callback: Callback) -> None:
         func = self.argument(callback.fun)
-        if func is None or func is NONE:
+        if func is None or func is NONE or (callback.unless and self.argument(callback.unless) is TRUE):
             return
         args: list[Value] = []
         for text in callback.args:
