@@ -118,6 +118,11 @@ def _statements(scene: Scene) -> Iterator[tuple[cst.CSTNode, Sequence[cst.CSTNod
         yield block, block.items
 
 
+def bindings(scene: Scene, node: cst.CSTNode, name: str) -> list[cst.Name]:
+    """Where a node binds a name."""
+    return [one for one in scene.descend(node, cst.Name) if one.value == name and _is_bound(scene, one)]
+
+
 def _is_read(scene: Scene, name: cst.Name) -> bool:
     holder = scene.parent(name)
     if isinstance(holder, cst.Attribute):

@@ -13,33 +13,38 @@ from xlalint.fixes.scene import Scene
 from xlalint.semantics.values import External, Method, Tensor, members
 
 
-def _names(text: str) -> frozenset[str]:
+def names(text: str) -> frozenset[str]:
+    """Words as a set."""
     return frozenset(text.split())
 
 
 _PACKAGES = frozenset(("torch", "jax", "tensorflow", "keras", "numpy", "math"))
 
 # Shape and dtype of the first operand, whatever it is.
-AS_FIRST = _names(
+AS_FIRST = names(
     "clone detach contiguous zeros_like ones_like full_like identity stop_gradient relu tril triu nan_to_num"
 )
 # Shape of the first operand, and its dtype where that is a float.
-AS_FIRST_IF_FLOAT = _names(
+AS_FIRST_IF_FLOAT = names(
     "abs absolute acos arctan asin atan ceil cos cosh elu erf exp exp2 expm1 fix floor gelu hardtanh leaky_relu log log10 log1p log2"
     " log_sigmoid log_softmax logsigmoid mish neg negative positive reciprocal relu6 round rsqrt selu sigmoid sign silu sin sinh"
     " softmax softplus softsign sqrt square swish tan tanh trunc"
 )
 # The same with numbers, or tensors that broadcast, as bounds.
-AS_FIRST_OF_NUMBERS = _names("clamp clamp_max clamp_min clip clip_by_value")
+AS_FIRST_OF_NUMBERS = names("clamp clamp_max clamp_min clip clip_by_value")
 # Elementwise on two operands.
+<<<<<<< HEAD
 JOINED = _names("add subtract sub multiply mul maximum minimum fmod remainder")
 # Of whole numbers, these fail where a divisor is 0.
 WHOLE_DIVISIONS = _names("div divide floor_divide floormod fmod remainder")
+=======
+JOINED = names("add subtract sub multiply mul maximum minimum fmod remainder")
+>>>>>>> 9671291 (XLA301: numbers that only meet tensors stay tensors, sums over steps are read where they are used)
 # Elementwise predicates.
-BOOLEAN = _names("isfinite isinf isnan isneginf isposinf logical_not is_finite is_inf is_nan")
+BOOLEAN = names("isfinite isinf isnan isneginf isposinf logical_not is_finite is_inf is_nan")
 # To one element, of the same dtype for floats.
-TO_BOOL = _names("all any reduce_all reduce_any")
-REDUCTIONS = TO_BOOL | _names(
+TO_BOOL = names("all any reduce_all reduce_any")
+REDUCTIONS = TO_BOOL | names(
     "amax amin max mean median min norm prod reduce_max reduce_mean reduce_min reduce_prod reduce_std reduce_sum"
     " reduce_variance std sum var"
 )
@@ -59,7 +64,7 @@ CASTS = {
     "type_as": "",
 }
 # Other arrangements of the same elements.
-VIEWS = _names(
+VIEWS = names(
     "broadcast_to chunk concat concatenate cat expand expand_as expand_dims flatten flip moveaxis movedim permute ravel repeat reshape"
     " roll split squeeze stack swapaxes swapdims t tile transpose unbind unflatten unsqueeze unstack view view_as"
 )
@@ -72,19 +77,25 @@ RESIZING = _names(
 MAKERS = _names("arange empty full linspace ones zeros")
 SIZED = RESIZING | MAKERS | _names("broadcast_to new_full new_ones new_zeros reshape view")
 # Operations through which a gradient of zero stays zero, whatever the operands hold. A product is none: zero times infinity.
+<<<<<<< HEAD
 LINEAR = _names(
     "add clamp clamp_max clamp_min clip clip_by_value clone contiguous identity masked_fill mean nan_to_num neg negative positive relu"
     " relu6 reduce_mean reduce_sum sub subtract sum tril triu where"
+=======
+LINEAR = names(
+    "add clamp clamp_max clamp_min clip clip_by_value clone contiguous identity masked_fill mean neg negative positive relu relu6"
+    " reduce_mean reduce_sum sub subtract sum tril triu where"
+>>>>>>> 9671291 (XLA301: numbers that only meet tensors stay tensors, sums over steps are read where they are used)
 )
 # Through which no gradient goes.
-CUT = BOOLEAN | TO_BOOL | _names("argmax argmin detach full_like ones_like stop_gradient zeros_like")
+CUT = BOOLEAN | TO_BOOL | names("argmax argmin detach full_like ones_like stop_gradient zeros_like")
 
 # What writes, waits, or gives another result each time.
-RANDOM = _names(
+RANDOM = names(
     "bernoulli dropout dropout1d dropout2d dropout3d alpha_dropout feature_alpha_dropout multinomial normal poisson rand rand_like"
     " randint randint_like randn randn_like random randperm rrelu gumbel_softmax uniform truncated_normal stateless_uniform"
 )
-READS = _names(
+READS = names(
     "allclose cpu device_get equal is_nonzero item numpy tolist argwhere boolean_mask flatnonzero masked_select nonzero unique"
     " unique_consecutive"
 )

@@ -11,7 +11,7 @@ from xlalint.fixes import values
 from xlalint.fixes.dataflow import binds, reads, uses
 from xlalint.fixes.imports import Imports
 from xlalint.fixes.model import Reason, Rewrite, Site
-from xlalint.fixes.operations import READS, operation
+from xlalint.fixes.operations import READS, names, operation
 from xlalint.fixes.scene import Replacement, Scene
 from xlalint.fixes.text import argument, call_at
 from xlalint.semantics.values import Const, Host, Tensor, members
@@ -180,6 +180,13 @@ def step_closure(site: Site) -> Rewrite | Reason | None:
     return Rewrite("Print when the step has ended", (Replacement(*scene.span(node), text), *imports.needed), assumed)
 
 
+def read_closure(site: Site) -> Rewrite | Reason | None:
+    """`print(loss.item())` → a step closure, where that is all that is done with the number."""
+    if site.framework != "torch" or site.target != "torch_xla" or _report(site.scene, site.node) is None:
+        return None
+    return step_closure(site)
+
+
 def _report(scene: Scene, node: cst.CSTNode) -> cst.Call | None:
     """The statement that prints or logs a node's value, if it is one call that does nothing else with it."""
     statement = scene.nearest(node, cst.Expr)
@@ -190,21 +197,7 @@ def _report(scene: Scene, node: cst.CSTNode) -> cst.Call | None:
     return call if name == "builtins.print" or name.rpartition(".")[2] in _REPORTING else None
 
 
-_REPORTING = frozenset(
-    [
-        "add_scalar",
-        "add_scalars",
-        "critical",
-        "debug",
-        "error",
-        "info",
-        "log",
-        "set_description",
-        "set_postfix",
-        "warning",
-        "write",
-    ]
-)
+_REPORTING = names("add_scalar add_scalars critical debug error info log set_description set_postfix warning write")
 
 
 def _is_late(scene: Scene, node: cst.Call) -> bool:

@@ -27,7 +27,8 @@ _RAISING = frozenset(("XLA101", "XLA102", "XLA103", "XLA104", "XLA105", "XLA106"
 _REFUSED = frozenset(("XLA101", "XLA102", "XLA103", "XLA104", "XLA105", "XLA106", "XLA107", "XLA206"))
 
 
-# A value that is printed once in a hundred steps costs next to nothing where printing does not break the graph.
+# A value that is read or printed once in a hundred steps costs next to nothing where that does not break the graph.
+_READ = frozenset(("XLA301", "XLA302", "XLA303"))
 _OCCASIONAL = (("torch_xla", "info"), ("torch_tpu", "info"))
 
 
@@ -206,7 +207,7 @@ class Frame:
             confidence = Confidence.POSSIBLE
         if rule == "XLA302" and any(type(m) is Tensor and m.framework == "numpy" for m in members(value)):
             confidence = Confidence.POSSIBLE
-        if self.rare and rule == "XLA303" and not severity:
+        if self.rare and rule in _READ and not severity:
             severity = _OCCASIONAL
         known = self.context.sightings.get((rule, at))
         if known is None or known.confidence < confidence:

@@ -166,6 +166,7 @@ class Interpreter:
                 return found
             context = Context(info, info.module, args)
         context.key = self._key(info, args, closure, per_turn)
+        context.per_turn = per_turn
         context.converts = self.conversion.applies(info)
         if len(self.stack) >= self.max_depth or count > 4 * MAX_CONTEXTS:
             self._cut()

@@ -1,0 +1,169 @@
+"""XLA301: numbers that are read from tensors; `x` is a tensor, `t` another, `s` one without dimensions."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.fixes.fixing import outcome
+
+
+def forward(body: str) -> str:
+    lines = "".join(f"        {line}\n" for line in body.split("\n"))
+    return (
+        "import math\n\nimport torch\nfrom torch import nn\n\n\n"
+        "class Model(nn.Module):\n"
+        "    def forward(self, x: torch.Tensor, t: torch.Tensor, other) -> torch.Tensor:\n"
+        f"        s = x.mean()\n{lines}"
+    )
+
+
+def loop(body: str, end: str = "return total") -> str:
+    lines = "".join(f"        {line}\n" for line in body.split("\n"))
+    return (
+        "import torch\nimport torch_xla\n\n\n"
+        "def train(model, loader, writer):\n"
+        "    total = 0.0\n    for step, (x, y) in enumerate(loader):\n"
+        f"        loss = torch.nn.functional.mse_loss(model(x), y)\n{lines}        torch_xla.sync()\n    {end}\n"
+    )
+
+
+LEFT_ALONE = {
+    "a condition": ("if s.item() > 0:\n    return x\nreturn t", "a condition"),
+    "a condition by a name": ("a = float(s)\nif a > 0:\n    return x\nreturn t", "a condition"),
+    "an index": ("return x[int(t[0])]", "an index or a size"),
+    "a slice": ("return x[: (x > 0).sum().item()]", "an index or a size"),
+    "a text": ("return f'{s.item():.2f}', x", "text"),
+    "a list": ("kept = []\nkept.append(s.item())\nreturn kept, x", "`kept` keeps the number"),
+    "a list that is made": ("kept = [s.item()]\nreturn kept, x", "may need a number"),
+    "an attribute": ("self.scale = s.item()\nreturn x", "`self.scale` keeps the number"),
+    "a dictionary": ("other['scale'] = s.item()\nreturn x", "keeps the number"),
+    "an unknown function": ("return other(s.item()) * x", "`other` may need a number"),
+    "an unknown operand": ("return s.item() * other", "`other`, which it meets"),
+    "counted up": ("a = s.item()\na += 1\nreturn x * a", "counted up"),
+    "a bool in a difference": ("return x - bool(s > 0)", "bools"),
+    "read by an inner function": ("a = s.item()\ndef f():\n    return a\nreturn f(), x", "a function within"),
+    "a part that changes": ("a = x[0].item()\nx[0] = 2.0\nreturn x * a", "changed in place"),
+    "a part that is returned": ("return x[0].item(), x", "changed in place"),
+    "a chain": ("return (0 < s.item() < x) * x", "chained"),
+    "rounded": ("return x * round(s.item())", "`round` may need a number"),
+    "a list of numbers as well": ("return torch.tensor([s, 1.0])", "not all that"),
+    "not a tensor in every call": ("a = s if other else 1.0\nreturn x * float(a)", "not a tensor in every call"),
+}
+
+UNSAFE = {
+    "item": ("return x * s.item()", "return x * s.detach()", "precision"),
+    "float": ("return x / (float(s) + 1e-6)", "return x / (s.detach() + 1e-6)", "precision"),
+    "of whole numbers": ("return x / (x > 0).sum().item()", "return x / (x > 0).sum()", "nothing needs the number"),
+    "int of floats": ("return x * int(s)", "return x * s.detach().long()", "precision"),
+    "a bool": ("return x * bool(s > 0)", "return x * (s > 0)", "nothing needs the number"),
+    "math": ("return x * math.exp(s)", "return x * s.detach().exp()", "precision"),
+    "math, by a name": (
+        "a = s.item()\nreturn x * math.sqrt(a)",
+        "a = s.detach()\nreturn x * a.sqrt()",
+        "precision",
+    ),
+    "a tensor without gradient": (
+        "a = x.detach().mean()\nreturn x * a.item()",
+        "a = x.detach().mean()\nreturn x * a",
+        "precision",
+    ),
+    "no gradients": (
+        "with torch.no_grad():\n    a = s.item()\nreturn x * a",
+        "with torch.no_grad():\n    a = s\nreturn x * a",
+        "precision",
+    ),
+    "an operator": ("return x * (s + 1).item()", "return x * (s + 1).detach()", "precision"),
+    "dimensions that are not known": ("return x * t.item()", "return x * t.detach()", "`t` has no dimensions"),
+    "a name": ("a = s.item()\nreturn x * a, t + a", "a = s.detach()\nreturn x * a, t + a", "precision"),
+    "returned": ("return x, s.item()", "return x, s.detach()", "the caller takes a tensor"),
+    "compared": ("return x * (x > s.item())", "return x * (x > s.detach())", "precision"),
+    "where": ("return torch.where(x > 0, x, s.item())", "return torch.where(x > 0, x, s.detach())", "precision"),
+    "a list": ("return torch.tensor([s, t.sum()])", "return torch.stack([s, t.sum()]).detach()", "one shape"),
+    "a list that grows": (
+        "a = []\nfor row in x:\n    a.append(row.argmax())\nreturn torch.tensor(a, device=x.device)",
+        "a = []\nfor row in x:\n    a.append(row.argmax())\nreturn torch.stack(a).to(x.device)",
+        "`a` is not empty",
+    ),
+    "a list of another dtype": (
+        "return torch.tensor([s], dtype=torch.float64, device=x.device)",
+        "return torch.stack([s]).detach().to(dtype=torch.float64, device=x.device)",
+        "one shape",
+    ),
+    "alpha": ("return torch.add(x, x, alpha=s)", "return torch.add(x, x * s.detach())", "round"),
+    "filled": ("return torch.empty_like(x).fill_(t)", "return torch.empty_like(x).copy_(t)", "`t` has no dimensions"),
+}
+
+SAFE = {
+    "filled": ("return torch.empty_like(x).fill_(s)", "return torch.empty_like(x).copy_(s)"),
+}
+
+SUMS_LEFT_ALONE = {
+    "read at every step": ("total += loss.item()\nwriter(total / (step + 1))", "read at every step"),
+    "not only summed up": ("total = max(total, 1.0)\ntotal += loss.item()", "not only summed up"),
+    "an attribute": ("model.total += loss.item()", "keeps the number"),
+}
+
+SUMS = {
+    "read at the end": ("total += loss.item()", "total += loss.detach()", "return total", "return float(total)"),
+    "times the size": (
+        "total += loss.item() * x.size(0)",
+        "total += loss.detach() * x.size(0)",
+        "return total / len(loader)",
+        "return float(total) / len(loader)",
+    ),
+    "read every hundred steps": (
+        "total += loss.item()\nif step % 100 == 0:\n    print(total / 100)\n    total = 0.0",
+        "total += loss.detach()\nif step % 100 == 0:\n    print(float(total) / 100)\n    total = 0.0",
+        "return None",
+        "return None",
+    ),
+    "whole numbers": (
+        "total += (loss > 0).sum().item()",
+        "total += (loss > 0).sum()",
+        "return total",
+        "return int(total)",
+    ),
+    "an average that moves": (
+        "total = 0.9 * total + 0.1 * loss.item()",
+        "total = 0.9 * total + 0.1 * loss.detach()",
+        "return total",
+        "return total",
+    ),
+    "not read": ("total += float(loss)", "total += loss.detach()", "return None", "return None"),
+}
+
+
+@pytest.mark.parametrize(("body", "why"), LEFT_ALONE.values(), ids=LEFT_ALONE)
+def test_left_alone_with_a_reason(body: str, why: str) -> None:
+    made = outcome(forward(body), "XLA301")
+    assert made.fix is None
+    assert why in made.reason
+
+
+@pytest.mark.parametrize(("body", "after", "assumed"), UNSAFE.values(), ids=UNSAFE)
+def test_unsafe(body: str, after: str, assumed: str) -> None:
+    made = outcome(forward(body), "XLA301")
+    assert made.text == forward(after)
+    assert made.applicability == "unsafe"
+    assert assumed in made.message
+
+
+@pytest.mark.parametrize(("body", "after"), SAFE.values(), ids=SAFE)
+def test_safe(body: str, after: str) -> None:
+    made = outcome(forward(body), "XLA301")
+    assert made.text == forward(after)
+    assert made.applicability == "safe"
+
+
+@pytest.mark.parametrize(("body", "why"), SUMS_LEFT_ALONE.values(), ids=SUMS_LEFT_ALONE)
+def test_sums_that_are_left_alone(body: str, why: str) -> None:
+    made = outcome(loop(body), "XLA301")
+    assert made.fix is None
+    assert why in made.reason
+
+
+@pytest.mark.parametrize(("body", "after", "end", "read"), SUMS.values(), ids=SUMS)
+def test_sums_over_steps_are_read_when_they_are_used(body: str, after: str, end: str, read: str) -> None:
+    made = outcome(loop(body, end), "XLA301")
+    assert made.text == loop(after, read)
+    assert made.applicability == "unsafe"

@@ -1,0 +1,235 @@
+"""XLA301: tensors that are read as Python numbers → tensors, where one does as well."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import libcst as cst
+
+from xlalint.fixes import values
+from xlalint.fixes.consumers import Consumer, consumers
+from xlalint.fixes.dataflow import bindings
+from xlalint.fixes.gradients import Slopes
+from xlalint.fixes.imports import Imports
+from xlalint.fixes.model import Reason, Rewrite, Site, all_of
+from xlalint.fixes.numbers import MATH, flow
+from xlalint.fixes.operations import names, operation
+from xlalint.fixes.scene import Replacement, Scene
+from xlalint.fixes.text import argument, atom, stands_alone
+from xlalint.semantics.values import Sequence
+
+_TF_MATH = names("abs cos cosh exp floor sin sinh sqrt tan tanh")  # the others are in `tf.math` only
+
+
+class _Read(NamedTuple):
+    """The tensor that is read, and what of: "item", "float", "int", "bool", or a function of `math`."""
+
+    tensor: cst.BaseExpression
+    how: str
+
+
+def number(site: Site) -> Rewrite | Reason | None:
+    """`x * t.item()` → `x * t.detach()`; `float(t)`, `int(t)`, `bool(t)` and `math.exp(t)` likewise."""
+    scene, node = site.scene, site.node
+    read = _read(scene, node)
+    if read is None:
+        return None
+    assert isinstance(node, cst.Call)
+    code, value = scene.code(read.tensor), scene.value(read.tensor)
+    if not values.is_tensor(value, site.framework):
+        return Reason(f"`{code}` is not a tensor in every call")
+    if _conversion(read.how, values.dtype_of(value)) == "bool" and consumers(scene, node) - {Consumer.TENSOR}:
+        return Reason("Python computes with bools where tensors of bools refuse: write the expression with tensors")
+    whole = _conversion(read.how, values.dtype_of(value)) == "int"
+    found = flow(scene, node, site.framework, "int" if whole else "float")
+    if isinstance(found, Reason):
+        return found
+    alias = isinstance(read.tensor, (cst.Attribute, cst.Subscript)) and read.how not in MATH
+    if alias and (found.leaves or _changed(scene, read.tensor)):
+        return Reason(f"`{code}` may be changed in place before the number is used: keep a copy of it")
+    assumed = [*found.assumed, *_assumed(read, code, values.rank_of(value), values.dtype_of(value), site.framework)]
+    imports = Imports(scene, node)
+    text = _text(site, read, imports)
+    if text is None:
+        return Reason("TensorFlow computes with one dtype: write `tf.cast(…, x.dtype)`")
+    replaced = Replacement(*scene.span(node), text)
+    return Rewrite("Keep the tensor", (replaced, *found.edits, *imports.needed), all_of(assumed))
+
+
+def _read(scene: Scene, node: cst.CSTNode) -> _Read | None:
+    if not isinstance(node, cst.Call):
+        return None
+    if isinstance(node.func, cst.Attribute) and node.func.attr.value == "item" and not node.args:
+        return _Read(node.func.value, "item")
+    if len(node.args) != 1 or node.args[0].keyword is not None or node.args[0].star:
+        return None
+    package, _, name = values.callee(scene.value(node.func)).rpartition(".")
+    if (package == "builtins" and name in ("float", "int", "bool")) or (package == "math" and name in MATH):
+        return _Read(node.args[0].value, name)
+    return None
+
+
+def _conversion(how: str, dtype: str) -> str:
+    """The Python type that a read gave: "int", "bool", "float", or "" where that is not known."""
+    if how == "item":
+        return {"i": "int", "b": "bool", "f": "float"}.get(dtype, "")
+    return how if how in ("int", "bool") else "float"
+
+
+def _assumed(read: _Read, code: str, rank: int, dtype: str, framework: str) -> list[str]:
+    assumed = [] if rank == 0 else [f"`{code}` has no dimensions"]
+    if not dtype and (read.how == "float" or (read.how in MATH and framework == "tensorflow")):
+        assumed.append(f"`{code}` holds floats")
+    if not dtype and read.how == "item":
+        assumed.append(f"`{code}` holds no bools")
+    if dtype in ("f", "") and framework == "tensorflow":
+        assumed.append("a gradient may flow into it, as in a graph")
+    if dtype in ("f", "") or read.how in MATH:
+        assumed.append(f"the precision of `{code}` is enough")
+    if not assumed:
+        assumed.append("nothing needs the number itself")
+    return assumed
+
+
+def _text(site: Site, read: _Read, imports: Imports) -> str | None:
+    """The tensor's code, of the kind that the number had; None where TensorFlow would need to be told the dtype."""
+    scene, framework, tensor = site.scene, site.framework, read.tensor
+    dtype = values.dtype_of(scene.value(tensor))
+    cut = framework == "torch" and _has_gradient(scene, tensor)
+    if read.how in MATH:
+        if framework == "torch":
+            return f"{atom(scene, tensor)}{'.detach()' if cut else ''}.{MATH[read.how]}()"
+        if framework == "tensorflow":
+            return (
+                f"{imports.name('tensorflow')}.{_tf_math(read.how)}({scene.code(tensor)})"
+                if dtype in ("f", "")
+                else None
+            )
+        return f"{imports.name('jax.numpy')}.{MATH[read.how]}({scene.code(tensor)})"
+    if framework == "tensorflow" and (read.how in ("int", "bool") or dtype in ("i", "b")):
+        return None
+    cast = _cast(read.how, dtype, framework)
+    if not cut and not cast:
+        return scene.code(tensor) if stands_alone(scene, site.node) else atom(scene, tensor)  # type: ignore[arg-type]
+    if read.how == "bool":
+        return f"({atom(scene, tensor)} != 0)"
+    return f"{atom(scene, tensor)}{'.detach()' if cut else ''}{cast}"
+
+
+def _tf_math(how: str) -> str:
+    name = MATH[how]
+    return name if name in _TF_MATH else f"math.{name}"
+
+
+def _cast(how: str, dtype: str, framework: str) -> str:
+    """What makes a tensor of the kind that `float()`, `int()` and `bool()` give."""
+    if how == "int" and dtype != "i":
+        return ".long()" if framework == "torch" else ".astype(int)"
+    if how == "float" and dtype in ("i", "b"):
+        return ".float()" if framework == "torch" else ".astype(float)"
+    return " != 0" if how == "bool" and dtype != "b" else ""
+
+
+def _has_gradient(scene: Scene, tensor: cst.BaseExpression) -> bool:
+    """Whether a gradient may flow into a tensor, which no number had."""
+    if not Slopes(scene, "torch").of(_bound(scene, tensor)).into:
+        return False
+    for holder in scene.above(tensor):
+        if isinstance(holder, cst.With) and any(_disables(scene, item.item) for item in holder.items):
+            return False
+        if isinstance(holder, cst.FunctionDef) and any(_disables(scene, one.decorator) for one in holder.decorators):
+            return False
+    return True
+
+
+def _bound(scene: Scene, tensor: cst.BaseExpression) -> cst.BaseExpression:
+    """What a name stands for, if the function binds it once."""
+    function = scene.function(tensor)
+    if not isinstance(tensor, cst.Name) or function is None:
+        return tensor
+    found = bindings(scene, function, tensor.value)
+    holder = scene.parent(scene.parent(found[0])) if len(found) == 1 else None
+    return holder.value if isinstance(holder, cst.Assign) else tensor
+
+
+def _disables(scene: Scene, node: cst.BaseExpression) -> bool:
+    return scene.code(node).removesuffix("()").rpartition(".")[2] in ("no_grad", "inference_mode")
+
+
+def _changed(scene: Scene, tensor: cst.BaseExpression) -> bool:
+    """Whether the function changes a tensor, or one that it is part of, in place."""
+    function = scene.function(tensor)
+    root = scene.code(tensor.value) if isinstance(tensor, cst.Subscript) else scene.code(tensor)
+    if function is None:
+        return True
+    for call in scene.descend(function, cst.Call):
+        name = operation(scene, call)
+        if name.endswith("_") and isinstance(call.func, cst.Attribute) and scene.code(call.func.value).startswith(root):
+            return True
+    targets = [one.target for one in scene.descend(function, cst.AugAssign)]
+    targets += [one.target for one in scene.descend(function, cst.AssignTarget)]
+    return any(scene.code(one).startswith(root) for one in targets)
+
+
+# -------------------------------------------------------------------------------------- where PyTorch wants a number
+
+
+def wanted_number(site: Site) -> Rewrite | Reason | None:
+    """`y.fill_(t)` → `y.copy_(t)`, `torch.add(x, y, alpha=t)` → `torch.add(x, y * t)`, `torch.tensor([s, t])` → `torch.stack([s, t])`."""
+    scene, node = site.scene, site.node
+    if site.framework != "torch" or not isinstance(node, cst.Call):
+        return None
+    write = {"fill_": _filled, "add": _scaled, "sub": _scaled, "tensor": _stacked, "as_tensor": _stacked}.get(
+        operation(scene, node)
+    )
+    return write(scene, node) if write is not None else None
+
+
+def _filled(scene: Scene, node: cst.Call) -> Rewrite | None:
+    if len(node.args) != 1 or not isinstance(node.func, cst.Attribute) or not _is_torch(scene, node.args[0].value):
+        return None
+    tensor = node.args[0].value
+    assumed = "" if values.rank_of(scene.value(tensor)) == 0 else f"`{scene.code(tensor)}` has no dimensions"
+    return Rewrite("Use `copy_`", (Replacement(*scene.span(node.func.attr), "copy_"),), assumed)
+
+
+def _scaled(scene: Scene, node: cst.Call) -> Rewrite | Reason | None:
+    alpha = next((arg for arg in node.args if arg.keyword is not None and arg.keyword.value == "alpha"), None)
+    plain = [arg for arg in node.args if arg.keyword is None and not arg.star]
+    if alpha is None or len(plain) + 1 != len(node.args) or not plain or alpha is not node.args[-1]:
+        return None
+    tensor, operand = alpha.value, plain[-1].value
+    if not _is_torch(scene, tensor) or not _is_torch(scene, operand):
+        return None
+    factor = f"{atom(scene, tensor)}.detach()" if _has_gradient(scene, tensor) else atom(scene, tensor)
+    text = f"{atom(scene, operand)} * {factor}"
+    start, end = scene.whole(operand)[0], scene.whole(alpha.value)[1]
+    assumed = [f"`{scene.code(tensor)}` has no dimensions"] if values.rank_of(scene.value(tensor)) != 0 else []
+    assumed.append("all are of one dtype, and to round once more does not matter")
+    return Rewrite("Multiply by the tensor", (Replacement(start, end, text),), all_of(assumed))
+
+
+def _stacked(scene: Scene, node: cst.Call) -> Rewrite | Reason | None:
+    """`torch.tensor([s, t])` of tensors, each of which is read for it."""
+    if not node.args or node.args[0].keyword is not None or not isinstance(node.func, cst.Attribute):
+        return None
+    listed = node.args[0].value
+    value = scene.value(listed)
+    if type(value) is not Sequence or value.kind not in ("list", "tuple"):
+        return None
+    code = scene.code(listed)
+    if not all(values.is_tensor(one, "torch") for one in value.items or (value.element,)):
+        return Reason(f"not all that `{code}` holds are known to be tensors: stack those that are")
+    given = {arg.keyword.value: scene.code(arg.value) for arg in node.args[1:] if arg.keyword is not None}
+    if len(given) != len(node.args) - 1 or not set(given) <= {"device", "dtype"}:
+        return Reason("stack the tensors by `torch.stack`, and give the result what the call was given")
+    cut = ".detach()" if values.dtype_of(value.element) not in ("i", "b") else ""
+    to = f".to({', '.join(given.values() if len(given) == 1 else map('='.join, given.items()))})" if given else ""
+    text = f"{scene.code(node.func.value)}.stack({argument(scene, listed)}){cut}{to}"
+    assumed = [] if value.items else [f"`{code}` is not empty"]
+    assumed.append("its tensors are of one shape and dtype, on the device where they are needed")
+    return Rewrite("Use `torch.stack`", (Replacement(*scene.span(node), text),), all_of(assumed))
+
+
+def _is_torch(scene: Scene, node: cst.BaseExpression) -> bool:
+    return values.is_tensor(scene.value(node), "torch")
