@@ -33,13 +33,9 @@ AS_FIRST_IF_FLOAT = names(
 # The same with numbers, or tensors that broadcast, as bounds.
 AS_FIRST_OF_NUMBERS = names("clamp clamp_max clamp_min clip clip_by_value")
 # Elementwise on two operands.
-<<<<<<< HEAD
-JOINED = _names("add subtract sub multiply mul maximum minimum fmod remainder")
-# Of whole numbers, these fail where a divisor is 0.
-WHOLE_DIVISIONS = _names("div divide floor_divide floormod fmod remainder")
-=======
 JOINED = names("add subtract sub multiply mul maximum minimum fmod remainder")
->>>>>>> 9671291 (XLA301: numbers that only meet tensors stay tensors, sums over steps are read where they are used)
+# Of whole numbers, these fail where a divisor is 0.
+WHOLE_DIVISIONS = names("div divide floor_divide floormod fmod remainder")
 # Elementwise predicates.
 BOOLEAN = names("isfinite isinf isnan isneginf isposinf logical_not is_finite is_inf is_nan")
 # To one element, of the same dtype for floats.
@@ -77,15 +73,9 @@ RESIZING = _names(
 MAKERS = _names("arange empty full linspace ones zeros")
 SIZED = RESIZING | MAKERS | _names("broadcast_to new_full new_ones new_zeros reshape view")
 # Operations through which a gradient of zero stays zero, whatever the operands hold. A product is none: zero times infinity.
-<<<<<<< HEAD
-LINEAR = _names(
+LINEAR = names(
     "add clamp clamp_max clamp_min clip clip_by_value clone contiguous identity masked_fill mean nan_to_num neg negative positive relu"
     " relu6 reduce_mean reduce_sum sub subtract sum tril triu where"
-=======
-LINEAR = names(
-    "add clamp clamp_max clamp_min clip clip_by_value clone contiguous identity masked_fill mean neg negative positive relu relu6"
-    " reduce_mean reduce_sum sub subtract sum tril triu where"
->>>>>>> 9671291 (XLA301: numbers that only meet tensors stay tensors, sums over steps are read where they are used)
 )
 # Through which no gradient goes.
 CUT = BOOLEAN | TO_BOOL | names("argmax argmin detach full_like ones_like stop_gradient zeros_like")
