@@ -65,13 +65,13 @@ VIEWS = names(
     " roll split squeeze stack swapaxes swapdims t tile transpose unbind unflatten unsqueeze unstack view view_as"
 )
 # Operations that give another shape than that of what they get.
-RESIZING = _names(
+RESIZING = names(
     "cat concat concatenate expand expand_dims flatten hstack interpolate narrow pad repeat repeat_interleave squeeze stack tile unfold"
     " unsqueeze vstack"
 )
 # Operations that are told sizes: all of what they get, and with what they work on in front.
-MAKERS = _names("arange empty full linspace ones zeros")
-SIZED = RESIZING | MAKERS | _names("broadcast_to new_full new_ones new_zeros reshape view")
+MAKERS = names("arange empty full linspace ones zeros")
+SIZED = RESIZING | MAKERS | names("broadcast_to new_full new_ones new_zeros reshape view")
 # Operations through which a gradient of zero stays zero, whatever the operands hold. A product is none: zero times infinity.
 LINEAR = names(
     "add clamp clamp_max clamp_min clip clip_by_value clone contiguous identity masked_fill mean nan_to_num neg negative positive relu"
