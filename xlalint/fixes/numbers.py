@@ -14,6 +14,7 @@ import libcst as cst
 from xlalint.fixes import values
 from xlalint.fixes.consumers import in_test
 from xlalint.fixes.dataflow import bindings, uses
+from xlalint.fixes.imports import Imports
 from xlalint.fixes.model import Reason
 from xlalint.fixes.operations import names, operation
 from xlalint.fixes.scene import Replacement, Scene
@@ -28,9 +29,11 @@ class Flow(NamedTuple):
     leaves: bool
 
 
-def flow(scene: Scene, node: cst.BaseExpression, framework: str, convert: str = "float") -> Union[Flow, Reason]:
+def flow(
+    scene: Scene, node: cst.BaseExpression, framework: str, imports: Imports, convert: str = "float"
+) -> Union[Flow, Reason]:
     """Follow a number that an expression gives. `convert` makes a number of a sum that is kept on the device, where it is read."""
-    follower = _Follower(scene, framework, convert)
+    follower = _Follower(scene, framework, imports, convert)
     refused = follower.follow(node)
     if refused:
         return Reason(refused)
@@ -43,6 +46,14 @@ MATH = {
     **{name: name for name in names("sinh sqrt tan tanh")},
     "fabs": "abs",
 }
+_TF_MATH = names("abs cos cosh exp floor sin sinh sqrt tan tanh")  # the others are in `tf.math` only
+
+
+def tensorflow_name(name: str) -> str:
+    """Where TensorFlow has a function of `math`."""
+    return name if name in _TF_MATH else f"math.{name}"
+
+
 _COMPARING = (cst.LessThan, cst.LessThanEqual, cst.GreaterThan, cst.GreaterThanEqual, cst.Equal, cst.NotEqual)
 _ARITHMETIC = (cst.Add, cst.Subtract, cst.Multiply, cst.Divide, cst.Power)
 _SUMMING = (cst.AddAssign, cst.SubtractAssign)
@@ -54,9 +65,10 @@ _KEPT = "`{}` keeps the number: keep the detached tensor there, and read it once
 class _Follower:
     """Follows one number; each method says why a tensor does not do, or ""."""
 
-    def __init__(self, scene: Scene, framework: str, convert: str) -> None:
+    def __init__(self, scene: Scene, framework: str, imports: Imports, convert: str) -> None:
         self.scene = scene
         self.framework = framework
+        self.imports = imports
         self.convert = convert
         self.assumed: list[str] = []
         self.edits: list[Replacement] = []
@@ -118,19 +130,51 @@ class _Follower:
         scene, call = self.scene, self.scene.parent(arg)
         assert isinstance(call, cst.Call)
         name = values.callee(scene.value(call.func))
-        if name == "builtins.float":
-            self.edits.append(Replacement(scene.span(call)[0], scene.whole(arg.value)[0], ""))
-            self.edits.append(Replacement(scene.whole(arg.value)[1], scene.span(call)[1], ""))
-            return self.follow(call) if isinstance(arg.value, _CLOSE) else f"`{scene.code(call)}` needs a number"
-        if name in ("builtins.abs", "builtins.max", "builtins.min") and self._all_scalars(call, arg):
+        if name == "builtins.float" and len(call.args) == 1:
+            return self._wrapped(call, arg, "")
+        if name == "builtins.abs":
             return self.follow(call)
+        if name in ("builtins.max", "builtins.min") and len(call.args) == 2 and self._all_scalars(call, arg):
+            return self._bounded(call, arg, name[9:])
         if name.startswith("math.") and name[5:] in MATH and len(call.args) == 1:
-            return self.follow(call)
+            return self._computed(call, arg, MATH[name[5:]])
         if arg.keyword is None and self._takes_both(call, call.args.index(arg)):
             return ""
         if name.rpartition(".")[2] in ("append", "extend", "add", "update") and operation(scene, call) == "":
             return _KEPT.format(scene.code(call.func).rpartition(".")[0])
         return f"`{scene.code(call.func)}` may need a number"
+
+    def _wrapped(self, call: cst.Call, arg: cst.Arg, suffix: str) -> str:
+        """`f(number)` → `number` with a suffix, that of the method which does the same."""
+        start, end = self.scene.span(call)
+        first, last = self.scene.whole(arg.value)
+        closed = not isinstance(arg.value, _CLOSE) and not arg.value.lpar
+        self.edits.append(Replacement(start, first, "(" if closed else ""))
+        self.edits.append(Replacement(last, end, (")" if closed else "") + suffix))
+        return self.follow(call)
+
+    def _bounded(self, call: cst.Call, arg: cst.Arg, name: str) -> str:
+        """`max(number, 1.0)`, of a number and one that never was a tensor."""
+        other = next(one for one in call.args if one is not arg)
+        if call.args[0] is other:
+            self.assumed.append(f"`{self.scene.code(arg.value)}` is not NaN")
+        if self.framework == "torch":
+            bound = {"max": "min", "min": "max"}[name]
+            return self._wrapped(call, arg, f".clamp({bound}={self.scene.code(other.value)})")
+        module = self.imports.name("jax.numpy" if self.framework == "jax" else "tensorflow")
+        self.edits.append(Replacement(*self.scene.span(call.func), f"{module}.{name}imum"))
+        return self.follow(call)
+
+    def _computed(self, call: cst.Call, arg: cst.Arg, name: str) -> str:
+        """`math.sqrt(number)`."""
+        if self.framework == "torch":
+            return self._wrapped(call, arg, f".{name}()")
+        if self.framework == "tensorflow":
+            function = f"{self.imports.name('tensorflow')}.{tensorflow_name(name)}"
+        else:
+            function = f"{self.imports.name('jax.numpy')}.{name}"
+        self.edits.append(Replacement(*self.scene.span(call.func), function))
+        return self.follow(call)
 
     def _all_scalars(self, call: cst.Call, arg: cst.Arg) -> bool:
         others = [one for one in call.args if one is not arg]

@@ -12,13 +12,11 @@ from xlalint.fixes.dataflow import bindings
 from xlalint.fixes.gradients import Slopes
 from xlalint.fixes.imports import Imports
 from xlalint.fixes.model import Reason, Rewrite, Site, all_of
-from xlalint.fixes.numbers import MATH, flow
-from xlalint.fixes.operations import names, operation
+from xlalint.fixes.numbers import MATH, flow, tensorflow_name
+from xlalint.fixes.operations import operation
 from xlalint.fixes.scene import Replacement, Scene
 from xlalint.fixes.text import argument, atom, stands_alone
 from xlalint.semantics.values import Sequence
-
-_TF_MATH = names("abs cos cosh exp floor sin sinh sqrt tan tanh")  # the others are in `tf.math` only
 
 
 class _Read(NamedTuple):
@@ -41,14 +39,14 @@ def number(site: Site) -> Rewrite | Reason | None:
     if _conversion(read.how, values.dtype_of(value)) == "bool" and consumers(scene, node) - {Consumer.TENSOR}:
         return Reason("Python computes with bools where tensors of bools refuse: write the expression with tensors")
     whole = _conversion(read.how, values.dtype_of(value)) == "int"
-    found = flow(scene, node, site.framework, "int" if whole else "float")
+    imports = Imports(scene, node)
+    found = flow(scene, node, site.framework, imports, "int" if whole else "float")
     if isinstance(found, Reason):
         return found
     alias = isinstance(read.tensor, (cst.Attribute, cst.Subscript)) and read.how not in MATH
     if alias and (found.leaves or _changed(scene, read.tensor)):
         return Reason(f"`{code}` may be changed in place before the number is used: keep a copy of it")
     assumed = [*found.assumed, *_assumed(read, code, values.rank_of(value), values.dtype_of(value), site.framework)]
-    imports = Imports(scene, node)
     text = _text(site, read, imports)
     if text is None:
         return Reason("TensorFlow computes with one dtype: write `tf.cast(…, x.dtype)`")
@@ -93,7 +91,8 @@ def _assumed(read: _Read, code: str, rank: int, dtype: str, framework: str) -> l
 
 def _text(site: Site, read: _Read, imports: Imports) -> str | None:
     """The tensor's code, of the kind that the number had; None where TensorFlow would need to be told the dtype."""
-    scene, framework, tensor = site.scene, site.framework, read.tensor
+    scene, framework, tensor, node = site.scene, site.framework, read.tensor, site.node
+    assert isinstance(node, cst.BaseExpression)
     dtype = values.dtype_of(scene.value(tensor))
     cut = framework == "torch" and _has_gradient(scene, tensor)
     if read.how in MATH:
@@ -101,7 +100,7 @@ def _text(site: Site, read: _Read, imports: Imports) -> str | None:
             return f"{atom(scene, tensor)}{'.detach()' if cut else ''}.{MATH[read.how]}()"
         if framework == "tensorflow":
             return (
-                f"{imports.name('tensorflow')}.{_tf_math(read.how)}({scene.code(tensor)})"
+                f"{imports.name('tensorflow')}.{tensorflow_name(MATH[read.how])}({scene.code(tensor)})"
                 if dtype in ("f", "")
                 else None
             )
@@ -110,15 +109,11 @@ def _text(site: Site, read: _Read, imports: Imports) -> str | None:
         return None
     cast = _cast(read.how, dtype, framework)
     if not cut and not cast:
-        return scene.code(tensor) if stands_alone(scene, site.node) else atom(scene, tensor)  # type: ignore[arg-type]
+        alone = stands_alone(scene, node) and not isinstance(scene.parent(node), cst.Arg)
+        return scene.code(tensor) if alone else atom(scene, tensor)
     if read.how == "bool":
         return f"({atom(scene, tensor)} != 0)"
     return f"{atom(scene, tensor)}{'.detach()' if cut else ''}{cast}"
-
-
-def _tf_math(how: str) -> str:
-    name = MATH[how]
-    return name if name in _TF_MATH else f"math.{name}"
 
 
 def _cast(how: str, dtype: str, framework: str) -> str:
