@@ -32,6 +32,7 @@ from xlalint.fixes import (
     scalar_index,
     slices,
     ternaries,
+    unconverted,
     unused_suppression,
 )
 from xlalint.fixes.dataflow import touches
@@ -64,6 +65,8 @@ REWRITES: Mapping[str, tuple[Rewriter, ...]] = {
         membership.other,
     ),
     "XLA107": (graph_loops.counted, graph_loops.counted_elsewhere),
+    "XLA108": (unconverted.branch_mismatch,),
+    "XLA109": (unconverted.iteration,),
     "XLA201": (masked_reductions.reduction, masked_reductions.named, masked_reductions.kept),
     "XLA202": (experts.dense_experts, positions.picked, positions.first),
     "XLA204": (masked_reductions.reduction, masked_reductions.named, masked_reductions.kept),
