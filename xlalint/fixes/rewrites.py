@@ -34,6 +34,7 @@ from xlalint.fixes import (
     ternaries,
     unconverted,
     unused_suppression,
+    validators,
 )
 from xlalint.fixes.dataflow import touches
 from xlalint.fixes.model import Outcome, Reason, Rewrite, Rewriter, Site
@@ -80,6 +81,9 @@ REWRITES: Mapping[str, tuple[Rewriter, ...]] = {
     "XLA501": (compile_flags.jit_compile,),
 }
 
+# Tried first, whatever the rule.
+ANYWHERE: tuple[Rewriter, ...] = (validators.unchecked,)
+
 _UNKNOWN_FORM = Reason("no rewrite of xlalint's knows this form; `help` says what a person would do")
 
 
@@ -101,7 +105,7 @@ def _made(site: Site) -> Rewrite | Reason:
     scene = site.scene
     scene.begin()
     first: Reason | None = None
-    for rewriter in REWRITES[site.hazard.rule]:
+    for rewriter in (*ANYWHERE, *REWRITES.get(site.hazard.rule, ())):
         made = rewriter(site)
         if isinstance(made, Rewrite):
             taken = scene.clashes(made.replacements)

@@ -19,7 +19,7 @@ import msgspec
 from xlalint.checks.finding import Finding, Fix, Location
 from xlalint.checks.judge import target_of
 from xlalint.fixes.model import Reason
-from xlalint.fixes.rewrites import REWRITES, outcome_of
+from xlalint.fixes.rewrites import outcome_of
 from xlalint.fixes.scene import Document
 from xlalint.project.analysis import Analysis
 from xlalint.project.workers import mapped
@@ -104,10 +104,10 @@ class Rewriting:
         self, findings: Sequence[Finding], hazards: Iterable[Hazard], jobs: int
     ) -> tuple[list[Finding], list[str]]:
         """The findings, each with its fix or the reason why it has none; and internal errors."""
-        wanted = {finding.filename for finding in findings if finding.code in REWRITES}
+        wanted = {finding.filename for finding in findings if finding.framework is not None}
         by_path: defaultdict[str, list[Hazard]] = defaultdict(list)
         for hazard in hazards:
-            if hazard.path in wanted and hazard.rule in REWRITES:
+            if hazard.path in wanted:
                 by_path[hazard.path].append(hazard)
         self._hazards = dict(by_path)
         keys = {path: self._key(path) for path in sorted(by_path)}
