@@ -8,6 +8,7 @@ from xlalint.fixes import values
 from xlalint.fixes.conditions import Condition, condition, holder_of, holds_tensor
 from xlalint.fixes.imports import Imports
 from xlalint.fixes.model import Reason, Rewrite, Site
+from xlalint.fixes.removal import end_of, taken_out
 from xlalint.fixes.scene import Replacement, Scene
 from xlalint.fixes.speculation import speculate
 from xlalint.fixes.text import brief, call, width_of
@@ -79,7 +80,7 @@ def asynchronous(site: Site) -> Rewrite | Reason | None:
     made = call(f"{imports.name('torch')}._assert_async", arguments, len(inner), inner, width=width_of(scene))
     text = f"if {asked.static}:\n{inner}{made}" if asked.static else made
     start, _ = scene.span(holder)
-    replacements = (Replacement(start, _end(scene, holder), text), *imports.needed)
+    replacements = (Replacement(start, end_of(scene, holder), text), *imports.needed)
     return Rewrite("Use `torch._assert_async`", replacements, " and ".join(assumes))
 
 
@@ -222,42 +223,8 @@ def _line_dropped(scene: Scene, node: cst.CSTNode, assumes: str) -> Rewrite | Re
 
 
 def dropped(scene: Scene, statement: cst.BaseStatement, assumes: str) -> Rewrite:
-    """A statement taken out with the comments above it, or `pass` where the block would be empty."""
-    siblings, _ = scene.siblings(statement)
-    start, end = scene.whole(statement)
-    others = [one for one in siblings if one is not statement and not _is_docstring(one)]
-    if others or len(siblings) > 1:
-        extent = _with_blank_lines(scene, start, end, scene.indent(statement))
-        return Rewrite("Drop the check", (Replacement(*extent, ""),), assumes)
-    around = _idle_around(scene, statement)
-    if around is not None:
-        return dropped(scene, around, assumes)
-    first, _ = scene.span(statement)
-    return Rewrite("Drop the check", (Replacement(first, _end(scene, statement), "pass"),), assumes)
-
-
-def _idle_around(scene: Scene, statement: cst.CSTNode) -> cst.If | None:
-    """The `if` of which a statement is all that it does, and whose condition does nothing but say something."""
-    node = scene.parent(scene.parent(statement))
-    if not isinstance(node, cst.If) or node.orelse is not None or isinstance(scene.parent(node), cst.If):
-        return None
-    return None if speculate(scene, [node.test], "").barrier else node
-
-
-def _with_blank_lines(scene: Scene, start: int, end: int, indent: str) -> tuple[int, int]:
-    """The extent of a statement that is taken out, with the blank lines that would be too many then: those behind it if there are some
-    in front of it or it opens its block, those in front of it if it ends its block."""
-    text = scene.document.text
-    following = text[end:].lstrip()
-    margin = text[end : len(text) - len(following)].rpartition("\n")[2]
-    if not following or len(margin) < len(indent):
-        return len(text[:start].rstrip()) + len(scene.document.newline), end
-    above = text[:start].rstrip(" \t").splitlines()
-    if above and above[-1].strip() and not above[-1].rstrip().endswith(":"):
-        return start, end
-    while text[end:].split("\n", 1)[0].strip() == "" and "\n" in text[end:]:
-        end = text.index("\n", end) + 1
-    return start, end
+    """A check taken out, with what was computed for it alone."""
+    return Rewrite("Drop the check", taken_out(scene, statement), assumes)
 
 
 def _raised(node: cst.If) -> cst.Raise | None:
@@ -292,14 +259,3 @@ def _negated(asked: Condition) -> str:
         if len(asked.tensors) == 1 and "(" in asked.text and asked.text.endswith(")")
         else f"~({asked.text})"
     )
-
-
-def _is_docstring(node: cst.CSTNode) -> bool:
-    if not isinstance(node, cst.SimpleStatementLine) or not isinstance(node.body[0], cst.Expr):
-        return False
-    return isinstance(node.body[0].value, (cst.SimpleString, cst.ConcatenatedString))
-
-
-def _end(scene: Scene, statement: cst.CSTNode) -> int:
-    start, end = scene.span(statement)
-    return start + len(scene.document.text[start:end].rstrip())

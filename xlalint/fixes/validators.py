@@ -5,14 +5,11 @@ What a function of the program does is read from its own body: raise, assert, ca
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import libcst as cst
 
-from xlalint.fixes.assertions import dropped
-from xlalint.fixes.dataflow import binds, reads, uses
 from xlalint.fixes.model import Rewrite, Site
-from xlalint.fixes.scene import Replacement, Scene
+from xlalint.fixes.removal import taken_out
+from xlalint.fixes.scene import Scene
 from xlalint.fixes.speculation import speculate
 from xlalint.fixes.text import brief
 from xlalint.lowering import ir
@@ -58,9 +55,7 @@ def unchecked(site: Site) -> Rewrite | None:
     assumes = f"`{tested}` holds, which nothing checks any more"
     if speculate(scene, given, site.framework).barrier:
         assumes += f", and computing `{tested}` changes nothing else"
-    gone = [line, *_left_over(scene, line, site.framework)]
-    replacements = [one for statement in gone for one in dropped(scene, statement, "").replacements]
-    return Rewrite("Drop the check of values", _merged(replacements), assumes)
+    return Rewrite("Drop the check of values", taken_out(scene, line), assumes)
 
 
 def _only_checks(scene: Scene, called: cst.Call) -> bool:
@@ -98,51 +93,3 @@ def _raises(node: object) -> bool:
     if isinstance(node, (ir.Raise, ir.Assert)):
         return True
     return isinstance(node, ir.Call) and isinstance(node.func, ir.Attr) and node.func.name in _CHECKS
-
-
-def _left_over(scene: Scene, gone: cst.SimpleStatementLine, framework: str) -> list[cst.SimpleStatementLine]:
-    """The assignments whose names nothing reads once a statement is gone."""
-    function = scene.function(gone)
-    if function is None:
-        return []
-    extra: list[cst.SimpleStatementLine] = []
-    lines = [*scene.descend(function.body, cst.SimpleStatementLine)]
-    for line in reversed(lines[: lines.index(gone)]):
-        name = _single(scene, line)
-        if name is None or name not in _read_by(scene, [gone, *extra]) or len(scene.siblings(line)[0]) == 1:
-            continue
-        inside = {use for one in [gone, *extra] for use in uses(scene, one, name)}
-        bound = [one for one in lines if name in binds(scene, one)]
-        if len(bound) == 1 and inside >= set(uses(scene, function, name)) and _is_free(scene, line, framework):
-            extra.append(line)
-    return extra
-
-
-def _read_by(scene: Scene, statements: Iterable[cst.CSTNode]) -> set[str]:
-    return {name for one in statements for name in reads(scene, one)}
-
-
-def _single(scene: Scene, line: cst.SimpleStatementLine) -> str | None:
-    """The one name that a line assigns, where that is all that it does."""
-    assign = line.body[0] if len(line.body) == 1 else None
-    if not isinstance(assign, cst.Assign) or len(assign.targets) != 1:
-        return None
-    target = assign.targets[0].target
-    return target.value if isinstance(target, cst.Name) else None
-
-
-def _is_free(scene: Scene, line: cst.SimpleStatementLine, framework: str) -> bool:
-    """Whether working out what a line assigns does nothing else."""
-    assign = line.body[0]
-    return isinstance(assign, cst.Assign) and not speculate(scene, [assign.value], framework).barrier
-
-
-def _merged(replacements: Iterable[Replacement]) -> tuple[Replacement, ...]:
-    """Removals in order; those that share an empty line are made one."""
-    merged: list[Replacement] = []
-    for one in sorted(replacements):
-        if merged and one.start < merged[-1].end:
-            merged[-1] = Replacement(merged[-1].start, max(one.end, merged[-1].end), merged[-1].text + one.text)
-        else:
-            merged.append(one)
-    return tuple(merged)

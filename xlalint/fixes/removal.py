@@ -1,0 +1,106 @@
+"""Statements taken out: what goes with them, and which empty lines stay."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import libcst as cst
+
+from xlalint.fixes.dataflow import binds, reads, uses
+from xlalint.fixes.scene import Replacement, Scene
+from xlalint.fixes.speculation import speculate
+
+
+def taken_out(scene: Scene, statement: cst.BaseStatement) -> tuple[Replacement, ...]:
+    """A statement taken out with the comments above it and what is assigned for it alone; `pass` is left where the block would be
+    empty, and an `if` that would be left with nothing to do goes too."""
+    gone = [statement, *_left_over(scene, statement)]
+    return _merged(_without(scene, one) for one in gone)
+
+
+def _without(scene: Scene, statement: cst.BaseStatement) -> Replacement:
+    start, end = scene.whole(statement)
+    if len(scene.siblings(statement)[0]) > 1:
+        return Replacement(*_with_blank_lines(scene, start, end, scene.indent(statement)), "")
+    around = _idle_around(scene, statement)
+    if around is not None:
+        return _without(scene, around)
+    return Replacement(scene.span(statement)[0], end_of(scene, statement), "pass")
+
+
+def _idle_around(scene: Scene, statement: cst.CSTNode) -> cst.If | None:
+    """The `if` of which a statement is all that it does, and whose condition does nothing but say something."""
+    node = scene.parent(scene.parent(statement))
+    if not isinstance(node, cst.If) or node.orelse is not None or isinstance(scene.parent(node), cst.If):
+        return None
+    return None if speculate(scene, [node.test], "").barrier else node
+
+
+def _with_blank_lines(scene: Scene, start: int, end: int, indent: str) -> tuple[int, int]:
+    """The extent of a statement that is taken out, with the blank lines that would be too many then: those behind it if there are some
+    in front of it or it opens its block, those in front of it if it ends its block."""
+    text = scene.document.text
+    following = text[end:].lstrip()
+    margin = text[end : len(text) - len(following)].rpartition("\n")[2]
+    if not following or len(margin) < len(indent):
+        return len(text[:start].rstrip()) + len(scene.document.newline), end
+    above = text[:start].rstrip(" \t").splitlines()
+    if above and above[-1].strip() and not above[-1].rstrip().endswith(":"):
+        return start, end
+    while text[end:].split("\n", 1)[0].strip() == "" and "\n" in text[end:]:
+        end = text.index("\n", end) + 1
+    return start, end
+
+
+def end_of(scene: Scene, statement: cst.CSTNode) -> int:
+    """Where a statement's own text ends, without its line end."""
+    start, end = scene.span(statement)
+    return start + len(scene.document.text[start:end].rstrip())
+
+
+def _left_over(scene: Scene, gone: cst.BaseStatement) -> list[cst.SimpleStatementLine]:
+    """The assignments whose names nothing reads once a statement is gone."""
+    function = scene.function(gone)
+    if function is None:
+        return []
+    extra: list[cst.SimpleStatementLine] = []
+    lines = [*scene.descend(function.body, cst.SimpleStatementLine)]
+    for line in reversed([one for one in lines if scene.span(one)[0] < scene.span(gone)[0]]):
+        name = _single(scene, line)
+        if name is None or name not in _read_by(scene, [gone, *extra]) or len(scene.siblings(line)[0]) == 1:
+            continue
+        inside = {use for one in [gone, *extra] for use in uses(scene, one, name)}
+        bound = [one for one in lines if name in binds(scene, one)]
+        if len(bound) == 1 and inside >= set(uses(scene, function, name)) and _is_free(scene, line):
+            extra.append(line)
+    return extra
+
+
+def _read_by(scene: Scene, statements: Iterable[cst.CSTNode]) -> set[str]:
+    return {name for one in statements for name in reads(scene, one)}
+
+
+def _single(scene: Scene, line: cst.SimpleStatementLine) -> str | None:
+    """The one name that a line assigns, where that is all that it does."""
+    assign = line.body[0] if len(line.body) == 1 else None
+    if not isinstance(assign, cst.Assign) or len(assign.targets) != 1:
+        return None
+    target = assign.targets[0].target
+    return target.value if isinstance(target, cst.Name) else None
+
+
+def _is_free(scene: Scene, line: cst.SimpleStatementLine) -> bool:
+    """Whether working out what a line assigns does nothing else."""
+    assign = line.body[0]
+    return isinstance(assign, cst.Assign) and not speculate(scene, [assign.value], "").barrier
+
+
+def _merged(replacements: Iterable[Replacement]) -> tuple[Replacement, ...]:
+    """Removals in order; those that share an empty line are made one."""
+    merged: list[Replacement] = []
+    for one in sorted(replacements):
+        if merged and one.start < merged[-1].end:
+            merged[-1] = Replacement(merged[-1].start, max(one.end, merged[-1].end), merged[-1].text + one.text)
+        else:
+            merged.append(one)
+    return tuple(merged)
