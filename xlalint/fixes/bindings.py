@@ -30,13 +30,21 @@ def value_before(scene: Scene, statement: cst.BaseStatement, name: str) -> Value
 
 
 def _bound_before(scene: Scene, statement: cst.BaseStatement, use: cst.Name) -> set[str]:
-    """The names that a statement binds in front of a use of one in it."""
+    """The names that a statement binds in front of a use of one in it; the other branch of an `if` is not in front."""
     at, _ = scene.span(use)
+    around = {use, *scene.above(use)}
     found: set[str] = set()
     for line in scene.descend(statement, cst.SimpleStatementLine):
-        if scene.span(line)[1] <= at:
+        if scene.span(line)[1] <= at and not _in_other_branch(scene, line, around):
             found |= binds(scene, line)
     return found
+
+
+def _in_other_branch(scene: Scene, line: cst.CSTNode, around: set[cst.CSTNode]) -> bool:
+    """Whether a line runs only where some node, told by all that is around it, does not: in the other branch of an `if` around both."""
+    holders = (one for one in scene.above(line) if isinstance(one, cst.If) and one in around)
+    nearest = next(holders, None)
+    return nearest is not None and nearest.orelse is not None and nearest.orelse in around
 
 
 def _bound_value(scene: Scene, statement: cst.CSTNode, name: str) -> Value:

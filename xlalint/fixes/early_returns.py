@@ -23,7 +23,7 @@ from xlalint.fixes.text import Arguments, nested, width_of
 from xlalint.semantics.values import Tensor, members
 
 
-class _Chain(NamedTuple):
+class Chain(NamedTuple):
     """Values with the conditions under which they are returned, in order; the value that is returned where none of these holds.
 
     `conditions` are the statements that go, `between` those that stay in front of the last `return`, which is `last` unless the chain ends
@@ -43,15 +43,15 @@ def rewrite(site: Site) -> Rewrite | Reason | None:
     node = holder_of(scene, site.node)
     if not isinstance(node, cst.If) or _returned(node.body) is None:
         return None
-    head = _head(scene, node)
-    chain = _chain(scene, head)
+    head = head_of(scene, node)
+    chain = chain_of(scene, head)
     return chain if isinstance(chain, Reason) else _Return(site, head, chain).rewrite()
 
 
 class _Return:
     """One chain on its way to a `return`."""
 
-    def __init__(self, site: Site, head: cst.If, chain: _Chain) -> None:
+    def __init__(self, site: Site, head: cst.If, chain: Chain) -> None:
         self._scene = site.scene
         self._framework = site.framework
         self._head = head
@@ -146,7 +146,7 @@ class _Return:
         return start + len(self._scene.document.text[start:end].rstrip())
 
 
-def _head(scene: Scene, node: cst.If) -> cst.If:
+def head_of(scene: Scene, node: cst.If) -> cst.If:
     """The first `if` of the chain that one stands in: above an `elif`, and above an `if` that directly follows another such."""
     holder = scene.parent(node)
     while isinstance(holder, cst.If):
@@ -161,7 +161,8 @@ def _head(scene: Scene, node: cst.If) -> cst.If:
     return node
 
 
-def _chain(scene: Scene, head: cst.If) -> _Chain | Reason:
+def chain_of(scene: Scene, head: cst.If) -> Chain | Reason:
+    """The returns that follow one another from an `if` on, or why they are no chain."""
     siblings, index = scene.siblings(head)
     cases: list[tuple[cst.BaseExpression, cst.BaseExpression]] = []
     conditions: list[cst.If] = []
@@ -174,11 +175,11 @@ def _chain(scene: Scene, head: cst.If) -> _Chain | Reason:
             conditions.append(statement)
             cases += found[0]
             if found[1] is not None:
-                return _Chain(tuple(cases), found[1], tuple(conditions), (), None)
+                return Chain(tuple(cases), found[1], tuple(conditions), (), None)
         elif not isinstance(statement, cst.SimpleStatementLine):
             return Reason("what follows the early return is more than a `return`")
         elif (value := _returned_by(statement)) is not None:
-            return _Chain(tuple(cases), value, tuple(conditions), tuple(between), statement)
+            return Chain(tuple(cases), value, tuple(conditions), tuple(between), statement)
         else:
             between.append(statement)
     return Reason("nothing is returned where the condition does not hold")
