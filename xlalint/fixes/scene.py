@@ -7,7 +7,7 @@ comments and layout included.
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from types import TracebackType
@@ -93,6 +93,9 @@ class Scene:
         self._spans = layout.spans
         self._wholes = layout.wholes
         self._parents = layout.parents
+        self._order = layout.order
+        self._extents = layout.extents
+        self._kinds: dict[type[cst.CSTNode], list[int]] = {}
         self._shift = start - lead
         self._fresh: set[str] = set()
         self._granted: list[tuple[list[Replacement], set[str]]] = []
@@ -179,10 +182,20 @@ class Scene:
 
     def descend(self, node: cst.CSTNode, *kinds: type[Node]) -> Iterator[Node]:
         """A node and all that it holds, in the order of the text, of some kinds."""
-        if isinstance(node, kinds):
-            yield node
-        for child in node.children:
-            yield from self.descend(child, *kinds)
+        first, last = self._extents[node]
+        if len(kinds) > 1:
+            yield from (one for one in self._order[first:last] if isinstance(one, kinds))
+            return
+        found = self._of_kind(kinds[0])
+        for index in found[bisect_left(found, first) : bisect_left(found, last)]:
+            yield self._order[index]  # type: ignore[misc]
+
+    def _of_kind(self, kind: type[cst.CSTNode]) -> list[int]:
+        """Where in the order of the text nodes of a kind stand."""
+        known = self._kinds.get(kind)
+        if known is None:
+            known = self._kinds[kind] = [index for index, one in enumerate(self._order) if isinstance(one, kind)]
+        return known
 
     # -------------------------------------------------------------------------------------------------- text
 
@@ -246,23 +259,27 @@ class Scene:
 
 
 class _Layout(Counter):
-    """The extents of all nodes, and what holds each."""
+    """The extents of all nodes, in the text and in their own order, and what holds each."""
 
     def __init__(self, module: cst.Module) -> None:
         super().__init__(module)
         self.spans: dict[cst.CSTNode, tuple[int, int]] = {}
         self.wholes: dict[cst.CSTNode, tuple[int, int]] = {}
         self.parents: dict[cst.CSTNode, cst.CSTNode] = {}
-        self._open: list[tuple[cst.CSTNode, int]] = []
+        self.order: list[cst.CSTNode] = []
+        self.extents: dict[cst.CSTNode, tuple[int, int]] = {}
+        self._open: list[tuple[cst.CSTNode, int, int]] = []
 
     def before_codegen(self, node: cst.CSTNode) -> None:
         if self._open:
             self.parents[node] = self._open[-1][0]
-        self._open.append((node, self.length))
+        self._open.append((node, self.length, len(self.order)))
+        self.order.append(node)
 
     def after_codegen(self, node: cst.CSTNode) -> None:
-        _, start = self._open.pop()
+        _, start, index = self._open.pop()
         self.wholes[node] = start, self.length
+        self.extents[node] = index, len(self.order)
 
     def record_syntactic_position(self, node: cst.CSTNode, **_bounds: cst.CSTNode | None) -> _Span:  # type: ignore[override]
         return _Span(self, node)
