@@ -47,7 +47,7 @@ class Outcome(NamedTuple):
 
 def outcome(text: str, code: str, *, target: str = "torch_xla") -> Outcome:
     """What the first finding of a code is offered, and the text when all of that code are fixed."""
-    settings = Settings(target=target, python=None, select=(code,))
+    settings = Settings(target=target, python=None, select=(code,), show_info=True)
 
     def check(contents: Mapping[str, bytes], memory: Memory) -> Report:
         given = contents.get(PATH)

@@ -76,6 +76,13 @@ def syncs() -> int:
     return int((met.metric_data("TransferFromDeviceTime") or [0])[0])
 
 
+def closures_done() -> None:
+    """Wait for the step closures that run in a thread of their own."""
+    handler = getattr(xm._get_device_context(), "async_closure_handler", None)
+    if handler is not None:
+        handler._closure_queue.join()
+
+
 def on_xla(example: dict[str, Any]) -> tuple[dict[str, Any], list[list[Leaf]]]:
     run: dict[str, Any] = {"error": None, "compiles": [], "syncs": 0, "fallbacks": [], "lines": []}
     results: list[list[Leaf]] = []
@@ -86,6 +93,7 @@ def on_xla(example: dict[str, Any]) -> tuple[dict[str, Any], list[list[Leaf]]]:
                 arguments = {k: to_device(v, XLA) for k, v in step_inputs(wanted, step).items()}
                 torch_xla.sync()
                 xm.wait_device_ops()
+                closures_done()
                 met.clear_all()
                 with lines_that_move(syncs, example["file"]) as lines:
                     result = subject(**arguments)

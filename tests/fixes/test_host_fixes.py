@@ -1,0 +1,118 @@
+"""XLA303, XLA304, XLA306 and XLA501: what is printed, compared and compiled."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.fixes.fixing import outcome
+
+
+def torch(body: str, end: str = "return x") -> str:
+    return (
+        "import torch\nimport torch_xla.core.xla_model as xm\nfrom torch import nn\n\n\n"
+        "class Model(nn.Module):\n"
+        "    def forward(self, x: torch.Tensor, y: torch.Tensor, other) -> torch.Tensor:\n"
+        f"        {body}\n        {end}\n"
+    )
+
+
+def jax(body: str) -> str:
+    return f"import jax\n\n\n@jax.jit\ndef f(x: jax.Array, other) -> jax.Array:\n    {body}\n    return x\n"
+
+
+def strategy(body: str) -> str:
+    return (
+        "import tensorflow as tf\n\n"
+        "strategy = tf.distribute.TPUStrategy(tf.distribute.cluster_resolver.TPUClusterResolver())\n\n\n"
+        f"{body}\n\n\nstrategy.run(step)\n"
+    )
+
+
+LEFT_ALONE = {
+    "a text that is kept": ("XLA303", torch('other.append(f"{x}")'), "more than printed"),
+    "what may have changed": ("XLA303", torch('print(f"{x} {other}")'), "`other` may have changed"),
+    "a text in JAX": ("XLA303", jax('other.append(f"{x.sum():.2f}")'), "make the text of it outside"),
+    "options in JAX": ("XLA303", jax("print(x, flush=True)"), "options"),
+    "a conversion in JAX": ("XLA303", jax('print(f"{x!r}")'), "does not know"),
+    "an unknown value in JAX": ("XLA303", jax("print(x, open)"), "not known to be an array"),
+    "a print in TensorFlow": (
+        "XLA303",
+        "import tensorflow as tf\n\n\n@tf.function(jit_compile=True)\ndef f(x: tf.Tensor):\n    tf.print(x)\n    return x\n",
+        "no kernel",
+    ),
+    "a condition": ("XLA304", torch("if torch.equal(x, y):\n            return y"), "a condition"),
+    "a condition by a name": ("XLA304", torch("a = x.equal(y)\n        if a:\n            return y"), "by its name"),
+    "a return": ("XLA304", torch("pass", "return torch.allclose(x, y)"), "may need a Python bool"),
+    "a random number": (
+        "XLA306",
+        "import random\nimport jax\n\n\n@jax.jit\ndef f(x: jax.Array):\n    return x * random.random()\n",
+        "the author's to say",
+    ),
+    "a comment": (
+        "XLA501",
+        strategy("@tf.function(\n    jit_compile=True,  # fast\n)\ndef step():\n    pass"),
+        "a comment",
+    ),
+}
+
+FIXED = {
+    "a print": (
+        "XLA303",
+        torch('print("x", x.mean())'),
+        torch('xm.add_step_closure(print, args=("x", x.mean()), run_async=True)'),
+        "unsafe",
+    ),
+    "an f-string": (
+        "XLA303",
+        torch('print(f"{x}")'),
+        torch('xm.add_step_closure(lambda x: print(f"{x}"), args=(x,), run_async=True)'),
+        "unsafe",
+    ),
+    "JAX": ("XLA303", jax('print("x {}", x)'), jax('jax.debug.print("x {{}} {x}", x=x)'), "safe"),
+    "JAX, an f-string": (
+        "XLA303",
+        jax('print(f"{x.sum():>8.3f} \\"é\\" {{}}", 3)'),
+        jax('jax.debug.print("{:>8.3f} \\"é\\" {{}} {}", x.sum(), 3)'),
+        "safe",
+    ),
+    "JAX, a host value": (
+        "XLA303",
+        jax("print(x.shape, x)"),
+        jax('jax.debug.print("{} {x}", str(x.shape), x=x)'),
+        "safe",
+    ),
+    "all close": (
+        "XLA304",
+        torch("y = y * torch.allclose(x, y, atol=1e-3)"),
+        torch("y = y * torch.isclose(x, y, atol=1e-3).all()"),
+        "safe",
+    ),
+    "equal": ("XLA304", torch("y = y * x.equal(y + 1)"), torch("y = y * (x == (y + 1)).all()"), "unsafe"),
+    "not zero": ("XLA304", torch("y = y * torch.is_nonzero(x.sum())"), torch("y = y * (x.sum() != 0)"), "safe"),
+    "a decorator": (
+        "XLA501",
+        strategy("@tf.function(jit_compile=True)\ndef step():\n    pass"),
+        strategy("@tf.function\ndef step():\n    pass"),
+        "safe",
+    ),
+    "a decorator with more": (
+        "XLA501",
+        strategy("@tf.function(jit_compile=True, autograph=False)\ndef step():\n    pass"),
+        strategy("@tf.function(autograph=False)\ndef step():\n    pass"),
+        "safe",
+    ),
+}
+
+
+@pytest.mark.parametrize(("code", "text", "why"), LEFT_ALONE.values(), ids=LEFT_ALONE)
+def test_left_alone_with_a_reason(code: str, text: str, why: str) -> None:
+    made = outcome(text, code)
+    assert made.fix is None
+    assert why in made.reason
+
+
+@pytest.mark.parametrize(("code", "text", "after", "applicability"), FIXED.values(), ids=FIXED)
+def test_fixed(code: str, text: str, after: str, applicability: str) -> None:
+    made = outcome(text, code)
+    assert made.text == after
+    assert made.applicability == applicability
