@@ -30,6 +30,12 @@ def strategy(body: str) -> str:
 
 LEFT_ALONE = {
     "a text that is kept": ("XLA303", torch('other.append(f"{x}")'), "more than printed"),
+    "a file without torch_xla": (
+        "XLA303",
+        torch('print("x", x.mean())').replace("import torch_xla.core.xla_model as xm\n", ""),
+        "with `torch_xla` at hand",
+    ),
+    "a long line": ("XLA303", torch(f'print(f"{{x}} {"long " * 30}")'), "write a function"),
     "what may have changed": ("XLA303", torch('print(f"{x} {other}")'), "`other` may have changed"),
     "a text in JAX": ("XLA303", jax('other.append(f"{x.sum():.2f}")'), "make the text of it outside"),
     "options in JAX": ("XLA303", jax("print(x, flush=True)"), "options"),

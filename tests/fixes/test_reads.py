@@ -43,7 +43,9 @@ LEFT_ALONE = {
     "a bool in a difference": ("return x - bool(s > 0)", "bools"),
     "read by an inner function": ("a = s.item()\ndef f():\n    return a\nreturn f(), x", "a function within"),
     "a part that changes": ("a = x[0].item()\nx[0] = 2.0\nreturn x * a", "changed in place"),
-    "a part that is returned": ("return x[0].item(), x", "changed in place"),
+    "a part that is returned": ("return x[0].item() / 2, x", "changed in place"),
+    "a whole number that is returned": ("return x, (x > 0).sum().item()", "may be a size"),
+    "a number of no known kind that is returned": ("return x, t.item()", "may be a size"),
     "a chain": ("return (0 < s.item() < x) * x", "chained"),
     "rounded": ("return x * round(s.item())", "`round` may need a number"),
     "a list of numbers as well": ("return torch.tensor([s, 1.0])", "not all that"),
@@ -112,8 +114,8 @@ SUMS = {
         "return float(total) / len(loader)",
     ),
     "read every hundred steps": (
-        "total += loss.item()\nif step % 100 == 0:\n    print(total / 100)\n    total = 0.0",
-        "total += loss.detach()\nif step % 100 == 0:\n    print(float(total) / 100)\n    total = 0.0",
+        "total += loss.item()\nif step % 100 == 0:\n    writer(total / 100)\n    total = 0.0",
+        "total += loss.detach()\nif step % 100 == 0:\n    writer(float(total) / 100)\n    total = 0.0",
         "return None",
         "return None",
     ),
@@ -126,8 +128,8 @@ SUMS = {
     "an average that moves": (
         "total = 0.9 * total + 0.1 * loss.item()",
         "total = 0.9 * total + 0.1 * loss.detach()",
-        "return total",
-        "return total",
+        "return total / 2",
+        "return total / 2",
     ),
     "not read": ("total += float(loss)", "total += loss.detach()", "return None", "return None"),
 }

@@ -174,12 +174,14 @@ def kept(site: Site) -> Rewrite | Reason | None:
     appends = call is not None and isinstance(call.func, cst.Attribute) and call.func.attr.value == "append"
     if call is None or not appends or not isinstance(scene.parent(call), cst.Expr):
         return Reason("where the copy is needed is the author's to say: copy once, after the loop")
+    if values.rank_of(scene.value(node.func.value)) != 0:
+        return Reason(
+            "a tensor of any size is kept on the host: keep it on the device only where there is room for all"
+        )
     if len(node.args) > (node.func.attr.value == "to"):
         return Reason("the copy is given options: keep the tensor, and copy it after the loop")
     removed = Replacement(scene.whole(node.func.value)[1], scene.span(node)[1], "")
-    assumed = (
-        f"who reads `{scene.code(call.func).rpartition('.')[0]}` copies to the host, and the device holds it until then"
-    )
+    assumed = f"who reads `{scene.code(call.func).rpartition('.')[0]}` copies to the host"
     return Rewrite("Keep the tensor on the device", (removed,), assumed)
 
 

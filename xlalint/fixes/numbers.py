@@ -69,10 +69,11 @@ class _Follower:
         self.scene = scene
         self.framework = framework
         self.imports = imports
-        self.convert = convert
+        self.convert = convert  # the type of the number, "" where it is not known
         self.assumed: list[str] = []
         self.edits: list[Replacement] = []
         self.leaves = False
+        self.whole = convert != "float"
         self._followed: set[str] = set()
 
     def follow(self, node: cst.CSTNode) -> str:
@@ -112,7 +113,13 @@ class _Follower:
         if computes and values.is_tensor(value, self.framework):
             return ""
         if computes and _is_scalar(value):
-            return self.follow(holder)
+            whole = self.whole
+            self.whole = whole and not (
+                isinstance(holder, cst.BinaryOperation) and isinstance(holder.operator, cst.Divide)
+            )
+            refused = self.follow(holder)
+            self.whole = whole
+            return refused
         return f"`{self.scene.code(other)}`, which it meets, is not known to be a tensor or a number"
 
     def _compared(self, node: cst.CSTNode, holder: cst.CSTNode) -> str:
@@ -223,6 +230,8 @@ class _Follower:
         scene = self.scene
         holders = (cst.Element, cst.Tuple, cst.List, cst.Dict, cst.DictElement)
         for holder in scene.above(node):
+            if isinstance(holder, cst.Return) and self.whole:
+                return "a whole number is returned, which may be a size or an index there"
             if isinstance(holder, cst.Return):
                 self.leaves = True
                 self.assumed.append("the caller takes a tensor where it got a number")
@@ -268,7 +277,7 @@ class _Follower:
         call = scene.parent(arg) if isinstance(arg, cst.Arg) else None
         if isinstance(call, cst.Call) and values.callee(scene.value(call.func)) in ("builtins.float", "builtins.int"):
             return ""
-        self.edits.append(Replacement(*scene.span(use), f"{self.convert}({use.value})"))
+        self.edits.append(Replacement(*scene.span(use), f"{'int' if self.convert == 'int' else 'float'}({use.value})"))
         return ""
 
 

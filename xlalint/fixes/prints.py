@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 import libcst as cst
 
@@ -13,8 +13,8 @@ from xlalint.fixes.imports import Imports
 from xlalint.fixes.model import Reason, Rewrite, Site
 from xlalint.fixes.operations import READS, names, operation
 from xlalint.fixes.scene import Replacement, Scene
-from xlalint.fixes.text import argument, call_at
-from xlalint.semantics.values import Const, Host, Tensor, members
+from xlalint.fixes.text import argument, call_at, width_of
+from xlalint.semantics.values import Const, Host, Sequence, Tensor, Value, members
 
 
 def debug_print(site: Site) -> Rewrite | Reason | None:
@@ -89,7 +89,7 @@ class _Format:
         self._parts[own:] = ["".join(self._parts[own:])]
         return ""
 
-    def _spec(self, parts: Sequence[cst.BaseFormattedStringContent]) -> Iterator[str]:
+    def _spec(self, parts: Iterable[cst.BaseFormattedStringContent]) -> Iterator[str]:
         for part in parts:
             yield f":{part.value}" if isinstance(part, cst.FormattedStringText) else "{"
 
@@ -97,7 +97,7 @@ class _Format:
         code, value = self.scene.code(node), self.scene.value(node)
         if values.is_tensor(value, "jax"):
             self.traced = True
-        elif not members(value) or any(type(one) not in (Const, Host) for one in members(value)):
+        elif not _is_host(value):
             return f"`{code}` is not known to be an array: print it with a format of your own by `jax.debug.print`"
         elif not spec and not all(_prints_as_given(one) for one in members(value)):
             self._parts.append("{}")
@@ -123,6 +123,13 @@ class _Format:
 
 def _escaped(text: str) -> str:
     return text.replace("{", "{{").replace("}", "}}")
+
+
+def _is_host(value: Value) -> bool:
+    """Whether a value is known while the code is traced."""
+    if type(value) is Sequence:
+        return all(map(_is_host, value.items if value.items is not None else (value.element,)))
+    return bool(members(value)) and all(type(one) in (Const, Host) for one in members(value))
 
 
 def _prints_as_given(value: object) -> bool:
@@ -161,6 +168,10 @@ def step_closure(site: Site) -> Rewrite | Reason | None:
         return Reason("a compiled graph prints nothing: return the tensor, and print it outside") if node else None
     if node is None:
         return Reason("the text is more than printed: keep the detached tensor, and make the text where it is read")
+    if not any(binding.module.partition(".")[0] == "torch_xla" for binding in scene.document.unit.imports):
+        return Reason(
+            "print what the step returns; with `torch_xla` at hand, from a step closure (`xm.add_step_closure`)"
+        )
     if any(arg.star for arg in node.args) or any(scene.descend(node, cst.Comment)):
         return Reason("write a function that prints it, and give it to `xm.add_step_closure` with the tensors")
     closure, given = scene.code(node.func), [argument(scene, arg.value) for arg in node.args]
@@ -168,6 +179,8 @@ def step_closure(site: Site) -> Rewrite | Reason | None:
         given = sorted(_variables(scene, node))
         closure = f"lambda {', '.join(given)}: {scene.code(node)}"
         unknown = next((name for name in given if not _stays(scene, node, name)), "")
+        if len(closure) + len(scene.indent(node)) > width_of(scene):
+            return Reason("write a function that prints it, and give it to `xm.add_step_closure` with the tensors")
         if unknown or not given:
             return Reason(
                 f"`{unknown or scene.code(node)}` may have changed when the step ends: print what the step returns"

@@ -38,9 +38,8 @@ def number(site: Site) -> Rewrite | Reason | None:
         return Reason(f"`{code}` is not a tensor in every call")
     if _conversion(read.how, values.dtype_of(value)) == "bool" and consumers(scene, node) - {Consumer.TENSOR}:
         return Reason("Python computes with bools where tensors of bools refuse: write the expression with tensors")
-    whole = _conversion(read.how, values.dtype_of(value)) == "int"
     imports = Imports(scene, node)
-    found = flow(scene, node, site.framework, imports, "int" if whole else "float")
+    found = flow(scene, node, site.framework, imports, _conversion(read.how, values.dtype_of(value)))
     if isinstance(found, Reason):
         return found
     alias = isinstance(read.tensor, (cst.Attribute, cst.Subscript)) and read.how not in MATH

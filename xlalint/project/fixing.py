@@ -173,8 +173,14 @@ class _Compared:
         self.change = change = made.change
         self._spans = {id(f): [old.span(edit) for edit in f.fix.edits] for f in change.findings if f.fix is not None}
         self._start = {id(f): change.moved(old.at(f.location)) for f in before.findings if f.filename == path}
-        self.before = [(f.code, self._start[id(f)]) for f in before.findings if f.filename == path]
-        self.after = [(f.code, new.at(f.location)) for f in after.findings if f.filename == path]
+        # That only information is left of what was more is progress.
+        information = any(f.severity == "info" for f in change.findings)
+        counted = [
+            [f for f in report.findings if f.filename == path and (information or f.severity != "info")]
+            for report in (before, after)
+        ]
+        self.before = [(f.code, self._start[id(f)]) for f in counted[0]]
+        self.after = [(f.code, new.at(f.location)) for f in counted[1]]
         text = new.text
         self._functions = [match.start() for match in _DEF.finditer(text)]
 
