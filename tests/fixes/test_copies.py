@@ -35,6 +35,7 @@ LEFT_ALONE = {
     "a copy by a device": (torch('return x.to("cpu") + 1'), "where the copy is needed"),
     "an array that stays": (torch("return np.sqrt(x.detach().cpu().numpy())"), "lives on the host"),
     "another function of NumPy": (torch("return torch.from_numpy(np.sort(x.cpu().numpy()))"), "lives on the host"),
+    "nothing computed": (torch("return torch.from_numpy(x.detach().cpu().numpy())"), "lives on the host"),
     "two arguments": (torch("return torch.from_numpy(np.add(x.cpu().numpy(), 1))"), "lives on the host"),
     "numbers": (torch("a = x.tolist()\nreturn torch.tensor(a), len(a)"), "numbers are needed"),
     "numbers of two": (torch("a = x.tolist()\na = a + [1]\nreturn torch.tensor(a)"), "numbers are needed"),
@@ -61,6 +62,11 @@ UNSAFE = {
         "needed on its device",
     ),
     "a list of a variable": (torch("return torch.tensor(x.tolist())"), torch("return x.detach().clone()"), "dtype"),
+    "a list of a view": (
+        torch("return torch.tensor(x.detach().view(-1).tolist())"),
+        torch("return x.detach().view(-1).clone()"),
+        "the default dtype",
+    ),
     "a list by a name": (
         torch("a = x.amax(-1).tolist()\nreturn torch.tensor(a, device=x.device)"),
         torch("a = x.amax(-1).detach()\nreturn a.to(x.device)"),

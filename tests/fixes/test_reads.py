@@ -43,6 +43,8 @@ LEFT_ALONE = {
     "a bool in a difference": ("return x - bool(s > 0)", "bools"),
     "read by an inner function": ("a = s.item()\ndef f():\n    return a\nreturn f(), x", "a function within"),
     "a part that changes": ("a = x[0].item()\nx[0] = 2.0\nreturn x * a", "changed in place"),
+    "a variable that changes": ("a = s.item()\ns.add_(1)\nreturn x * a", "changed in place"),
+    "a view that changes": ("a = x.view(-1)[0].item()\nx += 1\nreturn x * a", "changed in place"),
     "a part that is returned": ("return x[0].item() / 2, x", "changed in place"),
     "a whole number that is returned": ("return x, (x > 0).sum().item()", "may be a size"),
     "a number of no known kind that is returned": ("return x, t.item()", "may be a size"),

@@ -9,7 +9,7 @@ from xlalint.fixes.dataflow import bindings, uses
 from xlalint.fixes.gradients import Slopes
 from xlalint.fixes.imports import Imports
 from xlalint.fixes.model import Reason, Rewrite, Site, all_of
-from xlalint.fixes.operations import names
+from xlalint.fixes.operations import gives_new, names
 from xlalint.fixes.scene import Replacement, Scene
 from xlalint.fixes.text import atom
 
@@ -105,7 +105,7 @@ def there_and_back(site: Site) -> Rewrite | Reason | None:
         edits.append(Replacement(*scene.span(call.func), f"{imports.name('torch')}.{_numpy_name(scene, call)}"))
         host, call = call, _call_of(scene, call)
     around = _unwrapped(scene, host, _WRAPPERS)
-    if not around:
+    if not around or not any(one.text for one in edits):
         return Reason("an array of NumPy lives on the host: compute with torch, or copy once, after the loop")
     return Rewrite("Compute on the device", (*edits, *around, *imports.needed), f"{_NUMPY}, on the device")
 
@@ -141,7 +141,7 @@ def listed(site: Site) -> Rewrite | Reason | None:
         return Reason("give `x.detach()` what the call was given")
     to = f".to({', '.join(given.values() if len(given) == 1 else map('='.join, given.items()))})" if given else ""
     detached = atom(scene, tensor) + (".detach()" if Slopes(scene, "torch").of(tensor).into else "")
-    if isinstance(tensor, (cst.Name, cst.Attribute, cst.Subscript)):
+    if not gives_new(scene, tensor):
         detached += ".clone()"
     if assigned:
         edits = [Replacement(*scene.span(node), detached), Replacement(*scene.span(call), scene.code(taken) + to)]

@@ -118,3 +118,13 @@ def arguments_of(scene: Scene, node: cst.Call) -> list[cst.BaseExpression]:
     if isinstance(node.func, cst.Attribute) and is_method(scene, node):
         return [node.func.value, *given]
     return given
+
+
+_NEW = REDUCTIONS | AS_FIRST_IF_FLOAT | JOINED | names("argmax argmin clone cross_entropy mse_loss")
+
+
+def gives_new(scene: Scene, node: cst.BaseExpression) -> bool:
+    """Whether an expression surely gives a tensor that shares no memory with another."""
+    if isinstance(node, (cst.BinaryOperation, cst.Comparison, cst.UnaryOperation)):
+        return True
+    return isinstance(node, cst.Call) and operation(scene, node) in _NEW

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 import libcst as cst
@@ -13,7 +14,7 @@ from xlalint.fixes.gradients import Slopes
 from xlalint.fixes.imports import Imports
 from xlalint.fixes.model import Reason, Rewrite, Site, all_of
 from xlalint.fixes.numbers import MATH, flow, tensorflow_name
-from xlalint.fixes.operations import operation
+from xlalint.fixes.operations import gives_new, operation
 from xlalint.fixes.scene import Replacement, Scene
 from xlalint.fixes.text import argument, atom, stands_alone
 from xlalint.semantics.values import Sequence
@@ -42,8 +43,9 @@ def number(site: Site) -> Rewrite | Reason | None:
     found = flow(scene, node, site.framework, imports, _conversion(read.how, values.dtype_of(value)))
     if isinstance(found, Reason):
         return found
-    alias = isinstance(read.tensor, (cst.Attribute, cst.Subscript)) and read.how not in MATH
-    if alias and (found.leaves or _changed(scene, read.tensor)):
+    shared = read.how not in MATH and not gives_new(scene, read.tensor)
+    part = isinstance(read.tensor, (cst.Attribute, cst.Subscript))
+    if shared and ((part and found.leaves) or _changed(scene, read.tensor)):
         return Reason(f"`{code}` may be changed in place before the number is used: keep a copy of it")
     assumed = [*found.assumed, *_assumed(read, code, values.rank_of(value), values.dtype_of(value), site.framework)]
     text = _text(site, read, imports)
@@ -151,18 +153,30 @@ def _disables(scene: Scene, node: cst.BaseExpression) -> bool:
 
 
 def _changed(scene: Scene, tensor: cst.BaseExpression) -> bool:
-    """Whether the function changes a tensor, or one that it is part of, in place."""
-    function = scene.function(tensor)
-    root = scene.code(tensor.value) if isinstance(tensor, cst.Subscript) else scene.code(tensor)
+    """Whether the function changes a tensor, or one that it may be a view of, in place."""
+    function, root = scene.function(tensor), scene.code(_viewed(tensor))
     if function is None:
         return True
+    owned = re.compile(rf"{re.escape(root)}(?!\w)")
     for call in scene.descend(function, cst.Call):
-        name = operation(scene, call)
-        if name.endswith("_") and isinstance(call.func, cst.Attribute) and scene.code(call.func.value).startswith(root):
+        changes = operation(scene, call).endswith("_") and isinstance(call.func, cst.Attribute)
+        if changes and owned.match(scene.code(call.func)):
             return True
-    targets = [one.target for one in scene.descend(function, cst.AugAssign)]
-    targets += [one.target for one in scene.descend(function, cst.AssignTarget)]
-    return any(scene.code(one).startswith(root) for one in targets)
+    if any(owned.match(scene.code(one.target)) for one in scene.descend(function, cst.AugAssign)):
+        return True
+    stores = (one.target for one in scene.descend(function, cst.AssignTarget) if not isinstance(one.target, cst.Name))
+    return any(owned.match(scene.code(one)) for one in stores)
+
+
+def _viewed(tensor: cst.BaseExpression) -> cst.BaseExpression:
+    """The variable that a tensor may be a view of."""
+    while True:
+        if isinstance(tensor, cst.Subscript):
+            tensor = tensor.value
+        elif isinstance(tensor, cst.Call) and isinstance(tensor.func, cst.Attribute):
+            tensor = tensor.func.value
+        else:
+            return tensor
 
 
 # -------------------------------------------------------------------------------------- where PyTorch wants a number

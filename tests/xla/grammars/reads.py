@@ -15,7 +15,12 @@ GRAMMARS = (
                 "def f(x: torch.Tensor, n: torch.Tensor):\n    <body>\n"
             ],
             "dtype": ["f32", "f32", "f64"],
-            "body": ["peak = <read>\nreturn <use>", "return <direct>", "y = x * 1\ny += <read>\nreturn y"],
+            "body": [
+                "peak = <read>\nreturn <use>",
+                "return <direct>",
+                "y = x * 1\ny += <read>\nreturn y",
+                "y = x.view(-1) * 1\nlow = y[0].item()\ny *= 3\nreturn y + low",
+            ],
             "read": [
                 "float(<scalar>)",
                 "(<scalar>).item()",
