@@ -80,8 +80,8 @@ REWRITES: Mapping[str, tuple[Rewriter, ...]] = {
     "XLA301": (reads.number, reads.wanted_number, prints.read_closure),
     "XLA302": (copies.numpy_function, copies.listed, copies.there_and_back, copies.kept, copies.other),
     "XLA303": (prints.debug_print, prints.step_closure, prints.in_graph),
-    "XLA306": (prints.debug_print, prints.in_graph, prints.once),
     "XLA304": (comparisons.whole_comparison,),
+    "XLA306": (prints.debug_print, prints.in_graph, prints.once),
     "XLA501": (compile_flags.jit_compile,),
 }
 
