@@ -29,7 +29,7 @@ from xlalint.fixes.scene import Replacement, Scene
 from xlalint.fixes.text import argument, atom, call, width_of
 
 _ASSUMED = (
-    "an expert treats each token by itself, and {sentinel}running every expert on all tokens is affordable; "
+    "an expert treats each token by itself, tokens are finite, and {sentinel}running every expert on all tokens is affordable; "
     "a grouped matrix product costs less"
 )
 # What would see tokens that are not the expert's own: sizes, and what works along the tokens unless told otherwise.

@@ -36,9 +36,22 @@ def selection(scene: Scene, node: cst.CSTNode) -> Selection | None:
     name, given = operation(scene, node), arguments_of(scene, node)
     if len(given) != 2:
         return None
+    if name == "gather_nd":
+        return _gathered(scene, node, given[0], given[1])
     if name in ("masked_select", "boolean_mask"):
         return Selection(node, given[0], given[1], name == "masked_select")
     return Selection(node, given[1], given[0], broadcasts=True) if name == "extract" else None
+
+
+def _gathered(
+    scene: Scene, node: cst.Call, whole: cst.BaseExpression, positions: cst.BaseExpression
+) -> Selection | None:
+    """`tf.gather_nd(x, tf.where(mask))`."""
+    if not isinstance(positions, cst.Call) or operation(scene, positions) != "where":
+        return None
+    mask = arguments_of(scene, positions)
+    alone = len(positions.args) == 1 and values.is_bool(scene.value(mask[0]))
+    return Selection(node, whole, mask[0]) if alone else None
 
 
 def _may_be_tensor(scene: Scene, node: cst.BaseExpression) -> bool:
