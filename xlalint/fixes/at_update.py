@@ -61,7 +61,7 @@ def _rewrite(
     start, end = scene.span(called)
     line = scene.document.text.rfind("\n", 0, start) + 1
     text = call(f"{numpy}.where", chosen, start - line, scene.indent(called), width=width_of(scene))
-    assumed = " and ".join(filter(None, (assumption, _kept_dtype(scene, base, name, value))))
+    assumed = " and ".join(filter(None, (assumption, place.assumes, _kept_dtype(scene, base, name, value))))
     return Rewrite("Use `jnp.where`", (Replacement(start, end, text), *imports.needed), assumed)
 
 

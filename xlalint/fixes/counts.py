@@ -206,10 +206,22 @@ def _number(site: Site, count: _Count) -> Rewrite | Reason:
     bound = _least(scene, count.node)
     held = scene.parent(scene.parent(bound)) if bound is not None else None
     node = held if isinstance(held, cst.Call) and site.framework != "tensorflow" else count.node
+    assumed = as_number(site, node)
+    if isinstance(assumed, Reason):
+        return assumed
+    text, imports = _summed(site, count)
+    if bound is not None and node is not count.node:
+        text = _at_least(site, text, scene.code(bound), imports)
+    return Rewrite("Count in the mask", (Replacement(*scene.span(node), text), *imports.needed), all_of(assumed))
+
+
+def as_number(site: Site, node: cst.BaseExpression) -> list[str] | Reason:
+    """What must be assumed for a tensor of no dimensions to do where there was a Python number; a reason where it does not."""
+    scene = site.scene
     assign = scene.parent(node)
     target = assign.targets[0].target if isinstance(assign, cst.Assign) and len(assign.targets) == 1 else None
     if _is_size(scene, node):
-        return Reason("the number of true values is a size, or a bound, of what follows")
+        return Reason("the number is a size, or a bound, of what follows")
     if isinstance(target, cst.Name):
         function = scene.function(node) or scene.root
         sizes = [
@@ -217,14 +229,15 @@ def _number(site: Site, count: _Count) -> Rewrite | Reason:
         ]
         used = sizes[0].split("\n")[0] if sizes else host_use(scene, scene.statement(node), target.value)
         if used:
-            return Reason(f"the number of true values is needed on the host: `{used}`")
-    text, imports = _summed(site, count)
-    if bound is not None and node is not count.node:
-        text = _at_least(site, text, scene.code(bound), imports)
-    assumed = [] if _takes_tensor(scene, node) else [number_as_tensor(site.framework)]
-    if site.framework == "tensorflow":
-        assumed = []  # it was a tensor of int32
-    return Rewrite("Count in the mask", (Replacement(*scene.span(node), text), *imports.needed), all_of(assumed))
+            return Reason(f"the number is needed on the host: `{used}`")
+    if site.framework == "tensorflow" or _takes_tensor(scene, node):
+        return []  # TensorFlow's was a tensor
+    return [number_as_tensor(site.framework)]
+
+
+def number_of(scene: Scene, framework: str, vector: cst.BaseExpression) -> cst.BaseExpression | None:
+    """The expression that is the number of a vector's elements: `len(v)`, `v.numel()`, `v.shape[0]`."""
+    return _size(scene, framework, vector, "vector")
 
 
 def _summed(site: Site, count: _Count) -> tuple[str, Imports]:

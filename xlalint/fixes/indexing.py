@@ -8,6 +8,7 @@ each if both numbers are known, and else a view that is right for any number.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import libcst as cst
@@ -35,6 +36,31 @@ _COMPARED = frozenset(
 )
 _LIKE = frozenset(["empty_like", "full_like", "ones_like", "rand_like", "randn_like", "zeros_like"])
 _POSITIONS = re.compile(r"(?:^|_)(?:idx|idxs|index|indexes|indices|inds|ids|perm|order|positions|slices?)$").search
+_ARITHMETIC = (cst.Add, cst.Subtract, cst.Divide, cst.FloorDivide, cst.Modulo, cst.Power, cst.MatrixMultiply)
+_GIVES_POSITIONS = frozenset(
+    [
+        "arange",
+        "argmax",
+        "argmin",
+        "argsort",
+        "bucketize",
+        "cumsum",
+        "multinomial",
+        "nonzero",
+        "randint",
+        "randperm",
+        "searchsorted",
+        "sort",
+        "topk",
+    ]
+)
+_REARRANGED = frozenset(
+    ["contiguous", "expand", "flatten", "long", "repeat", "reshape", "squeeze", "to", "unsqueeze", "view"]
+)
+_ALIKE = frozenset(
+    ["broadcast_to", "empty", "expand", "full", "ones", "reshape", "view", "zeros"]
+)  # what is given a shape
+_ALIKE_BY_TENSOR = frozenset(["expand_as", "reshape_as", "view_as"])
 _DEPTH = 6
 
 
@@ -107,9 +133,30 @@ def mask_assumption(scene: Scene, mask: cst.BaseExpression, framework: str) -> s
     kinds = {one.dtype for one in tensors}
     if kinds == {"b"} and not others:
         return ""
-    if kinds - {"b", ""} or ("b" not in kinds and _POSITIONS(_last_word(mask))):
+    if kinds - {"b", ""} or ("b" not in kinds and (_POSITIONS(_last_word(mask)) or _counts(scene, mask, _DEPTH))):
         return Reason(f"`{code}` may hold positions rather than bools")
     return f"`{code}` is a tensor of bools"
+
+
+def _counts(scene: Scene, node: cst.BaseExpression, depth: int) -> bool:
+    """Whether an expression is made by arithmetic, or by what gives positions: that is no mask."""
+    if isinstance(node, cst.Name):
+        made = definition(scene, node) if depth else None
+        return made is not None and _counts(scene, made.value, depth - 1)
+    if isinstance(node, cst.BinaryOperation):
+        return isinstance(node.operator, _ARITHMETIC)
+    if isinstance(node, cst.Attribute):
+        return node.attr.value == "indices"
+    if isinstance(node, cst.Subscript):
+        return _counts(scene, node.value, depth)
+    return isinstance(node, cst.Call) and (
+        operation(scene, node) in _GIVES_POSITIONS
+        or (
+            isinstance(node.func, cst.Attribute)
+            and node.func.attr.value in _REARRANGED
+            and _counts(scene, node.func.value, depth)
+        )
+    )
 
 
 def _last_word(node: cst.BaseExpression) -> str:
@@ -148,8 +195,27 @@ def rank(scene: Scene, node: cst.BaseExpression, depth: int = _DEPTH) -> int:
     if isinstance(node, cst.Name):
         made = definition(scene, node)
         return -1 if made is None else rank(scene, made.value, depth - 1)
+    sizes = _sizes(scene, node)
+    if sizes:
+        return len(sizes)
     found = [rank(scene, operand, depth - 1) for operand in _operands(scene, node)]
     return max(found) if found and min(found) >= 0 else -1
+
+
+def _sizes(scene: Scene, node: cst.BaseExpression) -> list[cst.BaseExpression]:
+    """The sizes that `expand` and `repeat` are given one by one: the result has a dimension for each."""
+    if not isinstance(node, cst.Call) or operation(scene, node) not in ("expand", "repeat"):
+        return []
+    given = arguments_of(scene, node)[1:]
+    if len(given) == 1 and isinstance(given[0], (cst.Tuple, cst.List)):
+        elements = given[0].elements
+        return [one.value for one in elements if isinstance(one, cst.Element)] if _plain(elements) else []
+    alone = not any(arg.star or arg.keyword is not None for arg in node.args)
+    return given if alone and all(values.is_number(scene.value(one)) for one in given) else []
+
+
+def _plain(elements: Iterable[cst.BaseElement]) -> bool:
+    return all(isinstance(one, cst.Element) for one in elements)
 
 
 def same_rank(scene: Scene, mask: cst.BaseExpression, whole: cst.BaseExpression) -> bool:
@@ -187,9 +253,50 @@ def _sources(scene: Scene, node: cst.BaseExpression, use: cst.BaseExpression, de
     if isinstance(node, cst.Name):
         made = definition(scene, node) if depth else None
         return found if made is None else found | _sources(scene, made.value, use, depth - 1)
-    for operand in _operands(scene, node):
+    for operand in [*_operands(scene, node), *_shaped_like(scene, node)]:
         found |= _sources(scene, operand, use, depth)
     return found
+
+
+def _shaped_like(scene: Scene, node: cst.BaseExpression) -> list[cst.BaseExpression]:
+    """The tensor whose shape an operation is told to give: `mask.expand_as(x)`, `mask.expand(x.shape)`, `torch.zeros(x.size())`."""
+    if not isinstance(node, cst.Call):
+        return []
+    name, given = operation(scene, node), arguments_of(scene, node)
+    if name in _ALIKE_BY_TENSOR and len(given) == 2:
+        return given[1:]
+    return [whole for one in given if (whole := _whole_shape(one)) is not None] if name in _ALIKE else []
+
+
+def _whole_shape(node: cst.BaseExpression) -> cst.BaseExpression | None:
+    """The `x` of `x.shape` or `x.size()`."""
+    if isinstance(node, cst.Call) and not node.args and isinstance(node.func, cst.Attribute):
+        return node.func.value if node.func.attr.value == "size" else None
+    return node.value if isinstance(node, cst.Attribute) and node.attr.value == "shape" else None
+
+
+def _made_for(scene: Scene, mask: cst.BaseExpression, base: cst.BaseExpression, own: int, depth: int = _DEPTH) -> bool:
+    """Whether a mask was widened to the shape of what it indexes, or to its last size at its own last dimension."""
+    if isinstance(mask, cst.Name):
+        made = definition(scene, mask) if depth else None
+        return made is not None and _made_for(scene, made.value, base, own, depth - 1)
+    sizes = _sizes(scene, mask)
+    if sizes:
+        return len(sizes) == own and _is_size_of(scene, sizes[-1], scene.code(base), own - 1, depth)
+    if any(scene.code(like) == scene.code(base) for like in _shaped_like(scene, mask)):
+        return True
+    return any(_made_for(scene, operand, base, own, depth) for operand in _operands(scene, mask))
+
+
+def _is_size_of(scene: Scene, node: cst.BaseExpression, base: str, place: int, depth: int) -> bool:
+    """Whether an expression is the size of a tensor's dimension, or of its last one."""
+    if isinstance(node, cst.Name):
+        made = definition(scene, node) if depth else None
+        return made is not None and _is_size_of(scene, made.value, base, place, depth - 1)
+    code = scene.code(node).replace(" ", "")
+    return code in {
+        f"{base}.{form}" for at in (place, -1) for form in (f"shape[{at}]", f"size({at})", f"size(dim={at})")
+    }
 
 
 def _likes(scene: Scene, node: cst.BaseExpression, use: cst.BaseExpression, depth: int) -> set[str]:
@@ -230,10 +337,11 @@ def _operands(scene: Scene, node: cst.BaseExpression) -> list[cst.BaseExpression
 
 
 class Aligned(NamedTuple):
-    """`whole` is what the mask applies to, `mask` the mask so that it broadcasts to it, as code."""
+    """`whole` is what the mask applies to, `mask` the mask so that it broadcasts to it, as code; `assumes` what that takes for granted."""
 
     whole: str
     mask: str
+    assumes: str = ""
 
 
 def aligned(scene: Scene, index: Masked) -> Aligned | Reason:
@@ -273,6 +381,10 @@ def _aligned_whole(scene: Scene, index: Masked) -> Aligned | Reason:
         return Aligned(whole, code)
     if own >= 0 and total >= 0:
         return Aligned(whole, _padded(scene, index.mask, own, max(total - own - len(index.before), 0)))
+    if total < 0 and not index.before and _made_for(scene, index.mask, index.base, own):
+        base = scene.code(index.base)
+        many = f"`{base}` has {own} dimensions" if own > 0 else f"`{code}` has as many dimensions as `{base}`"
+        return Aligned(whole, code, many)
     shape = _shape_holder(scene, index.mask)
     if shape is None or not isinstance(index.base, (cst.Name, cst.Attribute)):
         return Reason(f"the numbers of dimensions of `{scene.code(index.base)}` and `{code}` are not known")

@@ -169,7 +169,7 @@ def _target(site: Site) -> _Target | Reason | None:
     place = aligned(scene, index)
     if isinstance(place, Reason):
         return place
-    return _Target(site, index, place, " and ".join(filter(None, (of_base, of_mask))))
+    return _Target(site, index, place, " and ".join(filter(None, (of_base, of_mask, place.assumes))))
 
 
 def _is_number(scene: Scene, node: cst.BaseExpression) -> bool:

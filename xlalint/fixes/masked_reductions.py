@@ -257,6 +257,7 @@ def _place(site: Site, picked: list[Selection]) -> _Place | Reason | None:
         )
         if isinstance(place, Reason):
             return place
+        assumptions.append(place.assumes)
         lined.append((one, place))
     first, place = lined[0]
     if len({place.mask for _, place in lined}) > 1:

@@ -96,13 +96,19 @@ def sized(site: Site) -> Rewrite | Reason | None:
 
 def _fill(scene: Scene, node: cst.Call, size: str) -> str:
     """What to fill up with so that all that reads the positions gives the same: 0 for a sum, the end for an update; "" if unknown."""
-    found = {_neutral(scene, use, size) for use in _vectors(scene, node)}
+    vector = node if operation(scene, node) == "flatnonzero" else _item(scene, node)
+    found = {_neutral(scene, use, size) for use in _vectors(scene, node, vector)}
     return found.pop() if len(found) == 1 else ""
 
 
-def _vectors(scene: Scene, node: cst.Call) -> list[cst.BaseExpression]:
+def filled(scene: Scene, node: cst.Call) -> str:
+    """The same of a call that gives one vector, of values that are no positions."""
+    found = {_neutral(scene, use, "") for use in _vectors(scene, node, node)}
+    return found.pop() if len(found) == 1 else ""
+
+
+def _vectors(scene: Scene, node: cst.Call, vector: cst.BaseExpression | None) -> list[cst.BaseExpression]:
     """Where the vector of positions is read, by its name too; none where that is not all that becomes of it."""
-    vector = node if operation(scene, node) == "flatnonzero" else _item(scene, node)
     assign = scene.parent(vector if vector is not None else node)
     function = scene.function(node)
     if not isinstance(assign, cst.Assign) or len(assign.targets) != 1 or function is None:
