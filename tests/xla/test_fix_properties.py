@@ -18,7 +18,7 @@ from xlalint.fixes.rewrites import REWRITES
 MARKS = {"torch": "torch_xla", "tensorflow": "tensorflow", "jax": "jax"}
 TARGETS = {"torch": "torch_xla", "tensorflow": "tf", "jax": "jax"}
 PROGRAMS = int(os.environ.get("XLALINT_PROGRAMS", "0"))
-FEW = 12
+FEW = 6
 
 CASES = [
     pytest.param(
