@@ -261,3 +261,30 @@ def test_a_print_once_in_many_steps_is_information(findings: Findings) -> None:
 @pytest.mark.parametrize(("code", "rules"), GRAPHS.values(), ids=GRAPHS)
 def test_only_the_traced_graph_is_compiled(loud: Callable[[str, str], list[str]], code: str, rules: list[str]) -> None:
     assert loud("import tensorflow as tf\n" + dedent(code), "tf") == rules
+
+
+DRIVERS = {
+    "def train(model, loader):": ["XLA301"],
+    "class Trainer:\n    def train(self, model, loader):": ["XLA301"],
+    "class Pipeline:\n    def __call__(self, model, loader):": ["XLA301", "XLA302"],
+}
+
+
+@pytest.mark.parametrize("header", DRIVERS)
+def test_what_is_read_behind_a_loop_counts_where_all_is_called_again(loud: Loud, header: str) -> None:
+    indent = " " * (8 if header.startswith("class") else 4)
+    body = [
+        "image = torch.zeros(3, device='xla')",
+        "for batch in loader:",
+        "    image = model(image * batch.to('xla'))",
+        "    print(image.sum().item())",
+        "    xm.mark_step()",
+        "return image.cpu()",
+    ]
+    code = (
+        "import torch\nimport torch_xla.core.xla_model as xm\n"
+        + header
+        + "\n"
+        + "\n".join(indent + line for line in body)
+    )
+    assert sorted(loud(code + "\n", "torch_xla")) == DRIVERS[header]

@@ -177,7 +177,9 @@ class Roots:
                 and not (self._on_device(info) or any(map(_has_tensor, args)) or any(map(_is_device, args)))
             ):
                 continue
-            context = interpreter.enter(info, args, per_turn=candidate.per_turn)
+            # An object that is called is called again and again, all of it: a pipeline for each image.
+            per_turn = candidate.per_turn and info.name != "__call__"
+            context = interpreter.enter(info, args, per_turn=per_turn)
             interpreter.roots.append(RootContext(context, candidate.why, candidate.tier, candidate.tracer))
             called.add(context)
             for wrapper in self._wrappers(info, args) if info.ir.decorators else ():
