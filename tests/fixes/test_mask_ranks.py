@@ -64,3 +64,29 @@ def test_padded(made: str) -> None:
 def test_no_mask(made: str) -> None:
     text = HEAD.format(body=f"if m.sum() > 0:\n        x[keep] = 0\n    {made}\n    x[k] = 0")
     assert outcome(text, "XLA205").text.endswith(f"    {made}\n    x[k] = 0\n    return x\n")
+
+
+TWINS = {
+    "a sum of what both are made of": "y = torch.relu(m)\n    b = x * y\n    a = x + y",
+    "the largest and where it is": "a, b = x.max(dim=0)",
+    "sorted": "a, b = torch.sort(x)",
+}
+STRANGERS = {
+    "of different calls": "a, _ = x.max(dim=0)\n    b = m[0]",
+    "one is bound anew": "a, b = x.max(dim=0)\n    b = b.repeat_interleave(2, 0)",
+    "a sum of more": "y = torch.relu(m)\n    b = x * y\n    a = x + 1",
+    "another call": "a, b = torch.unbind(x)",
+}
+
+
+@pytest.mark.parametrize("made", TWINS.values(), ids=TWINS)
+def test_twins(made: str) -> None:
+    found = outcome(HEAD.format(body=f"{made}\n    b[a < 0] = 0"), "XLA205")
+    assert found.text == HEAD.format(body=f"{made}\n    b.masked_fill_(a < 0, 0)")
+    assert found.applicability == "safe"
+
+
+@pytest.mark.parametrize("made", STRANGERS.values(), ids=STRANGERS)
+def test_strangers(made: str) -> None:
+    found = outcome(HEAD.format(body=f"{made}\n    b[a < 0] = 0"), "XLA205")
+    assert "b.masked_fill_(a < 0, 0)" not in found.text

@@ -159,6 +159,27 @@ def _is_target(scene: Scene, name: cst.CSTNode) -> bool:
 
 def definition(scene: Scene, name: cst.Name) -> cst.Assign | None:
     """The assignment `name = …` that surely gave a name the value that it has where it is read; None where there may be others."""
+    bound = _binding(scene, name)
+    target = scene.parent(bound) if bound is not None else None
+    return _alone(scene, target) if isinstance(target, cst.AssignTarget) else None
+
+
+def unpacking(scene: Scene, name: cst.Name) -> cst.Assign | None:
+    """The same of an assignment to several names at once: `a, b = …`."""
+    bound = _binding(scene, name)
+    element = scene.parent(bound) if bound is not None else None
+    targets = scene.parent(element) if isinstance(element, cst.Element) else None
+    target = scene.parent(targets) if isinstance(targets, cst.Tuple) else None
+    return _alone(scene, target) if isinstance(target, cst.AssignTarget) else None
+
+
+def _alone(scene: Scene, target: cst.AssignTarget) -> cst.Assign | None:
+    statement = scene.parent(target)
+    return statement if isinstance(statement, cst.Assign) and len(statement.targets) == 1 else None
+
+
+def _binding(scene: Scene, name: cst.Name) -> cst.Name | None:
+    """Where a name surely got the value that it has where it is read; None where that may have been in several places."""
     function = scene.function(name) or scene.root
     at = scene.span(name)[0]
     before = [one for one in scene.descend(function, cst.Name) if one.value == name.value and _is_bound(scene, one)]
@@ -166,15 +187,9 @@ def definition(scene: Scene, name: cst.Name) -> cst.Assign | None:
     if not done or scene.function(done[-1][1]) is not scene.function(name):
         return None
     moment, last = max(done, key=lambda pair: pair[0])
-    target = scene.parent(last)
-    statement = scene.parent(target)
-    if not isinstance(target, cst.AssignTarget) or not isinstance(statement, cst.Assign) or len(statement.targets) > 1:
+    if scene.parent(scene.statement(last)) not in scene.above(name):
         return None
-    line = scene.statement(statement)
-    block = scene.parent(line)
-    if block not in scene.above(name):
-        return None
-    return statement if unchanged(scene, name.value, moment, name) else None
+    return last if unchanged(scene, name.value, moment, name) else None
 
 
 def unchanged(scene: Scene, name: str, since: int, use: cst.CSTNode) -> bool:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import libcst as cst
 
 from xlalint.fixes import values
-from xlalint.fixes.dataflow import definition, reads, unchanged
+from xlalint.fixes.dataflow import definition, reads, unchanged, unpacking
 from xlalint.fixes.model import Reason
 from xlalint.fixes.operations import (
     AS_FIRST,
@@ -61,6 +61,7 @@ _ALIKE = frozenset(
     ["broadcast_to", "empty", "expand", "full", "ones", "reshape", "view", "zeros"]
 )  # what is given a shape
 _ALIKE_BY_TENSOR = frozenset(["expand_as", "reshape_as", "view_as"])
+_PAIRS = frozenset(["cummax", "cummin", "kthvalue", "max", "median", "min", "mode", "sort", "topk"])
 _DEPTH = 6
 
 
@@ -228,7 +229,7 @@ def same_rank(scene: Scene, mask: cst.BaseExpression, whole: cst.BaseExpression)
         return own == total
     if total >= 0 and _least_rank(scene, mask, _DEPTH) >= total:
         return True
-    return bool(_sources(scene, mask, whole, _DEPTH) & _likes(scene, whole, whole, _DEPTH))
+    return _covered(scene, whole, _sources(scene, mask, whole, _DEPTH), whole, _DEPTH)
 
 
 def _least_rank(scene: Scene, node: cst.BaseExpression, depth: int) -> int:
@@ -251,11 +252,22 @@ def _sources(scene: Scene, node: cst.BaseExpression, use: cst.BaseExpression, de
     """The expressions of whose dimensions another has at least as many, as they are written where `use` stands."""
     found = _as_written(scene, node, use)
     if isinstance(node, cst.Name):
+        found |= _twins(scene, node, use)
         made = definition(scene, node) if depth else None
         return found if made is None else found | _sources(scene, made.value, use, depth - 1)
     for operand in [*_operands(scene, node), *_shaped_like(scene, node)]:
         found |= _sources(scene, operand, use, depth)
     return found
+
+
+def _twins(scene: Scene, node: cst.Name, use: cst.BaseExpression) -> set[str]:
+    """The names of `values, indices = x.max(dim=0)`: both have the same dimensions."""
+    made = unpacking(scene, node)
+    if made is None or not isinstance(made.value, cst.Call) or operation(scene, made.value) not in _PAIRS:
+        return set()
+    since = scene.span(made)[1]
+    names = [one.value for one in scene.descend(made.targets[0], cst.Name)]
+    return {name for name in names if unchanged(scene, name, since, use)}
 
 
 def _shaped_like(scene: Scene, node: cst.BaseExpression) -> list[cst.BaseExpression]:
@@ -299,14 +311,17 @@ def _is_size_of(scene: Scene, node: cst.BaseExpression, base: str, place: int, d
     }
 
 
-def _likes(scene: Scene, node: cst.BaseExpression, use: cst.BaseExpression, depth: int) -> set[str]:
-    """The expressions that surely have exactly the dimensions of another."""
-    found = _as_written(scene, node, use)
+def _covered(scene: Scene, node: cst.BaseExpression, sources: set[str], use: cst.BaseExpression, depth: int) -> bool:
+    """Whether an expression has at most the dimensions of some others: it is one of them, or made of nothing but them."""
+    if _as_written(scene, node, use) & sources or rank(scene, node) == 0:
+        return True
     if isinstance(node, cst.Name):
+        if _twins(scene, node, use) & sources:
+            return True
         made = definition(scene, node) if depth else None
-        return found if made is None else found | _likes(scene, made.value, use, depth - 1)
+        return made is not None and _covered(scene, made.value, sources, use, depth - 1)
     operands = _operands(scene, node)
-    return found | _likes(scene, operands[0], use, depth) if len(operands) == 1 else found
+    return bool(operands) and all(_covered(scene, one, sources, use, depth) for one in operands)
 
 
 def _as_written(scene: Scene, node: cst.BaseExpression, use: cst.BaseExpression) -> set[str]:

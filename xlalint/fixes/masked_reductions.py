@@ -320,6 +320,8 @@ def _rewritten(site: Site, found: _Reduction, place: _Place, whole: str) -> Rewr
         new, message = f"({whole} {identity} {negation}{_atom(place.mask)})", "Combine the masks"
     else:
         new, message = _where(scene, found, f"{module}.where", [place.mask, whole, identity]), "Use `where`"
+        if "(None,) *" in place.mask and "\n" in new and "\n" not in scene.code(found.inner):
+            return Reason(f"the number of dimensions is not known; line `{place.mask}` up by hand")
     text = _with(scene, found, new)
     if found.name == "mean":
         _means(site, place)
