@@ -17,6 +17,7 @@ def f(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
 
 SAFE = {
     "divided by": ("return x / len((y == 1).nonzero())", "return x / (y == 1).sum()"),
+    "in a call": ("return torch.relu(x / len((y == 1).nonzero()))", "return torch.relu(x / (y == 1).sum())"),
     "of a tuple": ("return x * torch.where(y == 1)[0].shape[0]", "return x * (y == 1).sum()"),
     "of numbers": ("return x / torch.nonzero(y).size(0)", "return x / torch.count_nonzero(y)"),
     "at least one": ("return x / max(1, len((y == 1).nonzero()))", "return x / (y == 1).sum().clamp(min=1)"),
@@ -42,6 +43,10 @@ LEFT = {
     "the second size": "return x / (y == 1).nonzero().shape[1]",
     "a size": "return torch.zeros((y == 1).nonzero().shape[0])",
     "a size, by name": "count = len((y == 1).nonzero())\n    return torch.zeros(count)",
+    "a size, worked out": "count = 8 // len((y == 1).nonzero())\n    return x.view(count, -1)",
+    "a size, at last": "n = len((y == 1).nonzero())\n    k = n + 1\n    return torch.ones(k)",
+    "a size, added up": "k = 0\n    k += len((y == 1).nonzero())\n    return torch.ones(k)",
+    "for a condition, by name": "has = len((y == 1).nonzero()) > 0\n    if has:\n        return x\n    return y",
     "a bound": "for _ in range(len((y == 1).nonzero())):\n        x = x + 1\n    return x",
     "a slice": "return x[: len((y == 1).nonzero())]",
     "read twice": "rows = (y == 1).nonzero()\n    return x / len(rows) + rows.sum()",

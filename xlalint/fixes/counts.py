@@ -180,8 +180,20 @@ def _present(site: Site, count: _Count) -> Rewrite | Reason | None:
         return Reason(
             f"`{brief(new)}` asks the same and has one shape, but a condition that depends on it still waits for the device"
         )
-    assumed = "" if consumers(scene, asked) <= {Consumer.TENSOR} else "a tensor will do where this was a Python bool"
+    assumed = as_bool(scene, asked)
+    if isinstance(assumed, Reason):
+        return assumed
     return Rewrite("Use `any`", (Replacement(*scene.whole(asked), f"~{new}" if turned else new),), assumed)
+
+
+def as_bool(scene: Scene, asked: cst.BaseExpression) -> str | Reason:
+    """What must be assumed for a tensor to do where there was a Python bool; a reason where a condition reads it."""
+    takers = consumers(scene, asked)
+    if takers & {Consumer.TEST, Consumer.STORED_TEST}:
+        return Reason(
+            f"a condition that depends on `{brief(scene.code(asked))}` waits for the device, whatever its form"
+        )
+    return "" if takers <= {Consumer.TENSOR} else "a tensor will do where this was a Python bool"
 
 
 def _question(scene: Scene, count: cst.BaseExpression) -> tuple[cst.BaseExpression | None, bool]:
@@ -218,21 +230,41 @@ def _number(site: Site, count: _Count) -> Rewrite | Reason:
 def as_number(site: Site, node: cst.BaseExpression) -> list[str] | Reason:
     """What must be assumed for a tensor of no dimensions to do where there was a Python number; a reason where it does not."""
     scene = site.scene
-    assign = scene.parent(node)
-    target = assign.targets[0].target if isinstance(assign, cst.Assign) and len(assign.targets) == 1 else None
     if _is_size(scene, node):
         return Reason("the number is a size, or a bound, of what follows")
-    if isinstance(target, cst.Name):
-        function = scene.function(node) or scene.root
-        sizes = [
-            scene.code(scene.statement(one)) for one in uses(scene, function, target.value) if _is_size(scene, one)
-        ]
-        used = sizes[0].split("\n")[0] if sizes else host_use(scene, scene.statement(node), target.value)
-        if used:
-            return Reason(f"the number is needed on the host: `{used}`")
+    used = _host_use(scene, node, set())
+    if used:
+        return Reason(f"the number is needed on the host: `{brief(used)}`")
     if site.framework == "tensorflow" or _takes_tensor(scene, node):
         return []  # TensorFlow's was a tensor
     return [number_as_tensor(site.framework)]
+
+
+def _host_use(scene: Scene, node: cst.BaseExpression, followed: set[str]) -> str:
+    """Where a number, or another that is worked out from it, is needed on the host; "" if that is not known."""
+    outer = node
+    while isinstance(holder := scene.parent(outer), (cst.BinaryOperation, cst.UnaryOperation)):
+        if isinstance(holder, cst.BinaryOperation):
+            other = holder.right if holder.left is outer else holder.left
+            if values.tensors_only(scene.value(other)):
+                return ""
+        outer = holder
+    if _is_size(scene, outer):
+        return scene.code(scene.statement(outer)).split("\n")[0]
+    name = _target(holder)
+    if not name or name in followed:
+        return ""
+    followed.add(name)
+    found = (_host_use(scene, use, followed) for use in uses(scene, scene.function(node) or scene.root, name))
+    return next(filter(None, found), "") or host_use(scene, scene.statement(node), name)
+
+
+def _target(holder: cst.CSTNode) -> str:
+    """The name that an assignment is to."""
+    if isinstance(holder, cst.AugAssign):
+        return holder.target.value if isinstance(holder.target, cst.Name) else ""
+    target = holder.targets[0].target if isinstance(holder, cst.Assign) and len(holder.targets) == 1 else None
+    return target.value if isinstance(target, cst.Name) else ""
 
 
 def number_of(scene: Scene, framework: str, vector: cst.BaseExpression) -> cst.BaseExpression | None:
@@ -286,6 +318,10 @@ def _is_size(scene: Scene, node: cst.BaseExpression) -> bool:
     """Whether a number goes where a tensor does not do as well: into an index, a `range`, a shape, a comparison for a branch."""
     inner: cst.CSTNode = node
     for holder in scene.above(node):
+        if isinstance(holder, cst.BinaryOperation):
+            other = holder.right if holder.left is inner else holder.left
+            if values.tensors_only(scene.value(other)):
+                return False
         if isinstance(holder, cst.Call) and inner is not holder.func:
             return operation(scene, holder) not in ("clamp", "clip")
         if isinstance(holder, (cst.Subscript, cst.Comparison, cst.Tuple, cst.List, cst.Dict, cst.FormattedString)):

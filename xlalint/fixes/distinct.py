@@ -5,8 +5,8 @@ from __future__ import annotations
 import libcst as cst
 
 from xlalint.fixes import positions, values
-from xlalint.fixes.consumers import Consumer, consumers, in_test
-from xlalint.fixes.counts import as_number, number_of
+from xlalint.fixes.consumers import in_test
+from xlalint.fixes.counts import as_bool, as_number, number_of
 from xlalint.fixes.indexing import rank
 from xlalint.fixes.model import Reason, Rewrite, Site, all_of
 from xlalint.fixes.operations import arguments_of, operation
@@ -64,8 +64,11 @@ def _all_same(site: Site, size: cst.BaseExpression, flat: str, assumed: list[str
         return Reason(
             f"`{brief(new)}` asks the same and has one shape, but a condition that depends on it still waits for the device"
         )
-    if not consumers(scene, holder) <= {Consumer.TENSOR}:
-        assumed.append("a tensor will do where this was a Python bool")
+    told = as_bool(scene, holder)
+    if isinstance(told, Reason):
+        return told
+    if told:
+        assumed.append(told)
     return Rewrite("Compare neighbours", (Replacement(*scene.whole(holder), new),), all_of(assumed))
 
 
