@@ -18,7 +18,9 @@ from xlalint.fixes.scene import Replacement, Scene
 from xlalint.fixes.speculation import speculate
 from xlalint.fixes.text import argument, atom, block, call, movable, width_of
 
-_MORE_THAN_ASSIGNMENTS = "does more than assign names: write the turn as a function of what it changes, for `jax.lax`"
+_GRAPHS = {"jax": "jax.lax", "tensorflow": "tf.while_loop"}
+_ARRAYS = {"jax": "an array", "tensorflow": "a tensor"}
+_MORE_THAN_ASSIGNMENTS = "does more than assign names: write the turn as a function of what it changes"
 
 
 class Turn(NamedTuple):
@@ -54,7 +56,7 @@ def counted(site: Site) -> Rewrite | Reason | None:
     odd = next((one for one in uses(scene, loop.body, index) if not _takes_arrays(scene, one)), None)
     if odd is not None:
         return Reason(f"`{index}` would be an array, which `{scene.code(scene.statement(odd)).strip()}` may not take")
-    made = _Writer(site, loop, turn)
+    made = Writer(site, loop, turn)
     return made.loop("fori_loop", [*bounds, made.function("body", index)], None)
 
 
@@ -73,7 +75,7 @@ def conditional(site: Site) -> Rewrite | Reason | None:
     turn = turn_of(scene, loop, reads(scene, loop.test), "")
     if isinstance(turn, Reason):
         return turn
-    made = _Writer(site, loop, turn)
+    made = Writer(site, loop, turn)
     return made.loop("while_loop", [], loop.test)
 
 
@@ -136,30 +138,40 @@ def assigned(scene: Scene, line: cst.CSTNode) -> Assigned | None:
     return None
 
 
-def turn_of(scene: Scene, loop: cst.For | cst.While, asked: set[str], counter: str) -> Turn | Reason:
-    """What a turn does, if it is such that a function can do it."""
+def turn_of(
+    scene: Scene,
+    loop: cst.For | cst.While,
+    asked: set[str],
+    counter: str,
+    framework: str = "jax",
+    without: cst.CSTNode | None = None,
+) -> Turn | Reason:
+    """What a turn does, `without` one of its lines, if it is such that a function can do it."""
+    graph = _GRAPHS[framework]
     if loop.orelse is not None or not isinstance(loop.body, cst.IndentedBlock) or scene.function(loop) is None:
         return Reason(f"the loop {_MORE_THAN_ASSIGNMENTS}")
-    lines = [line for line in loop.body.body if isinstance(line, cst.SimpleStatementLine)]
-    done = [assigned(scene, line) for line in loop.body.body]
+    body = [line for line in loop.body.body if line is not without]
+    lines = [line for line in body if isinstance(line, cst.SimpleStatementLine)]
+    done = [assigned(scene, line) for line in body]
     if len(lines) != len(done) or None in done or not movable(scene, lines):
-        return Reason(f"the loop {_MORE_THAN_ASSIGNMENTS}")
+        return Reason(f"the loop {_MORE_THAN_ASSIGNMENTS}, for `{graph}`")
     if counter and (live_after(scene, loop, counter) or counter in binds(scene, loop.body)):
         return Reason(f"`{counter}` is read behind the loop, or set in it: count in a name of its own")
-    carried = _carried(scene, loop, [one for one in done if one is not None], asked)
+    carried = carried_by(scene, loop, [one for one in done if one is not None], asked)
     if not carried:
         return Reason("nothing that the loop computes is used")
     for name in carried:
-        refused = _refusal(scene, loop, name)
+        refused = _refusal(scene, loop, name, framework)
         if refused:
             return Reason(refused)
-    barrier = speculate(scene, lines, "jax").barrier
+    barrier = speculate(scene, lines, framework).barrier
     if barrier and not barrier.startswith("it is not known") and "random" not in barrier and "in place" not in barrier:
-        return Reason(f"{barrier}, which `jax.lax` does once for all turns")
+        return Reason(f"{barrier}, which `{graph}` does once for all turns")
     return Turn(lines, carried)
 
 
-def _carried(scene: Scene, loop: cst.For | cst.While, done: Sequence[Assigned], asked: set[str]) -> list[str]:
+def carried_by(scene: Scene, loop: cst.For | cst.While, done: Sequence[Assigned], asked: set[str]) -> list[str]:
+    """The names that a turn assigns and that a later turn, the condition (which reads those `asked`) or the code behind reads."""
     bound: set[str] = set()
     early = set(asked)
     for one in done:
@@ -170,20 +182,20 @@ def _carried(scene: Scene, loop: cst.For | cst.While, done: Sequence[Assigned], 
     return [name for name in names if name in early or live_after(scene, loop, name)]
 
 
-def _refusal(scene: Scene, loop: cst.For | cst.While, name: str) -> str:
+def _refusal(scene: Scene, loop: cst.For | cst.While, name: str, framework: str) -> str:
     """Why a name cannot be carried; "" if it can."""
     function = scene.function(loop)
     assert function is not None
     start, _ = scene.span(loop)
-    if not _is_set_before(scene, function, start, name):
+    if not is_set_before(scene, function, start, name):
         return f"`{name}` may be unset before the first turn: give it a value of its shape and dtype"
     seen = [scene.value(one) for one in scene.descend(loop, cst.Name) if one.value == name]
-    if not all(values.is_tensor(one, "jax") for one in seen):
-        return f"`{name}` is not an array in every turn: begin with one of the shape and dtype that it ends with"
+    if not all(values.is_tensor(one, framework) for one in seen):
+        return f"`{name}` is not {_ARRAYS[framework]} in every turn: begin with one of the shape and dtype that it ends with"
     return ""
 
 
-def _is_set_before(scene: Scene, function: cst.FunctionDef, start: int, name: str) -> bool:
+def is_set_before(scene: Scene, function: cst.FunctionDef, start: int, name: str) -> bool:
     """Whether a parameter, or an assignment that surely ran, gives a name its first value."""
     if any(param.name.value == name for param in scene.descend(function.params, cst.Param)):
         return True
@@ -198,7 +210,7 @@ def _sure(scene: Scene, line: cst.CSTNode) -> set[str]:
 # -------------------------------------------------------------------------------------------------- new code
 
 
-class _Writer:
+class Writer:
     """Writes a loop as a call, and functions before it where a lambda does not do."""
 
     def __init__(self, site: Site, loop: cst.For | cst.While, turn: Turn) -> None:
@@ -252,35 +264,36 @@ class _Writer:
         name = f"{self.imports.name('jax.lax')}.{short}"
         if test is not None:
             arguments = [self.condition(test), self.function("body")]
-        returned = self._returned()
+        returned = self.returned()
         lead = "return " if returned is not None else f"{', '.join(self.turn.carried)} = "
         column = len(self.indent) + len(lead)
         text = lead + call(name, [*arguments, self.state], column, self.indent, width=width_of(self.scene))
         text = "".join(f"{one}\n\n{self.indent}" for one in self.before) + text
-        start, end = self.scene.span(self.node)[0], self._end(returned)
-        if self.before and self._follows_code(start):
+        start, end = self.scene.span(self.node)[0], self.end(returned)
+        if self.before and self.follows_code(start):
             start, text = start - len(self.indent), f"\n{self.indent}{text}"
         assumed = [
-            f"{_list(self.turn.carried)} keep{'s' if self.single else ''} shape and dtype",
+            f"{listed(self.turn.carried)} keep{'s' if self.single else ''} shape and dtype",
             "no gradient is taken in reverse through the loop",
         ]
         made = (Replacement(start, end, text), *self.imports.needed)
         return Rewrite(f"Use `{name}`", made, all_of(assumed))
 
-    def _end(self, returned: cst.CSTNode | None) -> int:
+    def end(self, returned: cst.CSTNode | None) -> int:
         """Where what is replaced ends, with a comment behind the last line but without the line end."""
         if returned is not None:
             return self.scene.span(returned)[1]
-        start, end = self.scene.span(self.turn.lines[-1])[0], self.scene.whole(self.turn.lines[-1])[1]
+        last = self.node.body.body[-1]
+        start, end = self.scene.span(last)[0], self.scene.whole(last)[1]
         return start + len(self.scene.document.text[start:end].rstrip())
 
-    def _follows_code(self, start: int) -> bool:
+    def follows_code(self, start: int) -> bool:
         """Whether a statement stands directly above, in the same block."""
         _, index = self.scene.siblings(self.node)
         above = self.scene.document.text[:start].split("\n")[-2:-1]
         return bool(index and above and above[0].strip())
 
-    def _returned(self) -> cst.CSTNode | None:
+    def returned(self) -> cst.CSTNode | None:
         """A `return` of the carried name alone that directly follows."""
         siblings, index = self.scene.siblings(self.node)
         after = siblings[index + 1] if index + 1 < len(siblings) else None
@@ -292,7 +305,8 @@ class _Writer:
         return last if held and last.value.value == self.turn.carried[0] else None
 
 
-def _list(names: Sequence[str]) -> str:
+def listed(names: Sequence[str]) -> str:
+    """Names for a message."""
     return " and ".join(f"`{name}`" for name in names)
 
 
