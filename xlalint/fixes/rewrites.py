@@ -15,6 +15,7 @@ from xlalint.fixes import (
     booleans,
     bounded_loops,
     branches,
+    breaks,
     comparisons,
     compile_flags,
     conds,
@@ -63,6 +64,7 @@ REWRITES: Mapping[str, tuple[Rewriter, ...]] = {
         conds.rewrite,
         branches.rewrite,
         early_returns.rewrite,
+        breaks.dropped,
         exits.left_alone,
     ),
     "XLA102": (
