@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from xlalint.rules import (
-    Rule,
     RuleError,
     UnknownRuleError,
     catalogue,
@@ -211,12 +209,6 @@ def test_shipped_front_matter_means_the_same_in_toml() -> None:
         assert front_matter._plain_toml(front) == tomllib.loads(front), f"{rule.path} needs the slow parser"
 
 
-def test_loading_all_pages_is_cheap() -> None:
-    def load() -> float:
-        catalogue._rules.cache_clear()
-        began = time.perf_counter()
-        loaded: dict[str, Rule] = dict(rules())
-        assert all("text" not in vars(rule) for rule in loaded.values())
-        return time.perf_counter() - began
-
-    assert min(load() for _ in range(5)) < 0.015
+def test_loading_all_pages_reads_no_text() -> None:
+    catalogue._rules.cache_clear()
+    assert all("text" not in vars(rule) for rule in rules().values())
