@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 import libcst as cst
 
@@ -11,10 +11,10 @@ from xlalint.fixes.scene import Replacement, Scene
 from xlalint.fixes.speculation import speculate
 
 
-def taken_out(scene: Scene, statement: cst.BaseStatement) -> tuple[Replacement, ...]:
-    """A statement taken out with the comments above it and what is assigned for it alone; `pass` is left where the block would be
-    empty, and an `if` that would be left with nothing to do goes too."""
-    gone = [statement, *_left_over(scene, statement)]
+def taken_out(scene: Scene, statement: cst.BaseStatement, keep: Collection[str] = ()) -> tuple[Replacement, ...]:
+    """A statement taken out with the comments above it and what is assigned for it alone, but for names to `keep`; `pass` is left
+    where the block would be empty, and an `if` that would be left with nothing to do goes too."""
+    gone = [statement, *_left_over(scene, statement, keep)]
     return _merged(_without(scene, one) for one in gone)
 
 
@@ -58,7 +58,7 @@ def end_of(scene: Scene, statement: cst.CSTNode) -> int:
     return start + len(scene.document.text[start:end].rstrip())
 
 
-def _left_over(scene: Scene, gone: cst.BaseStatement) -> list[cst.SimpleStatementLine]:
+def _left_over(scene: Scene, gone: cst.BaseStatement, keep: Collection[str]) -> list[cst.SimpleStatementLine]:
     """The assignments whose names nothing reads once a statement is gone."""
     function = scene.function(gone)
     if function is None:
@@ -67,7 +67,12 @@ def _left_over(scene: Scene, gone: cst.BaseStatement) -> list[cst.SimpleStatemen
     lines = [*scene.descend(function.body, cst.SimpleStatementLine)]
     for line in reversed([one for one in lines if scene.span(one)[0] < scene.span(gone)[0]]):
         name = _single(scene, line)
-        if name is None or name not in _read_by(scene, [gone, *extra]) or len(scene.siblings(line)[0]) == 1:
+        if (
+            name is None
+            or name in keep
+            or name not in _read_by(scene, [gone, *extra])
+            or len(scene.siblings(line)[0]) == 1
+        ):
             continue
         inside = {use for one in [gone, *extra] for use in uses(scene, one, name)}
         bound = [one for one in lines if name in binds(scene, one)]

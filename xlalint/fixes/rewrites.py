@@ -29,6 +29,7 @@ from xlalint.fixes import (
     extrema,
     graph_loops,
     guards,
+    last_rows,
     losses,
     mask_assignment,
     masked_reductions,
@@ -86,7 +87,13 @@ REWRITES: Mapping[str, tuple[Rewriter, ...]] = {
     "XLA107": (graph_loops.counted, graph_loops.counted_elsewhere),
     "XLA108": (unconverted.branch_mismatch,),
     "XLA109": (unconverted.iteration,),
-    "XLA201": (losses.cross_entropy, masked_reductions.reduction, masked_reductions.named, masked_reductions.kept),
+    "XLA201": (
+        last_rows.last_of_each_row,
+        losses.cross_entropy,
+        masked_reductions.reduction,
+        masked_reductions.named,
+        masked_reductions.kept,
+    ),
     "XLA202": (
         experts.dense_experts,
         positions.picked,

@@ -46,7 +46,7 @@ def unchecked(site: Site) -> Rewrite | None:
     if line is None or len(line.body) != 1 or not isinstance(line.body[0], cst.Expr):
         return None
     called = line.body[0].value
-    if not isinstance(called, cst.Call) or not _only_checks(scene, called):
+    if not isinstance(called, cst.Call) or not only_checks(scene, called):
         return None
     if any(scene.descend(called, cst.NamedExpr)):
         return None
@@ -58,7 +58,7 @@ def unchecked(site: Site) -> Rewrite | None:
     return Rewrite("Drop the check of values", taken_out(scene, line), assumes)
 
 
-def _only_checks(scene: Scene, called: cst.Call) -> bool:
+def only_checks(scene: Scene, called: cst.Call) -> bool:
     """Whether all that a call does is to raise, or not."""
     return all(
         (isinstance(one, Function) and not one.info.ir.decorators and checks_only(one.info))
