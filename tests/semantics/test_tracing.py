@@ -288,3 +288,20 @@ def test_what_is_read_behind_a_loop_counts_where_all_is_called_again(loud: Loud,
         + "\n".join(indent + line for line in body)
     )
     assert sorted(loud(code + "\n", "torch_xla")) == DRIVERS[header]
+
+
+@pytest.mark.parametrize(("steps", "found"), [("4", ["XLA301"]), ("100", []), ("every", [])])
+def test_what_is_read_every_few_steps_counts(loud: Loud, steps: str, found: list[str]) -> None:
+    code = f"""
+import torch
+import torch_xla.core.xla_model as xm
+
+
+def train(model, loader, every):
+    for step, batch in enumerate(loader):
+        loss = model(batch.to("xla") * torch.ones(3, device="xla")).sum() * torch.ones(1, device="xla").sum()
+        if step % {steps} == 0:
+            shown = loss.item()
+        xm.mark_step()
+"""
+    assert loud(code, "torch_xla") == found

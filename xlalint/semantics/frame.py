@@ -43,8 +43,8 @@ class Frame:
     error path formats), `turning` enclosing loops. `asked` is the tensor whose truth was last asked for.
     `loop` is the kind of the innermost loop on host values, `staged` the names that were set before the innermost loop
     on a symbolic tensor, `taping` counts enclosing gradient tapes, `apart` blocks that fill a graph of their own, `guarded` enclosing
-    `try` blocks that catch what tracers raise, `rare` enclosing branches that run once in several steps, `doubt` enclosing calls and
-    indices of what may be something else, `forks` branches that may not be taken, `within_calls` the calls whose tests this frame
+    `try` blocks that catch what tracers raise, `rare` enclosing branches that run once in several steps, `frequent` those of them that run
+    in more than one of ten, `doubt` enclosing calls and indices of what may be something else, `forks` branches that may not be taken, `within_calls` the calls whose tests this frame
     stands for. `half_returns` are tensor tests of which one branch returns (place, statement, tensor, test), `remembers` is the
     table that the branch being run fills in once per key. `exits`
     and `repeats` collect the environments that leave or repeat the innermost loop.
@@ -72,6 +72,7 @@ class Frame:
         self.apart = 0
         self.guarded = 0
         self.rare = 0
+        self.frequent = 0
         self.doubt = 0
         self.forks = 0
         self.remembers = ""
@@ -207,7 +208,7 @@ class Frame:
             confidence = Confidence.POSSIBLE
         if rule == "XLA302" and any(type(m) is Tensor and m.framework == "numpy" for m in members(value)):
             confidence = Confidence.POSSIBLE
-        if self.rare and rule in _READ and not severity:
+        if self.rare and not severity and (rule == "XLA303" or (rule in _READ and not self.frequent)):
             severity = _OCCASIONAL
         known = self.context.sightings.get((rule, at))
         if known is None or known.confidence < confidence:
