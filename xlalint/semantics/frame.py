@@ -44,8 +44,9 @@ class Frame:
     `loop` is the kind of the innermost loop on host values, `staged` the names that were set before the innermost loop
     on a symbolic tensor, `taping` counts enclosing gradient tapes, `apart` blocks that fill a graph of their own, `guarded` enclosing
     `try` blocks that catch what tracers raise, `rare` enclosing branches that run once in several steps, `frequent` those of them that run
-    in more than one of ten, `doubt` enclosing calls and indices of what may be something else, `forks` branches that may not be taken, `within_calls` the calls whose tests this frame
-    stands for. `half_returns` are tensor tests of which one branch returns (place, statement, tensor, test), `remembers` is the
+    in more than one of ten, `doubt` enclosing calls and indices of what may be something else, `forks` branches that may not be taken,
+    `within_calls` the calls whose tests this frame stands for. `half_returns` are tensor tests of which one branch returns (place,
+    statement, tensor, test), `remembers` is the
     table that the branch being run fills in once per key. `exits`
     and `repeats` collect the environments that leave or repeat the innermost loop.
     """
