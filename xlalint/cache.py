@@ -244,9 +244,8 @@ def _write_ahead(db: sqlite3.Connection) -> None:
 def _prepare(db: sqlite3.Connection) -> None:
     version = _version()
     with db:
-        db.execute(
-            "BEGIN"
-        )  # one snapshot: tables that another run makes between two questions are not a foreign program's
+        # One snapshot: tables that another run makes between two questions are not a foreign program's.
+        db.execute("BEGIN")
         if _recorded(db) == version:
             return
     with db:

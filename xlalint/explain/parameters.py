@@ -8,13 +8,14 @@ from functools import lru_cache
 
 from xlalint.explain.model import Origin
 from xlalint.explain.place import clipped
-from xlalint.explain.replay import Replay, start_of
+from xlalint.explain.replay import Replay
 from xlalint.explain.scope import Scope
 from xlalint.explain.wording import Wording
 from xlalint.lowering import ir
 from xlalint.semantics.context import Context
 from xlalint.semantics.frame import spelling
 from xlalint.semantics.program import FunctionInfo
+from xlalint.semantics.provenance import start_of
 from xlalint.semantics.values import UNKNOWN, Tensor
 from xlalint.source.lines import Lines
 from xlalint.source.model import SourceError
@@ -47,10 +48,8 @@ class CallSite:
                 return ast.unparse(keyword.value)
         names = [param.name for param in info.params if param.kind in ("", "/")]
         method = info.ir.owner >= 0 and not info.decorated("staticmethod")
-        if method or names[:1] in (
-            ["self"],
-            ["cls"],
-        ):  # a wrapper around a method is a function that says so by this name
+        # A wrapper around a method is a function that says so by this name.
+        if method or names[:1] in (["self"], ["cls"]):
             names = names[1:]
         position = names.index(name) if name in names else -1
         if 0 <= position < len(call.args) and not any(

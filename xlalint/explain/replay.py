@@ -7,21 +7,18 @@ imports the file and calls a function of that name.
 
 from __future__ import annotations
 
-import gc
-import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from xlalint.lowering.ir import Unit
-from xlalint.project.analysis import Analysis
+from xlalint.project.analysis import Analysis, deep
 from xlalint.semantics.apis import api_table
 from xlalint.semantics.collect import Harvest, Link, Reach, chains_of, harvest, merge, trace_of
 from xlalint.semantics.context import HOST_TIER, Context, RootContext
 from xlalint.semantics.hazard import Hazard, Step
 from xlalint.semantics.program import ClassInfo, FunctionInfo, ModuleInfo, Program
-from xlalint.semantics.provenance import Recorder, Sight, observed
+from xlalint.semantics.provenance import Recorder, Sight, observed, start_of
 from xlalint.semantics.taught import Taught
 
 if TYPE_CHECKING:
@@ -30,7 +27,6 @@ if TYPE_CHECKING:
 _WHOLE_BYTES = 1_000_000
 _LOCAL_BYTES = 1_200_000
 _MOST_CALLERS = 16
-_RECURSION_LIMIT = 20_000
 
 
 class Replay:
@@ -82,7 +78,7 @@ class Replay:
         callers = [] if self.complete or function is None else self._callers(module, function, first)
         self.recorder = self._recorder(module, function, [*first, *callers])
         self.interpreter.observer = self.recorder
-        with observed(self.recorder), _deep():
+        with observed(self.recorder), deep():
             for one in first:
                 self._enter(one)
             if not (checked and self._called(function)):
@@ -162,7 +158,7 @@ class Replay:
     def look_alone(self, module: ModuleInfo, function: FunctionInfo | None) -> None:
         """See to it that something is known of code that nothing enters: by itself, it is analysed now."""
         interpreter = self.interpreter
-        with observed(self.recorder), _deep():
+        with observed(self.recorder), deep():
             try:
                 if function is None:
                     if module.index not in interpreter.module_contexts:
@@ -212,11 +208,6 @@ class Replay:
         return trace_of(way, self.chains, self.program)
 
 
-def start_of(function: FunctionInfo | None) -> int:
-    """What places in a function count from, packed as they are; module level's are those of the file."""
-    return 0 if function is None else function.ir.start << 32 | function.ir.start
-
-
 def _leads_to(source: str, name: str, module: str) -> bool:
     return source == module or (bool(name) and f"{source}.{name}" == module)
 
@@ -224,17 +215,3 @@ def _leads_to(source: str, name: str, module: str) -> bool:
 def _mentions(program: Program, other: ModuleInfo, module: ModuleInfo) -> bool:
     bindings = [*other.imports.values(), *other.stars]
     return any(_leads_to(program.absolute(other, binding), binding.name, module.name) for binding in bindings)
-
-
-@contextmanager
-def _deep() -> Iterator[None]:
-    """Room for deep expressions, and no cyclic garbage collector: what is made lives to the end."""
-    limit, enabled = sys.getrecursionlimit(), gc.isenabled()
-    sys.setrecursionlimit(max(limit, _RECURSION_LIMIT))
-    gc.disable()
-    try:
-        yield
-    finally:
-        sys.setrecursionlimit(limit)
-        if enabled:
-            gc.enable()

@@ -8,11 +8,11 @@ from functools import cached_property
 
 from xlalint.explain.definitions import Definitions, Env, dotted
 from xlalint.explain.place import Definition, Site, Text
-from xlalint.explain.replay import Replay, start_of
+from xlalint.explain.replay import Replay
 from xlalint.semantics.context import Context
 from xlalint.semantics.lattice import join, join_all
 from xlalint.semantics.program import ClassInfo, FunctionInfo, ModuleInfo
-from xlalint.semantics.provenance import Sight
+from xlalint.semantics.provenance import Sight, start_of
 from xlalint.semantics.values import HOST, NEVER, Value, constant, host, members
 
 Seen = tuple[Context, Sight]

@@ -8,10 +8,11 @@ from functools import lru_cache
 
 from xlalint.explain.model import Origin
 from xlalint.explain.place import PlaceError, Text
-from xlalint.explain.replay import Replay, start_of
+from xlalint.explain.replay import Replay
 from xlalint.explain.wording import Wording
 from xlalint.lowering.ir import Class as ClassIr
 from xlalint.semantics.program import ClassInfo
+from xlalint.semantics.provenance import start_of
 from xlalint.semantics.values import Value
 
 _MOST = 4

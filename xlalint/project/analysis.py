@@ -6,9 +6,11 @@ is kept, with what was read for it, and is worked out again only when something 
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -107,6 +109,20 @@ class Analysis:
             chunks[-1].append(index)
             size += self.sizes[index]
         return chunks
+
+
+@contextmanager
+def deep() -> Iterator[None]:
+    """Room for deep expressions, and no cyclic garbage collector: what is made lives to the end."""
+    limit, enabled = sys.getrecursionlimit(), gc.isenabled()
+    sys.setrecursionlimit(max(limit, _RECURSION_LIMIT))
+    gc.disable()
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(limit)
+        if enabled:
+            gc.enable()
 
 
 _shared: Analysis | None = None

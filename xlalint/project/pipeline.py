@@ -18,10 +18,13 @@ from xlalint.source.reading import digest, from_bytes, module_name
 
 if TYPE_CHECKING:
     from xlalint.cache import Cache
+    from xlalint.checks.finding import Finding
     from xlalint.config import Settings
     from xlalint.lowering.ir import Unit
     from xlalint.project.lowered import Lowered
     from xlalint.project.rewriting import Memory
+    from xlalint.semantics.apis import Apis
+    from xlalint.semantics.hazard import Hazard
     from xlalint.source.model import SourceFile
 
 _BATCH = 12
@@ -228,14 +231,9 @@ class Run:
         hazards, failures = analyse(units, apis, targets, self.settings.roots, followed, self.jobs, taught, kept)
         texts = self._texts(lowered)
         findings, more = findings_of(lowered, hazards, pages, self.settings, texts, kept)
-        memory = self.fixes or _memory_of_small(units)
-        if memory is not None:
-            from xlalint.project.rewriting import Rewriting
-
-            rewriting = Rewriting(units, followed, apis, targets, self.settings, texts, memory)
-            findings, errors = rewriting.apply(findings, hazards, self.jobs)
-            more += errors
-        return Report(findings, len(lowered), failures + more)
+        told = findings, hazards
+        findings, errors = _with_fixes(told, units, followed, apis, self.settings, texts, self.fixes, self.jobs)
+        return Report(findings, len(lowered), failures + more + errors)
 
     def _texts(self, lowered: list[Lowered]) -> dict[str, SourceFile]:
         """The sources that are not on the disk."""
@@ -269,23 +267,28 @@ def check_one(text: str, filename: str, settings: Settings, *, fixes: Memory | N
     taught = Taught(settings.static, settings.tensor)
     hazards, failures = analyse(units, apis, targets_of(settings), settings.roots, followed, taught=taught)
     findings, more = findings_of([lowered], hazards, pages, settings, texts)
-    memory = fixes or _memory_of_small(units)
-    if memory is not None:
-        from xlalint.project.rewriting import Rewriting
-
-        rewriting = Rewriting(units, followed, apis, targets_of(settings), settings, texts, memory)
-        findings, errors = rewriting.apply(findings, hazards, 1)
-        more += errors
-    return Report(findings, 1, failures + more)
+    findings, errors = _with_fixes((findings, hazards), units, followed, apis, settings, texts, fixes, 1)
+    return Report(findings, 1, failures + more + errors)
 
 
-def _memory_of_small(units: Sequence[Unit]) -> Memory | None:
-    """A memory where the program is so small that fixes are shown without being asked for; else None."""
-    if sum(len(function.body) for unit in units for function in unit.functions) > _FIXES_SHOWN:
-        return None
-    from xlalint.project.rewriting import Memory
+def _with_fixes(
+    told: tuple[list[Finding], list[Hazard]],
+    units: Sequence[Unit],
+    followed: Sequence[Unit],
+    apis: Apis,
+    settings: Settings,
+    texts: Mapping[str, SourceFile],
+    memory: Memory | None,
+    jobs: int,
+) -> tuple[list[Finding], list[str]]:
+    """Findings, given with their hazards, with their fixes: where a memory asks for them, and in programs so small that they are shown
+    without being asked for. Also internal errors."""
+    if memory is None and sum(len(one.body) for unit in units for one in unit.functions) > _FIXES_SHOWN:
+        return told[0], []
+    from xlalint.project.rewriting import Memory, Rewriting
 
-    return Memory()
+    rewriting = Rewriting(units, followed, apis, targets_of(settings), settings, texts, memory or Memory())
+    return rewriting.apply(*told, jobs)
 
 
 def targets_of(settings: Settings) -> tuple[str, ...]:

@@ -1,14 +1,12 @@
 """Findings → fixes: the functions that hold findings are analysed once more, watched, so that rewrites know what each expression is.
 
-Watching costs as much as the analysis, so only what matters is entered: for each file with findings that some rewrite knows, its own roots
-and those that lead to the findings.
+Watching costs as much as the analysis, so only what matters is entered: for each file with findings, its own roots and those that lead to
+the findings.
 """
 
 from __future__ import annotations
 
-import gc
 import multiprocessing
-import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
@@ -21,13 +19,13 @@ from xlalint.checks.judge import target_of
 from xlalint.fixes.model import Reason
 from xlalint.fixes.rewrites import outcome_of
 from xlalint.fixes.scene import Document
-from xlalint.project.analysis import Analysis
+from xlalint.project.analysis import Analysis, deep
 from xlalint.project.workers import mapped
 from xlalint.semantics.apis import Apis
 from xlalint.semantics.hazard import Hazard
 from xlalint.semantics.lattice import join
-from xlalint.semantics.program import FunctionInfo, ModuleInfo
-from xlalint.semantics.provenance import Recorder, observed
+from xlalint.semantics.program import ModuleInfo
+from xlalint.semantics.provenance import Recorder, observed, start_of
 from xlalint.semantics.taught import Taught
 from xlalint.semantics.values import NEVER, Value
 from xlalint.source.reading import read_source
@@ -37,7 +35,6 @@ if TYPE_CHECKING:
     from xlalint.lowering.ir import Unit
     from xlalint.source.model import SourceFile
 
-_RECURSION_LIMIT = 20_000
 _CHUNK = 40  # files that share the analysis of what leads to them
 
 Place = tuple[str, str, Location, Location]
@@ -98,13 +95,15 @@ class Rewriting:
         self._texts = texts
         self._memory = memory
         self._hazards: dict[str, list[Hazard]] = {}
+        self._shown: set[Place] = set()
         self._analysis: Analysis
 
     def apply(
         self, findings: Sequence[Finding], hazards: Iterable[Hazard], jobs: int
     ) -> tuple[list[Finding], list[str]]:
         """The findings, each with its fix or the reason why it has none; and internal errors."""
-        wanted = {finding.filename for finding in findings if finding.framework is not None}
+        self._shown = {_place_of(finding) for finding in findings if finding.framework is not None}
+        wanted = {path for path, *_ in self._shown}
         by_path: defaultdict[str, list[Hazard]] = defaultdict(list)
         for hazard in hazards:
             if hazard.path in wanted:
@@ -159,16 +158,18 @@ class Rewriting:
         for path in paths:
             document = Document(self._source(path).text, self._units[path], facts[path])
             for hazard in self._hazards[path]:
+                lines = document.lines
+                place = path, hazard.rule, Location(*lines.place(hazard.start)), Location(*lines.place(hazard.end))
+                if place not in self._shown:
+                    continue
                 try:
-                    made.append(self._made(hazard, document))
+                    made.append(self._made(place, hazard, document))
                 except Exception as error:  # noqa: BLE001 - an internal error costs one fix
                     failures.append(f"{path}: the fix of {hazard.rule}: {type(error).__name__}: {error}")
         return made, failures
 
-    def _made(self, hazard: Hazard, document: Document) -> _Made:
+    def _made(self, place: Place, hazard: Hazard, document: Document) -> _Made:
         outcome = outcome_of(hazard, document, target_of(hazard.framework, self._settings))
-        lines = document.lines
-        place = hazard.path, hazard.rule, Location(*lines.place(hazard.start)), Location(*lines.place(hazard.end))
         if isinstance(outcome, Reason):
             return _Made(place, None, outcome.text)
         return _Made(place, outcome, "")
@@ -199,32 +200,19 @@ def _watched(
 ) -> dict[str, dict[tuple[int, int], Value]]:
     """What the expressions of some files are, over all contexts that the roots of the entered modules lead to."""
     recorder = Recorder(frozenset(module.index for module in files))
-    limit, enabled = sys.getrecursionlimit(), gc.isenabled()
-    sys.setrecursionlimit(max(limit, _RECURSION_LIMIT))
-    gc.disable()
     analysis.interpreter.observer = recorder
-    try:
-        with observed(recorder):
-            for module in entered:
-                try:
-                    analysis.roots.enter(module)
-                except Exception:  # noqa: BLE001 - the check has told of it; what was seen until then is known
-                    analysis.interpreter.stack.clear()
-    finally:
-        sys.setrecursionlimit(limit)
-        if enabled:
-            gc.enable()
+    with observed(recorder), deep():
+        for module in entered:
+            try:
+                analysis.roots.enter(module)
+            except Exception:  # noqa: BLE001 - the check has told of it; what was seen until then is known
+                analysis.interpreter.stack.clear()
     facts: dict[str, dict[tuple[int, int], Value]] = {module.path: {} for module in files}
     for context, sight in recorder.sights.items():
         own = facts.get(context.module.path)
         if own is not None:
-            base = _start_of(context.function)
+            base = start_of(context.function)
             for at, value in sight.values.items():
                 extent = (at + base) >> 32, (at + base) & 0xFFFFFFFF
                 own[extent] = join(own.get(extent, NEVER), value)
     return facts
-
-
-def _start_of(function: FunctionInfo | None) -> int:
-    """What places in a function count from, packed as they are; module level's are those of the file."""
-    return 0 if function is None else function.ir.start << 32 | function.ir.start

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from xlalint.semantics.context import Context
     from xlalint.semantics.entries import Entry, Spec
     from xlalint.semantics.library import LibraryCall
+    from xlalint.semantics.program import FunctionInfo
 
 
 class Applied(NamedTuple):
@@ -184,4 +185,9 @@ def _targets(node: Any) -> tuple[ir.Node, ...]:
     return ()
 
 
-__all__ = ["Applied", "Recorder", "Sight", "Withheld", "observed"]
+def start_of(function: FunctionInfo | None) -> int:
+    """What places in a function count from, packed as they are; module level's are those of the file."""
+    return 0 if function is None else function.ir.start << 32 | function.ir.start
+
+
+__all__ = ["Applied", "Recorder", "Sight", "Withheld", "observed", "start_of"]
