@@ -82,3 +82,25 @@ def body(code: str) -> str:
         "    def forward(self, x: torch.Tensor, t: torch.Tensor, n: torch.Tensor) -> torch.Tensor:\n"
         f'        {lines}\n\n\nLONG = "{"-" * 110}"\n'
     )
+
+
+def is_left_alone(code: str, before: str, why: str) -> None:
+    """Assert that the finding of a code in an expression has no fix, and why."""
+    made = outcome(expression(before), code)
+    assert made.fix is None
+    assert why in made.reason
+
+
+def is_fixed_safely(code: str, before: str, after: str) -> None:
+    """Assert what a safe fix makes of an expression."""
+    made = outcome(expression(before), code)
+    assert made.text == expression(after)
+    assert made.applicability == "safe"
+
+
+def is_fixed_unsafely(code: str, before: str, after: str, assumed: str) -> None:
+    """Assert what an unsafe fix makes of an expression, and what it assumes."""
+    made = outcome(expression(before), code)
+    assert made.text == expression(after)
+    assert made.applicability == "unsafe"
+    assert assumed in made.message

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.fixes.fixing import expression, outcome
+from tests.fixes.fixing import expression, is_fixed_safely, is_fixed_unsafely, is_left_alone, outcome
 
 LEFT_ALONE = {
     "a key": ("max(x, key=abs)", "`key`"),
@@ -44,24 +44,17 @@ UNSAFE = {
 
 @pytest.mark.parametrize(("before", "why"), LEFT_ALONE.values(), ids=LEFT_ALONE)
 def test_left_alone_with_a_reason(before: str, why: str) -> None:
-    made = outcome(expression(before), "XLA106")
-    assert made.fix is None
-    assert why in made.reason
+    is_left_alone("XLA106", before, why)
 
 
 @pytest.mark.parametrize(("before", "after"), SAFE.values(), ids=SAFE)
 def test_safe(before: str, after: str) -> None:
-    made = outcome(expression(before), "XLA106")
-    assert made.text == expression(after)
-    assert made.applicability == "safe"
+    is_fixed_safely("XLA106", before, after)
 
 
 @pytest.mark.parametrize(("before", "after", "assumed"), UNSAFE.values(), ids=UNSAFE)
 def test_unsafe(before: str, after: str, assumed: str) -> None:
-    made = outcome(expression(before), "XLA106")
-    assert made.text == expression(after)
-    assert made.applicability == "unsafe"
-    assert assumed in made.message
+    is_fixed_unsafely("XLA106", before, after, assumed)
 
 
 def test_a_result_that_is_changed_in_place_was_one_of_the_operands() -> None:

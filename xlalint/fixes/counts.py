@@ -176,18 +176,18 @@ def _present(site: Site, count: _Count) -> Rewrite | Reason | None:
     if asked is None or site.framework == "tensorflow":
         return None
     new = f"{atom(scene, count.mask)}.any()"
-    if in_test(scene, asked):
-        return Reason(
-            f"`{brief(new)}` asks the same and has one shape, but a condition that depends on it still waits for the device"
-        )
-    assumed = as_bool(scene, asked)
+    assumed = as_bool(scene, asked, new)
     if isinstance(assumed, Reason):
         return assumed
     return Rewrite("Use `any`", (Replacement(*scene.whole(asked), f"~{new}" if turned else new),), assumed)
 
 
-def as_bool(scene: Scene, asked: cst.BaseExpression) -> str | Reason:
-    """What must be assumed for a tensor to do where there was a Python bool; a reason where a condition reads it."""
+def as_bool(scene: Scene, asked: cst.BaseExpression, new: str) -> str | Reason:
+    """What must be assumed for a tensor, `new`, to do where there was a Python bool; a reason where a condition reads it."""
+    if in_test(scene, asked):
+        return Reason(
+            f"`{brief(new)}` asks the same and has one shape, but a condition that depends on it still waits for the device"
+        )
     takers = consumers(scene, asked)
     if takers & {Consumer.TEST, Consumer.STORED_TEST}:
         return Reason(

@@ -65,10 +65,11 @@ def uses(scene: Scene, node: cst.CSTNode, name: str) -> Iterator[cst.Name]:
 
 
 def touches(scene: Scene, replacements: Iterable[Replacement]) -> Touches:
-    """What the statements that replacements change read, and what they bind, with all that is worked out from that."""
+    """What the statements that replacements change read, and what they bind, with all that is worked out from that and the names that
+    they introduce."""
     steps = _steps(scene)
     changed = [step for step in steps if any(one.start < step.end and step.start < one.end + 1 for one in replacements)]
-    bound = {name for step in changed for name in step.binds}
+    bound = scene.introduced | {name for step in changed for name in step.binds}
     grown = -1
     while grown != len(bound):
         grown = len(bound)

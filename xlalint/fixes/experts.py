@@ -176,8 +176,7 @@ class _Dense:
 
     def _head(self, expert: str) -> None:
         """`for expert in hit` → `for expert in range(n)`; a loop that has a static range already stays."""
-        scene = self.scene
-        if isinstance(self.loop.iter, cst.Call) and values.callee(scene.value(self.loop.iter.func)) == "builtins.range":
+        if self._static_range():
             return
         hit = self._hit()
         count = self._count()
@@ -193,17 +192,22 @@ class _Dense:
                 raise _Refused("it is not known which experts the loop visits")
             return iterated
         function = scene.function(self.loop) or scene.root
-        assigned = [
-            one
-            for one in scene.descend(function, cst.Assign)
-            if [scene.code(target.target) for target in one.targets] == [iterated.value]
-        ]
+        assigned = self._assignments(iterated.value)
         if len(assigned) != 1 or len(list(uses(scene, function, iterated.value))) != 1:
             raise _Refused(f"`{iterated.value}` is used elsewhere too")
         if ".nonzero(" not in scene.code(assigned[0].value):
             raise _Refused("it is not known which experts the loop visits")
         self._remove(scene.statement(assigned[0]))
         return assigned[0].value
+
+    def _assignments(self, name: str) -> list[cst.Assign]:
+        """The assignments of the function that bind a name, and nothing else."""
+        function = self.scene.function(self.loop) or self.scene.root
+        return [
+            one
+            for one in self.scene.descend(function, cst.Assign)
+            if [self.scene.code(target.target) for target in one.targets] == [name]
+        ]
 
     def _rows_are_vectors(self, hit: cst.BaseExpression) -> bool:
         """Whether what a turn gets is a vector of one index (as rows of `nonzero()` are), not the index."""
@@ -244,14 +248,9 @@ class _Dense:
 
     def _row(self) -> cst.BaseExpression:
         """The mask of one expert: `mask[expert]`, with the `.squeeze(0)` gone that a vector of one index needed."""
-        scene, mask = self.scene, self.routing.mask
-        squeezed = isinstance(mask, cst.Call) and scene.code(mask).replace(" ", "").endswith(".squeeze(0)")
-        if (
-            squeezed
-            and isinstance(mask, cst.Call)
-            and isinstance(mask.func, cst.Attribute)
-            and not self._static_range()
-        ):
+        mask = self.routing.mask
+        squeezed = self.scene.code(mask).replace(" ", "").endswith(".squeeze(0)") and not self._static_range()
+        if squeezed and isinstance(mask, cst.Call) and isinstance(mask.func, cst.Attribute):
             return mask.func.value
         return mask
 
@@ -268,12 +267,7 @@ class _Dense:
         if mask is None or not isinstance(mask.value, cst.Name):
             raise _Refused("the mask of an expert is not a row of a mask of all")
         name = mask.value.value
-        function = scene.function(self.loop) or scene.root
-        assigned = [
-            one.value
-            for one in scene.descend(function, cst.Assign)
-            if [scene.code(target.target) for target in one.targets] == [name]
-        ]
+        assigned = [one.value for one in self._assignments(name)]
         made = [call for value in assigned for call in scene.descend(value, cst.Call)]
         hot = [call for call in made if values.callee(scene.value(call.func)) == "torch.nn.functional.one_hot"]
         classes = self._classes(hot[0]) if len(hot) == 1 and len(assigned) <= 2 else None

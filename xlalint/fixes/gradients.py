@@ -119,4 +119,4 @@ def without_gradient(scene: Scene, node: cst.CSTNode) -> bool:
 def _stops(scene: Scene, node: cst.BaseExpression) -> bool:
     while isinstance(node, cst.Call):
         node = node.func
-    return scene.code(node) in ("torch.no_grad", "torch.inference_mode", "no_grad", "inference_mode")
+    return scene.code(node).rpartition(".")[2] in ("no_grad", "inference_mode")

@@ -11,7 +11,7 @@ from xlalint.fixes.dataflow import live_after, uses
 from xlalint.fixes.imports import Imports
 from xlalint.fixes.model import Reason, Rewrite, Site, all_of
 from xlalint.fixes.scene import Replacement, Scene
-from xlalint.fixes.slices import Cut, bound, cut_of, fitting, is_full, places
+from xlalint.fixes.slices import Cut, assigned_cut, bound, fitting, is_full, places
 from xlalint.fixes.text import argument, atom, call_at
 from xlalint.semantics.values import Const
 
@@ -28,11 +28,10 @@ class _Loop(NamedTuple):
 def prefix_loop(site: Site) -> Rewrite | Reason | None:
     """`for i, n in enumerate(lengths): x[i, :n] = c` → `x.masked_fill_(torch.arange(x.shape[1]) < lengths[:, None], c)`."""
     scene = site.scene
-    cut = cut_of(scene, site.node)
-    target = scene.parent(site.node)
-    assign = scene.parent(target) if isinstance(target, cst.AssignTarget) else None
-    if cut is None or site.framework != "torch" or not isinstance(assign, cst.Assign) or len(assign.targets) > 1:
+    found = assigned_cut(site)
+    if found is None:
         return None
+    cut, assign = found
     loop = _loop_around(scene, assign)
     if loop is None or not _is_matrix_of_rows(scene, cut, loop):
         return None

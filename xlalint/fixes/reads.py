@@ -10,7 +10,7 @@ import libcst as cst
 from xlalint.fixes import values
 from xlalint.fixes.consumers import Consumer, consumers
 from xlalint.fixes.dataflow import bindings
-from xlalint.fixes.gradients import Slopes
+from xlalint.fixes.gradients import Slopes, without_gradient
 from xlalint.fixes.imports import Imports
 from xlalint.fixes.model import Reason, Rewrite, Site, all_of
 from xlalint.fixes.numbers import MATH, flow, tensorflow_name
@@ -128,14 +128,8 @@ def _cast(how: str, dtype: str, framework: str) -> str:
 
 def _has_gradient(scene: Scene, tensor: cst.BaseExpression) -> bool:
     """Whether a gradient may flow into a tensor, which no number had."""
-    if not Slopes(scene, "torch").of(_bound(scene, tensor)).into:
-        return False
-    for holder in scene.above(tensor):
-        if isinstance(holder, cst.With) and any(_disables(scene, item.item) for item in holder.items):
-            return False
-        if isinstance(holder, cst.FunctionDef) and any(_disables(scene, one.decorator) for one in holder.decorators):
-            return False
-    return True
+    into = Slopes(scene, "torch").of(_bound(scene, tensor)).into
+    return bool(into) and not without_gradient(scene, tensor)
 
 
 def _bound(scene: Scene, tensor: cst.BaseExpression) -> cst.BaseExpression:
@@ -146,10 +140,6 @@ def _bound(scene: Scene, tensor: cst.BaseExpression) -> cst.BaseExpression:
     found = bindings(scene, function, tensor.value)
     holder = scene.parent(scene.parent(found[0])) if len(found) == 1 else None
     return holder.value if isinstance(holder, cst.Assign) else tensor
-
-
-def _disables(scene: Scene, node: cst.BaseExpression) -> bool:
-    return scene.code(node).removesuffix("()").rpartition(".")[2] in ("no_grad", "inference_mode")
 
 
 def _changed(scene: Scene, tensor: cst.BaseExpression) -> bool:

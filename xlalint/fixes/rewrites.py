@@ -131,26 +131,16 @@ def outcome_of(hazard: Hazard, document: Document, target: str) -> Outcome:
     if scene is None or node is None:
         return _UNKNOWN_FORM
     made = _made(Site(hazard, node, scene, target))
-    if isinstance(made, Reason):
-        return made
-    scene.grant(made.replacements)
-    return _fix(made, scene)
+    return made if isinstance(made, Reason) else _fix(made, scene)
 
 
 def _made(site: Site) -> Rewrite | Reason:
-    """What the first rewriter that can makes of a site, under names that no other rewrite of the function introduces."""
-    scene = site.scene
-    scene.begin()
+    """What the first rewriter that can makes of a site."""
+    site.scene.begin()
     first: Reason | None = None
     for rewriter in (*ANYWHERE, *REWRITES.get(site.hazard.rule, ())):
         made = rewriter(site)
         if isinstance(made, Rewrite):
-            taken = scene.clashes(made.replacements)
-            while taken:
-                scene.begin(taken)
-                again = rewriter(site)
-                assert isinstance(again, Rewrite)
-                made, taken = again, scene.clashes(again.replacements) - taken
             return made
         first = first or made
     return first or _UNKNOWN_FORM

@@ -8,7 +8,7 @@ comments and layout included.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from types import TracebackType
 from typing import NamedTuple, TypeVar
@@ -84,7 +84,8 @@ class Document:
 
 
 class Scene:
-    """A function of a document under the knife. `root` is what was parsed of it, `document` the file."""
+    """A function of a document under the knife. `root` is what was parsed of it, `document` the file, `introduced` the names that the
+    rewrite under way brings in."""
 
     def __init__(self, document: Document, module: cst.Module, start: int, lead: int) -> None:
         self.document = document
@@ -97,8 +98,7 @@ class Scene:
         self._extents = layout.extents
         self._kinds: dict[type[cst.CSTNode], list[int]] = {}
         self._shift = start - lead
-        self._fresh: set[str] = set()
-        self._granted: list[tuple[list[Replacement], set[str]]] = []
+        self.introduced: set[str] = set()
 
     # ------------------------------------------------------------------------------------------------- places
 
@@ -229,32 +229,18 @@ class Scene:
         local = {node.value for node in self.descend(self.root, cst.Name)}
         return frozenset(module | local)
 
-    def begin(self, taken: Iterable[str] = ()) -> None:
-        """A rewrite begins: it gets new names that nothing here has and that are not `taken`."""
-        self._fresh = set(taken)
-
-    def clashes(self, replacements: Sequence[Replacement]) -> set[str]:
-        """The new names of other rewrites that these replacements may be made together with, if they have one of them too."""
-        return {
-            name
-            for others, own in self._granted
-            if own & self._fresh and not _meet(others, replacements)
-            for name in own
-        }
-
-    def grant(self, replacements: Sequence[Replacement]) -> None:
-        """A rewrite is done: its new names are its own."""
-        if self._fresh:
-            self._granted.append((list(replacements), set(self._fresh)))
+    def begin(self) -> None:
+        """A rewrite begins: it has introduced no names yet."""
+        self.introduced = set()
 
     def fresh(self, wish: str) -> str:
         """A name that nothing here has: the one wished for, or one like it."""
         number = 1
         name = wish
-        while name in self.names or name in self._fresh:
+        while name in self.names or name in self.introduced:
             number += 1
             name = f"{wish}_{number}"
-        self._fresh.add(name)
+        self.introduced.add(name)
         return name
 
 
@@ -325,11 +311,6 @@ class Replacement(NamedTuple):
     start: int
     end: int
     text: str
-
-
-def _meet(some: Iterable[Replacement], others: Sequence[Replacement]) -> bool:
-    """Whether any two replacements touch the same text, so that they are not made in one round."""
-    return any(max(a.start, b.start) < min(a.end, b.end) or a.start == b.start for a in some for b in others)
 
 
 def _read(document: Document, start: int, end: int) -> Scene | None:

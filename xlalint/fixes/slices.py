@@ -239,14 +239,23 @@ def bound(scene: Scene, node: cst.BaseExpression | None) -> str:
     return scene.code(node) if isinstance(node, closer) else atom(scene, node)
 
 
+def assigned_cut(site: Site) -> tuple[Cut, cst.Assign] | None:
+    """The slice of a PyTorch tensor that a finding is in, where that alone is assigned to."""
+    cut = cut_of(site.scene, site.node)
+    target = site.scene.parent(site.node)
+    assign = site.scene.parent(target) if isinstance(target, cst.AssignTarget) else None
+    if cut is None or site.framework != "torch" or not isinstance(assign, cst.Assign) or len(assign.targets) > 1:
+        return None
+    return cut, assign
+
+
 def filled(site: Site) -> Rewrite | Reason | None:
     """`x[i, :n] = c` → `x[i].masked_fill_(torch.arange(x.shape[1], device=x.device) < n, c)`."""
     scene = site.scene
-    cut = cut_of(scene, site.node)
-    target = scene.parent(site.node)
-    assign = scene.parent(target) if isinstance(target, cst.AssignTarget) else None
-    if cut is None or site.framework != "torch" or not isinstance(assign, cst.Assign) or len(assign.targets) > 1:
+    found = assigned_cut(site)
+    if found is None:
         return None
+    cut, assign = found
     if not values.is_tensor(scene.value(cut.whole), "torch"):
         return Reason(f"`{scene.code(cut.whole)}` is not a tensor in every call")
     if not values.is_number(scene.value(assign.value)):
