@@ -48,6 +48,10 @@ DROPPED = {
     ),
     "a call that checks": ("torch._assert((x > 0).all(), 'positive')\nreturn x", "return x"),
     "blank lines around": ("y = x\n\nassert (x > 0).all()\n\nreturn y", "y = x\n\nreturn y"),
+    "comments of a paragraph above": (
+        "y = x\n# about it all\n\n# why\n# so\nassert (x > 0).all()\nreturn y",
+        "y = x\n# about it all\n\nreturn y",
+    ),
     "the end of a block": (
         "if ok:\n    y = x\n\n    assert (x > 0).all()\n\nreturn y",
         "if ok:\n    y = x\n\nreturn y",

@@ -1,4 +1,4 @@
-"""Statements taken out: what goes with them, and which empty lines stay."""
+"""Statements taken out, and what goes with them."""
 
 from __future__ import annotations
 
@@ -19,9 +19,8 @@ def taken_out(scene: Scene, statement: cst.BaseStatement, keep: Collection[str] 
 
 
 def _without(scene: Scene, statement: cst.BaseStatement) -> Replacement:
-    start, end = scene.whole(statement)
     if len(scene.siblings(statement)[0]) > 1:
-        return Replacement(*_with_blank_lines(scene, start, end, scene.indent(statement)), "")
+        return Replacement(*scene.lines(statement), "")
     around = _idle_around(scene, statement)
     if around is not None:
         return _without(scene, around)
@@ -34,22 +33,6 @@ def _idle_around(scene: Scene, statement: cst.CSTNode) -> cst.If | None:
     if not isinstance(node, cst.If) or node.orelse is not None or isinstance(scene.parent(node), cst.If):
         return None
     return None if speculate(scene, [node.test], "").barrier else node
-
-
-def _with_blank_lines(scene: Scene, start: int, end: int, indent: str) -> tuple[int, int]:
-    """The extent of a statement that is taken out, with the blank lines that would be too many then: those behind it if there are some
-    in front of it or it opens its block, those in front of it if it ends its block."""
-    text = scene.document.text
-    following = text[end:].lstrip()
-    margin = text[end : len(text) - len(following)].rpartition("\n")[2]
-    if not following or len(margin) < len(indent):
-        return len(text[:start].rstrip()) + len(scene.document.newline), end
-    above = text[:start].rstrip(" \t").splitlines()
-    if above and above[-1].strip() and not above[-1].rstrip().endswith(":"):
-        return start, end
-    while text[end:].split("\n", 1)[0].strip() == "" and "\n" in text[end:]:
-        end = text.index("\n", end) + 1
-    return start, end
 
 
 def end_of(scene: Scene, statement: cst.CSTNode) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from xlalint.checks.finding import Finding
@@ -108,23 +108,25 @@ class _Rounds:
                 yield path, proposal
 
     def _proposal(self, path: str, raw: bytes, text: str, findings: list[Finding]) -> _Proposal | None:
-        """The fixes of a file that can be made now and give Python; those that do not are dropped."""
+        """The fixes of a file that can be made now and give Python; those that cannot even by themselves are dropped."""
         offsets = Offsets(text)
-        while True:
-            dropped = self._dropped[path]
-            wanted = [f for f in findings if (f.code, offsets.at(f.location)) not in dropped]
+        wanted = [f for f in findings if (f.code, offsets.at(f.location)) not in self._dropped[path]]
+        while wanted:
             change = together(wanted, offsets)
             if not change.findings:
                 self._drop(path, wanted, offsets, "its edits overlap")
                 return None
             try:
-                content = encode(change.apply(text), raw)
-                parse(decode(content), path)
+                content = _made(change, raw, text)
             except SourceError as error:
-                alone = [f for f in change.findings if not _applies(f, text, raw, offsets)]
-                self._drop(path, alone or change.findings, offsets, f"its result cannot be read: {error.message}")
+                alone = [f for f in change.findings if not _applies([f], raw, text, offsets)]
+                self._drop(path, alone, offsets, f"its result cannot be read: {error.message}")
+                wanted = (
+                    [f for f in wanted if f not in alone] if alone else _fitting(change.findings, raw, text, offsets)
+                )
             else:
                 return _Proposal(text, change, content)
+        return None
 
     def _judge(self, report: Report, proposals: Mapping[str, _Proposal]) -> Report:
         """Take the results of a round that are good; the report on the program as it then is."""
@@ -156,13 +158,33 @@ class _Rounds:
             self._troubles.append(f"{path}:{finding.location.row}: the fix of {finding.code} was dropped: {why}")
 
 
-def _applies(finding: Finding, text: str, raw: bytes, offsets: Offsets) -> bool:
-    """Whether a fix alone gives Python."""
+def _made(change: Change, raw: bytes, text: str) -> bytes:
+    """A file's content after a change. Raises `SourceError` where that is not Python."""
+    content = encode(change.apply(text), raw)
+    parse(decode(content))
+    return content
+
+
+def _applies(findings: list[Finding], raw: bytes, text: str, offsets: Offsets) -> bool:
+    """Whether the fixes of some findings, made at once, give Python."""
     try:
-        parse(decode(encode(together([finding], offsets).apply(text), raw)))
+        _made(together(findings, offsets), raw, text)
     except SourceError:
         return False
     return True
+
+
+def _fitting(findings: Sequence[Finding], raw: bytes, text: str, offsets: Offsets) -> list[Finding]:
+    """Of fixes that each give Python and together do not, as when they leave a block empty: the first ones, up to one that does not go with
+    those before it. The others wait for the next round."""
+    fits, fails = 1, len(findings)
+    while fails - fits > 1:
+        middle = (fits + fails) // 2
+        if _applies(list(findings[:middle]), raw, text, offsets):
+            fits = middle
+        else:
+            fails = middle
+    return list(findings[:fits])
 
 
 class _Compared:
