@@ -203,6 +203,11 @@ class _Compared:
         ]
         self.before = [(f.code, self._start[id(f)]) for f in counted[0]]
         self.after = [(f.code, new.at(f.location)) for f in counted[1]]
+        # Of what is no mere wait for the device, which costs least: a graph is the same whatever it gives.
+        self._decisive = (
+            [self._start[id(f)] for f in counted[0] if f.kind != "host-sync"],
+            [new.at(f.location) for f in counted[1] if f.kind != "host-sync"],
+        )
         text = new.text
         self._functions = [match.start() for match in _DEF.finditer(text)]
 
@@ -220,23 +225,26 @@ class _Compared:
 
     def idle(self) -> list[Finding]:
         """The fixed findings where as much is found as before: in their edits, or in the function that these are in."""
-        before, after = ([offset for _, offset in places] for places in (self.before, self.after))
-        functions = Counter(map(self._function, after))
-        functions.subtract(map(self._function, before))
+        everything = [offset for _, offset in self.before], [offset for _, offset in self.after]
         return [
             finding
             for finding in self.change.findings
             if finding.framework is not None
-            and (self._gains_nothing(finding, before, after) or self._moves(finding, functions))
+            and self._is_idle(finding, *everything)
+            and (finding.kind != "dynamic-shape" or self._is_idle(finding, *self._decisive))
         ]
+
+    def _is_idle(self, finding: Finding, before: list[int], after: list[int]) -> bool:
+        return self._gains_nothing(finding, before, after) or self._moves(finding, before, after)
 
     def _gains_nothing(self, finding: Finding, before: list[int], after: list[int]) -> bool:
         left = sum(self._holds(finding, offset) for offset in after)
         return bool(left) and left >= sum(self._holds(finding, offset) for offset in before)
 
-    def _moves(self, finding: Finding, functions: Counter[int]) -> bool:
+    def _moves(self, finding: Finding, before: list[int], after: list[int]) -> bool:
         function = self._function(self._start[id(finding)])
-        return functions[function] >= 0
+        left, right = ([self._function(offset) for offset in offsets].count(function) for offsets in (before, after))
+        return right >= left
 
     def _holds(self, finding: Finding, offset: int) -> bool:
         """Whether a place is the finding's, or lies in one of its edits."""
