@@ -21,11 +21,23 @@ from xlalint.fixes.model import Reason, Rewrite, Site, all_of
 from xlalint.fixes.scene import Replacement, Scene
 from xlalint.fixes.selection import Chooser, Side, mutated_after, side_of, unchanged
 from xlalint.fixes.shapes import Types
-from xlalint.fixes.speculation import computed, speculate
+from xlalint.fixes.speculation import barrier_of, computed, speculate
 from xlalint.fixes.text import atom, call, width_of
 from xlalint.semantics.values import Const, Function, Host, Value, members
 
 _ASSUMED = "the turns that are left when the condition ends the loop may be computed for nothing"
+
+# Expressions that may do more than give a value.
+_ACTS = (
+    cst.Await,
+    cst.BinaryOperation,
+    cst.BooleanOperation,
+    cst.Call,
+    cst.IfExp,
+    cst.NamedExpr,
+    cst.Subscript,
+    cst.Yield,
+)
 
 
 class Bound(NamedTuple):
@@ -166,11 +178,10 @@ class _Masked:
                 return f"`{step.name} {step.sign}= …` changes a tensor in place: write `{step.name} = …`"
         nodes = [test, *(step.value for step in steps)]
         own = [one for node in nodes for one in scene.descend(node, cst.Call) if self._is_own(one)]
-        for node in nodes:
-            for part in (node, *scene.descend(node, cst.Call)):
-                barrier = speculate(scene, [part], self._framework).barrier
-                if barrier and not any(part is one or one in scene.descend(part, cst.Call) for one in own):
-                    return barrier
+        for part in (part for node in nodes for part in scene.descend(node, *_ACTS)):
+            barrier = barrier_of(scene, part, self._framework)
+            if barrier and part not in own:
+                return barrier
         self._chooser.assume([_ASSUMED])
         self._chooser.assume(f"`{scene.code(one.func)}` does nothing but compute" for one in own)
         self._chooser.assume(computed(speculate(scene, nodes, self._framework).risks) if not own else [])

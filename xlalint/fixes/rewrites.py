@@ -144,9 +144,9 @@ def outcome_of(hazard: Hazard, document: Document, target: str) -> Outcome:
 
 def _made(site: Site) -> Rewrite | Reason:
     """What the first rewriter that can makes of a site."""
-    site.scene.begin()
     first: Reason | None = None
     for rewriter in (*ANYWHERE, *REWRITES.get(site.hazard.rule, ())):
+        site.scene.begin()
         made = rewriter(site)
         if isinstance(made, Rewrite):
             return made

@@ -132,6 +132,11 @@ def speculate(scene: Scene, nodes: Iterable[cst.CSTNode], framework: str) -> Spe
     return Speculation(result.barrier, tuple(one for one in risks if not any(one in other != one for other in risks)))
 
 
+def barrier_of(scene: Scene, node: cst.CSTNode, framework: str) -> str:
+    """What a node does itself, whatever stands in it, that must not happen unconditionally; "" for nothing."""
+    return _Walk(scene, framework, Types(scene, framework)).own(node).barrier
+
+
 def computed(risks: Iterable[str]) -> list[str]:
     """What a fix assumes that computes what may fail or cost much: one sentence, or none."""
     told = [f"`{one}`" for one in dict.fromkeys(brief(risk) for risk in risks)]
@@ -164,7 +169,7 @@ class _Walk:
 
     def of(self, node: cst.CSTNode) -> Speculation:
         """What stands against running a node."""
-        own = self._own(node)
+        own = self.own(node)
         if own.barrier:
             return own
         for child in self._children(node):
@@ -178,7 +183,8 @@ class _Walk:
             return () if node.value is None else (node.value,)
         return node.children
 
-    def _own(self, node: cst.CSTNode) -> Speculation:
+    def own(self, node: cst.CSTNode) -> Speculation:
+        """What stands against running a node, what it is made of left aside."""
         code = self._scene.code
         if isinstance(node, cst.Call):
             return self._call(node)
