@@ -19,6 +19,7 @@ from xlalint.fixes import (
     comparisons,
     compile_flags,
     conds,
+    continues,
     copies,
     counts,
     distinct,
@@ -67,6 +68,7 @@ REWRITES: Mapping[str, tuple[Rewriter, ...]] = {
         branches.rewrite,
         early_returns.rewrite,
         breaks.dropped,
+        continues.skipped,
         exits.left_alone,
     ),
     "XLA102": (
