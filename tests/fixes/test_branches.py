@@ -54,7 +54,7 @@ LEFT_ALONE = {
         "a part of the condition is no tensor",
     ),
     "a loop within": ("if y.all():\n    for _ in range(2):\n        x = x * 2.0\nreturn x", "no straight line"),
-    "continue": ("for i in range(3):\n    if y.all():\n        continue\n    x = x + i\nreturn x", "`continue` skips"),
+    "continue": ("for i in range(3):\n    if y.all():\n        continue\n    print(x)\nreturn x", "`continue` skips"),
     "break": ("for i in range(3):\n    if y.all():\n        break\n    x = x + i\nreturn x", "`break` ends the loop"),
     "a return after work": ("if y.all():\n    z = x + 1.0\n    return z\nreturn x", "does more than return"),
     "a return of None": ("if y.all():\n    return None\nreturn x", "may be None on one side"),
