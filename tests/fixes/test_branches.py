@@ -49,6 +49,14 @@ LEFT_ALONE = {
         "n = y.long().sum()\nif n > 0:\n    x = (x.long() // n).float()\nreturn x",
         "fails where a divisor is 0",
     ),
+    "an element that may not be there": (
+        "i = y.argmax()\nif i > 0:\n    x = x + y[i - 1]\nreturn x",
+        "`y[i - 1]` may be out of range where the condition does not hold",
+    ),
+    "an element that an attribute's test guards": (
+        "self.at = y.argmax()\nif self.at < 5:\n    x = x + y[self.at + 1]\nreturn x",
+        "may be out of range",
+    ),
     "a part that the host decides on": (
         "if ok or y.all():\n    x = x * 2.0\nreturn x",
         "a part of the condition is no tensor",

@@ -176,6 +176,17 @@ def holds_tensor(scene: Scene, node: cst.BaseExpression) -> bool:
     return any(type(member) is Tensor for member in members(scene.value(node)))
 
 
+def undecided(scene: Scene, node: cst.BaseExpression, framework: str) -> str:
+    """The code of a part of a condition that asks for a tensor's truth in some calls, and for that of something else in others; or ""."""
+    if isinstance(node, cst.BooleanOperation):
+        return undecided(scene, node.left, framework) or undecided(scene, node.right, framework)
+    if isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Not):
+        return undecided(scene, node.expression, framework)
+    if not holds_tensor(scene, node) or values.is_tensor(scene.value(node), framework):
+        return ""
+    return scene.code(node)
+
+
 def _operands(node: cst.BaseExpression, kind: type[cst.BaseBooleanOp]) -> Iterator[cst.BaseExpression]:
     if isinstance(node, cst.BooleanOperation) and isinstance(node.operator, kind):
         yield from _operands(node.left, kind)

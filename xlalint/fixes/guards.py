@@ -51,7 +51,7 @@ def unguarded(site: Site) -> Rewrite | Reason | None:
     assumes = idle.idle(body)
     if assumes is None:
         return None
-    found = speculate(scene, [part for line in body for part in _computed(line)], site.framework)
+    found = speculate(scene, [part for line in body for part in _computed(line)], site.framework, [node.test])
     if found.barrier:
         return None
     risks = [risk for risk in found.risks if risk not in idle.own and not risk.endswith(f"[{guard.mask}]")]

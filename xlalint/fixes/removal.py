@@ -6,14 +6,14 @@ from collections.abc import Collection, Iterable
 
 import libcst as cst
 
-from xlalint.fixes.dataflow import binds, reads, uses
+from xlalint.fixes.dataflow import binds, live_after, reads, uses
 from xlalint.fixes.scene import Replacement, Scene
 from xlalint.fixes.speculation import speculate
 
 
 def taken_out(scene: Scene, statement: cst.BaseStatement, keep: Collection[str] = ()) -> tuple[Replacement, ...]:
     """A statement taken out with the comments above it and what is assigned for it alone, but for names to `keep`; `pass` is left
-    where the block would be empty, and an `if` that would be left with nothing to do goes too."""
+    where the block would be empty, and an `if`, `else` or `for` that would be left with nothing to do goes too."""
     gone = [statement, *_left_over(scene, statement, keep)]
     return _merged(_without(scene, one) for one in gone)
 
@@ -21,18 +21,23 @@ def taken_out(scene: Scene, statement: cst.BaseStatement, keep: Collection[str] 
 def _without(scene: Scene, statement: cst.BaseStatement) -> Replacement:
     if len(scene.siblings(statement)[0]) > 1:
         return Replacement(*scene.lines(statement), "")
-    around = _idle_around(scene, statement)
-    if around is not None:
+    around = scene.parent(scene.parent(statement))
+    if isinstance(around, cst.Else):
+        start, end = scene.span(around)[0], scene.whole(around)[1]
+        return Replacement(scene.document.text.rfind("\n", 0, start) + 1, end, "")
+    if isinstance(around, (cst.If, cst.For)) and _is_idle(scene, around):
         return _without(scene, around)
     return Replacement(scene.span(statement)[0], end_of(scene, statement), "pass")
 
 
-def _idle_around(scene: Scene, statement: cst.CSTNode) -> cst.If | None:
-    """The `if` of which a statement is all that it does, and whose condition does nothing but say something."""
-    node = scene.parent(scene.parent(statement))
-    if not isinstance(node, cst.If) or node.orelse is not None or isinstance(scene.parent(node), cst.If):
-        return None
-    return None if speculate(scene, [node.test], "").barrier else node
+def _is_idle(scene: Scene, node: cst.If | cst.For) -> bool:
+    """Whether an `if` or a loop does nothing besides its block."""
+    if node.orelse is not None or isinstance(scene.parent(node), cst.If):
+        return False
+    if isinstance(node, cst.If):
+        return not speculate(scene, [node.test], "").barrier
+    live = any(live_after(scene, node, name) for name in binds(scene, node.target))
+    return not live and node.asynchronous is None and not speculate(scene, [node.iter], "").barrier
 
 
 def end_of(scene: Scene, statement: cst.CSTNode) -> int:
