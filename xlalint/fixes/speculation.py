@@ -117,6 +117,17 @@ class Speculation(NamedTuple):
 
 
 FREE = Speculation()
+# Expressions that may do more than give a value.
+ACTS = (
+    cst.Await,
+    cst.BinaryOperation,
+    cst.BooleanOperation,
+    cst.Call,
+    cst.IfExp,
+    cst.NamedExpr,
+    cst.Subscript,
+    cst.Yield,
+)
 _TOLD = 3  # risks that are told one by one
 
 
