@@ -148,7 +148,7 @@ def speculate(
 
 def barrier_of(scene: Scene, node: cst.CSTNode, framework: str) -> str:
     """What a node does itself, whatever stands in it, that must not happen unconditionally; "" for nothing."""
-    return _Walk(scene, framework, Types(scene, framework)).own(node).barrier
+    return _Walk(scene, framework, Types(scene, framework), frozenset()).own(node).barrier
 
 
 def computed(risks: Iterable[str]) -> list[str]:
