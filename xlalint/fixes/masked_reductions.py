@@ -11,6 +11,7 @@ from typing import NamedTuple
 import libcst as cst
 
 from xlalint.fixes import deviations, values
+from xlalint.fixes.autocast import autocasts
 from xlalint.fixes.dataflow import definition, uses
 from xlalint.fixes.imports import Imports
 from xlalint.fixes.indexing import Aligned, Masked, aligned, base_assumption, mask_assumption, same_rank
@@ -346,12 +347,21 @@ def _spread(site: Site, found: _Reduction, place: _Place, whole: str) -> Rewrite
     made = deviations.spread(site, found.call, found.name, deviations.Masked(place.mask, place.count, whole))
     if isinstance(made, Reason):
         return made
-    return made._replace(assumes=" and ".join([*place.assumptions, _ORDER, made.assumes]))
+    return made._replace(
+        assumes=" and ".join([*place.assumptions, _ORDER, *filter(None, [_sum_kept(site)]), made.assumes])
+    )
+
+
+def _sum_kept(site: Site) -> str:
+    """What is assumed where a sum takes the place of what autocast does not touch; "" for nothing."""
+    under = site.framework == "torch" and autocasts(site.scene, site.node)
+    return "autocast leaves the dtype of a sum as it is, which it does not on CUDA" if under else ""
 
 
 def _means(site: Site, place: _Place) -> None:
     place.assume(_ORDER)
     place.assume(place.broadcast)
+    place.assume(_sum_kept(site))
     if site.framework == "tensorflow" and place.kind != "f":
         place.assume("these are floats")
 
