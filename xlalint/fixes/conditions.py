@@ -139,6 +139,10 @@ def _as_bool(
     value = scene.value(node)
     if not values.is_tensor(value, framework):
         if framework == "torch" or not _is_either(value, framework):
+            if not alone and not holds_tensor(scene, node) and _is_bool(value):
+                return Reason(
+                    f"the host knows `{scene.code(node)}`, which decides beside a tensor: test it in an `if` of its own"
+                )
             return Reason(f"it is not known that `{scene.code(node)}` is a tensor in every call")
         return (scene.code(node) if alone else atom(scene, node)), -1
     kind_of_dtype = values.dtype_of(value)
@@ -163,6 +167,14 @@ def _is_either(value: Value, framework: str) -> bool:
         (type(member) is Tensor and member.framework == framework and member.dtype == "b")
         or (type(member) is Host and member.type == "bool")
         or (type(member) is Const and type(member.value) is bool)
+        for member in members(value)
+    )
+
+
+def _is_bool(value: Value) -> bool:
+    """Whether a value is a bool of Python's."""
+    return bool(members(value)) and all(
+        (type(member) is Host and member.type == "bool") or (type(member) is Const and type(member.value) is bool)
         for member in members(value)
     )
 

@@ -65,6 +65,7 @@ REWRITES: Mapping[str, tuple[Rewriter, ...]] = {
     "XLA101": (
         guards.unguarded,
         guards.kept_mask,
+        guards.returned_mask,
         assertions.told,
         conds.rewrite,
         branches.rewrite,
