@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable
 import libcst as cst
 
 from xlalint.fixes.dataflow import binds, live_after, reads, uses
+from xlalint.fixes.operations import names, operation
 from xlalint.fixes.scene import Replacement, Scene
 from xlalint.fixes.speculation import speculate
 
@@ -85,7 +86,27 @@ def _single(scene: Scene, line: cst.SimpleStatementLine) -> str | None:
 def _is_free(scene: Scene, line: cst.SimpleStatementLine) -> bool:
     """Whether working out what a line assigns does nothing else."""
     assign = line.body[0]
-    return isinstance(assign, cst.Assign) and not speculate(scene, [assign.value], "").barrier
+    if not isinstance(assign, cst.Assign):
+        return False
+    return not speculate(scene, [assign.value], "").barrier or _only_gives(scene, assign.value)
+
+
+def _only_gives(scene: Scene, node: cst.CSTNode) -> bool:
+    """Whether an expression is made of names, operators, and methods that give a value and do nothing else, whatever has them."""
+    if isinstance(node, cst.Call):
+        named = node.func.attr.value if isinstance(node.func, cst.Attribute) else ""
+        known = operation(scene, node) or named
+        if known not in _GIVING:
+            return False
+    elif isinstance(node, (cst.Yield, cst.Await, cst.NamedExpr, cst.Lambda, cst.BaseComp)):
+        return False
+    return all(_only_gives(scene, child) for child in node.children)
+
+
+_GIVING = names(
+    "all any bool dim eq expand expand_as flatten float ge gt int item le long lt max mean min ne numel permute reshape size squeeze"
+    " sum to transpose unsqueeze view view_as"
+)
 
 
 def _merged(replacements: Iterable[Replacement]) -> tuple[Replacement, ...]:
