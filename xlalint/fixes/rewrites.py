@@ -43,6 +43,7 @@ from xlalint.fixes import (
     prints,
     reads,
     scalar_index,
+    selected_counts,
     sizes,
     slices,
     tensor_arrays,
@@ -100,6 +101,7 @@ REWRITES: Mapping[str, tuple[Rewriter, ...]] = {
         losses.cross_entropy,
         masked_reductions.reduction,
         masked_reductions.named,
+        selected_counts.counted,
         masked_reductions.kept,
     ),
     "XLA202": (
@@ -111,7 +113,13 @@ REWRITES: Mapping[str, tuple[Rewriter, ...]] = {
         positions.kept,
     ),
     "XLA203": (distinct.counted, distinct.sized, distinct.kept),
-    "XLA204": (losses.cross_entropy, masked_reductions.reduction, masked_reductions.named, masked_reductions.kept),
+    "XLA204": (
+        losses.cross_entropy,
+        masked_reductions.reduction,
+        masked_reductions.named,
+        selected_counts.counted,
+        masked_reductions.kept,
+    ),
     "XLA205": (mask_assignment.assignment, mask_assignment.augmented, at_update.update),
     "XLA206": (
         prefixes.prefix_loop,
