@@ -175,3 +175,14 @@ def test_a_name_that_stands_for_something_is_not_taken() -> None:
     made = outcome(jax_program(before), "XLA102", target="jax")
     assert "x, done = carry" in made.text
     assert "x, done = jax.lax.while_loop(" in made.text
+
+
+@pytest.mark.parametrize("test", ["x.sum() < 1", "x.sum() < 1 or k >= 9"])
+def test_torch_has_no_loop_of_the_graph(test: str) -> None:
+    text = (
+        "import torch\n\n\n@torch.compile\ndef run(x: torch.Tensor) -> torch.Tensor:\n    k = 0\n    while True:\n"
+        f"        x = x / 2\n        k += 1\n        if {test}:\n            break\n    return x\n"
+    )
+    made = outcome(text, "XLA102")
+    assert made.fix is None
+    assert "loop up to one" in made.reason

@@ -26,7 +26,8 @@ Loop = Union[cst.For, cst.While]
 def ended(site: Site) -> Rewrite | Reason | None:
     """The loop that the finding ends."""
     scene = site.scene
-    graph = site.framework == "jax" or site.hazard.variant in ("no-autograph", "break")
+    unseen = site.framework == "tensorflow" and site.hazard.variant in ("no-autograph", "break")
+    graph = site.framework == "jax" or unseen
     node = holder_of(scene, site.node)
     if not graph or not isinstance(node, cst.If) or node.orelse is not None or not only_breaks(node):
         return None
