@@ -41,7 +41,7 @@ class Replay:
         followed: Sequence[Unit] = (),
     ) -> None:
         apis = api_table(tuple(Path(table) for table in tables))
-        taught = Taught(settings.static, settings.tensor)
+        taught = Taught(settings.static, settings.tensor, settings.target or "")
         self._analysis = Analysis(units, apis, targets, settings.roots, taught, followed)
         self.program: Program = self._analysis.program
         self.interpreter = self._analysis.interpreter
@@ -138,7 +138,7 @@ class Replay:
             self.interpreter.stack.clear()
             self.failures.append(f"{module.path}: {type(error).__name__}: {error}")
             found = self.interpreter.roots
-        harvested = harvest(found)
+        harvested = harvest(found, self.roots.platforms)
         self.harvests.append(harvested)
         self.called.update(harvested.called)
         for reach, link in chains_of(found).items():

@@ -39,6 +39,7 @@ from xlalint.fixes import (
     masked_reductions,
     membership,
     positions,
+    precision,
     prefixes,
     prints,
     reads,
@@ -150,6 +151,7 @@ REWRITES: Mapping[str, tuple[Rewriter, ...]] = {
     "XLA304": (comparisons.whole_comparison,),
     "XLA306": (prints.debug_print, prints.in_graph, prints.once),
     "XLA501": (compile_flags.jit_compile,),
+    "XLA506": (precision.bfloat16,),
 }
 
 # Tried first, whatever the rule.

@@ -53,12 +53,16 @@ class Attr(Expr, frozen=True, tag=3):
 
 
 class Call(Expr, frozen=True, tag=4):
-    """A call; a starred argument is a `Star`, a `**mapping` is a keyword whose name is empty."""
+    """A call; a starred argument is a `Star`, a `**mapping` is a keyword whose name is empty.
+
+    Literals do not know where they stand, but those given by keyword are what is said of a call's settings: `places` are theirs, in order.
+    """
 
     func: Node
     args: tuple[Node, ...]
     keywords: tuple[tuple[str, Node], ...]
     at: int
+    places: tuple[int, ...] = ()
 
 
 class Sub(Expr, frozen=True, tag=5):
@@ -390,13 +394,15 @@ class Binding(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A name bound by an import.
 
     `import a.b` binds `a` (`module` "a", `name` empty); `import a.b as c` binds `c` to `a.b`; `from a import b as c`
-    binds `c` (`module` "a", `name` "b"); `from a import *` has the local name "*". `level` counts leading dots.
+    binds `c` (`module` "a", `name` "b"); `from a import *` has the local name "*". `level` counts leading dots. `guarded` says that it
+    stands under an `if` or `try`: the program may do without.
     """
 
     local: str
     module: str
     name: str
     level: int
+    guarded: bool = False
 
 
 class Param(msgspec.Struct, frozen=True, array_like=True, gc=False):

@@ -12,6 +12,7 @@ from xlalint.lowering.scope import Scope
 from xlalint.source.lines import Lines
 
 _LONGEST_STRING = 80
+_LITERALS = frozenset((ir.Const, ir.Literal))
 _MAX_INT = 1 << 62
 _REGISTRARS = frozenset(
     ("register_buffer", "register_parameter", "add_module", "register_module", "add_weight", "setattr")
@@ -63,6 +64,7 @@ class Lowerer:
         self.classes: list[ir.Class | None] = []
         self.imports: list[ir.Binding] = []
         self.defs: dict[str, int] = {}
+        self.guards = 0  # enclosing `if` and `try` statements
 
     # ------------------------------------------------------------------------------------------ positions
 
@@ -146,6 +148,7 @@ class Lowerer:
         lowered = _EXPRESSIONS[type(func)](self, func)
         args = tuple([_EXPRESSIONS[type(arg)](self, arg) for arg in node.args])
         keywords = tuple([(k.arg or "", _EXPRESSIONS[type(k.value)](self, k.value)) for k in node.keywords])
+        literals = [k.value for k, (_, value) in zip(node.keywords, keywords, strict=True) if type(value) in _LITERALS]
         starts = self.starts
         first = starts[node.lineno] + node.col_offset
         last = starts[node.end_lineno] + node.end_col_offset  # type: ignore[index,operator]
@@ -154,6 +157,7 @@ class Lowerer:
             args,
             keywords,
             (first << 32 | last) - self.base,
+            tuple([self.at(literal) for literal in literals]) if literals else (),
         )
 
     def _note_call(self, node: ast.Call, func: ast.expr) -> None:
@@ -345,7 +349,10 @@ class Lowerer:
 
     def if_(self, node: ast.If) -> ir.Statement:
         test = self.expr(node.test)
-        return ir.If(test, self.block(node.body), self.block(node.orelse), self.start(node))
+        self.guards += 1
+        lowered = ir.If(test, self.block(node.body), self.block(node.orelse), self.start(node))
+        self.guards -= 1
+        return lowered
 
     def while_(self, node: ast.While) -> ir.Statement:
         test = self.expr(node.test)
@@ -362,12 +369,14 @@ class Lowerer:
         return ir.With(items, self.block(node.body), self.start(node))
 
     def try_(self, node: Any) -> ir.Statement:
+        self.guards += 1
         body = self.block(node.body)
         handlers = []
         for handler in node.handlers:
             if handler.name:
                 self.scope.bound.add(handler.name)
             handlers.append(ir.Handler(self.maybe(handler.type), handler.name, self.block(handler.body)))
+        self.guards -= 1
         return ir.Try(body, tuple(handlers), self.block(node.orelse), self.block(node.finalbody), self.start(node))
 
     def raise_(self, node: ast.Raise) -> ir.Statement:
@@ -393,16 +402,18 @@ class Lowerer:
 
     def import_(self, node: ast.Import) -> ir.Statement | None:
         return self._bind_imports(
-            ir.Binding(alias.asname, alias.name, "", 0)
+            ir.Binding(alias.asname, alias.name, "", 0, self.guards > 0)
             if alias.asname
-            else ir.Binding(alias.name.partition(".")[0], alias.name.partition(".")[0], "", 0)
+            else ir.Binding(alias.name.partition(".")[0], alias.name.partition(".")[0], "", 0, self.guards > 0)
             for alias in node.names
         )
 
     def import_from(self, node: ast.ImportFrom) -> ir.Statement | None:
         module, level = node.module or "", node.level or 0
         return self._bind_imports(
-            ir.Binding(alias.asname or alias.name, module, "" if alias.name == "*" else alias.name, level)
+            ir.Binding(
+                alias.asname or alias.name, module, "" if alias.name == "*" else alias.name, level, self.guards > 0
+            )
             for alias in node.names
         )
 
@@ -447,7 +458,7 @@ class Lowerer:
         decorators: tuple[ir.Node, ...],
         body: Callable[[], tuple[ir.Statement, ...]],
     ) -> int:
-        outer, origin = self.scope, self.origin
+        outer, origin, guards = self.scope, self.origin, self.guards
         index = len(self.functions)
         scope = Scope(outer, index, name)
         self.functions.append(scope)
@@ -460,7 +471,7 @@ class Lowerer:
         except RecursionError:
             scope.body = encode_body(())
         finally:
-            self.scope, self.origin = outer, origin
+            self.scope, self.origin, self.guards = outer, origin, guards
         scope.describe(node, self.base & 0xFFFFFFFF, returns, decorators, params)
         return index
 

@@ -91,10 +91,10 @@ class Analysis:
     def _outcome(self, module: ModuleInfo) -> Outcome:
         failure = ""
         try:
-            given = harvest(self.roots.enter(module))
+            given = harvest(self.roots.enter(module), self.roots.platforms)
         except Exception as error:  # noqa: BLE001 - an internal error names the file and lets the others go on
             self.interpreter.stack.clear()
-            given = harvest(self.interpreter.roots)
+            given = harvest(self.interpreter.roots, self.roots.platforms)
             failure = f"{module.path}: {type(error).__name__}: {error}"
         return Outcome(given, self.states.dependencies(module, self.program.reader.current, given), failure)
 

@@ -225,7 +225,7 @@ class Run:
         pages = rules(extra)
         units = [entry.unit for entry in lowered if entry.unit is not None]
         apis = api_table(tuple(Path(table) for table in tables_of(self.settings)))
-        taught = Taught(self.settings.static, self.settings.tensor)
+        taught = Taught(self.settings.static, self.settings.tensor, self.settings.target or "")
         kept = Kept(self.cache, self.settings.fingerprint()) if self.cache is not None else None
         targets = targets_of(self.settings)
         hazards, failures = analyse(units, apis, targets, self.settings.roots, followed, self.jobs, taught, kept)
@@ -264,7 +264,7 @@ def check_one(text: str, filename: str, settings: Settings, *, fixes: Memory | N
     pages = rules(tuple(Path(place) for place in settings.extend_rules))
     apis = api_table(tuple(Path(table) for table in tables_of(settings)))
     followed, _ = follow(units, settings, apis)
-    taught = Taught(settings.static, settings.tensor)
+    taught = Taught(settings.static, settings.tensor, settings.target or "")
     hazards, failures = analyse(units, apis, targets_of(settings), settings.roots, followed, taught=taught)
     findings, more = findings_of([lowered], hazards, pages, settings, texts)
     findings, errors = _with_fixes((findings, hazards), units, followed, apis, settings, texts, fixes, 1)

@@ -88,7 +88,7 @@ class Rewriting:
         texts: Mapping[str, SourceFile],
         memory: Memory,
     ) -> None:
-        taught = Taught(settings.static, settings.tensor)
+        taught = Taught(settings.static, settings.tensor, settings.target or "")
         self._program = units, apis, targets, settings.roots, taught, followed
         self._units = {unit.path: unit for unit in units}
         self._settings = settings

@@ -11,6 +11,7 @@ import msgspec
 from xlalint.semantics.context import HOST_TIER, Sighting
 from xlalint.semantics.frame import device_tensor
 from xlalint.semantics.hazard import Confidence, Hazard, Inside, Step
+from xlalint.semantics.platforms import NOWHERE, Platforms
 from xlalint.semantics.tracing import NO_AUTOGRAPH, Tracer, variant_under
 from xlalint.semantics.values import tensors
 
@@ -79,7 +80,7 @@ class Harvest(msgspec.Struct, frozen=True, array_like=True):
     called: list[Key]
 
 
-def harvest(roots: Iterable[RootContext]) -> Harvest:
+def harvest(roots: Iterable[RootContext], platforms: Platforms = NOWHERE) -> Harvest:
     """The hazards of all contexts that the roots reach, each with its shortest chain."""
     chains = chains_of(roots)
     found: list[Found] = []
@@ -96,7 +97,7 @@ def harvest(roots: Iterable[RootContext]) -> Harvest:
             found.extend(_paid(context, link, chain))
         for sighting in context.sightings.values():
             variant = variant_under(_tracer(reach, root), sighting)
-            if variant is None or not _counts(sighting, context, root):
+            if variant is None or not _counts(sighting, context, root, platforms):
                 continue
             found.append(_found(context, sighting, link, variant, chain))
     return Harvest(found, sorted(called))
@@ -146,10 +147,10 @@ def _tracer(reach: Reach, root: RootContext) -> Tracer:
     return root.tracer if reach[1] is root.tracer.autograph else Tracer(root.tracer.framework, reach[1])
 
 
-def _counts(sighting: Sighting, context: Context, root: RootContext) -> bool:
-    """Of host code only the configuration counts; of traced code, what stands in functions."""
+def _counts(sighting: Sighting, context: Context, root: RootContext, platforms: Platforms) -> bool:
+    """Of host code only the configuration counts, where it is one for XLA; of traced code, what stands in functions."""
     if sighting.rule.startswith(_CONFIGURATION):
-        return True
+        return sighting.framework in platforms
     return root.tier != HOST_TIER and context.function is not None
 
 
@@ -272,7 +273,9 @@ def _found(
 ) -> Found:
     root = link.root
     confidence = sighting.confidence
-    if root.tier == 2 and sighting.framework in _RAISING:
+    if sighting.rule.startswith(_CONFIGURATION):
+        pass  # no tracer has a say in it
+    elif root.tier == 2 and sighting.framework in _RAISING:
         confidence = Confidence.POSSIBLE
         if sighting.framework == "jax" and sighting.rule in _EAGER and sighting.confidence:
             confidence = Confidence.LIKELY

@@ -45,6 +45,7 @@ class Frame:
     on a symbolic tensor, `taping` counts enclosing gradient tapes, `apart` blocks that fill a graph of their own, `guarded` enclosing
     `try` blocks that catch what tracers raise, `rare` enclosing branches that run once in several steps, `frequent` those of them that run
     in more than one of ten, `doubt` enclosing calls and indices of what may be something else, `forks` branches that may not be taken,
+    `tests` the conditions of enclosing branches of which it is not known whether they are taken,
     `within_calls` the calls whose tests this frame stands for. `half_returns` are tensor tests of which one branch returns (place,
     statement, tensor, test), `remembers` is the
     table that the branch being run fills in once per key. `exits`
@@ -76,6 +77,7 @@ class Frame:
         self.frequent = 0
         self.doubt = 0
         self.forks = 0
+        self.tests: list[ir.Node] = []
         self.remembers = ""
         self.within_calls = 0
         self.half_returns: list[tuple[int, int, Tensor, ir.Node]] = []
@@ -243,6 +245,7 @@ class Frame:
         detail: str = "",
         variant: str = "",
         severity: tuple[tuple[str, str], ...] = (),
+        confidence: Confidence = Confidence.CERTAIN,
     ) -> None:
         """Record a hazard that is not about one tensor; `framework` "" leaves it to the tracer that reaches the code."""
         if not self.muted and not self.apart and (self.turning or not self.context.per_turn):
@@ -250,7 +253,7 @@ class Frame:
             statement = self.statement + (self.base & 0xFFFFFFFF)
             self.context.sightings.setdefault(
                 (rule, at),
-                Sighting(rule, at, statement, framework, Confidence.CERTAIN, subject, detail, variant, severity),
+                Sighting(rule, at, statement, framework, confidence, subject, detail, variant, severity),
             )
 
     def rename(self, rule: str, better: str, at: int) -> None:

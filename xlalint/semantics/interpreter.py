@@ -19,7 +19,6 @@ from xlalint.semantics.annotations import Annotations
 from xlalint.semantics.arguments import Arguments, bind_parameters, evaluate_arguments
 from xlalint.semantics.attributes import REGISTERED, AttributeTables, attribute_of
 from xlalint.semantics.builtin_calls import container_method, element_of, is_container
-from xlalint.semantics.configuration import check_call
 from xlalint.semantics.context import Context, RootContext
 from xlalint.semantics.decorators import Carried, Decorators, passes_on
 from xlalint.semantics.external_calls import call_external
@@ -28,6 +27,7 @@ from xlalint.semantics.lattice import join, join_all
 from xlalint.semantics.library import LibraryCall
 from xlalint.semantics.program import ClassInfo, FunctionInfo, ModuleInfo, Program
 from xlalint.semantics.reads import Reads
+from xlalint.semantics.setup import check_setup
 from xlalint.semantics.taught import NOTHING_TAUGHT, Taught
 from xlalint.semantics.tracing import Conversion, Tracer, constants, hand_over
 from xlalint.semantics.values import (
@@ -448,9 +448,8 @@ class Interpreter:
         """Evaluate a call expression."""
         func = frame.eval(node.func)
         arguments = evaluate_arguments(frame, node)
-        if "jit_compile" in arguments.keywords:
-            check_call(frame, node, arguments)
         found = callees(func)
+        check_setup(frame, node, found, arguments)
         doubt = len(found) > 1
         frame.doubt += doubt
         results = [self._call_one(frame, member, arguments, node) for member in found]

@@ -7,12 +7,14 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
 
 from xlalint.lowering import ir
-from xlalint.semantics.arguments import Arguments
-from xlalint.semantics.configuration import check_decorator, configures, sets_up_tpu
+from xlalint.semantics.arguments import Arguments, bind_parameters
 from xlalint.semantics.context import HOST_TIER, Context, RootContext
 from xlalint.semantics.frame import Frame, path_of
+from xlalint.semantics.platforms import NOWHERE, Platforms, platforms_of
 from xlalint.semantics.program import ClassInfo, FunctionInfo, ModuleInfo
 from xlalint.semantics.reads import Reads
+from xlalint.semantics.setup import decorated
+from xlalint.semantics.setup.hosts import hosts_of
 from xlalint.semantics.tracing import UNTRACED, HandOver, Tracer, hand_over
 from xlalint.semantics.values import Function, Host, Tensor, Value, members, tensors
 
@@ -147,20 +149,23 @@ class Roots:
         self.apis = interpreter.apis
         self.extra = extra
         self._host_modules: dict[int, str] = {}
+        self.platforms: Platforms = NOWHERE
 
     def enter(self, module: ModuleInfo) -> list[RootContext]:
         """Analyse a module's roots, and the host functions that hand functions to a tracer.
 
         What is found does not depend on the modules that were entered before. What it depends on is in the `Reads` that the program's
-        reader leaves current.
+        reader leaves current. `platforms` is then where a program runs that is started at the module.
         """
         interpreter = self.interpreter
         interpreter.begin()
         interpreter.reader.current = Reads()
         interpreter.reader.current.modules = module.bit
+        self.platforms = NOWHERE
         framework = interpreter.annotations.framework(module)
         if not framework and not any(binding.module for binding in module.unit.imports):
             return []
+        self.platforms = platforms_of(module, interpreter.program, interpreter.taught.target)
         called = Called()
         # What stands last in a module uses what stands before it: whole models first, sure roots before likely ones.
         found = sorted(self._functions(module, framework), key=lambda root: (root.tier, -root.info.index))
@@ -191,8 +196,8 @@ class Roots:
             if TRACERS.intersection(module.unit.calls):
                 interpreter.roots.extend(interpreter.module_roots(module))
             self._hand_overs(module)
-        if framework == "tensorflow" and sets_up_tpu(module):
-            self._configuration(module)
+        if self.platforms:
+            self._set_up(module, called)
         return interpreter.roots
 
     def _wrappers(self, info: FunctionInfo, args: tuple[Value, ...]) -> tuple[Context, ...]:
@@ -210,21 +215,27 @@ class Roots:
         self.interpreter.call_function(frame, value, given, 0)
         return tuple(frame.context.calls)
 
-    def _configuration(self, module: ModuleInfo) -> None:
-        """Run the host code that compiles models for a TPU."""
+    def _set_up(self, module: ModuleInfo, called: Called) -> None:
+        """Run the host code that sets an XLA device up: what the program starts with, and the functions that nothing here calls."""
         interpreter = self.interpreter
-        interpreter.evaluate_global(module, "")
-        top = interpreter.module_contexts[module.index]
-        frame = Frame(interpreter, top, {}, {})
-        why = "sets up a TPU"
-        interpreter.roots.append(RootContext(top, why, HOST_TIER))
-        for info in module.functions:
+        why = "; ".join(f"runs on an XLA device: {platform.why}" for platform in self.platforms.values())
+        hosts = hosts_of(module, interpreter.program, self.platforms)
+        for source in hosts.modules:
+            interpreter.evaluate_global(source, "")
+            top = interpreter.module_contexts[source.index]
+            interpreter.roots.append(RootContext(top, why, HOST_TIER))
+            called.add(top)
+        for info in hosts.decorated:
+            frame = Frame(interpreter, interpreter.module_contexts[module.index], {}, {})
             frame.base = info.ir.start << 32 | info.ir.start
-            for decorator in info.ir.decorators:
-                check_decorator(frame, decorator)
-            if configures(info) and info.ir.outer < 0:
-                context = interpreter.enter(info, interpreter.standalone(info))
+            decorated(frame, info.ir.decorators)
+        for info in hosts.functions:
+            if info not in called.functions:
+                receiver = interpreter.receiver_of(info) if info.owner is not None else None
+                args = bind_parameters(interpreter, info, receiver, Arguments([], {}))
+                context = interpreter.enter(info, args)
                 interpreter.roots.append(RootContext(context, why, HOST_TIER))
+                called.add(context)
 
     def _functions(self, module: ModuleInfo, framework: str) -> Iterator[Candidate]:
         for klass in module.classes:

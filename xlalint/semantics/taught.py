@@ -1,4 +1,4 @@
-"""What the user's configuration says of names: `static` and `tensor`."""
+"""What the user's configuration says of names, `static` and `tensor`, and of where the program runs, `target`."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from fnmatch import fnmatchcase
 
 
 class Taught:
-    """Dotted globs of names and attribute paths (`config.*`, `self.step`) that are host values, or tensors."""
+    """Dotted globs of names and attribute paths (`config.*`, `self.step`) that are host values, or tensors; and the target, "" where none
+    is given."""
 
-    def __init__(self, static: tuple[str, ...] = (), tensor: tuple[str, ...] = ()) -> None:
+    def __init__(self, static: tuple[str, ...] = (), tensor: tuple[str, ...] = (), target: str = "") -> None:
         self.static = static
         self.tensor = tensor
+        self.target = target
         self._known: dict[str, str] = {}
 
     def __bool__(self) -> bool:

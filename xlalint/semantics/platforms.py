@@ -1,0 +1,135 @@
+"""On which XLA devices a program runs, and why we think so.
+
+Rules of configuration speak only where the code runs on an XLA device: `fp16=True` is right on a GPU. A *program* is the module that is
+started, with all that it calls: so the platform is asked of the module whose roots are entered, and a helper in another file is judged
+by the scripts that call it. That needs no list of importers, and what is found depends on what was entered anyway.
+
+What counts, per framework, is what the program surely does when it is started:
+
+| framework | evidence |
+| --- | --- |
+| torch | the module imports `torch_xla`, `torch_tpu`, `torch_neuronx` or `libtpu`, not under `if` or `try` |
+| torch | one of its functions does so, and it starts processes itself (`xmp.spawn`, `torch_xla.launch`, `notebook_launcher`) |
+| torch | it sets `PJRT_DEVICE`, `TPU_NAME` or `XRT_TPU_CONFIG`, not under `if` or `try`, to something else than a GPU |
+| torch | it defines `_mp_fn`, and the project holds the `xla_spawn.py` that calls it |
+| torch | the user gave `torch_xla` or `torch_tpu` as the target |
+| tensorflow | the module makes a `TPUStrategy`, or what one is made of |
+| jax | it imports `jax`: all that JAX does is compiled by XLA |
+
+An import under `try` is no evidence: that program runs elsewhere too. A strategy under `try` is: its author wants the TPU, and falls back.
+Nothing but the unit's headers is read, but for a search for a few names in the encoded bodies, and functions are decoded only where those
+are found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from xlalint.lowering import ir
+
+if TYPE_CHECKING:
+    from xlalint.semantics.program import ModuleInfo, Program
+
+_PACKAGES = ("torch_xla", "torch_tpu", "torch_neuronx", "libtpu")
+_STRATEGIES = frozenset(("TPUStrategy", "TPUStrategyV2", "TPUClusterResolver", "initialize_tpu_system"))
+_LAUNCHERS = frozenset(("spawn", "launch", "notebook_launcher"))
+_VARIABLES = ("PJRT_DEVICE", "TPU_NAME", "XRT_TPU_CONFIG", "COLAB_TPU_ADDR")
+_GPUS = frozenset(("CUDA", "GPU", "ROCM"))
+_XLA_TARGETS = frozenset(("torch_xla", "torch_tpu"))
+
+
+class Platform(NamedTuple):
+    """A framework that reaches XLA in a program, and why: words that follow "runs on an XLA device: "."""
+
+    framework: str
+    why: str
+
+
+Platforms = Mapping[str, Platform]
+NOWHERE: Platforms = {}
+
+
+def platforms_of(module: ModuleInfo, program: Program, target: str = "") -> Platforms:
+    """The platforms that a program started at a module runs on, by framework; `target` is the user's, "" where none is given."""
+    module.reader.current.modules |= module.bit
+    found: dict[str, Platform] = {}
+    for platform in (_torch(module, program, target), _tensorflow(module), _jax(module)):
+        if platform is not None:
+            found[platform.framework] = platform
+    return found
+
+
+def _torch(module: ModuleInfo, program: Program, target: str) -> Platform | None:
+    variable = _variable(module)
+    if variable == _GPU:
+        return None
+    why = _imported(module.unit.imports) or variable or _launched(module) or _spawned(module, program)
+    if not why and target in _XLA_TARGETS:
+        why = f"the target is {target}"
+    return Platform("torch", why) if why else None
+
+
+def _imported(bindings: tuple[ir.Binding, ...]) -> str:
+    """Which package of an XLA device these imports surely bring in."""
+    for binding in bindings:
+        package = binding.module.partition(".")[0]
+        if package in _PACKAGES and not binding.guarded and not binding.level:
+            return f"it imports `{package}`"
+    return ""
+
+
+def _launched(module: ModuleInfo) -> str:
+    """The same, of the functions of a module that starts processes itself: they must not touch the device before."""
+    unit = module.unit
+    if _LAUNCHERS.isdisjoint(unit.calls) and not any(not _LAUNCHERS.isdisjoint(f.calls) for f in unit.functions):
+        return ""
+    module.reader.read_whole(module)
+    for info in module.functions:
+        if any(package.encode() in info.ir.body for package in _PACKAGES):
+            for statement in info.body:
+                why = _imported(statement.bindings) if isinstance(statement, ir.Import) else ""
+                if why:
+                    return why
+    return ""
+
+
+_GPU = "a GPU"
+
+
+def _variable(module: ModuleInfo) -> str:
+    """Which variable of the runtime's environment the module sets as it starts; `_GPU` where it asks for one."""
+    if any(name.encode() in module.unit.body for name in _VARIABLES):
+        for target, value in _items_set(ir.decode_body(module.unit.body)):
+            if isinstance(target.index, ir.Const) and target.index.value in _VARIABLES:
+                asked = value.value if isinstance(value, ir.Const) else ""
+                return _GPU if asked in _GPUS else f"it sets `{target.index.value}`"
+    return ""
+
+
+def _items_set(statements: tuple[ir.Statement, ...]) -> Iterator[tuple[ir.Sub, ir.Node]]:
+    for statement in statements:
+        if isinstance(statement, ir.Assign):
+            yield from ((target, statement.value) for target in statement.targets if isinstance(target, ir.Sub))
+
+
+def _spawned(module: ModuleInfo, program: Program) -> str:
+    """Whether `xla_spawn.py`, which is part of the project, starts the module."""
+    if "_mp_fn" not in module.unit.defs:
+        return ""
+    spawner = next((name for name in program.by_name if name.rpartition(".")[2] == "xla_spawn"), "")
+    return "`xla_spawn.py` starts it" if spawner else ""
+
+
+def _tensorflow(module: ModuleInfo) -> Platform | None:
+    unit = module.unit
+    called = _STRATEGIES.intersection(unit.calls)
+    if not called and any(not _STRATEGIES.isdisjoint(f.calls) for f in unit.functions):
+        module.reader.read_whole(module)
+        called = _STRATEGIES.intersection(name for f in unit.functions for name in f.calls)
+    return Platform("tensorflow", f"it makes a `{max(called)}`") if called else None
+
+
+def _jax(module: ModuleInfo) -> Platform | None:
+    imported = any(binding.module.partition(".")[0] == "jax" for binding in module.unit.imports if not binding.level)
+    return Platform("jax", "it imports `jax`") if imported else None

@@ -1,0 +1,64 @@
+"""How programs are set up for XLA devices: hazards that no tensor is needed for, found in the calls of host code.
+
+The interpreter enters *host code* for them (module level, and the functions that lead to a call that is asked about, the callers first),
+with what parameters default to, so that values are followed through variables, helpers, defaults, `dict` literals and `**arguments` as in
+traced code. Nothing else is done for it: a check looks at a call when it is evaluated, and notes what it finds in the context, whoever
+entered that. Which notes count is decided from the roots (`semantics.collect`): those that a program reaches that runs on an XLA device of
+the library's framework (`semantics.platforms`). So a check asks neither where it runs nor who called.
+
+A check is a function of a `SetupCall`, entered in the registry under the dotted names of what is called. Where a rule's check is not sure
+that the code runs on the device it says nothing: `SetupCall.report` leaves out what stands in a branch on the device's kind, or in an
+`except`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from xlalint.lowering import ir
+from xlalint.semantics.program import ClassInfo
+from xlalint.semantics.setup import jit_compile, precision
+from xlalint.semantics.setup.calls import METHODS, NAMES, Check, SetupCall, asked, decorated
+from xlalint.semantics.values import UNKNOWN, Class, External, Method, Value
+
+if TYPE_CHECKING:
+    from xlalint.semantics.arguments import Arguments
+    from xlalint.semantics.frame import Frame
+
+__all__ = ["asked", "check_setup", "decorated", "jit_compile", "precision"]
+
+
+def check_setup(frame: Frame, node: ir.Call, callees: tuple[Value, ...], arguments: Arguments) -> None:
+    """Look at a call whose function and arguments are known by now."""
+    for callee in callees:
+        found = _checks(callee, node)
+        if found is not None:
+            name, checks = found
+            for check in checks:
+                check(SetupCall(frame, node, arguments, name, callee))
+
+
+def _checks(callee: Value, node: ir.Call) -> tuple[str, tuple[Check, ...]] | None:
+    """The name by which what is called is asked about, and by whom."""
+    kind = type(callee)
+    if kind is External:
+        name = callee.name  # type: ignore[attr-defined]
+        checks = NAMES.get(name)
+        return (name, checks) if checks is not None else None
+    if kind is Class:
+        return _class_checks(callee.info)  # type: ignore[attr-defined]
+    if callee is UNKNOWN or kind is Method:
+        func = node.func
+        name = func.name if type(func) is ir.Attr else ""
+        if name in METHODS:
+            return name, METHODS[name]
+    return None
+
+
+def _class_checks(klass: ClassInfo) -> tuple[str, tuple[Check, ...]] | None:
+    """The same, of a class of the program, or of an installed library, by the nearest ancestor that is asked about."""
+    for ancestor in klass.mro:
+        name = ancestor if isinstance(ancestor, str) else ancestor.dotted
+        if name in NAMES:
+            return name, NAMES[name]
+    return None

@@ -1,0 +1,176 @@
+"""What a check of the set-up gets, and how it registers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from xlalint.lowering import ir
+from xlalint.semantics.frame import position, spelling
+from xlalint.semantics.hazard import Confidence
+from xlalint.semantics.values import NONE, Const, Mapping, Value, members
+
+if TYPE_CHECKING:
+    from xlalint.semantics.arguments import Arguments
+    from xlalint.semantics.frame import Frame
+
+# Words in a condition that ask on which device the program runs: what stands under it is meant for one of them.
+_DEVICE_WORDS = ("tpu", "xla", "cuda", "gpu", "device", "accelerator", "neuron", "strategy", "backend")
+
+
+class SetupCall:
+    """One call of host code as a check sees it. `name` is the dotted name under which the check is registered, or that of the method,
+    `callee` what is called."""
+
+    def __init__(self, frame: Frame, node: ir.Call, arguments: Arguments, name: str, callee: Value) -> None:
+        self.frame = frame
+        self.node = node
+        self.arguments = arguments
+        self.name = name
+        self.callee = callee
+
+    @property
+    def last_name(self) -> str:
+        """What is called, by the last part of its name."""
+        return self.name.rpartition(".")[2]
+
+    def value(self, keyword: str, index: int = -1) -> Value | None:
+        """What is given by keyword, or at a place in the row; None where nothing is known to be."""
+        found = self.arguments.keywords.get(keyword)
+        if found is None and 0 <= index < len(self.arguments.args):
+            found = self.arguments.args[index]
+        return found
+
+    def constant(self, keyword: str, index: int = -1) -> bool | int | float | str | None:
+        """The same where it is a literal's value; None where it is not known, not given, or None."""
+        found = self.value(keyword, index)
+        return found.value if isinstance(found, Const) else None
+
+    def lacks(self, keyword: str, index: int = -1) -> bool:
+        """Whether an argument is surely not given, or given as None."""
+        if self.arguments.extra is not None or (index >= 0 and self.arguments.rest is not None):
+            return False
+        found = self.value(keyword, index)
+        return found is None or found is NONE
+
+    def node_of(self, keyword: str, index: int = -1) -> ir.Node | None:
+        """The expression of an argument."""
+        given = dict(self.node.keywords).get(keyword)
+        return given if given is not None or not 0 <= index < len(self.node.args) else self.node.args[index]
+
+    def place(self, keyword: str, index: int = -1) -> int:
+        """Where an argument's value stands: itself, the `**mapping` that holds it, or else the call."""
+        literals = iter(self.node.places)
+        spread = 0
+        for name, node in self.node.keywords:
+            literal = next(literals, 0) if isinstance(node, (ir.Const, ir.Literal)) else 0
+            if name == keyword:
+                return literal or position(node) or self.node.at
+            if not name:
+                spread = position(node)
+        if keyword in self.arguments.keywords:
+            return spread or self.node.at
+        given = self.node_of(keyword, index)
+        return (position(given) if given is not None else 0) or self.node.at
+
+    def report(
+        self,
+        rule: str,
+        framework: str,
+        subject: str = "",
+        detail: str = "",
+        at: int = 0,
+        variant: str = "",
+        severity: tuple[tuple[str, str], ...] = (),
+        at_most: Confidence = Confidence.CERTAIN,
+    ) -> None:
+        """Note a hazard at `at` (of a call: as a whole), unless the code around it chooses by the device."""
+        report(
+            self.frame,
+            rule,
+            framework,
+            subject or spelling(self.node),
+            detail,
+            at or self.node.at,
+            variant,
+            severity,
+            at_most,
+        )
+
+
+def report(
+    frame: Frame,
+    rule: str,
+    framework: str,
+    subject: str,
+    detail: str,
+    at: int,
+    variant: str = "",
+    severity: tuple[tuple[str, str], ...] = (),
+    at_most: Confidence = Confidence.CERTAIN,
+) -> None:
+    """Note a hazard of the set-up. In a branch that is not surely taken it is likely; in one on the device's kind it is none."""
+    if any(map(_asks_for_device, frame.tests)):
+        return
+    confidence = min(at_most, Confidence.LIKELY if frame.forks or frame.doubt else Confidence.CERTAIN)
+    frame.note(rule, at, framework, subject, detail, variant, severity, confidence)
+
+
+def _asks_for_device(test: ir.Node) -> bool:
+    return any(word in name.lower() for node in ir.walk(test) if (name := _named(node)) for word in _DEVICE_WORDS)
+
+
+def _named(node: object) -> str:
+    if isinstance(node, ir.Name):
+        return node.id
+    if isinstance(node, ir.Attr):
+        return node.name
+    if isinstance(node, ir.Const) and isinstance(node.value, str):
+        return node.value
+    return ""
+
+
+def entry(value: Value | None, key: str) -> Value | None:
+    """What a dict holds under a key; None where that is not known."""
+    if isinstance(value, Mapping):
+        return dict(value.items).get(key)
+    return None
+
+
+def surely(value: Value | None, wanted: Value) -> bool:
+    """Whether a value is what is wanted, whichever of its alternatives it is."""
+    return value is not None and all(member is wanted for member in members(value))
+
+
+# What holds of TPUs alone: given `--device gpu` it is no hazard.
+NOT_ON_GPU = (("torch_xla:gpu", "off"), ("tf:gpu", "off"))
+
+Check = Callable[[SetupCall], None]
+
+NAMES: dict[str, tuple[Check, ...]] = {}
+METHODS: dict[str, tuple[Check, ...]] = {}
+# Per framework: the last names of what is asked about. Functions that call none of them, directly or not, are not entered for it.
+ASKED: dict[str, set[str]] = {"torch": set(), "tensorflow": set(), "jax": set()}
+
+
+def asked(framework: str, *names: str, methods: tuple[str, ...] = ()) -> Callable[[Check], Check]:
+    """Register a check of calls of what bears these dotted names, re-exports listed one by one, and of methods of these names on
+    receivers that the program does not define. `framework` is the one whose programs it is for."""
+
+    def register(check: Check) -> Check:
+        for name in names:
+            NAMES[name] = (*NAMES.get(name, ()), check)
+            ASKED[framework].add(name.rpartition(".")[2])
+        for name in methods:
+            METHODS[name] = (*METHODS.get(name, ()), check)
+            ASKED[framework].add(name)
+        return check
+
+    return register
+
+
+def decorated(frame: Frame, decorators: tuple[ir.Node, ...]) -> None:
+    """Look at what decorates a function: the calls among it are evaluated."""
+    for decorator in decorators:
+        if isinstance(decorator, ir.Call):
+            frame.eval(decorator)
