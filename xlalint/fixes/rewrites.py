@@ -38,6 +38,7 @@ from xlalint.fixes import (
     mask_assignment,
     masked_reductions,
     membership,
+    obsolete,
     positions,
     precision,
     prefixes,
@@ -50,6 +51,7 @@ from xlalint.fixes import (
     tensor_arrays,
     tensorflow_loops,
     ternaries,
+    trainer_options,
     unconverted,
     unused_suppression,
     validators,
@@ -152,6 +154,8 @@ REWRITES: Mapping[str, tuple[Rewriter, ...]] = {
     "XLA306": (prints.debug_print, prints.in_graph, prints.once),
     "XLA501": (compile_flags.jit_compile,),
     "XLA506": (precision.bfloat16,),
+    "XLA510": (trainer_options.repaired,),
+    "XLA512": (obsolete.renamed, obsolete.all_devices),
 }
 
 # Tried first, whatever the rule.

@@ -76,6 +76,13 @@ def argument(scene: Scene, node: cst.BaseExpression) -> str:
     return f"({code})" if bare else code
 
 
+def uncommented_without(scene: Scene, call: cst.Call, arg: cst.Arg) -> Replacement | None:
+    """The same as `without_argument`; None where a comment stands beside the argument."""
+    removed = without_argument(scene, call, arg)
+    text = scene.document.text
+    return None if "#" in text[removed.start : max(removed.end, text.find("\n", removed.end))] else removed
+
+
 def without_argument(scene: Scene, call: cst.Call, arg: cst.Arg) -> Replacement:
     """Takes an argument out of a call, with the comma that it had and, if it had a line of its own, that line."""
     index = call.args.index(arg)

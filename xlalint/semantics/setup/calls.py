@@ -34,6 +34,11 @@ class SetupCall:
         """What is called, by the last part of its name."""
         return self.name.rpartition(".")[2]
 
+    @property
+    def spelled(self) -> str:
+        """What is called, as the source writes it."""
+        return spelling(self.node.func)
+
     def value(self, keyword: str, index: int = -1) -> Value | None:
         """What is given by keyword, or at a place in the row; None where nothing is known to be."""
         found = self.arguments.keywords.get(keyword)

@@ -62,7 +62,9 @@ def autocast(call: SetupCall) -> None:
     if (own or call.constant("device_type", 0) == "xla") and isinstance(dtype, ir.Attr) and dtype.name in _FLOAT16:
         detail = "autocast switches itself off on a TPU, and all is computed in float32"
         place = call.place("dtype", index)
-        call.report("XLA506", "torch", f"dtype={spelling(dtype)}", detail, place, "silent", NOT_ON_GPU)
+        call.report(
+            "XLA506", "torch", f"dtype={spelling(dtype)}", detail, place, "silent", (*NOT_ON_GPU, ("torch_tpu", "off"))
+        )
 
 
 @asked("tensorflow", *_POLICIES, *_POLICY)

@@ -1,0 +1,58 @@
+"""XLA506, XLA510 and XLA512: what becomes of settings, each where it is written out and nowhere else."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.fixes.fixing import outcome
+
+START = "import torch_xla\nimport torch_xla.core.xla_model as xm\nfrom transformers import TrainingArguments\n"
+MP = "import torch_xla.distributed.xla_multiprocessing as xmp\n"
+
+LEFT_ALONE = {
+    "both flags": ("XLA506", "TrainingArguments(fp16=True, bf16=flag, optim='sgd')", "one of the two"),
+    "from a dict": ("XLA506", "TrainingArguments(**{'fp16': True, 'optim': 'sgd'})", "made elsewhere"),
+    "an 8-bit optimizer": ("XLA510", "TrainingArguments(optim='adamw_bnb_8bit')", "the author's choice"),
+    "no optimizer": ("XLA510", "TrainingArguments('out')", "has to be given"),
+    "by a variable": ("XLA510", "name = 'adamw_torch_fused'\nTrainingArguments(optim=name)", "made elsewhere"),
+    "a comment": ("XLA510", "TrainingArguments(\n    optim='sgd',\n    tpu_num_cores=8,  # of a v3\n)", "a comment"),
+    "nothing in its place": ("XLA512", "xm.parse_xla_device('xla:0')", "nothing took its place"),
+    "by another name": ("XLA512", "from torch_xla.core.xla_model import mark_step as step\nstep()", "another name"),
+    "a kind of device": ("XLA512", "xm.xla_device(devkind='TPU')", "the index alone"),
+    "a default": ("XLA512", "xm.xrt_world_size(1)", "its argument"),
+    "processes in a row": ("XLA512", f"{MP}xmp.spawn(train, (), 8)", "in a row"),
+}
+FIXED = {
+    "a flag": ("XLA506", "TrainingArguments(fp16=True)", "TrainingArguments(bf16=True)", "safe"),
+    "a flag by a variable": ("XLA506", "half = True\nTrainingArguments(fp16=half)", "half = True\nTrainingArguments(bf16=half)", "safe"),
+    "a flag of evaluation": ("XLA506", "TrainingArguments(fp16_full_eval=True)", "TrainingArguments(bf16_full_eval=True)", "safe"),
+    "one flag for the other": ("XLA506", "TrainingArguments(fp16=True, bf16=False)", "TrainingArguments(fp16=False, bf16=True)", "safe"),
+    "a word": (
+        "XLA506", "from accelerate import Accelerator\nAccelerator(mixed_precision='fp16')",
+        "from accelerate import Accelerator\nAccelerator(mixed_precision='bf16')", "safe"),
+    "fused": ("XLA510", "TrainingArguments(optim='adamw_torch_fused')", "TrainingArguments(optim='adamw_torch')", "safe"),
+    "a misspelt optimizer": ("XLA510", "TrainingArguments(optim='adamw_xla')", "TrainingArguments(optim='adamw_torch_xla')", "unsafe"),
+    "cores": ("XLA510", "TrainingArguments('out', tpu_num_cores=8, optim='sgd')", "TrainingArguments('out', optim='sgd')", "safe"),
+    "debugging": ("XLA510", "TrainingArguments(optim='sgd', debug='tpu_metrics_debug')", "TrainingArguments(optim='sgd')", "safe"),
+    "one word of two": (
+        "XLA510", "TrainingArguments(optim='sgd', debug='underflow_overflow tpu_metrics_debug')",
+        "TrainingArguments(optim='sgd', debug='underflow_overflow')", "safe"),
+    "a device": ("XLA512", "device = xm.xla_device()", "device = torch_xla.device()", "safe"),
+    "a numbered device": ("XLA512", "device = xm.xla_device(1)", "device = torch_xla.device(1)", "safe"),
+    "a step": ("XLA512", "xm.mark_step(wait=True)", "torch_xla.sync(wait=True)", "safe"),
+    "eight processes": ("XLA512", f"{MP}xmp.spawn(train, nprocs=8, args=())", f"{MP}xmp.spawn(train, args=())", "safe"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("code", "text", "why"), LEFT_ALONE.values(), ids=LEFT_ALONE)
+def test_left_alone_with_a_reason(code: str, text: str, why: str) -> None:
+    made = outcome(f"{START}{text}\n", code)
+    assert made.fix is None
+    assert why in made.reason
+
+
+@pytest.mark.parametrize(("code", "text", "after", "applicability"), FIXED.values(), ids=FIXED)
+def test_fixed(code: str, text: str, after: str, applicability: str) -> None:
+    made = outcome(f"{START}{text}\n", code)
+    assert made.text == f"{START}{after}\n"
+    assert made.applicability == applicability

@@ -1,0 +1,90 @@
+"""XLA510 and XLA512: what the Trainer and torch_xla take on an XLA device, and what they do not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+Findings = Callable[[str, str], list[tuple[str, str]]]
+ARGUMENTS = "import torch_xla\nfrom transformers import TrainingArguments\nTrainingArguments(output_dir='out', {})\n"
+CALL = (
+    "import torch_xla\nimport torch_xla.core.xla_model as xm\nimport torch_xla.distributed.xla_multiprocessing as xmp\n"
+    "from torch_xla.experimental import pjrt\n{}\n"
+)
+
+IN_ORDER = {
+    "the default of transformers 4": "optim='adamw_torch'",
+    "of torch_xla": "optim='adamw_torch_xla'",
+    "on any device": "optim='adafactor'",
+    "of a flag": "optim=flags.optim",
+    "not tried": "optim='adamw_torch_8bit'",
+    "of the enumeration": "optim=OptimizerNames.ADAMW_TORCH",
+    "sharded": "optim='sgd', fsdp='full_shard', fsdp_config={'xla': True, 'xla_fsdp_grad_ckpt': True}",
+    "keys of other kinds": "optim='sgd', fsdp='full_shard', fsdp_config={'min_num_params': 100, 'fsdp_version': 2}",
+    "settings": "optim='sgd', fsdp='full_shard', fsdp_config={'xla': True, 'xla_fsdp_settings': {'compute_dtype': 'bfloat16'}}",
+    "a file of settings": "optim='sgd', fsdp='full_shard', fsdp_config='fsdp.json'",
+    "more settings than are seen": "optim='sgd', fsdp_config={'xla': True, **more}, **rest",
+    "another way of debugging": "optim='sgd', debug='underflow_overflow'",
+    "evaluation in bfloat16": "optim='sgd', bf16_full_eval=True",
+    "no number of cores": "optim='sgd', tpu_num_cores=None",
+}
+REFUSED = {
+    "fused": ("optim='adamw_torch_fused'", "error"),
+    "of Apex": ("optim='adamw_apex_fused'", "error"),
+    "of bitsandbytes": ("optim='adamw_bnb_8bit'", "error"),
+    "misspelt": ("optim='adamw_xla'", "error"),
+    "a number of cores": ("optim='sgd', tpu_num_cores=8", "error"),
+    "a misspelt key": ("optim='sgd', fsdp='full_shard', fsdp_config={'xla': True, 'xla_fsdp_grad_checkpoint': True}", "error"),
+    "a misspelt setting": ("optim='sgd', fsdp='full_shard', fsdp_config={'xla': True, 'xla_fsdp_settings': {'dtype': 'f'}}", "error"),
+    "checkpoints without": ("optim='sgd', fsdp='full_shard', fsdp_config={'xla_fsdp_grad_ckpt': True}", "error"),
+    "checkpoints switched off": ("optim='sgd', fsdp='1', fsdp_config={'xla': False, 'xla_fsdp_grad_ckpt': True}", "error"),
+    "sharding switched off": ("optim='sgd', fsdp_config={'xla': True}", "error"),
+    "debugging": ("optim='sgd', debug='tpu_metrics_debug'", "info"),
+    "debugging and more": ("optim='sgd', debug='underflow_overflow tpu_metrics_debug'", "info"),
+    "the default": ("bf16=True", "info"),
+}  # fmt: skip
+
+TODAYS = {
+    "a device": "torch_xla.device()",
+    "a step": "torch_xla.sync()",
+    "an ordinal": "xm.get_local_ordinal()",
+    "the master": "xm.is_master_ordinal()",
+    "a step of an optimizer": "xm.optimizer_step(optimizer)",
+    "all processes": "xmp.spawn(train, args=())",
+    "one process": "xmp.spawn(train, args=(), nprocs=1)",
+    "processes by a flag": "xmp.spawn(train, args=(), nprocs=flags.cores)",
+    "any number, said outright": "xmp.spawn(train, args=(), nprocs=None)",
+    "another's": "import other\nother.xla_device()\nother.mark_step()",
+    "processes of torch": "import torch.multiprocessing as mp\nmp.spawn(train, nprocs=8)",
+}
+YESTERDAYS = {
+    "a device": ("xm.xla_device()", "info"),
+    "a step": ("xm.mark_step()", "info"),
+    "by name": ("from torch_xla.core.xla_model import xrt_world_size as size\nsize()", "error"),
+    "the world": ("xm.xrt_world_size()", "error"),
+    "the ordinal": ("xm.get_ordinal()", "error"),
+    "of PJRT's first days": ("pjrt.world_size()", "error"),
+    "eight processes": ("xmp.spawn(train, args=(), nprocs=8)", "error"),
+    "eight processes, by a variable": ("cores = 8\nxmp.spawn(train, (), cores)", "error"),
+}
+
+
+@pytest.mark.parametrize("options", IN_ORDER.values(), ids=IN_ORDER)
+def test_options_in_order(options: str, findings: Findings) -> None:
+    assert findings(ARGUMENTS.format(options), "torch_xla") == []
+
+
+@pytest.mark.parametrize(("options", "severity"), REFUSED.values(), ids=REFUSED)
+def test_options_refused(options: str, severity: str, findings: Findings) -> None:
+    assert findings(ARGUMENTS.format(options), "torch_xla") == [("XLA510", severity)]
+
+
+@pytest.mark.parametrize("code", TODAYS.values(), ids=TODAYS)
+def test_todays_calls(code: str, findings: Findings) -> None:
+    assert findings(CALL.format(code), "torch_xla") == []
+
+
+@pytest.mark.parametrize(("code", "severity"), YESTERDAYS.values(), ids=YESTERDAYS)
+def test_yesterdays_calls(code: str, severity: str, findings: Findings) -> None:
+    assert findings(CALL.format(code), "torch_xla") == [("XLA512", severity)]

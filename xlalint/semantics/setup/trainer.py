@@ -1,0 +1,145 @@
+"""XLA510: options of the Trainer's that an XLA device refuses, or that do nothing (transformers 4.37 and 5.23, torch_xla 2.9)."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+
+from xlalint.semantics.setup.calls import NOT_ON_GPU, SetupCall, asked, entry, surely
+from xlalint.semantics.setup.names import TRAINING_ARGUMENTS
+from xlalint.semantics.values import FALSE, NEVER, NONE, TRUE, Mapping
+
+# What `optim` takes and what runs without CUDA's, bitsandbytes' or Apex' kernels, in either version.
+ANYWHERE = frozenset(
+    (
+        "adafactor",
+        "adagrad",
+        "adalomo",
+        "adamw_anyprecision",
+        "adamw_hf",
+        "adamw_torch",
+        "adamw_torch_xla",
+        "apollo_adamw",
+        "apollo_adamw_layerwise",
+        "galore_adafactor",
+        "galore_adafactor_layerwise",
+        "galore_adamw",
+        "galore_adamw_layerwise",
+        "grokadamw",
+        "lomo",
+        "rmsprop",
+        "schedule_free_adamw",
+        "schedule_free_radam",
+        "schedule_free_sgd",
+        "sgd",
+        "stable_adamw",
+    )
+)
+FUSED = frozenset(("adamw_torch_fused", "adamw_apex_fused", "adamw_torch_npu_fused"))
+BITSANDBYTES = frozenset(
+    (
+        "adamw_8bit",
+        "adamw_bnb_8bit",
+        "ademamix",
+        "ademamix_8bit",
+        "galore_adamw_8bit",
+        "galore_adamw_8bit_layerwise",
+        "lion_32bit",
+        "lion_8bit",
+        "paged_adamw_32bit",
+        "paged_adamw_8bit",
+        "paged_ademamix_32bit",
+        "paged_ademamix_8bit",
+        "paged_lion_32bit",
+        "paged_lion_8bit",
+        "rmsprop_bnb",
+        "rmsprop_bnb_32bit",
+        "rmsprop_bnb_8bit",
+    )
+)
+# torchao's, of whose kernels nothing was tried.
+_UNTRIED = frozenset(("adamw_torch_4bit", "adamw_torch_8bit"))
+# What `fsdp_config` holds for XLA, and what `xla_fsdp_settings` hands to `XlaFullyShardedDataParallel`.
+XLA_KEYS = ("xla", "xla_fsdp_v2", "xla_fsdp_settings", "xla_fsdp_grad_ckpt")
+XLA_SETTINGS = (
+    "reshard_after_forward",
+    "flatten_parameters",
+    "execute_sharding_on_init",
+    "optimization_barrier_in_forward",
+    "optimization_barrier_in_backward",
+    "sync_on_finalization",
+    "disable_reshard_on_root",
+    "compute_dtype",
+    "buffer_dtype",
+    "fp32_reduce_scatter",
+    "sharding_groups",
+    "sharding_rank",
+    "sharding_world_size",
+    "shard_param_on_dim_0",
+    "pin_layout_in_collective_ops",
+    "reduce_scatter_bucket_size_mb",
+    "coalesce_all_gather_ops",
+    "param_init_fn",
+)
+
+
+@asked("torch", *TRAINING_ARGUMENTS)
+def optimizer(call: SetupCall) -> None:
+    """`optim="adamw_torch_fused"`, `optim="adamw_bnb_8bit"`, `optim="adamw_xla"`."""
+    name = call.constant("optim")
+    if call.lacks("optim"):
+        if call.value("optim") is not NONE:
+            detail = "leaves `optim` to its default: in transformers 5 with torch 2.8 the fused one, which has no kernel for XLA"
+            call.report("XLA510", "torch", call.last_name, detail, 0, "default")
+    elif isinstance(name, str) and name not in ANYWHERE and name not in _UNTRIED:
+        if name in FUSED:
+            why = "has no kernel for XLA devices: the first step fails"
+        elif name in BITSANDBYTES:
+            why = "is bitsandbytes', which has no kernels for XLA devices"
+        else:
+            why = "is no optimizer of the Trainer's" + _nearest(name, (*ANYWHERE, *FUSED, *BITSANDBYTES))
+        call.report("XLA510", "torch", f'optim="{name}"', why, call.place("optim"), "", NOT_ON_GPU)
+
+
+@asked("torch", *TRAINING_ARGUMENTS)
+def left_over(call: SetupCall) -> None:
+    """`tpu_num_cores=8` and `debug="tpu_metrics_debug"`."""
+    if call.value("tpu_num_cores") not in (None, NONE):
+        detail = "does nothing in transformers 4, and is no argument any more in 5"
+        call.report("XLA510", "torch", "tpu_num_cores", detail, call.place("tpu_num_cores"))
+    debug = call.constant("debug")
+    if isinstance(debug, str) and "tpu_metrics_debug" in debug.split():
+        detail = "prints all metrics of the runtime at each evaluation"
+        call.report("XLA510", "torch", 'debug="tpu_metrics_debug"', detail, call.place("debug"), "debug")
+
+
+@asked("torch", *TRAINING_ARGUMENTS)
+def sharding(call: SetupCall) -> None:
+    """`fsdp_config={"xla": True, …}`: keys that nothing reads, and those that need another."""
+    config = call.value("fsdp_config")
+    if not isinstance(config, Mapping):
+        return
+    place = call.place("fsdp_config")
+    for key, _ in config.items:
+        if key.startswith("xla") and key not in XLA_KEYS:
+            call.report("XLA510", "torch", f'"{key}"', f"is no key of `fsdp_config`{_nearest(key, XLA_KEYS)}", place)
+            return
+    settings = entry(config, "xla_fsdp_settings")
+    for key, _ in settings.items if isinstance(settings, Mapping) else ():
+        if key not in XLA_SETTINGS and not key.startswith("_"):
+            detail = f"is no argument of `XlaFullyShardedDataParallel`{_nearest(key, XLA_SETTINGS)}"
+            call.report("XLA510", "torch", f'"{key}"', detail, place)
+            return
+    if config.rest is not NEVER:
+        return
+    xla = entry(config, "xla")
+    if surely(entry(config, "xla_fsdp_grad_ckpt"), TRUE) and (xla is None or xla is FALSE):
+        detail = 'does nothing without `"xla": True`'
+        call.report("XLA510", "torch", '"xla_fsdp_grad_ckpt"', detail, place)
+    elif xla is TRUE and call.lacks("fsdp"):
+        call.report("XLA510", "torch", '"xla": True', "does nothing without `fsdp`", place)
+
+
+def _nearest(word: str, words: tuple[str, ...] | list[str]) -> str:
+    """The nearest word that is known, as the end of a message."""
+    found = get_close_matches(word, sorted(words), 1)
+    return f": `{found[0]}` is" if found else ""
