@@ -22,6 +22,7 @@ from xlalint.fixes import (
     continues,
     copies,
     counts,
+    cuda_calls,
     distinct,
     dynamic_ops,
     early_ends,
@@ -156,6 +157,7 @@ REWRITES: Mapping[str, tuple[Rewriter, ...]] = {
     "XLA506": (precision.bfloat16,),
     "XLA510": (trainer_options.repaired,),
     "XLA512": (obsolete.renamed, obsolete.all_devices),
+    "XLA513": (cuda_calls.moved, cuda_calls.autocast, cuda_calls.unpinned),
 }
 
 # Tried first, whatever the rule.

@@ -206,6 +206,7 @@ def if_(frame: Frame, node: ir.If) -> bool:
     frame.frequent += frequent
     outer, frame.remembers = frame.remembers, frame.remembers or _missing_from(node.test)
     frame.forks += 1
+    mine = len(frame.tests)
     frame.tests.append(node.test)
     falls = frame.exec(node.body)
     frame.remembers = outer
@@ -216,10 +217,10 @@ def if_(frame: Frame, node: ir.If) -> bool:
     frame.env = other
     assume(frame, node.test, False)
     other_falls = frame.exec(node.orelse)
-    frame.tests.pop()
     other = frame.env
     if falls == other_falls or _only_raises(node.orelse if falls else node.body):
         frame.forks -= 1  # else what follows runs only where it is not left before
+        del frame.tests[mine]
     if asked is not None and asked.framework == "tensorflow":
         if falls and other_falls:
             check_branches(frame, node, asked, taken, other)

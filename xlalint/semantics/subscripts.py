@@ -9,6 +9,7 @@ from xlalint.lowering import ir
 from xlalint.semantics.frame import path_of, position, spelling
 from xlalint.semantics.hazard import Confidence
 from xlalint.semantics.lattice import join, join_all, leading
+from xlalint.semantics.setup.environment import check_variable, is_environment
 from xlalint.semantics.values import (
     HOST,
     NEVER,
@@ -316,6 +317,8 @@ def _check_mask_or_positions(frame: Frame, node: ir.Sub, base: Tensor, part: Val
 
 def store_subscript(frame: Frame, target: ir.Sub, base: Value, index: Value, value: Value, reads: bool) -> None:
     """`base[index] = value`; `reads` for an augmented assignment."""
+    if is_environment(target.value):
+        check_variable(frame, target, index, value)
     if isinstance(target.value, ir.Name) and frame.is_outer(target.value.id) and frame.remembers != target.value.id:
         frame.note("XLA306", target.at, "", spelling(target), "happens once, while tracing", "" if reads else "effect")
     for member in members(base):

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from xlalint.lowering import ir
 from xlalint.semantics.program import ClassInfo
-from xlalint.semantics.setup import jit_compile, obsolete, precision, trainer
+from xlalint.semantics.setup import cuda, environment, jit_compile, obsolete, precision, trainer
 from xlalint.semantics.setup.calls import METHODS, NAMES, Check, SetupCall, asked, decorated
 from xlalint.semantics.values import UNKNOWN, Class, External, Method, Value
 
@@ -25,7 +25,17 @@ if TYPE_CHECKING:
     from xlalint.semantics.arguments import Arguments
     from xlalint.semantics.frame import Frame
 
-__all__ = ["asked", "check_setup", "decorated", "jit_compile", "obsolete", "precision", "trainer"]
+__all__ = [
+    "asked",
+    "check_setup",
+    "cuda",
+    "decorated",
+    "environment",
+    "jit_compile",
+    "obsolete",
+    "precision",
+    "trainer",
+]
 
 
 def check_setup(frame: Frame, node: ir.Call, callees: tuple[Value, ...], arguments: Arguments) -> None:

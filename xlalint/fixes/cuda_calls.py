@@ -1,0 +1,71 @@
+"""XLA513: what is CUDA's alone → what an XLA device has."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from xlalint.fixes.model import Reason, Rewrite, Site
+from xlalint.fixes.scene import Replacement
+from xlalint.fixes.text import uncommented_without
+
+_MEANT = "the process's XLA device is meant"
+
+
+def moved(site: Site) -> Rewrite | Reason | None:
+    """`x.cuda()` → `x.to("xla")`, `x.to("cuda")` → `x.to("xla")`."""
+    scene, node = site.scene, site.node
+    if (
+        not site.hazard.subject.startswith(".")
+        or not isinstance(node, cst.Call)
+        or not isinstance(node.func, cst.Attribute)
+    ):
+        return None
+    if node.func.attr.value == "cuda":
+        if node.args:
+            return Reason("the device is given by its number among the GPUs")
+        text = f'{scene.code(node.func.value)}.to("xla")'
+        return Rewrite('Move it by `.to("xla")`', (Replacement(*scene.span(node), text),), _MEANT)
+    words = [
+        arg.value
+        for arg in node.args
+        if isinstance(arg.value, cst.SimpleString) and arg.value.raw_value.startswith("cuda")
+    ]
+    if len(words) != 1:
+        return Reason("the device is named elsewhere: name `xla` there")
+    begin = scene.span(words[0])[0] + len(words[0].prefix) + len(words[0].quote)
+    named = Replacement(begin, begin + len(words[0].raw_value), "xla")
+    return Rewrite('Move it by `.to("xla")`', (named,), _MEANT)
+
+
+def autocast(site: Site) -> Rewrite | Reason | None:
+    """`torch.autocast("cuda")` → `torch.autocast("xla")`, where no dtype is asked for."""
+    scene, node = site.scene, site.node
+    if site.hazard.variant != "silent" or not isinstance(node, cst.Call):
+        return None
+    first = node.args[0] if node.args else None
+    if first is None or not isinstance(first.value, cst.SimpleString) or first.value.raw_value != "cuda":
+        return Reason('use `torch.autocast("xla", dtype=torch.bfloat16)`')
+    if any(arg.keyword is not None and arg.keyword.value == "dtype" for arg in node.args) or len(node.args) > 1:
+        return Reason('of its arguments `torch.autocast("xla")` takes a dtype of bfloat16 alone')
+    begin = scene.span(first.value)[0] + len(first.value.prefix) + len(first.value.quote)
+    named = Replacement(begin, begin + len("cuda"), "xla")
+    return Rewrite(
+        'Use `torch.autocast("xla")`',
+        (named,),
+        "bfloat16's eight digits of precision do, where all was computed in float32",
+    )
+
+
+def unpinned(site: Site) -> Rewrite | Reason | None:
+    """`DataLoader(…, pin_memory=True)` → `DataLoader(…)`."""
+    if site.hazard.variant != "idle":
+        return Reason("what takes its place depends on what it is for")
+    scene = site.scene
+    arg = scene.parent(site.node)
+    holder = scene.nearest(arg, cst.Call)
+    if not isinstance(arg, cst.Arg) or arg.keyword is None or holder is None:
+        return Reason("what is given is made elsewhere: change it there")
+    removed = uncommented_without(scene, holder, arg)
+    if removed is None:
+        return Reason("a comment stands beside `pin_memory`: take both away")
+    return Rewrite("Leave `pin_memory` out", (removed,))
