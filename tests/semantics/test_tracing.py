@@ -224,6 +224,7 @@ LEFT_ON = {
     "on a model": "model = keras.Sequential([])\nmodel.compile(loss='mse', jit_compile=True)\n",
     "through a variable": "fast = True\nmodel = keras.Sequential([])\nmodel.compile(loss='mse', jit_compile=fast)\n",
     "by a default": "def build(model, fast=True):\n    model.compile(loss='mse', jit_compile=fast)\n",
+    "by a helper": "def build(model, **more):\n    model.compile(loss='mse', **more)\nbuild(keras.Sequential([]), jit_compile=True)\n",
     "on a function": "@tf.function(jit_compile=True)\ndef step(x: tf.Tensor):\n    return x * 2\n",
 }
 

@@ -45,7 +45,8 @@ class Frame:
     on a symbolic tensor, `taping` counts enclosing gradient tapes, `apart` blocks that fill a graph of their own, `guarded` enclosing
     `try` blocks that catch what tracers raise, `rare` enclosing branches that run once in several steps, `frequent` those of them that run
     in more than one of ten, `doubt` enclosing calls and indices of what may be something else, `forks` branches that may not be taken,
-    `tests` the conditions of enclosing branches of which it is not known whether they are taken,
+    `tests` the conditions of enclosing branches of which it is not known whether they are taken, `touched` the calls that started the
+    device's runtime (place, `base`, `statement`, spelling),
     `within_calls` the calls whose tests this frame stands for. `half_returns` are tensor tests of which one branch returns (place,
     statement, tensor, test), `remembers` is the
     table that the branch being run fills in once per key. `exits`
@@ -78,6 +79,7 @@ class Frame:
         self.doubt = 0
         self.forks = 0
         self.tests: list[ir.Node] = []
+        self.touched: list[tuple[int, int, int, str]] = []
         self.remembers = ""
         self.within_calls = 0
         self.half_returns: list[tuple[int, int, Tensor, ir.Node]] = []

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from xlalint.lowering import ir
 from xlalint.semantics.program import ClassInfo
-from xlalint.semantics.setup import cuda, environment, jit_compile, obsolete, precision, trainer
+from xlalint.semantics.setup import cuda, environment, jit_compile, launching, obsolete, precision, trainer
 from xlalint.semantics.setup.calls import METHODS, NAMES, Check, SetupCall, asked, decorated
 from xlalint.semantics.values import UNKNOWN, Class, External, Method, Value
 
@@ -32,6 +32,7 @@ __all__ = [
     "decorated",
     "environment",
     "jit_compile",
+    "launching",
     "obsolete",
     "precision",
     "trainer",

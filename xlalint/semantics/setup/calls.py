@@ -115,10 +115,15 @@ def report(
     at_most: Confidence = Confidence.CERTAIN,
 ) -> None:
     """Note a hazard of the set-up. In a branch that is not surely taken it is likely; in one on the device's kind it is none."""
-    if any(map(_asks_for_device, frame.tests)):
+    if asks_for_device(frame):
         return
     confidence = min(at_most, Confidence.LIKELY if frame.forks or frame.doubt else Confidence.CERTAIN)
     frame.note(rule, at, framework, subject, detail, variant, severity, confidence)
+
+
+def asks_for_device(frame: Frame) -> bool:
+    """Whether what runs now stands in a branch on the device's kind."""
+    return any(map(_asks_for_device, frame.tests))
 
 
 def _asks_for_device(test: ir.Node) -> bool:

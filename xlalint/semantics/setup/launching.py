@@ -1,0 +1,40 @@
+"""XLA509: the XLA device touched before the processes start that are to have it (torch_xla 2.9, Accelerate 1.15)."""
+
+from __future__ import annotations
+
+from xlalint.semantics.setup.calls import SetupCall, asked, asks_for_device
+from xlalint.semantics.setup.obsolete import SPAWN, XM
+
+LAUNCH = "torch_xla.launch"
+_NOTEBOOK = ("accelerate.notebook_launcher", "accelerate.launchers.notebook_launcher")
+_ACCELERATOR = ("accelerate.Accelerator", "accelerate.accelerator.Accelerator")
+# What starts the runtime: each was seen to. `torch.device("xla")`, `runtime.device_type()` and `initialize_cache()` do not.
+_STARTING = (
+    *(f"torch_xla.{name}" for name in ("device", "devices", "device_count", "manual_seed", "sync")),
+    *(f"torch_xla.runtime.{name}" for name in ("world_size", "global_ordinal", "global_device_count")),
+    *(f"{XM}.{name}" for name in ("xla_device", "xla_device_hw", "get_xla_supported_devices")),
+    *(f"{XM}.{name}" for name in ("is_master_ordinal", "set_rng_state", "mark_step", "xrt_world_size", "get_ordinal")),
+)
+
+
+@asked("torch", *_STARTING, *_ACCELERATOR)
+def touched(call: SetupCall) -> None:
+    """`torch_xla.device()`: remembered, since a launcher may follow in the same run of statements."""
+    frame = call.frame
+    if not asks_for_device(frame):
+        frame.touched.append((call.node.at, frame.base, frame.statement, call.spelled))
+
+
+@asked("torch", LAUNCH, SPAWN, *_NOTEBOOK)
+def launched(call: SetupCall) -> None:
+    """`torch_xla.launch(fn)` after the device was touched; one process alone may have it."""
+    single = call.name == SPAWN and call.constant("nprocs", 2) == 1
+    single = single or (call.name == LAUNCH and not call.lacks("debug_single_process", 3))
+    frame = call.frame
+    if single or asks_for_device(frame):
+        return
+    here = frame.base, frame.statement
+    for at, base, statement, spelled in frame.touched:
+        frame.base, frame.statement = base, statement
+        call.report("XLA509", "torch", spelled, f"starts the runtime before `{call.spelled}`, which then refuses", at)
+    frame.base, frame.statement = here
