@@ -43,6 +43,7 @@ ELSEWHERE = {
         "keras.mixed", "if tpu:\n    pass\nelse:\n    keras.mixed"
     )
     + STRATEGY,
+    "a policy by a flag": POLICY.replace("keras.mixed", "if args.fp16:\n    keras.mixed") + STRATEGY,
     "what is done where there is no TPU": f"try:\n    {STRATEGY}except ValueError:\n    fp16 = 1\n    {POLICY.splitlines()[2]}\n"
     "import keras\nimport tensorflow as tf\n",
     "chosen by the device": FP16.replace("True", "not tpu") + "import torch_xla\n",

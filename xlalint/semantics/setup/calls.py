@@ -123,11 +123,13 @@ def report(
 
 def asks_for_device(frame: Frame) -> bool:
     """Whether what runs now stands in a branch on the device's kind."""
-    return any(map(_asks_for_device, frame.tests))
+    return bool(frame.tests) and asks_for(frame, _DEVICE_WORDS)
 
 
-def _asks_for_device(test: ir.Node) -> bool:
-    return any(word in name.lower() for node in ir.walk(test) if (name := _named(node)) for word in _DEVICE_WORDS)
+def asks_for(frame: Frame, words: tuple[str, ...]) -> bool:
+    """Whether what runs now stands in a branch whose condition speaks of one of these."""
+    names = (_named(node).lower() for test in frame.tests for node in ir.walk(test))
+    return any(word in name for name in names for word in words)
 
 
 def _named(node: object) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xlalint.lowering import ir
 from xlalint.semantics.frame import spelling
-from xlalint.semantics.setup.calls import NOT_ON_GPU, SetupCall, asked, surely
+from xlalint.semantics.setup.calls import NOT_ON_GPU, SetupCall, asked, asks_for, surely
 from xlalint.semantics.setup.names import TRAINING_ARGUMENTS
 from xlalint.semantics.values import TRUE
 
@@ -69,7 +69,9 @@ def autocast(call: SetupCall) -> None:
 
 @asked("tensorflow", *_POLICIES, *_POLICY)
 def policy(call: SetupCall) -> None:
-    """Keras' `mixed_float16`."""
+    """Keras' `mixed_float16`, unless a flag asks for it: then it is for who gives the flag to know the device."""
+    if asks_for(call.frame, ("16", "half", "precision")):
+        return
     for keyword in ("policy", "name"):
         if call.constant(keyword, 0) == "mixed_float16":
             detail = "its small range needs loss scaling, bfloat16's does not"
