@@ -1,8 +1,8 @@
 """Regenerate rules/apis/*_generated.toml from the frameworks that are installed.
 
-    python scripts/generate_apis.py [torch] [tensorflow] [jax]
+    python scripts/generate_apis.py [torch] [torch_fallbacks] [tensorflow] [tensorflow_kernels] [jax]
 
-Run it in an environment with torch, tensorflow-cpu and jax. Each framework is looked at in a process of its own, since
+Run it in an environment with torch, torch_xla, torchvision, tensorflow-cpu and jax. Each is looked at in a process of its own, since
 tensorflow and torch_xla cannot be imported in any order. The same versions give the same files.
 """
 
@@ -14,7 +14,7 @@ from pathlib import Path
 
 SCRIPTS = Path(__file__).resolve().parent
 TABLES = SCRIPTS.parent / "rules" / "apis"
-FRAMEWORKS = ("torch", "tensorflow", "jax")
+FRAMEWORKS = ("torch", "torch_fallbacks", "tensorflow", "tensorflow_kernels", "jax")
 
 WRITE = """
 import pathlib, sys

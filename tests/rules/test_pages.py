@@ -15,8 +15,17 @@ CODES = {
     *(f"XLA{n}" for n in range(201, 211)),
     *(f"XLA{n}" for n in range(301, 307)),
     "XLA501",
+    "XLA602",
 }
-KINDS = {"0": "tool", "1": "control-flow", "2": "dynamic-shape", "3": "host-sync", "4": "recompile", "5": "config"}
+KINDS = {
+    "0": "tool",
+    "1": "control-flow",
+    "2": "dynamic-shape",
+    "3": "host-sync",
+    "4": "recompile",
+    "5": "config",
+    "6": "unsupported",
+}
 SECTIONS = ["What it does", "Why it matters on XLA", "Examples", "Fix safety", "See also"]
 
 

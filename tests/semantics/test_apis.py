@@ -102,7 +102,7 @@ def apis(tmp_path_factory: pytest.TempPathFactory) -> Apis:
 def rule_of(apis: Apis, name: str, call: FakeCall, *targets: str) -> str | None:
     entry = apis.method(name.split(".")[0], name[name.index(".") + 2 :]) if ".." in name else apis.function(name)
     assert entry is not None, name
-    spec = choose(entry, call, targets)
+    spec = choose(entry.cases, call, targets)
     return spec.rule if spec else None
 
 
@@ -158,7 +158,7 @@ def test_hazardous_calls_carry_their_rule(apis: Apis, case: str) -> None:
 def test_a_case_may_hold_for_some_targets_only(apis: Apis) -> None:
     entry = apis.function("torch._dynamo.is_compiling")
     assert entry is not None
-    values = [choose(entry, FakeCall(), (target,)) for target in ("torch_compile", "torch_xla")]
+    values = [choose(entry.cases, FakeCall(), (target,)) for target in ("torch_compile", "torch_xla")]
     assert [spec.returns.value for spec in values if spec] == [True, False]
 
 

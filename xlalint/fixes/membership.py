@@ -89,7 +89,9 @@ def _cases(scene: Scene, container: cst.BaseExpression) -> list[str]:
 
 
 def _is_in(framework: str) -> str:
-    return {"torch": "`torch.isin`", "jax": "`jnp.isin`"}.get(framework, "`tf.reduce_any(x[..., None] == values, -1)`")
+    return {"torch": "`(x[..., None] == values).any(-1)`", "jax": "`jnp.isin`"}.get(
+        framework, "`tf.reduce_any(x[..., None] == values, -1)`"
+    )
 
 
 def _side(scene: Scene, node: cst.BaseExpression) -> str:

@@ -23,6 +23,7 @@ from xlalint.fixes import (
     copies,
     counts,
     cuda_calls,
+    cpu_fallbacks,
     distinct,
     dynamic_ops,
     early_ends,
@@ -158,6 +159,7 @@ REWRITES: Mapping[str, tuple[Rewriter, ...]] = {
     "XLA510": (trainer_options.repaired,),
     "XLA512": (obsolete.renamed, obsolete.all_devices),
     "XLA513": (cuda_calls.moved, cuda_calls.autocast, cuda_calls.unpinned),
+    "XLA602": (cpu_fallbacks.on_device,),
 }
 
 # Tried first, whatever the rule.

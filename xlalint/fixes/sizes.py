@@ -45,7 +45,7 @@ _REASONS = {
     "pad_packed_sequence": "keep the padded sequence, with a mask of what is behind each length",
     "repeat": "the most rows that there can be is not known; repeat each as often as the most, or take rows by an index of fixed size",
     "repeat_interleave": "the most rows that there can be is not known; take rows by an index of fixed size,"
-    " `torch.searchsorted(repeats.cumsum(0), torch.arange(most), right=True)`",
+    " `(repeats.cumsum(0) <= torch.arange(most)[:, None]).sum(-1)`",
     "sequence_mask": "the width of the mask is not known; give `maxlen=`, the size of the dimension that the lengths are of",
 }
 

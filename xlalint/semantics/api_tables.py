@@ -20,10 +20,10 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-FORMAT = "xlalint-apis-1"
+FORMAT = "xlalint-apis-2"
 _DIGEST = 20
 _NAME_CONDITIONS = ("missing", "given", "tensor", "boolean", "host", "target", "items", "framework")
-_CONDITIONS = {*_NAME_CONDITIONS, "args", "const", "rank", "receiver"}
+_CONDITIONS = {*_NAME_CONDITIONS, "args", "const", "unlike", "rank", "receiver"}
 _CASE_KEYS = {*_CONDITIONS, "returns", "rule", "detail", "variant", "severity", "subject"}
 _ENTRY_KEYS = {"params", "cases", "calls"}
 _CLASS_KEYS = {"base", "bases", "init", "call", "methods", "attributes", "traced"}
@@ -38,6 +38,9 @@ _TABLE_KEYS = {
     "types",
     "values",
     "classes",
+    "unsupported_functions",
+    "unsupported_methods",
+    "unsupported_calls",
 }
 
 
@@ -60,6 +63,8 @@ class Compiled(msgspec.Struct, frozen=True, array_like=True):
 
 _compiled = msgspec.msgpack.Decoder(Compiled)
 _encoder = msgspec.msgpack.Encoder()
+_decoder = msgspec.msgpack.Decoder(Entry)
+_klass = msgspec.msgpack.Decoder(ClassSpec)
 
 
 def compiled_tables(extra: Sequence[Path] = (), cache: Path | None = None) -> Compiled:
@@ -132,11 +137,15 @@ def _keep(path: Path, payload: bytes) -> None:
 def compile_tables(texts: Iterable[tuple[str, str]]) -> Compiled:
     """Parse and merge tables, given as (file name, text); raises TableError for one that cannot be used."""
     merged = Compiled({}, {}, {}, {}, {}, {}, {}, {})
+    unsupported: dict[tuple[str, str, str], tuple[Spec, ...]] = {}
     for name, text in texts:
         try:
-            _merge(merged, tomllib.loads(text))
+            table = tomllib.loads(text)
+            _merge(merged, table)
+            unsupported |= _unsupported(table)
         except (tomllib.TOMLDecodeError, ReturnError, TableError, TypeError, AttributeError) as error:
             raise TableError(f"{name}: {error}") from error
+    _attach(merged, unsupported)
     return merged
 
 
@@ -155,6 +164,34 @@ def _merge(merged: Compiled, table: Mapping[str, Any]) -> None:
     merged.attributes.setdefault(framework, {}).update(_returns(table.get("attributes", {})))
     for name, written in table.get("classes", {}).items():
         merged.classes[name] = _raw(_class(framework, name, written))
+
+
+def _unsupported(table: Mapping[str, Any]) -> dict[tuple[str, str, str], tuple[Spec, ...]]:
+    """What a table says that targets lack: the cases, by section, framework and name."""
+    framework = table.get("framework", "")
+    found: dict[tuple[str, str, str], tuple[Spec, ...]] = {}
+    for section in ("functions", "methods", "calls"):
+        for name, written in table.get(f"unsupported_{section}", {}).items():
+            cases = written if isinstance(written, list) else [written]
+            found[section, framework, name] = tuple(_case(name, case) for case in cases)
+    return found
+
+
+def _attach(merged: Compiled, unsupported: Mapping[tuple[str, str, str], tuple[Spec, ...]]) -> None:
+    """Give the entries what targets lack of them; what no table describes gets an entry that says no more."""
+    for (section, framework, name), specs in unsupported.items():
+        if section == "calls":
+            klass = _klass.decode(merged.classes[name]) if name in merged.classes else ClassSpec(framework, "object")
+            call = msgspec.structs.replace(klass.call or _nothing(framework), unsupported=specs)
+            merged.classes[name] = _raw(msgspec.structs.replace(klass, call=call))
+            continue
+        table = merged.methods.setdefault(framework, {}) if section == "methods" else merged.functions
+        entry = _decoder.decode(table[name]) if name in table else _nothing(framework)
+        table[name] = _raw(msgspec.structs.replace(entry, unsupported=specs))
+
+
+def _nothing(framework: str) -> Entry:
+    return Entry(framework, (), (Spec(parse_return("unknown")),))
 
 
 def _raw(entry: Entry | ClassSpec) -> msgspec.Raw:
@@ -190,10 +227,10 @@ def _case(name: str, written: Any) -> Spec:
         return Spec(parse_return(written))
     _known(written, _CASE_KEYS, name)
     when = {key: _names(written.get(key, ())) for key in _NAME_CONDITIONS}
-    const = tuple((key, _constants(value)) for key, value in written.get("const", {}).items())
     conditions = Conditions(
         args=written.get("args", ANY_COUNT),
-        const=const,
+        const=_known_constants(written.get("const", {})),
+        unlike=_known_constants(written.get("unlike", {})),
         rank=tuple(written.get("rank", {}).items()),
         receiver=written.get("receiver", ""),
         **when,
@@ -234,6 +271,10 @@ def _callback(name: str, written: Any) -> Callback:
 
 def _names(written: str | Sequence[str]) -> tuple[str, ...]:
     return (written,) if isinstance(written, str) else tuple(written)
+
+
+def _known_constants(written: Mapping[str, Any]) -> tuple[tuple[str, tuple[Constant, ...]], ...]:
+    return tuple((key, _constants(value)) for key, value in written.items())
 
 
 def _constants(written: Any) -> tuple[Constant, ...]:

@@ -18,8 +18,8 @@ class Conditions(msgspec.Struct, frozen=True, array_like=True, omit_defaults=Tru
     `args` is the exact number of arguments (receiver not counted). `missing`: surely not given, or None. `given`:
     given and not None. `tensor`: each named argument is a tensor or holds one. `boolean`: is a tensor of bools.
     `items`: is a list or tuple that holds tensors. `host`: surely holds no tensor. `framework`: that of the receiver or
-    first tensor argument is among these. `const`: a known constant among the listed ones. `rank`: known rank of the argument
-    ("" is the receiver or first tensor). `target`: one of these targets is checked. `receiver`: "tensor" for functions
+    first tensor argument is among these. `const`: a known constant among the listed ones; `unlike`: one that is not.
+    `rank`: known rank of the argument ("" is the receiver or first tensor). `target`: one of these targets is checked. `receiver`: "tensor" for functions
     whose first argument is one.
     """
 
@@ -35,6 +35,7 @@ class Conditions(msgspec.Struct, frozen=True, array_like=True, omit_defaults=Tru
     receiver: str = ""
     items: tuple[str, ...] = ()
     framework: tuple[str, ...] = ()
+    unlike: tuple[tuple[str, tuple[Constant, ...]], ...] = ()
 
 
 ALWAYS = Conditions()
@@ -75,13 +76,15 @@ class Entry(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
     """A library function or method: its positional parameters and its cases.
 
     `params` are in order, without receiver; `*name` takes the rest; what follows is passed by keyword only. The first
-    case whose conditions hold is the call's. `framework` is "" where tensors keep the framework they came with.
+    case whose conditions hold is the call's. `framework` is "" where tensors keep the framework they came with. `unsupported` are cases
+    that say what the target has no kernel for: a hazard besides what the call returns.
     """
 
     framework: str
     params: tuple[str, ...]
     cases: tuple[Spec, ...]
     calls: tuple[Callback, ...] = ()
+    unsupported: tuple[Spec, ...] = ()
 
 
 class ClassSpec(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
@@ -130,9 +133,9 @@ class Call(Protocol):
         """The argument's rank, -1 when unknown; "" is the receiver or the first tensor argument."""
 
 
-def choose(entry: Entry, call: Call, targets: tuple[str, ...] = ()) -> Spec | None:
-    """The first case of the entry that surely holds for the call, or None."""
-    for spec in entry.cases:
+def choose(cases: tuple[Spec, ...], call: Call, targets: tuple[str, ...] = ()) -> Spec | None:
+    """The first case that surely holds for the call, or None."""
+    for spec in cases:
         if spec.when is ALWAYS or spec.when == ALWAYS or holds(spec.when, call, targets):
             return spec
     return None
@@ -150,6 +153,9 @@ def holds(when: Conditions, call: Call, targets: tuple[str, ...]) -> bool:
         and all(call.tensor(name) is False for name in when.host)
         and (not when.framework or call.framework() in when.framework)
         and all(_is_constant(call, name, values) for name, values in when.const)
+        and all(
+            call.constant(name) is not None and not _is_constant(call, name, values) for name, values in when.unlike
+        )
         and all(call.rank(name) == rank for name, rank in when.rank)
         and (not when.receiver or call.tensor("") is True)
         and (not when.target or any(target in when.target for target in targets))

@@ -184,9 +184,11 @@ class LibraryCall:
             check_branches(self, self.name)
             check_gradient(self, self.name)
         targets = self.frame.interpreter.targets
-        spec = choose(self.entry, self, targets)
+        spec = choose(self.entry.cases, self, targets)
         if self.frame.interpreter.observer is not None:
             self.frame.interpreter.observer.applied(self, spec)
+        if self.entry.unsupported:
+            self._check_support(spec, targets)
         if spec is None:
             return UNKNOWN
         if spec.rule is None and any(map(holds_data, self.all())):
@@ -197,13 +199,23 @@ class LibraryCall:
 
     def hazard(self) -> Value | None:
         """What the call returns, its hazard reported; None where it is none."""
-        spec = choose(self.entry, self, self.frame.interpreter.targets)
+        spec = choose(self.entry.cases, self, self.frame.interpreter.targets)
         if spec is None or spec.rule is None:
             return None
         if self.frame.interpreter.observer is not None:
             self.frame.interpreter.observer.applied(self, spec)
         self._report(spec)
         return self.build(spec.returns)
+
+    def _check_support(self, spec: Spec | None, targets: tuple[str, ...]) -> None:
+        """Report that the target has no kernel for this; what the call is reported for anyway is enough."""
+        reported = spec is not None and spec.rule is not None
+        severities = dict(spec.severity) if spec is not None else {}
+        if reported and not any(severities.get(target) == "off" for target in targets):
+            return
+        lacks = choose(self.entry.unsupported, self, targets)
+        if lacks is not None and lacks.rule is not None:
+            self._report(lacks)
 
     def _trace_time(self, spec: Spec) -> None:
         """Where what is printed is a tensor, that it happens once is a hazard as well."""

@@ -1,0 +1,115 @@
+"""What targets have no kernel for: found, and the larger half left alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from textwrap import dedent
+
+import pytest
+
+Findings = Callable[[str, str], list[tuple[str, str]]]
+Loud = Callable[[str, str], list[str]]
+
+TORCH = """
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+"""
+
+SILENT = {
+    "one draw": "def f(p: Tensor):\n    return torch.multinomial(p, 1) + p.multinomial(num_samples=1)",
+    "draws with replacement": "def f(p: Tensor):\n    return torch.multinomial(p, 4, replacement=True)",
+    "draws of which the number is not known": "def f(p: Tensor, n: int):\n    return torch.multinomial(p, n)",
+    "interpolation with a kernel": """
+        def f(x: Tensor):
+            return F.interpolate(x, scale_factor=2) + F.interpolate(x, scale_factor=2, mode="bilinear")
+        """,
+    "interpolation of which nothing is known": "def f(x: Tensor, mode: str):\n    return F.interpolate(x, scale_factor=2, mode=mode)",
+    "products as they come": "def f(x: Tensor, y: Tensor):\n    return torch.addmm(x, y, y) + torch.addmm(x, y, y, alpha=1)",
+    "a pool": "def f(x: Tensor):\n    return F.max_pool2d(x, 2) + F.max_pool2d(x, 2, dilation=1) + F.adaptive_avg_pool2d(x, 1)",
+    "an embedding": "def f(x: Tensor, w: Tensor):\n    return F.embedding(x, w, max_norm=None)",
+    "order": "def f(x: Tensor):\n    return x.sort().values + x.kthvalue(2).values + x.quantile(0.5) + x.cummax(0).values",
+    "rounding to whole numbers": "def f(x: Tensor):\n    return x.round() + torch.round(x)",
+    "decompositions with a kernel": """
+        def f(a: Tensor):
+            return torch.linalg.svdvals(a) + torch.linalg.eigh(a)[0] + torch.linalg.slogdet(a)[1] + torch.triangular_solve(a, a)[0]
+        """,
+    "what is done on the host": """
+        import numpy as np
+        def f(path: str):
+            data = np.load(path)
+            return torch.fft.rfft(torch.from_numpy(data).cpu())
+        """,
+    "losses": "def f(x: Tensor, y: Tensor):\n    return F.smooth_l1_loss(x, y) + F.cross_entropy(x, y)",
+    "complex numbers as pairs": "def f(x: Tensor):\n    return torch.view_as_real(torch.view_as_complex(x) * 2)",
+}
+FOUND = {
+    "a median, by method and by function": (
+        "def f(x: Tensor):\n    return x.median() + torch.median(x, 1)[0]",
+        ["XLA602"] * 2,
+    ),
+    "Fourier transforms": (
+        "def f(x: Tensor):\n    return torch.fft.irfft(torch.fft.rfft(x)) + torch.stft(x, 8).sum()",
+        ["XLA602"] * 3,
+    ),
+    "an operation of torchvision": (
+        "import torchvision\ndef f(x: Tensor, boxes: Tensor):\n    return torchvision.ops.roi_align(x, boxes, (7, 7))",
+        ["XLA602"],
+    ),
+    "a module": (
+        """
+        class M(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.loss = nn.HuberLoss()
+                self.unfold = nn.Unfold(3)
+            def forward(self, x: Tensor, y: Tensor):
+                return self.loss(x, y) + self.unfold(x).mean()
+        """,
+        ["XLA602"] * 2,
+    ),
+    "three draws": ("def f(p: Tensor):\n    return torch.multinomial(p, 3)", ["XLA602"]),
+    "interpolation without a kernel": (
+        """
+        def f(x: Tensor):
+            y = F.interpolate(x, scale_factor=2, mode="bicubic")
+            return F.interpolate(y, size=(4, 4), mode="bilinear", antialias=True)
+        """,
+        ["XLA602"] * 2,
+    ),
+    "interpolation of a sequence": (
+        "def f(x: Tensor):\n    b, c, n = x.shape\n    return F.interpolate(x.reshape(b, c, n), scale_factor=2)",
+        ["XLA602"],
+    ),
+    "weighted products": ("def f(x: Tensor, y: Tensor):\n    return torch.addmm(x, y, y, beta=0.5)", ["XLA602"]),
+    "rounding to digits": ("def f(x: Tensor):\n    return x.round(decimals=2)", ["XLA602"]),
+    "what another rule reports is reported once": (
+        "def f(x: Tensor):\n    return x.unique() + torch.linalg.cholesky(x) + x.bincount(minlength=4)",
+        ["XLA203", "XLA305", "XLA207"],
+    ),
+    "what another rule lets pass here": (
+        "def f(x: Tensor, y: Tensor, a: Tensor, b: Tensor):\n    return F.ctc_loss(x, y, a, b)",
+        ["XLA602"],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", SILENT)
+def test_silent(loud: Loud, case: str) -> None:
+    assert loud(TORCH + dedent(SILENT[case]), "torch_xla") == []
+
+
+@pytest.mark.parametrize("case", FOUND)
+def test_found(loud: Loud, case: str) -> None:
+    code, expected = FOUND[case]
+    assert loud(TORCH + dedent(code), "torch_xla") == expected
+
+
+@pytest.mark.parametrize("case", FOUND)
+def test_other_targets_of_torch_run_them(loud: Loud, case: str) -> None:
+    assert "XLA602" not in loud(TORCH + dedent(FOUND[case][0]), "torch_compile")
+
+
+def test_a_gradient_is_information(findings: Findings) -> None:
+    code = "def f(x: Tensor):\n    return F.glu(x) + torch.logit(x)"
+    assert findings(TORCH + code, "torch_xla") == [("XLA602", "info")] * 2
