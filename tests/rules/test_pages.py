@@ -14,6 +14,7 @@ CODES = {
     *(f"XLA{n}" for n in range(101, 110)),
     *(f"XLA{n}" for n in range(201, 211)),
     *(f"XLA{n}" for n in range(301, 307)),
+    *(f"XLA{n}" for n in (403, 406, 408)),
     "XLA501",
     "XLA602",
 }

@@ -74,6 +74,9 @@ class FakeCall:
     def given(self, name: str) -> bool | None:
         return name in self.passed | self.tensors | self.held | self.constants.keys()
 
+    def none(self, name: str) -> bool:
+        return name in self.constants and self.constants[name] is None
+
     def tensor(self, name: str) -> bool | None:
         found = self.tensors | self.held
         return bool(found) if name == "*" else name in found

@@ -22,7 +22,7 @@ else:
 
 FORMAT = "xlalint-apis-2"
 _DIGEST = 20
-_NAME_CONDITIONS = ("missing", "given", "tensor", "boolean", "host", "target", "items", "framework")
+_NAME_CONDITIONS = ("missing", "given", "tensor", "boolean", "host", "target", "items", "framework", "none")
 _CONDITIONS = {*_NAME_CONDITIONS, "args", "const", "unlike", "rank", "receiver"}
 _CASE_KEYS = {*_CONDITIONS, "returns", "rule", "detail", "variant", "severity", "subject"}
 _ENTRY_KEYS = {"params", "cases", "calls"}

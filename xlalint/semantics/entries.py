@@ -16,11 +16,11 @@ class Conditions(msgspec.Struct, frozen=True, array_like=True, omit_defaults=Tru
     """What must hold, all of it, for a case to apply. Names are parameters; "*" stands for any argument.
 
     `args` is the exact number of arguments (receiver not counted). `missing`: surely not given, or None. `given`:
-    given and not None. `tensor`: each named argument is a tensor or holds one. `boolean`: is a tensor of bools.
-    `items`: is a list or tuple that holds tensors. `host`: surely holds no tensor. `framework`: that of the receiver or
-    first tensor argument is among these. `const`: a known constant among the listed ones; `unlike`: one that is not.
-    `rank`: known rank of the argument ("" is the receiver or first tensor). `target`: one of these targets is checked. `receiver`: "tensor" for functions
-    whose first argument is one.
+    given and not None. `none`: is passed, as None. `tensor`: each named argument is a tensor or holds one. `boolean`:
+    is a tensor of bools. `items`: is a list or tuple that holds tensors. `host`: surely holds no tensor. `framework`:
+    that of the receiver or first tensor argument is among these. `const`: a known constant among the listed ones;
+    `unlike`: one that is not. `rank`: known rank of the argument ("" is the receiver or first tensor). `target`: one of
+    these targets is checked. `receiver`: "tensor" for functions whose first argument is one.
     """
 
     args: int = ANY_COUNT
@@ -36,6 +36,7 @@ class Conditions(msgspec.Struct, frozen=True, array_like=True, omit_defaults=Tru
     items: tuple[str, ...] = ()
     framework: tuple[str, ...] = ()
     unlike: tuple[tuple[str, tuple[Constant, ...]], ...] = ()
+    none: tuple[str, ...] = ()
 
 
 ALWAYS = Conditions()
@@ -114,6 +115,9 @@ class Call(Protocol):
     def given(self, name: str) -> bool | None:
         """Is the argument passed, and not None? None when that is not known."""
 
+    def none(self, name: str) -> bool:
+        """Is the argument surely passed, and None?"""
+
     def tensor(self, name: str) -> bool | None:
         """Is the argument a tensor, or a container that holds one?"""
 
@@ -147,6 +151,7 @@ def holds(when: Conditions, call: Call, targets: tuple[str, ...]) -> bool:
         (when.args == ANY_COUNT or call.count() == when.args)
         and all(call.given(name) is False for name in when.missing)
         and all(call.given(name) is True for name in when.given)
+        and all(call.none(name) for name in when.none)
         and all(call.tensor(name) is True for name in when.tensor)
         and all(call.boolean(name) is True for name in when.boolean)
         and all(call.items(name) is True for name in when.items)

@@ -50,6 +50,10 @@ class Frame:
     `within_calls` the calls whose tests this frame stands for. `half_returns` are tensor tests of which one branch returns (place,
     statement, tensor, test), `remembers` is the
     table that the branch being run fills in once per key. `exits`
+    `tests` the conditions of enclosing branches of which it is not known whether they are taken, `drawn` is the comparison, in the test
+    under way, of a number that the host draws, `within_calls` the calls whose tests this frame stands for. `half_returns` are tensor
+    tests of which one branch returns (place, statement, tensor, test), `remembers` is the table that the branch being run fills in once
+    per key. `exits`
     and `repeats` collect the environments that leave or repeat the innermost loop.
     """
 
@@ -80,6 +84,7 @@ class Frame:
         self.forks = 0
         self.tests: list[ir.Node] = []
         self.touched: list[tuple[int, int, int, str]] = []
+        self.drawn: ir.Node | None = None
         self.remembers = ""
         self.within_calls = 0
         self.half_returns: list[tuple[int, int, Tensor, ir.Node]] = []
@@ -319,8 +324,9 @@ class Frame:
         return outcome, self.asked
 
     def forget_asked(self) -> None:
-        """Begin to watch for a tensor whose truth is asked for."""
+        """Begin to watch for a tensor whose truth is asked for, and for a number that is drawn."""
         self.asked = None
+        self.drawn = None
 
     def needs_bool(self, value: Value, node: ir.Node, rule: str, at: int, variant: str = "") -> None:
         """Report where Python asks for the truth of a tensor."""

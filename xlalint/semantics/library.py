@@ -10,6 +10,7 @@ from xlalint.semantics.branches import check_branches, check_gradient
 from xlalint.semantics.entries import Callback, Constant, Entry, Spec, choose
 from xlalint.semantics.frame import calls_within, device_tensor, spelling
 from xlalint.semantics.lattice import join_all
+from xlalint.semantics.recompiles import check_sizes
 from xlalint.semantics.returns import Return, parse_return
 from xlalint.semantics.values import (
     HOST,
@@ -133,6 +134,9 @@ class LibraryCall:
             return False
         return None if isinstance(value, OneOf) and NONE in value.members else True
 
+    def none(self, name: str) -> bool:
+        return self.argument(name) is NONE
+
     def _asked(self, name: str) -> list[Value]:
         if name == "*":
             return self.all()
@@ -193,6 +197,8 @@ class LibraryCall:
             return UNKNOWN
         if spec.rule is None and any(map(holds_data, self.all())):
             self._explain_size()
+        if spec.rule is None and self.entry.framework == "torch":
+            check_sizes(self)
         if spec.rule is not None:
             self._report(spec)
         return self.build(spec.returns)
@@ -235,12 +241,12 @@ class LibraryCall:
         for spec in self.entry.cases:
             if spec.rule not in ("XLA206", "XLA107"):
                 continue
-            for value, node in self._named(spec.when.tensor):
+            for value, node in self.named(spec.when.tensor):
                 if reads_within(value, node):
                     self.frame.explain(spec.rule, self.node.at, node, spec.detail)
                     return
 
-    def _named(self, names: tuple[str, ...]) -> Iterator[tuple[Value, ir.Node]]:
+    def named(self, names: tuple[str, ...]) -> Iterator[tuple[Value, ir.Node]]:
         """The arguments of these names with their expressions; of "*": all."""
         if "*" in names and not self.starred:
             nodes = [*self.node.args, *(node for _, node in self.node.keywords)]
@@ -619,6 +625,7 @@ _BUILDERS: dict[str, Callable[[LibraryCall, Return], Value]] = {
     "reduce": LibraryCall.reduce,
     "host": lambda call, what: host(what.dtype),
     "read": LibraryCall.read,
+    "draw": lambda call, what: host(what.dtype, "drawn"),
     "const": lambda call, what: constant(what.value),
     "shape": lambda call, what: shape_value(call.first_tensor()),
     "self": lambda call, what: call.receiver or call.owner or call.first() or UNKNOWN,

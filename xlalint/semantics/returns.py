@@ -8,6 +8,7 @@
     reduce  reduce[DT](dim, keepdim)      0-d without `dim`; rank less one, or as before with `keepdim`
     host  host[int|float|bool|str]        a host value that does not derive from a tensor's value
     read  read[int|float|bool|str]        a host value that was read from a tensor: it changes with the data
+    draw  draw[int|float]                 a host number that is drawn at random: another one at each step
     const[V]                              True, False, None, a number or a quoted string
     shape                                 a tuple of host ints
     self                                  the receiver (in-place methods)
@@ -33,7 +34,7 @@ import msgspec
 
 ANY_RANK = -1
 _TENSOR_KINDS = frozenset({"tensor", "static", "like", "promote", "scalar", "reduce", "array", "dtype"})
-_HOST_KINDS = frozenset({"host", "read", "const"})
+_HOST_KINDS = frozenset({"host", "read", "draw", "const"})
 _NAMED_KINDS = frozenset({"like", "promote", "reduce", "arg", "element", "result", "wraps", "object"})
 _NESTED_KINDS = frozenset({"list", "tuple", "dict"})
 _BARE_KINDS = frozenset({"shape", "self", "device", "none", "unknown", "hostlike", "module", "callable", "context"})

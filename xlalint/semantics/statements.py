@@ -21,6 +21,7 @@ from xlalint.semantics.expressions import binary_value, store_subscript, test
 from xlalint.semantics.frame import _EXEC, Env, Frame, join_into, path_of, position
 from xlalint.semantics.lattice import join, join_all
 from xlalint.semantics.narrowing import assume, unpack_shape
+from xlalint.semantics.recompiles import assigned, check_accumulation, check_choice, counted
 from xlalint.semantics.tracing import NO_AUTOGRAPH
 from xlalint.semantics.values import (
     NONE,
@@ -52,6 +53,7 @@ def assign(frame: Frame, node: ir.Assign) -> bool:
     value = frame.eval(node.value)
     if frame.staged:
         check_growth(frame, node, value)
+    check_accumulation(frame, node, value)
     for target in node.targets:
         if isinstance(target, ir.Display) and not any(isinstance(item, ir.Star) for item in target.items):
             unpack_shape(frame, node.value, len(target.items))
@@ -88,6 +90,8 @@ def aug_assign(frame: Frame, node: ir.AugAssign) -> bool:
     if isinstance(target, ir.Name) and frame.is_outer(target.id):
         frame.note("XLA306", target.at, "", target.id, "counts up once, while tracing", "effect")
     result = binary_value(frame, node.op, old, right, node.expr_at, target, node.value)
+    if node.op in ("+", "-"):
+        result = counted(frame, target, old, right) or result
     if isinstance(old, Sequence) and old.kind == "list" and node.op == "+":
         result = sequence("list", None, join(old.element, element_of(frame, right)))
     bind_target(frame, target, result)
@@ -139,6 +143,7 @@ def _bind_attribute(frame: Frame, target: ir.Attr, value: Value) -> None:
         frame.forget(path)
     if isinstance(target.value, ir.Name) and target.value.id == frame.receiver_name:
         frame.store(target.name, value)
+        assigned(frame, path)
 
 
 def _unpack(frame: Frame, target: ir.Display, value: Value) -> None:
@@ -193,6 +198,8 @@ def if_(frame: Frame, node: ir.If) -> bool:
     frame.statement = node.at
     rule, variant = _rule_of(frame, node)
     truth, asked = frame.asking(lambda: test(frame, node.test, rule, variant))
+    if frame.drawn is not None and truth is None:
+        check_choice(frame, node, frame.drawn)
     if truth is not None:
         assume(frame, node.test, truth)
         return frame.exec(node.body if truth else node.orelse)

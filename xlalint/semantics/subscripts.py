@@ -10,6 +10,7 @@ from xlalint.semantics.frame import path_of, position, spelling
 from xlalint.semantics.hazard import Confidence
 from xlalint.semantics.lattice import join, join_all, leading
 from xlalint.semantics.setup.environment import check_variable, is_environment
+from xlalint.semantics.recompiles import check_index
 from xlalint.semantics.values import (
     HOST,
     NEVER,
@@ -203,6 +204,7 @@ def _check_index(frame: Frame, node: ir.Sub, base: Tensor, index: Value, writes:
             _check_slice(frame, node, base, part, part_node, writes)
             continue
         part = _named_mask(base, part, part_node)
+        check_index(frame, base, part, part_node, node.at, "an index is a constant of the graph")
         culprit = only_tensor(part)
         if culprit is not None:
             _check_tensor_index(frame, node, base, part, culprit, part_node, writes, len(parts) == 1)
@@ -261,6 +263,7 @@ def _last_word(node: ir.Node) -> str:
 def _check_slice(frame: Frame, node: ir.Sub, base: Tensor, part: Sequence, part_node: ir.Node, writes: bool) -> None:
     bounds = (part_node.lower, part_node.upper, part_node.step) if isinstance(part_node, ir.Slice) else (None,) * 3
     for bound, bound_node in zip(part.items or (), bounds, strict=False):
+        check_index(frame, base, bound, bound_node or node, node.at, "the bound of a slice is a constant of the graph")
         if not any(isinstance(member, Tensor) for member in members(bound)):
             continue
         if (

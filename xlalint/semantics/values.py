@@ -48,7 +48,8 @@ class Const(Value):
 class Host(Value):
     """A host value of a Python type ("int", "float", "bool", "str", "tuple", "dtype", "device", "" for any).
 
-    `origin` says where it came from: "python", "shape" (of a tensor), "data" (read from a tensor's elements).
+    `origin` says where it came from: "python", "shape" (of a tensor), "data" (read from a tensor's elements), "drawn" (by the host,
+    at random), "counted" (from step to step).
     """
 
     __slots__ = ("origin", "type")

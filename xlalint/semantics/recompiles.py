@@ -1,0 +1,164 @@
+"""What makes torch's graph another one at each step: numbers of the host that change, and tensors that grow.
+
+A Python number becomes a part of the graph where it says which elements or how many; torch_xla compiles for each value. Where it is only
+added, multiplied or compared, it is passed to the graph like a tensor, and costs nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from xlalint.lowering import ir
+from xlalint.semantics.frame import path_of, position, spelling
+from xlalint.semantics.values import TRUE, Const, Host, Sequence, Tensor, Value, host, members
+
+if TYPE_CHECKING:
+    from xlalint.semantics.frame import Frame
+    from xlalint.semantics.library import LibraryCall
+
+_JOINS = frozenset(("cat", "concat", "concatenate", "stack", "hstack", "vstack"))
+_ASSIGNED = ".="  # behind a path: it was assigned since the function began
+
+
+def changes(value: Value) -> bool:
+    """Whether a value is a number that the host draws or counts anew at each step, or a list of such."""
+    if type(value) is Sequence:
+        return any(changes(item) for item in value.items) if value.items is not None else changes(value.element)
+    return any(type(member) is Host and member.origin in ("drawn", "counted") for member in members(value))
+
+
+def drawn(value: Value) -> bool:
+    """Whether a value is a number that the host draws at random."""
+    return type(value) is Host and value.origin == "drawn"
+
+
+def assigned(frame: Frame, path: str) -> None:
+    """Note that an attribute of the receiver was assigned: what is read of it from here on is this step's."""
+    frame.refine(path + _ASSIGNED, TRUE)
+
+
+def counted(frame: Frame, target: ir.Node, old: Value, right: Value) -> Value | None:
+    """What `self.step += 1` gives, where the attribute still has what the step before left; None where it does not."""
+    path = path_of(target)
+    if not isinstance(target, ir.Attr) or path.partition(".")[0] != frame.receiver_name or not frame.receiver_name:
+        return None
+    if frame.function is None or frame.function.name == "__init__" or path + _ASSIGNED in frame.env:
+        return None
+    number = isinstance(right, Const) and isinstance(right.value, int) and right.value != 0
+    whole = all(type(m) is Const or (type(m) is Host and m.type in ("int", "")) for m in members(old))
+    return host("int", "counted") if number and whole else None
+
+
+def check_index(frame: Frame, base: Tensor, part: Value, node: ir.Node, at: int, detail: str) -> None:
+    """Report an index or a bound that is another number at each step."""
+    if base.framework == "torch" and base.place != "cpu" and changes(part):
+        frame.note("XLA403", at, "torch", spelling(node), detail)
+
+
+def check_power(frame: Frame, at: int, base: Value, exponent: Value, node: ir.Node) -> None:
+    """Report a power whose exponent is another number at each step."""
+    if changes(exponent) and any(_on_device(member) for member in members(base)):
+        frame.note("XLA403", at, "torch", spelling(node), "an exponent is a constant of the graph")
+
+
+def _on_device(value: Value) -> bool:
+    return type(value) is Tensor and value.framework == "torch" and value.place != "cpu"
+
+
+def check_sizes(call: LibraryCall) -> None:
+    """Report a size that is another number at each step, where a tensor as the size would be a hazard."""
+    if call.entry.framework != "torch" or not any(map(changes, call.all())) or call.place() == "cpu":
+        return
+    for spec in call.entry.cases:
+        if spec.rule == "XLA206":
+            for value, node in call.named(spec.when.tensor):
+                if changes(value):
+                    detail = spec.detail if spec.detail.startswith("it ") else "it is a size in the graph"
+                    call.frame.note("XLA403", call.node.at, "torch", spelling(node), detail)
+                    return
+
+
+def check_choice(frame: Frame, node: ir.If, compared: ir.Node) -> None:
+    """Report a branch that is taken at random, where it does more than call something."""
+    if any(not isinstance(statement, (ir.Eval, ir.Raise)) for statement in (*node.body, *node.orelse)):
+        frame.note("XLA403", position(compared), "torch", spelling(compared), "", "choice")
+
+
+# ------------------------------------------------------------------------------------------------------- growth
+
+
+def check_accumulation(frame: Frame, node: ir.Assign, value: Value) -> None:
+    """Report `x = torch.cat([x, y])` where `x` lives from step to step."""
+    if not isinstance(node.value, ir.Call) or not any(_on_device(member) for member in members(value)):
+        return
+    func = node.value.func
+    name = func.name if isinstance(func, ir.Attr) else func.id if isinstance(func, ir.Name) else ""
+    joined = node.value.args[0] if node.value.args else None
+    if name not in _JOINS or not isinstance(joined, ir.Display):
+        return
+    parts = {spelling(item) for item in joined.items}
+    for target in node.targets:
+        text = spelling(target)
+        if text in parts and "…" not in text and len(joined.items) > 1 and _lives_on(frame, target):
+            frame.report("XLA406", node.value.at, value, target)
+            return
+
+
+def _lives_on(frame: Frame, target: ir.Node) -> bool:
+    """Whether what is assigned is what the step before left: of the receiver, of the module, or of the loop that takes the steps."""
+    holder = target
+    while isinstance(holder, ir.Sub):
+        holder = holder.value
+    path = path_of(holder)
+    if isinstance(holder, ir.Attr):
+        if path.partition(".")[0] != frame.receiver_name or not path:
+            return False
+        return frame.function is not None and frame.function.name != "__init__" and path + _ASSIGNED not in frame.env
+    if not isinstance(holder, ir.Name):
+        return False
+    if holder.id in frame.outer_names:
+        return True
+    return (
+        isinstance(target, ir.Name) and frame.context.per_turn and frame.turning == 1 and not _renewed(frame, holder.id)
+    )
+
+
+def _renewed(frame: Frame, name: str) -> bool:
+    """Whether a loop that takes steps gives a name a value of its own in each of them, as far as one function shows."""
+    assert frame.function is not None
+    inside = (found for loop in _loops(frame.function.body) for found in _assignments(loop))
+    return any(spelling(target) == name and not _is_join(value) for target, value in inside)
+
+
+def _is_join(value: ir.Node) -> bool:
+    return isinstance(value, ir.Call) and isinstance(value.func, ir.Attr) and value.func.name in _JOINS
+
+
+def _loops(statements: Iterable[ir.Statement]) -> Iterator[ir.For | ir.While]:
+    for statement in statements:
+        if isinstance(statement, (ir.For, ir.While)):
+            yield statement
+        else:
+            yield from _loops(_within(statement))
+
+
+def _assignments(statement: ir.Statement) -> Iterator[tuple[ir.Node, ir.Node]]:
+    if isinstance(statement, ir.Assign):
+        for target in statement.targets:
+            yield target, statement.value
+    for inner in _within(statement):
+        yield from _assignments(inner)
+
+
+def _within(statement: ir.Statement) -> Iterator[ir.Statement]:
+    """The statements of a statement's blocks."""
+    for value in msgspec.structs.astuple(statement):
+        if isinstance(value, tuple):
+            for item in value:
+                if isinstance(item, ir.Stmt):
+                    yield item  # type: ignore[misc]
+                elif isinstance(item, (ir.Handler, ir.Case)):
+                    yield from (one for one in item.body)
