@@ -12,13 +12,13 @@ import os
 import re
 import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from api_tables.from_tensorflow import MODULES, SKIPPED
 from api_tables.probing import KNOWN, SHAPES, TENSOR_LISTS, signature
 from api_tables.writing import quoted
 
-_MORE = ("tensorflow.strings", "tensorflow.io", "tensorflow.audio")
 _REFUSED = re.compile(r"Detected unsupported operations.*?: (.*)", re.DOTALL)
 _OP = re.compile(r"(\w+) \(No registered")
 # Host functions, and names whose effects a probe had better not have.
@@ -59,58 +59,63 @@ def generate() -> str:
     return "\n".join(lines) + "\n"
 
 
-def _lacking(tf: Any, call: Callable[[], Any]) -> tuple[str, ...] | None:
+def _lacking(tf: Any, call: _Call) -> tuple[str, ...] | None:
     """The operators without a kernel that a call needs; None where it is no call, or XLA fails for other reasons."""
+    function, arguments = call
+    tensors = [argument for argument in arguments if tf.is_tensor(argument)]
+
+    def program(*given: Any) -> Any:
+        rest = iter(given)
+        return function(*[next(rest) if tf.is_tensor(argument) else argument for argument in arguments])
+
     try:
-        call()
+        program(*tensors)
     except Exception:  # noqa: BLE001 (the function does not take such arguments)
         return None
     try:
-        tf.function(call, jit_compile=True, autograph=False)()
+        compiled = tf.function(program, jit_compile=True, autograph=False)
+        compiled.experimental_get_compiler_ir(*tensors)(stage="hlo")
     except Exception as error:  # noqa: BLE001 (whatever XLA says)
         refused = _REFUSED.search(str(error))
         return tuple(dict.fromkeys(_OP.findall(refused[1]))) or None if refused else None
     return ()
 
 
-def _programs() -> Iterator[tuple[str, list[Callable[[], Any]]]]:
+def _programs() -> Iterator[tuple[str, list[_Call]]]:
     seen: set[int] = set()
-    for module_name in (*MODULES, *_MORE):
+    others = _others()
+    for module_name in MODULES:
         module = importlib.import_module(module_name.replace("tensorflow.keras", "keras"))
         for name in sorted(n for n in dir(module) if not n.startswith("_")):
             value, full = getattr(module, name), f"{module_name}.{name}"
             if not callable(value) or inspect.isclass(value) or inspect.ismodule(value) or id(value) in seen:
                 continue
             seen.add(id(value))
-            if full not in SKIPPED and not _LEFT_OUT.match(full) and full not in _OTHERS:
+            if full not in SKIPPED and not _LEFT_OUT.match(full) and full not in others:
                 yield full, list(_calls(value))
-    for full, call in _OTHERS.items():
+    for full, call in others.items():
         yield full, [call]
 
 
-def _calls(function: Callable[..., Any]) -> Iterator[Callable[[], Any]]:
-    """The function on variables of each dtype: on constants, TensorFlow would compute before XLA sees anything."""
+def _calls(function: Callable[..., Any]) -> Iterator[_Call]:
+    """The function on tensors of the first dtype that it takes."""
     import tensorflow as tf
 
     positional, required, known = signature(function)
     if not known or len(required) > 4:
         return
     required = required or tuple(p for p in positional[:1] if p.startswith("*"))
-    for dtype in (tf.float32, tf.int32, tf.string):
+    for dtype in (tf.float32, tf.int32):
         for rank in (2, 4, 3, 1):
             arguments = [_argument(name.lstrip("*"), dtype, rank) for name in required]
             if any(argument is None for argument in arguments):
                 return
-
-            def call(arguments: list[Any] = arguments) -> Any:
-                return function(*[_read(argument) for argument in arguments])
-
             try:
-                call()
+                function(*arguments)
             except Exception:  # noqa: BLE001 (the function does not take such arguments)
                 continue
-            yield call
-            break
+            yield function, arguments
+            return
 
 
 def _argument(name: str, dtype: Any, rank: int) -> Any:
@@ -119,93 +124,68 @@ def _argument(name: str, dtype: Any, rank: int) -> Any:
     if name in KNOWN:
         return KNOWN[name]
     kind = tf.int32 if name in ("indices", "ids", "segment_ids", "index") else dtype
-    values = tf.fill(SHAPES[rank], "a") if kind == tf.string else tf.ones(SHAPES[rank], kind)
-    made = tf.constant(values) if kind == tf.string else tf.Variable(values)
+    made = tf.ones(SHAPES[rank], kind)
     return [made, made] if name in TENSOR_LISTS else made
 
 
-def _read(argument: Any) -> Any:
+def _tf(name: str, *arguments: Any, **options: Any) -> _Call:
+    """A call of a function by its path in `tf`; a tuple stands for a tensor of ones of that shape."""
     import tensorflow as tf
 
-    if isinstance(argument, list):
-        return [_read(one) for one in argument]
-    return argument + 0 if isinstance(argument, tf.Variable) else argument
-
-
-def _tf(name: str, *arguments: Any, **options: Any) -> Callable[[], Any]:
-    """A call of a function by its path in `tf`; a tuple stands for a variable of ones of that shape."""
-
-    def call() -> Any:
-        import tensorflow as tf
-
-        function = tf
-        for part in name.split("."):
-            function = getattr(function, part)
-        return function(*[_filled(tf, argument) for argument in arguments], **options)
-
-    return call
-
-
-_kept: dict[tuple[int, ...], Any] = {}
-
-
-def _filled(tf: Any, argument: Any) -> Any:
-    if not isinstance(argument, tuple):
-        return argument
-    return _kept.setdefault(argument, tf.Variable(tf.ones(argument))) + 0
+    function = tf
+    for part in name.split("."):
+        function = getattr(function, part)
+    return partial(function, **options), [tf.ones(one) if isinstance(one, tuple) else one for one in arguments]
 
 
 _IMAGE = (1, 4, 4, 1)
-# What names alone do not say how to call.
-_OTHERS: dict[str, Callable[[], Any]] = {
-    "tensorflow.image.crop_and_resize": _tf("image.crop_and_resize", _IMAGE, (1, 4), [0], [2, 2]),
-    "tensorflow.image.extract_glimpse": _tf("image.extract_glimpse", _IMAGE, [2, 2], (1, 2)),
-    "tensorflow.image.extract_patches": _tf(
-        "image.extract_patches", _IMAGE, [1, 2, 2, 1], [1, 1, 1, 1], [1, 1, 1, 1], "VALID"
-    ),
-    "tensorflow.nn.max_pool_with_argmax": _tf("nn.max_pool_with_argmax", _IMAGE, 2, 2, "VALID"),
-    "tensorflow.nn.dilation2d": _tf("nn.dilation2d", _IMAGE, (2, 2, 1), [1, 1, 1, 1], "VALID", "NHWC", [1, 1, 1, 1]),
-    "tensorflow.nn.erosion2d": _tf("nn.erosion2d", _IMAGE, (2, 2, 1), [1, 1, 1, 1], "VALID", "NHWC", [1, 1, 1, 1]),
-    "tensorflow.nn.fractional_max_pool": _tf("nn.fractional_max_pool", _IMAGE, 1.5),
-    "tensorflow.nn.fractional_avg_pool": _tf("nn.fractional_avg_pool", _IMAGE, 1.5),
-    "tensorflow.nn.sampled_softmax_loss": _tf("nn.sampled_softmax_loss", (20, 6), (20,), [[1]] * 4, (4, 6), 3, 20),
-    "tensorflow.nn.nce_loss": _tf("nn.nce_loss", (20, 6), (20,), [[1]] * 4, (4, 6), 3, 20),
-    "tensorflow.nn.ctc_greedy_decoder": _tf("nn.ctc_greedy_decoder", (5, 2, 4), [5, 5]),
-    "tensorflow.nn.ctc_beam_search_decoder": _tf("nn.ctc_beam_search_decoder", (5, 2, 4), [5, 5]),
-    "tensorflow.nn.depth_to_space": _tf("nn.depth_to_space", (1, 2, 2, 4), 2),
-    "tensorflow.random.gamma": _tf("random.gamma", [3], (2,)),
-    "tensorflow.random.poisson": _tf("random.poisson", [3], (2,)),
-    "tensorflow.random.categorical": _tf("random.categorical", (2, 4), 3),
-    "tensorflow.random.stateless_gamma": _tf("random.stateless_gamma", [3, 2], [1, 2], (2,)),
-    "tensorflow.random.stateless_poisson": _tf("random.stateless_poisson", [3, 2], [1, 2], (2,)),
-    "tensorflow.random.stateless_binomial": _tf("random.stateless_binomial", [3, 2], [1, 2], (2,), (2,)),
-    "tensorflow.random.shuffle": _tf("random.shuffle", (4, 4)),
-    "tensorflow.histogram_fixed_width": _tf("histogram_fixed_width", (4, 4), [0.0, 5.0]),
-    "tensorflow.histogram_fixed_width_bins": _tf("histogram_fixed_width_bins", (4, 4), [0.0, 5.0]),
-    "tensorflow.math.segment_sum": _tf("math.segment_sum", (4, 4), [0, 0, 1, 1]),
-    "tensorflow.math.segment_mean": _tf("math.segment_mean", (4, 4), [0, 0, 1, 1]),
-    "tensorflow.math.segment_max": _tf("math.segment_max", (4, 4), [0, 0, 1, 1]),
-    "tensorflow.math.segment_min": _tf("math.segment_min", (4, 4), [0, 0, 1, 1]),
-    "tensorflow.math.segment_prod": _tf("math.segment_prod", (4, 4), [0, 0, 1, 1]),
-    "tensorflow.math.unsorted_segment_sum": _tf("math.unsorted_segment_sum", (4, 4), [0, 0, 1, 1], 2),
-    "tensorflow.math.unsorted_segment_mean": _tf("math.unsorted_segment_mean", (4, 4), [0, 0, 1, 1], 2),
-    "tensorflow.signal.fft": lambda: _signal("fft"),
-    "tensorflow.signal.ifft": lambda: _signal("ifft"),
-    "tensorflow.signal.irfft": lambda: _signal("irfft"),
-    "tensorflow.signal.rfft": _tf("signal.rfft", (4, 8)),
-    "tensorflow.signal.stft": _tf("signal.stft", (4, 16), 8, 4),
-    "tensorflow.signal.dct": _tf("signal.dct", (4, 8)),
-    "tensorflow.signal.mdct": _tf("signal.mdct", (4, 16), 8),
-    "tensorflow.linalg.lstsq": _tf("linalg.lstsq", (4, 4), (4, 4)),
-    "tensorflow.linalg.solve": _tf("linalg.solve", (4, 4), (4, 4)),
-    "tensorflow.linalg.triangular_solve": _tf("linalg.triangular_solve", (4, 4), (4, 4)),
-    "tensorflow.linalg.tridiagonal_solve": _tf("linalg.tridiagonal_solve", (3, 4), (4, 1)),
-    "tensorflow.searchsorted": _tf("searchsorted", (2, 4), (2, 3)),
-    "tensorflow.nn.in_top_k": _tf("nn.in_top_k", [1, 1], (2, 4), 2),
-}
+_Call = tuple[Callable[..., Any], list[Any]]
 
 
-def _signal(name: str) -> Any:
-    import tensorflow as tf
-
-    return getattr(tf.signal, name)(tf.cast(_filled(tf, (4, 8)), tf.complex64))
+def _others() -> dict[str, _Call]:
+    """What names alone do not say how to call."""
+    return {
+        "tensorflow.image.crop_and_resize": _tf("image.crop_and_resize", _IMAGE, (1, 4), [0], [2, 2]),
+        "tensorflow.image.extract_glimpse": _tf("image.extract_glimpse", _IMAGE, [2, 2], (1, 2)),
+        "tensorflow.image.extract_patches": _tf(
+            "image.extract_patches", _IMAGE, [1, 2, 2, 1], [1, 1, 1, 1], [1, 1, 1, 1], "VALID"
+        ),
+        "tensorflow.nn.max_pool_with_argmax": _tf("nn.max_pool_with_argmax", _IMAGE, 2, 2, "VALID"),
+        "tensorflow.nn.dilation2d": _tf(
+            "nn.dilation2d", _IMAGE, (2, 2, 1), [1, 1, 1, 1], "VALID", "NHWC", [1, 1, 1, 1]
+        ),
+        "tensorflow.nn.erosion2d": _tf("nn.erosion2d", _IMAGE, (2, 2, 1), [1, 1, 1, 1], "VALID", "NHWC", [1, 1, 1, 1]),
+        "tensorflow.nn.fractional_max_pool": _tf("nn.fractional_max_pool", _IMAGE, 1.5),
+        "tensorflow.nn.fractional_avg_pool": _tf("nn.fractional_avg_pool", _IMAGE, 1.5),
+        "tensorflow.nn.sampled_softmax_loss": _tf("nn.sampled_softmax_loss", (20, 6), (20,), [[1]] * 4, (4, 6), 3, 20),
+        "tensorflow.nn.nce_loss": _tf("nn.nce_loss", (20, 6), (20,), [[1]] * 4, (4, 6), 3, 20),
+        "tensorflow.nn.ctc_greedy_decoder": _tf("nn.ctc_greedy_decoder", (5, 2, 4), [5, 5]),
+        "tensorflow.nn.ctc_beam_search_decoder": _tf("nn.ctc_beam_search_decoder", (5, 2, 4), [5, 5]),
+        "tensorflow.nn.depth_to_space": _tf("nn.depth_to_space", (1, 2, 2, 4), 2),
+        "tensorflow.random.gamma": _tf("random.gamma", [3], (2,)),
+        "tensorflow.random.poisson": _tf("random.poisson", [3], (2,)),
+        "tensorflow.random.categorical": _tf("random.categorical", (2, 4), 3),
+        "tensorflow.random.stateless_gamma": _tf("random.stateless_gamma", [3, 2], [1, 2], (2,)),
+        "tensorflow.random.stateless_poisson": _tf("random.stateless_poisson", [3, 2], [1, 2], (2,)),
+        "tensorflow.random.stateless_binomial": _tf("random.stateless_binomial", [3, 2], [1, 2], (2,), (2,)),
+        "tensorflow.random.shuffle": _tf("random.shuffle", (4, 4)),
+        "tensorflow.histogram_fixed_width": _tf("histogram_fixed_width", (4, 4), [0.0, 5.0]),
+        "tensorflow.histogram_fixed_width_bins": _tf("histogram_fixed_width_bins", (4, 4), [0.0, 5.0]),
+        "tensorflow.math.segment_sum": _tf("math.segment_sum", (4, 4), [0, 0, 1, 1]),
+        "tensorflow.math.segment_mean": _tf("math.segment_mean", (4, 4), [0, 0, 1, 1]),
+        "tensorflow.math.segment_max": _tf("math.segment_max", (4, 4), [0, 0, 1, 1]),
+        "tensorflow.math.segment_min": _tf("math.segment_min", (4, 4), [0, 0, 1, 1]),
+        "tensorflow.math.segment_prod": _tf("math.segment_prod", (4, 4), [0, 0, 1, 1]),
+        "tensorflow.math.unsorted_segment_sum": _tf("math.unsorted_segment_sum", (4, 4), [0, 0, 1, 1], 2),
+        "tensorflow.math.unsorted_segment_mean": _tf("math.unsorted_segment_mean", (4, 4), [0, 0, 1, 1], 2),
+        "tensorflow.signal.rfft": _tf("signal.rfft", (4, 8)),
+        "tensorflow.signal.stft": _tf("signal.stft", (4, 16), 8, 4),
+        "tensorflow.signal.dct": _tf("signal.dct", (4, 8)),
+        "tensorflow.signal.mdct": _tf("signal.mdct", (4, 16), 8),
+        "tensorflow.linalg.lstsq": _tf("linalg.lstsq", (4, 4), (4, 4)),
+        "tensorflow.linalg.solve": _tf("linalg.solve", (4, 4), (4, 4)),
+        "tensorflow.linalg.triangular_solve": _tf("linalg.triangular_solve", (4, 4), (4, 4)),
+        "tensorflow.linalg.tridiagonal_solve": _tf("linalg.tridiagonal_solve", (3, 4), (4, 1)),
+        "tensorflow.searchsorted": _tf("searchsorted", (2, 4), (2, 3)),
+        "tensorflow.nn.in_top_k": _tf("nn.in_top_k", [1, 1], (2, 4), 2),
+    }

@@ -54,7 +54,7 @@ def generate() -> str:
         for name, (variant, ops) in sorted(found.items()):
             key = name if section == "methods" else f'"{name}"'
             tail = f', variant = "{variant}"' if variant else ""
-            lines.append(f'{key} = {{ rule = "XLA602", detail = "{" and ".join(f"`{op}`" for op in ops)}"{tail} }}')
+            lines.append(f'{key} = {{ rule = "XLA602", detail = "{" or ".join(f"`{op}`" for op in ops)}"{tail} }}')
     return "\n".join(lines) + "\n"
 
 

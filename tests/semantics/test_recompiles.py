@@ -147,6 +147,30 @@ def module(body: str) -> str:
     return HEAD + MODULE.format(body="\n".join(f"        {line}" for line in lines.split("\n")))
 
 
+ELSEWHERE = {
+    "an iterator, which counts within a step": """
+        class Levels(nn.Module):
+            def __iter__(self):
+                self.at = 0
+                return self
+            def forward(self, x: Tensor):
+                self.at += 1
+                return x[self.at]
+        """,
+    "an augmentation, which the host does": """
+        def erase(x: Tensor):
+            if random.random() > 0.5:
+                x = x.flip(1)
+            return x[:, random.randint(0, 3) :]
+        """,
+}
+
+
+@pytest.mark.parametrize("case", ELSEWHERE)
+def test_silent_elsewhere(loud: Loud, case: str) -> None:
+    assert loud(HEAD + dedent(ELSEWHERE[case]), "torch_xla") == []
+
+
 @pytest.mark.parametrize("case", SILENT)
 def test_silent(loud: Loud, case: str) -> None:
     assert [code for code in loud(module(SILENT[case]), "torch_xla") if code[:4] == "XLA4"] == []

@@ -34,6 +34,8 @@ _READING = frozenset(
 )
 # What JAX runs eagerly all the same, with a compilation for each new size.
 _EAGER = frozenset(("XLA201", "XLA202", "XLA203", "XLA204"))
+# What a function that may be called from anywhere draws at random is mostly an augmentation, and that is the host's.
+_DRAWN = "XLA403"
 
 
 class Link(NamedTuple):
@@ -280,6 +282,8 @@ def _found(
         if sighting.framework == "jax" and sighting.rule in _EAGER and sighting.confidence:
             confidence = Confidence.LIKELY
             variant = "eager"
+    elif root.tier == 2 and sighting.rule == _DRAWN and not root.context.per_turn:
+        confidence = Confidence.POSSIBLE
     elif root.tier == 2 and confidence is Confidence.CERTAIN:
         confidence = Confidence.LIKELY
     return Found(

@@ -18,6 +18,7 @@ from xlalint.semantics.values import TRUE, Const, Host, Sequence, Tensor, Value,
 if TYPE_CHECKING:
     from xlalint.semantics.frame import Frame
     from xlalint.semantics.library import LibraryCall
+    from xlalint.semantics.program import FunctionInfo
 
 _JOINS = frozenset(("cat", "concat", "concatenate", "stack", "hstack", "vstack"))
 _ASSIGNED = ".="  # behind a path: it was assigned since the function began
@@ -48,8 +49,24 @@ def counted(frame: Frame, target: ir.Node, old: Value, right: Value) -> Value | 
     if frame.function is None or frame.function.name == "__init__" or path + _ASSIGNED in frame.env:
         return None
     number = isinstance(right, Const) and isinstance(right.value, int) and right.value != 0
+    if not number or _set_back(frame.function, target.name):
+        return None
     whole = all(type(m) is Const or (type(m) is Host and m.type in ("int", "")) for m in members(old))
-    return host("int", "counted") if number and whole else None
+    return host("int", "counted") if whole else None
+
+
+def _set_back(method: FunctionInfo, name: str) -> bool:
+    """Whether another method of the class sets a counter to a number: an iterator, which counts within a step."""
+    if method.owner is None:
+        return False
+    for index in method.owner.ir.methods.values():
+        other = method.owner.module.functions[index]
+        if other is method or other.name == "__init__":
+            continue
+        for target, value in (found for statement in other.body for found in _assignments(statement)):
+            if isinstance(target, ir.Attr) and target.name == name and isinstance(value, ir.Const):
+                return True
+    return False
 
 
 def check_index(frame: Frame, base: Tensor, part: Value, node: ir.Node, at: int, detail: str) -> None:
