@@ -77,7 +77,9 @@ def _lacking(tf: Any, call: _Call) -> tuple[str, ...] | None:
         compiled.experimental_get_compiler_ir(*tensors)(stage="hlo")
     except Exception as error:  # noqa: BLE001 (whatever XLA says)
         refused = _REFUSED.search(str(error))
-        return tuple(dict.fromkeys(_OP.findall(refused[1]))) or None if refused else None
+        # `_Retval` is of a string that is returned, not of what the function does
+        ops = [op for op in _OP.findall(refused[1]) if op != "_Retval"] if refused else []
+        return tuple(dict.fromkeys(ops)) or None
     return ()
 
 

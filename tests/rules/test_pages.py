@@ -16,7 +16,7 @@ CODES = {
     *(f"XLA{n}" for n in range(301, 307)),
     *(f"XLA{n}" for n in (403, 406, 408)),
     "XLA501",
-    "XLA602",
+    *(f"XLA{n}" for n in (601, 602, 604)),
 }
 KINDS = {
     "0": "tool",

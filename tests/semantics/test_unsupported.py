@@ -113,3 +113,75 @@ def test_other_targets_of_torch_run_them(loud: Loud, case: str) -> None:
 def test_a_gradient_is_information(findings: Findings) -> None:
     code = "def f(x: Tensor):\n    return F.glu(x) + torch.logit(x)"
     assert findings(TORCH + code, "torch_xla") == [("XLA602", "info")] * 2
+
+
+TF = "import keras\nimport tensorflow as tf\n"
+TF_SILENT = {
+    "kernels that are there": """
+        @tf.function(jit_compile=True)
+        def f(x, ids):
+            return tf.math.unsorted_segment_sum(x, ids, 3) + tf.linalg.cholesky(x) + tf.reduce_sum(tf.linalg.svd(x)[0])
+        """,
+    "resizing with a kernel": """
+        @tf.function(jit_compile=True)
+        def f(x):
+            return tf.image.resize(x, (8, 8)) + tf.image.resize(x, (8, 8), method="nearest")
+        """,
+    "what no tensor is given to": """
+        @tf.function(jit_compile=True)
+        def f(x):
+            return x * 2
+
+        table = tf.linalg.det([[1.0, 2.0], [3.0, 4.0]])
+        """,
+}
+TF_FOUND = {
+    "a determinant": (
+        "@tf.function(jit_compile=True)\ndef f(x: tf.Tensor):\n    return tf.linalg.det(x)",
+        ["XLA601"],
+    ),
+    "a Bessel function in a layer": (
+        """
+        class Window(keras.layers.Layer):
+            def call(self, x):
+                return tf.math.bessel_i0(x)
+        """,
+        ["XLA601"],
+    ),
+    "resizing without a kernel": (
+        "@tf.function(jit_compile=True)\ndef f(x: tf.Tensor):\n    return tf.image.resize(x, (8, 8), method='bicubic')",
+        ["XLA601"],
+    ),
+    "a function of Python's": (
+        "@tf.function(jit_compile=True)\ndef f(x: tf.Tensor):\n    return tf.py_function(abs, [x], tf.float32)",
+        ["XLA604"],
+    ),
+    "a set, which another rule reports": (
+        "@tf.function(jit_compile=True)\ndef f(x: tf.Tensor):\n    return tf.sets.union(x, x)",
+        ["XLA209"],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", TF_SILENT)
+def test_tensorflow_silent(loud: Loud, case: str) -> None:
+    assert loud(TF + dedent(TF_SILENT[case]), "tf") == []
+
+
+@pytest.mark.parametrize("case", TF_FOUND)
+def test_tensorflow_found(loud: Loud, case: str) -> None:
+    code, expected = TF_FOUND[case]
+    assert loud(TF + dedent(code), "tf") == expected
+
+
+def test_jax_callbacks(loud: Loud) -> None:
+    code = """
+    import jax
+    import numpy as np
+
+    @jax.jit
+    def f(x: jax.Array) -> jax.Array:
+        jax.debug.print("{}", x)
+        return jax.pure_callback(np.sort, jax.ShapeDtypeStruct(x.shape, x.dtype), x)
+    """
+    assert loud(code, "jax") == ["XLA604"]

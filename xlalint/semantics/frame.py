@@ -414,8 +414,9 @@ def spelling(node: ir.Node, depth: int = 3) -> str:
     if isinstance(node, ir.Compare):
         rights = " ".join(f"{op} {spelling(right, depth - 1)}" for op, right in zip(node.ops, node.rights, strict=True))
         return f"{spelling(node.left, depth - 1)} {rights}"
-    if isinstance(node, ir.Display) and node.kind == "tuple":
-        return ", ".join(spelling(item, depth - 1) for item in node.items)
+    if isinstance(node, ir.Display) and node.kind in ("tuple", "list"):
+        inner = ", ".join(spelling(item, depth - 1) for item in node.items)
+        return inner if node.kind == "tuple" else f"[{inner}]"
     return "…"
 
 
