@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 Reach = tuple["Context", bool]  # a context, and whether AutoGraph rewrites it as it is reached
-_CONFIGURATION = "XLA5"
+_CONFIGURATION = ("XLA5", "XLA409")
 # Under these frameworks' tracers a hazard is an error: a function that holds one and is given to no tracer runs eagerly.
 _RAISING = ("jax", "tensorflow")
 # What a call costs that reads tensors inside of an installed library, and the rules by which those reads are known.

@@ -46,14 +46,9 @@ class Frame:
     `try` blocks that catch what tracers raise, `rare` enclosing branches that run once in several steps, `frequent` those of them that run
     in more than one of ten, `doubt` enclosing calls and indices of what may be something else, `forks` branches that may not be taken,
     `tests` the conditions of enclosing branches of which it is not known whether they are taken, `touched` the calls that started the
-    device's runtime (place, `base`, `statement`, spelling),
-    `within_calls` the calls whose tests this frame stands for. `half_returns` are tensor tests of which one branch returns (place,
-    statement, tensor, test), `remembers` is the
-    table that the branch being run fills in once per key. `exits`
-    `tests` the conditions of enclosing branches of which it is not known whether they are taken, `drawn` is the comparison, in the test
-    under way, of a number that the host draws, `within_calls` the calls whose tests this frame stands for. `half_returns` are tensor
-    tests of which one branch returns (place, statement, tensor, test), `remembers` is the table that the branch being run fills in once
-    per key. `exits`
+    device's runtime (place, `base`, `statement`, spelling), `drawn` is the comparison, in the test under way, of a number that the host
+    draws, `within_calls` the calls whose tests this frame stands for. `half_returns` are tensor tests of which one branch returns (place,
+    statement, tensor, test), `remembers` is the table that the branch being run fills in once per key. `exits`
     and `repeats` collect the environments that leave or repeat the innermost loop.
     """
 

@@ -9,8 +9,8 @@ from xlalint.lowering import ir
 from xlalint.semantics.frame import path_of, position, spelling
 from xlalint.semantics.hazard import Confidence
 from xlalint.semantics.lattice import join, join_all, leading
-from xlalint.semantics.setup.environment import check_variable, is_environment
 from xlalint.semantics.recompiles import check_index
+from xlalint.semantics.setup.environment import check_variable, is_environment
 from xlalint.semantics.values import (
     HOST,
     NEVER,

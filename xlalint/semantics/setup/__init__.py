@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from xlalint.lowering import ir
 from xlalint.semantics.program import ClassInfo
-from xlalint.semantics.setup import cuda, environment, jit_compile, launching, obsolete, precision, trainer
+from xlalint.semantics.setup import batch_size, cuda, environment, jit_compile, launching, obsolete, precision, trainer
 from xlalint.semantics.setup.calls import METHODS, NAMES, Check, SetupCall, asked, decorated
 from xlalint.semantics.values import UNKNOWN, Class, External, Method, Value
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "asked",
+    "batch_size",
     "check_setup",
     "cuda",
     "decorated",
