@@ -17,21 +17,23 @@ class Location(msgspec.Struct, frozen=True, order=True):
     column: int
 
 
-class TraceStep(msgspec.Struct, frozen=True):
-    """One link of the chain from a traced root to the finding."""
+class TraceStep(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One link of the chain from a traced root to the finding; in a notebook, `row` counts within `cell`."""
 
     filename: str
     row: int
     name: str
     why: str
+    cell: int | None = None
 
 
-class Edit(msgspec.Struct, frozen=True):
-    """Replace the text from `location` to `end_location` (exclusive) by `content`."""
+class Edit(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Replace the text from `location` to `end_location` (exclusive) by `content`; in a notebook, in the cell `cell`."""
 
     content: str
     location: Location
     end_location: Location
+    cell: int | None = None
 
 
 class Touches(msgspec.Struct, frozen=True):
@@ -63,7 +65,8 @@ class Fix(msgspec.Struct, frozen=True, omit_defaults=True):
 class Finding(msgspec.Struct, frozen=True):
     """What the user sees. Field names and order are those of `--output-format json`; `end_location` is exclusive.
 
-    `cell` is the 1-based notebook cell that rows count within, or None outside notebooks. `no_fix` says why there is no `fix`, where
+    `cell` is the 1-based notebook cell that rows count within, or None outside notebooks. (Until they are shown, rows of a notebook count
+    within the module that its cells make, and `cell` is None: `xlalint.report.cells`.) `no_fix` says why there is no `fix`, where
     a rewrite was tried.
     """
 

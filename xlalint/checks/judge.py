@@ -113,7 +113,7 @@ def _judge_file(
         if not _is_visible(severity, finding.confidence, settings):
             continue
         if anchors.anchor(data, hazard.start, hazard.end, hazard.statement) is None:
-            failures.append(f"{source.path}:{finding.location.row}: {finding.code} could not be anchored")
+            failures.append(f"{source.shown(finding.location.row)}: {finding.code} could not be anchored")
     return Judged(findings, failures)
 
 

@@ -135,13 +135,14 @@ def _check_paths(paths: tuple[Path, ...], options: Mapping[str, Any], settings: 
 def _check_stdin(options: Mapping[str, Any], settings: Settings) -> int:
     from xlalint.project import check_text
     from xlalint.source.model import SourceError
-    from xlalint.source.reading import decode
+    from xlalint.source.reading import decode, decode_json, is_notebook
 
     given = options["stdin_filename"]
     filename = os.path.abspath(given) if given else STDIN  # noqa: PTH100
     raw = sys.stdin.buffer.read()
+    read = decode_json if is_notebook(filename) else decode
     try:
-        text = decode(raw)
+        text = read(raw)
     except SourceError as error:
         click.echo(f"xlalint: standard input: {error.message}", err=True)
         return FAILED
@@ -149,14 +150,14 @@ def _check_stdin(options: Mapping[str, Any], settings: Settings) -> int:
         return _tell(check_text(text, filename, settings, fixes=memory_of(options)), options, {filename: text})
 
     def check(contents: Mapping[str, bytes], memory: Memory) -> Report:
-        return check_text(decode(contents.get(filename, raw)), filename, settings, fixes=memory)
+        return check_text(read(contents.get(filename, raw)), filename, settings, fixes=memory)
 
     fixed = fixed_by(check, lambda _: raw, options)
     if options["diff"]:
         show_diff(fixed)
     else:
         write_text(fixed, filename, raw)
-    left = decode(fixed.files[filename].after) if filename in fixed.files else text
+    left = read(fixed.files[filename].after) if filename in fixed.files else text
     return _tell(fixed.report, options, {filename: left}, fixed.findings, stream=sys.stderr)
 
 

@@ -20,7 +20,7 @@ _CONTEXTS = 3
 
 
 @click.command("explain")
-@click.argument("what", metavar="FILE:LINE[:COL] | RULE")
+@click.argument("what", metavar="FILE[:cell N]:LINE[:COL] | RULE")
 @click.option(
     "--project",
     "paths",

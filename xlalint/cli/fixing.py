@@ -74,12 +74,16 @@ def fixed_by(check: Check, read: Callable[[str], bytes], options: Mapping[str, A
 def show_diff(fixed: Fixed) -> None:
     """The fixes as a patch, to standard output."""
     from xlalint.cli.output import view
-    from xlalint.report.diff import diff
-    from xlalint.source.reading import decode
+    from xlalint.report import cells_of
+    from xlalint.report.diff import cell_diff, diff
+    from xlalint.source.reading import decode, is_notebook
 
     looked = view()
     for path, (before, after) in fixed.files.items():
-        sys.stdout.write(diff(path, decode(before), decode(after), looked))
+        if is_notebook(path):
+            sys.stdout.write(cell_diff(path, cells_of(path, before), cells_of(path, after), looked))
+        else:
+            sys.stdout.write(diff(path, decode(before), decode(after), looked))
 
 
 def write_files(fixed: Fixed, settings: Settings) -> dict[str, str]:
@@ -99,17 +103,18 @@ def add_noqa(report: Report, settings: Settings) -> bool:
     """Silence the findings of a report by comments in their files, and say how many; whether all could be written."""
     from itertools import groupby
 
-    from xlalint.fixes.noqa import silenced
+    from xlalint.fixes.noqa import silencing
     from xlalint.fixes.writing import WriteError, write
     from xlalint.source.model import SourceError
-    from xlalint.source.reading import decode, encode, read_bytes
+    from xlalint.source.reading import content_of, read_bytes, text_of
 
     done = failed = 0
     for path, group in groupby(report.findings, key=lambda finding: finding.filename):
         own = [finding for finding in group if finding.code not in _READING]
         try:
             before = read_bytes(path)
-            write(path, before, encode(silenced(decode(before), own), before), settings.root)
+            text = text_of(path, before)
+            write(path, before, content_of(path, before, text, silencing(text, own)), settings.root)
             done += len(own)
         except (SourceError, WriteError) as error:
             failed += 1

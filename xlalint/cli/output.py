@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 import msgspec
 
-from xlalint.report import View, fix_hint, fixes, render, statistics, summary
+from xlalint.report import Cells, View, cells_of, fix_hint, fixes, render, statistics, summary
 from xlalint.report.view import wants_colour
 from xlalint.source.model import SourceError
 from xlalint.source.reading import decode, read_bytes
@@ -28,6 +28,7 @@ def publish(
     """Write findings, or with `statistics` how many there are, to the file that the options name or to a stream."""
     form, file = options["output_format"], options["output_file"]
     looked = view(file, texts, stream)._replace(unsafe_fixes=options["unsafe_fixes"])
+    findings = Cells(lambda path: _content(path, texts)).located(findings)
     said = statistics(findings, form, looked) if options["statistics"] else render(findings, form, looked)
     if form != "json":
         said += summary(findings, files, looked)
@@ -76,8 +77,21 @@ def view(
         folder=str(Path.cwd()),
         colour=file is None and wants_colour(stream, os.environ),
         text_of=lambda filename: texts[filename] if filename in texts else _text(filename),
+        cells_of=lambda filename: _cells(filename, texts),
         ascii_only=file is None and encoding != "utf8",
     )
+
+
+def _cells(filename: str, texts: Mapping[str, str]) -> dict[int, str]:
+    """The cells of a notebook for their frames."""
+    try:
+        return cells_of(filename, _content(filename, texts))
+    except SourceError:
+        return {}
+
+
+def _content(filename: str, texts: Mapping[str, str]) -> bytes:
+    return texts[filename].encode() if filename in texts else read_bytes(filename)
 
 
 def _text(filename: str) -> str | None:

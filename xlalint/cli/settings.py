@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from xlalint.config import Settings
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
-_LISTS = ("select", "ignore", "extend_select", "exclude", "extend_exclude")
+_LISTS = ("select", "ignore", "extend_select", "include", "exclude", "extend_exclude")
 _PLAIN = ("target", "device", "min_confidence", "show_info", "respect_gitignore", "cache_dir", "python", "jobs")
 
 _OPTIONS = (
@@ -43,6 +43,9 @@ _RUNNING = (
     ),
     click.option("--config", type=click.Path(path_type=Path, dir_okay=False), help="The configuration file to use."),
     click.option("--isolated", is_flag=True, help="Use no configuration file."),
+    click.option(
+        "--include", multiple=True, metavar="PATTERNS", help="Files to check in folders (default: *.py, *.ipynb)."
+    ),
     click.option("--exclude", multiple=True, metavar="PATTERNS", help="Files and folders to leave alone."),
     click.option("--extend-exclude", multiple=True, metavar="PATTERNS", help="More files and folders to leave alone."),
     click.option("--respect-gitignore/--no-respect-gitignore", default=None, help="Leave alone what git ignores."),

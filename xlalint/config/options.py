@@ -71,6 +71,7 @@ OPTIONS: dict[str, Callable[[object], Any]] = {
     "device": _one_of(Device),
     "min_confidence": _one_of(Confidence),
     "show_info": _flag,
+    "include": _strings,
     "exclude": _strings,
     "extend_exclude": _strings,
     "respect_gitignore": _flag,

@@ -38,6 +38,7 @@ DEFAULT_EXCLUDE = (
     "site-packages",
     "venv",
 )
+DEFAULT_INCLUDE = ("*.py", "*.ipynb")
 # The prefix of every code.
 EVERY_RULE = ("",)
 # Asked for or not: a file that was not analysed must not pass for a clean one. Only `ignore` silences them.
@@ -68,6 +69,7 @@ class Settings(msgspec.Struct, frozen=True):
     device: Device = "tpu"
     min_confidence: Confidence = "likely"
     show_info: bool = False
+    include: tuple[str, ...] = DEFAULT_INCLUDE
     exclude: tuple[str, ...] = DEFAULT_EXCLUDE
     extend_exclude: tuple[str, ...] = ()
     respect_gitignore: bool = True
@@ -100,7 +102,16 @@ class Settings(msgspec.Struct, frozen=True):
         Of `python` counts what is found there, which is part of the program.
         """
         told = msgspec.structs.asdict(self)
-        for name in ("config_file", "exclude", "extend_exclude", "respect_gitignore", "cache_dir", "python", "jobs"):
+        for name in (
+            "config_file",
+            "include",
+            "exclude",
+            "extend_exclude",
+            "respect_gitignore",
+            "cache_dir",
+            "python",
+            "jobs",
+        ):
             del told[name]
         if not self.per_file_ignores:
             del told["root"]

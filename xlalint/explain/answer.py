@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 from xlalint.checks.judge import target_of
 from xlalint.explain.beliefs import Beliefs
+from xlalint.explain.cells import located
 from xlalint.explain.hints import hints
 from xlalint.explain.library import LibraryFacts
 from xlalint.explain.model import Explanation, ProgramPart
 from xlalint.explain.origins import Origins
-from xlalint.explain.place import Place, PlaceError, Site, Text, find_site
+from xlalint.explain.place import Place, PlaceError, Site, Text, find_site, row_of
 from xlalint.explain.questions import Questions
 from xlalint.explain.replay import Replay
 from xlalint.explain.scope import Scope
@@ -60,7 +61,7 @@ class Explainer:
             raise PlaceError(f"`{place.file}`: no such file")
         text = self._texts.get(path) or Text.read(path)
         self._texts[path] = text
-        site = find_site(text, place.row, place.column)
+        site = find_site(text, row_of(place, text.source), place.column)
         if self._program is None:
             self._program = self.run.program([*self.paths, Path(path)])
         lowered, followed, report = self._program
@@ -84,7 +85,7 @@ class Explainer:
         replay.look_alone(module, scope.info)
         scope.look(replay)
         scope.site = site.pointed_at(replay.extents(module))
-        return _assembled(place, self.paths, scope, replay, self.settings, own, report)
+        return located(_assembled(place, self.paths, scope, replay, self.settings, own, report))
 
 
 def _wanted(report: Report | None, path: str, site: Site) -> set[str]:
@@ -136,6 +137,7 @@ def _assembled(
         activations=tuple(tracing.activations()),
         hints=tuple(hints(scope, traced, values, verdicts, questions)),
         program=_program(paths, replay, report),
+        cell=place.cell,
     )
 
 

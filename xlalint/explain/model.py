@@ -69,13 +69,16 @@ class Kind(msgspec.Struct, frozen=True):
 
 
 class Origin(msgspec.Struct, frozen=True):
-    """One fact that makes a value what it is. `depth` 0 is the value's own, 1 that of what it was made from, and so on."""
+    """One fact that makes a value what it is. `depth` 0 is the value's own, 1 that of what it was made from, and so on. In a
+    notebook, `row` counts within `cell`.
+    """
 
     cause: Cause
     text: str
     depth: int = 0
     filename: str | None = None
     row: int | None = None
+    cell: int | None = None
 
 
 class Belief(msgspec.Struct, frozen=True):
@@ -99,6 +102,7 @@ class Activation(msgspec.Struct, frozen=True):
     traced: bool
     filename: str | None = None
     row: int | None = None
+    cell: int | None = None
 
 
 class Tracedness(msgspec.Struct, frozen=True):
@@ -149,7 +153,7 @@ class ProgramPart(msgspec.Struct, frozen=True):
 
 class Explanation(msgspec.Struct, frozen=True):
     """The answer for one place. `function` is the qualified name, or "<module>"; `location` is the statement's (of a long one, the line's),
-    or with a column the expression's. `source` are the lines from `first_row`.
+    or with a column the expression's. `source` are the lines from `first_row`. In a notebook, rows count within `cell`.
     """
 
     filename: str
@@ -169,3 +173,4 @@ class Explanation(msgspec.Struct, frozen=True):
     activations: tuple[Activation, ...]
     hints: tuple[str, ...]
     program: ProgramPart
+    cell: int | None = None

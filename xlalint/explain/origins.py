@@ -142,8 +142,8 @@ class Origins:
         for definition in found[-_MOST_DEFINITIONS:]:
             yield from _DEFINED[definition.how](self, definition, depth)
         if len(found) > _MOST_DEFINITIONS:
-            rows = ", ".join(str(definition.row) for definition in found[:-_MOST_DEFINITIONS])
-            yield Origin("assignment", f"assigned on lines {rows} too", depth, self.text.source.path)
+            rows = self.text.said(*(definition.row for definition in found[:-_MOST_DEFINITIONS]))
+            yield Origin("assignment", f"assigned on {rows} too", depth, self.text.source.path)
 
     def parameter(self, definition: Definition, depth: int) -> Iterator[Origin]:
         yield from self.parameters.of(definition.node.arg, depth)  # type: ignore[attr-defined]
@@ -309,7 +309,7 @@ class Origins:
         rows = ""
         if info.module is self.scope.module:
             returns = self._returns(info)
-            rows = f", at line{'s' * (len(returns) > 1)} {', '.join(map(str, returns))}" if returns else ""
+            rows = f", at {self.text.said(*returns)}" if returns else ""
         return Origin("function", f"returned by `{info.ir.qualname}`{rows}", depth, info.module.path, info.ir.row)
 
     def _returns(self, info: FunctionInfo) -> list[int]:

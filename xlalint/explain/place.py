@@ -10,11 +10,13 @@ from typing import NamedTuple
 
 from xlalint.checks.finding import Location
 from xlalint.source.lines import Lines
-from xlalint.source.model import SourceError, SourceFile
-from xlalint.source.reading import read_source
+from xlalint.source.model import SourceError, SourceFile, place_in
+from xlalint.source.reading import is_notebook, read_source
 from xlalint.source.syntax import parse
 
-_PLACE = re.compile(r"(?P<file>.+?):(?P<row>\d+)(?::(?P<column>\d+))?(?::(?:\s.*)?)?", re.DOTALL)
+_PLACE = re.compile(
+    r"(?P<file>.+?)(?::cell ?(?P<cell>\d+))?:(?P<row>\d+)(?::(?P<column>\d+))?(?::(?:\s.*)?)?", re.DOTALL
+)
 _LONGEST_HEADER = 6
 LONGEST_CODE = 72
 
@@ -28,14 +30,16 @@ class PlaceError(Exception):
 
 
 class Place(NamedTuple):
-    """What the user asked about."""
+    """What the user asked about; in a notebook, `row` counts within `cell`."""
 
     file: str
     row: int
     column: int | None
+    cell: int | None = None
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.row}" + (f":{self.column}" if self.column is not None else "")
+        cell = f":cell {self.cell}" if self.cell is not None else ""
+        return f"{self.file}{cell}:{self.row}" + (f":{self.column}" if self.column is not None else "")
 
 
 def parse_place(text: str) -> Place:
@@ -44,7 +48,26 @@ def parse_place(text: str) -> Place:
     if match is None:
         hint = f": say which line, as in `{text}:12`" if Path(text).exists() else " and no rule"
         raise PlaceError(f"`{text}` is no FILE:LINE[:COL]{hint}")
-    return Place(match["file"], int(match["row"]), int(match["column"]) if match["column"] else None)
+    column, cell = (int(match[name]) if match[name] else None for name in ("column", "cell"))
+    return Place(match["file"], int(match["row"]), column, cell)
+
+
+def row_of(place: Place, source: SourceFile) -> int:
+    """The row of a file that a place means; of a notebook, that of its module. Raises `PlaceError`."""
+    if not is_notebook(source.path):
+        if place.cell is not None:
+            raise PlaceError(f"{source.path}: only notebooks have cells: say FILE:LINE[:COL]")
+        return place.row
+    if place.cell is None:
+        raise PlaceError(f"{source.path}: say which cell, as in `{place.file}:cell 3:{place.row}`")
+    cell = next((cell for cell in source.cells if cell.number == place.cell), None)
+    if cell is None:
+        raise PlaceError(f"{source.path}: cell {place.cell} is not there, or holds no Python")
+    if not 1 <= place.row <= cell.rows:
+        raise PlaceError(
+            f"{source.path}: cell {cell.number} has no line {place.row}: it has {cell.rows} line{'s' * (cell.rows != 1)}"
+        )
+    return cell.first + place.row - 1
 
 
 def clipped(code: str, longest: int = LONGEST_CODE) -> str:
@@ -73,6 +96,13 @@ class Text:
             return cls(read_source(path))
         except SourceError as error:
             raise PlaceError(f"{path}: {error.message}") from error
+
+    def said(self, *rows: int) -> str:
+        """Rows in words: `lines 3, 5`; of a notebook, with their cells."""
+        cells = self.source.cells
+        if not cells:
+            return f"line{'s' * (len(rows) > 1)} {', '.join(map(str, rows))}"
+        return ", ".join(f"line {row} of cell {cell}" for cell, row in (place_in(cells, row) for row in rows))
 
     def offset(self, row: int, column: int) -> int:
         return self.lines.starts[row - 1] + column
@@ -168,10 +198,10 @@ def find_site(text: Text, row: int, column: int | None) -> Site:
         raise PlaceError(f"{text.source.path}: there is no line {row}: the file has {count:,} line{'s' * (count != 1)}")
     line = rows[row - 1]
     if column is not None and not 1 <= column <= len(line) + 1:
-        raise PlaceError(f"{text.source.path}: line {row} has {len(line)} columns, not {column}")
+        raise PlaceError(f"{text.source.path}: {text.said(row)} has {len(line)} columns, not {column}")
     found = _statement(text, row)
     if found is None:
-        raise PlaceError(f"{text.source.path}: there is no code on line {row}{_nearest(text, row)}")
+        raise PlaceError(f"{text.source.path}: there is no code on {text.said(row)}{_nearest(text, row)}")
     first, last = _rows(text, found, row)
     expressions = tuple(_expressions(text, found, first, last))
     pointed, offset = None, -1
@@ -235,7 +265,7 @@ def _nearest(text: Text, row: int) -> str:
         if isinstance(node, ast.stmt) and not _is_text(node)
         for place in (node.lineno, header_end_row(node))
     ]
-    return f"; the nearest statement is on line {min(rows)[1]}" if rows else ""
+    return f"; the nearest statement is on {text.said(min(rows)[1])}" if rows else ""
 
 
 def _rows(text: Text, statement: ast.stmt, row: int) -> tuple[int, int]:

@@ -55,12 +55,14 @@ class _Writer:
     def _dim(self, text: str) -> str:
         return self.view.paint(text, "dim")
 
-    def _place(self, filename: str | None, row: int | None) -> str:
+    def _place(self, filename: str | None, row: int | None, cell: int | None = None) -> str:
         if filename is None:
             return ""
         if filename == self.said.filename:
-            return f"line {row}" if row else ""
-        return f"{self.view.path(filename)}:{row}" if row else self.view.path(filename)
+            inside = f" of cell {cell}" if cell != self.said.cell else ""
+            return f"line {row}{inside}" if row else ""
+        inside = f":cell {cell}" if cell is not None else ""
+        return f"{self.view.path(filename)}{inside}:{row}" if row else self.view.path(filename)
 
     # ---------------------------------------------------------------------------------------------------- head
 
@@ -68,7 +70,8 @@ class _Writer:
         said, paint = self.said, self.view.paint
         column = f":{said.column}" if said.column is not None else ""
         inside = "at module level" if said.function == "<module>" else f"in `{said.function}`"
-        yield f"{paint(f'{self.view.path(said.filename)}:{said.row}{column}', 'bold')} {inside}"
+        cell = f":cell {said.cell}" if said.cell is not None else ""
+        yield f"{paint(f'{self.view.path(said.filename)}{cell}:{said.row}{column}', 'bold')} {inside}"
         first = said.first_row
         margin = len(str(first + len(said.source) - 1))
         bar = paint("|", "blue")
@@ -120,7 +123,7 @@ class _Writer:
         sure = f", {traced.confidence}" if traced.confidence else ""
         yield f"{self._title('Traced:')} {answer}{sure}: {printable(traced.reason)}"
         for number, step in enumerate(traced.trace):
-            place = self._place(step.filename, step.row)
+            place = self._place(step.filename, step.row, step.cell)
             why = f" ({step.why})" if number == 0 else ""
             if len(traced.trace) > 1:
                 arrow = "→ " if number and not self.view.ascii_only else "-> " if number else ""
@@ -137,7 +140,7 @@ class _Writer:
         yield ""
         yield self._title("Values:")
         widest = min(max(width(belief.expression) for belief in values), _WIDEST_NAME)
-        told: set[tuple[str, str | None, int | None]] = set()
+        told: set[tuple[str, str | None, int | None, int | None]] = set()
         for belief in values:
             name = printable(belief.expression)
             pad = " " * max(widest - width(name), 0)
@@ -145,13 +148,13 @@ class _Writer:
             yield from self._origins(belief, told)
             yield from self._differing(belief)
 
-    def _origins(self, belief: Belief, told: set[tuple[str, str | None, int | None]]) -> Iterator[str]:
+    def _origins(self, belief: Belief, told: set[tuple[str, str | None, int | None, int | None]]) -> Iterator[str]:
         """The facts behind a value; what an earlier value had told already is not told down to its roots again."""
         cut = _DEEPEST
         for origin in belief.origins[:_ORIGINS]:
             if origin.depth > cut:
                 continue
-            key = (origin.text, origin.filename, origin.row)
+            key = (origin.text, origin.filename, origin.row, origin.cell)
             cut = origin.depth if key in told else _DEEPEST
             told.add(key)
             yield f"    {'  ' * origin.depth}{self._origin(origin)}"
@@ -164,7 +167,7 @@ class _Writer:
     def _origin(self, origin: Origin) -> str:
         arrow = "<-" if self.view.ascii_only else "←"
         # An API table's place is part of what is said.
-        place = "" if origin.cause == "api" else self._place(origin.filename, origin.row)
+        place = "" if origin.cause == "api" else self._place(origin.filename, origin.row, origin.cell)
         behind = f"  {self._dim(place)}" if place else ""
         return f"{self._dim(arrow)} {printable(origin.text)}{behind}"
 
@@ -193,7 +196,7 @@ class _Writer:
             yield self._dim(f"  and {len(calls) - self.contexts} more (--all shows them)")
 
     def _call(self, call: Activation) -> str:
-        place = self._place(call.filename, call.row)
+        place = self._place(call.filename, call.row, call.cell)
         arguments = ", ".join(f"{name}: {kind.text}" for name, kind in call.arguments)
         return f"{printable(call.caller)}{self._dim('  ' + place) if place else ''}  ({printable(arguments)})"
 

@@ -99,17 +99,17 @@ class Tracing:
             if isinstance(outer, (ast.If, ast.While)) and node is not outer.test and self.scope.ran(outer):
                 truth = self.scope.truth_of(outer.test)
                 if truth is not None and (node in outer.body) is not truth:
-                    return f"dead branch: `{_cut(self.text.code(outer.test))}` (line {outer.lineno}) is always {truth} here"
+                    return f"dead branch: `{_cut(self.text.code(outer.test))}` ({self.text.said(outer.lineno)}) is always {truth} here"
             if isinstance(outer, ast.stmt) and not self.scope.ran(outer):
                 node = outer
                 continue
             left = self._left(outer, node)
             if left is not None and not self.scope.ran(statement):
-                return f"never reached: control leaves at line {left}"
+                return f"never reached: control leaves at {self.text.said(left)}"
             node = outer
         left = self._left(self.scope.node, node) if isinstance(self.scope.node, _FUNCTIONS) else None
         if left is not None and not self.scope.ran(statement):
-            return f"never reached: control leaves at line {left}"
+            return f"never reached: control leaves at {self.text.said(left)}"
         return "" if self.scope.ran(statement) else "never reached in the analysed calls"
 
     def _left(self, holder: ast.AST | None, inner: ast.AST) -> int | None:

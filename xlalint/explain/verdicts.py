@@ -112,7 +112,7 @@ class Verdicts:
         for directive in self.suppressions.directives:
             kept, _ = apply([finding], Suppressions((directive,)), names)
             if not kept:
-                return f"the comment `{directive.text.strip()}` on line {directive.at} silences it"
+                return f"the comment `{directive.text.strip()}` on {self.scope.text.said(directive.at)} silences it"
         return ""
 
     def _finding(self, hazard: Hazard) -> Finding:

@@ -5,15 +5,17 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable
+from itertools import accumulate
 
 from xlalint.checks.finding import Finding, Location
 from xlalint.checks.logical_lines import logical_lines
+from xlalint.fixes.edits import Span
 from xlalint.source.directives import Directive, suppressions
 from xlalint.source.lines import Lines
 
 
-def silenced(text: str, findings: Iterable[Finding]) -> str:
-    """A file's text with comments that silence these findings of it; a directive that is there already is extended."""
+def silencing(text: str, findings: Iterable[Finding]) -> list[Span]:
+    """The edits of a file's text that put comments which silence these findings of it; a directive that is there already is extended."""
     data = text.encode()
     lines = Lines(data)
     extents = list(logical_lines(data))
@@ -23,9 +25,11 @@ def silenced(text: str, findings: Iterable[Finding]) -> str:
     present = {directive.at: directive for directive in suppressions(text).directives if not directive.whole}
     ends = [*lines.starts[1:], len(data)]
     rows = [data[start:end].decode() for start, end in zip(lines.starts, ends, strict=True)]
-    for row, codes in wanted.items():
-        rows[row - 1] = _with(rows[row - 1], sorted(codes), present.get(row))
-    return "".join(rows)
+    starts = [0, *accumulate(map(len, rows))]
+    return [
+        Span(starts[row - 1], starts[row], _with(rows[row - 1], sorted(codes), present.get(row)))
+        for row, codes in sorted(wanted.items())
+    ]
 
 
 def _last_row(place: Location, lines: Lines, extents: list[tuple[int, int]]) -> int:

@@ -17,7 +17,7 @@ from xlalint.fixes.edits import Change, Offsets, together
 from xlalint.project.report import Report
 from xlalint.project.rewriting import Memory
 from xlalint.source.model import SourceError
-from xlalint.source.reading import decode, encode
+from xlalint.source.reading import content_of, from_bytes, text_of
 from xlalint.source.syntax import parse
 
 MOST_ROUNDS = 100
@@ -101,7 +101,7 @@ class _Rounds:
                 by_path[finding.filename].append(finding)
         for path, findings in by_path.items():
             raw = self._contents[path] if path in self._contents else self._read(path)
-            text = decode(raw)
+            text = text_of(path, raw)
             proposal = self._proposal(path, raw, text, findings)
             if proposal is not None:
                 self._before.setdefault(path, raw)
@@ -117,12 +117,12 @@ class _Rounds:
                 self._drop(path, wanted, offsets, "its edits overlap")
                 return None
             try:
-                content = _made(change, raw, text)
+                content = _made(path, change, raw, text)
             except SourceError as error:
-                alone = [f for f in change.findings if not _applies([f], raw, text, offsets)]
+                alone = [f for f in change.findings if not _applies(path, [f], raw, offsets)]
                 self._drop(path, alone, offsets, f"its result cannot be read: {error.message}")
                 wanted = (
-                    [f for f in wanted if f not in alone] if alone else _fitting(change.findings, raw, text, offsets)
+                    [f for f in wanted if f not in alone] if alone else _fitting(path, change.findings, raw, offsets)
                 )
             else:
                 return _Proposal(text, change, content)
@@ -155,32 +155,36 @@ class _Rounds:
     def _drop(self, path: str, findings: Iterable[Finding], offsets: Offsets, why: str) -> None:
         for finding in findings:
             self._dropped[path].add((finding.code, offsets.at(finding.location)))
-            self._troubles.append(f"{path}:{finding.location.row}: the fix of {finding.code} was dropped: {why}")
+            source = from_bytes(path, self._contents[path] if path in self._contents else self._read(path))
+            self._troubles.append(f"{source.shown(finding.location.row)}: the fix of {finding.code} was dropped: {why}")
 
 
-def _made(change: Change, raw: bytes, text: str) -> bytes:
+def _made(path: str, change: Change, raw: bytes, text: str) -> bytes:
     """A file's content after a change. Raises `SourceError` where that is not Python."""
-    content = encode(change.apply(text), raw)
-    parse(decode(content))
+    content = content_of(path, raw, text, change.spans)
+    after = from_bytes(path, content)
+    if len(after.problems) > len(from_bytes(path, raw).problems):
+        raise SourceError(*after.problems[0])
+    parse(after.text)
     return content
 
 
-def _applies(findings: list[Finding], raw: bytes, text: str, offsets: Offsets) -> bool:
+def _applies(path: str, findings: list[Finding], raw: bytes, offsets: Offsets) -> bool:
     """Whether the fixes of some findings, made at once, give Python."""
     try:
-        _made(together(findings, offsets), raw, text)
+        _made(path, together(findings, offsets), raw, offsets.text)
     except SourceError:
         return False
     return True
 
 
-def _fitting(findings: Sequence[Finding], raw: bytes, text: str, offsets: Offsets) -> list[Finding]:
+def _fitting(path: str, findings: Sequence[Finding], raw: bytes, offsets: Offsets) -> list[Finding]:
     """Of fixes that each give Python and together do not, as when they leave a block empty: the first ones, up to one that does not go with
     those before it. The others wait for the next round."""
     fits, fails = 1, len(findings)
     while fails - fits > 1:
         middle = (fits + fails) // 2
-        if _applies(list(findings[:middle]), raw, text, offsets):
+        if _applies(path, list(findings[:middle]), raw, offsets):
             fits = middle
         else:
             fails = middle
@@ -191,7 +195,7 @@ class _Compared:
     """The findings of one file before and after a round. Places before it are given as what they are after it."""
 
     def __init__(self, path: str, made: _Proposal, before: Report, after: Report) -> None:
-        old, new = Offsets(made.text), Offsets(decode(made.content))
+        old, new = Offsets(made.text), Offsets(text_of(path, made.content))
         self.change = change = made.change
         self._spans = {id(f): [old.span(edit) for edit in f.fix.edits] for f in change.findings if f.fix is not None}
         self._start = {id(f): change.moved(old.at(f.location)) for f in before.findings if f.filename == path}

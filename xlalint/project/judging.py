@@ -58,7 +58,9 @@ def findings_of(
         own = by_path.get(lowered.path, [])
         if lowered.error is not None:
             found += _unread(lowered, rules, settings)
-        elif lowered.path in known:
+            continue
+        found += _problems(lowered, rules, settings)
+        if lowered.path in known:
             found += _decoder.decode(known[lowered.path])
         elif own or lowered.suppressions:
             try:
@@ -75,6 +77,16 @@ def findings_of(
     if kept is not None:
         kept.put_findings(fresh)
     return found, failures
+
+
+def _problems(lowered: Lowered, rules: Mapping[str, Rule], settings: Settings) -> list[Finding]:
+    """The cells of a notebook that could not be read."""
+    return [
+        _tool_finding(rules[code], lowered.path, message, place, place, None)
+        for code, message, row, column in lowered.problems
+        if settings.enabled(code, lowered.path)
+        for place in (Location(row, column),)
+    ]
 
 
 def _digest(lowered: Lowered, hazards: list[Hazard]) -> str:
@@ -134,7 +146,9 @@ def _of_file(
         return visible(findings, settings), failures
     names = {code: rule.name for code, rule in rules.items()}
     kept, unused = apply(findings, lowered.suppressions, names, lambda code: settings.enabled(code, path))
-    found = visible(kept, settings) + [_idle(rules["XLA003"], path, entry) for entry in unused]
+    # In a notebook with cells that were not read, a comment may belong to what was not looked for.
+    idle = [] if lowered.problems else [_idle(rules["XLA003"], path, entry) for entry in unused]
+    found = visible(kept, settings) + idle
     return sorted(found, key=lambda finding: (finding.location, finding.end_location, finding.code)), failures
 
 

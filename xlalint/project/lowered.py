@@ -12,9 +12,9 @@ import msgspec
 from xlalint.lowering import lower
 from xlalint.lowering.ir import Unit
 from xlalint.source.environment import ModuleFile
-from xlalint.source.model import SourceError, SourceFile
+from xlalint.source.model import Problem, SourceError, SourceFile
 from xlalint.source.reading import decode, digest, from_bytes, read_bytes
-from xlalint.source.suppressions import Suppressions, suppressions
+from xlalint.source.suppressions import Suppressions, suppressions_of
 from xlalint.source.syntax import parse
 
 _RECURSION_LIMIT = 6000
@@ -23,7 +23,8 @@ _RECURSION_LIMIT = 6000
 class Lowered(msgspec.Struct, frozen=True, array_like=True):
     """One file after lowering: its unit, or the reason why there is none.
 
-    `error` is (code, message, row, column) of what keeps the file from being read; `failure` is an internal error.
+    `error` is (code, message, row, column) of what keeps the file from being read; `failure` is an internal error. `problems` are those of
+    a notebook's cells that are left out of the unit.
     """
 
     path: str
@@ -32,6 +33,7 @@ class Lowered(msgspec.Struct, frozen=True, array_like=True):
     suppressions: Suppressions = Suppressions()
     error: tuple[str, str, int, int] | None = None
     failure: str = ""
+    problems: tuple[Problem, ...] = ()
 
 
 _decoder = msgspec.msgpack.Decoder(Lowered)
@@ -104,9 +106,9 @@ def lower_source(source: SourceFile) -> Lowered:
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(max(limit, _RECURSION_LIMIT))
     try:
-        comments = suppressions(source.text)
+        comments = suppressions_of(source)
         unit = lower(source, parse(source.text, source.path), comments.taught)
-        return Lowered(source.path, source.digest, unit, comments)
+        return Lowered(source.path, source.digest, unit, comments, problems=source.problems)
     except SourceError as error:
         return Lowered(source.path, source.digest, error=(error.code, error.message, error.row, error.column))
     except Exception as error:  # noqa: BLE001 - an internal error names the file and lets the others go on

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from xlalint.report import concise, full, json
+from xlalint.report.cells import Cells, cells_of
 from xlalint.report.fixes import fix_hint, fixes
 from xlalint.report.statistics import statistics
 from xlalint.report.summary import summary
@@ -14,7 +15,7 @@ from xlalint.report.view import View
 if TYPE_CHECKING:
     from xlalint.checks.finding import Finding
 
-__all__ = ["FORMATS", "View", "fix_hint", "fixes", "render", "statistics", "summary"]
+__all__ = ["FORMATS", "Cells", "View", "cells_of", "fix_hint", "fixes", "render", "statistics", "summary"]
 
 FORMATS: dict[str, Callable[[Sequence[Finding], View], str]] = {
     "full": full.render,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from difflib import unified_diff
 
 from xlalint.report.view import View, printable
@@ -12,9 +12,25 @@ _LINE = re.compile(r"[^\n]*\n|[^\n]+")  # to patch, nothing but a line feed ends
 _STYLES = {"+": "green", "-": "red", "@": "cyan"}
 
 
+def cell_diff(filename: str, before: Mapping[int, str], after: Mapping[int, str], view: View) -> str:
+    """The diffs of a notebook's cells, which no `patch` takes: the file is their JSON. What a cell's last line lacks is not remarked on."""
+    path = view.path(filename)
+    return "".join(
+        _diff(f"{path}:cell {number}", _ended_text(text), _ended_text(after.get(number, "")), view)
+        for number, text in before.items()
+    )
+
+
+def _ended_text(text: str) -> str:
+    return text if not text or text.endswith("\n") else f"{text}\n"
+
+
 def diff(filename: str, before: str, after: str, view: View) -> str:
     """The diff, or nothing where the texts are the same."""
-    path = view.path(filename)
+    return _diff(view.path(filename), before, after, view)
+
+
+def _diff(path: str, before: str, after: str, view: View) -> str:
     lines = unified_diff(_LINE.findall(before), _LINE.findall(after), path, path)
     return "".join(_shown(line, i < 2, view) for i, line in enumerate(_ended(lines)))
 

@@ -20,8 +20,8 @@ _LINE_END = re.compile(r"\r\n?|\n")
 def render(findings: Sequence[Finding], view: View) -> str:
     """All findings, an empty line between."""
     blocks: list[str] = []
-    for filename, group in groupby(findings, key=attrgetter("filename")):
-        text = view.text_of(filename)
+    for (filename, cell), group in groupby(findings, key=attrgetter("filename", "cell")):
+        text = view.text_of(filename) if cell is None else view.cells_of(filename).get(cell)
         lines = _LINE_END.split(text) if text is not None else None
         blocks += ["\n".join(_block(finding, lines, view)) for finding in group]
     return "".join(f"{block}\n\n" for block in blocks)
@@ -31,8 +31,7 @@ def _block(finding: Finding, lines: Sequence[str] | None, view: View) -> Iterato
     style = SEVERITY_STYLE[finding.severity]
     head = view.paint(f"{finding.severity}[{finding.code}]", *style)
     yield f"{head} {view.mark(finding)}{view.paint(finding.name, 'bold')}: {printable(finding.message)}"
-    # Rows of a notebook's finding count within its cell, and the text at hand is the file's.
-    shown = frame(finding, lines, view) if lines is not None and finding.cell is None else None
+    shown = frame(finding, lines, view) if lines is not None else None
     margin = " " * (shown.margin if shown else 1)
     yield f"{margin}{view.paint('-->', 'blue')} {view.place(finding)}"
     if shown:

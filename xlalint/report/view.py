@@ -18,8 +18,8 @@ _ACTIVE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u206
 
 
 class View(NamedTuple):
-    """`folder` is what paths are shown relative to; `text_of` gives a file's text, None where it cannot be read;
-    `unsafe_fixes` says whether these count as fixes.
+    """`folder` is what paths are shown relative to; `text_of` gives a file's text, None where it cannot be read; `cells_of` the cells of
+    a notebook, by number; `unsafe_fixes` says whether these count as fixes.
     """
 
     folder: str
@@ -27,6 +27,7 @@ class View(NamedTuple):
     text_of: Callable[[str], str | None]
     ascii_only: bool = False
     unsafe_fixes: bool = False
+    cells_of: Callable[[str], Mapping[int, str]] = lambda _: {}
 
     def paint(self, text: str, *styles: str) -> str:
         """The text in some styles, if there are colours."""

@@ -93,6 +93,24 @@ def suppressions(text: str) -> Suppressions:
     return Suppressions(tuple(directives), taught, tuple(misspelt))
 
 
+def shifted(given: Suppressions, rows: int) -> Suppressions:
+    """The suppressions of a text as part of another, below so many rows."""
+    return Suppressions(
+        tuple(
+            msgspec.structs.replace(
+                directive,
+                row=directive.row + rows,
+                first=directive.first + rows,
+                last=directive.last + rows,
+                at=directive.at + rows,
+            )
+            for directive in given.directives
+        ),
+        {row + rows: word for row, word in given.taught.items()},
+        tuple((row + rows, *rest) for row, *rest in given.misspelt),  # type: ignore[misc]
+    )
+
+
 def _parts(comment: Comment) -> Iterator[tuple[re.Match[str], int]]:
     """The directives of one comment, each with where it ends: at the next `#`, so that its reason goes with it."""
     for match in _DIRECTIVE.finditer(comment.text):

@@ -1,6 +1,6 @@
 """Paths that the user names → the files to check.
 
-What is named is checked, whatever ignores it; what lies in a named folder is checked if it ends in `.py` and neither `exclude` nor git
+What is named is checked, whatever ignores it; what lies in a named folder is checked if `include` means it and neither `exclude` nor git
 ignores it. Links to files are followed, links to folders are not (as git does it), so there are no loops.
 """
 
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +18,9 @@ from xlalint.source.globs import Globs
 
 if TYPE_CHECKING:
     from xlalint.config import Settings
+
+
+_ENDING = re.compile(r"\*[^*?\[\]/\\]+")
 
 
 class DiscoveryError(Exception):
@@ -49,6 +53,10 @@ class _Walk:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
+        self.included = Globs(settings.include, settings.root)
+        # The usual patterns, which thousands of names are held against, as plain ends of names.
+        self.endings = tuple(pattern[1:] for pattern in settings.include if _ENDING.fullmatch(pattern))
+        self.only_endings = len(self.endings) == len(settings.include)
         self.found: set[str] = set()
         self.links: list[str] = []
         self.seen: set[str] = set()
@@ -86,7 +94,7 @@ class _Walk:
             ignores = self.ignores(folder, entries, inherited, named=folder == named)
             for entry in entries:
                 is_folder = entry.is_dir(follow_symlinks=False)
-                if not is_folder and not entry.name.endswith(".py"):
+                if not is_folder and not self.includes(entry):
                     continue
                 if excluded.match_entry(entry.path, entry.name):
                     continue
@@ -96,6 +104,12 @@ class _Walk:
                     todo.append((entry.path, ignores))
                 else:
                     self.take(entry)
+
+    def includes(self, entry: os.DirEntry[str]) -> bool:
+        """Whether a file is one to look at."""
+        if entry.name.endswith(self.endings):
+            return True
+        return not self.only_endings and self.included.match(entry.path)
 
     def ignores(
         self, folder: str, entries: list[os.DirEntry[str]], inherited: list[gitignore.IgnoreFile], *, named: bool

@@ -4,9 +4,17 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from itertools import pairwise
 
 # Not `str.splitlines`: to Python a form feed, U+0085 or U+2028 ends no line.
 _LINE_END = re.compile(rb"\r\n|\n|\r")
+_ROW_END = re.compile(r"\r\n|\n|\r")
+
+
+def split_rows(text: str) -> list[str]:
+    """The rows of a text, with their ends."""
+    starts = [0, *(match.end() for match in _ROW_END.finditer(text)), len(text)]
+    return [text[start:end] for start, end in pairwise(starts)]
 
 
 class Lines:

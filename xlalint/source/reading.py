@@ -1,4 +1,4 @@
-"""Bytes on disk → `SourceFile`: encodings, byte order marks, module names.
+"""Bytes on disk → `SourceFile`: encodings, byte order marks, notebooks, module names.
 
 Plain UTF-8 takes the fast path: one decode and three searches that run at memory speed.
 """
@@ -8,11 +8,14 @@ from __future__ import annotations
 import codecs
 import os
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
 
 from xlalint.source.model import SourceError, SourceFile
+
+_NOTEBOOK = ".ipynb"
 
 # PEP 263: the first line, or the second after a blank line or a comment.
 _CODING = re.compile(rb"(?:[ \t\f]*(?:#[^\r\n]*)?(?:\r\n?|\n))?[ \t\f]*#[^\r\n]*?coding[:=][ \t]*([-\w.]+)")
@@ -37,14 +40,46 @@ def read_bytes(path: str | Path) -> bytes:
 
 def from_bytes(path: str | Path, raw: bytes) -> SourceFile:
     """Decode bytes that were read from `path`."""
+    if is_notebook(path):
+        return _notebook(path, decode_json(raw), digest(raw))
     return _source(path, decode(raw), digest(raw))
 
 
 def from_text(path: str | Path, text: str) -> SourceFile:
     """Text that stands for the file `path`, from standard input or an editor's buffer; it need not exist on disk."""
     text = text.removeprefix("\ufeff")
+    if is_notebook(path):
+        return _notebook(path, text, digest(_utf8(text)))
     _refuse_nulls(text)
     return _source(path, text, digest(_utf8(text)))
+
+
+def text_of(path: str | Path, raw: bytes) -> str:
+    """The text that all stages speak of: of a notebook the module that its cells make."""
+    return from_bytes(path, raw).text if is_notebook(path) else decode(raw)
+
+
+def content_of(path: str | Path, raw: bytes, text: str, edits: Sequence[tuple[int, int, str]]) -> bytes:
+    """The file's bytes with edits made in its `text`, as `text_of` gives it: in order, from one offset to another, none overlapping.
+
+    Raises `SourceError` XLA002 where that would change more of the file.
+    """
+    if is_notebook(path):
+        from xlalint.source.notebooks import rewritten
+
+        mark = codecs.BOM_UTF8 if raw.startswith(codecs.BOM_UTF8) else b""
+        return mark + rewritten(decode_json(raw), edits).encode()
+    pieces: list[str] = []
+    done = 0
+    for start, end, content in edits:
+        pieces += (text[done:start], content)
+        done = end
+    return encode("".join([*pieces, text[done:]]), raw)
+
+
+def is_notebook(path: str | Path) -> bool:
+    """Whether a file is read as a notebook: its name says so."""
+    return str(path).endswith(_NOTEBOOK)
 
 
 def digest(raw: bytes) -> str:
@@ -64,6 +99,20 @@ def decode(raw: bytes) -> str:
     text = _decoded(body, encoding)
     _refuse_nulls(text)
     return text
+
+
+def decode_json(raw: bytes) -> str:
+    """The text of a notebook's file, without byte order mark."""
+    if raw.startswith(_UTF16_MARKS):
+        raise SourceError("XLA002", "the notebook is UTF-16: save it as UTF-8")
+    body = raw.removeprefix(codecs.BOM_UTF8)
+    try:
+        return body.decode()
+    except UnicodeDecodeError as error:
+        row, column = _place(_lenient(body[: error.start], "utf-8"))
+        raise SourceError(
+            "XLA002", f"byte 0x{body[error.start]:02x} is not UTF-8, as notebooks are", row, column
+        ) from error
 
 
 def encode(text: str, raw: bytes) -> bytes:
@@ -93,6 +142,8 @@ def module_name(path: str | Path) -> tuple[str, bool]:
     folder, name = os.path.split(path)  # a fifth of the time of pathlib, for each of thousands of files
     stem = os.path.splitext(name)[0]  # noqa: PTH122
     package = _package(folder or ".")
+    if name.endswith(_NOTEBOOK):  # nothing imports it: its name must be no module's
+        stem = stem.replace(".", "_") + _NOTEBOOK
     if stem == "__init__":
         return package or Path(folder).name, True
     return f"{package}.{stem}" if package else stem, False
@@ -113,6 +164,14 @@ def _package(folder: str) -> str:
 def _source(path: str | Path, text: str, content: str) -> SourceFile:
     module, is_package = module_name(path)
     return SourceFile(path=str(path), module=module, is_package=is_package, text=text, digest=content)
+
+
+def _notebook(path: str | Path, text: str, content: str) -> SourceFile:
+    from xlalint.source.notebooks import read_notebook
+
+    found = read_notebook(text)
+    module, _ = module_name(path)
+    return SourceFile(str(path), module, False, found.text, content, found.cells, found.problems)
 
 
 def _coding(body: bytes) -> str:

@@ -9,10 +9,12 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Protocol, TypeVar
 
-from xlalint.source.directives import Directive, Suppressions, suppressions
+from xlalint.source.directives import Directive, Suppressions, shifted, suppressions
+from xlalint.source.lines import split_rows
+from xlalint.source.model import SourceFile
 from xlalint.source.unused import Unused, means, unused
 
-__all__ = ["Directive", "Suppressions", "Unused", "apply", "suppressions"]
+__all__ = ["Directive", "Suppressions", "Unused", "apply", "suppressions", "suppressions_of"]
 
 # Errors of reading: after one of them nothing else was looked for, so nothing can be called unused.
 _UNREAD = ("XLA001", "XLA002")
@@ -37,6 +39,22 @@ class Place(Protocol):
 
 
 Found = TypeVar("Found", bound=Placed)
+
+
+def suppressions_of(source: SourceFile) -> Suppressions:
+    """What the comments of a file say: in a notebook, each of its cell alone, but for those that speak of the whole file."""
+    if not source.cells:
+        return suppressions(source.text)
+    rows = split_rows(source.text)
+    told = [
+        shifted(suppressions("".join(rows[cell.first - 1 : cell.first - 1 + cell.rows])), cell.first - 1)
+        for cell in source.cells
+    ]
+    return Suppressions(
+        tuple(directive for each in told for directive in each.directives),
+        {row: word for each in told for row, word in each.taught.items()},
+        tuple(word for each in told for word in each.misspelt),
+    )
 
 
 def apply(
