@@ -111,3 +111,20 @@ def test_the_explanation_is_what_explain_says(project: Path) -> None:
     done = _run([*shlex.split(command)[2:], "--isolated"], project)
     row_of_a_table = re.compile(r"\.toml:\d+")
     assert row_of_a_table.sub("", done.stdout) == row_of_a_table.sub("", screen)
+
+
+def test_the_screen_of_a_notebook_is_what_check_says(tmp_path: Path) -> None:
+    first, _, rest = _blocks("console")[2].partition("\n")
+    screen, _, second = rest.partition("\n\n$ ")
+    before = [line[1:] for line in screen.splitlines()[3:-1] if line[0] != "+"]
+    cells = [
+        {"cell_type": "markdown", "source": ""},
+        {"cell_type": "code", "source": "import torch\nfrom torch import nn"},
+    ]
+    notebook = {"cells": [*cells, {"cell_type": "code", "source": "\n".join(before)}], "nbformat": 4, "metadata": {}}
+    (tmp_path / "train.ipynb").write_text(msgspec.json.encode(notebook).decode())
+    done = _run([*shlex.split(first)[2:], "--isolated", "--no-cache"], tmp_path)
+    assert f"{done.stdout}{done.stderr.strip()}" == screen
+    told = _run(shlex.split(second.partition("\n")[0])[1:], tmp_path)
+    assert told.returncode == 0, told.stderr
+    assert "XLA101" in told.stdout

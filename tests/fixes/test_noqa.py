@@ -1,4 +1,4 @@
-"""`silenced`: where the comments go, and that they silence."""
+"""`--add-noqa`: where the comments go, and that they silence."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from xlalint.config import Settings
-from xlalint.fixes.noqa import silenced
+from xlalint.fixes.edits import Change
+from xlalint.fixes.noqa import silencing
 from xlalint.project import check_text
 
 NAME = "module.py"
@@ -40,10 +41,14 @@ PLACED = {
 }
 
 
+def silenced(text: str) -> str:
+    return Change((), tuple(silencing(text, check_text(text, NAME, Settings()).findings))).apply(text)
+
+
 @pytest.mark.parametrize("name", PLACED)
 def test_placed(name: str) -> None:
     before, after = (f"{HEAD}{body}    return x\n" for body in PLACED[name])
-    assert silenced(before, check_text(before, NAME, Settings()).findings) == after
+    assert silenced(before) == after
     assert not check_text(after, NAME, Settings()).findings
 
 
@@ -57,6 +62,6 @@ def test_placed(name: str) -> None:
 )
 def test_nothing_is_found_any_more(bodies: list[str]) -> None:
     text = f"{HEAD}{''.join(bodies)}    return x\n"
-    after = silenced(text, check_text(text, NAME, Settings()).findings)
+    after = silenced(text)
     assert not check_text(after, NAME, Settings()).findings
     assert after.replace("  # noqa", "").count("\n") == text.count("\n")

@@ -34,7 +34,7 @@ def found(root: Path, *paths: str, **settings: object) -> list[str]:
         pytest.param("a.pyi", id="stub"),
         pytest.param("a.txt", id="text"),
         pytest.param("script", id="no-extension"),
-        pytest.param("a.ipynb", id="notebook"),
+        pytest.param(".ipynb_checkpoints/a-checkpoint.ipynb", id="checkpoint"),
         pytest.param("a.PY.bak", id="backup"),
         *[pytest.param(f"{name}/a.py", id=name) for name in (".venv", "node_modules", "__pycache__", "build", "dist")],
         *[pytest.param(f"x/{name}/a.py", id=f"nested-{name}") for name in (".git", ".tox", "site-packages")],
@@ -65,6 +65,23 @@ def test_what_is_ignored_inside_a_named_folder_stays_ignored(tmp_path: Path) -> 
         tmp_path, "build/x/a.py", "build/x/b_gen.py", "build/x/node_modules/c.py", ".git/", ".gitignore:build/|*_gen.py"
     )
     assert found(tmp_path, "build/x") == ["build/x/a.py"]
+
+
+@pytest.mark.parametrize(
+    ("include", "left"),
+    [
+        pytest.param(("*.py", "*.ipynb"), ["a.ipynb", "a.py", "src/b.py"], id="usual"),
+        pytest.param(("*.py",), ["a.py", "src/b.py"], id="no-notebooks"),
+        pytest.param(("*.py", "*.pyi"), ["a.py", "src/b.py", "src/c.pyi"], id="another-ending"),
+        pytest.param(("src/*.py",), ["src/b.py"], id="path"),
+        pytest.param(("src/**",), ["src/b.py", "src/c.pyi"], id="folder"),
+        pytest.param(("*.ipynb", "src/b.py"), ["a.ipynb", "src/b.py"], id="ending-and-file"),
+        pytest.param((), [], id="nothing"),
+    ],
+)
+def test_include(tmp_path: Path, include: tuple[str, ...], left: list[str]) -> None:
+    tree(tmp_path, "a.py", "a.ipynb", "src/b.py", "src/c.pyi")
+    assert found(tmp_path, include=include) == left
 
 
 def test_files_are_sorted_absolute_and_unique(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
