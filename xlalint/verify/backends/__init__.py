@@ -11,7 +11,7 @@ Leaf = tuple[str, Any]  # dtype ("python" for a Python scalar, "none" for None a
 
 
 class Result(NamedTuple):
-    """What one step computed: outputs, flattened in order, and gradients of a fixed scalar of them, one per floating argument and parameter."""
+    """One step computed these: outputs, flattened in order; gradients of a fixed scalar of them, per floating argument and parameter."""
 
     outputs: list[Leaf]
     gradients: list[Leaf]
@@ -25,7 +25,7 @@ class Program(NamedTuple):
 
 
 class Options(NamedTuple):
-    """How a program is run. `gradients`: also differentiate. `programs`: a folder for the StableHLO of each compiled program, "" for none."""
+    """`gradients`: also differentiate. `programs`: a folder for the StableHLO of each compiled program, "" for none."""
 
     gradients: bool = False
     programs: str = ""
