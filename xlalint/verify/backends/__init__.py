@@ -1,8 +1,18 @@
-"""The frameworks that can run a subject, each behind `Backend`; a module is imported only in the child process that needs it."""
+"""The frameworks that can run a subject, each behind `Backend`; a module is imported only in the child process that needs it.
+
+Each is made by the function `backend` of a module here, whose import sets the environment that the framework reads at its own import:
+
+    def backend() -> Backend
+
+Arrays come as NumPy arrays, of `ml_dtypes.bfloat16` where a spec says bf16.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib import import_module
+from importlib.util import find_spec
+from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
 from xlalint.verify.model import Step
@@ -11,10 +21,15 @@ Leaf = tuple[str, Any]  # dtype ("python" for a Python scalar, "none" for None a
 
 
 class Result(NamedTuple):
-    """One step computed these: outputs, flattened in order; gradients of a fixed scalar of them, per floating argument and parameter."""
+    """One step computed these: outputs, flattened in order; gradients of a fixed scalar of them, per floating argument and parameter.
+
+    `effects` is what it left behind, by name, as far as the backend tells: "arguments" that were changed, "state" (buffers, parameters,
+    variables), "random" (the generators).
+    """
 
     outputs: list[Leaf]
     gradients: list[Leaf]
+    effects: Mapping[str, list[Leaf]] = MappingProxyType({})
 
 
 class Program(NamedTuple):
@@ -44,3 +59,44 @@ class Backend(Protocol):
         Raises: what the program raises, after the steps before it were yielded.
         """
         ...
+
+
+class Needs(NamedTuple):
+    """What has to be installed for a backend: packages by the names they are imported by, and the extra of xlalint that has them."""
+
+    packages: tuple[str, ...]
+    extra: str
+
+
+NEEDS = MappingProxyType(
+    {
+        "torch_xla": Needs(("torch", "torch_xla"), "torch"),
+        "torch_compile": Needs(("torch",), "torch"),
+        "tensorflow": Needs(("tensorflow",), "tensorflow"),
+        "jax": Needs(("jax",), "jax"),
+    }
+)
+"""The backends by name; what all of them need is in `SHARED`."""
+SHARED = ("numpy", "psutil", "ml_dtypes")
+
+
+class MissingPackageError(Exception):
+    """A backend cannot run for want of packages; the message names them, and the one command that installs them."""
+
+
+def require(name: str) -> None:
+    """Raise `MissingPackageError` where a backend's packages are not installed; imports none of them."""
+    needs = NEEDS.get(name, Needs((), "torch"))
+    missing = [package for package in (*needs.packages, *SHARED) if find_spec(package) is None]
+    if missing:
+        names = " and ".join(f"`{package}`" for package in missing)
+        verb = "is" if len(missing) == 1 else "are"
+        raise MissingPackageError(
+            f"backend {name}: {names} {verb} not installed here; install: pip install 'xlalint[{needs.extra}]'"
+        )
+
+
+def backend_of(name: str) -> Backend:
+    """The backend of a name of `NEEDS`, or of a module of one's own (a dotted name) that has a function `backend`."""
+    made: Backend = import_module(name if "." in name else f"{__name__}.{name}").backend()
+    return made
