@@ -95,6 +95,15 @@ class Counts(Struct, frozen=True):
     fallbacks: int = 0
     graph_breaks: int = 0
 
+    def __add__(self, other: Counts) -> Counts:
+        return Counts(
+            self.compilations + other.compilations,
+            self.executions + other.executions,
+            self.transfers + other.transfers,
+            self.fallbacks + other.fallbacks,
+            self.graph_breaks + other.graph_breaks,
+        )
+
     def __sub__(self, other: Counts) -> Counts:
         return Counts(
             self.compilations - other.compilations,
