@@ -38,8 +38,8 @@ def draw(specs: Specs, step: int, sizes: Mapping[str, int] | None = None) -> Val
 def edges(specs: Specs) -> Iterator[tuple[str, Values]]:
     """All inputs on which two programs are compared: those of the steps ("step"), and by name what is at the edge of them.
 
-    "nan" has NaN and infinities where a mask says False, and here and there; "zeros" only zeros, of both signs; "ties" the same values often; "single" and
-    "empty" one element, and none, along the dimension with which the first array begins.
+    "nan" has NaN and infinities where a mask says False, and here and there; "zeros" only zeros, of both signs; "ties" the same values
+    often; "single" and "empty" one element, and none, along the dimension with which the first array begins.
     """
     for step in range(STEPS):
         yield "step", draw(specs, step)
