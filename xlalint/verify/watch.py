@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from threading import RLock
 from types import TracebackType
-from typing import Any, TypeVar, cast
+from typing import Any, Literal, TypeVar, cast
 
 from xlalint.verify.instruments import INSTRUMENTS
 from xlalint.verify.model import Counts, Event
@@ -142,29 +142,35 @@ class Seen:
 
 
 class Watch(AbstractContextManager[Seen]):
-    """A watch that is not open yet: use it in `with`, or as a decorator."""
+    """A watch: use it in `with`, or as a decorator. `seen` is what the block that comes next, or came last, is told by; a `quiet` one does
+    not warn that it had nothing to count.
+    """
 
-    def __init__(self, limits: Limits, warmup: int) -> None:
+    def __init__(self, limits: Limits, warmup: int, *, quiet: bool = False) -> None:
+        self.seen = Seen(limits, warmup)
         self._limits = limits
         self._warmup = warmup
-        self._seen: Seen | None = None
+        self._quiet = quiet
+        self._state: Literal["new", "open", "used"] = "new"
 
     def __enter__(self) -> Seen:
-        if self._seen is not None:
+        if self._state == "open":
             raise RuntimeError("this watch is open already: call xlalint.watch() once for each `with`")
-        self._seen = Seen(self._limits, self._warmup)
-        self._seen._begin()
-        return self._seen
+        if self._state == "used":
+            self.seen = Seen(self._limits, self._warmup)
+        self.seen._begin()
+        self._state = "open"
+        return self.seen
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        assert self._seen is not None
-        seen, self._seen = self._seen, None
-        seen._end(wait=error is None, leave=True)
+        self._state = "used"
+        self.seen._end(wait=error is None, leave=True)
         if error is None:
-            _warn_of_idle(seen, self._warmup)
-            seen.check()
+            if not self._quiet:
+                _warn_of_idle(self.seen, self._warmup)
+            self.seen.check()
 
     def __call__(self, function: _Function) -> _Function:
         """Watch a function: all its calls together, each of them a step. `function.seen` tells what was seen."""
