@@ -67,6 +67,13 @@ def test_an_error_belongs_to_the_line_that_its_text_quotes() -> None:
 
 
 def test_a_headline_leaves_out_colours_and_quoted_code() -> None:
-    error = ValueError('in user code:\n\n    File "x.py", line 1, in f\n    \x1b[1mno such thing\x1b[0m\nmore')
+    error = ValueError(
+        'in user code:\n\n    File "x.py", line 1, in f\n        g(x)\n\n    \x1b[1mno such thing\x1b[0m\nmore'
+    )
     assert places.headline(error) == "ValueError: no such thing"
     assert places.headline(KeyError()) == "KeyError"
+
+
+def test_a_path_that_is_quoted_by_its_end_is_found() -> None:
+    end = "/".join(__file__.split("/")[-3:])
+    assert [p.file for p in places.quoted(f'File "{end}", line 7, in f')] == [__file__]

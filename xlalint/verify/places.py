@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import linecache
 import re
 import sys
 import sysconfig
@@ -20,6 +22,9 @@ _NAMES = (
 _LIBRARIES = frozenset(_NAMES.split())
 _STDLIB = tuple({sysconfig.get_path("stdlib") + "/", sysconfig.get_path("platstdlib") + "/"})
 _HERE = f"{Path(__file__).resolve().parents[1]}/"
+_BACKENDS = f"{_HERE}verify/backends/"
+_QUOTED_CODE = re.compile(r'^ *File "[^"\n]+", line \d+.*\n(?:[ \t]+.*\n?)?', re.MULTILINE)
+_PREAMBLES = ("in user code", "Traceback", "Exception encountered when calling")  # of AutoGraph, Python, Keras
 _QUOTED = re.compile(r'File "(?P<file>[^"\n]+)", line (?P<line>\d+)(?:, in (?P<function>\S+))?')
 
 
@@ -35,14 +40,32 @@ def is_users(file: str) -> bool:
     return not file.startswith(_STDLIB)
 
 
+def is_a_backends(frame: FrameType) -> bool:
+    """Whether a frame is a backend's: what calls that is no part of the program that it runs."""
+    return frame.f_code.co_filename.startswith(_BACKENDS)
+
+
 def calling(frame: FrameType | None = None) -> Place | None:
-    """The user's line that is being executed, seen from a frame (the caller's, if none is given); about a microsecond."""
+    """The user's line that is being executed, seen from a frame (the caller's, if none is given); about a microsecond.
+
+    A backend calls the user's code: who called the backend is not looked at.
+    """
     frame = frame or sys._getframe(1)
-    while frame is not None:
+    while frame is not None and not is_a_backends(frame):
         code = frame.f_code
         if is_users(code.co_filename):
             return Place(code.co_filename, frame.f_lineno, code.co_name)
         frame = frame.f_back
+    return None
+
+
+def definition(subject: object) -> Place | None:
+    """Where a function, a method, or the method that calls an object is defined."""
+    function = inspect.unwrap(getattr(subject, "python_function", subject))  # type: ignore[arg-type]
+    for one in (function, getattr(type(subject), "call", None), type(subject).__call__):
+        code = getattr(getattr(one, "__func__", one), "__code__", None)
+        if code is not None and is_users(code.co_filename):
+            return Place(code.co_filename, code.co_firstlineno, code.co_name)
     return None
 
 
@@ -66,12 +89,23 @@ def through(error: BaseException) -> Iterator[Place]:
 def quoted(text: str) -> Iterator[Place]:
     """The user's lines that a text quotes as a traceback does, outermost first."""
     for match in _QUOTED.finditer(text):
-        if is_users(match["file"]):
-            yield Place(match["file"], int(match["line"]), match["function"] or "")
+        file = _whole(match["file"])
+        if is_users(file):
+            yield Place(file, int(match["line"]), match["function"] or "")
+
+
+def _whole(file: str) -> str:
+    """The path of a file that a text names by its end only: TensorFlow leaves out what all paths of a traceback begin with."""
+    if file.startswith(("/", "<")) or Path(file).is_absolute():
+        return file
+    known = [*linecache.cache, *(getattr(module, "__file__", None) or "" for module in list(sys.modules.values()))]
+    return next((one for one in known if one.endswith(f"/{file}")), file)
 
 
 def headline(error: BaseException) -> str:
     """Type and first line of an exception that says something, at most 200 characters."""
-    lines = (line.strip() for line in re.sub(r"\x1b\[[\d;]*m", "", str(error)).splitlines())
-    said = next((line for line in lines if line and not line.startswith(("in user code", "File ", "Traceback"))), "")
-    return f"{type(error).__name__}: {said[:200]}".rstrip(": ")
+    name = type(error).__name__
+    text = _QUOTED_CODE.sub("", re.sub(r"\x1b\[[\d;]*m", "", str(error)))
+    lines = (line.strip().removeprefix(f"{name}:").strip() for line in text.splitlines())
+    said = next((line for line in lines if line and not line.startswith(_PREAMBLES)), "")
+    return f"{name}: {said[:200]}".rstrip(": ")

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from types import MappingProxyType
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 from xlalint.verify.model import Step
 
@@ -39,11 +39,19 @@ class Program(NamedTuple):
     file: str
 
 
+Mode = Literal["compiled", "as-written", "eager"]
+
+
 class Options(NamedTuple):
-    """`gradients`: also differentiate. `programs`: a folder for the StableHLO of each compiled program, "" for none."""
+    """`gradients`: also differentiate. `programs`: a folder for the StableHLO of each compiled program, "" for none.
+
+    `mode`: "compiled" compiles the subject whole, unless it is compiled already (backends that always trace do nothing about it);
+    "as-written" calls it as it stands, for loops around compiled steps; "eager" compiles nothing: what the Python says, as a reference.
+    """
 
     gradients: bool = False
     programs: str = ""
+    mode: Mode = "compiled"
 
 
 class Backend(Protocol):
