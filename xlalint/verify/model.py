@@ -10,6 +10,7 @@ from typing import Literal, Union
 from msgspec import Struct
 
 EventKind = Literal["compilation", "host-sync", "fallback", "graph-break", "error"]
+EndKind = Literal["finished", "crashed", "timed-out", "out-of-memory"]
 VerdictKind = Literal["proven", "refuted", "unverified"]
 Scalar = Union[bool, int, float, str, None]
 
@@ -127,13 +128,17 @@ class Step(Struct, frozen=True):
 class Observation(Struct, frozen=True):
     """What a backend saw of a subject: its steps, up to the one that raised `error`, if one did.
 
-    `programs` are files that hold the StableHLO of the distinct compiled programs, where they were asked for.
+    `ended` is how the child process did; where it did not finish, `error` says why and, as far as is known, on which line, and
+    `last_words` is the end of what it wrote to standard error. `programs` are files that hold the StableHLO of the distinct compiled
+    programs, where they were asked for.
     """
 
     backend: str
     steps: tuple[Step, ...] = ()
     error: Union[Event, None] = None
     programs: tuple[str, ...] = ()
+    ended: EndKind = "finished"
+    last_words: str = ""
 
 
 class Verdict(Struct, frozen=True):

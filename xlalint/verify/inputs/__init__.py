@@ -3,6 +3,28 @@
 Only `draws` needs NumPy, and only the child process imports it.
 """
 
-from xlalint.verify.inputs.spec import SpecError, merged, parse_inputs, spec_of, specs_of, written
+from xlalint.verify.inputs.spec import (
+    STEPS,
+    WARM_UP,
+    SpecError,
+    completed,
+    merged,
+    parse_inputs,
+    sizes_of,
+    spec_of,
+    specs_of,
+    written,
+)
 
-__all__ = ["SpecError", "merged", "parse_inputs", "spec_of", "specs_of", "written"]
+__all__ = [
+    "STEPS",
+    "WARM_UP",
+    "SpecError",
+    "completed",
+    "merged",
+    "parse_inputs",
+    "sizes_of",
+    "spec_of",
+    "specs_of",
+    "written",
+]

@@ -12,11 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from xlalint.verify.inputs.spec import DTYPES, completed
+from xlalint.verify.inputs.spec import DTYPES, STEPS, completed, parse_inputs
 from xlalint.verify.model import ArraySpec, Literally, Spec, Specs
 
-STEPS = 8
-WARM_UP = 2  # steps in which compilations are expected: the first sees new code, the second new state
 EDGES = ("nan", "zeros", "ties", "single", "empty")
 
 # Per step, after two ordinary ones come the edges: a mask that selects nothing, one that selects everything. Further steps begin anew.
@@ -58,6 +56,13 @@ def edges(specs: Specs) -> Iterator[tuple[str, Values]]:
     yield "empty", draw(resized(specs, 0), 0)
 
 
+def example(inputs: str, edge: str = "step", number: int = 0, size: int | None = None) -> Values:
+    """The inputs that a counterexample names: the `number`th of an edge of `edges`, with another `size` as `resized` gives it."""
+    specs = parse_inputs(inputs)
+    found = [values for name, values in edges(specs if size is None else resized(specs, size)) if name == edge]
+    return found[number]
+
+
 def resized(specs: Specs, size: int) -> Specs:
     """The specs with another size for the dimension with which the first array begins, and for all that are as long and have no name."""
     whole = completed(specs)
@@ -73,14 +78,6 @@ def resized(specs: Specs, size: int) -> Specs:
         return ArraySpec(spec.dtype, tuple(size if one == first else one for one in spec.shape), spec.low, spec.high)
 
     return Specs({name: other(spec) for name, spec in whole.arguments.items()}, whole.sizes)
-
-
-def sizes_of(specs: Specs, step: int, vary: tuple[str, ...]) -> dict[str, int]:
-    """The sizes of named dimensions in a step, where those of `vary` change after the warm-up: each by turns takes its next size."""
-    sizes = completed(specs).sizes
-    for turn in range(step - WARM_UP + 1 if vary else 0):
-        sizes[vary[turn % len(vary)]] += 1
-    return sizes
 
 
 def _is_float(value: Any) -> bool:

@@ -29,6 +29,9 @@ DTYPES = {
 }
 """The dtypes by their names here, with their names in NumPy."""
 
+STEPS = 8
+WARM_UP = 2  # steps in which compilations are expected: the first sees new code, the second new state
+
 # Sizes of named dimensions that nobody gave one: small, and no two alike, so that a shape tells which is which.
 SIZES = (8, 6, 5, 7, 9, 10, 11, 12, 13, 14, 15, 16)
 
@@ -123,6 +126,14 @@ def completed(specs: Specs) -> Specs:
     taken = set(specs.sizes.values())
     free = iter([size for size in SIZES if size not in taken] + list(range(SIZES[-1] + 1, SIZES[-1] + 1 + len(named))))
     return Specs(specs.arguments, {name: specs.sizes[name] if name in specs.sizes else next(free) for name in named})
+
+
+def sizes_of(specs: Specs, step: int, vary: tuple[str, ...]) -> dict[str, int]:
+    """The sizes of named dimensions in a step, where those of `vary` change after the warm-up: each by turns takes its next size."""
+    sizes = completed(specs).sizes
+    for turn in range(step - WARM_UP + 1 if vary else 0):
+        sizes[vary[turn % len(vary)]] += 1
+    return sizes
 
 
 def written(spec: Spec, sizes: Mapping[str, int] | None = None) -> str:
