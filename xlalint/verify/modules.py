@@ -140,6 +140,7 @@ def _found(name: str) -> Source:
 
 
 def _in_front(folder: str) -> None:
-    if sys.path[:1] != [folder]:
+    """Have modules of a folder found; one that Python looks into anyway keeps its place, after Python's own library."""
+    if folder not in sys.path:
         sys.path.insert(0, folder)
     importlib.invalidate_caches()

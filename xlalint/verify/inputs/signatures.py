@@ -40,10 +40,15 @@ _BATCH = "batch"
 
 
 class Signature(NamedTuple):
-    """What a signature declares, and of which further parameters without a default nothing is known, with the reason for each."""
+    """What a signature declares, and of which further parameters without a default nothing is known, with the reason for each.
+
+    `parameters` are all that a caller can give, in order; `open`: any others too, by `*args` or `**kwargs`.
+    """
 
     specs: Specs
     unknown: dict[str, str]
+    parameters: tuple[str, ...] = ()
+    open: bool = False
 
 
 class _UnreadableError(ValueError):
@@ -71,7 +76,12 @@ def signature_of(node: Definition) -> Signature:
             arguments[name] = spec
         elif not optional:
             unknown[name] = "nothing says what it is"
-    return Signature(Specs(arguments, sizes), unknown)
+    return Signature(
+        Specs(arguments, sizes),
+        unknown,
+        tuple(parameter.arg for parameter, _ in _parameters(node)),
+        node.args.vararg is not None or node.args.kwarg is not None,
+    )
 
 
 def _parameters(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[tuple[ast.arg, bool]]:
