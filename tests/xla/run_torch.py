@@ -1,32 +1,35 @@
-"""Child process for torch: each example on torch_xla's CPU device, then under `torch.compile(fullgraph=True)`."""
+"""Child process for torch: each example on the backends of xlalint, torch_xla's CPU device and `torch.compile`."""
 
 from __future__ import annotations
 
 import os
 
-os.environ.setdefault("PJRT_DEVICE", "CPU")
 os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true")
 
+import ast
 import contextlib
-import logging
-import random
+import io
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import numpy as np
-import torch
-import torch_xla
-import torch_xla.core.xla_model as xm
-import torch_xla.debug.metrics as met
 from children import load, serve
 from inputs import STEPS, marked, step_inputs
-from lines import lines_of_error, lines_that_move
-from outcomes import Leaf, brief, difference, effects, leaves
+from lines import lines_of_error
+from outcomes import Leaf, brief, difference, effects
+
+from xlalint.verify.backends import Backend, Options, Program, backend_of
+from xlalint.verify.model import Step
+
+# The backend sets the environment that torch_xla reads, so it comes first.
+BACKENDS: dict[str, Backend] = {name: backend_of(name) for name in ("torch_xla", "torch_compile")}
+
+import torch  # noqa: E402
+import torch_xla  # noqa: E402
+
+from xlalint.verify.backends import torch_values  # noqa: E402
 
 warnings.simplefilter("ignore")
-logging.getLogger("torch._dynamo").setLevel(logging.CRITICAL)
-XLA = torch_xla.device()
 CPU = torch.device("cpu")
 real_device = torch_xla.device
 
@@ -41,96 +44,69 @@ def code_sees(device: torch.device) -> Iterator[None]:
         torch_xla.device = real_device
 
 
-def prepare(example: dict[str, Any], device: torch.device) -> tuple[Callable[..., Any], dict[str, Any], Any]:
-    """The callable of an example on a device, with the same weights on every device."""
-    torch.manual_seed(0)
-    random.seed(0)
-    np.random.seed(0)
+def made(example: dict[str, Any]) -> tuple[Callable[..., Any], Any]:
+    """The callable of an example, with the same weights each time, and its module."""
+    torch_values.seed(0)
     torch.distributions.Distribution.set_default_validate_args(__debug__)  # torch.compile switches it off for good
+    module = load(example)
+    subject = getattr(module, marked(example["code"])[0])
+    return (subject() if isinstance(subject, type) else subject), module
+
+
+def prepare(example: dict[str, Any], device: torch.device) -> tuple[Callable[..., Any], dict[str, Any], Any]:
+    """The callable of an example on a device, the inputs that it asks for, and its module."""
     with code_sees(device):
-        module = load(example)
-        name, wanted = marked(example["code"])
-        subject = getattr(module, name)
-        if isinstance(subject, type):
-            subject = subject().to(device)
-    return subject, wanted, module
+        subject, module = made(example)
+    return torch_values.moved(subject, device), marked(example["code"])[1], module
 
 
 def to_device(value: Any, device: torch.device) -> Any:
-    """The input as a tensor; a scalar is made on the device, as the result of a computation would be.
-
-    A 0-d tensor that is uploaded shares its buffer with any equal Python scalar of the program, which makes another graph.
-    """
-    if not isinstance(value, np.ndarray):
-        return value
-    tensor = torch.from_numpy(np.array(value, ndmin=1)).to(device)
-    return tensor if value.ndim else tensor[0]
+    return torch_values.tensor(value, device, False)
 
 
-def to_array(value: Any) -> Any:
-    return value.detach().cpu().numpy() if isinstance(value, torch.Tensor) else value
+def lines_of(step: Step, example: dict[str, Any]) -> set[int]:
+    """The lines of an example that read on the host, or where the graph breaks, and those that call the function of such a line."""
+    events = (event for event in step.events if event.kind in ("host-sync", "graph-break"))
+    there = {event.place for event in events if event.place and event.place.file == example["file"]}
+    functions = {place.function for place in there}
+    calls = (node for node in ast.walk(ast.parse(example["code"])) if isinstance(node, ast.Call))
+    callers = {node.lineno for node in calls if ast.unparse(node.func).rpartition(".")[2] in functions}
+    return {place.line for place in there} | callers
 
 
-def syncs() -> int:
-    """How many values the host has read since the metrics were cleared."""
-    return int((met.metric_data("TransferFromDeviceTime") or [0])[0])
-
-
-def closures_done() -> None:
-    """Wait for the step closures that run in a thread of their own."""
-    handler = getattr(xm._get_device_context(), "async_closure_handler", None)
-    if handler is not None:
-        handler._closure_queue.join()
-
-
-def on_xla(example: dict[str, Any]) -> tuple[dict[str, Any], list[list[Leaf]]]:
-    run: dict[str, Any] = {"error": None, "compiles": [], "syncs": 0, "fallbacks": [], "lines": []}
+def observed(example: dict[str, Any], backend: Backend) -> tuple[dict[str, Any], list[list[Leaf]]]:
+    """What a backend saw of an example, and the results of its steps."""
+    run: dict[str, Any] = {"error": None, "compiles": [], "syncs": 0, "fallbacks": [], "breaks": 0, "lines": []}
     results: list[list[Leaf]] = []
+    wanted = marked(example["code"])[1]
+    module: list[Any] = []
+
+    def make() -> Callable[..., Any]:
+        subject, loaded = made(example)
+        module.append(loaded)
+        return subject
+
     try:
-        subject, wanted, module = prepare(example, XLA)
-        with code_sees(XLA), effects(module):
-            for step in range(STEPS):
-                arguments = {k: to_device(v, XLA) for k, v in step_inputs(wanted, step).items()}
-                torch_xla.sync()
-                xm.wait_device_ops()
-                closures_done()
-                met.clear_all()
-                with lines_that_move(syncs, example["file"]) as lines:
-                    result = subject(**arguments)
-                # Before the step ends: what a step closure reads, it reads then, in a thread of its own.
-                run["syncs"] += syncs()
-                run["fallbacks"] = sorted({*run["fallbacks"], *met.executed_fallback_ops()})
-                torch_xla.sync()
-                xm.wait_device_ops()
-                run["compiles"].append(met.counter_value("UncachedCompile") or 0)
-                run["lines"] = sorted({*run["lines"], *lines})
-                results.append(leaves(result, to_array))
+        steps = [step_inputs(wanted, step) for step in range(STEPS)]
+        with contextlib.redirect_stdout(io.StringIO()):
+            for step, result in backend.run(Program(make, ""), steps, Options()):
+                run["compiles"].append(step.counts.compilations)
+                run["syncs"] += step.counts.transfers
+                run["breaks"] += step.counts.graph_breaks
+                run["fallbacks"] = sorted({*run["fallbacks"], *(e.what for e in step.events if e.kind == "fallback")})
+                run["lines"] = sorted({*run["lines"], *lines_of(step, example)})
+                results.append(result.outputs)
     except Exception as error:  # noqa: BLE001 (whatever it is, it is what was observed)
         run["error"] = brief(error)
         run["lines"] = lines_of_error(error, example["file"])
     return run, results
 
 
-def compiled(example: dict[str, Any]) -> dict[str, Any]:
-    run: dict[str, Any] = {"error": None}
-    torch._dynamo.reset()
-    try:
-        subject, wanted, module = prepare(example, CPU)
-        traced = torch.compile(subject, backend="eager", fullgraph=True)
-        with code_sees(CPU), effects(module):
-            for step in range(2):
-                traced(**{k: to_device(v, CPU) for k, v in step_inputs(wanted, step).items()})
-    except Exception as error:  # noqa: BLE001 (whatever it is, it is what was observed)
-        run["error"] = brief(error)
-        run["lines"] = lines_of_error(error, example["file"])
-    return run
-
-
 def eager(example: dict[str, Any]) -> list[list[Leaf]]:
     subject, wanted, module = prepare(example, CPU)
     with code_sees(CPU), effects(module):
         return [
-            leaves(subject(**{k: to_device(v, CPU) for k, v in step_inputs(wanted, step).items()}), to_array)
+            torch_values.leaves(subject(**{k: to_device(v, CPU) for k, v in step_inputs(wanted, step).items()}))
             for step in range(STEPS)
         ]
 
@@ -138,10 +114,10 @@ def eager(example: dict[str, Any]) -> list[list[Leaf]]:
 def observe(example: dict[str, Any], repaired: dict[str, Any] | None) -> dict[str, Any]:
     runs: dict[str, Any] = {}
     results: list[list[Leaf]] = []
-    if "torch_xla" in example["targets"]:
-        runs["torch_xla"], results = on_xla(example)
-    if "torch_compile" in example["targets"]:
-        runs["torch_compile"] = compiled(example)
+    for name, backend in BACKENDS.items():
+        if name in example["targets"]:
+            runs[name], seen = observed(example, backend)
+            results = results or seen
     unequal = None
     if repaired is not None:
         pairs = zip(results or eager(example), eager(repaired), strict=True)

@@ -29,6 +29,8 @@ def hazards(run: dict[str, Any]) -> list[str]:
         found.append(f"{run['syncs']} values read by the host")
     if run.get("fallbacks"):
         found.append(f"ran on the CPU: {run['fallbacks']}")
+    if run.get("breaks"):
+        found.append(f"{run['breaks']} graph breaks")
     if run.get("differs"):
         found.append(f"differs from eager: {run['differs']}")
     return found
@@ -53,6 +55,8 @@ def misplaced(run: dict[str, Any], example: Example) -> str | None:
     named, lines = set(example.lines), set(run.get("lines", ()))
     if run["error"] and lines and not lines & around(named, example.code):
         return f"it happened on line {sorted(lines)}, not on {sorted(named)}"
+    if run.get("breaks") and not lines & around(named, example.code):
+        return f"the graph broke on line {sorted(lines)}, not on {sorted(named)}"
     if run.get("syncs") and not named <= lines:
         return f"nothing was read on line {sorted(named - lines)}; read on {sorted(lines)}"
     return None

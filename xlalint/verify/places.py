@@ -62,7 +62,8 @@ def calling(frame: FrameType | None = None) -> Place | None:
 def definition(subject: object) -> Place | None:
     """Where a function, a method, or the method that calls an object is defined."""
     function = inspect.unwrap(getattr(subject, "python_function", subject))  # type: ignore[arg-type]
-    for one in (function, getattr(type(subject), "call", None), type(subject).__call__):
+    methods = (getattr(type(subject), name, None) for name in ("call", "forward", "__call__"))
+    for one in (function, *methods):
         code = getattr(getattr(one, "__func__", one), "__code__", None)
         if code is not None and is_users(code.co_filename):
             return Place(code.co_filename, code.co_firstlineno, code.co_name)

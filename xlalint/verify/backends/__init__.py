@@ -80,6 +80,7 @@ NEEDS = MappingProxyType(
     {
         "torch_xla": Needs(("torch", "torch_xla"), "torch"),
         "torch_compile": Needs(("torch",), "torch"),
+        "torch_export": Needs(("torch",), "torch"),
         "tensorflow": Needs(("tensorflow",), "tensorflow"),
         "jax": Needs(("jax",), "jax"),
     }
