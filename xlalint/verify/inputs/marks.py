@@ -18,6 +18,7 @@ from xlalint.verify.model import Specs
 _VERB = "inputs"
 _CALL = re.compile(r"#\s*xlalint:\s*(?P<verb>[A-Za-z_]+)\s*\(")
 _COMMENT = re.compile(r"\s*#\s?(?P<text>.*)")
+_LINE_END = re.compile(r"\r\n?|\n")
 _FORM = '# xlalint: inputs(x="f32[8,128]", n=4)'
 
 Definition = Union[ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef]
@@ -45,7 +46,7 @@ def marks(text: str, file: str) -> list[Mark]:
         line = getattr(error, "lineno", None) or 1
         raise SpecError(f"{file}:{line}: not Python: {error}") from None
     named = dict(_definitions(tree))
-    return [_mark(comment, text.splitlines(), named, file) for comment in found]
+    return [_mark(comment, _LINE_END.split(text), named, file) for comment in found]
 
 
 def definition(tree: ast.Module, name: str) -> Definition | None:
@@ -97,7 +98,8 @@ def _inside(comment: Comment, lines: list[str]) -> str:
             raise SpecError(f"the parenthesis is never closed; write it like `{_FORM}`")
         held += f"\n{more['text']}"
         row += 1
-    if left := held[end + 1 :].strip().lstrip("#").strip():
+    left = held[end + 1 :].strip()
+    if left and not left.startswith("#"):
         raise SpecError(f"`{left}` after the closing parenthesis; write it like `{_FORM}`")
     return held[:end]
 
