@@ -52,7 +52,7 @@ def judge(seen: Observation, wanted: int, line: Line, max_compiles: int | None =
         if steps:
             problems.append(f"{said} {_share(steps, range(len(seen.steps)))}{_at(causes, kind, line)}")
     ran = seen.ended == "finished"
-    return Judgement(not problems, ran, "; ".join(problems) or _fine(seen), causes)
+    return Judgement(not problems, ran, "; ".join(problems) or _fine(seen, max_compiles), causes)
 
 
 _HAZARDS: tuple[tuple[EventKind, Callable[[Counts], int], str], ...] = (
@@ -91,8 +91,13 @@ def _again(steps: Sequence[Step]) -> Iterator[Step]:
         known.append(step.sizes)
 
 
-def _fine(seen: Observation) -> str:
+def _fine(seen: Observation, limit: int | None) -> str:
     """The verdict on what hurts nowhere."""
+    if limit is not None:
+        total = sum(step.counts.compilations for step in seen.steps)
+        return (
+            f"{_times(total, 'compilation')} in {_times(len(seen.steps), 'step')}, and {limit} allowed; no host syncs"
+        )
     compiled = [step for step in seen.steps if step.counts.compilations]
     new = [step for step in compiled if step.number >= WARM_UP]
     total = sum(step.counts.compilations for step in compiled if step.number < WARM_UP)

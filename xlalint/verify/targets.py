@@ -166,9 +166,9 @@ def specs_of(module: Module, name: str, node: Definition | None, place: Place, s
     whole = merged([*found, signature.specs])
     parameters = signature.parameters
     for argument in whole.arguments:
-        if parameters and not argument.isdigit() and argument not in parameters and not signature.open:
+        if not (argument.isdigit() or argument in parameters or signature.open):
             near = get_close_matches(argument, parameters, n=1)
-            hint = f"did you mean `{near[0]}`?" if near else f"it takes {', '.join(parameters)}"
+            hint = f"did you mean `{near[0]}`?" if near else f"it takes {', '.join(parameters) or 'none'}"
             raise TargetError(f"`{name}` has no parameter `{argument}`; {hint}", place)
     positional = sum(argument.isdigit() for argument in whole.arguments)
     missing = [one for one in signature.unknown if one not in whole.arguments and one not in parameters[:positional]]

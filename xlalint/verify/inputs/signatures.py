@@ -48,7 +48,7 @@ class Signature(NamedTuple):
     specs: Specs
     unknown: dict[str, str]
     parameters: tuple[str, ...] = ()
-    open: bool = False
+    open: bool = True
 
 
 class _UnreadableError(ValueError):
