@@ -19,7 +19,7 @@ from xlalint.verify.backends import Backend, Options, Program, backend_of
 from xlalint.verify.isolation import MESSAGES
 from xlalint.verify.loading import LoadError, load
 from xlalint.verify.model import Event, Place, Step, Subject
-from xlalint.verify.requests import Compare, Done, Failed, Message, Observe, Request, Stepped
+from xlalint.verify.requests import Compare, Done, Failed, Loaded, Message, Observe, Request, Stepped
 
 Tell = Callable[[Message], None]
 _CALLS = 8  # a call of a comparison may take this part of the patience: then it counts as one that does not end
@@ -46,6 +46,7 @@ def serve(request: Request, tell: Tell) -> None:
     except Exception as error:  # noqa: BLE001 (an installation can be broken in any way)
         tell(Failed("start", Event("error", f"backend {request.backend} does not start: {places.headline(error)}")))
         return
+    tell(Loaded())
     if isinstance(request, Observe):
         _observe(backend, request, tell)
     else:
@@ -58,6 +59,7 @@ def _observe(backend: Backend, request: Observe, tell: Tell) -> None:
     subject = request.subject
     try:
         program = load(subject)
+        tell(Loaded(True))
         steps = [draw(request.specs, number, sizes) for number, sizes in enumerate(request.steps)]
         for step in _steps(backend, program, steps, request):
             tell(Stepped(own_lines(step, program, subject)))
@@ -78,6 +80,7 @@ def _compare(backend: Backend, request: Compare, tell: Tell) -> None:
         before = load(request.before)
         loading = request.after
         after = load(request.after)
+        tell(Loaded(True))
     except LoadError as error:
         tell(Failed("load", Event("error", str(error), own_place(error.place, loading))))
         return

@@ -13,7 +13,7 @@ from xlalint.verify.backends import require
 from xlalint.verify.inputs import STEPS, SpecError, completed, sizes_of
 from xlalint.verify.isolation import LIMITS, Ended, Limits, python, run
 from xlalint.verify.model import Event, Observation, Place, Specs, Step, Subject, Verdict
-from xlalint.verify.requests import Compare, Done, Failed, Message, Observe, Request, Stepped
+from xlalint.verify.requests import Compare, Done, Failed, Loaded, Message, Observe, Request, Stepped
 
 _PATIENCE = 0.9  # of the time limit: then the child says on which lines it is
 
@@ -54,14 +54,16 @@ def observe(
     sizes = tuple(sizes_of(specs, number, _varied(specs, vary)) for number in range(steps))
     request = Observe(backend, subject, completed(specs), sizes, programs, _PATIENCE * limits.seconds)
     done: list[Step] = []
+    stage = _Stage()
 
     def hear(message: Message) -> None:
+        stage.hear(message)
         if isinstance(message, Stepped):
             done.append(message.step)
             on_step(message.step)
 
     ended, last = ask(request, limits, hear)
-    error, kind = _error(ended, last, subject), ended.kind
+    error, kind = _error(ended, last, subject, stage), ended.kind
     if kind == "finished" and last is None:
         kind = "crashed"
     return Observation(
@@ -70,7 +72,7 @@ def observe(
         error,
         last.programs if isinstance(last, Done) else (),
         kind,
-        ended.last_words if kind != "finished" else "",
+        _last_words(ended) if kind == "crashed" else "",
     )
 
 
@@ -93,13 +95,15 @@ def compared(
     """
     request = Compare(backend, before, after, completed(specs), exact, unlike, _PATIENCE * limits.seconds)
     steps: dict[str, list[Step]] = {"before": [], "after": []}
+    stage = _Stage()
 
     def hear(message: Message) -> None:
+        stage.hear(message)
         if isinstance(message, Stepped):
             steps[message.of].append(message.step)
 
     ended, last = ask(request, limits, hear)
-    error = _error(ended, last, before)
+    error = _error(ended, last, before, stage)
     if isinstance(last, Done) and last.verdict is not None:
         verdict = last.verdict
     else:
@@ -118,7 +122,7 @@ def ask(request: Request, limits: Limits, hear: Callable[[Message], None]) -> tu
 
     def on_message(raw: bytes) -> None:
         message = decoder.decode(raw)
-        if not isinstance(message, Stepped):
+        if isinstance(message, (Done, Failed)):
             last.append(message)
         hear(message)
 
@@ -146,20 +150,43 @@ def _varied(specs: Specs, vary: Sequence[str]) -> tuple[str, ...]:
     return tuple(vary)
 
 
-def _error(ended: Ended, last: Done | Failed | None, subject: Subject) -> Event | None:
+class _Stage:
+    """How far a child came, by what it told."""
+
+    def __init__(self) -> None:
+        self.started = self.loaded = False
+
+    def hear(self, message: Message) -> None:
+        if isinstance(message, Loaded):
+            self.started, self.loaded = True, message.subject
+
+    @property
+    def text(self) -> str:
+        if self.loaded:
+            return ""
+        return ", while the module was imported" if self.started else ", before the framework had started"
+
+
+def _error(ended: Ended, last: Done | Failed | None, subject: Subject, stage: _Stage) -> Event | None:
     """What went wrong: raised in the child, or the end that it came to."""
     if isinstance(last, Failed):
         return last.event
     if ended.kind == "finished" and last is not None:
         return None
     reason = ended.reason or "left with exit code 0 before it was done"
-    return Event("error", reason, _last_place(ended, subject))
+    return Event("error", f"{reason}{stage.text}", _last_place(ended, subject) if stage.started else None)
 
 
 def _last_place(ended: Ended, subject: Subject) -> Place | None:
     """The line that a crashed or hung child was on, as its traceback tells, which begins with the innermost call."""
     found = list(places.quoted(ended.errors))
     return next((one for one in found if one.file == subject.file), found[0] if found else None)
+
+
+def _last_words(ended: Ended) -> str:
+    """What a crashed child wrote last: where Python told what it was doing, the beginning of that, which is the innermost."""
+    _, fatal, told = ended.errors.rpartition("Fatal Python error")
+    return "\n".join(f"{fatal}{told}".splitlines()[:8]) if fatal else ended.last_words
 
 
 def _environment() -> dict[str, str]:

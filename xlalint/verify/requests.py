@@ -43,6 +43,12 @@ class Compare(Struct, frozen=True, tag="compare"):
 Request = Union[Observe, Compare]
 
 
+class Loaded(Struct, frozen=True, tag="loaded"):
+    """The backend has started; with `subject`, the subjects are loaded too."""
+
+    subject: bool = False
+
+
 class Stepped(Struct, frozen=True, tag="step"):
     """A step was done; of a comparison, one of the subject `of`."""
 
@@ -64,4 +70,4 @@ class Done(Struct, frozen=True, tag="done"):
     programs: tuple[str, ...] = ()
 
 
-Message = Union[Stepped, Failed, Done]
+Message = Union[Loaded, Stepped, Failed, Done]
