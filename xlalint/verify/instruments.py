@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from threading import RLock
 from typing import Protocol
 
@@ -21,11 +21,13 @@ class Observer(Protocol):
 
 class Instruments:
     """Frameworks count for the whole process, so observers that overlap, nested or in threads, share meters, and each sees what all
-    threads did while it watched. The meters are `thorough` if made so.
+    threads did while it watched. The meters are `thorough` if made so; `started` is called with the name of each framework, a key of
+    `METERS`, once its meter runs.
     """
 
-    def __init__(self, *, thorough: bool = False) -> None:
+    def __init__(self, *, thorough: bool = False, started: Callable[[str], None] | None = None) -> None:
         self.thorough = thorough
+        self._tell_started = started
         self._lock = RLock()
         self._meters: dict[str, Meter] = {}
         self._broken: set[str] = set()
@@ -85,6 +87,8 @@ class Instruments:
         try:
             meter = meter_of(name, thorough=self.thorough)
             meter.start()
+            if self._tell_started is not None:
+                self._tell_started(name)
         except Exception as error:  # noqa: BLE001 (nor may it become an error of the user's import)
             self._broken.add(name)
             warnings.warn(f"xlalint cannot watch {name}: {type(error).__name__}: {error}", stacklevel=2)

@@ -116,13 +116,17 @@ class Counts(Struct, frozen=True):
 
 
 class Step(Struct, frozen=True):
-    """One call of the subject, number from 0: its counts, events, wall time in seconds, and the sizes of named dimensions."""
+    """One call of the subject, number from 0: its counts, events, wall time in seconds, and the sizes of named dimensions.
+
+    Of a script, whose steps are told apart by what ends them, `name` is that: a function, or the line that ends it.
+    """
 
     number: int
     counts: Counts
     seconds: float = 0.0
     events: tuple[Event, ...] = ()
     sizes: dict[str, int] = {}
+    name: str = ""
 
 
 class Observation(Struct, frozen=True):

@@ -100,7 +100,7 @@ class Seen:
     def _warm(self) -> None:
         if self._open:
             INSTRUMENTS.collect()
-            self._done += self._span(wait=True)
+            self._done += self._span(wait=False)  # to wait would end torch_xla's step
             self._before = INSTRUMENTS.read(wait=False)
         self.warmup, self._done = self._done, _NOTHING
         self._events.clear()

@@ -1,0 +1,183 @@
+"""What a script did, by line of source, joined with what was predicted of it."""
+
+from __future__ import annotations
+
+import ast
+import bisect
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from statistics import median
+
+from msgspec import Struct
+
+from xlalint.checks.finding import Finding
+from xlalint.verify.model import Counts, Event, EventKind, Place, Step
+from xlalint.verify.recording import Recording
+
+_SHAPE = re.compile(r"\[[\d, ]*\]|\((?:\d+,\s*)*\d*,?\)")
+_OF_SHAPES = ("XLA401", "XLA402", "XLA406", "XLA407", "XLA409")
+"""Rules whose finding is where a batch gets its shape: what is compiled for a new shape is compiled elsewhere."""
+_FAMILIES = {"control-flow", "dynamic-shape", "host-sync", "recompile", "unsupported"}
+"""The kinds of findings that a run can bear out; settings cannot be seen at work."""
+
+
+class Line(Struct, frozen=True):
+    """What one line of source cost after the warm-up, in events of one kind, and what was predicted there.
+
+    `causes` are the frameworks' words for it with how often each, the most frequent first; `seconds` is what it took, `steps` in how many
+    steps. The place has no file where the framework tells no line.
+    """
+
+    kind: EventKind
+    place: Place
+    count: int
+    seconds: float
+    steps: int
+    causes: tuple[tuple[str, int], ...]
+    findings: tuple[Finding, ...] = ()
+
+
+class Joined(Struct, frozen=True):
+    """A run against its prediction: lines with what they cost, the costliest first, and findings that nothing bore out.
+
+    `counts` is what was counted after the warm-up, in `measured` steps, `warm` all before and, if no step was noticed, all there was.
+    `unrun` are findings in files that the script did not import.
+    """
+
+    recording: Recording
+    warmup: int
+    measured: int
+    counts: Counts
+    warm: Counts
+    lines: tuple[Line, ...]
+    predicted_only: tuple[Finding, ...]
+    unrun: tuple[Finding, ...]
+
+    @property
+    def predicted(self) -> tuple[Line, ...]:
+        """Lines that were predicted and observed."""
+        return tuple(line for line in self.lines if line.findings)
+
+    @property
+    def observed_only(self) -> tuple[Line, ...]:
+        """Lines that the analysis missed."""
+        return tuple(line for line in self.lines if not line.findings)
+
+
+def join(
+    recording: Recording, findings: Sequence[Finding], warmup: int, text_of: Callable[[str], str | None]
+) -> Joined:
+    """Join a run with the findings in its files; `warmup` steps of each name do not count, `text_of` gives a file's text."""
+    measured = tuple(after_warmup(recording.steps, warmup))
+    every = recording.steps or ((recording.rest,) if recording.rest else ())
+    blocks = cache(lambda file: Statements(text_of(file) or ""))
+    wanted = [finding for finding in findings if finding.kind in _FAMILIES and finding.cell is None]
+    lines = [_with_findings(line, wanted, blocks) for line in _lines(measured)]
+    met = {id(finding) for line in lines for finding in line.findings}
+    left = [finding for finding in wanted if id(finding) not in met]
+    files = set(recording.files)
+    return Joined(
+        recording,
+        warmup,
+        len(measured),
+        _total(step.counts for step in measured),
+        _total(step.counts for step in every) - _total(step.counts for step in measured),
+        tuple(sorted(lines, key=lambda line: (-line.seconds, -line.count, line.place.file, line.place.line))),
+        tuple(finding for finding in left if finding.filename in files),
+        tuple(finding for finding in left if finding.filename not in files),
+    )
+
+
+def after_warmup(steps: Iterable[Step], warmup: int) -> Iterator[Step]:
+    """The steps but for the first few of each name."""
+    seen: Counter[str] = Counter()
+    for step in steps:
+        seen[step.name] += 1
+        if seen[step.name] > warmup:
+            yield step
+
+
+def lost(step: Step, usual: float) -> Mapping[int, float]:
+    """Seconds that each event of a step cost, by its index: as measured, else its share of what the step took beyond the usual."""
+    unknown = [index for index, event in enumerate(step.events) if not event.seconds]
+    known = sum(event.seconds for event in step.events)
+    share = (
+        max(step.seconds - usual - known, 0.0) / sum(step.events[index].count for index in unknown) if unknown else 0.0
+    )
+    return {index: event.seconds or share * event.count for index, event in enumerate(step.events)}
+
+
+def usual_seconds(steps: Sequence[Step]) -> dict[str, float]:
+    """What a step of each name takes if nothing is compiled: the median; all of it is usual where something always is."""
+    clean: dict[str, list[float]] = defaultdict(list)
+    every: dict[str, list[float]] = defaultdict(list)
+    for step in steps:
+        every[step.name].append(step.seconds)
+        if not step.counts.compilations:
+            clean[step.name].append(step.seconds)
+    return {name: median(clean.get(name) or seconds) for name, seconds in every.items()}
+
+
+def _lines(steps: Sequence[Step]) -> list[Line]:
+    usual = usual_seconds(steps)
+    grouped: dict[tuple[EventKind, Place], list[tuple[Step, Event, float]]] = defaultdict(list)
+    for step in steps:
+        seconds = lost(step, usual[step.name])
+        for index, event in enumerate(step.events):
+            grouped[event.kind, event.place or Place("", 0)].append((step, event, seconds[index]))
+    return [_line(kind, place, told) for (kind, place), told in grouped.items()]
+
+
+def _line(kind: EventKind, place: Place, told: Sequence[tuple[Step, Event, float]]) -> Line:
+    causes: Counter[str] = Counter()
+    for _, event, _ in told:
+        causes[event.what] += event.count
+    steps = len({step.number for step, _, _ in told})
+    return Line(kind, place, causes.total(), sum(seconds for *_, seconds in told), steps, tuple(causes.most_common()))
+
+
+def _with_findings(line: Line, findings: Sequence[Finding], blocks: Callable[[str], Statements]) -> Line:
+    """A line with the findings on its statement and, where something was compiled for a new shape, those that tell where shapes change."""
+    reshaped = line.kind == "compilation" and any(of_shapes(what) for what, _ in line.causes)
+    met = [
+        finding
+        for finding in findings
+        if (
+            finding.filename == line.place.file and blocks(finding.filename).same(finding.location.row, line.place.line)
+        )
+        or (reshaped and finding.code in _OF_SHAPES)
+    ]
+    return Line(line.kind, line.place, line.count, line.seconds, line.steps, line.causes, tuple(met))
+
+
+def of_shapes(what: str) -> bool:
+    """Whether the reason for a compilation is another shape: it tells both."""
+    shapes = set(_SHAPE.findall(what))
+    return len(shapes) > 1
+
+
+class Statements:
+    """Which rows of a file belong to one statement, or to the header of one that holds others."""
+
+    def __init__(self, text: str) -> None:
+        try:
+            tree = ast.parse(text)
+        except (SyntaxError, ValueError):
+            tree = ast.Module([], [])
+        self._starts = sorted({node.lineno for node in ast.walk(tree) if isinstance(node, ast.stmt)})
+
+    def same(self, row: int, other: int) -> bool:
+        """Whether two rows lie in one statement."""
+        return row == other or (self._starts != [] and self._start(row) == self._start(other))
+
+    def _start(self, row: int) -> int:
+        return bisect.bisect_right(self._starts, row)
+
+
+def _total(counts: Iterable[Counts]) -> Counts:
+    total = Counts()
+    for one in counts:
+        total += one
+    return total
