@@ -23,11 +23,19 @@ _FAMILIES = {"control-flow", "dynamic-shape", "host-sync", "recompile", "unsuppo
 """The kinds of findings that a run can bear out; settings cannot be seen at work."""
 
 
+class Cause(Struct, frozen=True):
+    """A framework's words for why something happened, `count` times in all; `alike` others differ from it in numbers only."""
+
+    what: str
+    count: int
+    alike: int = 0
+
+
 class Line(Struct, frozen=True):
     """What one line of source cost after the warm-up, in events of one kind, and what was predicted there.
 
-    `causes` are the frameworks' words for it with how often each, the most frequent first; `seconds` is what it took, `steps` in how many
-    steps. The place has no file where the framework tells no line.
+    `causes` has the most frequent first; `seconds` is what it took, `steps` in how many steps. The place has no file where the framework
+    tells no line.
     """
 
     kind: EventKind
@@ -35,7 +43,7 @@ class Line(Struct, frozen=True):
     count: int
     seconds: float
     steps: int
-    causes: tuple[tuple[str, int], ...]
+    causes: tuple[Cause, ...]
     findings: tuple[Finding, ...] = ()
 
 
@@ -131,16 +139,25 @@ def _lines(steps: Sequence[Step]) -> list[Line]:
 
 
 def _line(kind: EventKind, place: Place, told: Sequence[tuple[Step, Event, float]]) -> Line:
-    causes: Counter[str] = Counter()
+    words: Counter[str] = Counter()
     for _, event, _ in told:
-        causes[event.what] += event.count
+        words[event.what] += event.count
     steps = len({step.number for step, _, _ in told})
-    return Line(kind, place, causes.total(), sum(seconds for *_, seconds in told), steps, tuple(causes.most_common()))
+    return Line(kind, place, words.total(), sum(seconds for *_, seconds in told), steps, tuple(_causes(words)))
+
+
+def _causes(words: Counter[str]) -> Iterator[Cause]:
+    """Words that differ only in numbers are one cause, told by the most frequent of them."""
+    alike: dict[str, list[tuple[str, int]]] = defaultdict(list)
+    for what, count in words.most_common():
+        alike[re.sub(r"\d+", "0", what)].append((what, count))
+    found = [Cause(some[0][0], sum(count for _, count in some), len(some) - 1) for some in alike.values()]
+    yield from sorted(found, key=lambda cause: -cause.count)
 
 
 def _with_findings(line: Line, findings: Sequence[Finding], blocks: Callable[[str], Statements]) -> Line:
     """A line with the findings on its statement and, where something was compiled for a new shape, those that tell where shapes change."""
-    reshaped = line.kind == "compilation" and any(of_shapes(what) for what, _ in line.causes)
+    reshaped = line.kind == "compilation" and any(of_shapes(cause.what) for cause in line.causes)
     met = [
         finding
         for finding in findings
@@ -154,8 +171,7 @@ def _with_findings(line: Line, findings: Sequence[Finding], blocks: Callable[[st
 
 def of_shapes(what: str) -> bool:
     """Whether the reason for a compilation is another shape: it tells both."""
-    shapes = set(_SHAPE.findall(what))
-    return len(shapes) > 1
+    return len(set(_SHAPE.findall(what))) > 1
 
 
 class Statements:

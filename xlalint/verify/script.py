@@ -12,6 +12,7 @@ from types import TracebackType
 import msgspec
 from msgspec import Struct
 
+from xlalint.verify import environment
 from xlalint.verify.recording import Recorder
 from xlalint.verify.steps import notice_steps
 
@@ -36,12 +37,24 @@ def main(file: str) -> int:
     request = msgspec.json.decode(Path(file).read_bytes(), type=Request)
     sys.argv = [request.what, *request.arguments]
     sys.path[0] = os.getcwd() if request.module else os.path.dirname(os.path.abspath(request.what))  # noqa: PTH100, PTH109, PTH120
+    _prepare(request.folder)
     recorder = Recorder(request.record, notice_steps)
     recorder.begin(_main_file(request))
     try:
         return _run(request)
     finally:
         recorder.end()
+
+
+def _prepare(folder: str) -> None:
+    """Set what frameworks read when they are imported: what makes them count, and the CPU where there is nothing else."""
+    environment.countable()
+    for name, value in environment.for_jax().items():
+        os.environ.setdefault(name, value)
+        if "PJRT_DEVICE" not in os.environ:
+            os.environ["PJRT_DEVICE"] = "CPU"
+    os.environ.setdefault("XLA_SAVE_TENSORS_FILE", str(Path(folder, "graphs")))
+    os.environ.setdefault("XLA_SAVE_TENSORS_FMT", "hlo")
 
 
 def _run(request: Request) -> int:
@@ -56,7 +69,8 @@ def _run(request: Request) -> int:
         print(left.code, file=sys.stderr)  # noqa: T201 (as Python does)
         return 1
     except BaseException as error:  # noqa: BLE001 (whatever it is, it is told as Python would)
-        sys.excepthook(type(error), error, _below_us(error.__traceback__))
+        error = error.with_traceback(_below_us(error.__traceback__))
+        sys.excepthook(type(error), error, error.__traceback__)
         return 130 if isinstance(error, KeyboardInterrupt) else 1
     return 0
 

@@ -73,11 +73,16 @@ def causes(events: Iterable[Event], kind: EventKind, counted: int) -> list[str]:
         if event.kind == kind and event.place is not None:
             places[event.place, event.what] += event.count
     lines = [
-        f"  {shown(place.file)}:{place.line}{f' in {place.function}' if place.function else ''}: {times(number)}{what}"
+        f"  {shown(place.file)}:{place.line}{within(place)}: {times(number)}{what}"
         for (place, what), number in places.most_common()
     ]
     unplaced = counted - sum(places.values())
     return [*lines, f"  {unplaced} at no line that the framework tells"] if unplaced > 0 else lines
+
+
+def within(place: Place) -> str:
+    """The function of a place, as it follows the line; "" for a module's own code."""
+    return f" in {place.function}" if place.function not in ("", "<module>") else ""
 
 
 def times(number: int) -> str:

@@ -14,7 +14,27 @@ from transformers import (
     TrainingArguments,
 )
 
-WORDS = "the a model tensor shape value step graph loop mask is was not runs stays changes compiles once often".split()
+WORDS = ["the", "a", "model", "tensor", "shape", "value", "step", "graph", "loop", "mask", "is", "was", "not", "stays", "runs"]
+    "the",
+    "a",
+    "model",
+    "tensor",
+    "shape",
+    "value",
+    "step",
+    "graph",
+    "loop",
+    "mask",
+    "is",
+    "was",
+    "not",
+    "runs",
+    "stays",
+    "changes",
+    "compiles",
+    "once",
+    "often",
+]
 
 
 def make_tokenizer() -> PreTrainedTokenizerFast:

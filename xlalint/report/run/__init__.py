@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from xlalint.checks.finding import Finding
-from xlalint.verify.joined import Joined
+from xlalint.verify.joined import Cause, Joined, Line
 from xlalint.verify.model import Counts, EventKind
 from xlalint.verify.seen import of_kind, plural
 
@@ -43,6 +43,19 @@ def counted(counts: Counts) -> str:
 def codes(findings: Iterable[Finding]) -> str:
     """`XLA301 item, XLA101 tensor-if`."""
     return ", ".join(dict.fromkeys(f"{finding.code} {finding.name}" for finding in findings))
+
+
+def reason(cause: Cause, *, alone: bool) -> str:
+    """A cause in words, with how often it was where it is not the only one."""
+    alike = f" (and {number(cause.alike, 'reason')} alike)" if cause.alike else ""
+    return f"{cause.what}{alike}{f', {cause.count} times' if cause.count > 1 and not alone else ''}"
+
+
+def reasons(line: Line, most: int) -> list[str]:
+    """The causes of a line, up to a number of them."""
+    told = [reason(cause, alone=len(line.causes) == 1) for cause in line.causes[:most] if cause.what]
+    more = len(line.causes) - most
+    return [*told, f"and {number(more, 'more reason')}"] if more > 0 else told
 
 
 def duration(seconds: float) -> str:

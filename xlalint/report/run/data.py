@@ -33,6 +33,5 @@ def render(joined: Joined, script: str, *, ascii_only: bool = False) -> str:
 
 def _line(line: Line) -> dict[str, Any]:
     place = line.place if line.place.file else None
-    causes = [{"what": what, "count": count} for what, count in line.causes]
     told = {"kind": line.kind, "place": place, "count": line.count, "seconds": line.seconds, "steps": line.steps}
-    return {**told, "causes": causes, "findings": line.findings}
+    return {**told, "causes": line.causes, "findings": line.findings}

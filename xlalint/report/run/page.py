@@ -15,13 +15,14 @@ from pygments.lexers import PythonLexer
 
 from xlalint import __version__
 from xlalint.checks.finding import Finding
-from xlalint.report.run import codes, counted, duration, how_it_went, number, what_it_cost
+from xlalint.report.run import KINDS, codes, counted, duration, how_it_went, number, reasons, what_it_cost
 from xlalint.report.run.timeline import HEIGHT, LEFT, WIDTH, lanes
 from xlalint.verify.joined import Joined, Line
 from xlalint.verify.seen import plural, shown
 
 _CONTEXT = 4  # rows shown around one with a note
 _HEAT = 5  # shades
+_REASONS = 4  # that are shown of a line
 
 TextOf = Callable[[str], "str | None"]
 
@@ -60,9 +61,9 @@ def render(joined: Joined, script: str, text_of: TextOf) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals |= {"codes": codes, "duration": duration, "plural": plural, "shown": shown}
+    environment.globals |= {"codes": codes, "duration": duration, "plural": plural, "shown": shown, "reasons": reasons}
     lines = joined.lines
-    return environment.get_template("page.html.jinja").render(
+    page: str = environment.get_template("page.html.jinja").render(
         script=script,
         version=__version__,
         how=how_it_went(joined, script),
@@ -72,12 +73,14 @@ def render(joined: Joined, script: str, text_of: TextOf) -> str:
         size={"width": WIDTH, "height": HEIGHT, "left": LEFT},
         steps=number(len(joined.recording.steps), "step"),
         sections=_sections(joined),
+        kinds=KINDS,
         most=max((line.seconds for line in lines), default=0.0),
         predicted_only=joined.predicted_only,
         unrun=len(joined.unrun),
         files=list(_files(joined, text_of)),
         style=Markup(_style()),
     )
+    return page
 
 
 def _sections(joined: Joined) -> list[tuple[str, str, Sequence[Line]]]:
@@ -139,11 +142,8 @@ def _around(rows: Iterable[int], count: int) -> list[int]:
 
 def _observed(lines: Sequence[Line]) -> Iterator[Note]:
     for line in lines:
-        for what, count in line.causes[:3]:
-            head = plural(count, line.kind)
-            yield Note(line.kind, head, f"{what} ({number(line.steps, 'step')})" if what else "")
-        if len(line.causes) > 3:
-            yield Note(line.kind, "", f"and {len(line.causes) - 3} more reasons")
+        head = f"{plural(line.count, line.kind)} in {number(line.steps, 'step')}"
+        yield Note(line.kind, head, "; ".join(reasons(line, _REASONS)))
 
 
 def _predicted(findings: Sequence[Finding]) -> Iterator[Note]:

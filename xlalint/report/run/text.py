@@ -11,10 +11,10 @@ from rich.table import Table
 from rich.text import Text
 
 from xlalint.checks.finding import Finding
-from xlalint.report.run import codes, duration, how_it_went, number, what_it_cost
+from xlalint.report.run import codes, duration, how_it_went, number, reasons, what_it_cost
 from xlalint.report.view import View, printable
 from xlalint.verify.joined import Joined, Line
-from xlalint.verify.seen import plural
+from xlalint.verify.seen import plural, within
 
 _STYLES = {"compilation": "red", "host-sync": "yellow", "fallback": "magenta", "graph-break": "cyan"}
 _CAUSES = 3  # that are shown of a line
@@ -46,7 +46,7 @@ def _observed(console: Console, view: View, title: str, lines: Sequence[Line]) -
         return
     table = _section(console, title, 4)
     for line in lines[:_MOST]:
-        what = Text(printable(_causes(line)))
+        what = Text(printable("; ".join(reasons(line, _CAUSES))))
         if line.findings:
             what.append(f"\n{codes(line.findings)}", style="dim")
         count = Text(plural(line.count, line.kind), style=_STYLES.get(line.kind, ""))
@@ -70,7 +70,7 @@ def _predicted(console: Console, view: View, findings: Sequence[Finding]) -> Non
 def _section(console: Console, title: str, columns: int) -> Table:
     console.print(Text(f"\n{title}", style="bold"))
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0), pad_edge=False)
-    table.add_column(overflow="fold", min_width=12)
+    table.add_column(overflow="fold")
     for _ in range(columns - 2):
         table.add_column(no_wrap=True)
     table.add_column(overflow="fold", ratio=1)
@@ -86,13 +86,4 @@ def _place(line: Line, view: View) -> Text:
     if not line.place.file:
         return Text("no line told", style="dim")
     text = Text(f"{view.path(line.place.file)}:{line.place.line}", style="bold")
-    return text.append(f" in {printable(line.place.function)}", style="dim") if line.place.function else text
-
-
-def _causes(line: Line) -> str:
-    shown = [
-        f"{what} ({count} times)" if count > 1 and len(line.causes) > 1 else what
-        for what, count in line.causes[:_CAUSES]
-    ]
-    more = len(line.causes) - _CAUSES
-    return "; ".join(shown) + (f"; and {more} more" if more > 0 else "")
+    return text.append(printable(within(line.place)), style="dim")
