@@ -14,7 +14,7 @@ from transformers import (
     TrainingArguments,
 )
 
-WORDS = ["the", "a", "model", "tensor", "shape", "value", "step", "graph", "loop", "mask", "is", "was", "not", "stays", "runs"]
+WORDS = [
     "the",
     "a",
     "model",
@@ -28,12 +28,8 @@ WORDS = ["the", "a", "model", "tensor", "shape", "value", "step", "graph", "loop
     "is",
     "was",
     "not",
-    "runs",
     "stays",
-    "changes",
-    "compiles",
-    "once",
-    "often",
+    "runs",
 ]
 
 
