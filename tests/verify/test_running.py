@@ -160,7 +160,7 @@ def test_forks_record_nothing(tmp_path: Path, fakexla: Any) -> None:
     from xlalint.verify.recording import Recorder, read_recording
 
     ended: list[Any] = []
-    recorder = Recorder(tmp_path / "steps", lambda name, step: ended.append(step))
+    recorder = Recorder(tmp_path / "steps", lambda name, step, note: ended.append(step))
     recorder.begin("train.py")
     fakexla.compile()
     ended[0]("train")
@@ -180,7 +180,7 @@ def test_forks_record_nothing(tmp_path: Path, fakexla: Any) -> None:
 def test_a_record_that_was_cut_off(tmp_path: Path, fakexla: Any) -> None:
     from xlalint.verify.recording import Recorder, read_recording
 
-    recorder = Recorder(tmp_path / "steps", lambda name, step: None)
+    recorder = Recorder(tmp_path / "steps", lambda name, step, note: None)
     recorder.begin("train.py")
     fakexla.compile()
     recorder.step("train")

@@ -5,20 +5,23 @@ from __future__ import annotations
 import ast
 import bisect
 import re
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from statistics import median
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from xlalint.checks.finding import Finding
 from xlalint.verify.model import Counts, Event, EventKind, Place, Step
 from xlalint.verify.recording import Recording
+from xlalint.verify.seen import shown
 
 _SHAPE = re.compile(r"\[[\d, ]*\]|\((?:\d+,\s*)*\d*,?\)")
 _OF_SHAPES = ("XLA401", "XLA402", "XLA406", "XLA407", "XLA409")
 """Rules whose finding is where a batch gets its shape: what is compiled for a new shape is compiled elsewhere."""
+_AHEAD = 3  # steps within which a batch is used: loaders fetch ahead
 _FAMILIES = {"control-flow", "dynamic-shape", "host-sync", "recompile", "unsupported"}
 """The kinds of findings that a run can bear out; settings cannot be seen at work."""
 
@@ -78,7 +81,7 @@ def join(
     recording: Recording, findings: Sequence[Finding], warmup: int, text_of: Callable[[str], str | None]
 ) -> Joined:
     """Join a run with the findings in its files; `warmup` steps of each name do not count, `text_of` gives a file's text."""
-    measured = tuple(after_warmup(recording.steps, warmup))
+    measured = tuple(after_warmup(owed_to_batches(recording.steps), warmup))
     every = recording.steps or ((recording.rest,) if recording.rest else ())
     blocks = cache(lambda file: Statements(text_of(file) or ""))
     wanted = [finding for finding in findings if finding.kind in _FAMILIES and finding.cell is None]
@@ -105,6 +108,23 @@ def after_warmup(steps: Iterable[Step], warmup: int) -> Iterator[Step]:
         seen[step.name] += 1
         if seen[step.name] > warmup:
             yield step
+
+
+def owed_to_batches(steps: Iterable[Step]) -> Iterator[Step]:
+    """The steps, with what was compiled soon after a batch of a new shape told of the line where such batches are made."""
+    fresh: deque[tuple[Event, ...]] = deque(maxlen=_AHEAD)
+    for step in steps:
+        fresh.append(tuple(event for event in step.events if event.kind == "new-shape"))
+        maker = next((event for events in reversed(fresh) for event in events), None)
+        events = (_owed(event, maker) if maker else event for event in step.events if event.kind != "new-shape")
+        yield replace(step, events=tuple(events))
+
+
+def _owed(event: Event, maker: Event) -> Event:
+    if event.kind != "compilation" or maker.place is None:
+        return event
+    at = f" ({shown(event.place.file)}:{event.place.line})" if event.place and event.place != maker.place else ""
+    return replace(event, what=f"{maker.what}; {event.what}{at}", place=maker.place)
 
 
 def lost(step: Step, usual: float) -> Mapping[int, float]:

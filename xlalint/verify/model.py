@@ -9,7 +9,7 @@ from typing import Literal, Union
 
 from msgspec import Struct
 
-EventKind = Literal["compilation", "host-sync", "fallback", "graph-break", "error"]
+EventKind = Literal["compilation", "host-sync", "fallback", "graph-break", "new-shape", "error"]
 EndKind = Literal["finished", "crashed", "timed-out", "out-of-memory"]
 VerdictKind = Literal["proven", "refuted", "unverified"]
 Scalar = Union[bool, int, float, str, None]
@@ -73,7 +73,7 @@ class Event(Struct, frozen=True):
 
     `what` is the framework's operation or reason ("aten::nonzero", "Data-dependent branching", "x: f32[8] was f32[6]"); `place` the
     innermost line that is not the framework's, None where the framework tells none; `count` how often in that step; `seconds` what it
-    took, 0.0 where that is not known.
+    took, 0.0 where that is not known. A "new-shape" costs nothing by itself: a batch had another shape than all before it.
     """
 
     kind: EventKind

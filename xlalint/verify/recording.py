@@ -42,7 +42,7 @@ class Recording(Struct, frozen=True):
     """A script that ran.
 
     `exit_code` is the process's, negative for a signal; `ended` says whether it came to its end (an exit with an error is one), `rest` what
-    came after the last step. `files` are those of the user that were run, as far as is known.
+    came after the last step. `frameworks` are those that did something, else all that were imported. `files` are those of the user that were run, as far as is known.
     """
 
     main: str
@@ -55,15 +55,18 @@ class Recording(Struct, frozen=True):
     ended: bool = False
 
 
+Notice = Callable[[str, Callable[[str], None], Callable[[Event], None]], None]
+"""`notice(framework, ended, note)` has `ended(name)` called for each step of a framework that was imported, `note` for what causes things."""
+
+
 class Recorder:
     """Writes a line to a file for each step of this process; those of its forks are not its own."""
 
-    def __init__(self, file: Path, notice: Callable[[str, Callable[[str], None]], None]) -> None:
-        """`notice(framework, ended)` has `ended(name)` called for each step of a framework that was imported."""
+    def __init__(self, file: Path, notice: Notice) -> None:
         self._descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         self._process = os.getpid()
         self._lock = threading.RLock()
-        self._instruments = Instruments(thorough=True, started=lambda name: notice(name, self.step))
+        self._instruments = Instruments(thorough=True, started=lambda name: notice(name, self.step, self._happened))
         self._events: list[Event] = []
         self._number = 0
 
@@ -75,6 +78,9 @@ class Recorder:
 
     def note(self, meter: str, events: Sequence[Event]) -> None:  # noqa: ARG002
         self._events += events
+
+    def _happened(self, event: Event) -> None:
+        self._events.append(event)
 
     def step(self, name: str) -> None:
         """A step has ended; nothing is told of one in which the device had nothing to do."""
@@ -90,15 +96,17 @@ class Recorder:
         """Stop watching, and tell what came after the last step."""
         with self._lock:
             rest = self._cut("") or Step(self._number, Counts())
-            names = self._instruments.names
+            counts = self._instruments.read(wait=False)
             self._instruments.leave(self)
-            self._write(Ended(names, _files(), rest))
+            busy = tuple(name for name, counted in counts.items() if counted != Counts())
+            self._write(Ended(busy or tuple(counts), _files(), rest))
 
     def _cut(self, name: str) -> Step | None:
         self._instruments.collect()
         total, now = self._total(), time.perf_counter()
         counts = total - self._last
-        if counts == Counts() and not self._events and "torch_xla" in self._instruments.names and name:
+        idle = counts == Counts() and all(event.kind == "new-shape" for event in self._events)
+        if idle and "torch_xla" in self._instruments.names and name:
             return None
         step = Step(self._number, counts, now - self._since, tuple(self._events), name=name)
         self._events.clear()

@@ -14,6 +14,8 @@ from collections.abc import Callable
 from contextlib import contextmanager
 from typing import Any
 
+from xlalint.verify.batches import notice_batches
+from xlalint.verify.model import Event
 from xlalint.verify.places import calling, is_users
 from xlalint.verify.seen import shown
 
@@ -23,8 +25,12 @@ Ended = Callable[[str], None]
 _KERAS_STEP = re.compile(r"make_(\w+)_function\.<locals>")
 
 
-def notice_steps(framework: str, ended: Ended) -> None:
-    """Have `ended` called from now on; `framework` is a key of `METERS` that was imported. Nothing takes it back."""
+def notice_steps(framework: str, ended: Ended, note: Callable[[Event], None]) -> None:
+    """Have `ended` called from now on, and `note` for what causes something; `framework` is a key of `METERS` that was imported. Nothing
+    takes it back.
+    """
+    if framework.startswith("torch"):
+        notice_batches(note)
     known = {"torch_xla": _torch_xla, "torch._dynamo": _torch, "tensorflow": _tensorflow, "jax": _jax}
     known[framework](ended)
 
