@@ -1,14 +1,20 @@
-"""What the tests of verification share: subjects as files, run by a backend that needs no framework."""
+"""What the tests of verification share: subjects as files, run by a backend that needs no framework, and one to watch that is made of a
+few lines.
+"""
 
 from __future__ import annotations
 
+import importlib
 import os
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tests.verify import framework
 from xlalint.verify.model import Subject
 
 HERE = Path(__file__).parent
@@ -36,3 +42,30 @@ def subject(tmp_path: Path) -> Callable[..., Subject]:
         return Subject("", name, str(file), factory)
 
     return make
+
+
+@pytest.fixture
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Makes `fakexla` importable, and all other frameworks unwatched; not imported yet."""
+    folder = tmp_path / "frameworks"
+    folder.mkdir()
+    (folder / "fakexla.py").write_text(framework.SOURCE)
+    monkeypatch.syspath_prepend(folder)
+    monkeypatch.setitem(sys.modules, "xlalint.verify.meters.fake", framework)
+    for module in ("xlalint.verify.meters", "xlalint.verify.instruments"):
+        monkeypatch.setattr(importlib.import_module(module), "METERS", {"fakexla": "fake"})
+    instruments = importlib.import_module("xlalint.verify.instruments")
+    fresh = instruments.Instruments()
+    for module in ("xlalint.verify.instruments", "xlalint.verify.watch"):
+        monkeypatch.setattr(importlib.import_module(module), "INSTRUMENTS", fresh)
+    framework.METERS.clear()
+    yield
+    sys.modules.pop("fakexla", None)
+    if fresh._arrivals in sys.meta_path:  # a decorated function stays watched
+        sys.meta_path.remove(fresh._arrivals)
+
+
+@pytest.fixture
+def fakexla(install: object) -> Any:
+    """The framework, imported."""
+    return importlib.import_module("fakexla")

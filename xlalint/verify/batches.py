@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 import functools
 import sys
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -19,10 +20,12 @@ _WRAPPED = ("data_collator", "collate_fn", "func", "__func__", "__wrapped__")
 _SHOWN = 2  # arrays of a batch
 _noticing = False
 
+_Shapes = tuple[tuple[str, str], ...]
+
 
 def notice_batches(new: Callable[[Event], None]) -> None:
-    """Have `new` called with an event for each batch of a `torch.utils.data.DataLoader` that has other shapes than all before it. Nothing
-    takes it back; torch must have been imported.
+    """Have `new` called with an event for each batch of a `torch.utils.data.DataLoader` that has other shapes than all before it, when
+    the script gets it. Nothing takes it back; torch must have been imported, and torch_xla too if it is to be.
     """
     global _noticing
     if _noticing:
@@ -30,29 +33,66 @@ def notice_batches(new: Callable[[Event], None]) -> None:
     _noticing = True
     from torch.utils.data import dataloader
 
-    shapes: WeakKeyDictionary[Any, set[Any]] = WeakKeyDictionary()
-    lines: WeakKeyDictionary[Any, Place | None] = WeakKeyDictionary()  # where each data set was given to a loader
+    fetched = _Fetched(new)
     made, following = dataloader.DataLoader.__init__, dataloader._BaseDataLoaderIter.__next__
 
     @functools.wraps(made)
     def make(loader: Any, *args: Any, **kwargs: Any) -> None:
         made(loader, *args, **kwargs)
-        lines[loader.dataset] = _own_line()
+        fetched.lines[loader.dataset] = _own_line()
 
     @functools.wraps(following)
     def follow(iterator: Any) -> Any:
         batch = following(iterator)
-        told = tuple(_shapes(batch))
-        known = shapes.setdefault(iterator._dataset, set())
-        if told and told not in known:
-            if known:
-                what = f"a batch with {', '.join(f'{name}{shape}' for name, shape in told[:_SHOWN])}"
-                new(Event("new-shape", what, place_of(iterator._collate_fn) or lines.get(iterator._dataset)))
-            known.add(told)
+        fetched.from_loader(batch, iterator)
         return batch
 
     dataloader.DataLoader.__init__ = make
     dataloader._BaseDataLoaderIter.__next__ = follow
+    if "torch_xla" in sys.modules:
+        _follow_uploads(fetched)
+
+
+def _follow_uploads(fetched: _Fetched) -> None:
+    """Batches that threads of torch_xla have uploaded reach the script when it asks for the next."""
+    from torch_xla.distributed import parallel_loader as parallel
+
+    following = parallel.PerDeviceLoader.next
+
+    @functools.wraps(following)
+    def follow(loader: Any) -> Any:
+        batch = following(loader)
+        fetched.arrived(tuple(_shapes(batch)))
+        return batch
+
+    parallel.PerDeviceLoader.next = follow
+
+
+class _Fetched:
+    """The shapes of batches, and which lines made them; a batch is new when the thread that computes gets it."""
+
+    def __init__(self, new: Callable[[Event], None]) -> None:
+        self._new = new
+        self.lines: WeakKeyDictionary[Any, Place | None] = (
+            WeakKeyDictionary()
+        )  # by data set: where it was given to a loader
+        self._makers: dict[_Shapes, Place | None] = {}
+        self._known: set[_Shapes] = set()
+
+    def from_loader(self, batch: Any, iterator: Any) -> None:
+        told = tuple(_shapes(batch))
+        if told not in self._makers:
+            self._makers[told] = place_of(iterator._collate_fn) or self.lines.get(iterator._dataset)
+        if threading.current_thread() is threading.main_thread():
+            self.arrived(told)
+
+    def arrived(self, told: _Shapes) -> None:
+        if not told or told in self._known:
+            return
+        if self._known:
+            what = f"a batch with {', '.join(f'{name}{shape}' for name, shape in told[:_SHOWN])}"
+            self._new(Event("new-shape", what, self._makers.get(told)))
+        self._known.add(told)
 
 
 def _shapes(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
@@ -111,10 +151,10 @@ def _calls(module: ModuleType, name: str) -> Iterator[Place]:
 
 
 def _own_line() -> Place | None:
-    frame = sys._getframe(1)
+    frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         code = frame.f_code
         if is_own(code.co_filename):
             return Place(code.co_filename, frame.f_lineno, code.co_name)
-        frame = frame.f_back  # type: ignore[assignment]
+        frame = frame.f_back
     return None

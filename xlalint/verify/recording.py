@@ -42,7 +42,8 @@ class Recording(Struct, frozen=True):
     """A script that ran.
 
     `exit_code` is the process's, negative for a signal; `ended` says whether it came to its end (an exit with an error is one), `rest` what
-    came after the last step. `frameworks` are those that did something, else all that were imported. `files` are those of the user that were run, as far as is known.
+    came after the last step. `frameworks` are those that did something, else all that were imported. `files` are those of the user that
+    were run, as far as is known.
     """
 
     main: str
@@ -56,7 +57,7 @@ class Recording(Struct, frozen=True):
 
 
 Notice = Callable[[str, Callable[[str], None], Callable[[Event], None]], None]
-"""`notice(framework, ended, note)` has `ended(name)` called for each step of a framework that was imported, `note` for what causes things."""
+"""`notice(framework, ended, note)` has `ended(name)` called for each step of a framework, `note` for what causes things."""
 
 
 class Recorder:
