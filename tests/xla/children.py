@@ -20,6 +20,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from xlalint.verify.inputs.marks import marks
+from xlalint.verify.model import Specs
+
 Observe = Callable[[dict[str, Any], dict[str, Any] | None], dict[str, Any]]
 
 
@@ -36,6 +39,12 @@ def load(example: dict[str, Any]) -> ModuleType:
     sys.modules[path.stem] = module
     exec(compile(example["code"], str(path), "exec"), module.__dict__)
     return module
+
+
+def marked(code: str) -> tuple[str, Specs]:
+    """The name that an example asks to run and the inputs it asks for: its first mark's."""
+    mark = marks(code, "example")[0]
+    return mark.name, mark.specs
 
 
 def serve(observe: Observe) -> None:

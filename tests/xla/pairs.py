@@ -12,8 +12,10 @@ from types import FrameType
 from typing import Any, NamedTuple
 
 import numpy as np
-from inputs import edges, marked
+from children import marked
 from outcomes import Leaf, brief
+
+from xlalint.verify.inputs.draws import edges
 
 
 class Seen(NamedTuple):

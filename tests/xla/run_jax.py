@@ -13,10 +13,13 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from children import load, serve
-from inputs import STEPS, marked, step_inputs
+from children import load, marked, serve
 from lines import lines_of_error
 from outcomes import Leaf, brief, effects, leaves, unlike
+
+from xlalint.verify.inputs import STEPS
+from xlalint.verify.inputs.draws import draw
+from xlalint.verify.model import Specs
 
 compilations = 0
 
@@ -29,7 +32,7 @@ def count(event: str, _: float, **__: Any) -> None:
 jax.monitoring.register_event_duration_secs_listener(count)
 
 
-def prepare(example: dict[str, Any]) -> tuple[Any, dict[str, Any], Any]:
+def prepare(example: dict[str, Any]) -> tuple[Any, Specs, Any]:
     random.seed(0)
     np.random.seed(0)
     module = load(example)
@@ -38,8 +41,8 @@ def prepare(example: dict[str, Any]) -> tuple[Any, dict[str, Any], Any]:
     return (subject() if isinstance(subject, type) else subject), wanted, module
 
 
-def arguments(wanted: dict[str, Any], step: int) -> dict[str, Any]:
-    return {k: jnp.asarray(v) if isinstance(v, np.ndarray) else v for k, v in step_inputs(wanted, step).items()}
+def arguments(wanted: Specs, step: int) -> dict[str, Any]:
+    return {k: jnp.asarray(v) if isinstance(v, np.ndarray) else v for k, v in draw(wanted, step).items()}
 
 
 def run(

@@ -20,10 +20,13 @@ from typing import Any
 import keras
 import numpy as np
 import tensorflow as tf
-from children import load, serve
-from inputs import STEPS, marked, step_inputs
+from children import load, marked, serve
 from lines import lines_of_error
 from outcomes import Leaf, brief, effects, leaves, unlike
+
+from xlalint.verify.inputs import STEPS
+from xlalint.verify.inputs.draws import draw
+from xlalint.verify.model import Specs
 
 _COMPILED = re.compile(rb"Compiled \S+ \d+ times")
 
@@ -49,7 +52,7 @@ class CompileLog:
 log = CompileLog()
 
 
-def prepare(example: dict[str, Any], jitted: bool) -> tuple[Callable[..., Any], dict[str, Any], Any]:
+def prepare(example: dict[str, Any], jitted: bool) -> tuple[Callable[..., Any], Specs, Any]:
     random.seed(0)
     np.random.seed(0)
     keras.utils.set_random_seed(0)
@@ -80,10 +83,8 @@ def _keras_call(thing: Any, jitted: bool) -> Callable[..., Any]:
     return tf.function(lambda **arguments: thing(**arguments), jit_compile=True)
 
 
-def arguments(wanted: dict[str, Any], step: int) -> dict[str, Any]:
-    return {
-        k: tf.convert_to_tensor(v) if isinstance(v, np.ndarray) else v for k, v in step_inputs(wanted, step).items()
-    }
+def arguments(wanted: Specs, step: int) -> dict[str, Any]:
+    return {k: tf.convert_to_tensor(v) if isinstance(v, np.ndarray) else v for k, v in draw(wanted, step).items()}
 
 
 def to_array(value: Any) -> Any:

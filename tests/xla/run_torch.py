@@ -13,13 +13,14 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from children import load, serve
-from inputs import STEPS, marked, step_inputs
+from children import load, marked, serve
 from lines import lines_of_error
 from outcomes import Leaf, brief, difference, effects
 
 from xlalint.verify.backends import Backend, Options, Program, backend_of
-from xlalint.verify.model import Step
+from xlalint.verify.inputs import STEPS
+from xlalint.verify.inputs.draws import draw
+from xlalint.verify.model import Specs, Step
 
 # The backend sets the environment that torch_xla reads, so it comes first.
 BACKENDS: dict[str, Backend] = {name: backend_of(name) for name in ("torch_xla", "torch_compile")}
@@ -53,7 +54,7 @@ def made(example: dict[str, Any]) -> tuple[Callable[..., Any], Any]:
     return (subject() if isinstance(subject, type) else subject), module
 
 
-def prepare(example: dict[str, Any], device: torch.device) -> tuple[Callable[..., Any], dict[str, Any], Any]:
+def prepare(example: dict[str, Any], device: torch.device) -> tuple[Callable[..., Any], Specs, Any]:
     """The callable of an example on a device, the inputs that it asks for, and its module."""
     with code_sees(device):
         subject, module = made(example)
@@ -87,7 +88,7 @@ def observed(example: dict[str, Any], backend: Backend) -> tuple[dict[str, Any],
         return subject
 
     try:
-        steps = [step_inputs(wanted, step) for step in range(STEPS)]
+        steps = [draw(wanted, step) for step in range(STEPS)]
         with contextlib.redirect_stdout(io.StringIO()):
             for step, result in backend.run(Program(make, ""), steps, Options()):
                 run["compiles"].append(step.counts.compilations)
@@ -106,7 +107,7 @@ def eager(example: dict[str, Any]) -> list[list[Leaf]]:
     subject, wanted, module = prepare(example, CPU)
     with code_sees(CPU), effects(module):
         return [
-            torch_values.leaves(subject(**{k: to_device(v, CPU) for k, v in step_inputs(wanted, step).items()}))
+            torch_values.leaves(subject(**{k: to_device(v, CPU) for k, v in draw(wanted, step).items()}))
             for step in range(STEPS)
         ]
 

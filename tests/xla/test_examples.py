@@ -14,8 +14,7 @@ import pytest
 from tests.fixes.fixing import fixed
 from xlalint.fixes.rewrites import REWRITES
 from xlalint.rules import FRAMEWORK_TARGETS, Example, Rule
-
-WARM_UP = 2
+from xlalint.verify.inputs import WARM_UP
 
 
 def hazards(run: dict[str, Any]) -> list[str]:
