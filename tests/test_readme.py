@@ -6,6 +6,7 @@ import re
 import shlex
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import msgspec
@@ -14,6 +15,7 @@ import pytest
 from xlalint.checks import Finding
 from xlalint.config import load_settings
 from xlalint.rules import rules
+from xlalint.verify.inputs.marks import marks
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
@@ -111,3 +113,26 @@ def test_the_explanation_is_what_explain_says(project: Path) -> None:
     done = _run([*shlex.split(command)[2:], "--isolated"], project)
     row_of_a_table = re.compile(r"\.toml:\d+")
     assert row_of_a_table.sub("", done.stdout) == row_of_a_table.sub("", screen)
+
+
+@pytest.mark.torch_xla
+def test_the_verdict_is_what_verify_says(project: Path) -> None:
+    if not all(map(find_spec, ("torch_xla", "psutil", "ml_dtypes"))):
+        pytest.skip("torch_xla is not installed")
+    command, _, screen = _blocks("console")[2].partition("\n")
+    done = _run([*shlex.split(command)[2:], "--isolated"], project)
+    time = re.compile(r" +([\d.]+ m?s|time)$", re.MULTILINE)
+    assert time.sub("", done.stdout) == time.sub("", screen)
+    assert done.returncode == 1
+
+
+def test_the_declared_target_is_valid(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text(_blocks("toml")[1])
+    (entry,) = load_settings([tmp_path]).verify
+    assert entry.target == f"{tmp_path}/src/model.py:Model"
+    assert entry.inputs == "x='f32[B=8,128]', mask='bool[B]'"
+
+
+def test_the_mark_can_be_read() -> None:
+    (mark,) = marks(f"{_blocks('text')[0]}def f(): ...\n", "README.md")
+    assert list(mark.specs.arguments) == ["x", "mask", "lengths", "scale", "n"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import linecache
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any, Union
 
@@ -14,11 +15,14 @@ from rich.table import Table
 from rich.text import Text
 
 from xlalint.report.view import View, printable
+from xlalint.source.comments import comments
 from xlalint.verify.inputs import completed, written
 from xlalint.verify.judging import Cause, Judgement
 from xlalint.verify.model import ArraySpec, Observation, Place, Specs, Step
 
 _WIDTH = 140
+_LONGEST = 70  # characters of a source line in a verdict
+_ANY = re.compile("")
 _KINDS = {
     "compilation": "compilation",
     "host-sync": "host sync",
@@ -64,7 +68,7 @@ def as_json(verified: Sequence[Verified]) -> str:
 
 def line_text(place: Place, view: View, file: str) -> str:
     """A place as a verdict names it: with its source, and its file where that is not the target's."""
-    source = _source(place)
+    source = _brief(_source(place))
     where = f"line {place.line}" if place.file == file else f"{view.path(place.file)}:{place.line}"
     return f"{where} `{source}`" if source else where
 
@@ -135,6 +139,13 @@ def _where(place: Place | None, view: View) -> str:
 
 def _source(place: Place) -> str:
     return linecache.getline(place.file, place.line).strip()
+
+
+def _brief(source: str) -> str:
+    """A line without its comment, and not too long for a sentence."""
+    comment = next(comments(source, _ANY), None)
+    code = source[: comment.column - 1].rstrip() if comment is not None and not comment.alone else source
+    return code if len(code) <= _LONGEST else f"{code[: _LONGEST - 1]}…"
 
 
 def _lines(text: str) -> str:
