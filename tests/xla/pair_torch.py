@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 
@@ -13,32 +13,11 @@ import numpy as np
 import torch
 from children import converse
 from outcomes import Leaf
-from outcomes import leaves as flat_leaves
 from pairs import Seen, cotangent, differences
-from run_torch import CPU, code_sees, prepare, to_device
+from run_torch import made
 
-
-def leaf(value: Any) -> Leaf:
-    if isinstance(value, torch.Tensor):
-        plain = value.detach()
-        if plain.is_conj():
-            plain = plain.resolve_conj()
-        array = plain.float().numpy() if plain.dtype is torch.bfloat16 else plain.numpy()
-        return str(plain.dtype).removeprefix("torch."), array.copy()
-    return flat_leaves(value, np.asarray)[0]
-
-
-def flattened(value: Any) -> list[Any]:
-    """The values that a result holds, in order; objects of classes by their attributes."""
-    if isinstance(value, Mapping):
-        return [one for key in sorted(value, key=str) for one in flattened(value[key])]
-    if isinstance(value, (list, tuple)):
-        return [one for item in value for one in flattened(item)]
-    return [value]
-
-
-def leaves(value: Any) -> list[Leaf]:
-    return [leaf(one) for one in flattened(value)]
+from xlalint.verify.backends.torch_capture import capturing, on_cpu
+from xlalint.verify.backends.torch_values import flattened, leaves
 
 
 def state_of(subject: Any, module: ModuleType) -> list[Leaf]:
@@ -53,17 +32,18 @@ def state_of(subject: Any, module: ModuleType) -> list[Leaf]:
 
 
 def run(program: dict[str, Any], values: dict[str, Any], grad: bool) -> Seen:
-    subject, _, module = prepare(program, CPU)
-    inputs = {name: to_device(value, CPU) for name, value in values.items()}
+    with capturing():
+        subject, module = made(program)
+    inputs = on_cpu(values)
     sources = [value for value in inputs.values() if isinstance(value, torch.Tensor) and value.is_floating_point()]
     if grad:
         for source in sources:
             source.requires_grad_()
     given = {name: value.clone() if isinstance(value, torch.Tensor) else value for name, value in inputs.items()}
     out = io.StringIO()
-    with code_sees(CPU), contextlib.redirect_stdout(out), torch.set_grad_enabled(grad):
+    with capturing(), contextlib.redirect_stdout(out), torch.set_grad_enabled(grad):
         torch.manual_seed(1)
-        results = flattened(subject(**given))
+        results = list(flattened(subject(**given)))
     generators = [torch.get_rng_state(), hash(random.getstate()), np.random.get_state()[1].sum()]
     parameters = list(subject.parameters()) if isinstance(subject, torch.nn.Module) else []
     wanted = [*sources, *parameters]
@@ -76,11 +56,11 @@ def run(program: dict[str, Any], values: dict[str, Any], grad: bool) -> Seen:
         found = (
             torch.autograd.grad(outputs, sinks, back, allow_unused=True) if outputs and sinks else [None] * len(sinks)
         )
-        return [leaf(torch.zeros_like(s) if g is None else g) for s, g in zip(sinks, found, strict=True)]
+        return leaves([torch.zeros_like(s) if g is None else g for s, g in zip(sinks, found, strict=True)])
 
     differentiable = [n for n, one in enumerate(results) if isinstance(one, torch.Tensor) and one.requires_grad]
     return Seen(
-        results=[leaf(one) for one in results],
+        results=leaves(results),
         differentiable=differentiable,
         arguments=leaves(list(given.values())),
         state=state_of(subject, module),

@@ -10,39 +10,26 @@ import ast
 import contextlib
 import io
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from children import load, marked, serve
 from lines import lines_of_error
-from outcomes import Leaf, brief, difference, effects
+from outcomes import Leaf, brief, difference
 
 from xlalint.verify.backends import Backend, Options, Program, backend_of
 from xlalint.verify.inputs import STEPS
 from xlalint.verify.inputs.draws import draw
-from xlalint.verify.model import Specs, Step
+from xlalint.verify.model import Step
 
 # The backend sets the environment that torch_xla reads, so it comes first.
 BACKENDS: dict[str, Backend] = {name: backend_of(name) for name in ("torch_xla", "torch_compile")}
 
 import torch  # noqa: E402
-import torch_xla  # noqa: E402
 
 from xlalint.verify.backends import torch_values  # noqa: E402
 
 warnings.simplefilter("ignore")
-CPU = torch.device("cpu")
-real_device = torch_xla.device
-
-
-@contextlib.contextmanager
-def code_sees(device: torch.device) -> Iterator[None]:
-    """Let `torch_xla.device()` in the example mean this device, so that the same text also runs eagerly on the CPU."""
-    torch_xla.device = lambda *args: device
-    try:
-        yield
-    finally:
-        torch_xla.device = real_device
 
 
 def made(example: dict[str, Any]) -> tuple[Callable[..., Any], Any]:
@@ -52,17 +39,6 @@ def made(example: dict[str, Any]) -> tuple[Callable[..., Any], Any]:
     module = load(example)
     subject = getattr(module, marked(example["code"])[0])
     return (subject() if isinstance(subject, type) else subject), module
-
-
-def prepare(example: dict[str, Any], device: torch.device) -> tuple[Callable[..., Any], Specs, Any]:
-    """The callable of an example on a device, the inputs that it asks for, and its module."""
-    with code_sees(device):
-        subject, module = made(example)
-    return torch_values.moved(subject, device), marked(example["code"])[1], module
-
-
-def to_device(value: Any, device: torch.device) -> Any:
-    return torch_values.tensor(value, device, False)
 
 
 def lines_of(step: Step, example: dict[str, Any]) -> set[int]:
@@ -75,22 +51,21 @@ def lines_of(step: Step, example: dict[str, Any]) -> set[int]:
     return {place.line for place in there} | callers
 
 
+def program_of(example: dict[str, Any]) -> Program:
+    return Program(lambda: made(example)[0], "")
+
+
+def steps_of(example: dict[str, Any]) -> list[dict[str, Any]]:
+    return [draw(marked(example["code"])[1], step) for step in range(STEPS)]
+
+
 def observed(example: dict[str, Any], backend: Backend) -> tuple[dict[str, Any], list[list[Leaf]]]:
     """What a backend saw of an example, and the results of its steps."""
     run: dict[str, Any] = {"error": None, "compiles": [], "syncs": 0, "fallbacks": [], "breaks": 0, "lines": []}
     results: list[list[Leaf]] = []
-    wanted = marked(example["code"])[1]
-    module: list[Any] = []
-
-    def make() -> Callable[..., Any]:
-        subject, loaded = made(example)
-        module.append(loaded)
-        return subject
-
     try:
-        steps = [draw(wanted, step) for step in range(STEPS)]
         with contextlib.redirect_stdout(io.StringIO()):
-            for step, result in backend.run(Program(make, ""), steps, Options()):
+            for step, result in backend.run(program_of(example), steps_of(example), Options()):
                 run["compiles"].append(step.counts.compilations)
                 run["syncs"] += step.counts.transfers
                 run["breaks"] += step.counts.graph_breaks
@@ -104,12 +79,9 @@ def observed(example: dict[str, Any], backend: Backend) -> tuple[dict[str, Any],
 
 
 def eager(example: dict[str, Any]) -> list[list[Leaf]]:
-    subject, wanted, module = prepare(example, CPU)
-    with code_sees(CPU), effects(module):
-        return [
-            torch_values.leaves(subject(**{k: to_device(v, CPU) for k, v in draw(wanted, step).items()}))
-            for step in range(STEPS)
-        ]
+    with contextlib.redirect_stdout(io.StringIO()):
+        steps = BACKENDS["torch_compile"].run(program_of(example), steps_of(example), Options(mode="eager"))
+        return [result.outputs for _, result in steps]
 
 
 def observe(example: dict[str, Any], repaired: dict[str, Any] | None) -> dict[str, Any]:

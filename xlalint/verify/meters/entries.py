@@ -15,16 +15,16 @@ import torch_xla.core.xla_model as xm
 
 from xlalint.verify.meters.patches import Patches
 
-# Methods of tensors that read one on the host, wherever they are called.
-_FUNCTIONS = (
-    *("equal", "allclose", "is_nonzero", "nonzero", "argwhere", "masked_select"),
-    *("unique", "unique_consecutive", "bincount"),
-)
+# Tensor methods whose result is a value on the host.
 _READS = (
-    *_FUNCTIONS,
-    *("item", "tolist", "numpy", "cpu", "repeat_interleave"),
+    *("item", "tolist", "numpy", "cpu", "equal", "is_nonzero"),
     *("__bool__", "__int__", "__float__", "__complex__", "__index__"),
-    *("__repr__", "__format__", "__array__", "__contains__", "__reduce_ex__"),
+    *("__repr__", "__format__", "__array__", "__reduce_ex__"),
+)
+# Those that compute too, and read to do so.
+_COMPUTE_AND_READ = (
+    *("allclose", "nonzero", "argwhere", "masked_select", "unique", "unique_consecutive", "bincount"),
+    *("repeat_interleave", "__contains__"),
 )
 _READABLE = {
     "__bool__": "bool()",
@@ -45,30 +45,38 @@ _READABLE = {
 class Charges(Protocol):
     """What the wrapped calls tell a meter."""
 
-    def charging(self, what: str, unseen: bool = False) -> Any: ...
+    def charging(self, what: str, copies: bool = True) -> Any: ...
 
     def ending_step(self, end: Callable[..., Any], *args: Any, **kwargs: Any) -> Any: ...
 
     def after_step(self, closures: Callable[..., Any], *args: Any, **kwargs: Any) -> Any: ...
 
 
-def wrap_entries(meter: Charges) -> Patches:
-    """Wrap them all for a meter; it ends when the patches are undone. What another version lacks is left out."""
+def wrap_entries(meter: Charges, *, computing: bool) -> Patches:
+    """Wrap them for a meter, until the patches are undone. What another version lacks is left out.
+
+    Args:
+        meter: is told of what they do.
+        computing: those too that compute on the device. In the graphs that torch_xla writes, what these compute then lies on no line
+            of the user's, since the innermost Python frame is the wrapper's.
+    """
     made = Patches()
 
     def wrap(owner: Any, name: str, wrapper: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
         if hasattr(owner, name):
             made.replace(owner, name, wrapper)
 
-    for name in _READS:
+    for name in (*_READS, *(_COMPUTE_AND_READ if computing else ())):
         wrap(torch.Tensor, name, _reading(meter, _READABLE.get(name, f"Tensor.{name}")))
-    for name in _FUNCTIONS:
-        wrap(torch, name, _reading(meter, f"torch.{name}"))
-    wrap(torch.Tensor, "to", _reading(meter, "Tensor.to", _to_host))
-    wrap(torch.Tensor, "copy_", _reading(meter, "Tensor.copy_", _copy_to_host))
-    wrap(torch.Tensor, "__getitem__", _reading(meter, _READABLE["__getitem__"], _has_tensor_index))
-    wrap(torch.Tensor, "__setitem__", _reading(meter, _READABLE["__setitem__"], _has_tensor_index))
-    wrap(xm, "_maybe_convert_to_cpu", _reading(meter, "xm.save", lambda *args, **kwargs: True, unseen=True))
+        if not name.startswith("__"):
+            wrap(torch, name, _reading(meter, f"torch.{name}"))
+    if computing:
+        wrap(torch.Tensor, "to", _reading(meter, "Tensor.to", _to_host))
+        wrap(torch.Tensor, "copy_", _reading(meter, "Tensor.copy_", _copy_to_host))
+        wrap(torch.Tensor, "__getitem__", _reading(meter, _READABLE["__getitem__"], _has_tensor_index, False))
+        wrap(torch.Tensor, "__setitem__", _reading(meter, _READABLE["__setitem__"], _has_tensor_index, False))
+        wrap(torch.Tensor, "__setitem__", _reading(meter, _READABLE["__setitem__"], _assigns_to_host))
+    wrap(xm, "_maybe_convert_to_cpu", _reading(meter, "xm.save", lambda *args, **kwargs: True))
     wrap(torch_xla._XLAC, "_xla_step_marker", lambda end: functools.partial(meter.ending_step, end))
     wrap(xm, "_run_step_closures", _closures(meter))
     return made
@@ -93,7 +101,7 @@ def _closures(meter: Charges) -> Callable[[Callable[..., Any]], Callable[..., An
 
 
 def _reading(
-    meter: Charges, what: str, applies: Callable[..., bool] | None = None, unseen: bool = False
+    meter: Charges, what: str, applies: Callable[..., bool] | None = None, copies: bool = True
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     def wrap(original: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(original)
@@ -102,7 +110,7 @@ def _reading(
                 return original(*args, **kwargs)
             if not (applies(*args, **kwargs) if applies else args and getattr(args[0], "is_xla", False)):
                 return original(*args, **kwargs)
-            with meter.charging(what, unseen):
+            with meter.charging(what, copies):
                 return original(*args, **kwargs)
 
         return wrapped
@@ -125,12 +133,15 @@ def _copy_to_host(tensor: Any, source: Any, *args: Any, **kwargs: Any) -> bool:
 
 
 def _has_tensor_index(tensor: Any, index: Any, *value: Any) -> bool:
-    if not tensor.is_xla:
-        return bool(value) and _copy_to_host(tensor, value[0])
-    return any(_reads_index(one) for one in (index if isinstance(index, tuple) else (index,)))
+    return bool(tensor.is_xla) and any(_reads_index(one) for one in (index if isinstance(index, tuple) else (index,)))
+
+
+def _assigns_to_host(tensor: Any, index: Any, value: Any) -> bool:
+    return _copy_to_host(tensor, value)
 
 
 def _reads_index(index: Any) -> bool:
+    """Whether an index is read on the host: positions in a tensor are not, a mask or a number in one is."""
     if isinstance(index, slice):
         return any(isinstance(bound, torch.Tensor) for bound in (index.start, index.stop, index.step))
-    return isinstance(index, torch.Tensor)
+    return isinstance(index, torch.Tensor) and (index.dtype in (torch.bool, torch.uint8) or index.dim() == 0)

@@ -23,8 +23,13 @@ _INSTRUCTION = re.compile(
     r"(?P<attributes>.*?)(?:, metadata=\{(?P<metadata>.*)\})?$",
     re.MULTILINE,
 )
+_NUMBER = re.compile(r"(?<==%[A-Za-z])(?P<name>[\w-]*)\.\d+")  # of another computation: `to_apply=%AddComputation.6`
 _LAYOUT = re.compile(r"\{[\d,]*\}")
 _MOST = 64  # graphs that are kept to compare with: the latest
+_GIVEN = (
+    "constant",
+    "xla::device_data",
+)  # what operations are given: it changes with them, and may stand anywhere before them
 _NEAR = 8  # instructions from the first one that changed, among which the line is looked for
 
 LineOf = Callable[[str], "Place | None"]
@@ -100,7 +105,8 @@ def _instruction(match: re.Match[str]) -> Instruction:
     literal = match["operands"] if code == "constant" else ""
     operation = re.search(r'op_type="([^"]*)"', metadata)
     named = operation[1].replace("__", "::", 1) if operation and code != "constant" else code
-    return Instruction(f"{code} {shape} {literal}{match['attributes']}", named, shape, place)
+    attributes = _NUMBER.sub(r"\g<name>", match["attributes"])
+    return Instruction(f"{code} {shape} {literal}{attributes}", named, shape, place)
 
 
 def most_like(graph: list[Instruction], known: list[list[Instruction]]) -> list[Instruction]:
@@ -115,19 +121,32 @@ def most_like(graph: list[Instruction], known: list[list[Instruction]]) -> list[
 
 
 def difference(before: list[Instruction], after: list[Instruction], line_of: LineOf) -> tuple[str, Place | None]:
-    """The first instruction that differs, in words, and its line, or that of what it is for; "" if nothing is alike."""
+    """The first operation that differs, in words, and its line, or that of what it is for; "" if nothing is alike."""
     matcher = difflib.SequenceMatcher(None, [one.what for one in before], [one.what for one in after], autojunk=False)
-    changes = (change for change in matcher.get_opcodes() if before and change[0] != "equal")
-    for tag, low, _, start, _ in changes:
-        if tag == "delete":
-            return f"{before[low].operation} {before[low].shape} is not computed", _line(before[low:], line_of)
-        return _words(before[low] if tag == "replace" else None, after[start]), _line(after[start:], line_of)
-    return "", None
+    changes = [change for change in matcher.get_opcodes() if before and change[0] != "equal"]
+    new = [
+        (before[low + n] if low + n < high else None, start + n)
+        for _, low, high, start, stop in changes
+        for n in range(stop - start)
+    ]
+    computed = [(old, n) for old, n in new if after[n].operation not in _GIVEN]
+    gone = [one for _, low, high, _, _ in changes for one in before[low:high] if one.operation not in _GIVEN]
+    if gone and not computed:
+        return f"{gone[0].operation} {gone[0].shape} is not computed", gone[0].place
+    old, first = next(iter(computed or new), (None, -1))
+    return ("", None) if first < 0 else (_words(old, after[first]), _line(after, first, line_of))
 
 
-def _line(instructions: list[Instruction], line_of: LineOf) -> Place | None:
-    computed = [one for one in instructions if one.operation != "xla::device_data"]
-    return next((place for one in computed[:_NEAR] if (place := one.place or line_of(one.operation))), None)
+def _line(graph: list[Instruction], first: int, line_of: LineOf) -> Place | None:
+    """The line of an instruction; where that is the framework's, the one line of an operation that is near and has none in the graph."""
+    placed = {(one.operation, one.place.line) for one in graph if one.place}
+    for one in graph[first : first + _NEAR]:
+        place = one.place if one.operation not in _GIVEN or one is graph[first] else None
+        if place is None and (ran := line_of(one.operation)) and (one.operation, ran.line) not in placed:
+            place = ran
+        if place is not None:
+            return place
+    return None
 
 
 def _words(old: Instruction | None, new: Instruction) -> str:

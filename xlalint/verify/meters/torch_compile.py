@@ -15,9 +15,7 @@ import torch._dynamo.utils as dynamo
 from xlalint.verify.model import Counts, Event, Place
 from xlalint.verify.places import is_users
 
-_GUARD = re.compile(
-    r"^\d+/\d+: (?P<guard>.*?)(?: +# (?P<code>.*) # (?P<file>\S+):(?P<line>\d+) in (?P<function>\S+))?$"
-)
+_GUARD = re.compile(r"^\d+/\d+: (?P<guard>.*?)(?: +#.* # \S+:(?P<line>\d+) in \S+(?: \(.*\))?)?$")
 _RESUMED = re.compile(r"torch_dynamo_resume_in_(?P<function>.+)_at_\d+")
 
 

@@ -28,8 +28,11 @@ _XLAC = torch_xla._XLAC
 SCALAR_READ = "aten::_local_scalar_dense"  # counted among the operations that fall back, but it is the read itself
 _TRACED_STEPS = 3  # how many steps a meter that is not thorough follows line by line
 
-# A read moves one of these, each asked for in half a microsecond; the metric of reads takes 75 µs once it holds its 1,024 samples.
-_MOVED_BY_READS = ("xla::_to_cpu", "xla::_to_copy", "xla::_copy_from")
+# A read moves one of these, each asked for in half a microsecond. The metric of reads takes 75 µs once it holds its 1,024 samples, and as
+# many tuples, which wake the garbage collector. The others are moved by casts and uploads too, so a meter that is not thorough leaves
+# them to the calls that it wraps.
+_MOVED_BY_HIDDEN_READS = ("xla::_to_cpu",)
+_MOVED_BY_READS = (*_MOVED_BY_HIDDEN_READS, "xla::_to_copy", "xla::_copy_from")
 
 
 class _Reading(NamedTuple):
@@ -89,7 +92,7 @@ class TorchXlaMeter:
         self._spent = _samples("CompileTime")[1]
         if self._thorough:
             self._ran.forget()
-        self._patches = wrap_entries(self)
+        self._patches = wrap_entries(self, computing=not self._thorough)
         if self._thorough:
             self._tracing = self._tracer.start()
 
@@ -172,7 +175,7 @@ class TorchXlaMeter:
     def _reading(self, last: _Reading | None) -> _Reading:
         """The counters now; `last` itself if they did not move."""
         compilations, executions = _counter("UncachedCompile"), _executions()
-        signs = tuple(_counter(name) for name in _MOVED_BY_READS)
+        signs = tuple(_counter(name) for name in (_MOVED_BY_READS if self._thorough else _MOVED_BY_HIDDEN_READS))
         if last is not None and signs == last.signs:
             if (compilations, executions) == (last.compilations, last.executions):
                 return last
@@ -186,12 +189,12 @@ class TorchXlaMeter:
         self.settle()
 
     @contextmanager
-    def charging(self, what: str, unseen: bool = False) -> Iterator[None]:
-        """Charge what happens inside to the user's line that is being run; the outermost of nested calls names it.
+    def charging(self, what: str, copies: bool = True) -> Iterator[None]:
+        """Charge what happens inside a call that may read to the user's line that is being run; the outermost of nested ones names it.
 
         Args:
-            what: the call that reads.
-            unseen: none but the metric of reads may tell that it did.
+            what: the call.
+            copies: whether it copies to the host, of which only the metric of reads tells.
         """
         if getattr(self._local, "inside", False):
             yield
@@ -203,7 +206,7 @@ class TorchXlaMeter:
             yield
         finally:
             self._local.inside = False
-            self.settle(what, calling(), time.perf_counter() - began, unseen)
+            self.settle(what, calling(), time.perf_counter() - began, force=copies)
 
     def ending_step(self, end: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """Run the graph of a step: what it compiles belongs to the line that ends the step, if not to one whose operations are others."""
