@@ -35,6 +35,19 @@ def for_tensorflow() -> dict[str, str]:
     }
 
 
+OWN_GRAPHS = "xlalint-graphs-"
+"""How folders are named whose graphs are there for xlalint alone; a user's own are left as they are."""
+
+
+def for_torch_xla(folder: str) -> dict[str, str]:
+    """What has torch_xla use the TPU if there is one, else the CPU, and write its graphs into a folder, for `meters.graphs` to compare."""
+    tpu = any(Path(device).exists() for device in ("/dev/accel0", "/dev/vfio/0"))
+    wanted = {"PJRT_DEVICE": "TPU" if tpu else "CPU"}
+    if "XLA_SAVE_TENSORS_FILE" not in os.environ:
+        wanted |= {"XLA_SAVE_TENSORS_FILE": f"{folder}/graphs", "XLA_SAVE_TENSORS_FMT": "hlo"}
+    return {name: value for name, value in wanted.items() if name != "PJRT_DEVICE" or name not in os.environ}
+
+
 def for_jax() -> dict[str, str]:
     """What keeps JAX to the CPU where there is neither a TPU nor a GPU: an installed libtpu would look for its TPU for seconds."""
     devices = ("/dev/accel0", "/dev/vfio/0", "/dev/nvidiactl", "/dev/kfd")

@@ -1,4 +1,4 @@
-"""torch_xla: a program on PJRT's CPU device, or on the device that `PJRT_DEVICE` names.
+"""torch_xla: a program on the device that `PJRT_DEVICE` names, or on a TPU if there is one, else on the CPU.
 
 Importing this module sets, before it imports torch_xla, what that reads from its environment; it is for child processes.
 """
@@ -8,10 +8,9 @@ from __future__ import annotations
 import os
 import tempfile
 
-os.environ.setdefault("PJRT_DEVICE", "CPU")
-if "XLA_SAVE_TENSORS_FILE" not in os.environ:
-    os.environ["XLA_SAVE_TENSORS_FILE"] = f"{tempfile.mkdtemp(prefix='xlalint-')}/graphs"
-    os.environ["XLA_SAVE_TENSORS_FMT"] = "hlo"
+from xlalint.verify import environment
+
+os.environ.update(environment.for_torch_xla(tempfile.mkdtemp(prefix=environment.OWN_GRAPHS)))
 
 import time
 from collections.abc import Iterator, Mapping, Sequence

@@ -49,6 +49,8 @@ class Charges(Protocol):
 
     def ending_step(self, end: Callable[..., Any], *args: Any, **kwargs: Any) -> Any: ...
 
+    def clearing(self, clear: Callable[..., Any], *args: Any, **kwargs: Any) -> Any: ...
+
     def after_step(self, closures: Callable[..., Any], *args: Any, **kwargs: Any) -> Any: ...
 
 
@@ -78,6 +80,8 @@ def wrap_entries(meter: Charges, *, computing: bool) -> Patches:
         wrap(torch.Tensor, "__setitem__", _reading(meter, _READABLE["__setitem__"], _assigns_to_host))
     wrap(xm, "_maybe_convert_to_cpu", _reading(meter, "xm.save", lambda *args, **kwargs: True))
     wrap(torch_xla._XLAC, "_xla_step_marker", lambda end: functools.partial(meter.ending_step, end))
+    for name in ("_clear_xla_counters", "_clear_xla_metrics"):
+        wrap(torch_xla._XLAC, name, lambda clear: functools.partial(meter.clearing, clear))
     wrap(xm, "_run_step_closures", _closures(meter))
     return made
 

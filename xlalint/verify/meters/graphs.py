@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from xlalint.verify.environment import OWN_GRAPHS
 from xlalint.verify.model import Place
 from xlalint.verify.places import is_users
 
@@ -46,18 +47,18 @@ class Instruction(NamedTuple):
 
 
 class GraphLog:
-    """The file that torch_xla appends graphs to, read as it grows."""
+    """The file that torch_xla appends graphs to; what was read is removed from it."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
-        self._read = 0
         self._known: dict[tuple[str, ...], list[Instruction]] = {}
 
     @classmethod
     def from_environment(cls) -> GraphLog | None:
-        """The log, if there is one whose instructions tell what changed."""
-        file = os.environ.get("XLA_SAVE_TENSORS_FILE", "")
-        return cls(Path(f"{file}.0")) if file and os.environ.get("XLA_SAVE_TENSORS_FMT") == "hlo" else None
+        """The log, if there is one that was set up for xlalint and has instructions that tell what changed."""
+        file = Path(os.environ.get("XLA_SAVE_TENSORS_FILE", "") + ".0")
+        own = file.parent.name.startswith(OWN_GRAPHS) and os.environ.get("XLA_SAVE_TENSORS_FMT") == "hlo"
+        return cls(file) if own else None
 
     def skip(self) -> None:
         """What was written so far are graphs that are known."""
@@ -74,10 +75,8 @@ class GraphLog:
     def _new(self) -> Iterator[tuple[list[list[Instruction]], list[Instruction]]]:
         """Each graph that was written since, if it is new, with those that were known before it."""
         try:
-            with self._file.open(encoding="utf-8", errors="replace") as file:
-                file.seek(self._read)
-                text = file.read()
-                self._read = file.tell()
+            text = self._file.read_text(encoding="utf-8", errors="replace")
+            os.truncate(self._file, 0)  # torch_xla opens it anew for each graph, to append
         except OSError:
             return
         for match in _GRAPH.finditer(text):

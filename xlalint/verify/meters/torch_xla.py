@@ -73,6 +73,7 @@ class TorchXlaMeter:
         self._local = threading.local()
         self._tracer = LineTracer(self._after_line)
         self._graphs = GraphLog.from_environment()
+        self._lines: dict[str, set[Place]] = {}  # of operations that fell back
         self._patches: Patches | None = None
         self._ran = _Ran()
         self._closures = 0  # step closures that are running
@@ -162,11 +163,21 @@ class TorchXlaMeter:
             why, where = self._graphs.changed(self._ran.line_of) if self._graphs else ("", None)
             self._add("compilation", why or "a graph not seen before", where or place, compiled, max(compiling, 0.0))
             seconds = max(seconds - compiling, 0.0)
+        place = self._line_of(ops, place)
         for op, count in ops.items():
             self._add("fallback", op, place, count)
         if reads:
             self._add("host-sync", next(iter(ops), what) or "a read by the host", place, reads, seconds)
         self._unplaced |= place is None and bool(reads or ops)
+
+    def _line_of(self, ops: dict[str, int], place: Place | None) -> Place | None:
+        """The place, or, for operations that were traced on one line only, that line."""
+        if place is None:
+            seen = set().union(*(self._lines.get(op, set()) for op in ops))
+            return next(iter(seen)) if len(seen) == 1 else None
+        for op in ops:
+            self._lines.setdefault(op, set()).add(place)
+        return place
 
     def _add(self, kind: EventKind, what: str, place: Place | None, count: int, seconds: float = 0.0) -> None:
         have, spent = self._causes.get((kind, what, place), (0, 0.0))
@@ -237,6 +248,16 @@ class TorchXlaMeter:
             with self._lock:
                 self.settle()
                 self._closures -= 1
+
+    def clearing(self, clear: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """Let the program clear torch_xla's counters, and go on from there."""
+        with self._lock:
+            self.settle(force=True)
+            try:
+                return clear(*args, **kwargs)
+            finally:
+                self._last = self._reading(None)
+                self._spent = _samples("CompileTime")[1]
 
     def _stop_tracing(self) -> None:
         if self._tracing:
