@@ -91,7 +91,8 @@ def compare(pair: Pair, specs: Specs, name: str, hear_before: Hear, hear_after: 
     if isinstance(last, Raised) and last.endless:
         text = text_of(pair.backend.name, name, specs, differing[-1].draw)
         return Verdict("refuted", f"values: {differing[-1].why}", text)
-    first = min(differing, key=lambda one: (size_of(one.draw.values), one.draw.edge != "step"))
+    # The smallest inputs that show it; empty ones only where no others do.
+    first = min(differing, key=lambda one: (not (size := size_of(one.draw.values)), size, one.draw.edge != "step"))
     return _refuted(pair, specs, name, first, gradients)
 
 
