@@ -29,10 +29,16 @@ Observe = Callable[[dict[str, Any], dict[str, Any] | None], dict[str, Any]]
 numbers = itertools.count()
 
 
-def load(example: dict[str, Any]) -> ModuleType:
-    """Execute an example as a fresh module; it has a file, since AutoGraph reads sources."""
+def written(example: dict[str, Any]) -> Path:
+    """A file of its own for an example, since AutoGraph and tracebacks read sources."""
     path = Path(example["folder"]) / f"example_{next(numbers)}.py"
     path.write_text(example["code"], encoding="utf-8")
+    return path
+
+
+def load(example: dict[str, Any]) -> ModuleType:
+    """Execute an example as a fresh module."""
+    path = written(example)
     example["file"] = str(path)
     module = ModuleType(path.stem)
     module.__file__ = str(path)

@@ -78,10 +78,16 @@ def effects(module: ModuleType) -> Any:
             yield seen
     finally:
         seen["printed"] = len(out.getvalue().splitlines())
-        for name, value in list(vars(module).items()):
-            if name.startswith("_"):
-                continue
+        seen.update(kept(module))
+
+
+def kept(module: ModuleType) -> dict[str, Any]:
+    """What a module's globals hold: lengths of containers, and numbers."""
+    found: dict[str, Any] = {}
+    for name, value in list(vars(module).items()):
+        if not name.startswith("_"):
             if type(value) in (list, dict, set):
-                seen[name] = len(value)
+                found[name] = len(value)
             elif type(value) in (int, float):
-                seen[name] = value
+                found[name] = value
+    return found

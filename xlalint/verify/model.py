@@ -151,3 +151,50 @@ class Verdict(Struct, frozen=True):
     kind: VerdictKind
     reason: str = ""
     counterexample: str = ""
+
+
+Generation = Literal["v4", "v5e", "v5p", "v6e"]
+
+
+class Padding(Struct, frozen=True):
+    """An array that takes more memory on the TPU than its elements do, since its last dimensions are filled up to whole tiles.
+
+    `array` is dtype and shape, `layout` as XLA writes it ("{1,0:T(8,128)}"), `role` what it is to the program; `bytes` what its elements
+    take, `padded` what it takes; `what` is the operation that makes it, or the argument's name.
+    """
+
+    array: str
+    layout: str
+    role: Literal["argument", "output", "temporary"]
+    bytes: int
+    padded: int
+    what: str = ""
+    place: Union[Place, None] = None
+
+    @property
+    def waste(self) -> int:
+        """Bytes that hold nothing."""
+        return self.padded - self.bytes
+
+    @property
+    def share(self) -> float:
+        """The part of its memory that holds nothing, from 0 to 1."""
+        return self.waste / self.padded if self.padded else 0.0
+
+
+class TpuProgram(Struct, frozen=True):
+    """What the TPU's compiler made of a StableHLO file for one generation: nothing, if there is an `error`.
+
+    Sizes are bytes of HBM of one chip; `padding` is sorted by waste, the largest first, and None where jaxlib cannot read what libtpu
+    made (it knows no sparse cores, which v6e uses for scatters). `seconds` is what compiling took.
+    """
+
+    file: str
+    generation: Generation
+    error: Union[Event, None] = None
+    seconds: float = 0.0
+    arguments: int = 0
+    outputs: int = 0
+    temporaries: int = 0
+    code: int = 0
+    padding: Union[tuple[Padding, ...], None] = ()

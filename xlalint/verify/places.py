@@ -64,7 +64,7 @@ def definition(subject: object) -> Place | None:
     function = inspect.unwrap(getattr(subject, "python_function", subject))  # type: ignore[arg-type]
     methods = (getattr(type(subject), name, None) for name in ("call", "forward", "__call__"))
     for one in (function, *methods):
-        code = getattr(getattr(one, "__func__", one), "__code__", None)
+        code = getattr(inspect.unwrap(getattr(one, "__func__", one)), "__code__", None) if callable(one) else None
         if code is not None and is_users(code.co_filename):
             return Place(code.co_filename, code.co_firstlineno, code.co_name)
     return None

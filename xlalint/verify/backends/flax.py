@@ -28,27 +28,28 @@ def applied_of(subject: Any, first: Arguments) -> Applied | None:
 def _linen(module: Any, method: Any, first: Arguments) -> Applied:
     keys = dict(zip(_STREAMS, jax.random.split(jax.random.key(0), len(_STREAMS)), strict=True))
     args, kwargs = first
-    made = module.init(keys, *args, **kwargs, **({} if method is None else {"method": method}))
-    kept = [name for name in made if name != "params"]
+    how = {} if method is None else {"method": method}
+    made = dict(module.init(keys, *args, **kwargs, **how))
+    parameters = made.pop("params", {})
     streams = {name: key for name, key in keys.items() if name != "params"}
 
     def call(state: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
-        how = {} if method is None else {"method": method}
-        if not kept:
-            return module.apply(state, *args, rngs=streams, **how, **kwargs), state
-        result, changed = module.apply(state, *args, rngs=streams, mutable=kept, **how, **kwargs)
-        return result, {**state, **changed}
+        variables = {"params": state[0], **state[1]}
+        result, kept = module.apply(variables, *args, rngs=streams, mutable=list(made), **how, **kwargs)
+        return result, {**state[1], **kept}
 
-    return Applied(call, made)
+    return Applied(call, (parameters, made))
 
 
 def _nnx(module: Any, method: Any) -> Applied:
-    graph, state = nnx.split(module)
+    """Parameters are given and not returned: what a call changes are the other arrays (statistics, counts of random numbers)."""
+    graph, parameters, rest = nnx.split(module, nnx.Param, ...)
     called = method or type(module).__call__
 
     def call(state: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
-        merged = nnx.merge(graph, state)
+        given, kept = state
+        merged = nnx.merge(graph, given, kept)
         result = called(merged, *args, **kwargs)
-        return result, nnx.state(merged)
+        return result, nnx.split(merged, nnx.Param, ...)[2]
 
-    return Applied(call, state)
+    return Applied(call, (parameters, rest))

@@ -22,14 +22,16 @@ import numpy as np
 from xlalint.verify.backends import Leaf, Mode, Options, Program, Result, values
 from xlalint.verify.meters.jax import JaxMeter
 from xlalint.verify.model import Step
-from xlalint.verify.places import definition, headline
+from xlalint.verify.places import definition
 
 
 class Applied(NamedTuple):
-    """A subject as a function of its arrays: `call(state, args, kwargs)` gives what it returns and its arrays after that."""
+    """A subject as a function of its arrays: `state` is its parameters, and what it keeps from call to call (statistics, counts of random
+    numbers); `call(state, args, kwargs)` gives what it returns and what it keeps then. `lower` gives the same call lowered.
+    """
 
     call: Callable[[Any, tuple[Any, ...], dict[str, Any]], tuple[Any, Any]]
-    state: Any = ()
+    state: tuple[Any, Any] = ((), ())
     lower: Callable[[Any, tuple[Any, ...], dict[str, Any]], Any] | None = None
 
 
@@ -59,7 +61,7 @@ class Jax:
                     if programs.wanted and step.counts.compilations and applied.lower is not None:
                         _write(programs, applied, placed(given))
                 yield values.placed(step, definition(subject)), result
-                applied = applied._replace(state=after)
+                applied = applied._replace(state=(applied.state[0], after))
         finally:
             meter.stop()
 
@@ -83,7 +85,7 @@ def _step(meter: JaxMeter, applied: Applied, number: int, arguments: values.Argu
 def gradients(applied: Applied, arguments: values.Arguments) -> list[Leaf]:
     """Of all floating outputs, each element times a number of its own: by the subject's floating arrays, then by its arguments.
 
-    Where JAX cannot differentiate, the one leaf says why.
+    Raises: what JAX raises where it cannot differentiate.
     """
     leaves, tree = jax.tree.flatten((applied.state, arguments))
     floating = [n for n, leaf in enumerate(leaves) if _is_floating(leaf)]
@@ -96,15 +98,11 @@ def gradients(applied: Applied, arguments: values.Arguments) -> list[Leaf]:
         found = jax.tree.leaves(applied.call(state, args, kwargs)[0])
         return [one if _is_floating(one) else None for one in found]
 
-    try:
-        ends, back = jax.vjp(outputs, [leaves[n] for n in floating])
-        given = [
-            None if end is None else jnp.asarray(values.cotangent(n, end.shape), end.dtype)
-            for n, end in enumerate(ends)
-        ]
-        (found,) = back(given)
-    except Exception as error:  # noqa: BLE001 (whatever it is, there is no gradient)
-        return [("none", np.asarray(headline(error)))]
+    ends, back = jax.vjp(outputs, [leaves[n] for n in floating])
+    given = [
+        None if end is None else jnp.asarray(values.cotangent(n, end.shape), end.dtype) for n, end in enumerate(ends)
+    ]
+    (found,) = back(given)
     return _leaves(found)
 
 
@@ -123,10 +121,20 @@ def _array(value: Any) -> Any:
 
 
 def _write(programs: values.Programs, applied: Applied, arguments: values.Arguments) -> None:
-    """Write the StableHLO of the call, with the lines of its operations."""
+    """Write the StableHLO of the call as it is for a TPU, with the lines of its operations."""
     assert applied.lower is not None
-    lowered = applied.lower(applied.state, *arguments)
+    try:
+        lowered = applied.lower(applied.state, *arguments)
+    except Exception:  # noqa: BLE001 (an operation without a lowering for TPUs; what it says must not hide what the step did)
+        return
     programs.write(lowered.as_text(debug_info=True).encode())
+
+
+def _lowered(function: Any, *args: Any, **kwargs: Any) -> Any:
+    """A call lowered for TPUs, which needs none; wrappers that have no `trace` lower for the device that there is."""
+    if hasattr(function, "trace"):
+        return function.trace(*args, **kwargs).lower(lowering_platforms=("tpu",))
+    return function.lower(*args, **kwargs)
 
 
 def applied_of(subject: Any, first: values.Arguments, mode: Mode) -> Applied:
@@ -157,10 +165,10 @@ def _pytree(subject: Any, owner: Any) -> Applied:
     method = getattr(subject, "__func__", type(owner).__call__)
 
     def call(state: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
-        filled = [state.get(str(n), leaf) for n, leaf in enumerate(leaves)]
-        return method(jax.tree.unflatten(tree, filled), *args, **kwargs), state
+        filled = [state[0].get(str(n), leaf) for n, leaf in enumerate(leaves)]
+        return method(jax.tree.unflatten(tree, filled), *args, **kwargs), ()
 
-    return Applied(call, arrays)
+    return Applied(call, (arrays, ()))
 
 
 def _jitted(model: Applied, subject: Any, mode: Mode) -> Applied:
@@ -192,7 +200,7 @@ def _jitted(model: Applied, subject: Any, mode: Mode) -> Applied:
 
     def lower(state: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         function, arrays = under_jit(args, kwargs)
-        return function.lower(state, arrays)
+        return _lowered(function, state, arrays)
 
     return model._replace(call=call, lower=lower)
 
@@ -201,10 +209,9 @@ def _function(subject: Any, first: values.Arguments, mode: Mode) -> Applied:
     function = subject
     if mode == "compiled" and not hasattr(subject, "lower"):
         function = jax.jit(subject, **_texts(first))
-    lower = getattr(function, "lower", None)
     return Applied(
-        lambda state, args, kwargs: (function(*args, **kwargs), state),
-        lower=None if lower is None else lambda state, args, kwargs: lower(*args, **kwargs),
+        lambda state, args, kwargs: (function(*args, **kwargs), ()),
+        lower=(lambda state, args, kwargs: _lowered(function, *args, **kwargs)) if hasattr(function, "lower") else None,
     )
 
 

@@ -1,4 +1,4 @@
-"""TensorFlow: a program under `tf.function(jit_compile=True)`, a Keras layer's `call`, a Keras model's `train_on_batch`.
+"""TensorFlow: a program under `tf.function(jit_compile=True)`, a Keras layer's `call`, a Keras model's step of training.
 
 Importing this module sets, before it imports TensorFlow, what that reads from its environment; it is for child processes.
 """
@@ -22,7 +22,7 @@ import tensorflow as tf
 from xlalint.verify.backends import Leaf, Mode, Options, Program, Result, values
 from xlalint.verify.meters.tensorflow import TensorFlowMeter
 from xlalint.verify.model import Place, Step
-from xlalint.verify.places import definition, headline, is_users
+from xlalint.verify.places import definition, is_users
 
 
 class Applied(NamedTuple):
@@ -109,13 +109,13 @@ def _compiled(function: Any) -> Any:
 
 
 def _keras(thing: Any, mode: Mode) -> Applied:
-    """What Keras does with a layer or model: `train_step` through `train_on_batch`, `call` under `tf.function`."""
+    """What Keras does with a layer or model: a model that can be trained is, as by `fit`; others are called under `tf.function`."""
     is_model = _is_keras(thing, "models", "Model")
     if is_model and ("train_step" in vars(type(thing)) or getattr(thing, "compiled", False)):
         if not getattr(thing, "compiled", False):
             thing.compile(optimizer="sgd", loss="mse")
         thing.jit_compile, thing.run_eagerly = mode == "compiled", mode == "eager"
-        return Applied(lambda *args, **kwargs: thing.train_on_batch(*args, **kwargs), None, thing)
+        return Applied(_trained(thing), None, thing)
     if mode != "compiled":
         return Applied(thing, None, thing)
 
@@ -125,6 +125,19 @@ def _keras(thing: Any, mode: Mode) -> Applied:
     call.__name__ = call.__qualname__ = type(thing).__name__
     function = tf.function(call, jit_compile=True)
     return Applied(function, function, thing)
+
+
+def _trained(model: Any) -> Callable[..., Any]:
+    """One step of `fit`, without what it does around it; `train_on_batch` gives `train_step` other data than `fit` does."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        data = (*args, *kwargs.values())
+        if hasattr(model, "_symbolic_build"):  # Keras 3; Keras 2 builds while it traces
+            model._symbolic_build(data_batch=data)
+        model.make_train_function()
+        return model.train_function(iter(tf.data.Dataset.from_tensors(data)))
+
+    return call
 
 
 def _step(meter: TensorFlowMeter, applied: Applied, number: int, arguments: values.Arguments) -> tuple[Step, Any]:
@@ -140,23 +153,20 @@ def _step(meter: TensorFlowMeter, applied: Applied, number: int, arguments: valu
 def gradients(applied: Applied, arguments: values.Arguments) -> list[Leaf]:
     """Of all floating outputs, each element times a number of its own: by the floating arguments, then by the variables that were used.
 
-    Where TensorFlow cannot differentiate, the one leaf says why.
+    Raises: what TensorFlow raises where it cannot differentiate.
     """
     args, kwargs = arguments
     given = [one for one in tf.nest.flatten([args, kwargs]) if _is_floating(one)]
-    try:
-        with tf.GradientTape() as tape:
-            tape.watch(given)
-            ends = [one for one in tf.nest.flatten(applied.call(*args, **kwargs)) if isinstance(one, tf.Tensor)]
-        wanted = [*given, *tape.watched_variables()]
-        targets = [(n, one) for n, one in enumerate(ends) if _is_floating(one)]
-        back = [tf.cast(values.cotangent(n, tuple(one.shape)), one.dtype) for n, one in targets]
-        found = (
-            tape.gradient([one for _, one in targets], wanted, back, unconnected_gradients="zero") if targets else []
-        )
-        return _leaves([tf.convert_to_tensor(one) for one in found])
-    except Exception as error:  # noqa: BLE001 (whatever it is, there is no gradient)
-        return [("none", np.asarray(headline(error)))]
+    with tf.GradientTape() as tape:
+        tape.watch(given)
+        ends = [one for one in tf.nest.flatten(applied.call(*args, **kwargs)) if isinstance(one, tf.Tensor)]
+    wanted = [*given, *tape.watched_variables()]
+    targets = [(n, one) for n, one in enumerate(ends) if _is_floating(one)]
+    if not targets or not wanted:
+        return []
+    back = [tf.cast(values.cotangent(n, tuple(one.shape)), one.dtype) for n, one in targets]
+    found = tape.gradient([one for _, one in targets], wanted, back, unconnected_gradients="zero")
+    return _leaves([tf.convert_to_tensor(one) for one in found])
 
 
 def _is_floating(value: Any) -> bool:
@@ -179,15 +189,30 @@ def _array(value: Any) -> Any:
 
 def _write(programs: values.Programs, function: Any, arguments: values.Arguments) -> None:
     """Write the StableHLO of a call, and beside it the user's line of each operation, since StableHLO has only the operations' names."""
-    args, kwargs = arguments
     try:
-        code = function.experimental_get_compiler_ir(*args, **kwargs)(stage="stablehlo_serialized")
-        graph = function.get_concrete_function(*args, **kwargs).graph
+        lowered, tensors = _of_tensors(function, arguments)
+        code = lowered.experimental_get_compiler_ir(*tensors)(stage="stablehlo_serialized")
+        graph = lowered.get_concrete_function(*tensors).graph
     except Exception:  # noqa: BLE001 (TensorFlow cannot give it for every function that it can compile)
         return
     file = programs.write(code)
     if file is not None:
         file.with_suffix(".lines.json").write_bytes(msgspec.json.encode(_lines(graph)))
+
+
+def _of_tensors(function: Any, arguments: values.Arguments) -> tuple[Any, list[tf.Tensor]]:
+    """A function of the tensors among its arguments: `experimental_get_compiler_ir` takes no others."""
+    flat = tf.nest.flatten(list(arguments))
+    tensors = [one for one in flat if isinstance(one, tf.Tensor)]
+
+    def call(*given: tf.Tensor) -> Any:
+        rest = iter(given)
+        filled = [next(rest) if isinstance(one, tf.Tensor) else one for one in flat]
+        args, kwargs = tf.nest.pack_sequence_as(list(arguments), filled)
+        return function(*args, **kwargs)
+
+    call.__name__ = call.__qualname__ = getattr(function, "__name__", "call")
+    return tf.function(call, jit_compile=True), tensors
 
 
 def _lines(graph: Any) -> dict[str, Place]:
