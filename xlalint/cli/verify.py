@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from xlalint.verify.targets import Target
 
 _BACKENDS = ("torch_xla", "torch_compile", "torch_export", "tensorflow", "jax")
+_TPUS = ("v4", "v5e", "v5p", "v6e")
 _UNITS = {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}
 _SHAPE = "shape"
 _NAMED = {"tf": "tensorflow", "torch_compile": "torch_compile"}  # targets of the analysis, as backends here
@@ -37,6 +40,9 @@ _NAMED = {"tf": "tensorflow", "torch_compile": "torch_compile"}  # targets of th
 )
 @click.option(
     "--vary", multiple=True, metavar="shape[=DIM]", help="Give named dimensions (or one) new sizes after the warm-up."
+)
+@click.option(
+    "--tpu", "tpus", multiple=True, type=click.Choice(_TPUS), help="Compile for this TPU too, with none; repeatable."
 )
 @click.option(
     "--max-compiles", type=click.IntRange(min=0), metavar="N", help="Allow N compilations, in all steps together."
@@ -109,6 +115,7 @@ def _verified(texts: tuple[str, ...], settings: Settings, options: Mapping[str, 
 
 
 def _observed(target: Target, options: Mapping[str, Any], limits: Limits, view: View) -> Verified:
+    from xlalint.verify import tpu, tpu_report
     from xlalint.verify.backends import MissingPackageError
     from xlalint.verify.inputs import SpecError
     from xlalint.verify.isolation import IsolationError
@@ -118,21 +125,29 @@ def _observed(target: Target, options: Mapping[str, Any], limits: Limits, view: 
 
     name, file = target.subject.name, target.place.file
     try:
-        seen = observe(
-            target.subject,
-            target.specs,
-            target.backend,
-            steps=options["steps"],
-            vary=_varied(options["vary"], target),
-            limits=limits,
-        )
+        with TemporaryDirectory(prefix="xlalint-programs-") as folder:
+            if options["tpus"]:
+                tpu.require()
+            seen = observe(
+                target.subject,
+                target.specs,
+                target.backend,
+                steps=options["steps"],
+                vary=_varied(options["vary"], target),
+                limits=limits,
+                programs=folder if options["tpus"] else "",
+            )
+            compiled = tpu.compiled(seen.programs, options["tpus"]) if options["tpus"] else []
     except (CannotRunError, MissingPackageError, SpecError, IsolationError) as error:
         place = getattr(error, "place", None)
         where = f"\n    {line_text(place, view, file)}" if place is not None else ""
         return Verified(name, target.place, target.backend, target.specs, failure=f"{error}{where}")
     allowed = options["max_compiles"] if options["max_compiles"] is not None else target.max_compiles
-    judged = judge(seen, options["steps"], lambda place: line_text(place, view, file), allowed)
-    return Verified(name, target.place, target.backend, target.specs, seen, judged)
+    lines = partial(line_text, view=view, file=file)
+    judgement = judge(seen, options["steps"], lines, allowed)
+    if options["tpus"]:
+        judgement = tpu_report.judged(judgement, compiled, lines, target.backend)
+    return Verified(name, target.place, target.backend, target.specs, seen, judgement, tpu=tuple(compiled))
 
 
 def _varied(words: tuple[str, ...], target: Target) -> tuple[str, ...]:

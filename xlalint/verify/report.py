@@ -18,7 +18,7 @@ from xlalint.report.view import View, printable
 from xlalint.source.comments import comments
 from xlalint.verify.inputs import completed, written
 from xlalint.verify.judging import Cause, Judgement
-from xlalint.verify.model import ArraySpec, Observation, Place, Specs, Step
+from xlalint.verify.model import ArraySpec, Observation, Place, Specs, Step, TpuProgram
 
 _WIDTH = 140
 _LONGEST = 70  # characters of a source line in a verdict
@@ -42,6 +42,7 @@ class Verified(Struct, frozen=True):
     observation: Union[Observation, None] = None
     judgement: Union[Judgement, None] = None
     failure: str = ""
+    tpu: tuple[TpuProgram, ...] = ()
 
 
 def render(one: Verified, view: View) -> str:
@@ -55,6 +56,10 @@ def render(one: Verified, view: View) -> str:
         blocks.append(_table(one.observation.steps, view))
     causes = [line for cause in one.judgement.causes if not cause.expected for line in _cause(cause, view)]
     blocks += ["\n".join(causes)] if causes else []
+    if one.tpu:
+        from xlalint.verify import tpu_report
+
+        blocks.append(tpu_report.render(one.tpu, view))
     if one.observation.last_words and not one.judgement.ran:
         blocks.append("\n".join(f"  | {printable(line)}" for line in one.observation.last_words.splitlines()))
     blocks.append(_verdict(one.judgement, view))
@@ -166,4 +171,6 @@ def _plain(one: Verified) -> dict[str, Any]:
         {**msgspec.to_builtins(cause), "source": _source(cause.place) if cause.place else ""}
         for cause in one.judgement.causes
     ]
-    return {**told, **msgspec.to_builtins(one.observation)}
+    seen = msgspec.to_builtins(one.observation)
+    del seen["programs"]  # files that are gone by now
+    return {**told, **seen, "tpu": msgspec.to_builtins(one.tpu)}
