@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 
@@ -12,7 +13,7 @@ from observed import loaded
 from outcomes import Leaf, leaves
 from pairs import Run, Seen
 
-from xlalint.verify.backends import Backend, Options
+from xlalint.verify.backends import Backend, Options, Result
 
 
 def runner(backend: Backend) -> Run:
@@ -21,17 +22,26 @@ def runner(backend: Backend) -> Run:
     def run(program: dict[str, Any], values: dict[str, Any], grad: bool) -> Seen:
         out = io.StringIO()
         _, modules, made = loaded(program)
+
+        def ran(gradients: bool) -> Result:
+            ((_, result),) = backend.run(made, [values], Options(gradients=gradients, mode="eager"))
+            return result
+
+        def gradients(_: Sequence[int]) -> list[Leaf]:
+            with contextlib.redirect_stdout(io.StringIO()):
+                return ran(gradients=True).gradients
+
         with contextlib.redirect_stdout(out):
-            ((_, result),) = backend.run(made, [values], Options(gradients=grad, mode="eager"))
+            result = ran(gradients=False)
         floating = [n for n, (_, array) in enumerate(result.outputs) if array.dtype.kind in "fcV"]  # V: bfloat16
         return Seen(
             results=result.outputs,
             differentiable=floating if grad else [],
             arguments=[],
             state=[*result.effects["state"], *globals_of(modules[0])],
-            random=result.effects["random"],
-            printed=out.getvalue() if not grad else "",
-            gradients=lambda positions: result.gradients,
+            random=list(result.effects["random"]),
+            printed=out.getvalue(),
+            gradients=gradients,
         )
 
     return run
