@@ -8,6 +8,11 @@ from tests.fixes.fixing import outcome
 from tests.fixes.test_branches import module
 
 LEFT_ALONE = {
+    "a check of what is no tensor in some calls": (
+        "z = x.sum() if ok else 3\nassert z > 0\nreturn x",
+        "XLA103",
+        "not a tensor in every call",
+    ),
     "a check that the host decides on": ("assert ok or (x > 0).all()\nreturn x", "XLA103", "decides on the host"),
     "a value that is named": (
         "if (bad := torch.isnan(x).any()):\n    raise ValueError('NaN')\nreturn x * bad",
@@ -42,12 +47,33 @@ DROPPED = {
         "if x.ndim != 2:\n    raise ValueError('rank')\nreturn x",
     ),
     "all that an if does": ("if ok:\n    assert (x > 0).all()\nreturn x", "return x"),
-    "all that a block holds": (
-        "for _ in range(2):\n    assert (x > 0).all()\nreturn x",
-        "for _ in range(2):\n    pass\nreturn x",
+    "all that a loop does": ("for _ in range(2):\n    assert (x > 0).all()\nreturn x", "return x"),
+    "all that a loop does that leaves something": (
+        "for i in range(2):\n    assert (x > i).all()\nreturn x * i",
+        "for i in range(2):\n    pass\nreturn x * i",
+    ),
+    "all that a loop over something that is used up does": (
+        "for i in iter(ok):\n    assert (x > i).all()\nreturn x",
+        "for i in iter(ok):\n    pass\nreturn x",
+    ),
+    "all that an else does": (
+        "if ok:\n    x = x + 1\nelse:\n    # why\n    assert (x > 0).all()\nreturn x",
+        "if ok:\n    x = x + 1\nreturn x",
+    ),
+    "all that an elif does": (
+        "if ok:\n    x = x + 1\nelif x.ndim == 2:\n    assert (x > 0).all()\nelse:\n    x = x - 1\nreturn x",
+        "if ok:\n    x = x + 1\nelif x.ndim == 2:\n    pass\nelse:\n    x = x - 1\nreturn x",
     ),
     "a call that checks": ("torch._assert((x > 0).all(), 'positive')\nreturn x", "return x"),
+    "a paragraph of checks": (
+        "y = x\n\nassert (x > 0).all()\nassert (x < 9).all()\nif (x == 5).any():\n    raise ValueError(5)\n\nreturn y",
+        "y = x\n\nreturn y",
+    ),
     "blank lines around": ("y = x\n\nassert (x > 0).all()\n\nreturn y", "y = x\n\nreturn y"),
+    "comments of a paragraph above": (
+        "y = x\n# about it all\n\n# why\n# so\nassert (x > 0).all()\nreturn y",
+        "y = x\n# about it all\n\nreturn y",
+    ),
     "the end of a block": (
         "if ok:\n    y = x\n\n    assert (x > 0).all()\n\nreturn y",
         "if ok:\n    y = x\n\nreturn y",

@@ -109,6 +109,14 @@ LEFT_ALONE = {
         "i = 0\nwhile x.sum() > 1 and i < 6:\n    x, y = y, x * 0.5\n    i += 1\nreturn x",
         "more than assign names",
     ),
+    "a function of the program's on what changes in place": (
+        "i = 0\nwhile x.sum() > 1 and i < 6:\n    x = y.add_(work(x))\n    i += 1\nreturn x",
+        "in place",
+    ),
+    "a function of the program's on what is read": (
+        "i = 0\nwhile x.sum() > 1 and i < 6:\n    x = x * work(x).max().item()\n    i += 1\nreturn x",
+        "reads a tensor on the host",
+    ),
     "random numbers": (
         "i = 0\nwhile x.sum() > 1 and i < 6:\n    x = x * torch.rand(3)\n    i += 1\nreturn x",
         "draws random numbers",

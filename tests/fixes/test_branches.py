@@ -49,12 +49,20 @@ LEFT_ALONE = {
         "n = y.long().sum()\nif n > 0:\n    x = (x.long() // n).float()\nreturn x",
         "fails where a divisor is 0",
     ),
+    "an element that may not be there": (
+        "i = y.argmax()\nif i > 0:\n    x = x + y[i - 1]\nreturn x",
+        "`y[i - 1]` may be out of range where the condition does not hold",
+    ),
+    "an element that an attribute's test guards": (
+        "self.at = y.argmax()\nif self.at < 5:\n    x = x + y[self.at + 1]\nreturn x",
+        "may be out of range",
+    ),
     "a part that the host decides on": (
         "if ok or y.all():\n    x = x * 2.0\nreturn x",
         "a part of the condition is no tensor",
     ),
     "a loop within": ("if y.all():\n    for _ in range(2):\n        x = x * 2.0\nreturn x", "no straight line"),
-    "continue": ("for i in range(3):\n    if y.all():\n        continue\n    x = x + i\nreturn x", "`continue` skips"),
+    "continue": ("for i in range(3):\n    if y.all():\n        continue\n    print(x)\nreturn x", "`continue` skips"),
     "break": ("for i in range(3):\n    if y.all():\n        break\n    x = x + i\nreturn x", "`break` ends the loop"),
     "a return after work": ("if y.all():\n    z = x + 1.0\n    return z\nreturn x", "does more than return"),
     "a return of None": ("if y.all():\n    return None\nreturn x", "may be None on one side"),

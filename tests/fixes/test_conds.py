@@ -35,6 +35,10 @@ JAX = {
         "if x.sum() > 0:\n    x = heavy(heavy(x))\nelse:\n    x = heavy(-x)\nreturn x",
         "x = jax.lax.cond(x.sum() > 0, lambda x: heavy(heavy(x)), lambda x: heavy(-x), x)\nreturn x",
     ),
+    "an operation on a call": (
+        "if x.sum() > 0:\n    x = jnp.sin(heavy(x))\nreturn x",
+        "x = jax.lax.cond(x.sum() > 0, lambda x: jnp.sin(heavy(x)), lambda x: x, x)\nreturn x",
+    ),
     "a new name": (
         "if x.sum() > 0:\n    z = heavy(x)\nelse:\n    z = jnp.sin(y)\nreturn z",
         "z = jax.lax.cond(x.sum() > 0, lambda: heavy(x), lambda: jnp.sin(y))\nreturn z",
@@ -178,11 +182,3 @@ def test_autograph_writes_its_own() -> None:
 def test_elif_from_the_inside_out() -> None:
     before, after = ELIF
     assert outcome(jax_program(before), "XLA101", target="jax").text == jax_program(after)
-
-
-def test_torch_gains_nothing() -> None:
-    text = (
-        "import torch\n\n\ndef settle(x: torch.Tensor) -> torch.Tensor:\n    return x / x.norm()\n\n\n"
-        "@torch.compile\ndef run(x: torch.Tensor) -> torch.Tensor:\n    if x.mean() > 0:\n        x = settle(x)\n    return x\n"
-    )
-    assert "cond" not in outcome(text, "XLA101").text

@@ -10,7 +10,7 @@ from tests.fixes.fixing import outcome
 def program(code: str) -> str:
     lines = code.replace("\n", "\n    ")
     return (
-        "import jax\nimport jax.numpy as jnp\n\n\n@jax.jit\n"
+        "import jax\nimport jax.numpy as jnp\n\nSEEN = []\n\n\n@jax.jit\n"
         "def run(x: jax.Array, y: jax.Array, n: jax.Array) -> jax.Array:\n"
         f"    {lines}\n"
     ).replace("\n    \n", "\n\n")
@@ -47,17 +47,37 @@ LEFT_ALONE = {
         "may be unset",
     ),
     "nothing": ("for i in range(n):\n    z = x + 1\nreturn x", "XLA107", "nothing that the loop computes"),
-    "two conditions": (
-        "while x.sum() > 1 and y.sum() > 1:\n    x = x / 2\nreturn x",
+    "a condition that is not known": (
+        "while x.sum() > 1 and len(SEEN):\n    x = x / 2\nreturn x",
         "XLA102",
         "not one array of bools",
     ),
-    "a number as a condition": ("while x.sum():\n    x = x - 1\nreturn x", "XLA102", "not one array of bools"),
-    "a loop that does not end by itself": (
-        "while True:\n    x = x / 2\n    if x.sum() < 1:\n        break\nreturn x",
+    "an `or` with a bound": (
+        "k = 0\nwhile x.sum() > 1 or k < 3:\n    x = x / 2\n    k += 1\nreturn x",
         "XLA102",
-        "ends by `break`",
+        "not one array of bools",
     ),
+    "a counter that doubles": (
+        "k = 1\nwhile x.sum() > 1 and k < 30:\n    x = x / 2\n    k = k * 2\nreturn x",
+        "XLA102",
+        "not an array in every turn",
+    ),
+    "a counter as a size of the turn": (
+        "k = 1\nwhile x.sum() > 1 and k < 30:\n    x = x - jnp.ones(k).sum()\n    k = k + 1\nreturn x",
+        "XLA102",
+        "not an array in every turn",
+    ),
+    "a counter that the host reads later": (
+        "k = 1\nwhile x.sum() > 1 and k < 30:\n    x = x / 2\n    k = k + 1\nreturn x if k > 3 else y",
+        "XLA102",
+        "not an array in every turn",
+    ),
+    "a counter of floats": (
+        "k = 1.0\nwhile x.sum() > 1 and k < 30:\n    x = x / 2\n    k = k + 1\nreturn x",
+        "XLA102",
+        "not an array in every turn",
+    ),
+    "a number as a condition": ("while x.sum():\n    x = x - 1\nreturn x", "XLA102", "not one array of bools"),
 }
 
 UNSAFE = {
@@ -91,6 +111,18 @@ UNSAFE = {
         "while jnp.abs(x).sum() > 2:\n    x = x * 0.5\nreturn x",
         "XLA102",
         "return jax.lax.while_loop(lambda x: jnp.abs(x).sum() > 2, lambda x: x * 0.5, x)",
+    ),
+    "two conditions": (
+        "while x.sum() > 1 and y.sum() > 1:\n    x = x / 2\nreturn x",
+        "XLA102",
+        "return jax.lax.while_loop(\n    lambda x: (x.sum() > 1) & (y.sum() > 1),\n    lambda x: x / 2,\n    x,\n)",
+    ),
+    "a bound": (
+        "k = 0\nwhile k < 6 and jnp.abs(x).sum() > 2:\n    x = x * 0.5 + y[k]\n    k += 1\nreturn x",
+        "XLA102",
+        "k = 0\n\ndef going(carry):\n    x, k = carry\n    return (k < 6) & (jnp.abs(x).sum() > 2)\n\n"
+        "def body(carry):\n    x, k = carry\n    x = x * 0.5 + y[k]\n    k += 1\n    return x, k\n\n"
+        "x, k = jax.lax.while_loop(going, body, (x, k))\nreturn x",
     ),
     "a condition on two names": (
         "while x.sum() > y.sum():\n    x = x * 0.5\n    y = y * 0.9\nreturn x",

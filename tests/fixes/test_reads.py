@@ -46,6 +46,13 @@ LEFT_ALONE = {
     "a variable that changes": ("a = s.item()\ns.add_(1)\nreturn x * a", "changed in place"),
     "a view that changes": ("a = x.view(-1)[0].item()\nx += 1\nreturn x * a", "changed in place"),
     "a part that is returned": ("return x[0].item() / 2, x", "changed in place"),
+    "a number for the caller": ("return s.item()", "callers are given a number"),
+    "a named number for the caller": ("loss = s.item()\nreturn loss", "callers are given a number"),
+    "a comparison for the caller": ("return s.item() > 1.0", "callers are given a number"),
+    "a list that may be empty": (
+        "a = []\nfor row in x:\n    a.append(row.argmax())\nreturn torch.stack(a) if a else torch.tensor(a)",
+        "may be empty there",
+    ),
     "a whole number that is returned": ("return x, (x > 0).sum().item()", "may be a size"),
     "a number of no known kind that is returned": ("return x, t.item()", "may be a size"),
     "a chain": ("return (0 < s.item() < x) * x", "chained"),

@@ -63,7 +63,15 @@ def test_a_result_that_does_not_parse_is_dropped_and_the_others_are_made() -> No
     assert "a.py:1: the fix of XLA900 was dropped: its result cannot be read: " in done.troubles[0]
 
 
-def test_fixes_that_only_together_do_not_parse_are_dropped() -> None:
+def test_fixes_that_only_together_do_not_parse_are_made_one_after_the_other() -> None:
+    removed = [rule(f"    {name}\n", lambda _: "", f"XLA90{n}") for n, name in enumerate("abcd")]
+    done = run({"a.py": "if x:\n    a\n    b\n    c\n    d\n"}, *removed)
+    assert texts(done) == {"a.py": "if x:\n    d\n"}
+    [trouble] = done.troubles
+    assert "a.py:2: the fix of XLA903 was dropped: its result cannot be read: " in trouble
+
+
+def test_fixes_of_which_none_parses_are_dropped() -> None:
     done = run({"a.py": "f(a)(b)\n"}, rule("a", lambda _: "*"), rule("b", lambda _: "*"))
     assert texts(done) == {}
     assert len(done.troubles) == 2

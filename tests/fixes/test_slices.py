@@ -63,8 +63,9 @@ UNSAFE = {
         "not negative",
     ),
     "a sum from a bound on": (
-        "x = torch.ones(4, 5)\nreturn x[:, n:].sum(dim=1)",
-        "x = torch.ones(4, 5)\nreturn torch.where(torch.arange(x.shape[1], device=x.device) >= n, x, 0).sum(dim=1)",
+        "x = torch.ones(4, 5, device=t.device)\nreturn x[:, n:].sum(dim=1)",
+        "x = torch.ones(4, 5, device=t.device)\n"
+        "return torch.where(torch.arange(x.shape[1], device=x.device) >= n, x, 0).sum(dim=1)",
         "not negative",
     ),
     "a fill": (

@@ -112,3 +112,52 @@ def test_gone(name: str) -> None:
 def test_stays(name: str) -> None:
     called = STAYS[name].partition("(")[0]
     assert f"    {called}(" in fixed(program(f"        {STAYS[name]}"))[0]
+
+
+ON_THE_HOST = {
+    "a shape": 'check(x.shape[0] == y.shape[0], f"{mask.sum()} of {y.shape[0]}")',
+    "a shape of what is computed": 'check(x.view(2, -1).shape[0] == 3, f"{mask.sum()}")',
+    "a length": 'check(len(x) == len(y), f"{x.max()}")',
+    "a number of dimensions": 'check(x.ndim == 2 and y.dim() == x.dim(), f"{mask.sum()}")',
+    "a flag": 'check(torch.is_grad_enabled(), f"{mask.sum()}")',
+    "a dtype": 'check(x.dtype == y.dtype, f"{x} {y}")',
+}
+
+
+@pytest.mark.parametrize("called", ON_THE_HOST.values(), ids=ON_THE_HOST)
+def test_a_check_of_the_host_stays(called: str) -> None:
+    """What formats a tensor for the case that it fails is no reason to lose it."""
+    before = program(f"        {called}")
+    text, done = fixed(before)
+    assert called in text
+    reasons = [one.no_fix for one in done.report.findings if one.code == "XLA303"]
+    assert any("the host can check" in one for one in reasons), reasons
+
+
+FOR_IT_ALONE = {
+    "a method of what is not known": "count = given.sum()",
+    "several": "count = (given == 7).unsqueeze(-1).expand_as(x).sum()",
+    "what is read": "count = given.sum().item()",
+}
+
+KEPT = {
+    "a function that is not known": "count = g(x)",
+    "a method that may do anything": "count = given.pop()",
+    "a change in place": "count = given.add_(1).sum()",
+    "random numbers": "count = torch.rand_like(x).sum()",
+    "an attribute's method": "count = self.seen.update(given)",
+}
+
+
+@pytest.mark.parametrize("line", FOR_IT_ALONE.values(), ids=FOR_IT_ALONE)
+def test_what_was_computed_for_it_alone_goes(line: str) -> None:
+    text, _ = fixed(program(f'        {line}\n        check(mask.sum() == count, f"{{mask.sum()}}")\n        return x'))
+    assert "count" not in text.partition("def f(")[2]
+    assert "check(" not in text.partition("def f(")[2]
+
+
+@pytest.mark.parametrize("line", KEPT.values(), ids=KEPT)
+def test_what_does_more_stays(line: str) -> None:
+    text, _ = fixed(program(f'        {line}\n        check(mask.sum() == count, f"{{mask.sum()}}")\n        return x'))
+    assert line in text
+    assert "check(" not in text.partition("def f(")[2]

@@ -79,6 +79,14 @@ FOUND = {
         """,
         ["XLA302"],
     ),
+    "a copy that is cut by a tensor's value": (
+        """
+        class Model(nn.Module):
+            def forward(self, x: torch.Tensor, n: torch.Tensor):
+                return x.cpu()[:n]
+        """,
+        ["XLA301", "XLA302"],
+    ),
     "a tensor that is unpacked": (
         """
         class Model(nn.Module):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from xlalint.fixes import values
-from xlalint.fixes.conditions import Condition, condition, holder_of, holds_tensor
+from xlalint.fixes.conditions import Condition, condition, holder_of, holds_tensor, undecided
 from xlalint.fixes.imports import Imports
 from xlalint.fixes.model import Reason, Rewrite, Site
 from xlalint.fixes.removal import end_of, taken_out
@@ -129,8 +129,11 @@ def _tells(scene: Scene, node: cst.BaseSmallStatement) -> bool:
 
 
 def _effects(site: Site, test: cst.BaseExpression) -> tuple[str, ...] | Reason:
-    """What a check is assumed to change by being made: nothing."""
+    """What a check of tensors is assumed to change by being made: nothing."""
     scene = site.scene
+    either = undecided(scene, test, site.framework)
+    if either:
+        return Reason(f"`{brief(either)}` is not a tensor in every call: the check may be the host's own")
     if any(scene.descend(test, cst.NamedExpr)):
         return Reason("the check names a value with `:=`: assign it in a line of its own")
     if speculate(scene, [test], site.framework).barrier:

@@ -21,9 +21,9 @@ from xlalint.fixes.model import Reason, Rewrite, Site, all_of
 from xlalint.fixes.scene import Replacement, Scene
 from xlalint.fixes.selection import Chooser, Side, mutated_after, side_of, unchanged
 from xlalint.fixes.shapes import Types
-from xlalint.fixes.speculation import computed, speculate
+from xlalint.fixes.speculation import ACTS, barrier_of, computed, speculate
 from xlalint.fixes.text import atom, call, width_of
-from xlalint.semantics.values import Const, Function, Host, Value, members
+from xlalint.semantics.values import Function, members
 
 _ASSUMED = "the turns that are left when the condition ends the loop may be computed for nothing"
 
@@ -79,7 +79,7 @@ def _bound(scene: Scene, loop: cst.While, part: cst.Comparison, rest: cst.BaseEx
     first = _first(scene, loop, counter)
     if first is None or len(raised) != 1 or not _raises(scene, raised[0]):
         return Reason(f"`{counter}` does not surely count the turns from a known number on")
-    if not _is_whole(scene.value(limit)) or not _is_fixed(scene, limit, binds(scene, loop.body)):
+    if not values.is_whole(scene.value(limit)) or not _is_fixed(scene, limit, binds(scene, loop.body)):
         return Reason(f"`{scene.code(limit)}` is not known to be one whole number in all turns")
     if counter in reads(scene, rest) or live_after(scene, loop, counter):
         return Reason(f"`{counter}` tells in which turn the loop ended: keep that in a tensor of its own")
@@ -112,13 +112,6 @@ def _raises(scene: Scene, line: cst.CSTNode) -> bool:
     if step.sign:
         return step.sign == "+" and scene.code(step.value) == "1"
     return scene.code(step.value).replace(" ", "") == f"{step.name}+1"
-
-
-def _is_whole(value: Value) -> bool:
-    return bool(members(value)) and all(
-        (type(one) is Const and type(one.value) is int) or (type(one) is Host and one.type == "int")
-        for one in members(value)
-    )
 
 
 def _is_fixed(scene: Scene, node: cst.BaseExpression, changed: set[str]) -> bool:
@@ -166,11 +159,10 @@ class _Masked:
                 return f"`{step.name} {step.sign}= …` changes a tensor in place: write `{step.name} = …`"
         nodes = [test, *(step.value for step in steps)]
         own = [one for node in nodes for one in scene.descend(node, cst.Call) if self._is_own(one)]
-        for node in nodes:
-            for part in (node, *scene.descend(node, cst.Call)):
-                barrier = speculate(scene, [part], self._framework).barrier
-                if barrier and not any(part is one or one in scene.descend(part, cst.Call) for one in own):
-                    return barrier
+        for part in (part for node in nodes for part in scene.descend(node, *ACTS)):
+            barrier = barrier_of(scene, part, self._framework)
+            if barrier and part not in own:
+                return barrier
         self._chooser.assume([_ASSUMED])
         self._chooser.assume(f"`{scene.code(one.func)}` does nothing but compute" for one in own)
         self._chooser.assume(computed(speculate(scene, nodes, self._framework).risks) if not own else [])

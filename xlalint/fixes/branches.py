@@ -149,7 +149,8 @@ class _Choice:
 
     def _speculated(self, branches: Iterable[Branch]) -> str:
         for branch in branches:
-            found = speculate(self._scene, [step.line for step in branch.steps], self._framework)
+            lines = [step.line for step in branch.steps]
+            found = speculate(self._scene, lines, self._framework, [self._node.test])
             if found.barrier:
                 return found.barrier
             self._chooser.assume(computed(found.risks))

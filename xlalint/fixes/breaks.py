@@ -12,6 +12,7 @@ import libcst as cst
 from xlalint.fixes import values
 from xlalint.fixes.conditions import condition, holder_of
 from xlalint.fixes.dataflow import live_after, reads
+from xlalint.fixes.early_ends import only_breaks
 from xlalint.fixes.graph_loops import Assigned, assigned, carried_by
 from xlalint.fixes.imports import Imports
 from xlalint.fixes.model import Rewrite, Site, all_of
@@ -29,7 +30,7 @@ def dropped(site: Site) -> Rewrite | None:
     """The `break` of a loop that does nothing from there on."""
     scene = site.scene
     node = holder_of(scene, site.node)
-    if not isinstance(node, cst.If) or node.orelse is not None or not _only_breaks(node):
+    if not isinstance(node, cst.If) or node.orelse is not None or not only_breaks(node):
         return None
     loop = scene.nearest(node, cst.For, cst.While)
     siblings, index = scene.siblings(node)
@@ -46,12 +47,6 @@ def dropped(site: Site) -> Rewrite | None:
     if assumes is None:
         return None
     return Rewrite("Drop the `break`", (Replacement(*scene.lines(node), ""),), all_of(assumes))
-
-
-def _only_breaks(node: cst.If) -> bool:
-    line = node.body.body[0] if len(node.body.body) == 1 else None
-    small = line.body[0] if isinstance(line, cst.SimpleStatementLine) and len(line.body) == 1 else line
-    return isinstance(small, cst.Break)
 
 
 def _step(scene: Scene, line: cst.CSTNode) -> Assigned | None:

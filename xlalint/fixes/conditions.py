@@ -139,6 +139,10 @@ def _as_bool(
     value = scene.value(node)
     if not values.is_tensor(value, framework):
         if framework == "torch" or not _is_either(value, framework):
+            if not alone and not holds_tensor(scene, node) and _is_bool(value):
+                return Reason(
+                    f"the host knows `{scene.code(node)}`, which decides beside a tensor: test it in an `if` of its own"
+                )
             return Reason(f"it is not known that `{scene.code(node)}` is a tensor in every call")
         return (scene.code(node) if alone else atom(scene, node)), -1
     kind_of_dtype = values.dtype_of(value)
@@ -167,6 +171,14 @@ def _is_either(value: Value, framework: str) -> bool:
     )
 
 
+def _is_bool(value: Value) -> bool:
+    """Whether a value is a bool of Python's."""
+    return bool(members(value)) and all(
+        (type(member) is Host and member.type == "bool") or (type(member) is Const and type(member.value) is bool)
+        for member in members(value)
+    )
+
+
 def holds_tensor(scene: Scene, node: cst.BaseExpression) -> bool:
     """Whether a part of a condition asks for the truth of something that may be a tensor."""
     if isinstance(node, cst.BooleanOperation):
@@ -174,6 +186,17 @@ def holds_tensor(scene: Scene, node: cst.BaseExpression) -> bool:
     if isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Not):
         return holds_tensor(scene, node.expression)
     return any(type(member) is Tensor for member in members(scene.value(node)))
+
+
+def undecided(scene: Scene, node: cst.BaseExpression, framework: str) -> str:
+    """The code of a part of a condition that asks for a tensor's truth in some calls, and for that of something else in others; or ""."""
+    if isinstance(node, cst.BooleanOperation):
+        return undecided(scene, node.left, framework) or undecided(scene, node.right, framework)
+    if isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Not):
+        return undecided(scene, node.expression, framework)
+    if not holds_tensor(scene, node) or values.is_tensor(scene.value(node), framework):
+        return ""
+    return scene.code(node)
 
 
 def _operands(node: cst.BaseExpression, kind: type[cst.BaseBooleanOp]) -> Iterator[cst.BaseExpression]:

@@ -1,7 +1,8 @@
-"""XLA101 in JAX, and in TensorFlow where AutoGraph is off: branches → `jax.lax.cond` or `tf.cond`.
+"""XLA101: branches → `jax.lax.cond`; `tf.cond`, where AutoGraph is off; `torch.cond`, where `torch.compile` compiles.
 
 They compute one side only. So they are taken where `where` would run what may fail or cost much, would let NaN into gradients, or may not
-be used at all because a side calls a function of the program's. Where `where` gives the same for sure, it is cheaper.
+be used at all because a side calls a function of the program's. Where `where` gives the same for sure, it is cheaper; `torch.cond` asks so
+much of its branches (see `torch_conds`) that any `where` is better.
 """
 
 from __future__ import annotations
@@ -12,23 +13,31 @@ from typing import NamedTuple
 
 import libcst as cst
 
-from xlalint.fixes import branches, early_returns, values
+from xlalint.fixes import branches, early_returns, torch_conds, values
 from xlalint.fixes.bindings import value_before
 from xlalint.fixes.conditions import Condition, condition, holder_of
 from xlalint.fixes.dataflow import live_after, reads
 from xlalint.fixes.early_returns import Chain, chain_of, head_of
-from xlalint.fixes.gradients import FLAT, Slopes
+from xlalint.fixes.gradients import FLAT, Slopes, without_gradient
 from xlalint.fixes.graph_loops import Assigned, assigned
 from xlalint.fixes.imports import Imports
 from xlalint.fixes.model import Reason, Rewrite, Site, all_of
 from xlalint.fixes.scene import Replacement, Scene
-from xlalint.fixes.selection import Side, side_of, unchanged
+from xlalint.fixes.selection import Side, mutated_after, side_of, unchanged
 from xlalint.fixes.shapes import Type, Types, alike, apart
-from xlalint.fixes.speculation import assignments, speculate
+from xlalint.fixes.speculation import assignments, barrier_of
 from xlalint.fixes.text import argument, atom, block, brief, call, movable, width_of
 from xlalint.semantics.values import Function, members
 
-_NAMES = {"jax": ("true_fun", "false_fun"), "tensorflow": ("true_fn", "false_fn")}  # as the parameters are called
+_NAMES = {
+    "jax": ("true_fun", "false_fun"),
+    "tensorflow": ("true_fn", "false_fn"),
+    "torch": ("true_fn", "false_fn"),
+}  # as the parameters are called
+
+_OWN = {"torch": "compiles without a graph break and gives a new tensor"}
+# torch 2.9.1: Inductor gives zeros for the gradient of `torch.cond(p, f, g, (x,)) - x`.
+_NO_GRADIENT = "no gradient is taken through `torch.cond`"
 
 
 class _Made(NamedTuple):
@@ -42,20 +51,23 @@ class _UnfitError(Exception):
     """The branches are not such that functions can take their place."""
 
 
-def rewrite(site: Site) -> Rewrite | None:
+def rewrite(site: Site) -> Rewrite | Reason | None:
     """The `if` that the finding is in as a `cond`, where that assumes less than a `where` does."""
-    if site.framework == "torch" or (site.framework == "tensorflow" and site.hazard.variant != "no-autograph"):
+    if site.framework == "tensorflow" and site.hazard.variant != "no-autograph":
         return None
     node = holder_of(site.scene, site.node)
     if not isinstance(node, cst.If):
         return None
     chosen = branches.rewrite(site) or early_returns.rewrite(site)
-    if isinstance(chosen, Rewrite) and not chosen.assumes:
+    site.scene.begin()
+    if isinstance(chosen, Rewrite) and (site.framework == "torch" or not chosen.assumes):
         return None
     try:
         made = _Returns(site, node).made() if _returns(node) else _Assignments(site, node).made()
     except _UnfitError:
         return None
+    if isinstance(chosen, Reason) and site.framework == "torch" and site.target != "torch_compile":
+        return Reason(f"{chosen.text}; `torch.cond` would read the condition all the same")
     if not isinstance(chosen, Rewrite):
         return made.rewrite
     less = len(made.rewrite.assumes) < len(chosen.assumes) and all(one in chosen.assumes for one in made.assumes)
@@ -76,18 +88,22 @@ class _Cond:
         self.imports = Imports(site.scene, node)
         self.assumes: list[str] = []
         self.defined: list[str] = []
+        self.computed: list[cst.CSTNode] = []
+        self.views: list[str] = []  # what may share memory
         self.moved: list[tuple[int, int]] = []  # what goes into those with its comments
         self.elif_ = isinstance(site.scene.parent(node), cst.If)
         self.indent = site.scene.indent(node) + "    " * self.elif_
         function = site.scene.function(node)
         if function is None or any(site.scene.descend(function, cst.Global, cst.Nonlocal)):
             raise _UnfitError
+        if self.framework == "torch" and not torch_conds.is_traced(self.scene, function):
+            raise _UnfitError
 
     @property
     def name(self) -> str:
         """What to call: "jax.lax.cond"."""
-        if self.framework == "jax":
-            return f"{self.imports.name('jax.lax')}.cond"
+        if self.framework != "tensorflow":
+            return f"{self.imports.name({'jax': 'jax.lax', 'torch': 'torch'}[self.framework])}.cond"
         bound = {(one.module, one.name) for one in self.scene.document.unit.imports}
         if ("keras", "") in bound and ("tensorflow", "") not in bound:
             return f"{self.imports.name('keras')}.ops.cond"
@@ -109,15 +125,27 @@ class _Cond:
 
     def compute(self, nodes: Iterable[cst.CSTNode]) -> None:
         """Note what has to hold for code to run within a function that is traced, whether or not it is chosen."""
+        nodes = list(nodes)
+        if self.framework == "torch":
+            self._share_nothing(nodes)
         kinds = (cst.Call, cst.NamedExpr, cst.Yield, cst.Await, cst.IfExp, cst.BooleanOperation, cst.Lambda)
         for part in (part for node in nodes for part in self.scene.descend(node, *kinds)):
             if isinstance(part, cst.Lambda) and not self._is_branch(part):
                 raise _UnfitError
-            barrier = speculate(self.scene, [part], self.framework).barrier
+            barrier = barrier_of(self.scene, part, self.framework)
             if isinstance(part, cst.Call) and barrier and self._is_own(part):
-                self.assume([f"`{self.scene.code(part.func)}` does nothing but compute"])
-            elif barrier and not self._is_pure(part):
+                told = _OWN.get(self.framework, "does nothing but compute")
+                self.assume([f"`{self.scene.code(part.func)}` {told}"])
+            elif barrier and not self._draws_with_key(part):
                 raise _UnfitError
+
+    def _share_nothing(self, nodes: Sequence[cst.CSTNode]) -> None:
+        """Note what has to hold for branches to be traced by `torch.cond`, which allows no two views of one tensor."""
+        self.computed += nodes
+        found = torch_conds.views(self.scene, self.node, self.computed)
+        if found is None or any(torch_conds.breaks(self.scene, one) for one in nodes):
+            raise _UnfitError
+        self.views = found
 
     def _is_branch(self, node: cst.Lambda) -> bool:
         """Whether a lambda is one side of another `cond`."""
@@ -125,17 +153,15 @@ class _Cond:
         return holder is not None and values.callee(self.scene.value(holder.func)).endswith(".cond")
 
     def _is_own(self, node: cst.Call) -> bool:
-        """Whether a call is one of a function of the program's, that of a layer excluded: those keep state."""
+        """Whether a call is one of a function of the program's, in JAX and Keras that of a layer excluded: those keep state."""
         found = members(self.scene.value(node.func))
-        return bool(found) and all(type(one) is Function and one.receiver is None for one in found)
+        return bool(found) and all(
+            type(one) is Function and (one.receiver is None or self.framework == "torch") for one in found
+        )
 
-    def _is_pure(self, node: cst.CSTNode) -> bool:
-        """Whether a call that `where` cannot run always is one that may be traced: with a key for random numbers, of whole numbers."""
-        if not isinstance(node, cst.Call):
-            return not any(self.scene.descend(node, cst.NamedExpr, cst.Yield, cst.Await)) and any(
-                one is not node for one in self.scene.descend(node, cst.Call)
-            )
-        return values.callee(self.scene.value(node.func)).startswith("jax.random.")
+    def _draws_with_key(self, node: cst.CSTNode) -> bool:
+        """Whether a node draws random numbers with a key, which gives the same whenever it is run."""
+        return isinstance(node, cst.Call) and values.callee(self.scene.value(node.func)).startswith("jax.random.")
 
     def compare(self, first: Side, second: Side) -> None:
         """Note what has to hold for both sides to be of one type."""
@@ -145,7 +171,8 @@ class _Cond:
         if apart(first.type, second.type):
             raise _UnfitError
         if not alike(first.type, second.type):
-            self.assume([f"`{brief(first.text)}` and `{brief(second.text)}` have the same shape and dtype"])
+            told = "the same shape, dtype and strides" if self.framework == "torch" else "the same shape and dtype"
+            self.assume([f"`{brief(first.text)}` and `{brief(second.text)}` have {told}"])
 
     def define(self, wish: str, parameters: Sequence[str], lines: Sequence[cst.CSTNode], result: str) -> str:
         """A function of some statements, to be written in front of the call; its name."""
@@ -174,6 +201,9 @@ class _Cond:
         elif self.defined and self._follows_code(start):
             start, code = start - len(self.indent), f"\n{self.indent}{code}"
         made = (Replacement(start, end, code), *self.imports.needed)
+        if self.framework == "torch":
+            self.assume([f"{' and '.join(f'`{one}`' for one in self.views)} share no memory"] if self.views[1:] else [])
+            self.assume([] if without_gradient(self.scene, self.node) else [_NO_GRADIENT])
         return _Made(Rewrite(f"Use `{self.name}`", made, all_of(self.assumes)), self.assumes)
 
     def _stays(self, at: int, start: int) -> bool:
@@ -238,6 +268,8 @@ class _Assignments(_Cond):
         live = [name for name in bound if live_after(scene, node, name)]
         if not live:
             raise _UnfitError
+        if self.framework == "torch":
+            self._change_nothing(bodies, live)
         for name in live:
             self.compare(*(self._side(body, name) for body in bodies))
         operands = [name for name in bound if any(self._needs(body, name, live) for body in bodies)]
@@ -250,9 +282,21 @@ class _Assignments(_Cond):
         if asked.turned:
             functions.reverse()
         lead = f"{', '.join(live)} = "
-        given = [asked.text, *functions, *(operands if self.framework == "jax" else ())]
+        given = [asked.text, *functions, *self._operands(operands)]
         text = lead + call(self.name, given, len(self.indent) + len(lead), "", width=width_of(scene))
         return self.written(text, [node])
+
+    def _change_nothing(self, bodies: Iterable[_Body], live: Iterable[str]) -> None:
+        """Refuse what is changed in place: in the branches, or behind them where the name held on to a tensor."""
+        inside = any(step.sign for body in bodies for step in body.steps)
+        if inside or any(mutated_after(self.scene, self.node, name) for name in live):
+            raise _UnfitError
+
+    def _operands(self, names: Sequence[str]) -> Sequence[str]:
+        """What is given to the functions, as arguments behind them."""
+        if self.framework == "torch":
+            return (f"({', '.join(names)}{',' * (len(names) == 1)})",)
+        return names if self.framework == "jax" else ()
 
     def _needs(self, body: _Body, name: str, live: Sequence[str]) -> bool:
         """Whether a branch reads a variable, one of those that the branches assign, as it was."""
@@ -279,7 +323,7 @@ class _Assignments(_Cond):
         """A branch as code for a function: a lambda where one expression does, else the name of one that is defined."""
         scene = self.scene
         parameters = ", ".join(operands)
-        traced = self.framework == "jax"
+        traced = self.framework != "tensorflow"
         if body.is_flat(scene, live):
             own = [self._code(body.step(name), name) for name in live]
             if traced and len(live) == 1 and (name := _called_with(scene, body.step(live[0]), operands)):
@@ -287,10 +331,19 @@ class _Assignments(_Cond):
             result = own[0] if len(live) == 1 else f"({', '.join(own)})"
             return f"lambda {parameters}: {result}" if traced and operands else f"lambda: {result}"
         needed = list(operands) if traced else [name for name in operands if name in body.outer & set(body.names)]
-        name = self.define(wish, needed, body.lines, ", ".join(live))
+        result = ", ".join(self._kept(body, name) for name in live)
+        name = self.define(wish, needed, body.lines, result)
         return name if traced or not needed else f"lambda: {name}({', '.join(needed)})"
 
+    def _kept(self, body: _Body, name: str) -> str:
+        """A name as what a branch that is defined gives."""
+        step = body.step(name)
+        fresh = self.framework != "torch" or (step is not None and torch_conds.is_new(self.scene, step.value))
+        return name if fresh else f"{name}.clone()"
+
     def _code(self, step: Assigned | None, name: str) -> str:
+        if self.framework == "torch":
+            return f"{name}.clone()" if step is None else torch_conds.new(self.scene, step.value)
         if step is None:
             return name
         if step.sign:
@@ -322,7 +375,8 @@ class _Returns(_Cond):
         for one, (_, value) in reversed(list(zip(asked, chain.cases, strict=True))):
             taken = self._lambda(value)
             pair = [inner, taken] if one.turned else [taken, inner]
-            made = call(self.name, [one.text, *pair], column, indent, width=width_of(scene))
+            given = [one.text, *pair, *(["()"] if self.framework == "torch" else [])]
+            made = call(self.name, given, column, indent, width=width_of(scene))
             inner = f"lambda: {made}"
         replaced = [*chain.conditions, *chain.between, *([chain.last] if chain.last is not None else [])]
         return self.written(f"return {made}", replaced)
@@ -343,7 +397,13 @@ class _Returns(_Cond):
                 self.compare(one, other)
 
     def _lambda(self, value: cst.BaseExpression) -> str:
-        return f"lambda: {argument(self.scene, value)}"
+        return f"lambda: {self._result(value)}"
+
+    def _result(self, value: cst.BaseExpression) -> str:
+        if self.framework != "torch":
+            return argument(self.scene, value)
+        parts = [torch_conds.new(self.scene, one) for one in _parts(value)]
+        return f"({', '.join(parts)})" if isinstance(value, cst.Tuple) else parts[0]
 
     def _last(self, chain: Chain) -> str:
         """What is returned in the end, with what is computed for it."""
@@ -351,13 +411,15 @@ class _Returns(_Cond):
             return self._lambda(chain.otherwise)
         bound: set[str] = set()
         outer: list[str] = []
-        for line in chain.between:
-            step = assigned(self.scene, line)
-            assert step is not None
+        steps = [step for line in chain.between if (step := assigned(self.scene, line)) is not None]
+        for step in steps:
             outer += sorted((reads(self.scene, step.value) | ({step.name} if step.sign else set())) - bound)
             bound.add(step.name)
         needed = [name for name in dict.fromkeys(outer) if name in bound]
         result = self.scene.code(chain.otherwise)
+        made = next((step.value for step in reversed(steps) if step.name == result), None)
+        if self.framework == "torch" and (made is None or not torch_conds.is_new(self.scene, made)):
+            result = self._result(chain.otherwise)
         if "\n" in result:
             raise _UnfitError
         name = self.define(_NAMES[self.framework][1], needed, chain.between, result)

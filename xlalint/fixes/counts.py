@@ -28,7 +28,7 @@ _PRESENT = ((cst.GreaterThan, 0), (cst.NotEqual, 0), (cst.GreaterThanEqual, 1))
 _ABSENT = ((cst.Equal, 0), (cst.LessThanEqual, 0), (cst.LessThan, 1))
 
 
-class _Count(NamedTuple):
+class Count(NamedTuple):
     """`len(mask.nonzero())`: the expression that is the number of a tensor's true values."""
 
     node: cst.BaseExpression
@@ -46,12 +46,12 @@ def counted(site: Site) -> Rewrite | Reason | None:
     place, removed = _named(scene, site.node)
     if isinstance(place, Reason):
         return place
-    size = _size(scene, site.framework, place[0], place[1])
+    size = size_of(scene, site.framework, place[0], place[1])
     if size is None:
         return None
-    if removed is not None and not _stays(scene, mask, size):
+    if removed is not None and not stays(scene, mask, size):
         return Reason(f"what `{scene.code(mask)}` is made of changes before its true values are counted")
-    made = _present(site, _Count(size, mask)) or _number(site, _Count(size, mask))
+    made = present(site, Count(size, mask)) or number(site, Count(size, mask))
     if removed is None or isinstance(made, Reason):
         return made
     return made._replace(replacements=(*made.replacements, Replacement(*scene.lines(removed), "")))
@@ -125,7 +125,7 @@ def _item(scene: Scene, node: cst.BaseExpression) -> cst.Subscript | None:
     return holder if isinstance(part, cst.Index) and type(scene.value(part.value)) is Const else None
 
 
-def _size(scene: Scene, framework: str, node: cst.BaseExpression, form: str) -> cst.BaseExpression | None:
+def size_of(scene: Scene, framework: str, node: cst.BaseExpression, form: str) -> cst.BaseExpression | None:
     """The expression around positions that is their number."""
     if form == "tuple":
         return None
@@ -156,7 +156,7 @@ def _first_size(scene: Scene, shape: cst.BaseExpression) -> cst.Subscript | None
     return holder if holder is not None and scene.code(holder.slice[0]) == "0" else None
 
 
-def _stays(scene: Scene, mask: cst.BaseExpression, size: cst.BaseExpression) -> bool:
+def stays(scene: Scene, mask: cst.BaseExpression, size: cst.BaseExpression) -> bool:
     """Whether a mask may be worked out where it is counted: in the next statement, of names that mean the same there."""
     pure = not any(operation(scene, one) in RANDOM | {""} for one in scene.descend(mask, cst.Call))
     siblings, index = scene.siblings(scene.statement(mask))
@@ -169,7 +169,7 @@ def _stays(scene: Scene, mask: cst.BaseExpression, size: cst.BaseExpression) -> 
 # ------------------------------------------------------------------------------------------------------------ any
 
 
-def _present(site: Site, count: _Count) -> Rewrite | Reason | None:
+def present(site: Site, count: Count) -> Rewrite | Reason | None:
     """What asks whether there is a true value → `any`."""
     scene = site.scene
     asked, turned = _question(scene, count.node)
@@ -212,7 +212,7 @@ def _question(scene: Scene, count: cst.BaseExpression) -> tuple[cst.BaseExpressi
 # ---------------------------------------------------------------------------------------------------------- count
 
 
-def _number(site: Site, count: _Count) -> Rewrite | Reason:
+def number(site: Site, count: Count) -> Rewrite | Reason:
     """The count as a tensor of no dimensions."""
     scene = site.scene
     bound = _least(scene, count.node)
@@ -269,10 +269,10 @@ def _target(holder: cst.CSTNode) -> str:
 
 def number_of(scene: Scene, framework: str, vector: cst.BaseExpression) -> cst.BaseExpression | None:
     """The expression that is the number of a vector's elements: `len(v)`, `v.numel()`, `v.shape[0]`."""
-    return _size(scene, framework, vector, "vector")
+    return size_of(scene, framework, vector, "vector")
 
 
-def _summed(site: Site, count: _Count) -> tuple[str, Imports]:
+def _summed(site: Site, count: Count) -> tuple[str, Imports]:
     scene = site.scene
     imports = Imports(scene, count.node)
     code = scene.code(count.mask)

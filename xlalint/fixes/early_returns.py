@@ -95,7 +95,7 @@ class _Return:
             return f"`{min(bound & moved)}` is assigned anew behind the early return"
         nodes: list[cst.CSTNode] = [node for one in asked[1:] for node in one.tensors]
         nodes += [*(value for _, value in chain.cases), *chain.between, chain.otherwise]
-        found = speculate(scene, nodes, self._framework)
+        found = speculate(scene, nodes, self._framework, [test for test, _ in chain.cases])
         self._chooser.assume(computed(found.risks))
         return found.barrier
 

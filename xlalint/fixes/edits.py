@@ -10,6 +10,7 @@ from xlalint.checks.finding import Edit, Finding, Location, Touches
 
 # Lines as `xlalint.source.lines` has them.
 _LINE_END = re.compile(r"\r\n|\n|\r")
+_BLANK_LINES = re.compile(r"(?:[ \t]*(?:\r\n|\n|\r))*")
 
 
 class Span(NamedTuple):
@@ -83,7 +84,23 @@ def together(findings: Iterable[Finding], offsets: Offsets) -> Change:
         taken.append((finding, own))
         spans = sorted([*spans, *own])
         touched += [touches] if touches is not None else []
-    return Change(tuple(finding for finding, _ in taken), tuple(spans))
+    return Change(tuple(finding for finding, _ in taken), _closed_up(offsets.text, spans))
+
+
+def _closed_up(text: str, spans: Sequence[Span]) -> tuple[Span, ...]:
+    """The edits, and of the blank lines around adjoining removals of lines only those in front."""
+    made: list[Span] = []
+    first = 0  # where the removals begin that adjoin the next edit
+    for n, span in enumerate(spans):
+        adjoins = bool(made) and made[-1].end == span.start and not made[-1].content
+        first = first if adjoins else span.start
+        following = spans[n + 1].start if n + 1 < len(spans) else len(text)
+        if adjoins and not span.content and text[:first].endswith(("\n\n", "\r\n\r\n")):
+            blank = _BLANK_LINES.match(text, span.end)
+            assert blank is not None
+            span = span._replace(end=min(blank.end(), following))
+        made.append(span)
+    return tuple(made)
 
 
 def _overlap(own: Sequence[Span], others: Sequence[Span]) -> bool:

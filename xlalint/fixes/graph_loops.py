@@ -5,7 +5,7 @@ What a turn assigns and a later turn, the condition or the code behind the loop 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import libcst as cst
@@ -15,11 +15,13 @@ from xlalint.fixes.dataflow import binds, live_after, reads, uses
 from xlalint.fixes.imports import Imports
 from xlalint.fixes.model import Reason, Rewrite, Site, all_of
 from xlalint.fixes.scene import Replacement, Scene
-from xlalint.fixes.speculation import speculate
+from xlalint.fixes.selection import host_use
+from xlalint.fixes.speculation import ACTS, barrier_of, speculate
 from xlalint.fixes.text import argument, atom, block, call, movable, width_of
 
 _GRAPHS = {"jax": "jax.lax", "tensorflow": "tf.while_loop"}
 _ARRAYS = {"jax": "an array", "tensorflow": "a tensor"}
+_HOST_RANDOM = ("numpy.random.", "random.")
 _MORE_THAN_ASSIGNMENTS = "does more than assign names: write the turn as a function of what it changes"
 
 
@@ -44,7 +46,7 @@ def counted(site: Site) -> Rewrite | Reason | None:
     loop = scene.nearest(site.node, cst.For)
     if site.framework != "jax" or loop is None or not _is_within(scene, site.node, loop.iter):
         return None
-    bounds = _bounds(scene, loop)
+    bounds = bounds_of(scene, loop)
     if isinstance(bounds, Reason):
         return bounds
     if not isinstance(loop.target, cst.Name):
@@ -53,11 +55,11 @@ def counted(site: Site) -> Rewrite | Reason | None:
     if isinstance(turn, Reason):
         return turn
     index = loop.target.value
-    odd = next((one for one in uses(scene, loop.body, index) if not _takes_arrays(scene, one)), None)
+    odd = next((one for one in uses(scene, loop.body, index) if not takes_arrays(scene, one)), None)
     if odd is not None:
         return Reason(f"`{index}` would be an array, which `{scene.code(scene.statement(odd)).strip()}` may not take")
     made = Writer(site, loop, turn)
-    return made.loop("fori_loop", [*bounds, made.function("body", index)], None)
+    return made.loop("fori_loop", [*bounds, made.function("body", index)])
 
 
 def conditional(site: Site) -> Rewrite | Reason | None:
@@ -66,24 +68,53 @@ def conditional(site: Site) -> Rewrite | Reason | None:
     loop = scene.nearest(site.node, cst.While)
     if site.framework != "jax" or loop is None or not _is_within(scene, site.node, loop.test):
         return None
-    if isinstance(loop.test, cst.BooleanOperation) or not values.is_bool(scene.value(loop.test)):
+    if any(scene.descend(loop.test, cst.NamedExpr)):
+        return Reason(f"the condition {_MORE_THAN_ASSIGNMENTS}")
+    test = _test(scene, loop)
+    if not test:
         return Reason(
             f"`{scene.code(loop.test)}` is not one array of bools: write the condition as a function for `jax.lax.while_loop`"
         )
-    if any(scene.descend(loop.test, cst.NamedExpr)):
-        return Reason(f"the condition {_MORE_THAN_ASSIGNMENTS}")
     turn = turn_of(scene, loop, reads(scene, loop.test), "")
     if isinstance(turn, Reason):
         return turn
     made = Writer(site, loop, turn)
-    return made.loop("while_loop", [], loop.test)
+    return made.loop("while_loop", [], test)
+
+
+def _test(scene: Scene, loop: cst.While) -> str:
+    """A loop's condition as an array of bools, in code: parts that stand in an `and`, such as a bound of a counter, are joined by `&`.
+
+    "" where that is not sure to be the same, or to run.
+    """
+    parts = list(_conjuncts(loop.test))
+    alone = len(parts) == 1
+    bools = [one for one in parts if values.is_bool(scene.value(one))]
+    bounds = [one for one in parts if isinstance(one, cst.Comparison) and _is_bound(scene, one)]
+    if not bools or len(bools) + len(bounds) != len(parts) or speculate(scene, parts[1:], "jax").barrier:
+        return ""
+    return argument(scene, loop.test) if alone else " & ".join(atom(scene, one) for one in parts)
+
+
+def _conjuncts(node: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+    if isinstance(node, cst.BooleanOperation) and isinstance(node.operator, cst.And):
+        yield from _conjuncts(node.left)
+        yield from _conjuncts(node.right)
+    else:
+        yield node
+
+
+def _is_bound(scene: Scene, node: cst.Comparison) -> bool:
+    """Whether a comparison is one of two numbers that the host knows."""
+    sides = [node.left, *(one.comparator for one in node.comparisons)]
+    return len(sides) == 2 and all(values.is_number(scene.value(one)) for one in sides)
 
 
 def _is_within(scene: Scene, node: cst.CSTNode, whole: cst.CSTNode) -> bool:
     return node is whole or whole in scene.above(node)
 
 
-def _bounds(scene: Scene, loop: cst.For) -> list[str] | Reason:
+def bounds_of(scene: Scene, loop: cst.For, framework: str = "jax") -> list[str] | Reason:
     """Where the counting begins and ends, as code; `int(n)` gives `n`."""
     if not isinstance(loop.iter, cst.Call) or values.callee(scene.value(loop.iter.func)) != "builtins.range":
         return Reason("the loop does not go over a `range`: write it with `jax.lax.scan`, or over a `range` of a shape")
@@ -101,13 +132,13 @@ def _bounds(scene: Scene, loop: cst.For) -> list[str] | Reason:
             and len(inner.args) == 1
         ):
             inner = inner.args[0].value
-        if not values.is_number(scene.value(inner)) and not values.is_tensor(scene.value(inner), "jax"):
+        if not values.is_number(scene.value(inner)) and not values.is_tensor(scene.value(inner), framework):
             return Reason(f"`{scene.code(inner)}` is not known to be an array or a number in every call")
         found.append(argument(scene, inner))
     return found if len(found) == 2 else ["0", *found]
 
 
-def _takes_arrays(scene: Scene, use: cst.Name) -> bool:
+def takes_arrays(scene: Scene, use: cst.Name) -> bool:
     """Whether a use of the counter does as well with an array: as an index of an array, or in arithmetic with one."""
     holder = scene.parent(use)
     if isinstance(holder, cst.Index):
@@ -164,10 +195,21 @@ def turn_of(
         refused = _refusal(scene, loop, name, framework)
         if refused:
             return Reason(refused)
-    barrier = speculate(scene, lines, framework).barrier
-    if barrier and not barrier.startswith("it is not known") and "random" not in barrier and "in place" not in barrier:
+    barrier = _barrier(scene, lines, framework)
+    if barrier:
         return Reason(f"{barrier}, which `{graph}` does once for all turns")
     return Turn(lines, carried)
+
+
+def _barrier(scene: Scene, lines: Sequence[cst.CSTNode], framework: str) -> str:
+    """What a turn does each time that a function which is traced does once; "" for nothing. The program's functions are trusted."""
+    for part in (part for line in lines for part in scene.descend(line, *ACTS)):
+        barrier = barrier_of(scene, part, framework)
+        of_host = isinstance(part, cst.Call) and values.callee(scene.value(part.func)).startswith(_HOST_RANDOM)
+        trusted = barrier.startswith("it is not known") or "random" in barrier or "in place" in barrier
+        if barrier and (of_host or not trusted):
+            return f"`{scene.code(part)}` draws random numbers" if of_host else barrier
+    return ""
 
 
 def carried_by(scene: Scene, loop: cst.For | cst.While, done: Sequence[Assigned], asked: set[str]) -> list[str]:
@@ -190,9 +232,38 @@ def _refusal(scene: Scene, loop: cst.For | cst.While, name: str, framework: str)
     if not is_set_before(scene, function, start, name):
         return f"`{name}` may be unset before the first turn: give it a value of its shape and dtype"
     seen = [scene.value(one) for one in scene.descend(loop, cst.Name) if one.value == name]
+    if framework == "jax" and _counts(scene, loop, name):
+        return ""
     if not all(values.is_tensor(one, framework) for one in seen):
         return f"`{name}` is not {_ARRAYS[framework]} in every turn: begin with one of the shape and dtype that it ends with"
     return ""
+
+
+def _counts(scene: Scene, loop: cst.For | cst.While, name: str) -> bool:
+    """Whether a name is a whole number that turns only add to, and that is read where an array does as well."""
+    steps = [step for line in loop.body.body if (step := assigned(scene, line)) is not None and step.name == name]
+    found = [scene.value(one) for one in scene.descend(loop, cst.Name) if one.value == name]
+    if not steps or not found or not all(values.is_whole(one) for one in found) or host_use(scene, loop, name):
+        return False
+    for step in steps:
+        added = step.value if step.sign in ("+", "-") else _added(step)
+        if added is None or not isinstance(added, cst.Integer):
+            return False
+    own = {one for step in steps for one in scene.descend(step.value, cst.Name)}
+    read = [
+        one
+        for one in uses(scene, loop.body, name)
+        if one not in own and not isinstance(scene.parent(one), cst.AugAssign)
+    ]
+    return all(takes_arrays(scene, one) for one in read)
+
+
+def _added(step: Assigned) -> cst.BaseExpression | None:
+    """What `name = name + …` adds."""
+    value = step.value
+    if not isinstance(value, cst.BinaryOperation) or not isinstance(value.operator, (cst.Add, cst.Subtract)):
+        return None
+    return value.right if isinstance(value.left, cst.Name) and value.left.value == step.name else None
 
 
 def is_set_before(scene: Scene, function: cst.FunctionDef, start: int, name: str) -> bool:
@@ -242,13 +313,12 @@ class Writer:
         self._define(name, leading, lines, f"return {', '.join(self.turn.carried)}")
         return name
 
-    def condition(self, test: cst.BaseExpression) -> str:
+    def condition(self, code: str) -> str:
         """The test of a `while`."""
-        code = self.scene.code(test)
         if self.single and "\n" not in code:
             return f"lambda {self.state}: {code}"
         name = self.scene.fresh("going")
-        self._define(name, "", "", f"return {argument(self.scene, test)}")
+        self._define(name, "", "", f"return {code}")
         return name
 
     def _define(self, name: str, leading: str, lines: str, last: str) -> None:
@@ -259,10 +329,10 @@ class Writer:
             head.append(f"{inner}{', '.join(self.turn.carried)} = {carry}")
         self.before.append("\n".join([*head, *([lines] if lines else []), f"{inner}{last}"]))
 
-    def loop(self, short: str, arguments: list[str], test: cst.BaseExpression | None) -> Rewrite:
+    def loop(self, short: str, arguments: list[str], test: str = "") -> Rewrite:
         """The whole."""
         name = f"{self.imports.name('jax.lax')}.{short}"
-        if test is not None:
+        if test:
             arguments = [self.condition(test), self.function("body")]
         returned = self.returned()
         lead = "return " if returned is not None else f"{', '.join(self.turn.carried)} = "
@@ -276,6 +346,9 @@ class Writer:
             f"{listed(self.turn.carried)} keep{'s' if self.single else ''} shape and dtype",
             "no gradient is taken in reverse through the loop",
         ]
+        numbers = [name for name in self.turn.carried if _counts(self.scene, self.node, name)]
+        told = [name for name in numbers if live_after(self.scene, self.node, name)]
+        assumed += [f"{listed(told)} may be {'arrays' if told[1:] else 'an array'} behind the loop"] if told else []
         made = (Replacement(start, end, text), *self.imports.needed)
         return Rewrite(f"Use `{name}`", made, all_of(assumed))
 

@@ -17,7 +17,7 @@ from xlalint.fixes.dataflow import binds
 from xlalint.fixes.gradients import FLAT, Slopes, without_gradient
 from xlalint.fixes.imports import Imports
 from xlalint.fixes.model import Reason, Rewrite, Site
-from xlalint.fixes.operations import arguments_of, operation
+from xlalint.fixes.operations import CASTS, VIEWS, arguments_of, is_method, operation
 from xlalint.fixes.scene import Replacement, Scene
 from xlalint.fixes.selection import kept_gradients, mutated_after, side_of
 from xlalint.fixes.shapes import Types, holds
@@ -51,7 +51,7 @@ def unguarded(site: Site) -> Rewrite | Reason | None:
     assumes = idle.idle(body)
     if assumes is None:
         return None
-    found = speculate(scene, [part for line in body for part in _computed(line)], site.framework)
+    found = speculate(scene, [part for line in body for part in _computed(line)], site.framework, [node.test])
     if found.barrier:
         return None
     risks = [risk for risk in found.risks if risk not in idle.own and not risk.endswith(f"[{guard.mask}]")]
@@ -98,6 +98,49 @@ def kept_mask(site: Site) -> Rewrite | Reason | None:
         return None
     made = dropped(scene, node, f"`{name}` that is true everywhere gives what None gives")
     return made._replace(message=f"Keep `{name}`")
+
+
+def returned_mask(site: Site) -> Rewrite | None:
+    """`if mask.all(): return None` with a `return mask` behind it → that alone: a mask that masks nothing is returned."""
+    scene = site.scene
+    node = holder_of(scene, site.node)
+    if not isinstance(node, cst.If) or node.orelse is not None or isinstance(scene.parent(node), cst.If):
+        return None
+    siblings, index = scene.siblings(node)
+    early = _returned(node.body.body[0]) if len(node.body.body) == 1 else None
+    last = _returned(siblings[index + 1]) if index + 2 == len(siblings) else None
+    if early is None or scene.code(early) != "None" or last is None:
+        return None
+    name = scene.code(_rearranged(scene, last))
+    asked = condition(scene, node.test, site.framework, Imports(scene, node))
+    if isinstance(asked, Reason) or asked.turned or len(asked.tensors) != 1 or "mask" not in name:
+        return None
+    if not name.isidentifier() or not _all_of(scene, asked.tensors[0], name):
+        return None
+    made = dropped(scene, node, f"the caller does the same with `{name}` that is true everywhere as with None")
+    return made._replace(message=f"Return `{name}`")
+
+
+def _returned(line: cst.CSTNode) -> cst.BaseExpression | None:
+    """What a line returns, if that is all that it does."""
+    one = line.body[0] if isinstance(line, cst.SimpleStatementLine) and len(line.body) == 1 else None
+    return one.value if isinstance(one, cst.Return) else None
+
+
+def _rearranged(scene: Scene, node: cst.BaseExpression) -> cst.BaseExpression:
+    """What an expression is another arrangement or a part of, or the same in another dtype."""
+    while True:
+        if isinstance(node, cst.Subscript):
+            node = node.value
+        elif isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and _rearranges(scene, node):
+            node = node.func.value
+        else:
+            return node
+
+
+def _rearranges(scene: Scene, node: cst.Call) -> bool:
+    name = operation(scene, node)
+    return is_method(scene, node) and (name in VIEWS or name in CASTS or name in ("clone", "contiguous"))
 
 
 def _all_of(scene: Scene, node: cst.BaseExpression, name: str) -> bool:

@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 import libcst as cst
 
-from xlalint.fixes import values
+from xlalint.fixes import deviations, values
+from xlalint.fixes.autocast import autocasts
 from xlalint.fixes.dataflow import definition, uses
 from xlalint.fixes.imports import Imports
 from xlalint.fixes.indexing import Aligned, Masked, aligned, base_assumption, mask_assumption, same_rank
@@ -153,7 +154,7 @@ def _summed(site: Site, found: _Reduction, place: _Place) -> str:
     """A mean as the quotient of a sum and the number of elements."""
     scene = site.scene
     text = _with(scene, found, scene.document.text[slice(*scene.whole(found.inner))])
-    return _quotient(scene, found.call, f"{text} / {place.count}")
+    return deviations.quotient(scene, found.call, f"{text} / {place.count}")
 
 
 # --------------------------------------------------------------------------------------------------- from the inside out
@@ -178,7 +179,8 @@ def _reduction_of(scene: Scene, inner: cst.BaseExpression, operand: cst.BaseExpr
     name = _REDUCERS.get(operation(scene, holder), "")
     if not name:
         return None
-    if len(arguments_of(scene, holder)) > 1 or any(arg.keyword is not None for arg in holder.args):
+    optional = name in ("std", "var") and deviations.correction(scene, holder)
+    if not optional and (len(arguments_of(scene, holder)) > 1 or any(arg.keyword is not None for arg in holder.args)):
         return Reason(f"`{scene.code(holder)}` reduces along a dimension, or has options")
     if operand is not inner and name not in ("sum", "mean"):
         return Reason(f"`{name}` has no identity that `{scene.code(operand)}` keeps")
@@ -298,6 +300,8 @@ def _is_repeatable(scene: Scene, mask: cst.BaseExpression) -> bool:
 
 def _rewritten(site: Site, found: _Reduction, place: _Place, whole: str) -> Rewrite | Reason:
     scene = site.scene
+    if found.name in ("std", "var") and site.framework == "torch":
+        return _spread(site, found, place, whole)
     if found.name in ("std", "var") and site.framework != "jax":
         return Reason(
             f"`{found.name}` of a part: write the mean, then the mean of the squared distances, each by `where`"
@@ -325,7 +329,7 @@ def _rewritten(site: Site, found: _Reduction, place: _Place, whole: str) -> Rewr
     text = _with(scene, found, new)
     if found.name == "mean":
         _means(site, place)
-        text = _quotient(scene, found.call, f"{text} / {place.count}")
+        text = deviations.quotient(scene, found.call, f"{text} / {place.count}")
     elif found.name in ("sum", "prod") and place.kind not in ("b", "i"):
         place.assume(_ORDER)
     return Rewrite(
@@ -333,9 +337,31 @@ def _rewritten(site: Site, found: _Reduction, place: _Place, whole: str) -> Rewr
     )
 
 
+def _spread(site: Site, found: _Reduction, place: _Place, whole: str) -> Rewrite | Reason:
+    """`x[mask].std()` → the root of the mean square of what the mask selects of the distances from its mean."""
+    if place.kind not in ("f", "") or "(None,) *" in place.mask:
+        return Reason(f"`{found.name}` of what may be no floats, or may have any number of dimensions")
+    if not place.simple:
+        return Reason(f"the mask is needed twice; give `{place.mask}` a name")
+    place.assume(place.broadcast)
+    made = deviations.spread(site, found.call, found.name, deviations.Masked(place.mask, place.count, whole))
+    if isinstance(made, Reason):
+        return made
+    return made._replace(
+        assumes=" and ".join([*place.assumptions, _ORDER, *filter(None, [_sum_kept(site)]), made.assumes])
+    )
+
+
+def _sum_kept(site: Site) -> str:
+    """What is assumed where a sum takes the place of what autocast does not touch; "" for nothing."""
+    under = site.framework == "torch" and autocasts(site.scene, site.node)
+    return "autocast leaves the dtype of a sum as it is, which it does not on CUDA" if under else ""
+
+
 def _means(site: Site, place: _Place) -> None:
     place.assume(_ORDER)
     place.assume(place.broadcast)
+    place.assume(_sum_kept(site))
     if site.framework == "tensorflow" and place.kind != "f":
         place.assume("these are floats")
 
@@ -428,17 +454,6 @@ def _where(scene: Scene, found: _Reduction, function: str, given: list[str]) -> 
     indent = scene.indent(found.call)
     inner = f"{indent}    "
     return f"{function}(\n{''.join(f'{inner}{moved(one, inner)},{chr(10)}' for one in given)}{indent})"
-
-
-def _quotient(scene: Scene, call: cst.Call, text: str) -> str:
-    """A quotient in the place of a call, in parentheses where what is around binds closer."""
-    holder = scene.parent(call)
-    loose = (cst.Add, cst.Subtract)
-    if isinstance(holder, cst.BinaryOperation) and isinstance(holder.operator, loose):
-        return text
-    if isinstance(holder, (cst.BinaryOperation, cst.UnaryOperation, cst.Attribute, cst.Subscript, cst.Await)):
-        return text if call.lpar else f"({text})"
-    return text
 
 
 def _atom(code: str) -> str:

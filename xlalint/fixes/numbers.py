@@ -232,6 +232,12 @@ class _Follower:
         for holder in scene.above(node):
             if isinstance(holder, cst.Return) and self.whole:
                 return "a whole number is returned, which may be a size or an index there"
+            if (
+                isinstance(holder, cst.Return)
+                and holder.value is node
+                and isinstance(node, (cst.Call, cst.Comparison, cst.Name))
+            ):
+                return "callers are given a number: return the tensor, and read it where the number is needed"
             if isinstance(holder, cst.Return):
                 self.leaves = True
                 self.assumed.append("the caller takes a tensor where it got a number")

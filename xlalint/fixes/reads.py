@@ -9,7 +9,7 @@ import libcst as cst
 
 from xlalint.fixes import values
 from xlalint.fixes.consumers import Consumer, consumers
-from xlalint.fixes.dataflow import bindings
+from xlalint.fixes.dataflow import bindings, reads
 from xlalint.fixes.gradients import Slopes, without_gradient
 from xlalint.fixes.imports import Imports
 from xlalint.fixes.model import Reason, Rewrite, Site, all_of
@@ -218,6 +218,8 @@ def _stacked(scene: Scene, node: cst.Call) -> Rewrite | Reason | None:
     code = scene.code(listed)
     if not all(values.is_tensor(one, "torch") for one in value.items or (value.element,)):
         return Reason(f"not all that `{code}` holds are known to be tensors: stack those that are")
+    if _asks_for_length(scene, node, listed):
+        return Reason(f"`{code}` may be empty there, which cannot be stacked")
     given = {arg.keyword.value: scene.code(arg.value) for arg in node.args[1:] if arg.keyword is not None}
     if len(given) != len(node.args) - 1 or not set(given) <= {"device", "dtype"}:
         return Reason("stack the tensors by `torch.stack`, and give the result what the call was given")
@@ -227,6 +229,12 @@ def _stacked(scene: Scene, node: cst.Call) -> Rewrite | Reason | None:
     assumed = [] if value.items else [f"`{code}` is not empty"]
     assumed.append("its tensors are of one shape and dtype, on the device where they are needed")
     return Rewrite("Use `torch.stack`", (Replacement(*scene.span(node), text),), all_of(assumed))
+
+
+def _asks_for_length(scene: Scene, node: cst.Call, listed: cst.BaseExpression) -> bool:
+    """Whether a call stands under a condition that asks for what it is given."""
+    tests = [one.test for one in scene.above(node) if isinstance(one, (cst.If, cst.IfExp))]
+    return isinstance(listed, cst.Name) and any(listed.value in reads(scene, test) for test in tests)
 
 
 def _is_torch(scene: Scene, node: cst.BaseExpression) -> bool:

@@ -1,4 +1,4 @@
-"""Statements taken out: what goes with them, and which empty lines stay."""
+"""Statements taken out, and what goes with them."""
 
 from __future__ import annotations
 
@@ -6,50 +6,39 @@ from collections.abc import Collection, Iterable
 
 import libcst as cst
 
-from xlalint.fixes.dataflow import binds, reads, uses
+from xlalint.fixes.dataflow import binds, live_after, reads, uses
+from xlalint.fixes.operations import names, operation
 from xlalint.fixes.scene import Replacement, Scene
 from xlalint.fixes.speculation import speculate
 
 
 def taken_out(scene: Scene, statement: cst.BaseStatement, keep: Collection[str] = ()) -> tuple[Replacement, ...]:
     """A statement taken out with the comments above it and what is assigned for it alone, but for names to `keep`; `pass` is left
-    where the block would be empty, and an `if` that would be left with nothing to do goes too."""
+    where the block would be empty, and an `if`, `else` or `for` that would be left with nothing to do goes too."""
     gone = [statement, *_left_over(scene, statement, keep)]
     return _merged(_without(scene, one) for one in gone)
 
 
 def _without(scene: Scene, statement: cst.BaseStatement) -> Replacement:
-    start, end = scene.whole(statement)
     if len(scene.siblings(statement)[0]) > 1:
-        return Replacement(*_with_blank_lines(scene, start, end, scene.indent(statement)), "")
-    around = _idle_around(scene, statement)
-    if around is not None:
+        return Replacement(*scene.lines(statement), "")
+    around = scene.parent(scene.parent(statement))
+    if isinstance(around, cst.Else):
+        start, end = scene.span(around)[0], scene.whole(around)[1]
+        return Replacement(scene.document.text.rfind("\n", 0, start) + 1, end, "")
+    if isinstance(around, (cst.If, cst.For)) and _is_idle(scene, around):
         return _without(scene, around)
     return Replacement(scene.span(statement)[0], end_of(scene, statement), "pass")
 
 
-def _idle_around(scene: Scene, statement: cst.CSTNode) -> cst.If | None:
-    """The `if` of which a statement is all that it does, and whose condition does nothing but say something."""
-    node = scene.parent(scene.parent(statement))
-    if not isinstance(node, cst.If) or node.orelse is not None or isinstance(scene.parent(node), cst.If):
-        return None
-    return None if speculate(scene, [node.test], "").barrier else node
-
-
-def _with_blank_lines(scene: Scene, start: int, end: int, indent: str) -> tuple[int, int]:
-    """The extent of a statement that is taken out, with the blank lines that would be too many then: those behind it if there are some
-    in front of it or it opens its block, those in front of it if it ends its block."""
-    text = scene.document.text
-    following = text[end:].lstrip()
-    margin = text[end : len(text) - len(following)].rpartition("\n")[2]
-    if not following or len(margin) < len(indent):
-        return len(text[:start].rstrip()) + len(scene.document.newline), end
-    above = text[:start].rstrip(" \t").splitlines()
-    if above and above[-1].strip() and not above[-1].rstrip().endswith(":"):
-        return start, end
-    while text[end:].split("\n", 1)[0].strip() == "" and "\n" in text[end:]:
-        end = text.index("\n", end) + 1
-    return start, end
+def _is_idle(scene: Scene, node: cst.If | cst.For) -> bool:
+    """Whether an `if` or a loop does nothing besides its block."""
+    if node.orelse is not None or isinstance(scene.parent(node), cst.If):
+        return False
+    if isinstance(node, cst.If):
+        return not speculate(scene, [node.test], "").barrier
+    live = any(live_after(scene, node, name) for name in binds(scene, node.target))
+    return not live and node.asynchronous is None and not speculate(scene, [node.iter], "").barrier
 
 
 def end_of(scene: Scene, statement: cst.CSTNode) -> int:
@@ -97,7 +86,27 @@ def _single(scene: Scene, line: cst.SimpleStatementLine) -> str | None:
 def _is_free(scene: Scene, line: cst.SimpleStatementLine) -> bool:
     """Whether working out what a line assigns does nothing else."""
     assign = line.body[0]
-    return isinstance(assign, cst.Assign) and not speculate(scene, [assign.value], "").barrier
+    if not isinstance(assign, cst.Assign):
+        return False
+    return not speculate(scene, [assign.value], "").barrier or _only_gives(scene, assign.value)
+
+
+def _only_gives(scene: Scene, node: cst.CSTNode) -> bool:
+    """Whether an expression is made of names, operators, and methods that give a value and do nothing else, whatever has them."""
+    if isinstance(node, cst.Call):
+        named = node.func.attr.value if isinstance(node.func, cst.Attribute) else ""
+        known = operation(scene, node) or named
+        if known not in _GIVING:
+            return False
+    elif isinstance(node, (cst.Yield, cst.Await, cst.NamedExpr, cst.Lambda, cst.BaseComp)):
+        return False
+    return all(_only_gives(scene, child) for child in node.children)
+
+
+_GIVING = names(
+    "all any bool dim eq expand expand_as flatten float ge gt int item le long lt max mean min ne numel permute reshape size squeeze"
+    " sum to transpose unsqueeze view view_as"
+)
 
 
 def _merged(replacements: Iterable[Replacement]) -> tuple[Replacement, ...]:

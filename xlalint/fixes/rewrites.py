@@ -19,16 +19,20 @@ from xlalint.fixes import (
     comparisons,
     compile_flags,
     conds,
+    continues,
     copies,
     counts,
     distinct,
     dynamic_ops,
+    early_ends,
     early_returns,
     exits,
     experts,
     extrema,
+    gathers,
     graph_loops,
     guards,
+    host_cuts,
     last_rows,
     losses,
     mask_assignment,
@@ -39,6 +43,7 @@ from xlalint.fixes import (
     prints,
     reads,
     scalar_index,
+    selected_counts,
     sizes,
     slices,
     tensor_arrays,
@@ -61,16 +66,20 @@ REWRITES: Mapping[str, tuple[Rewriter, ...]] = {
     "XLA101": (
         guards.unguarded,
         guards.kept_mask,
+        guards.returned_mask,
         assertions.told,
         conds.rewrite,
         branches.rewrite,
         early_returns.rewrite,
         breaks.dropped,
+        continues.skipped,
+        early_ends.ended,
         exits.left_alone,
     ),
     "XLA102": (
         bounded_loops.counted,
         tensorflow_loops.conditional,
+        early_ends.ended,
         graph_loops.conditional,
         graph_loops.conditional_elsewhere,
     ),
@@ -92,6 +101,7 @@ REWRITES: Mapping[str, tuple[Rewriter, ...]] = {
         losses.cross_entropy,
         masked_reductions.reduction,
         masked_reductions.named,
+        selected_counts.counted,
         masked_reductions.kept,
     ),
     "XLA202": (
@@ -103,15 +113,39 @@ REWRITES: Mapping[str, tuple[Rewriter, ...]] = {
         positions.kept,
     ),
     "XLA203": (distinct.counted, distinct.sized, distinct.kept),
-    "XLA204": (losses.cross_entropy, masked_reductions.reduction, masked_reductions.named, masked_reductions.kept),
+    "XLA204": (
+        losses.cross_entropy,
+        masked_reductions.reduction,
+        masked_reductions.named,
+        selected_counts.counted,
+        masked_reductions.kept,
+    ),
     "XLA205": (mask_assignment.assignment, mask_assignment.augmented, at_update.update),
-    "XLA206": (prefixes.prefix_loop, slices.filled, slices.window, slices.reduced, slices.other),
+    "XLA206": (
+        prefixes.prefix_loop,
+        slices.filled,
+        slices.window,
+        slices.reduced,
+        host_cuts.copied,
+        slices.other,
+    ),
     "XLA207": (sizes.named, sizes.unknown),
-    "XLA208": (scalar_index.scalar_index,),
+    "XLA208": (
+        gathers.gathered,
+        scalar_index.scalar_index,
+    ),
     "XLA209": (dynamic_ops.kept,),
     "XLA210": (tensor_arrays.counted,),
-    "XLA301": (reads.number, reads.wanted_number, prints.read_closure),
-    "XLA302": (copies.numpy_function, copies.listed, copies.there_and_back, copies.kept, copies.other),
+    "XLA301": (gathers.gathered, reads.number, reads.wanted_number, prints.read_closure),
+    "XLA302": (
+        gathers.gathered,
+        host_cuts.told,
+        copies.numpy_function,
+        copies.listed,
+        copies.there_and_back,
+        copies.kept,
+        copies.other,
+    ),
     "XLA303": (prints.debug_print, prints.step_closure, prints.in_graph),
     "XLA304": (comparisons.whole_comparison,),
     "XLA306": (prints.debug_print, prints.in_graph, prints.once),
@@ -136,9 +170,9 @@ def outcome_of(hazard: Hazard, document: Document, target: str) -> Outcome:
 
 def _made(site: Site) -> Rewrite | Reason:
     """What the first rewriter that can makes of a site."""
-    site.scene.begin()
     first: Reason | None = None
     for rewriter in (*ANYWHERE, *REWRITES.get(site.hazard.rule, ())):
+        site.scene.begin()
         made = rewriter(site)
         if isinstance(made, Rewrite):
             return made

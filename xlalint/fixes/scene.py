@@ -115,16 +115,19 @@ class Scene:
     def lines(self, first: cst.CSTNode, last: cst.CSTNode | None = None) -> tuple[int, int]:
         """The lines of a statement, or of several up to `last`, with the comments directly above: what to remove with them.
 
-        Of the empty lines around them those above stay, or those below where there are some.
+        With them go the blank lines that would be too many then: those behind if there are some in front or it opens its block,
+        those in front if it ends its block.
         """
-        start, end = self.whole(first)[0], self.whole(last or first)[1]
-        text = self.document.text
-        own = text.rfind("\n", 0, self.span(first)[0]) + 1
-        blank = not text[end : text.find("\n", end)].strip()
-        if blank and self.siblings(first)[1] == 0:
-            return start, text.find("\n", end) + 1
-        while not blank and start < own and not text[start : text.find("\n", start)].strip():
-            start = text.find("\n", start) + 1
+        text, newline = self.document.text, self.document.newline
+        start = _comments_above(text, text.rfind("\n", 0, self.span(first)[0]) + 1)
+        end = self.whole(last or first)[1]
+        following = text[end:].lstrip()
+        margin = text[end : len(text) - len(following)].rpartition("\n")[2]
+        if not following or len(margin) < len(self.indent(first)):
+            return len(text[:start].rstrip()) + len(newline), end
+        above = text[:start].rpartition("\n")[0].rpartition("\n")[2].strip()
+        if not above or self.siblings(first)[1] == 0:
+            end = len(text) - len(following) - len(margin)
         return start, end
 
     def find(self, start: int, end: int) -> cst.CSTNode | None:
@@ -336,3 +339,13 @@ def _block_end(data: bytes, start: int) -> int:
         line = logical_line(data, last)
     newline = data.find(b"\n", end)
     return len(data) if newline < 0 else newline + 1
+
+
+def _comments_above(text: str, start: int) -> int:
+    """Where the comments begin that stand directly above a line, without a blank line between; the line's start where none do."""
+    while start:
+        above = text.rfind("\n", 0, start - 1) + 1
+        if not text[above:start].lstrip().startswith("#"):
+            break
+        start = above
+    return start

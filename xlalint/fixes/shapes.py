@@ -13,6 +13,7 @@ from typing import NamedTuple
 import libcst as cst
 
 from xlalint.fixes import values
+from xlalint.fixes.autocast import WIDENED, autocasts
 from xlalint.fixes.operations import (
     AS_FIRST,
     AS_FIRST_IF_FLOAT,
@@ -72,9 +73,19 @@ class Types:
         kind = found.kind or values.dtype_of(value)
         rank = found.rank if found.rank >= 0 else values.rank_of(value)
         shape = SCALAR if rank == 0 else found.shape
+        if found.dtype and self._is_widened(node):
+            found = found._replace(dtype="")
         return found._replace(
             kind=kind, rank=rank, shape=shape, dtype=BOOL if kind == "b" and not found.number else found.dtype
         )
+
+    def _is_widened(self, node: cst.BaseExpression) -> bool:
+        """Whether autocast may give an operation another dtype than that of what it gets."""
+        if isinstance(node, cst.BinaryOperation):
+            named = isinstance(node.operator, cst.Power)
+        else:
+            named = isinstance(node, cst.Call) and operation(self._scene, node) in WIDENED
+        return named and self._framework == "torch" and autocasts(self._scene, node)
 
     def same(self, first: cst.BaseExpression, second: cst.BaseExpression) -> bool:
         """Whether two expressions surely have the same shape and dtype."""

@@ -6,7 +6,7 @@ that a fix may assume away. What becomes of gradients is told in `gradients`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import libcst as cst
@@ -117,19 +117,38 @@ class Speculation(NamedTuple):
 
 
 FREE = Speculation()
+# Expressions that may do more than give a value.
+ACTS = (
+    cst.Await,
+    cst.BinaryOperation,
+    cst.BooleanOperation,
+    cst.Call,
+    cst.IfExp,
+    cst.NamedExpr,
+    cst.Subscript,
+    cst.Yield,
+)
 _TOLD = 3  # risks that are told one by one
 
 
-def speculate(scene: Scene, nodes: Iterable[cst.CSTNode], framework: str) -> Speculation:
-    """What stands against running expressions, or straight-line statements, unconditionally."""
+def speculate(
+    scene: Scene, nodes: Iterable[cst.CSTNode], framework: str, under: Iterable[cst.BaseExpression] = ()
+) -> Speculation:
+    """What stands against running expressions, or straight-line statements, unconditionally, that ran under conditions."""
     types = Types(scene, framework)
+    tested = frozenset(name for test in under for name in _paths(scene, test))
     result = FREE
     for node in nodes:
-        result |= _Walk(scene, framework, types).of(node)
+        result |= _Walk(scene, framework, types, tested).of(node)
         for name, value in assignments(node):
             types.assign(name, value)
     risks = dict.fromkeys(result.risks)
     return Speculation(result.barrier, tuple(one for one in risks if not any(one in other != one for other in risks)))
+
+
+def barrier_of(scene: Scene, node: cst.CSTNode, framework: str) -> str:
+    """What a node does itself, whatever stands in it, that must not happen unconditionally; "" for nothing."""
+    return _Walk(scene, framework, Types(scene, framework), frozenset()).own(node).barrier
 
 
 def computed(risks: Iterable[str]) -> list[str]:
@@ -157,14 +176,15 @@ def assignments(node: cst.CSTNode) -> list[tuple[str, cst.BaseExpression]]:
 class _Walk:
     """Looks at all that runs in an expression or a statement."""
 
-    def __init__(self, scene: Scene, framework: str, types: Types) -> None:
+    def __init__(self, scene: Scene, framework: str, types: Types, tested: frozenset[str]) -> None:
         self._scene = scene
         self._framework = framework
         self._types = types
+        self._tested = tested
 
     def of(self, node: cst.CSTNode) -> Speculation:
         """What stands against running a node."""
-        own = self._own(node)
+        own = self.own(node)
         if own.barrier:
             return own
         for child in self._children(node):
@@ -178,7 +198,8 @@ class _Walk:
             return () if node.value is None else (node.value,)
         return node.children
 
-    def _own(self, node: cst.CSTNode) -> Speculation:
+    def own(self, node: cst.CSTNode) -> Speculation:
+        """What stands against running a node, what it is made of left aside."""
         code = self._scene.code
         if isinstance(node, cst.Call):
             return self._call(node)
@@ -326,7 +347,28 @@ class _Walk:
             ]
             if all(limit is None or values.is_number(self._scene.value(limit)) for limit in limits):
                 return FREE
+        if self._framework != "jax" and any(
+            isinstance(one, cst.Index) and self._is_guarded(one.value) for one in slices
+        ):
+            code = self._scene.code(node)
+            return Speculation(f"`{code}` may be out of range where the condition does not hold: clamp the index first")
         return Speculation(risks=(self._scene.code(node),))
+
+    def _is_guarded(self, index: cst.BaseExpression) -> bool:
+        """Whether an index is worked out from what the conditions test, on which it depends then whether there is such an element."""
+        return _holds(self._scene.value(index)) and bool(self._tested & set(_paths(self._scene, index)))
+
+
+def _paths(scene: Scene, node: cst.CSTNode) -> Iterator[str]:
+    """The names that an expression reads, but for `self`, and their attributes ("x", "x.y"), as written."""
+    if isinstance(node, cst.Attribute):
+        yield scene.code(node)
+        yield from _paths(scene, node.value)
+    elif isinstance(node, cst.Name):
+        yield from () if node.value in ("cls", "self") else (node.value,)
+    else:
+        for child in node.children:
+            yield from _paths(scene, child)
 
 
 def _holds(value: Value) -> bool:

@@ -24,7 +24,7 @@ def rewrite(site: Site) -> Rewrite | Reason | None:
     asked = condition(scene, node.test, framework, chooser.imports)
     if isinstance(asked, Reason):
         return asked
-    found = speculate(scene, [node.body, node.orelse], framework)
+    found = speculate(scene, [node.body, node.orelse], framework, [node.test])
     if found.barrier:
         return Reason(found.barrier)
     chooser.assume(computed(found.risks))
@@ -45,7 +45,8 @@ def rewrite(site: Site) -> Rewrite | Reason | None:
     column = start - (scene.document.text.rfind("\n", 0, start) + 1)
     line_end = scene.document.text.find("\n", end)
     tail = max(line_end, end) - end
-    indent = scene.indent(node)
+    line = scene.document.text[start - column : start]
+    indent = line[: len(line) - len(line.lstrip())]
     made = call(chooser.function, arguments, column, indent, tail, width=width_of(scene))
     if asked.static:
         made = f"{made} if {asked.static} else {sides[1].text}"
@@ -75,7 +76,7 @@ def filtered_sum(site: Site) -> Rewrite | Reason | None:
         return asked
     if asked.static:
         return Reason("a part of the filter is known on the host: write it as a filter of its own")
-    found = speculate(scene, [generator.elt], framework)
+    found = speculate(scene, [generator.elt], framework, [node.test])
     if found.barrier:
         return Reason(found.barrier)
     types, slopes = Types(scene, framework), Slopes(scene, framework)

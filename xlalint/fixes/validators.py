@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import libcst as cst
 
-from xlalint.fixes.model import Rewrite, Site
+from xlalint.fixes import values
+from xlalint.fixes.model import Reason, Rewrite, Site
+from xlalint.fixes.operations import READS, operation
 from xlalint.fixes.removal import taken_out
 from xlalint.fixes.scene import Scene
 from xlalint.fixes.speculation import speculate
 from xlalint.fixes.text import brief
 from xlalint.lowering import ir
 from xlalint.semantics.program import FunctionInfo
-from xlalint.semantics.values import External, Function, members
+from xlalint.semantics.values import External, Function, Tensor, members
 
 # What raises where its argument is false, by the last name.
 _CHECKS = frozenset(
@@ -39,7 +41,7 @@ _LIBRARY_CHECKS = frozenset(
 )
 
 
-def unchecked(site: Site) -> Rewrite | None:
+def unchecked(site: Site) -> Rewrite | Reason | None:
     """Take out the statement that is a call of a checking function, if the finding is in its arguments."""
     scene = site.scene
     line = scene.nearest(site.node, cst.SimpleStatementLine)
@@ -51,11 +53,52 @@ def unchecked(site: Site) -> Rewrite | None:
     if any(scene.descend(called, cst.NamedExpr)):
         return None
     given = [arg.value for arg in called.args]
+    if _is_told(site, called):
+        return Reason(
+            f"the host can check `{brief(scene.code(given[0]))}`: work out what the message says only where that fails"
+        )
     tested = brief(scene.code(given[0])) if given else brief(scene.code(called))
     assumes = f"`{tested}` holds, which nothing checks any more"
     if speculate(scene, given, site.framework).barrier:
         assumes += f", and computing `{tested}` changes nothing else"
     return Rewrite("Drop the check of values", taken_out(scene, line), assumes)
+
+
+def _is_told(site: Site, called: cst.Call) -> bool:
+    """Whether a finding is in what a check says where it fails, and what is checked asks for no tensor."""
+    scene, first = site.scene, called.args[0] if called.args else None
+    around = {site.node, *scene.above(site.node)}
+    if first is None or first in around or first.keyword is not None or first.star:
+        return False
+    return not _asks(scene, first.value)
+
+
+_STATIC = frozenset(("device", "dim", "dtype", "ndim", "shape", "size"))
+
+
+def _asks(scene: Scene, node: cst.CSTNode) -> bool:
+    """Whether an expression asks for a tensor's elements, or for a size that depends on such."""
+    if isinstance(node, cst.Attribute) and node.attr.value in _STATIC:
+        return _is_sized(scene, node.value)
+    if isinstance(node, cst.Call) and values.callee(scene.value(node.func)) == "builtins.len":
+        return any(_is_sized(scene, arg.value) for arg in node.args)
+    if isinstance(node, cst.BaseExpression) and any(type(one) is Tensor for one in members(scene.value(node))):
+        return True
+    return any(_asks(scene, child) for child in node.children)
+
+
+def _is_sized(scene: Scene, node: cst.BaseExpression) -> bool:
+    """Whether a tensor's shape may depend on the elements of another: it is indexed by one, or holds what was selected."""
+    if any(operation(scene, call) in READS for call in scene.descend(node, cst.Call)):
+        return True
+    indices = (part.slice for one in scene.descend(node, cst.Subscript) for part in one.slice)
+    return any(
+        type(one) is Tensor
+        for index in indices
+        for inner in (index, *index.children)
+        if isinstance(inner, cst.BaseExpression)
+        for one in members(scene.value(inner))
+    )
 
 
 def only_checks(scene: Scene, called: cst.Call) -> bool:

@@ -43,6 +43,14 @@ def is_number(value: Value) -> bool:
     ) and bool(members(value))
 
 
+def is_whole(value: Value) -> bool:
+    """Whether a value is a whole number of Python's, no bool."""
+    return bool(members(value)) and all(
+        (type(one) is Const and type(one.value) is int) or (type(one) is Host and one.type == "int")
+        for one in members(value)
+    )
+
+
 def is_none(value: Value) -> bool:
     """Whether a value is None."""
     return value is NONE

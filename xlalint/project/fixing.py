@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from xlalint.checks.finding import Finding
@@ -108,23 +108,25 @@ class _Rounds:
                 yield path, proposal
 
     def _proposal(self, path: str, raw: bytes, text: str, findings: list[Finding]) -> _Proposal | None:
-        """The fixes of a file that can be made now and give Python; those that do not are dropped."""
+        """The fixes of a file that can be made now and give Python; those that cannot even by themselves are dropped."""
         offsets = Offsets(text)
-        while True:
-            dropped = self._dropped[path]
-            wanted = [f for f in findings if (f.code, offsets.at(f.location)) not in dropped]
+        wanted = [f for f in findings if (f.code, offsets.at(f.location)) not in self._dropped[path]]
+        while wanted:
             change = together(wanted, offsets)
             if not change.findings:
                 self._drop(path, wanted, offsets, "its edits overlap")
                 return None
             try:
-                content = encode(change.apply(text), raw)
-                parse(decode(content), path)
+                content = _made(change, raw, text)
             except SourceError as error:
-                alone = [f for f in change.findings if not _applies(f, text, raw, offsets)]
-                self._drop(path, alone or change.findings, offsets, f"its result cannot be read: {error.message}")
+                alone = [f for f in change.findings if not _applies([f], raw, text, offsets)]
+                self._drop(path, alone, offsets, f"its result cannot be read: {error.message}")
+                wanted = (
+                    [f for f in wanted if f not in alone] if alone else _fitting(change.findings, raw, text, offsets)
+                )
             else:
                 return _Proposal(text, change, content)
+        return None
 
     def _judge(self, report: Report, proposals: Mapping[str, _Proposal]) -> Report:
         """Take the results of a round that are good; the report on the program as it then is."""
@@ -156,13 +158,33 @@ class _Rounds:
             self._troubles.append(f"{path}:{finding.location.row}: the fix of {finding.code} was dropped: {why}")
 
 
-def _applies(finding: Finding, text: str, raw: bytes, offsets: Offsets) -> bool:
-    """Whether a fix alone gives Python."""
+def _made(change: Change, raw: bytes, text: str) -> bytes:
+    """A file's content after a change. Raises `SourceError` where that is not Python."""
+    content = encode(change.apply(text), raw)
+    parse(decode(content))
+    return content
+
+
+def _applies(findings: list[Finding], raw: bytes, text: str, offsets: Offsets) -> bool:
+    """Whether the fixes of some findings, made at once, give Python."""
     try:
-        parse(decode(encode(together([finding], offsets).apply(text), raw)))
+        _made(together(findings, offsets), raw, text)
     except SourceError:
         return False
     return True
+
+
+def _fitting(findings: Sequence[Finding], raw: bytes, text: str, offsets: Offsets) -> list[Finding]:
+    """Of fixes that each give Python and together do not, as when they leave a block empty: the first ones, up to one that does not go with
+    those before it. The others wait for the next round."""
+    fits, fails = 1, len(findings)
+    while fails - fits > 1:
+        middle = (fits + fails) // 2
+        if _applies(list(findings[:middle]), raw, text, offsets):
+            fits = middle
+        else:
+            fails = middle
+    return list(findings[:fits])
 
 
 class _Compared:
@@ -181,6 +203,11 @@ class _Compared:
         ]
         self.before = [(f.code, self._start[id(f)]) for f in counted[0]]
         self.after = [(f.code, new.at(f.location)) for f in counted[1]]
+        # Of what is no mere wait for the device, which costs least: a graph is the same whatever it gives.
+        self._decisive = (
+            [self._start[id(f)] for f in counted[0] if f.kind != "host-sync"],
+            [new.at(f.location) for f in counted[1] if f.kind != "host-sync"],
+        )
         text = new.text
         self._functions = [match.start() for match in _DEF.finditer(text)]
 
@@ -198,23 +225,26 @@ class _Compared:
 
     def idle(self) -> list[Finding]:
         """The fixed findings where as much is found as before: in their edits, or in the function that these are in."""
-        before, after = ([offset for _, offset in places] for places in (self.before, self.after))
-        functions = Counter(map(self._function, after))
-        functions.subtract(map(self._function, before))
+        everything = [offset for _, offset in self.before], [offset for _, offset in self.after]
         return [
             finding
             for finding in self.change.findings
             if finding.framework is not None
-            and (self._gains_nothing(finding, before, after) or self._moves(finding, functions))
+            and self._is_idle(finding, *everything)
+            and (finding.kind != "dynamic-shape" or self._is_idle(finding, *self._decisive))
         ]
+
+    def _is_idle(self, finding: Finding, before: list[int], after: list[int]) -> bool:
+        return self._gains_nothing(finding, before, after) or self._moves(finding, before, after)
 
     def _gains_nothing(self, finding: Finding, before: list[int], after: list[int]) -> bool:
         left = sum(self._holds(finding, offset) for offset in after)
         return bool(left) and left >= sum(self._holds(finding, offset) for offset in before)
 
-    def _moves(self, finding: Finding, functions: Counter[int]) -> bool:
+    def _moves(self, finding: Finding, before: list[int], after: list[int]) -> bool:
         function = self._function(self._start[id(finding)])
-        return functions[function] >= 0
+        left, right = ([self._function(offset) for offset in offsets].count(function) for offsets in (before, after))
+        return right >= left
 
     def _holds(self, finding: Finding, offset: int) -> bool:
         """Whether a place is the finding's, or lies in one of its edits."""

@@ -448,9 +448,9 @@ def _mapping_method(frame: Frame, receiver: Mapping, name: str, args: Arguments,
         if known is not None:
             return known
         found = receiver.rest if isinstance(key, Const) else _values_of(receiver)
-        flag_or_name = isinstance(default, Const) and isinstance(default.value, (bool, str))
-        if flag_or_name or isinstance(default, (Sequence, Mapping)):
-            # Who asks with a flag, a name or a list for want of the item expects such: the dict's other values say nothing of it.
+        plain = isinstance(default, Const) and isinstance(default.value, (bool, int, float, str))
+        if plain or isinstance(default, (Sequence, Mapping)):
+            # Who asks with a flag, a number, a name or a list for want of the item expects such: the dict's other values say nothing of it.
             found = join_all(m for m in members(found) if not isinstance(m, Tensor))
         return join(found if found is not NEVER else default, default) if name == "get" or len(args) > 1 else found
     if name == "setdefault" and len(args) == 2:

@@ -323,7 +323,28 @@ def _is_array_type(frame: Frame, name: str) -> bool:
 
 
 # Library classes of which no tensor is an instance.
-_NO_TENSORS = ("numbers.", "PIL.", "accimage.", "torch.Sym", "torch.Size", "torch.dtype", "torch.device")
+_NO_TENSORS = (
+    "collections.ChainMap",
+    "collections.Counter",
+    "collections.OrderedDict",
+    "collections.UserDict",
+    "collections.abc.Callable",
+    "collections.abc.Mapping",
+    "collections.abc.Mutable",
+    "collections.abc.Sequence",
+    "collections.abc.Set",
+    "collections.defaultdict",
+    "collections.deque",
+    "enum.",
+    "numbers.",
+    "pathlib.",
+    "PIL.",
+    "accimage.",
+    "torch.Size",
+    "torch.Sym",
+    "torch.device",
+    "torch.dtype",
+)
 
 
 def _is_library_instance(frame: Frame, value: Value, name: str) -> bool | None:

@@ -199,7 +199,7 @@ def _check_index(frame: Frame, node: ir.Sub, base: Tensor, index: Value, writes:
     parts = parts_of(index, node.index)
     for part, part_node in parts:
         if isinstance(part, Sequence) and part.kind == "slice":
-            _check_slice(frame, node, base, part, part_node)
+            _check_slice(frame, node, base, part, part_node, writes)
             continue
         part = _named_mask(base, part, part_node)
         culprit = only_tensor(part)
@@ -257,12 +257,18 @@ def _last_word(node: ir.Node) -> str:
     return node.id if isinstance(node, ir.Name) else node.name if isinstance(node, ir.Attr) else ""
 
 
-def _check_slice(frame: Frame, node: ir.Sub, base: Tensor, part: Sequence, part_node: ir.Node) -> None:
+def _check_slice(frame: Frame, node: ir.Sub, base: Tensor, part: Sequence, part_node: ir.Node, writes: bool) -> None:
     bounds = (part_node.lower, part_node.upper, part_node.step) if isinstance(part_node, ir.Slice) else (None,) * 3
     for bound, bound_node in zip(part.items or (), bounds, strict=False):
-        if any(isinstance(member, Tensor) for member in members(bound)):
-            severity = (("tf:tpu", "info"),) if base.framework == "tensorflow" else ()
-            frame.report("XLA206", node.at, bound, bound_node, "bounds a slice", severity=severity)
+        if not any(isinstance(member, Tensor) for member in members(bound)):
+            continue
+        if (
+            base.place == "cpu" and base.framework == "torch" and not writes
+        ):  # the host waits, but no graph has the bound in it
+            frame.report("XLA301", node.at, bound, bound_node, "bounds a slice of host memory")
+            continue
+        severity = (("tf:tpu", "info"),) if base.framework == "tensorflow" else ()
+        frame.report("XLA206", node.at, bound, bound_node, "bounds a slice", severity=severity)
 
 
 def _check_tensor_index(

@@ -20,9 +20,11 @@ GRAMMARS = (
             ],
             "statement": [
                 "y = y + x[..., :n].sum()",
-                "y = torch.ones(6, 9)[n:].sum(0) * y[0]",
+                "y = torch.ones(6, 9, device=x.device)[n:].sum(0) * y[0]",
                 "y = y[:, n : n + 4] * 2.0",
                 "y = y[n : n + 1].exp()",
+                "y = y[:n].cpu()",
+                "y = y[..., :n].detach().to('cpu') * 2.0",
                 "y = torch.ones(6, 9)\ny[2, :n] = <number>",
                 "y = torch.ones(6, 9)\ny[n:, 1] = <number>",
                 "y = y * 1.0\ny[:, n : n + 2] = x[:, :2]",

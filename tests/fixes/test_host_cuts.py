@@ -1,0 +1,102 @@
+"""Parts of a tensor, cut by the value of another, that are copied to the host."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.fixes.fixing import body, outcome
+
+SAFE = {
+    "rows": ("return x[:n].cpu()", "return x.cpu()[:n]"),
+    "rows from a place on": ("return x[n:].cpu()", "return x.cpu()[n:]"),
+    "rows, all dimensions told": ("return x[:n, :, ...].cpu()", "return x.cpu()[:n, :, ...]"),
+    "by the name of the device": ('return x[:n].to("cpu")', 'return x.to("cpu")[:n]'),
+    "by keyword": ('return x[:n].to(device="cpu")', 'return x.to(device="cpu")[:n]'),
+    "detached": ("return x[:n].detach().cpu()", "return x.detach().cpu()[:n]"),
+    "as an array": ("return x[:n].detach().cpu().numpy()", "return x.detach().cpu()[:n].numpy()"),
+    "as floats": ("return x[:n].float().cpu()", "return x.float().cpu()[:n]"),
+    "as a list": ("return x[:, :n].cpu().tolist()", "return x.cpu()[:, :n].tolist()"),
+    "as a list, by an array": ("return x[..., :n].cpu().numpy().tolist()", "return x.cpu()[..., :n].numpy().tolist()"),
+    "of an attribute": ("return self.x.abs()[: n + 1].cpu()", "return self.x.abs().cpu()[: n + 1]"),
+    "of an operation": ("return (x + t)[:n].cpu()", "return (x + t).cpu()[:n]"),
+    "by a maximum": ("return x[: n.max()].cpu()", "return x.cpu()[: n.max()]"),
+}
+
+UNSAFE = {
+    "columns": ("return x[:, :n].cpu()", "return x.cpu()[:, :n]"),
+    "the last dimension": ("return x[..., :n].cpu()", "return x.cpu()[..., :n]"),
+    "both": ("return x[:n, n:].cpu()", "return x.cpu()[:n, n:]"),
+    "an array of columns": ("return x[:, :n].cpu().numpy()", "return x.cpu()[:, :n].numpy()"),
+    "every second row": ("return x[: n : 2].cpu()", "return x.cpu()[: n : 2]"),
+    "a comment": (
+        "y = x[:, :n].cpu()  # what is shown\nreturn y",
+        "y = x.cpu()[:, :n]  # what is shown\nreturn y",
+    ),
+}
+
+LEFT_ALONE = {
+    "stays on the device": ("return x[:, :n].exp()", "another length"),
+    "to a device that is not told": ("return x[:, :n].to(t.device)", "another length"),
+    "to another device": ('return x[:, :n].to("cuda")', "another length"),
+    "to another dtype": ("return x[:, :n].to(torch.float32)", "another length"),
+    "with options": ('return x[:, :n].to("cpu", non_blocking=True)', "another length"),
+    "what looks at all": ("return x[:, :n].softmax(-1).cpu()", "another length"),
+    "a layout": ("return x[:, :n].contiguous().cpu()", "another length"),
+    "a sum": ("return x[:n].sum().cpu()", "how many dimensions"),
+    "a row of it": ("return x[0, :n].cpu()", "more in the index"),
+    "rows by a mask": ("return x[t > 0, :n].cpu()", "more in the index"),
+    "rows by their places": ("return x[:n, t].cpu()", "more in the index"),
+    "a new dimension": ("return x[None, :n].cpu()", "more in the index"),
+    "a bound of its own name": ("return x[: (k := n)].cpu()", "more in the index"),
+    "a random bound": ("return x[: torch.randint(3, (), device=x.device)].cpu()", "does more than that"),
+    "a bound that nobody knows": ("return x[: n + f(n)].cpu()", "does more than that"),
+    "a bound that changes": ("return x[: n.add_(1)].cpu()", "does more than that"),
+    "the method alone": ("f = x[:, :n].cpu\nreturn f()", "another length"),
+    "assigned": ("x[:, :n] = t[:, :n].exp()\nreturn x", "length of the slice"),
+}
+
+
+@pytest.mark.parametrize(("before", "after"), SAFE.values(), ids=SAFE)
+def test_safe(before: str, after: str) -> None:
+    made = outcome(body(before), "XLA206")
+    assert made.text == body(after)
+    assert made.applicability == "safe"
+
+
+@pytest.mark.parametrize(("before", "after"), UNSAFE.values(), ids=UNSAFE)
+def test_unsafe(before: str, after: str) -> None:
+    made = outcome(body(before), "XLA206")
+    assert made.text == body(after)
+    assert made.applicability == "unsafe"
+    assert "contiguous" in made.message
+
+
+@pytest.mark.parametrize(("before", "why"), LEFT_ALONE.values(), ids=LEFT_ALONE)
+def test_left_alone_with_a_reason(before: str, why: str) -> None:
+    made = outcome(body(before), "XLA206")
+    assert made.fix is None
+    assert why in made.reason
+
+
+def test_what_a_tensor_is_not() -> None:
+    program = (
+        "import torch\n\n\ndef f(x: torch.Tensor, n: torch.Tensor, early: bool):\n"
+        "    if early:\n        x = [x, x]\n    return x[:n].cpu()\n"
+    )
+    assert "not a tensor in every call" in outcome(program, "XLA206").reason
+
+
+def test_torch_compile_cuts_where_it_did() -> None:
+    made = outcome(body("return x[:, : n.max()].cpu()"), "XLA206", target="torch_compile")
+    assert made.fix is None
+
+
+def test_a_bound_that_was_read_before() -> None:
+    made = outcome(body("k = int(n)\nreturn x[:, :k].cpu()"), "XLA302")
+    assert made.fix is None
+    assert "copy all of `x`" in made.reason
+
+
+def test_the_value_is_read_all_the_same() -> None:
+    made = outcome(body("return x.cpu()[:n]"), "XLA301")
+    assert made.fix is None
