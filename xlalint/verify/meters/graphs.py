@@ -109,14 +109,14 @@ def _instruction(match: re.Match[str]) -> Instruction:
 
 
 def most_like(graph: list[Instruction], known: list[list[Instruction]]) -> list[Instruction]:
-    """Of the known graphs, the one that shares most of its instructions, the newest of several; empty if none shares half of them."""
-    wanted = {one.what for one in graph}
+    """Of the known graphs, the one that shares most of its instructions, the newest of several; empty if none has half its operations."""
+    wanted, operations = {one.what for one in graph}, {one.operation for one in graph}
 
-    def shared(other: list[Instruction]) -> int:
-        return len(wanted & {one.what for one in other})
+    def likeness(other: list[Instruction]) -> int:
+        return 2 * len(wanted & {one.what for one in other}) - abs(len(other) - len(graph))
 
-    best = max(reversed(known), key=lambda other: 2 * shared(other) - abs(len(other) - len(graph)), default=[])
-    return best if 2 * shared(best) >= len(wanted) else []
+    alike = [other for other in known if 2 * len(operations & {one.operation for one in other}) >= len(operations)]
+    return max(reversed(alike), key=likeness, default=[])
 
 
 def difference(before: list[Instruction], after: list[Instruction], line_of: LineOf) -> tuple[str, Place | None]:
