@@ -11,9 +11,12 @@ from threading import RLock
 from types import TracebackType
 from typing import Any, Literal, TypeVar, cast
 
+from xlalint.verify import environment
 from xlalint.verify.instruments import INSTRUMENTS
 from xlalint.verify.model import Counts, Event
 from xlalint.verify.seen import LimitExceededError, Limits, causes, of_kind, plural
+
+environment.countable()  # TensorFlow reads it when it is imported, which comes after this, or is too late
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _NOTHING = Counts()
