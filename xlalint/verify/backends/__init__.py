@@ -98,7 +98,7 @@ def require(name: str) -> None:
     needs = NEEDS.get(name, Needs((), "torch"))
     missing = [package for package in (*needs.packages, *SHARED) if find_spec(package) is None]
     if missing:
-        names = " and ".join(f"`{package}`" for package in missing)
+        names = ", ".join(f"`{package}`" for package in missing)
         verb = "is" if len(missing) == 1 else "are"
         raise MissingPackageError(
             f"backend {name}: {names} {verb} not installed here; install: pip install 'xlalint[{needs.extra}]'"
