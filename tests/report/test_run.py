@@ -47,6 +47,7 @@ def run(steps: int) -> Joined:
 
 def test_text(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "110")
+    monkeypatch.setattr("os.getcwd", lambda: "/work")
     assert text.render(run(6), "train.py", VIEW) == (
         "train.py ran 6 steps under torch_xla in 12.0 s, exit code 0.\n"
         "After the warm-up (2 steps of each kind), in 4 steps: 2 compilations, 4 host syncs, which cost 3.0 s.\n"

@@ -17,6 +17,9 @@ _NOUNS: Mapping[EventKind, tuple[str, str]] = {
 }
 
 
+_INSTALLED = ("/site-packages/", "/dist-packages/")
+
+
 class Limits(NamedTuple):
     """How much may happen after the warm-up; None is any number."""
 
@@ -91,5 +94,9 @@ def times(number: int) -> str:
 
 
 def shown(file: str) -> str:
-    """A path as short as it can be told from the current folder."""
+    """A path as short as it can be told: from the current folder or, of an installed package, from the folder of all."""
+    for folder in _INSTALLED:
+        _, found, inside = file.rpartition(folder)
+        if found:
+            return inside
     return file.removeprefix(os.getcwd().rstrip(os.sep) + os.sep)  # noqa: PTH109

@@ -14,7 +14,7 @@ from xlalint.checks.finding import Finding
 from xlalint.report.run import codes, duration, how_it_went, number, reasons, what_it_cost
 from xlalint.report.view import View, printable
 from xlalint.verify.joined import Joined, Line
-from xlalint.verify.seen import plural, within
+from xlalint.verify.seen import plural, shown, within
 
 _STYLES = {"compilation": "red", "host-sync": "yellow", "fallback": "magenta", "graph-break": "cyan"}
 _CAUSES = 3  # that are shown of a line
@@ -33,15 +33,15 @@ def render(joined: Joined, script: str, view: View) -> str:
         highlight=False,
     )
     console.print(Text(how_it_went(joined, script), style="bold"), Text(what_it_cost(joined)), sep="\n")
-    _observed(console, view, "Predicted and observed", joined.predicted)
-    _observed(console, view, "Observed only: the analysis missed these", joined.observed_only)
-    _predicted(console, view, joined.predicted_only)
+    _observed(console, "Predicted and observed", joined.predicted)
+    _observed(console, "Observed only: the analysis missed these", joined.observed_only)
+    _predicted(console, joined.predicted_only)
     if joined.unrun:
         console.print(Text(f"\n{number(len(joined.unrun), 'finding')} in files that this run did not import."))
     return "".join(f"{line.rstrip()}\n" for line in written.getvalue().splitlines())
 
 
-def _observed(console: Console, view: View, title: str, lines: Sequence[Line]) -> None:
+def _observed(console: Console, title: str, lines: Sequence[Line]) -> None:
     if not lines:
         return
     table = _section(console, title, 4)
@@ -51,17 +51,17 @@ def _observed(console: Console, view: View, title: str, lines: Sequence[Line]) -
             what.append(f"\n{codes(line.findings)}", style="dim")
         count = Text(plural(line.count, line.kind), style=_STYLES.get(line.kind, ""))
         seconds = duration(line.seconds) if line.seconds >= 0.0005 else ""
-        table.add_row(_place(line, view), count, Text(seconds), what)
+        table.add_row(_place(line), count, Text(seconds), what)
     console.print(table)
     _rest(console, len(lines))
 
 
-def _predicted(console: Console, view: View, findings: Sequence[Finding]) -> None:
+def _predicted(console: Console, findings: Sequence[Finding]) -> None:
     if not findings:
         return
     table = _section(console, "Predicted only: nothing of it was seen in this run", 3)
     for finding in findings[:_MOST]:
-        place = Text(f"{view.path(finding.filename)}:{finding.location.row}", style="bold")
+        place = Text(f"{printable(shown(finding.filename))}:{finding.location.row}", style="bold")
         table.add_row(place, Text(f"{finding.code} {finding.name}"), Text(printable(finding.message)))
     console.print(table)
     _rest(console, len(findings))
@@ -82,8 +82,8 @@ def _rest(console: Console, count: int) -> None:
         console.print(Text(f"and {count - _MOST:,} more"))
 
 
-def _place(line: Line, view: View) -> Text:
+def _place(line: Line) -> Text:
     if not line.place.file:
         return Text("no line told", style="dim")
-    text = Text(f"{view.path(line.place.file)}:{line.place.line}", style="bold")
+    text = Text(f"{printable(shown(line.place.file))}:{line.place.line}", style="bold")
     return text.append(printable(within(line.place)), style="dim")

@@ -113,7 +113,12 @@ def _timing(groups: Sequence[_Group]) -> Lane:
         looks = "compilation" if group.counts.compilations else "time"
         title = f"{group.title}: {duration(group.seconds)}"
         bars.append(_bar(index, len(groups), height, title, f"{looks}{' warm' if group.warm else ''}"))
-    return Lane("time", bars, [(duration(10.0**high), 0.0), (duration(10.0**low), float(HEIGHT))])
+    return Lane("time", bars, [(_axis(high), 0.0), (_axis(low), float(HEIGHT))])
+
+
+def _axis(power: int) -> str:
+    """A power of ten, in seconds."""
+    return f"{10**power:,} s" if power >= 0 else f"{10 ** (power + 3):g} ms"
 
 
 def _bar(index: int, count: int, height: float, title: str, looks: str) -> Bar:
