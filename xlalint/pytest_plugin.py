@@ -29,8 +29,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make the marker known."""
+    """Make the marker known and, if all tests are watched, frameworks countable before any is imported."""
     config.addinivalue_line("markers", _MARKER)
+    if config.getoption("--xlalint-watch"):
+        from xlalint.verify.environment import countable
+
+        countable()
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -9,6 +9,7 @@ from threading import RLock
 from typing import Protocol
 
 from xlalint.verify.arrivals import Arrivals, imported
+from xlalint.verify.environment import countable
 from xlalint.verify.meters import METERS, Meter, meter_of
 from xlalint.verify.model import Counts, Event
 
@@ -43,6 +44,7 @@ class Instruments:
         """Start to watch; what the meters say now, for the observer to subtract."""
         with self._lock:
             if not self._observers:
+                countable()
                 sys.meta_path.insert(0, self._arrivals)
             self._start_missing()
             self.collect()

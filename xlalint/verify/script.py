@@ -48,7 +48,6 @@ def main(file: str) -> int:
 
 def _prepare(folder: str) -> None:
     """Set what frameworks read when they are imported: what makes them count, and the CPU where there is nothing else."""
-    environment.countable()
     for name, value in environment.for_jax().items():
         os.environ.setdefault(name, value)
         if "PJRT_DEVICE" not in os.environ:
