@@ -7,11 +7,13 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Union
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from xlalint.verify.instruments import Instruments
 from xlalint.verify.model import Counts, Event, Step
@@ -56,6 +58,8 @@ class Recording(Struct, frozen=True):
     ended: bool = False
 
 
+_LARGEST = 32 << 20  # bytes
+
 Notice = Callable[[str, Callable[[str], None], Callable[[Event], None]], None]
 """`notice(framework, ended, note)` has `ended(name)` called for each step of a framework, `note` for what causes things."""
 
@@ -63,9 +67,12 @@ Notice = Callable[[str, Callable[[str], None], Callable[[Event], None]], None]
 class Recorder:
     """Writes a line to a file for each step of this process; those of its forks are not its own."""
 
-    def __init__(self, file: Path, notice: Notice) -> None:
+    def __init__(self, file: Path, notice: Notice, growing: Path | None = None) -> None:
+        """`growing` is a file to which every step appends what only steps that compile are asked for: it is emptied now and then."""
+        self._growing = growing
         self._descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         self._process = os.getpid()
+        self._folder = os.getcwd()  # noqa: PTH109
         self._lock = threading.RLock()
         self._instruments = Instruments(thorough=True, started=lambda name: notice(name, self.step, self._happened))
         self._events: list[Event] = []
@@ -92,6 +99,8 @@ class Recorder:
             if step is not None:
                 self._write(Stepped(step))
                 self._number += 1
+                if not step.counts.compilations:
+                    self._empty()
 
     def end(self) -> None:
         """Stop watching, and tell what came after the last step."""
@@ -109,10 +118,21 @@ class Recorder:
         idle = counts == Counts() and all(event.kind == "new-shape" for event in self._events)
         if idle and "torch_xla" in self._instruments.names and name:
             return None
-        step = Step(self._number, counts, now - self._since, tuple(self._events), name=name)
+        step = Step(self._number, counts, now - self._since, tuple(map(self._absolute, self._events)), name=name)
         self._events.clear()
         self._last, self._since = total, now
         return step
+
+    def _empty(self) -> None:
+        with suppress(OSError):
+            if self._growing is not None and self._growing.stat().st_size > _LARGEST:
+                os.truncate(self._growing, 0)
+
+    def _absolute(self, event: Event) -> Event:
+        """An event with the whole path of its file: code knows its file as it was asked for, and may change the folder."""
+        if event.place is None:
+            return event
+        return replace(event, place=replace(event.place, file=os.path.join(self._folder, event.place.file)))  # noqa: PTH118
 
     def _total(self) -> Counts:
         total = Counts()

@@ -31,14 +31,19 @@ class Request(Struct, frozen=True):
     def record(self) -> Path:
         return Path(self.folder, "steps.jsonl")
 
+    @property
+    def graphs(self) -> Path:
+        """The folder for what torch_xla writes."""
+        return Path(self.folder, f"{environment.OWN_GRAPHS}run")
+
 
 def main(file: str) -> int:
     """Run what a file asks for; the exit code is the script's."""
     request = msgspec.json.decode(Path(file).read_bytes(), type=Request)
     sys.argv = [request.what, *request.arguments]
     sys.path[0] = os.getcwd() if request.module else os.path.dirname(os.path.abspath(request.what))  # noqa: PTH100, PTH109, PTH120
-    _prepare(request.folder)
-    recorder = Recorder(request.record, notice_steps)
+    _prepare(request.graphs)
+    recorder = Recorder(request.record, notice_steps, request.graphs / "graphs.0")
     recorder.begin(_main_file(request))
     try:
         return _run(request)
@@ -46,14 +51,11 @@ def main(file: str) -> int:
         recorder.end()
 
 
-def _prepare(folder: str) -> None:
-    """Set what frameworks read when they are imported: what makes them count, and the CPU where there is nothing else."""
-    for name, value in environment.for_jax().items():
+def _prepare(graphs: Path) -> None:
+    """Set what frameworks read when they are imported: where to write graphs, and the CPU where there is nothing else."""
+    graphs.mkdir()
+    for name, value in (*environment.for_torch_xla(str(graphs)).items(), *environment.for_jax().items()):
         os.environ.setdefault(name, value)
-        if "PJRT_DEVICE" not in os.environ:
-            os.environ["PJRT_DEVICE"] = "CPU"
-    os.environ.setdefault("XLA_SAVE_TENSORS_FILE", str(Path(folder, "graphs")))
-    os.environ.setdefault("XLA_SAVE_TENSORS_FMT", "hlo")
 
 
 def _run(request: Request) -> int:
