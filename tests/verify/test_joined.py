@@ -81,6 +81,11 @@ def test_a_finding_is_borne_out_on_its_statement() -> None:
     assert [one.code for one in told.predicted_only] == ["XLA101"]
 
 
+def test_what_is_compiled_in_a_branch_is_owed_to_its_condition() -> None:
+    told = joined(run(step(0, compilation(7), sync(7))), finding("XLA101", 6, kind="control-flow"))
+    assert [(line.kind, len(line.findings)) for line in told.lines] == [("compilation", 1), ("host-sync", 0)]
+
+
 def test_findings_elsewhere_and_of_settings_are_not_expected() -> None:
     told = joined(run(step(0)), finding("XLA301", 4, file="/other.py"), finding("XLA506", 1, kind="config"))
     assert (told.predicted_only, [one.code for one in told.unrun]) == ((), ["XLA301"])

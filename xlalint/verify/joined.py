@@ -189,6 +189,13 @@ def _with_findings(line: Line, findings: Sequence[Finding], blocks: Callable[[st
     return Line(line.kind, line.place, line.count, line.seconds, line.steps, line.causes, tuple(met))
 
 
+def _bears_out(line: Line, finding: Finding, statements: Statements) -> bool:
+    """Whether a line is on a finding's statement; what is compiled in a branch or loop is owed to its condition too."""
+    row = finding.location.row
+    conditional = finding.kind == "control-flow" and line.kind == "compilation"
+    return statements.same(row, line.place.line) or (conditional and statements.governs(row, line.place.line))
+
+
 def of_shapes(what: str) -> bool:
     """Whether the reason for a compilation is another shape: it tells both."""
     return len(set(_SHAPE.findall(what))) > 1
@@ -202,11 +209,19 @@ class Statements:
             tree = ast.parse(text)
         except (SyntaxError, ValueError):
             tree = ast.Module([], [])
+        governing = (ast.If, ast.While, ast.For)
+        self._ends = {node.lineno: node.end_lineno or 0 for node in ast.walk(tree) if isinstance(node, governing)}
         self._starts = sorted({node.lineno for node in ast.walk(tree) if isinstance(node, ast.stmt)})
 
     def same(self, row: int, other: int) -> bool:
         """Whether two rows lie in one statement."""
         return row == other or (self._starts != [] and self._start(row) == self._start(other))
+
+    def governs(self, row: int, other: int) -> bool:
+        """Whether a row is in the header of a branch or loop that another is in."""
+        index = self._start(row)
+        start = self._starts[index - 1] if index else 0
+        return start <= other <= self._ends.get(start, 0)
 
     def _start(self, row: int) -> int:
         return bisect.bisect_right(self._starts, row)
