@@ -181,9 +181,7 @@ def _with_findings(line: Line, findings: Sequence[Finding], blocks: Callable[[st
     met = [
         finding
         for finding in findings
-        if (
-            finding.filename == line.place.file and blocks(finding.filename).same(finding.location.row, line.place.line)
-        )
+        if (finding.filename == line.place.file and _bears_out(line, finding, blocks(finding.filename)))
         or (reshaped and finding.code in _OF_SHAPES)
     ]
     return Line(line.kind, line.place, line.count, line.seconds, line.steps, line.causes, tuple(met))
