@@ -74,7 +74,7 @@ class Observations:
     def _run(self, framework: str) -> dict[str, Any]:
         answer = self.folder / f"{framework}.json"
         done = subprocess.run(
-            [sys.executable, str(HERE / f"run_{framework}.py"), str(answer)],
+            [sys.executable, str(HERE / "run_examples.py"), framework, str(answer)],
             input=json.dumps(self._requests(framework)),
             capture_output=True,
             text=True,
@@ -156,7 +156,7 @@ class Pairs:
 
     def _start(self, framework: str) -> subprocess.Popen[str]:
         return subprocess.Popen(
-            [sys.executable, str(HERE / f"pair_{framework}.py")],
+            [sys.executable, str(HERE / "run_pairs.py"), framework],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=(self.folder / f"{framework}.log").open("w"),

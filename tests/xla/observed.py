@@ -1,22 +1,24 @@
-"""Observes examples by a backend of `xlalint.verify`: as they are compiled, and against the same code run eagerly."""
+"""Observes examples by the backends of `xlalint.verify`: as they are compiled, and against the same code run eagerly."""
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import io
 import sys
+from collections.abc import Mapping, Sequence
 from types import ModuleType
 from typing import Any, NamedTuple
 
 from children import marked, written
-from outcomes import Leaf, kept, unlike
 
 from xlalint.verify import places
-from xlalint.verify.backends import Backend, Mode, Options, Program
+from xlalint.verify.backends import Backend, Leaf, Mode, Options, Program
+from xlalint.verify.comparison import difference
 from xlalint.verify.inputs import STEPS
 from xlalint.verify.inputs.draws import draw
 from xlalint.verify.loading import load
-from xlalint.verify.model import Subject
+from xlalint.verify.model import Step, Subject
 
 
 class Run(NamedTuple):
@@ -28,43 +30,86 @@ class Run(NamedTuple):
 
 
 class Observer:
-    """Answers what `children.serve` asks, for one backend."""
+    """Answers what `children.serve` asks, for backends by the targets that they are for; any of them runs code eagerly.
 
-    def __init__(self, backend: Backend, target: str) -> None:
-        self.backend = backend
-        self.target = target
+    `repeats`: a compiled run must do what the eager one does, too; torch_xla draws other random numbers than the CPU.
+    """
+
+    def __init__(self, backends: Mapping[str, Backend], *, repeats: bool = True) -> None:
+        self.backends = backends
+        self.repeats = repeats
 
     def __call__(self, example: dict[str, Any], repaired: dict[str, Any] | None) -> dict[str, Any]:
         mode: Mode = "as-written" if "eager" in example["variants"] else "compiled"
-        ran, eager = self.run(example, mode, programs=example.get("programs", "")), self.run(example, "eager")
-        if ran.seen["error"] is None:
-            ran.seen["differs"] = unlike(ran.results, eager.results, ran.happened, eager.happened, eager.seen["error"])
+        wanted = {target: one for target, one in self.backends.items() if target in example["targets"]}
+        runs = {target: observed(one, example, mode, example["programs"]) for target, one in wanted.items()}
+        if self.repeats:
+            eager = self.eager(example)
+            for ran in runs.values():
+                if ran.seen["error"] is None:
+                    effects = (
+                        None if ran.happened == eager.happened else f"effects {ran.happened} against {eager.happened}"
+                    )
+                    ran.seen["differs"] = unlike(ran, eager) or effects
         unequal = None
         if repaired is not None:
-            bad = self.run(repaired, "eager")
-            unequal = bad.seen["error"] or unlike(ran.results, bad.results)
-        return {"runs": {self.target: ran.seen}, "unequal": unequal}
+            unequal = unlike(next(iter(runs.values()), None) or self.eager(example), self.eager(repaired))
+        return {"runs": {target: ran.seen for target, ran in runs.items()}, "unequal": unequal}
 
-    def run(self, example: dict[str, Any], mode: Mode, programs: str = "") -> Run:
-        file, modules, program = loaded(example)
-        _, specs = marked(example["code"])
-        seen: dict[str, Any] = {"error": None, "compiles": [], "syncs": 0, "differs": None, "lines": []}
-        results: list[list[Leaf]] = []
-        out = io.StringIO()
-        try:
-            with contextlib.redirect_stdout(out):
-                steps = [draw(specs, step) for step in range(STEPS)]
-                for step, result in self.backend.run(program, steps, Options(programs=programs, mode=mode)):
-                    seen["compiles"].append(step.counts.compilations)
-                    seen["syncs"] += step.counts.transfers
-                    read = {one.place.line for one in step.events if one.kind == "host-sync" and one.place}
-                    seen["lines"] = sorted({*seen["lines"], *read})
-                    results.append(result.outputs)
-        except Exception as error:  # noqa: BLE001 (whatever it is, it is what was observed)
-            place = places.of_error(error, file)
-            seen["error"] = places.headline(error)
-            seen["lines"] = [place.line] if place is not None and place.file == file else []
-        return Run(seen, results, {"printed": len(out.getvalue().splitlines()), **kept(modules[0])})
+    def eager(self, example: dict[str, Any]) -> Run:
+        return observed(next(reversed(self.backends.values())), example, "eager")
+
+
+def observed(backend: Backend, example: dict[str, Any], mode: Mode, programs: str = "") -> Run:
+    """A run of an example."""
+    file, modules, program = loaded(example)
+    specs = marked(example["code"])[1]
+    steps: list[Step] = []
+    results: list[list[Leaf]] = []
+    failed: dict[str, Any] = {"error": None}
+    out = io.StringIO()
+    try:
+        with contextlib.redirect_stdout(out):
+            given = [draw(specs, step) for step in range(STEPS)]
+            for step, result in backend.run(program, given, Options(programs=programs, mode=mode)):
+                steps.append(step)
+                results.append(result.outputs)
+    except Exception as error:  # noqa: BLE001 (whatever it is, it is what was observed)
+        place = places.of_error(error, file)
+        failed = {"error": places.headline(error), "lines": [place.line] if place and place.file == file else []}
+    seen = {**counted(steps), "lines": lines_of(steps, file, example["code"]), **failed}
+    return Run(seen, results, {"printed": len(out.getvalue().splitlines()), **kept(modules[0])})
+
+
+def counted(steps: Sequence[Step]) -> dict[str, Any]:
+    """What steps suffered."""
+    return {
+        "compiles": [step.counts.compilations for step in steps],
+        "syncs": sum(step.counts.transfers for step in steps),
+        "breaks": sum(step.counts.graph_breaks for step in steps),
+        "fallbacks": sorted({event.what for step in steps for event in step.events if event.kind == "fallback"}),
+        "differs": None,
+    }
+
+
+def lines_of(steps: Sequence[Step], file: str, code: str) -> list[int]:
+    """The lines of a file that read on the host, or where the graph breaks, and those that call the function of such a line."""
+    events = (event for step in steps for event in step.events if event.kind in ("host-sync", "graph-break"))
+    there = {event.place for event in events if event.place and event.place.file == file}
+    functions = {place.function for place in there}
+    calls = (node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Call))
+    callers = {node.lineno for node in calls if ast.unparse(node.func).rpartition(".")[2] in functions}
+    return sorted({place.line for place in there} | callers)
+
+
+def unlike(one: Run, eager: Run) -> str | None:
+    """How what a run returned differs from what an eager one did."""
+    if eager.seen["error"]:
+        return f"eager raises {eager.seen['error']}"
+    for step, (a, b) in enumerate(zip(one.results, eager.results, strict=one.seen["error"] is None)):
+        if why := difference(a, b, exact=False):
+            return f"step {step}: {why}"
+    return None
 
 
 def loaded(example: dict[str, Any]) -> tuple[str, list[ModuleType], Program]:
@@ -79,3 +124,10 @@ def loaded(example: dict[str, Any]) -> tuple[str, list[ModuleType], Program]:
         return call
 
     return str(file), modules, Program(make, program.file)
+
+
+def kept(module: ModuleType) -> dict[str, Any]:
+    """What a module's globals hold: lengths of containers, and numbers."""
+    public = {name: value for name, value in vars(module).items() if not name.startswith("_")}
+    sizes = {name: len(value) for name, value in public.items() if type(value) in (list, dict, set)}
+    return {**sizes, **{name: value for name, value in public.items() if type(value) in (int, float)}}

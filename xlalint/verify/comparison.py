@@ -7,16 +7,17 @@ and told as Python text.
 from __future__ import annotations
 
 import contextlib
+import io
 import itertools
 import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import FrameType
 from typing import Any, NamedTuple, Union
 
 import numpy as np
 
 from xlalint.verify import places
-from xlalint.verify.backends import Backend, Leaf, Options, Program, Result
+from xlalint.verify.backends import Backend, Leaf, Mode, Options, Program, Result
 from xlalint.verify.counterexample import size_of, text_of
 from xlalint.verify.inputs.draws import Values, edges, resized
 from xlalint.verify.model import Specs, Step, Verdict
@@ -55,7 +56,8 @@ Hear = Callable[[Step], None]
 
 class Pair(NamedTuple):
     """Two programs, and how they are compared: `exact`ly or within what dtypes hold; edges and respects of `unlike` do not count;
-    `patience` is how many seconds one call may take.
+    `patience` is how many seconds one call may take. In the mode "eager", which costs no compilation, programs begin anew at each edge, so
+    that what one leaves behind hides nothing at the next; and what they print counts, which under a compiler is printed while it traces.
     """
 
     backend: Backend
@@ -64,6 +66,7 @@ class Pair(NamedTuple):
     exact: bool = False
     unlike: tuple[str, ...] = ()
     patience: float = 0.0
+    mode: Mode = "compiled"
 
 
 def compare(pair: Pair, specs: Specs, name: str, hear_before: Hear, hear_after: Hear) -> Verdict:
@@ -73,18 +76,18 @@ def compare(pair: Pair, specs: Specs, name: str, hear_before: Hear, hear_after: 
     """
     draws = [draw for draw in _draws(specs) if draw.edge not in pair.unlike]
     gradients = "gradients" not in pair.unlike
-    expected = _outcomes(pair, pair.before, [draws], gradients, hear_before)
+    segments = _segments(pair, draws)
+    expected = _outcomes(pair, pair.before, draws, segments, gradients, hear_before)
     if gradients and all(isinstance(one, Raised) for one in expected.values()):
         gradients = False
-        expected = _outcomes(pair, pair.before, [draws], gradients, hear_before)
-    ran = [index for index in expected if isinstance(expected[index], Result)]
-    if len(ran) < ENOUGH:
+        expected = _outcomes(pair, pair.before, draws, segments, gradients, hear_before)
+    ran = {index: one for index, one in expected.items() if isinstance(one, Result)}
+    parts = [part for segment in segments for part in _runs([index for index in segment if index in ran])]
+    found = _outcomes(pair, pair.after, draws, parts, gradients, hear_after, like=ran)
+    differing = [one for index, after in found.items() for one in _differences(pair, ran[index], after, draws[index])]
+    if not differing and len(ran) < ENOUGH:
         raised = next((one.what for one in expected.values() if isinstance(one, Raised)), "nothing was drawn")
         return Verdict("unverified", f"the original ran on {len(ran)} of {len(draws)} draws: {raised}")
-    segments = [[draws[index] for index in segment] for segment in _runs(ran)]
-    found = _outcomes(pair, pair.after, segments, gradients, hear_after, stop=True)
-    outcomes = zip((expected[index] for index in ran), found.values(), (draws[index] for index in ran), strict=False)
-    differing = [one for before, after, draw in outcomes for one in _differences(pair, before, after, draw)]
     if not differing:
         return Verdict("proven", f"the same on {len(ran)} draws{'' if gradients else ', of values alone'}")
     last = list(found.values())[-1]
@@ -106,6 +109,14 @@ def _draws(specs: Specs) -> list[Draw]:
     return draws
 
 
+def _segments(pair: Pair, draws: Sequence[Draw]) -> list[list[int]]:
+    """The draws, by number, that one instance of a program is called with in a row."""
+    if pair.mode != "eager":
+        return [list(range(len(draws)))]
+    steps = [index for index, draw in enumerate(draws) if draw.edge == "step"]
+    return [steps, *([index] for index, draw in enumerate(draws) if draw.edge != "step")]
+
+
 def _runs(indices: Sequence[int]) -> list[list[int]]:
     """Ascending numbers, cut where one is missing."""
     cut = itertools.groupby(enumerate(indices), lambda pair: pair[1] - pair[0])
@@ -115,48 +126,57 @@ def _runs(indices: Sequence[int]) -> list[list[int]]:
 def _outcomes(
     pair: Pair,
     program: Program,
-    segments: Sequence[Sequence[Draw]],
+    draws: Sequence[Draw],
+    segments: Sequence[Sequence[int]],
     gradients: bool,
     hear: Hear = lambda step: None,
     *,
-    stop: bool = False,
+    like: Mapping[int, Result] | None = None,
 ) -> dict[int, Outcome]:
-    """What a program does on draws, numbered over all segments. It begins anew with each segment, and after each draw on which it raises,
-    so that what it keeps from call to call is the same in both programs. `stop`: nothing comes after a draw that takes too long.
+    """What a program does on draws, by their numbers. It begins anew with each segment of them, and after each on which it raises, so that
+    what it keeps from call to call is the same in both programs.
+
+    `like`: what the first program did, of the second. Its gradients come from the outputs that had some in the first: those that only now
+    have some change no training that was. Nothing comes after a draw that takes too long.
     """
     outcomes: dict[int, Outcome] = {}
     for segment in segments:
         left = list(segment)
         while left:
+            ends = [like[index].ends for index in left] if like is not None else None
+            options = Options(gradients=gradients, mode=pair.mode, ends=ends)
             done = 0
             try:
-                for step, result in _limited(pair, program, left, gradients):
-                    if left[done].edge == "step":
+                for step, result in _limited(pair, program, [draws[index] for index in left], options):
+                    if draws[left[done]].edge == "step":
                         hear(step)
-                    outcomes[len(outcomes)] = result
+                    outcomes[left[done]] = result
                     done += 1
             except (Exception, SystemExit) as error:  # noqa: BLE001 (whatever it is, it is what the program does)
-                outcomes[len(outcomes)] = Raised(places.headline(error), isinstance(error, TimeoutError))
+                outcomes[left[done]] = Raised(places.headline(error), isinstance(error, TimeoutError))
                 done += 1
-                if stop and isinstance(error, TimeoutError):
+                if like is not None and isinstance(error, TimeoutError):
                     return outcomes
             else:
-                missing = range(len(left) - done)
-                outcomes.update({len(outcomes) + number: Raised("gave no result") for number in missing})
+                outcomes.update(dict.fromkeys(left[done:], Raised("gave no result")))
                 break
             left = left[done:]
     return outcomes
 
 
-def _limited(pair: Pair, program: Program, draws: Sequence[Draw], gradients: bool) -> Iterator[tuple[Step, Result]]:
+def _limited(pair: Pair, program: Program, draws: Sequence[Draw], options: Options) -> Iterator[tuple[Step, Result]]:
     """A program's steps; one that takes too long raises `TimeoutError`: a loop that waits for a NaN to become small never ends."""
-    running = pair.backend.run(program, [_copied(draw.values) for draw in draws], Options(gradients=gradients))
+    running = pair.backend.run(program, [_copied(draw.values) for draw in draws], options)
     while True:
-        with _alarm(pair.patience):
+        out = io.StringIO()
+        with _alarm(pair.patience), contextlib.redirect_stdout(out):
             told = next(running, None)
         if told is None:
             return
-        yield told
+        step, result = told
+        if pair.mode == "eager":
+            result = result._replace(effects={**result.effects, "printed": [("none", out.getvalue())]})
+        yield step, result
 
 
 def _copied(values: Values) -> Values:
@@ -188,9 +208,12 @@ def _differences(pair: Pair, before: Outcome, after: Outcome, draw: Draw) -> Ite
     if isinstance(after, Raised):
         yield Difference(draw, "values", f"raises {after.what}")
         return
-    respects = {"values": (before.outputs, after.outputs), "gradients": (before.gradients, after.gradients)}
-    for name in before.effects:
-        respects[name] = (before.effects[name], after.effects.get(name, []))
+    respects = {"values": (before.outputs, after.outputs)}
+    respects |= {name: (before.effects[name], after.effects.get(name, [])) for name in before.effects}
+    if not before.refused:
+        respects["gradients"] = (before.gradients, after.gradients)
+        if after.refused:
+            respects["gradients"] = ([("none", "some")], [("none", f"none: {after.refused}")])
     for respect, (one, other) in respects.items():
         if respect not in pair.unlike and (why := difference(one, other, pair.exact)):
             yield Difference(draw, respect, why)
@@ -236,7 +259,10 @@ def _refuted(pair: Pair, specs: Specs, name: str, first: Difference, gradients: 
     """
 
     def alone(draw: Draw) -> Difference | None:
-        before, after = (_outcomes(pair, program, [[draw]], gradients)[0] for program in (pair.before, pair.after))
+        before = _outcomes(pair, pair.before, [draw], [[0]], gradients)[0]
+        if isinstance(before, Raised):
+            return None
+        after = _outcomes(pair, pair.after, [draw], [[0]], gradients, like={0: before})[0]
         return next(_differences(pair, before, after, draw), None)
 
     shown = alone(first.draw)

@@ -24,12 +24,15 @@ class Result(NamedTuple):
     """One step computed these: outputs, flattened in order; gradients of a fixed scalar of them, per floating argument and parameter.
 
     `effects` is what it left behind, by name, as far as the backend tells: "arguments" that were changed, "state" (buffers, parameters,
-    variables), "random" (the generators).
+    variables, public globals), "random" (the generators). Gradients come from the outputs at `ends`; there are none where the framework
+    cannot differentiate: it says why in `refused`.
     """
 
     outputs: list[Leaf]
     gradients: list[Leaf]
     effects: Mapping[str, list[Leaf]] = MappingProxyType({})
+    ends: tuple[int, ...] = ()
+    refused: str = ""
 
 
 class Program(NamedTuple):
@@ -47,11 +50,17 @@ class Options(NamedTuple):
 
     `mode`: "compiled" compiles the subject whole, unless it is compiled already (backends that always trace do nothing about it);
     "as-written" calls it as it stands, for loops around compiled steps; "eager" compiles nothing: what the Python says, as a reference.
+    `ends`: for each step, the positions of the outputs that gradients come from, where not from all that have some.
     """
 
     gradients: bool = False
     programs: str = ""
     mode: Mode = "compiled"
+    ends: Sequence[Sequence[int]] | None = None
+
+    def ends_of(self, step: int) -> Sequence[int] | None:
+        """The outputs of a step that gradients come from; None for all that have some."""
+        return self.ends[step] if self.ends is not None else None
 
 
 class Backend(Protocol):

@@ -6,6 +6,8 @@ Importing this module sets what JAX reads from its environment; it is for child 
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,9 +22,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from xlalint.verify.backends import Leaf, Mode, Options, Program, Result, values
+from xlalint.verify.backends.values import Gradients
 from xlalint.verify.meters.jax import JaxMeter
 from xlalint.verify.model import Step
-from xlalint.verify.places import definition
+from xlalint.verify.places import definition, headline
 
 
 class Applied(NamedTuple):
@@ -53,11 +56,13 @@ class Jax:
             for number, given in enumerate(steps):
                 with jax.disable_jit(options.mode == "eager"):
                     step, outputs, after = _step(meter, applied, number, placed(given))
-                    result = Result(
-                        _leaves(outputs),
-                        gradients(applied, placed(given)) if options.gradients else [],
-                        {"state": _leaves(after), "random": values.generators()},
-                    )
+                    found = Gradients()
+                    state = [after, *values.flattened(values.globals_of(subject) if options.mode == "eager" else ())]
+                    effects = {"state": _leaves(state), "random": values.generators()}
+                    if options.gradients:
+                        with contextlib.redirect_stdout(io.StringIO()):
+                            found = gradients(applied, placed(given), options.ends_of(number))
+                    result = Result(_leaves(outputs), list(found.leaves), effects, found.ends, found.refused)
                     if programs.wanted and step.counts.compilations and applied.lower is not None:
                         _write(programs, applied, placed(given))
                 yield values.placed(step, definition(subject)), result
@@ -82,10 +87,9 @@ def _step(meter: JaxMeter, applied: Applied, number: int, arguments: values.Argu
     return Step(number, meter.read() - before, seconds, meter.events()), outputs, after
 
 
-def gradients(applied: Applied, arguments: values.Arguments) -> list[Leaf]:
-    """Of all floating outputs, each element times a number of its own: by the subject's floating arrays, then by its arguments.
-
-    Raises: what JAX raises where it cannot differentiate.
+def gradients(applied: Applied, arguments: values.Arguments, ends: Sequence[int] | None) -> Gradients:
+    """Of floating outputs, those at `ends` or all, each element times a number of its own: by the subject's floating arrays, then by its
+    arguments.
     """
     leaves, tree = jax.tree.flatten((applied.state, arguments))
     floating = [n for n, leaf in enumerate(leaves) if _is_floating(leaf)]
@@ -96,14 +100,19 @@ def gradients(applied: Applied, arguments: values.Arguments) -> list[Leaf]:
             filled[position] = source
         state, (args, kwargs) = jax.tree.unflatten(tree, filled)
         found = jax.tree.leaves(applied.call(state, args, kwargs)[0])
-        return [one if _is_floating(one) else None for one in found]
+        return [one if _is_floating(one) and (ends is None or n in ends) else None for n, one in enumerate(found)]
 
-    ends, back = jax.vjp(outputs, [leaves[n] for n in floating])
-    given = [
-        None if end is None else jnp.asarray(values.cotangent(n, end.shape), end.dtype) for n, end in enumerate(ends)
-    ]
-    (found,) = back(given)
-    return _leaves(found)
+    try:
+        made, back = jax.vjp(outputs, [leaves[n] for n in floating])
+        given = [
+            None if end is None else jnp.asarray(values.cotangent(n, end.shape), end.dtype)
+            for n, end in enumerate(made)
+        ]
+        (found,) = back(given)
+    except Exception as error:  # noqa: BLE001 (what JAX cannot differentiate)
+        return Gradients(refused=headline(error))
+    told = tuple(n for n, end in enumerate(made) if end is not None) if ends is None else tuple(ends)
+    return Gradients(told, _leaves(found) if told else [])
 
 
 def _is_floating(value: Any) -> bool:

@@ -5,6 +5,8 @@ Importing this module sets, before it imports TensorFlow, what that reads from i
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import random
 import time
@@ -20,9 +22,10 @@ import numpy as np
 import tensorflow as tf
 
 from xlalint.verify.backends import Leaf, Mode, Options, Program, Result, values
+from xlalint.verify.backends.values import Gradients
 from xlalint.verify.meters.tensorflow import TensorFlowMeter
 from xlalint.verify.model import Place, Step
-from xlalint.verify.places import definition, is_users
+from xlalint.verify.places import definition, headline, is_users
 
 
 class Applied(NamedTuple):
@@ -52,14 +55,20 @@ class TensorFlow:
             for number, given in enumerate(steps):
                 seed(number)
                 step, outputs = _step(meter, applied, number, placed(given))
-                effects = {"state": _leaves(getattr(applied.owner, "variables", ())), "random": values.generators()}
-                found: list[Leaf] = []
+                shared = values.globals_of(subject, tf.Variable) if options.mode == "eager" else {}
+                state = [*getattr(applied.owner, "variables", ()), *values.flattened(shared)]
+                effects = {"state": _leaves(state), "random": values.generators()}
+                found = Gradients()
                 if twin is not None:
                     seed(number)
-                    found = gradients(twin, placed(given))
+                    with contextlib.redirect_stdout(io.StringIO()):
+                        found = gradients(twin, placed(given), options.ends_of(number))
                 if programs.wanted and step.counts.compilations and applied.function is not None:
                     _write(programs, applied.function, placed(given))
-                yield values.placed(step, definition(subject)), Result(_leaves(outputs), found, effects)
+                yield (
+                    values.placed(step, definition(subject)),
+                    Result(_leaves(outputs), list(found.leaves), effects, found.ends, found.refused),
+                )
         finally:
             meter.stop()
             tf.config.run_functions_eagerly(False)
@@ -150,23 +159,26 @@ def _step(meter: TensorFlowMeter, applied: Applied, number: int, arguments: valu
     return Step(number, counts, time.perf_counter() - began, meter.events()), outputs
 
 
-def gradients(applied: Applied, arguments: values.Arguments) -> list[Leaf]:
-    """Of all floating outputs, each element times a number of its own: by the floating arguments, then by the variables that were used.
-
-    Raises: what TensorFlow raises where it cannot differentiate.
+def gradients(applied: Applied, arguments: values.Arguments, ends: Sequence[int] | None) -> Gradients:
+    """Of floating outputs, those at `ends` or all, each element times a number of its own: by the floating arguments, then by the variables
+    that were used.
     """
     args, kwargs = arguments
     given = [one for one in tf.nest.flatten([args, kwargs]) if _is_floating(one)]
-    with tf.GradientTape() as tape:
-        tape.watch(given)
-        ends = [one for one in tf.nest.flatten(applied.call(*args, **kwargs)) if isinstance(one, tf.Tensor)]
-    wanted = [*given, *tape.watched_variables()]
-    targets = [(n, one) for n, one in enumerate(ends) if _is_floating(one)]
-    if not targets or not wanted:
-        return []
-    back = [tf.cast(values.cotangent(n, tuple(one.shape)), one.dtype) for n, one in targets]
-    found = tape.gradient([one for _, one in targets], wanted, back, unconnected_gradients="zero")
-    return _leaves([tf.convert_to_tensor(one) for one in found])
+    try:
+        with tf.GradientTape() as tape:
+            tape.watch(given)
+            outputs = list(enumerate(tf.nest.flatten(applied.call(*args, **kwargs))))
+        wanted = [*given, *tape.watched_variables()]
+        targets = [(n, one) for n, one in outputs if _is_floating(one) and (ends is None or n in ends)]
+        told = tuple(n for n, _ in targets) if ends is None else tuple(ends)
+        if not told or not wanted:
+            return Gradients(told)
+        back = [tf.cast(values.cotangent(n, tuple(one.shape)), one.dtype) for n, one in targets]
+        found = tape.gradient([one for _, one in targets], wanted, back, unconnected_gradients="zero")
+        return Gradients(told, _leaves([tf.convert_to_tensor(one) for one in found]))
+    except Exception as error:  # noqa: BLE001 (what TensorFlow cannot differentiate)
+        return Gradients(refused=headline(error))
 
 
 def _is_floating(value: Any) -> bool:

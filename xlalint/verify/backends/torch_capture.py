@@ -30,7 +30,7 @@ def eager(program: Program, steps: Sequence[Mapping[str, Any]], options: Options
 def made(program: Program) -> Callable[..., Any]:
     """The program's callable, made for the CPU."""
     with capturing():
-        return torch_values.moved(program.make(), _CPU)
+        return torch_values.made(program, _CPU)
 
 
 def on_cpu(values: Mapping[str, Any], differentiable: bool = False) -> dict[str, Any]:
@@ -52,7 +52,7 @@ def capture_step(
     began = time.perf_counter()
     run.forward()
     if options.gradients:
-        run.backward()
+        run.backward(options.ends_of(number))
     seconds = time.perf_counter() - began
     return Step(number, meter.read(), seconds, meter.events()), run.result()
 

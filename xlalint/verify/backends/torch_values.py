@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import inspect
 import random
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 
-from xlalint.verify.backends import Leaf, Result, values
+from xlalint.verify.backends import Leaf, Program, Result, values
 from xlalint.verify.places import headline
 
 
@@ -21,8 +20,13 @@ def seed(number: int) -> None:
     np.random.seed(number)
 
 
-def moved(call: Callable[..., Any], device: torch.device) -> Callable[..., Any]:
-    """A callable whose module, if it is one or a method of one, lies on a device."""
+def made(program: Program, device: torch.device) -> Callable[..., Any]:
+    """A program's callable, whose module, if it is one or a method of one, lies on a device.
+
+    Distributions check their arguments, as where a program begins: the first use of `torch.compile` switches that off for the process.
+    """
+    torch.distributions.Distribution.set_default_validate_args(__debug__)
+    call = program.make()
     module = module_of(call)
     if module is not None:
         module.to(device)
@@ -71,21 +75,25 @@ class Run:
         self._state = _state(self._subject)
         self._versions = [_version(one) for one in (*self._given.values(), *self._state.values())]
         self._outputs: Any = None
-        self._gradients: list[torch.Tensor | str] = []
+        self._gradients: list[torch.Tensor] = []
+        self._ends: tuple[int, ...] = ()
+        self._refused = ""
 
     def forward(self) -> None:
         positional, named = values.split(self._given)
         self._outputs = self._call(*positional, **named)
 
-    def backward(self) -> None:
-        """Gradients of the floating arguments, then of the parameters; the one leaf says why, where there are none."""
+    def backward(self, ends: Sequence[int] | None = None) -> None:
+        """Gradients of the floating arguments, then of the parameters, from the outputs at `ends`, else from all that have some."""
         module = module_of(self._subject)
         own = [one for one in module.parameters() if one.requires_grad] if module is not None else []
         wanted = [one for one in self._arguments.values() if _differentiable(one)] + own
+        outputs = dict(enumerate(values.flattened(self._outputs)))
+        self._ends = tuple(n for n, one in outputs.items() if _differentiable(one)) if ends is None else tuple(ends)
         try:
-            self._gradients = gradients(self._outputs, wanted)
+            self._gradients = gradients({n: outputs.get(n) for n in self._ends}, wanted)
         except RuntimeError as error:  # what PyTorch cannot differentiate
-            self._gradients = [headline(error)]
+            self._refused = headline(error)
 
     def result(self) -> Result:
         kept = _state(self._subject)
@@ -102,21 +110,14 @@ class Run:
             "state": leaves(moved),
             "random": [*leaves(torch.get_rng_state()), *values.generators()],
         }
-        return Result(leaves(self._outputs), leaves(self._gradients), effects)
+        return Result(leaves(self._outputs), leaves(self._gradients), effects, self._ends, self._refused)
 
 
 def _state(call: Callable[..., Any]) -> dict[str, Any]:
     """What a program keeps between calls: its module's parameters and buffers, and public globals that hold values."""
     module = module_of(call)
     own = dict(module.state_dict(keep_vars=True)) if module is not None else {}
-    function = inspect.unwrap(type(call).forward if call is module else getattr(call, "__func__", call))
-    shared = getattr(function, "__globals__", {})
-    kept = {
-        f"global {name}": value
-        for name, value in shared.items()
-        if not name.startswith("_") and type(value) in (list, dict, int, float, torch.Tensor)
-    }
-    return {**own, **kept}
+    return {**own, **values.globals_of(call, torch.Tensor)}
 
 
 def _version(value: Any) -> Any:
@@ -130,31 +131,21 @@ def _differentiable(value: Any) -> bool:
     return isinstance(value, torch.Tensor) and value.requires_grad
 
 
-def gradients(outputs: Any, wanted: list[torch.Tensor]) -> list[torch.Tensor | str]:
-    """Of the outputs' elements, each times a number of its own, summed; zeros for what they do not depend on, none if all are constant."""
-    ends = [(n, one) for n, one in enumerate(flattened(outputs)) if _differentiable(one)]
-    if not ends or not wanted:
+def gradients(outputs: Mapping[int, Any], wanted: list[torch.Tensor]) -> list[torch.Tensor]:
+    """Of the elements of outputs, by their positions, each times a number of its own, summed; zeros for what they do not depend on."""
+    if not outputs or not wanted:
         return []
+    ends = [(n, one) for n, one in outputs.items() if _differentiable(one)]
+    if not ends:
+        return [torch.zeros_like(one) for one in wanted]
     back = [torch.as_tensor(values.cotangent(n, tuple(one.shape))).to(one.dtype).to(one.device) for n, one in ends]
     found = torch.autograd.grad([one for _, one in ends], wanted, back, allow_unused=True)
     return [torch.zeros_like(one) if grad is None else grad for one, grad in zip(wanted, found, strict=True)]
 
 
-def flattened(value: Any) -> Iterator[Any]:
-    """The values that a result holds, in order: dicts by key, lists, tuples, and objects that have fields."""
-    if isinstance(value, Mapping):
-        for key in sorted(value, key=str):
-            yield from flattened(value[key])
-    elif isinstance(value, (list, tuple)):
-        for item in value:
-            yield from flattened(item)
-    else:
-        yield value
-
-
 def leaves(value: Any) -> list[Leaf]:
     """A result as arrays with the names of their dtypes; bfloat16, which NumPy has not, as float32 under its own name."""
-    return [_leaf(one) for one in flattened(value)]
+    return [_leaf(one) for one in values.flattened(value)]
 
 
 def _leaf(value: Any) -> Leaf:

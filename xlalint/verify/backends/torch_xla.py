@@ -37,7 +37,7 @@ class TorchXla:
             yield from torch_capture.eager(program, steps, options)
             return
         device = torch_xla.device()
-        call = torch_values.moved(program.make(), device)
+        call = torch_values.made(program, device)
         meter = TorchXlaMeter(thorough=True)
         programs = values.Programs(options.programs, self.name)
         for number, given in enumerate(steps):
@@ -45,27 +45,27 @@ class TorchXla:
             arguments = {name: torch_values.tensor(value, device, options.gradients) for name, value in given.items()}
             run = torch_values.Run(call, arguments)
             _finish()
-            step = _step(number, run, options.gradients, meter, programs)
+            step = _step(number, run, options, meter, programs)
             yield values.placed(step, definition(call)), run.result()
 
 
 def _step(
-    number: int, run: torch_values.Run, differentiate: bool, meter: TorchXlaMeter, programs: values.Programs
+    number: int, run: torch_values.Run, options: Options, meter: TorchXlaMeter, programs: values.Programs
 ) -> Step:
     """A step; of one that a host read cuts in two, the last part is the program that is written."""
     meter.start()
     try:
         began = time.perf_counter()
         run.forward()
-        if differentiate:
-            run.backward()
+        if options.gradients:
+            run.backward(options.ends_of(number))
         before = meter.read(wait=False)
         code = xm.get_stablehlo_bytecode() if programs.wanted else b""
         counts = meter.read()
         seconds = time.perf_counter() - began
     finally:
         meter.stop()
-    if code and counts.compilations > before.compilations:
+    if code and counts.executions > before.executions:  # compiled now, or for a program before that has the same graph
         programs.write(code)
     return Step(number, counts, seconds, meter.events())
 

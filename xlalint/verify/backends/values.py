@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import random
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from msgspec import structs
 
 from xlalint.verify.backends import Leaf
 from xlalint.verify.model import Place, Step
+from xlalint.verify.places import is_users
 
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
+
+
+class Gradients(NamedTuple):
+    """The gradients of a call, and the outputs that they come from; or why the framework cannot differentiate."""
+
+    ends: tuple[int, ...] = ()
+    leaves: Sequence[Leaf] = ()
+    refused: str = ""
 
 
 def split(values: Mapping[str, Any]) -> Arguments:
@@ -42,6 +52,36 @@ def _leaf(value: Any, to_array: Callable[[Any], Any]) -> Leaf:
     if array.dtype == object:
         return "none", np.asarray(type(value).__name__)
     return str(array.dtype), array
+
+
+def flattened(value: Any) -> Iterator[Any]:
+    """The values that a result holds, in order: dicts by key, lists, tuples, and objects that have fields."""
+    if isinstance(value, Mapping):
+        for key in sorted(value, key=str):
+            yield from flattened(value[key])
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from flattened(item)
+    else:
+        yield value
+
+
+_METHODS = ("forward", "call", "train_step", "__call__")  # of torch, of Keras, of flax and equinox
+
+
+def globals_of(call: Any, *kinds: type) -> dict[str, Any]:
+    """The public globals of the module that a program is of, as far as they are lists, dicts, numbers or of the framework's `kinds`."""
+    for one in (getattr(call, "python_function", call), *(getattr(type(call), name, None) for name in _METHODS)):
+        function = inspect.unwrap(getattr(one, "__func__", one)) if callable(one) else None
+        code = getattr(function, "__code__", None)
+        if code is not None and is_users(code.co_filename):
+            shared = function.__globals__.items()  # type: ignore[union-attr]
+            return {f"global {k}": v for k, v in shared if not k.startswith("_") and _is_kept(v, kinds)}
+    return {}
+
+
+def _is_kept(value: Any, kinds: tuple[type, ...]) -> bool:
+    return type(value) in (list, dict, int, float) or isinstance(value, kinds)
 
 
 def placed(step: Step, defined: Place | None) -> Step:
