@@ -95,6 +95,17 @@ def test_an_original_that_does_not_run_proves_nothing(compare: Compare) -> None:
     assert "ran on 0 of 17 draws: AttributeError" in found.verdict.reason
 
 
+def test_few_draws_prove_nothing_but_refute(compare: Compare) -> None:
+    before = FORM.format("return 1 / 0 if len(x) else x.sum()")
+    same = compare(before, FORM.format("return x.sum()")).verdict
+    assert (same.kind, same.reason) == (
+        "unverified",
+        "the original ran on 1 of 17 draws: ZeroDivisionError: division by zero",
+    )
+    other = compare(before, FORM.format("return x.sum() + 1")).verdict
+    assert (other.kind, other.reason) == ("refuted", "values: 0.0 against 1.0 (empty)")
+
+
 def test_what_is_written_into_arguments_counts(compare: Compare) -> None:
     found = compare(FORM.format("x[~mask] = 0\n    return x"), FORM.format("return np.where(mask[:, None], x, 0)"))
     assert found.verdict.reason.startswith("arguments: at ")
