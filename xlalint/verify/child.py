@@ -8,6 +8,7 @@ from __future__ import annotations
 import faulthandler
 import os
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -17,9 +18,22 @@ import msgspec
 from xlalint.verify import places
 from xlalint.verify.backends import Backend, Options, Program, backend_of
 from xlalint.verify.isolation import MESSAGES
-from xlalint.verify.loading import LoadError, load
+from xlalint.verify.loading import LoadError, called, load
 from xlalint.verify.model import Event, Place, Step, Subject
-from xlalint.verify.requests import Compare, Done, Failed, Loaded, Message, Observe, Request, Stepped
+from xlalint.verify.requests import (
+    Began,
+    Compare,
+    Done,
+    Failed,
+    Judged,
+    Loaded,
+    Message,
+    Observe,
+    Prove,
+    Request,
+    Search,
+    Stepped,
+)
 
 Tell = Callable[[Message], None]
 _CALLS = 8  # a call of a comparison may take this part of the patience: then it counts as one that does not end
@@ -49,8 +63,29 @@ def serve(request: Request, tell: Tell) -> None:
     tell(Loaded())
     if isinstance(request, Observe):
         _observe(backend, request, tell)
-    else:
+    elif isinstance(request, Compare):
         _compare(backend, request, tell)
+    elif isinstance(request, Search):
+        from xlalint.verify.searching import search
+
+        tell(search(backend, request.subjects, request.candidates).told)
+        tell(Done())
+    else:
+        _prove(backend, request, tell)
+
+
+def _prove(backend: Backend, request: Prove, tell: Tell) -> None:
+    from xlalint.verify.proving import Prover
+
+    prover = Prover(backend)
+    for job in request.jobs:
+        tell(Began(job.number))
+        began = time.perf_counter()
+        shown = prover.prove(job)
+        tell(
+            Judged(job.number, shown.verdict, time.perf_counter() - began, shown.cached and job is not request.jobs[0])
+        )
+    tell(Done())
 
 
 def _observe(backend: Backend, request: Observe, tell: Tell) -> None:
@@ -93,14 +128,6 @@ def _compare(backend: Backend, request: Compare, tell: Tell) -> None:
         tell(Stepped(own_lines(step, after, request.after), "after"))
 
     tell(Done(compare(pair, request.specs, called(request.before), hear_before, hear_after)))
-
-
-def called(subject: Subject) -> str:
-    """The expression that is called, in the names of the subject's module."""
-    if not subject.factory:
-        return subject.name
-    method = subject.name.rpartition(".")[2] if "." in subject.name else ""
-    return f"{subject.factory}.{method}" if method else f"({subject.factory})"
 
 
 def _steps(backend: Backend, program: Program, steps: list[dict[str, Any]], request: Observe) -> Iterator[Step]:

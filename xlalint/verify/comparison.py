@@ -169,7 +169,7 @@ def _limited(pair: Pair, program: Program, draws: Sequence[Draw], options: Optio
     running = pair.backend.run(program, [_copied(draw.values) for draw in draws], options)
     while True:
         out = io.StringIO()
-        with _alarm(pair.patience), contextlib.redirect_stdout(out):
+        with alarm(pair.patience), contextlib.redirect_stdout(out):
             told = next(running, None)
         if told is None:
             return
@@ -185,7 +185,9 @@ def _copied(values: Values) -> Values:
 
 
 @contextlib.contextmanager
-def _alarm(seconds: float) -> Iterator[None]:
+def alarm(seconds: float) -> Iterator[None]:
+    """Raise `TimeoutError` in code that takes longer; 0.0 is no limit."""
+
     def stop(number: int, frame: FrameType | None) -> None:
         raise TimeoutError(f"not done within {seconds:g} s")
 
@@ -219,9 +221,9 @@ def _differences(pair: Pair, before: Outcome, after: Outcome, draw: Draw) -> Ite
             yield Difference(draw, respect, why)
 
 
-def difference(one: Sequence[Leaf], other: Sequence[Leaf], exact: bool) -> str | None:
+def difference(one: Sequence[Leaf], other: Sequence[Leaf], exact: bool, loose: float = 0.0) -> str | None:
     """Why two lists of values are not the same, or None: exactly, or within what the dtype can hold, a Python number being as good as
-    an array of no dimensions.
+    an array of no dimensions. `loose` is the least tolerance where it is not exact.
     """
     if len(one) != len(other):
         return f"{len(one)} values against {len(other)}"
@@ -233,7 +235,7 @@ def difference(one: Sequence[Leaf], other: Sequence[Leaf], exact: bool) -> str |
             return f"dtype {kind} against {other_kind}"
         elif a.shape != b.shape:
             return f"shape {a.shape} against {b.shape}"
-        elif not (close := _close(a, b, 0.0 if exact else max(_tolerance(kind), _tolerance(other_kind)))).all():
+        elif not (close := _close(a, b, 0.0 if exact else max(_tolerance(kind), _tolerance(other_kind), loose))).all():
             where = np.argwhere(~close)[:4]
             at = ", ".join(str(tuple(map(int, index))) for index in where)
             shown = [", ".join(str(array[tuple(index)]) for index in where) for array in (a, b)]

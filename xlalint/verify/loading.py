@@ -16,7 +16,7 @@ from xlalint.verify.backends import Program
 from xlalint.verify.model import Subject
 from xlalint.verify.modules import LoadError, Source, executed, imported, source_of
 
-__all__ = ["LoadError", "load", "seed"]
+__all__ = ["LoadError", "called", "load", "seed"]
 
 _ELSEWHERE = re.compile(r"(?P<module>[A-Za-z_][\w.]*):(?P<name>[A-Za-z_][\w.]*)")
 SEED = 0
@@ -40,6 +40,14 @@ def load(subject: Subject) -> Program:
 
     kept = fresh[0]
     return Program(make, source.lines)
+
+
+def called(subject: Subject) -> str:
+    """The expression that is called, in the names of the subject's module."""
+    if not subject.factory:
+        return subject.name
+    method = subject.name.rpartition(".")[2] if "." in subject.name else ""
+    return f"{subject.factory}.{method}" if method else f"({subject.factory})"
 
 
 def seed() -> None:

@@ -39,7 +39,7 @@ def source_of(subject: Subject) -> Source:
     for folder in reversed(subject.path):
         _in_front(folder)
     if subject.file:
-        name, root = _name_and_root(Path(subject.file))
+        name, root = name_and_root(Path(subject.file))
         _in_front(root)
         source = Source(subject.module or name, subject.file, subject.file)
     else:
@@ -116,7 +116,7 @@ def _raised(error: BaseException, source: Source) -> LoadError:
     return LoadError(f"importing `{source.file or source.name}` raises {what}", place)
 
 
-def _name_and_root(file: Path) -> tuple[str, str]:
+def name_and_root(file: Path) -> tuple[str, str]:
     """The dotted name of a file's module, and the folder that its outermost package lies in."""
     names = [] if file.stem == "__init__" else [file.stem]
     folder = file.parent

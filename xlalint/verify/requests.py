@@ -40,7 +40,52 @@ class Compare(Struct, frozen=True, tag="compare"):
     patience: float = 0.0
 
 
-Request = Union[Observe, Compare]
+class Search(Struct, frozen=True, tag="search"):
+    """Look for a subject that can be made and inputs on which it runs: the first pair that does is told, in a `Found`."""
+
+    backend: str
+    subjects: tuple[Subject, ...]
+    candidates: tuple[Specs, ...]
+    patience: float = 0.0
+
+
+class Way(Struct, frozen=True):
+    """One way to verify a rewrite: subjects before and after that may be made in different ways, pairwise, and candidates for inputs.
+
+    `lines` are the first and last line of what is rewritten in the text before, `after_lines` of what took its place (0, 0: nothing did).
+    `note` says what is compared, where that is not the whole function; `source` is its text, where a counterexample must show it.
+    """
+
+    subjects: tuple[tuple[Subject, Subject], ...]
+    candidates: tuple[Specs, ...]
+    lines: tuple[int, int]
+    after_lines: tuple[int, int]
+    note: str = ""
+    source: str = ""
+
+
+class Job(Struct, frozen=True):
+    """A rewrite to be verified: ways to do it, of which the first that can be gone decides; why others cannot be tried at all.
+
+    `kind` is the hazard's that it takes away; `crowded`: there are others on its lines, which it leaves.
+    """
+
+    number: int
+    ways: tuple[Way, ...]
+    reasons: tuple[str, ...] = ()
+    kind: str = ""
+    crowded: bool = False
+
+
+class Prove(Struct, frozen=True, tag="prove"):
+    """Verify rewrites one after the other; each verdict is told when it is there, in a `Judged`."""
+
+    backend: str
+    jobs: tuple[Job, ...]
+    patience: float = 0.0
+
+
+Request = Union[Observe, Compare, Search, Prove]
 
 
 class Loaded(Struct, frozen=True, tag="loaded"):
@@ -70,4 +115,27 @@ class Done(Struct, frozen=True, tag="done"):
     programs: tuple[str, ...] = ()
 
 
-Message = Union[Loaded, Stepped, Failed, Done]
+class Found(Struct, frozen=True, tag="found"):
+    """What a search came to: the numbers of the subject and of the candidate, and, where nothing ran, why the first did not."""
+
+    subject: int = -1
+    candidate: int = -1
+    reason: str = ""
+
+
+class Began(Struct, frozen=True, tag="began"):
+    """The job of a number has begun."""
+
+    number: int
+
+
+class Judged(Struct, frozen=True, tag="judged"):
+    """What was shown of the job of a number; `seconds` is what it took. `again`: a process that compiled nothing yet may tell otherwise."""
+
+    number: int
+    verdict: Verdict
+    seconds: float = 0.0
+    again: bool = False
+
+
+Message = Union[Loaded, Stepped, Failed, Done, Found, Began, Judged]

@@ -202,6 +202,12 @@ def _mark(found: Sequence[Mark], name: str) -> Mark | None:
     return named.get(name) or named.get(name.rpartition(".")[0])
 
 
+def declared(entries: Sequence[VerifyEntry], file: str, name: str) -> VerifyEntry | None:
+    """The configuration's entry for a function, or for the class that it is a method of."""
+    wanted = (f"{file}:{name}", f"{file}:{name.rpartition('.')[0]}")
+    return next((entry for text in wanted for entry in entries if _same(entry.target, text)), None)
+
+
 def _split(text: str) -> tuple[str, str]:
     """A target's file or module, and the name in it."""
     where, colon, name = text.rpartition(":")
