@@ -47,7 +47,9 @@ class Proving:
         for finding in report.findings:
             if finding.fixable(unsafe=self._unsafe):
                 by_path[finding.filename].append(finding)
-        asked = [one for path, own in by_path.items() for one in proposed(path, decode(read(path)), own)]
+        asked = [
+            one for path, own in by_path.items() for one in proposed(path, decode(read(path)), own, report.findings)
+        ]
         answers = self.accept(asked) if asked else ()
         proofs = {id(one.finding): answer.proof for one, answer in zip(asked, answers, strict=True)}
         findings = [with_proof(finding, proofs.get(id(finding))) for finding in report.findings]

@@ -105,7 +105,9 @@ def _verified(texts: tuple[str, ...], settings: Settings, options: Mapping[str, 
 
     limits = _limits(options)
     backend = _backend(options["backend"])
-    told = Told(options["inputs"], options["factory"], backend, _NAMED.get(settings.target or "", "torch_xla"))
+    told = Told(
+        options["inputs"], options["factory"], backend, _NAMED.get(settings.target or "", "torch_xla"), settings
+    )
     for target in targets_of(texts, settings.verify, told):
         if isinstance(target, TargetError):
             name = target.place.function if target.place else ""
@@ -124,7 +126,9 @@ def _observed(target: Target, options: Mapping[str, Any], limits: Limits, view: 
     from xlalint.verify.report import Verified, line_text
 
     name, file = target.subject.name, target.place.file
+    guessed = target.guesses is not None
     try:
+        target = _settled(target, limits)
         with TemporaryDirectory(prefix="xlalint-programs-") as folder:
             if options["tpus"]:
                 tpu.require()
@@ -141,13 +145,35 @@ def _observed(target: Target, options: Mapping[str, Any], limits: Limits, view: 
     except (CannotRunError, MissingPackageError, SpecError, IsolationError) as error:
         place = getattr(error, "place", None)
         where = f"\n    {line_text(place, view, file)}" if place is not None else ""
-        return Verified(name, target.place, target.backend, target.specs, failure=f"{error}{where}")
+        how = f"\n{target.undeclared}" if target.guesses is not None else ""
+        return Verified(name, target.place, target.backend, target.specs, failure=f"{error}{where}{how}")
     allowed = options["max_compiles"] if options["max_compiles"] is not None else target.max_compiles
     lines = partial(line_text, view=view, file=file)
     judgement = judge(seen, options["steps"], lines, allowed)
     if options["tpus"]:
         judgement = tpu_report.judged(judgement, compiled, lines, target.backend)
-    return Verified(name, target.place, target.backend, target.specs, seen, judgement, tpu=tuple(compiled))
+    factory = target.subject.factory
+    return Verified(
+        name,
+        target.place,
+        target.backend,
+        target.specs,
+        seen,
+        judgement,
+        tpu=tuple(compiled),
+        guessed=guessed,
+        factory=factory,
+    )
+
+
+def _settled(target: Target, limits: Limits) -> Target:
+    """A target with inputs: those declared, else the first of those to be tried on which it runs."""
+    if target.guesses is None:
+        return target
+    from xlalint.verify.proofs import searched
+
+    subject, specs = searched(target.guesses.subjects, target.guesses.candidates, target.backend, limits)
+    return target._replace(subject=subject, specs=specs, guesses=None)
 
 
 def _varied(words: tuple[str, ...], target: Target) -> tuple[str, ...]:

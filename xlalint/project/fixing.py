@@ -30,12 +30,13 @@ Check = Callable[[Mapping[str, bytes], Memory], Report]
 
 
 class Proposed(NamedTuple):
-    """One fix that would be applied: a file's text before it, and after it alone."""
+    """One fix that would be applied: a file's text before it, and after it alone; `others` are the rows of the file's other findings."""
 
     path: str
     before: str
     after: str
     finding: Finding
+    others: tuple[int, ...] = ()
 
 
 class Answer(NamedTuple):
@@ -83,17 +84,19 @@ def fix(check: Check, read: Callable[[str], bytes], *, unsafe: bool, accept: Acc
     return _Rounds(check, read, unsafe=unsafe, accept=accept).run()
 
 
-def proposed(path: str, text: str, findings: Iterable[Finding]) -> list[Proposed]:
-    """The fixes of a file's findings, each alone; those that do not give Python are left out."""
+def proposed(path: str, text: str, findings: Iterable[Finding], everything: Iterable[Finding]) -> list[Proposed]:
+    """The fixes of a file's findings, each alone; those that do not give Python are left out. `everything` is all that was found."""
     offsets = Offsets(text)
     found = []
+    beside = [one for one in everything if one.filename == path and one.framework is not None]
     for finding in findings:
         after = together([finding], offsets).apply(text)
         try:
             parse(after)
         except SourceError:
             continue
-        found.append(Proposed(path, text, after, finding))
+        others = tuple(one.location.row for one in beside if one is not finding)
+        found.append(Proposed(path, text, after, finding, others))
     return found
 
 
@@ -159,14 +162,14 @@ class _Rounds:
 
     # --------------------------------------------------------------------------------------------- one round
 
-    def _ask(self, by_path: Mapping[str, list[Finding]]) -> None:
+    def _ask(self, by_path: Mapping[str, list[Finding]], everything: list[Finding]) -> None:
         """Have fixes judged that were not yet; those that are not taken are dropped."""
         asked: list[Proposed] = []
         for path, findings in by_path.items():
             text = decode(self._content(path))
             offsets = Offsets(text)
             fresh = [one for one in findings if (one.code, offsets.at(one.location)) not in self._dropped[path]]
-            asked += proposed(path, text, fresh)
+            asked += proposed(path, text, fresh, everything)
         assert self._accept is not None
         for one, answer in zip(asked, self._accept(asked) if asked else (), strict=True):
             place = one.finding.code, Offsets(one.before).at(one.finding.location)
@@ -180,7 +183,7 @@ class _Rounds:
             if finding.fixable(unsafe=self._unsafe):
                 by_path[finding.filename].append(finding)
         if self._accept is not None:
-            self._ask(by_path)
+            self._ask(by_path, report.findings)
         for path, findings in by_path.items():
             raw = self._content(path)
             text = decode(raw)

@@ -63,7 +63,7 @@ class Prover:
         for number, (key, one) in enumerate(fresh.items()):
             if _is_same(one):
                 self._keep(key, one, Proof("proven", "the code is the same"))
-            elif (backend := self._backend(one.finding)) and (job := self._job(number, one, asked)).ways:
+            elif (backend := self._backend(one.finding)) and (job := self._job(number, one)).ways:
                 by_backend[backend].append((key, job))
             else:
                 why = "; ".join(job.reasons) if backend else "it belongs to no framework"
@@ -92,7 +92,7 @@ class Prover:
 
     # ------------------------------------------------------------------------------------------------ jobs
 
-    def _job(self, number: int, one: Proposed, asked: Sequence[Proposed]) -> Job:
+    def _job(self, number: int, one: Proposed) -> Job:
         before, after = ast.parse(one.before), ast.parse(one.after)
         place = around(before, one.finding.location.row)
         rewritten = named(after, place.name) if place is not None else None
@@ -111,10 +111,7 @@ class Prover:
         else:
             sides = Side(one.before, before, place, run), Side(one.after, after, rewritten, other)
             ways += self._alone(one, *sides, reasons)
-        crowded = any(
-            other is not one and other.path == one.path and rows[0] <= other.finding.location.row <= rows[1]
-            for other in asked
-        )
+        crowded = any(place.node.lineno <= row <= (place.node.end_lineno or 0) for row in one.others)
         return Job(number, tuple(ways), tuple(reasons), one.finding.kind, crowded)
 
     def _whole(

@@ -159,7 +159,11 @@ class Prover:
                 return Shown(Verdict("refuted", f"values when compiled: {why}", shown(index)))
         worse = _worse(was, now, way, job)
         if worse is None:
-            return Shown(msgspec.structs.replace(verdict, reason=_gain(was, now, verdict)), cached)
+            said = _gain(was, now, verdict)
+            more = (
+                "; other findings in the function still have it compiled again" if job.crowded and now.again > 1 else ""
+            )
+            return Shown(msgspec.structs.replace(verdict, reason=f"{said}{more}"), cached and not job.crowded)
         text = shown(len(draws) - 1) if worse.kind == "refuted" else ""
         return Shown(msgspec.structs.replace(worse, counterexample=text), cached)
 
@@ -197,14 +201,10 @@ def _stopped(before: Counted, after: Counted, way: Way, verdict: Verdict, text: 
 
 def _worse(before: Counted, after: Counted, way: Way, job: Job) -> Verdict | None:
     """In what the rewrite does worse on the device, None where in nothing."""
-    here = _at(after, way.after_lines, ("compilation",))
-    more = not before.error and after.again > before.again
-    if more or (after.again > 1 and here > 1):
-        if job.crowded and not more:
-            return Verdict(
-                "unverified", "other findings on the same lines still have it compiled again: fix these first"
-            )
-        return Verdict("refuted", f"it compiles {after.again} times after the warm-up")
+    if not job.crowded:
+        here = _at(after, way.after_lines, ("compilation",))
+        if (not before.error and after.again > before.again) or (after.again > 1 and here > 1):
+            return Verdict("refuted", f"it compiles {after.again} times after the warm-up")
     if before.error:
         return None
     for field, text in _COUNTED:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import linecache
 import re
+import shlex
 from collections.abc import Iterator, Sequence
 from typing import Any, Union
 
@@ -33,7 +34,7 @@ _KINDS = {
 
 
 class Verified(Struct, frozen=True):
-    """A target that was run, or could not be: then `failure` says why."""
+    """A target that was run, or could not be: then `failure` says why. `guessed`: its inputs, and the `factory`, were inferred."""
 
     name: str
     place: Union[Place, None] = None
@@ -43,6 +44,8 @@ class Verified(Struct, frozen=True):
     judgement: Union[Judgement, None] = None
     failure: str = ""
     tpu: tuple[TpuProgram, ...] = ()
+    guessed: bool = False
+    factory: str = ""
 
 
 def render(one: Verified, view: View) -> str:
@@ -52,6 +55,8 @@ def render(one: Verified, view: View) -> str:
         said = " ".join(filter(None, (view.paint("could not run", "bold", "red"), head)))
         return f"{said}: {_lines(one.failure)}\n"
     blocks = [f"{view.paint(head, 'bold')} on {one.backend}: {printable(inputs_text(one.specs))}"]
+    if one.guessed:
+        blocks += _as_declared(one)
     if one.observation.steps:
         blocks.append(_table(one.observation.steps, view))
     causes = [line for cause in one.judgement.causes if not cause.expected for line in _cause(cause, view)]
@@ -91,6 +96,13 @@ def inputs_text(specs: Specs) -> str:
                 text = _sized(text, dimension, whole.sizes[dimension])
         told.append(text if name.isdigit() else f"{name}={text}")
     return ", ".join(told) or "no inputs"
+
+
+def _as_declared(one: Verified) -> Iterator[str]:
+    """Inferred inputs as a person would declare them."""
+    yield f"  inputs inferred; to declare them: {printable(f'# xlalint: inputs({inputs_text(one.specs)})')}"
+    if one.factory:
+        yield f"  made by a factory that was inferred: --factory {printable(shlex.quote(one.factory))}"
 
 
 def _sized(text: str, dimension: str, size: int) -> str:
@@ -166,6 +178,7 @@ def _plain(one: Verified) -> dict[str, Any]:
     whole = completed(one.specs)
     told["inputs"] = {name: written(spec).strip('"') for name, spec in whole.arguments.items()}
     told["sizes"] = whole.sizes
+    told["inferred"] = one.guessed
     told["verdict"] = {"ok": one.judgement.ok, "ran": one.judgement.ran, "text": one.judgement.text}
     told["causes"] = [
         {**msgspec.to_builtins(cause), "source": _source(cause.place) if cause.place else ""}

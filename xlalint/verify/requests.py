@@ -67,7 +67,7 @@ class Way(Struct, frozen=True):
 class Job(Struct, frozen=True):
     """A rewrite to be verified: ways to do it, of which the first that can be gone decides; why others cannot be tried at all.
 
-    `kind` is the hazard's that it takes away; `crowded`: there are others on its lines, which it leaves.
+    `kind` is the hazard's that it takes away; `crowded`: the function has others, which it leaves, and which count too.
     """
 
     number: int

@@ -14,15 +14,18 @@ from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from xlalint.config.settings import VerifyEntry
+from xlalint.config.settings import Settings, VerifyEntry
 from xlalint.source.model import SourceError
 from xlalint.source.reading import decode, read_bytes
 from xlalint.verify.inputs import SpecError, merged, parse_inputs
 from xlalint.verify.inputs.marks import Definition, Mark, callables, definition, marks
 from xlalint.verify.inputs.signatures import Signature, signature_of
 from xlalint.verify.model import Place, Specs, Subject
+
+if TYPE_CHECKING:
+    from xlalint.verify.guesses import Guessed
 
 # The packages whose import says on which backend a file's functions run; torch's has more than one, and torch_xla is the default.
 _FRAMEWORKS = {
@@ -42,6 +45,14 @@ class TargetError(Exception):
         self.place = place
 
 
+class UndeclaredError(TargetError):
+    """Some inputs are declared by nothing; `known` are those that are."""
+
+    def __init__(self, message: str, place: Place | None, known: Specs) -> None:
+        super().__init__(message, place)
+        self.known = known
+
+
 class Module(NamedTuple):
     """A source file that is only read: its text, and, where it was named as a module, that name and the folder to import it from."""
 
@@ -53,22 +64,28 @@ class Module(NamedTuple):
 
 
 class Target(NamedTuple):
-    """Something to verify; `max_compiles` is what its configuration says, None where it says nothing."""
+    """Something to verify; `max_compiles` is what its configuration says, None where it says nothing.
+
+    With `guesses` its inputs are not declared: what is to be tried, and `undeclared` says how to declare them.
+    """
 
     subject: Subject
     specs: Specs
     backend: str
     place: Place
     max_compiles: int | None = None
+    guesses: Guessed | None = None
+    undeclared: str = ""
 
 
 class Told(NamedTuple):
-    """What was said of all targets at once, "" or None where nothing was."""
+    """What was said of all targets at once, "" where nothing was. Without `settings` inputs that are not declared are not inferred."""
 
     inputs: str = ""
     factory: str = ""
     backend: str = ""
     torch_backend: str = "torch_xla"
+    settings: Settings | None = None
 
 
 def targets_of(texts: Sequence[str], entries: Sequence[VerifyEntry], told: Told) -> Iterator[Target | TargetError]:
@@ -128,9 +145,38 @@ def _target(text: str, told: Told, entry: VerifyEntry | None) -> Target:
     place = Place(module.file, line, name)
     factory = told.factory or (entry.factory if entry else "")
     subject = Subject(module.name, name, module.file, factory, None, module.path)
-    specs = specs_of(module, name, node, place, [told.inputs, entry.inputs if entry else ""])
-    backend = told.backend or (entry.backend if entry else "") or _backend(module, told.torch_backend)
-    return Target(subject, specs, backend, place, entry.max_compiles if entry else None)
+    allowed = entry.max_compiles if entry else None
+    said = [told.inputs, entry.inputs if entry else ""]
+    try:
+        specs = specs_of(module, name, node, place, said)
+        backend = told.backend or (entry.backend if entry else "") or _backend(module, told.torch_backend)
+        return Target(subject, specs, backend, place, allowed)
+    except UndeclaredError as error:
+        if told.settings is None:
+            raise
+        backend = told.backend or (entry.backend if entry else "") or _backend(module, told.torch_backend)
+        guesses = _guessed(module, subject, told.settings, backend, error)
+        return Target(subject, error.known, backend, place, allowed, guesses, str(error))
+
+
+def _guessed(module: Module, subject: Subject, settings: Settings, backend: str, error: UndeclaredError) -> Guessed:
+    """What to try for a target whose inputs are not declared.
+
+    Raises: TargetError where nothing can be tried.
+    """
+    from xlalint.verify.guesses import CALLED, guessed
+    from xlalint.verify.inputs.believed import believed
+    from xlalint.verify.rewrites import named
+
+    names = (subject.name, *(f"{subject.name}.{method}" for method in CALLED))
+    found = next((one for one in (named(module.tree, name) for name in names) if one is not None), None)
+    if found is None:
+        raise error
+    kinds = believed(module.file, module.text, settings).parameters.get(found.name, {})
+    made = guessed(found, subject, kinds, {"tensorflow": "tensorflow", "jax": "jax"}.get(backend, "torch"))
+    if not made.candidates:
+        raise TargetError(f"{made.reason or 'no inputs can be inferred'}. {error}", error.place)
+    return made._replace(candidates=tuple(merged([error.known, one]) for one in made.candidates))
 
 
 def module_of(where: str) -> Module:
@@ -173,7 +219,7 @@ def specs_of(module: Module, name: str, node: Definition | None, place: Place, s
     positional = sum(argument.isdigit() for argument in whole.arguments)
     missing = [one for one in signature.unknown if one not in whole.arguments and one not in parameters[:positional]]
     if missing:
-        raise TargetError(_how_to_declare(name, missing, whole, signature), place)
+        raise UndeclaredError(_how_to_declare(name, missing, whole, signature), place, whole)
     return whole
 
 
