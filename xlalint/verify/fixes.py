@@ -26,7 +26,7 @@ from xlalint.verify.isolation import LIMITS, Limits
 from xlalint.verify.model import Place, Specs, Subject
 from xlalint.verify.regions import NAME, RegionError, Side, region
 from xlalint.verify.requests import Job, Way
-from xlalint.verify.rewrites import Around, Rows, around, counterpart, named, rows_of, run_of
+from xlalint.verify.rewrites import Around, Rows, around, counterpart, named, rows_of, run_of, to_the_end
 from xlalint.verify.targets import Module, TargetError, declared, specs_of
 
 _ALONE = "the rewritten lines alone"
@@ -111,8 +111,14 @@ class Prover:
         else:
             sides = Side(one.before, before, place, run), Side(one.after, after, rewritten, other)
             ways += self._alone(one, *sides, reasons)
-        crowded = any(place.node.lineno <= row <= (place.node.end_lineno or 0) for row in one.others)
-        return Job(number, tuple(ways), tuple(reasons), one.finding.kind, crowded)
+            longer = (
+                Side(one.before, before, place, to_the_end(run)),
+                Side(one.after, after, rewritten, to_the_end(other)),
+            )
+            if longer[0].run != run:
+                ways += self._alone(one, *longer, reasons)
+        others = tuple(row for row in one.others if place.node.lineno <= row <= (place.node.end_lineno or 0))
+        return Job(number, tuple(ways), tuple(reasons), one.finding.kind, others)
 
     def _whole(
         self, one: Proposed, tree: ast.Module, place: Around, rows: tuple[Rows, Rows], reasons: list[str]
@@ -157,6 +163,7 @@ class Prover:
             found.after.rows,
             note,
             found.before.source,
+            bool(before.run.path) or before.run.last < len(before.run.statements) - 1,
         )
 
     def _believe(self, one: Proposed) -> Believed:

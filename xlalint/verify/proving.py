@@ -100,17 +100,20 @@ class Prover:
 
     def prove(self, job: Job) -> Shown:
         """The verdict on a rewrite: of the first way that leads to one. Where none does, the reasons of all."""
-        reasons = list(job.reasons)
+        reasons, text = list(job.reasons), ""
         for way in job.ways:
             try:
                 shown = self._proved(way, job)
             except (Exception, SystemExit) as error:  # noqa: BLE001 (what the user's code makes of these steps proves nothing)
                 shown = Shown(Verdict("unverified", places.headline(error)))
-            if shown.cached or shown.verdict.kind != "unverified":
-                return shown._replace(verdict=_noted(shown.verdict, way))
-            reason = shown.verdict.reason
-            reasons.append(f"{way.note}: {reason}" if way.note else reason)
-        return Shown(Verdict("unverified", "; ".join(dict.fromkeys(reasons)) or "nothing can be run"))
+            verdict = _noted(shown.verdict, way)
+            if verdict.kind == "refuted" and way.partial:
+                # A difference that may be none to the lines that follow: a padded result, whose padding they ignore.
+                text = text or verdict.counterexample
+            elif shown.cached or verdict.kind != "unverified":
+                return shown._replace(verdict=verdict)
+            reasons.append(verdict.reason)
+        return Shown(Verdict("unverified", "; ".join(dict.fromkeys(reasons)) or "nothing can be run", text))
 
     def _proved(self, way: Way, job: Job) -> Shown:
         found = search(self._backend, [before for before, _ in way.subjects], way.candidates, way.lines)
@@ -151,19 +154,19 @@ class Prover:
 
         if now.error:
             raised = shown(min(len(now.steps), len(draws) - 1))
-            return Shown(_stopped(was, now, way, verdict, raised))
+            return Shown(_stopped(was, now, way, job, verdict, raised))
         reference = was.results if not was.error else self._as_python_says(before, draws)
         for index, (one, other) in enumerate(zip(reference, now.results, strict=False)):
             why = difference(one.outputs, other.outputs, False, _LOOSE)
-            if why and (not was.error or self._deterministic(before, draws[index], one.outputs)):
+            if why and not self._as_well(was, before, draws[index], other.outputs):
                 return Shown(Verdict("refuted", f"values when compiled: {why}", shown(index)))
         worse = _worse(was, now, way, job)
         if worse is None:
             said = _gain(was, now, verdict)
             more = (
-                "; other findings in the function still have it compiled again" if job.crowded and now.again > 1 else ""
+                "; other findings in the function still have it compiled again" if job.others and now.again > 1 else ""
             )
-            return Shown(msgspec.structs.replace(verdict, reason=f"{said}{more}"), cached and not job.crowded)
+            return Shown(msgspec.structs.replace(verdict, reason=f"{said}{more}"), cached and not job.others)
         text = shown(len(draws) - 1) if worse.kind == "refuted" else ""
         return Shown(msgspec.structs.replace(worse, counterexample=text), cached)
 
@@ -176,10 +179,12 @@ class Prover:
     def _as_python_says(self, program: Program, draws: Sequence[Mapping[str, Any]]) -> list[Result]:
         return [result for _, result in self._eager.run(program, draws, Options())]
 
-    def _deterministic(self, program: Program, values: Mapping[str, Any], outputs: list[Leaf]) -> bool:
-        """Whether a program gives the same under another seed: the same inputs as a later step."""
-        later = self._as_python_says(program, [values, values])[-1]
-        return difference(outputs, later.outputs, False) is None
+    def _as_well(self, was: Counted, program: Program, values: Mapping[str, Any], other: list[Leaf]) -> bool:
+        """Whether what a rewrite gives when compiled is right all the same: what Python says, or as random as the original."""
+        first, later = (result.outputs for result in self._as_python_says(program, [values, values]))
+        if not was.error and difference(first, other, False, _LOOSE) is None:
+            return True
+        return bool(was.error) and difference(first, later, False) is not None
 
 
 def _noted(verdict: Verdict, way: Way) -> Verdict:
@@ -189,19 +194,20 @@ def _noted(verdict: Verdict, way: Way) -> Verdict:
     return Verdict(verdict.kind, f"{verdict.reason} ({way.note})", text)
 
 
-def _stopped(before: Counted, after: Counted, way: Way, verdict: Verdict, text: str) -> Verdict:
+def _stopped(before: Counted, after: Counted, way: Way, job: Job, verdict: Verdict, text: str) -> Verdict:
     """The verdict on a rewrite with which the device still cannot run the function."""
     if not before.error:
         return Verdict("refuted", f"on the device it raises {after.error}, and did not before", text)
-    if way.after_lines[0] <= after.line <= way.after_lines[1]:
+    others = any(way.lines[0] <= row <= way.lines[1] for row in job.others)
+    if way.after_lines[0] <= after.line <= way.after_lines[1] and not others:
         return Verdict("unverified", f"{verdict.reason}, but the rewritten lines still stop XLA: {after.error}")
     at = f" (line {after.line})" if after.line else ""
-    return Verdict("proven", f"{verdict.reason}; other lines still stop XLA{at}")
+    return Verdict("proven", f"{verdict.reason}; other findings still stop XLA{at}")
 
 
 def _worse(before: Counted, after: Counted, way: Way, job: Job) -> Verdict | None:
     """In what the rewrite does worse on the device, None where in nothing."""
-    if not job.crowded:
+    if not job.others:
         here = _at(after, way.after_lines, ("compilation",))
         if (not before.error and after.again > before.again) or (after.again > 1 and here > 1):
             return Verdict("refuted", f"it compiles {after.again} times after the warm-up")
@@ -213,7 +219,7 @@ def _worse(before: Counted, after: Counted, way: Way, job: Job) -> Verdict | Non
             return Verdict("refuted", f"it {text.format(other, one)}")
     kinds = _EVENTS.get(job.kind, ())
     seen, left = _at(before, way.lines, kinds), _at(after, way.after_lines, kinds)
-    if seen and left >= seen and not job.crowded:
+    if seen and left >= seen and not job.others:
         return Verdict("refuted", f"the rewritten lines still have {left} events of that kind, {seen} before")
     return None
 

@@ -54,6 +54,7 @@ class Way(Struct, frozen=True):
 
     `lines` are the first and last line of what is rewritten in the text before, `after_lines` of what took its place (0, 0: nothing did).
     `note` says what is compared, where that is not the whole function; `source` is its text, where a counterexample must show it.
+    `partial`: what is compared is used by more lines, to which a difference may be nothing.
     """
 
     subjects: tuple[tuple[Subject, Subject], ...]
@@ -62,19 +63,20 @@ class Way(Struct, frozen=True):
     after_lines: tuple[int, int]
     note: str = ""
     source: str = ""
+    partial: bool = False
 
 
 class Job(Struct, frozen=True):
     """A rewrite to be verified: ways to do it, of which the first that can be gone decides; why others cannot be tried at all.
 
-    `kind` is the hazard's that it takes away; `crowded`: the function has others, which it leaves, and which count too.
+    `kind` is the hazard's that it takes away; `others` are the rows of those that it leaves in the function, and which count too.
     """
 
     number: int
     ways: tuple[Way, ...]
     reasons: tuple[str, ...] = ()
     kind: str = ""
-    crowded: bool = False
+    others: tuple[int, ...] = ()
 
 
 class Prove(Struct, frozen=True, tag="prove"):

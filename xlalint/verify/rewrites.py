@@ -99,6 +99,11 @@ def _narrowed(block: list[ast.stmt], low: int, high: int, path: tuple[tuple[int,
     return Run(block, first, last, path, loops)
 
 
+def to_the_end(run: Run) -> Run:
+    """A run with all that follows it in its block."""
+    return run._replace(last=len(run.statements) - 1)
+
+
 def counterpart(function: FunctionNode, run: Run) -> Run | None:
     """What took a run's place in the function as rewritten: what is left of its block beside what stayed as it was."""
     block = function.body
