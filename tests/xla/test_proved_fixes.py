@@ -53,14 +53,14 @@ def checked(folder: Path, text: str, *options: str) -> subprocess.CompletedProce
 
 @pytest.mark.torch_xla
 def test_what_is_proven_is_applied(tmp_path: Path) -> None:
-    done = checked(tmp_path, PROVEN, "--fix", "--show-fixes")
+    done = checked(tmp_path, PROVEN, "--fix", "--unsafe-fixes", "--show-fixes")
     assert "1 fix proven, 0 refuted, 0 unverified." in done.stdout, done.stdout + done.stderr
     assert "x[mask]" not in (tmp_path / "model.py").read_text()
 
 
 @pytest.mark.torch_xla
 def test_where_the_function_cannot_be_run_its_lines_are(tmp_path: Path) -> None:
-    done = checked(tmp_path, ALONE, "--output-format", "json")
+    done = checked(tmp_path, ALONE, "--unsafe-fixes", "--output-format", "json")
     (finding,) = json.loads(done.stdout)
     assert finding["fix"]["proof"]["verdict"] == "proven", done.stdout
     assert "the rewritten lines alone" in finding["fix"]["proof"]["reason"]
