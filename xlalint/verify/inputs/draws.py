@@ -129,7 +129,7 @@ def _mask(shape: tuple[int, ...], step: int, rng: np.random.Generator) -> Any:
     if not shape:
         return np.asarray(step % 3 == 0)
     size = int(np.prod(shape))
-    mask = np.zeros(size, dtype=bool)
+    mask: Any = np.zeros(size, dtype=bool)
     mask[rng.permutation(size)[: round(share * size)]] = True
     return mask.reshape(shape)
 
