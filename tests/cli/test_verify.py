@@ -51,9 +51,17 @@ class Scale:
 
 
 def bare(x): ...
+
+
+def told(path: str): ...
 """
 PLAIN = ("--backend", "standins.plain", "--isolated")
 X = ("--inputs", 'x="f32[4]"')
+
+
+@pytest.fixture
+def pipeline() -> None:
+    """None stands for `xlalint.project` here: inputs are inferred with it."""
 
 
 @pytest.fixture(autouse=True)
@@ -123,7 +131,10 @@ def test_named_dimensions_vary(run: Any) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["model.py:bare"], "could not run model.py:39 bare: no inputs are declared for `bare`"),
+        (
+            ["model.py:told"],
+            "could not run model.py:42 told: nothing can be drawn for `path`: it is a value of type `str`",
+        ),
         (["model.py:gud"], "could not run: no `gud` in"),
         (["model.py:Scale", *X], "`Scale` is made with arguments"),
         (["model.py:good", "--vary", "shape=C"], "no dimension `C` to vary; the named ones are B"),
@@ -158,10 +169,16 @@ def test_a_factory_makes_the_instance(run: Any) -> None:
     assert run("verify", "model.py:Scale", *PLAIN, *X, "--factory", "Scale(by=2)").code == 0
 
 
+def test_inputs_that_nobody_declared_are_inferred(run: Any) -> None:
+    done = run("verify", "model.py:bare", *PLAIN)
+    assert done.code == 0
+    assert "inputs inferred; to declare them: # xlalint: inputs(x=" in done.out
+
+
 def test_json_says_the_same(run: Any, project: Path) -> None:
-    done = run("verify", "model.py:bad", "model.py:bare", *PLAIN, "--output-format", "json")
+    done = run("verify", "model.py:bad", "model.py:told", *PLAIN, "--output-format", "json")
     assert done.code == 2
-    bad, bare = json.loads(done.out)
+    bad, told = json.loads(done.out)
     assert bad["target"] == "bad"
     assert bad["place"]["file"] == str(project / "model.py")
     assert bad["inputs"] == {"x": "f32[4]", "mask": "bool[4]"}
@@ -170,7 +187,7 @@ def test_json_says_the_same(run: Any, project: Path) -> None:
     read = bad["causes"][0]
     assert (read["kind"], read["count"], read["place"]["line"]) == ("host-sync", 7, 14)
     assert read["source"] == 'hazard("host-sync", "any")'
-    assert bare["failure"].startswith("no inputs are declared")
+    assert told["failure"].startswith("nothing can be drawn for `path`")
 
 
 def test_the_configuration_declares_targets(run: Any, project: Path) -> None:

@@ -160,8 +160,9 @@ def test_its_temporary_folder_is_its_own_and_goes_with_it(child: Callable[..., E
 
 
 INTERRUPTED = """\
-import sys
+import signal, sys
 from xlalint.verify.isolation import run
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell that runs this in the background ignores it
 said = lambda message: print(message.decode(), flush=True)
 try:
     run([sys.executable, "-c", sys.argv[1]], on_message=said)
