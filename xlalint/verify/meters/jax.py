@@ -22,7 +22,7 @@ from jax._src.array import ArrayImpl
 from jax._src.interpreters import pxla
 
 from xlalint.verify import places
-from xlalint.verify.meters.patches import Patches, converted
+from xlalint.verify.meters.patches import CONVERSIONS, Patches, converted
 from xlalint.verify.model import Counts, Event, Place
 
 _COMPILED = "/jax/core/compile/backend_compile_duration"
@@ -147,13 +147,7 @@ class JaxMeter:
 
 
 _READERS = {
-    "__float__": "float()",
-    "__int__": "int()",
-    "__bool__": "bool()",
-    "__index__": "index",
-    "__repr__": "repr()",
-    "__str__": "str()",
-    "__format__": "format()",
+    **CONVERSIONS,
     "__iter__": "iteration",
     "__array__": "np.asarray()",
     "convert": "np.asarray()",

@@ -5,6 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+CONVERSIONS = {
+    "__float__": "float()",
+    "__int__": "int()",
+    "__bool__": "bool()",
+    "__index__": "index",
+    "__repr__": "repr()",
+    "__str__": "str()",
+    "__format__": "format()",
+}
+"""Methods through which Python reads an array's value, by what the user writes."""
+
 
 class Patches:
     """Attributes that were replaced, to be put back in reverse order."""

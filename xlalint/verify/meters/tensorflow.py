@@ -26,7 +26,7 @@ from tensorflow.python.framework.ops import EagerTensor
 
 from xlalint.verify import places
 from xlalint.verify.environment import COUNTS_COMPILATIONS, counts_compilations
-from xlalint.verify.meters.patches import Patches, converted
+from xlalint.verify.meters.patches import CONVERSIONS, Patches, converted
 from xlalint.verify.meters.stderr import ErrorStream
 from xlalint.verify.model import Counts, Event, Place
 
@@ -36,13 +36,7 @@ _COMPILED = re.compile(
 )
 _NAME = re.compile(r"^__(?:inference|forward)_(?P<back>__backward_)?(?P<name>.+?)_\d+(?:_\d+)?$")
 _READERS = {
-    "__float__": "float()",
-    "__int__": "int()",
-    "__bool__": "bool()",
-    "__index__": "index",
-    "__repr__": "repr()",
-    "__str__": "str()",
-    "__format__": "format()",
+    **CONVERSIONS,
     "numpy": ".numpy()",
     "__array__": "np.asarray()",
     "convert": "np.asarray()",
