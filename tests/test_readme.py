@@ -6,6 +6,7 @@ import re
 import shlex
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import msgspec
@@ -14,6 +15,7 @@ import pytest
 from xlalint.checks import Finding
 from xlalint.config import load_settings
 from xlalint.rules import rules
+from xlalint.verify.inputs.marks import marks
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
@@ -128,3 +130,26 @@ def test_the_screen_of_a_notebook_is_what_check_says(tmp_path: Path) -> None:
     told = _run(shlex.split(second.partition("\n")[0])[1:], tmp_path)
     assert told.returncode == 0, told.stderr
     assert "XLA101" in told.stdout
+
+
+@pytest.mark.torch_xla
+def test_the_verdict_is_what_verify_says(project: Path) -> None:
+    if not all(map(find_spec, ("torch_xla", "psutil", "ml_dtypes"))):
+        pytest.skip("torch_xla is not installed")
+    command, _, screen = _blocks("console")[3].partition("\n")
+    done = _run([*shlex.split(command)[2:], "--isolated"], project)
+    time = re.compile(r" +([\d.]+ m?s|time)$", re.MULTILINE)
+    assert time.sub("", done.stdout) == time.sub("", screen)
+    assert done.returncode == 1
+
+
+def test_the_declared_target_is_valid(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text(_blocks("toml")[1])
+    (entry,) = load_settings([tmp_path]).verify
+    assert entry.target == f"{tmp_path}/src/model.py:Model"
+    assert entry.inputs == "x='f32[B=8,128]', mask='bool[B]'"
+
+
+def test_the_mark_can_be_read() -> None:
+    (mark,) = marks(f"{_blocks('text')[0]}def f(): ...\n", "README.md")
+    assert list(mark.specs.arguments) == ["x", "mask", "lengths", "scale", "n"]

@@ -65,9 +65,7 @@ def test_thousands_of_rows(folder: Path) -> None:
         cache.put_units((digest, digest.encode()) for *_, digest in rows)
         assert len(cache.units(digest for *_, digest in rows)) == 3000
     with Cache(folder) as cache:
-        start = time.perf_counter()
         assert len(cache.stats()) == 3000
-        assert time.perf_counter() - start < 0.5
 
 
 def test_paths_that_are_not_utf8(folder: Path) -> None:

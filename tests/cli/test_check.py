@@ -243,6 +243,7 @@ def test_a_reader_that_goes_away(tmp_path: Path) -> None:
 
 INTERRUPTED = """
 import os, signal, sys, types
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell that runs this in the background ignores it
 fake = types.ModuleType("xlalint.project")
 def check_paths(paths, settings, *, cache, jobs, progress, contents, fixes):
     cache.put_units([("kept", b"x")])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -74,12 +73,6 @@ print(sorted({"libcst", "rich", "msgspec", "sqlite3", "pathspec", "ast"} & set(s
 """
 
 
-def test_version_imports_little_and_is_quick() -> None:
+def test_version_imports_little() -> None:
     done = subprocess.run([sys.executable, "-c", LIGHT], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[1] in ("[]", "['ast']")  # some versions of click import ast
-    times = []
-    for _ in range(3):
-        start = time.perf_counter()
-        subprocess.run([sys.executable, "-m", "xlalint", "--version"], capture_output=True, check=True)
-        times.append(time.perf_counter() - start)
-    assert min(times) < 0.5  # 0.04 s on a quiet machine; the budget of 0.15 s is measured elsewhere

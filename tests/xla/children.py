@@ -3,8 +3,8 @@ a line, and a line for the answer, until stdin ends.
 
 One process serves a whole backend, since importing a framework takes longer than most examples. What is observed of an example:
 
-    {"runs": {target: {"error": str | None, "compiles": [per step], "syncs": int, "fallbacks": [op], "differs": str | None,
-                       "lines": [of the error, or of the syncs]}},
+    {"runs": {target: {"error": str | None, "compiles": [per step], "syncs": int, "breaks": int, "fallbacks": [op],
+                       "differs": str | None, "lines": [of the error, or of the syncs and breaks]}},
      "unequal": str | None}          # `fixed` only: how its results differ from those of `bad`, run eagerly on the CPU
 """
 
@@ -17,8 +17,10 @@ import sys
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 from typing import Any
+
+from xlalint.verify.inputs.marks import marks
+from xlalint.verify.model import Specs
 
 Observe = Callable[[dict[str, Any], dict[str, Any] | None], dict[str, Any]]
 
@@ -26,20 +28,21 @@ Observe = Callable[[dict[str, Any], dict[str, Any] | None], dict[str, Any]]
 numbers = itertools.count()
 
 
-def load(example: dict[str, Any]) -> ModuleType:
-    """Execute an example as a fresh module; it has a file, since AutoGraph reads sources."""
+def written(example: dict[str, Any]) -> Path:
+    """A file of its own for an example, since AutoGraph and tracebacks read sources."""
     path = Path(example["folder"]) / f"example_{next(numbers)}.py"
     path.write_text(example["code"], encoding="utf-8")
-    example["file"] = str(path)
-    module = ModuleType(path.stem)
-    module.__file__ = str(path)
-    sys.modules[path.stem] = module
-    exec(compile(example["code"], str(path), "exec"), module.__dict__)
-    return module
+    return path
 
 
-def serve(observe: Observe) -> None:
-    """Observe every example that stdin lists and write the observations to the file named by the first argument."""
+def marked(code: str) -> tuple[str, Specs]:
+    """The name that an example asks to run and the inputs it asks for: its first mark's."""
+    mark = marks(code, "example")[0]
+    return mark.name, mark.specs
+
+
+def serve(observe: Observe, answer: str) -> None:
+    """Observe every example that stdin lists and write the observations to a file."""
     examples = json.load(sys.stdin)
     by_ident = {example["ident"]: example for example in examples}
     results: dict[str, Any] = {}
@@ -48,7 +51,7 @@ def serve(observe: Observe) -> None:
             results[example["ident"]] = observe(example, by_ident.get(example["of"]))
         except Exception:  # noqa: BLE001 (one broken example leaves the others)
             results[example["ident"]] = {"broken": traceback.format_exc()}
-    Path(sys.argv[1]).write_text(json.dumps(results), encoding="utf-8")
+    Path(answer).write_text(json.dumps(results), encoding="utf-8")
 
 
 def converse(answer: Callable[[dict[str, Any]], Any]) -> None:

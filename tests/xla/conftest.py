@@ -14,9 +14,16 @@ from typing import Any
 import pytest
 
 from xlalint.rules import FRAMEWORK_TARGETS, Example, Rule, rules
+from xlalint.verify.model import TpuProgram
+from xlalint.verify.tpu import compiled
 
 HERE = Path(__file__).parent
-NEEDS = {"torch": ("torch", "torch_xla", "torchvision"), "tensorflow": ("tensorflow",), "jax": ("jax", "flax", "optax")}
+NEEDS = {
+    "torch": ("torch", "torch_xla", "torchvision"),
+    "tensorflow": ("tensorflow",),
+    "jax": ("jax", "flax", "optax"),
+    "tpu": ("jax", "libtpu"),
+}
 MARKS = {"torch": "torch_xla", "tensorflow": "tensorflow", "jax": "jax"}
 LIMIT = 420.0  # seconds for one child; all three together take far less
 PAIR_LIMIT = 90.0  # seconds for one pair of programs, the start of the child included
@@ -34,6 +41,11 @@ def runnable(example: Example) -> bool:
     return "# xlalint: inputs(" in example.code
 
 
+def by_ident(ident: str) -> Example:
+    """The example that is called so."""
+    return next(one for rule in rules().values() for one in rule.examples if one.ident == ident)
+
+
 def require(framework: str) -> None:
     """Skip the test where a framework is not installed."""
     for package in NEEDS[framework]:
@@ -48,6 +60,7 @@ class Observations:
         self.folder = folder
         self.wanted = wanted
         self.seen: dict[str, dict[str, Any]] = {}
+        self.tpu: dict[str, list[TpuProgram]] = {}
 
     def of(self, example: Example) -> dict[str, Any]:
         framework = example.framework
@@ -61,7 +74,7 @@ class Observations:
     def _run(self, framework: str) -> dict[str, Any]:
         answer = self.folder / f"{framework}.json"
         done = subprocess.run(
-            [sys.executable, str(HERE / f"run_{framework}.py"), str(answer)],
+            [sys.executable, str(HERE / "run_examples.py"), framework, str(answer)],
             input=json.dumps(self._requests(framework)),
             capture_output=True,
             text=True,
@@ -78,8 +91,25 @@ class Observations:
                     targets = [target.split(":")[0] for target in judged_targets(rule, example)]
                     variants = [target.partition(":")[2] for target in example.targets]
                     fields = {name: getattr(example, name) for name in ("ident", "code", "of")}
-                    requests.append({**fields, "targets": targets, "variants": variants, "folder": str(self.folder)})
+                    places = {"folder": str(self.folder), "programs": str(self._programs(example))}
+                    requests.append({**fields, "targets": targets, "variants": variants, **places})
         return requests
+
+    def _programs(self, example: Example) -> Path:
+        """The folder for the StableHLO of an example's programs."""
+        folder = self.folder / "programs" / example.ident
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
+
+    def for_tpus(self, example: Example) -> list[TpuProgram]:
+        """What the TPU's compiler makes of an example's programs, and of those of all examples of its framework, in one child process."""
+        self.of(example)
+        require("tpu")
+        if example.framework not in self.tpu:
+            folders = [self._programs(one) for one in map(by_ident, self.wanted) if one.framework == example.framework]
+            files = sorted(str(file) for folder in folders for file in folder.glob("*.mlir*"))
+            self.tpu[example.framework] = compiled(files, ("v5e", "v6e"))
+        return [one for one in self.tpu[example.framework] if Path(one.file).parent == self._programs(example)]
 
     def _needed(self, rule: Rule, example: Example) -> bool:
         """Whether a selected test reads it: the example itself, or one that repairs it."""
@@ -126,7 +156,7 @@ class Pairs:
 
     def _start(self, framework: str) -> subprocess.Popen[str]:
         return subprocess.Popen(
-            [sys.executable, str(HERE / f"pair_{framework}.py")],
+            [sys.executable, str(HERE / "run_pairs.py"), framework],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=(self.folder / f"{framework}.log").open("w"),
@@ -149,10 +179,11 @@ def pairs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pairs]:
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if {"rule", "example"} <= set(metafunc.fixturenames):
+        chosen = getattr(metafunc.function, "examples", lambda example: True)
         cases = [
             pytest.param(rule, example, id=example.ident, marks=getattr(pytest.mark, MARKS[example.framework]))
             for rule in rules().values()
             for example in rule.examples
-            if runnable(example) and (example.of or "pairs" not in metafunc.fixturenames)
+            if runnable(example) and chosen(example)
         ]
         metafunc.parametrize(("rule", "example"), cases)

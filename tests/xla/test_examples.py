@@ -7,6 +7,7 @@ run on the CPU, or results that differ from those of the same code run eagerly.
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -14,8 +15,17 @@ import pytest
 from tests.fixes.fixing import fixed
 from xlalint.fixes.rewrites import REWRITES
 from xlalint.rules import FRAMEWORK_TARGETS, Example, Rule
+from xlalint.verify.inputs import WARM_UP
 
-WARM_UP = 2
+
+def chosen(which: Callable[[Example], bool]) -> Callable[[Any], Any]:
+    """The examples that a test is for."""
+
+    def mark(test: Any) -> Any:
+        test.examples = which
+        return test
+
+    return mark
 
 
 def hazards(run: dict[str, Any]) -> list[str]:
@@ -29,6 +39,8 @@ def hazards(run: dict[str, Any]) -> list[str]:
         found.append(f"{run['syncs']} values read by the host")
     if run.get("fallbacks"):
         found.append(f"ran on the CPU: {run['fallbacks']}")
+    if run.get("breaks"):
+        found.append(f"{run['breaks']} graph breaks")
     if run.get("differs"):
         found.append(f"differs from eager: {run['differs']}")
     return found
@@ -48,11 +60,17 @@ def around(named: set[int], code: str) -> set[int]:
 def misplaced(run: dict[str, Any], example: Example) -> str | None:
     """How the lines that the page names miss what was seen.
 
-    Every read has its line; of errors there is only the first, and none where XLA itself refuses the graph.
+    Every read has its line; of errors there is only the first. Where XLA itself refuses the graph, it names the operation that it came to,
+    which may be one that uses what the named line made.
     """
     named, lines = set(example.lines), set(run.get("lines", ()))
+    refused = str(run["error"]).startswith(("InvalidArgumentError", "UnimplementedError"))
+    if refused and lines and max(lines) >= min(named):
+        return None
     if run["error"] and lines and not lines & around(named, example.code):
         return f"it happened on line {sorted(lines)}, not on {sorted(named)}"
+    if run.get("breaks") and not lines & around(named, example.code):
+        return f"the graph broke on line {sorted(lines)}, not on {sorted(named)}"
     if run.get("syncs") and not named <= lines:
         return f"nothing was read on line {sorted(named - lines)}; read on {sorted(lines)}"
     return None
@@ -78,6 +96,28 @@ def test_example_does_what_its_page_says(rule: Rule, example: Example, observati
     assert not seen["unequal"], f"not what `{example.of}` gives: {seen['unequal']}"
 
 
+def compiles_for_tpus(example: Example) -> bool:
+    return example.kind in ("good", "fixed") and "torch_compile" not in example.targets
+
+
+@chosen(compiles_for_tpus)
+def test_good_and_fixed_compile_for_tpus(rule: Rule, example: Example, observations: Any) -> None:
+    programs = observations.for_tpus(example)
+    assert programs or has_no_program(example), "no StableHLO was written"
+    refused = [f"{one.generation}: {one.error.what}" for one in programs if one.error is not None]
+    assert not refused, "\n".join(refused)
+    for one in programs:
+        padded = sum(array.padded for array in one.padding or () if array.role == "argument")
+        assert padded <= one.arguments, "more than libtpu itself says that the arguments take"
+
+
+def has_no_program(example: Example) -> bool:
+    """Whether an example is not compiled whole, operation by operation or trained by Keras, or calls the host, which needs a TPU's."""
+    apart = any(target.endswith(":eager") for target in example.targets)
+    return apart or any(text in example.code for text in ("def train_step", "jax.debug."))
+
+
+@chosen(lambda example: bool(example.of))
 def test_fixed_does_what_bad_did(rule: Rule, example: Example, pairs: Any) -> None:
     """In values, dtypes, shapes, gradients, what is left in arguments and module: at the edges too, and exactly if the fix is safe."""
     if rule.code not in REWRITES:

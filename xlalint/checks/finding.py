@@ -50,16 +50,27 @@ class Touches(msgspec.Struct, frozen=True):
         return not {*self.binds}.isdisjoint((*other.binds, *other.reads)) or not {*other.binds}.isdisjoint(self.reads)
 
 
+class Proof(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What running a fix on a device showed: `verdict`, one line of reason, Python text that shows a refuted one; `seconds` it took."""
+
+    verdict: Literal["proven", "refuted", "unverified"]
+    reason: str = ""
+    counterexample: str = ""
+    seconds: float = 0.0
+
+
 class Fix(msgspec.Struct, frozen=True, omit_defaults=True):
     """A rewrite that removes the hazard; `safe` keeps every value, dtype, shape and gradient.
 
     Fixes of one file whose edits overlap, or whose `touches` disturb each other, must be made one after the other, with a check between.
+    `proof` is there where the fix was run.
     """
 
     applicability: Literal["safe", "unsafe"]
     message: str
     edits: tuple[Edit, ...]
     touches: Touches | None = None
+    proof: Proof | None = None
 
 
 class Finding(msgspec.Struct, frozen=True):

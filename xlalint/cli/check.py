@@ -23,6 +23,7 @@ from xlalint.cli.fixing import (
     write_files,
     write_text,
 )
+from xlalint.cli.proving import Proving, proving
 from xlalint.cli.settings import cache_of, cores, given, rule_options, running_options
 
 if TYPE_CHECKING:
@@ -111,8 +112,9 @@ def _check_paths(paths: tuple[Path, ...], options: Mapping[str, Any], settings: 
                 fixes=memory,
             )
 
-        fixed = fixed_by(check, read_bytes, options) if wants_fixes(options) else None
-        report = fixed.report if fixed else check({}, memory_of(options))
+        with proving(options, settings) as proofs:
+            fixed = fixed_by(check, read_bytes, options, proofs.accept) if wants_fixes(options) else None
+            report = fixed.report if fixed else proofs.shown(check({}, memory_of(options)), read_bytes)
         warning = cache.warning
     if warning:
         _warn(warning)
@@ -121,15 +123,15 @@ def _check_paths(paths: tuple[Path, ...], options: Mapping[str, Any], settings: 
     if options["add_noqa"]:
         return FAILED if report.failures or not add_noqa(report, settings) else CLEAN
     if fixed is None:
-        return _tell(report, options, {})
+        return _tell(report, options, {}, proofs=proofs)
     if options["diff"]:
         show_diff(fixed)
-        return _tell(report, options, {}, fixed.findings)
+        return _tell(report, options, {}, fixed.findings, proofs=proofs)
     unwritten = write_files(fixed, settings)
     for path, reason in unwritten.items():
         click.echo(f"xlalint: `{path}` is not fixed: {reason}", err=True)
     done = [finding for finding in fixed.findings if finding.filename not in unwritten]
-    return _tell(report, options, {}, done, failed=bool(unwritten))
+    return _tell(report, options, {}, done, failed=bool(unwritten), proofs=proofs)
 
 
 def _check_stdin(options: Mapping[str, Any], settings: Settings) -> int:
@@ -147,18 +149,21 @@ def _check_stdin(options: Mapping[str, Any], settings: Settings) -> int:
         click.echo(f"xlalint: standard input: {error.message}", err=True)
         return FAILED
     if not wants_fixes(options):
-        return _tell(check_text(text, filename, settings, fixes=memory_of(options)), options, {filename: text})
+        with proving(options, settings) as proofs:
+            report = proofs.shown(check_text(text, filename, settings, fixes=memory_of(options)), lambda _: raw)
+        return _tell(report, options, {filename: text}, proofs=proofs)
 
     def check(contents: Mapping[str, bytes], memory: Memory) -> Report:
         return check_text(read(contents.get(filename, raw)), filename, settings, fixes=memory)
 
-    fixed = fixed_by(check, lambda _: raw, options)
+    with proving(options, settings) as proofs:
+        fixed = fixed_by(check, lambda _: raw, options, proofs.accept)
     if options["diff"]:
         show_diff(fixed)
     else:
         write_text(fixed, filename, raw)
     left = read(fixed.files[filename].after) if filename in fixed.files else text
-    return _tell(fixed.report, options, {filename: left}, fixed.findings, stream=sys.stderr)
+    return _tell(fixed.report, options, {filename: left}, fixed.findings, stream=sys.stderr, proofs=proofs)
 
 
 def _tell(
@@ -169,6 +174,7 @@ def _tell(
     *,
     failed: bool = False,
     stream: TextIO | None = None,
+    proofs: Proving | None = None,
 ) -> int:
     """Print or write the report, and say how it went. `stream` is standard output unless fixed text went there."""
     from xlalint.cli.output import publish, publish_fixes
@@ -176,6 +182,8 @@ def _tell(
     if wants_fixes(options) and options["output_format"] != "json":
         where = sys.stderr if options["diff"] else stream or sys.stdout
         publish_fixes(fixed, options, where)
+    if proofs is not None and options["output_format"] != "json":
+        proofs.tell(sys.stderr if options["diff"] else stream or sys.stdout)
     if not only_fixes(options):
         publish(report.findings, report.files, options, texts, stream or sys.stdout)
     for failure in report.failures:

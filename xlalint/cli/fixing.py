@@ -13,7 +13,7 @@ from xlalint.cli import CLEAN, FAILED, FINDINGS
 if TYPE_CHECKING:
     from xlalint.config import Settings
     from xlalint.project import Report
-    from xlalint.project.fixing import Check, Fixed
+    from xlalint.project.fixing import Accept, Check, Fixed
     from xlalint.project.rewriting import Memory
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -30,6 +30,12 @@ _OPTIONS = (
         is_flag=True,
         help="List what was fixed; without fixing, show each finding's fix or why it has none.",
     ),
+    click.option(
+        "--verify",
+        is_flag=True,
+        help="Run every fix before it is applied, as `xlalint verify` does, and take those proven.",
+    ),
+    click.option("--allow-unverified", is_flag=True, help="With --verify: take fixes too that could not be run."),
     click.option("--exit-non-zero-on-fix", is_flag=True, help="Exit with 1 also when all that was found was fixed."),
     click.option("--add-noqa", is_flag=True, help="Silence all that is found by comments, and report nothing."),
 )
@@ -49,7 +55,7 @@ def wants_fixes(options: Mapping[str, Any]) -> bool:
 
 def memory_of(options: Mapping[str, Any]) -> Memory | None:
     """What makes a check find fixes that it is not to make; None where it need not."""
-    if not options["show_fixes"]:
+    if not (options["show_fixes"] or options["verify"]):
         return None
     from xlalint.project.rewriting import Memory
 
@@ -61,11 +67,13 @@ def only_fixes(options: Mapping[str, Any]) -> bool:
     return bool(options["diff"] or options["fix_only"])
 
 
-def fixed_by(check: Check, read: Callable[[str], bytes], options: Mapping[str, Any]) -> Fixed:
-    """What the fixes make of the program that `check` checks; nothing is written."""
+def fixed_by(
+    check: Check, read: Callable[[str], bytes], options: Mapping[str, Any], accept: Accept | None = None
+) -> Fixed:
+    """What the fixes make of the program that `check` checks, those that `accept` takes; nothing is written."""
     from xlalint.project.fixing import fix
 
-    fixed = fix(check, read, unsafe=options["unsafe_fixes"])
+    fixed = fix(check, read, unsafe=options["unsafe_fixes"], accept=accept)
     for trouble in fixed.troubles:
         click.echo(f"xlalint: warning: {trouble}", err=True)
     return fixed

@@ -58,9 +58,15 @@ def settings_text(settings: Settings) -> str:
     for key in ("select", "extend_select", "ignore"):
         told[key] = _selectors(told[key])
     per_file = [(pattern, _selectors(codes)) for pattern, codes in told.pop("per_file_ignores")]
+    entries = told.pop("verify")
     lines = [f"{key.replace('_', '-')} = {_toml(value)}\n" for key, value in told.items()]
     table = [f"{_toml(pattern)} = {_toml(codes)}\n" for pattern, codes in per_file]
-    return "".join([comments, *lines, *(["\n[per-file-ignores]\n", *table] if table else [])])
+    tables = ["\n[per-file-ignores]\n", *table] if table else []
+    for entry in entries:
+        tables.append("\n[[verify]]\n")
+        told = {key: value for key, value in msgspec.structs.asdict(entry).items() if value not in ("", None)}
+        tables += [f"{key.replace('_', '-')} = {_toml(value)}\n" for key, value in told.items()]
+    return "".join([comments, *lines, *tables])
 
 
 def _selectors(prefixes: tuple[str, ...]) -> list[str]:

@@ -9,9 +9,11 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+from msgspec import structs
+
 from xlalint.config.options import OPTIONS, OptionError
 from xlalint.config.selectors import merged_selection, resolved
-from xlalint.config.settings import ConfigError, Settings
+from xlalint.config.settings import ConfigError, Settings, VerifyEntry
 from xlalint.source.environment import environment_of, installed_packages
 
 OWN_FILE = "xlalint.toml"
@@ -164,8 +166,16 @@ def _absolute(values: dict[str, Any], base: Path) -> None:
             values[key] = tuple(_path(base, value) for value in values[key])
     if "cache_dir" in values:
         values["cache_dir"] = _path(base, values["cache_dir"])
+    if "verify" in values:
+        values["verify"] = tuple(_entry(base, entry) for entry in values["verify"])
     if values.get("python"):
         values["python"] = _path(base, values["python"])
+
+
+def _entry(base: Path, entry: VerifyEntry) -> VerifyEntry:
+    """An entry with an absolute file, where its target is in a file and not in a module."""
+    file, found, name = entry.target.partition(".py")
+    return structs.replace(entry, target=f"{_path(base, f'{file}.py')}{name}") if found else entry
 
 
 def _check_python(values: dict[str, Any], where: str) -> None:

@@ -13,6 +13,7 @@ from xlalint.source.globs import Globs
 
 Target = Literal["torch_xla", "torch_tpu", "torch_compile", "tf", "jax"]
 Device = Literal["tpu", "gpu", "cpu"]
+Backend = Literal["torch_xla", "torch_compile", "torch_export", "tensorflow", "jax"]
 Confidence = Literal["certain", "likely", "possible"]
 
 DEFAULT_EXCLUDE = (
@@ -49,6 +50,16 @@ class ConfigError(Exception):
     """Settings that cannot be used. The message is one line: where, what, and the nearest valid word."""
 
 
+class VerifyEntry(msgspec.Struct, frozen=True):
+    """A target of `xlalint verify` that the configuration declares: absolute where it is a file; "" and None stand for what is not said."""
+
+    target: str
+    inputs: str = ""
+    factory: str = ""
+    backend: str = ""
+    max_compiles: int | None = None
+
+
 class Settings(msgspec.Struct, frozen=True):
     """Everything a run was told.
 
@@ -80,6 +91,7 @@ class Settings(msgspec.Struct, frozen=True):
     cache_dir: str | None = None
     python: str | None = None
     jobs: int = 0
+    verify: tuple[VerifyEntry, ...] = ()
 
     @property
     def excluded(self) -> tuple[str, ...]:
@@ -111,6 +123,7 @@ class Settings(msgspec.Struct, frozen=True):
             "cache_dir",
             "python",
             "jobs",
+            "verify",
         ):
             del told[name]
         if not self.per_file_ignores:

@@ -13,7 +13,7 @@ import libcst as cst
 from xlalint.fixes import values
 from xlalint.fixes.assertions import dropped
 from xlalint.fixes.conditions import condition, holder_of
-from xlalint.fixes.dataflow import binds
+from xlalint.fixes.dataflow import binds, live_after
 from xlalint.fixes.gradients import FLAT, Slopes, without_gradient
 from xlalint.fixes.imports import Imports
 from xlalint.fixes.model import Reason, Rewrite, Site
@@ -201,8 +201,6 @@ class _Block:
 
     def _temporary(self, line: cst.SimpleStatementLine) -> bool:
         """Whether a statement only computes something that nobody sees behind the block."""
-        from xlalint.fixes.dataflow import live_after
-
         found = assignments(line)
         holder = self._scene.nearest(line, cst.If)
         if len(found) != 1 or holder is None:

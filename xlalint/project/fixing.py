@@ -12,7 +12,9 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from xlalint.checks.finding import Finding
+import msgspec
+
+from xlalint.checks.finding import Finding, Proof
 from xlalint.fixes.edits import Change, Offsets, together
 from xlalint.project.report import Report
 from xlalint.project.rewriting import Memory
@@ -25,6 +27,27 @@ _DEF = re.compile(r"^[ \t]*(?:async[ \t]+)?def\b", re.MULTILINE)
 
 Check = Callable[[Mapping[str, bytes], Memory], Report]
 """Checks the program and finds fixes; the files that the mapping names are read as it says, the memory lasts over all rounds."""
+
+
+class Proposed(NamedTuple):
+    """One fix that would be applied: a file's text before it, and after it alone; `others` are the rows of the file's other findings."""
+
+    path: str
+    before: str
+    after: str
+    finding: Finding
+    others: tuple[int, ...] = ()
+
+
+class Answer(NamedTuple):
+    """Whether a proposed fix may be applied, and what was shown of it."""
+
+    taken: bool
+    proof: Proof
+
+
+Accept = Callable[[Sequence[Proposed]], Sequence[Answer]]
+"""Asked before fixes are applied, once for those of a round; one that it does not take is left alone."""
 
 
 class Rewritten(NamedTuple):
@@ -51,22 +74,50 @@ class _Proposal(NamedTuple):
     content: bytes
 
 
-def fix(check: Check, read: Callable[[str], bytes], *, unsafe: bool) -> Fixed:
+def fix(check: Check, read: Callable[[str], bytes], *, unsafe: bool, accept: Accept | None = None) -> Fixed:
     """Fix all that can be fixed in what `check` checks; `read` gives a file's content on the disk. Raises `SourceError` for
     a file that can no longer be read.
 
-    What went wrong inside xlalint may hide findings, so a program where something did is left alone.
+    What went wrong inside xlalint may hide findings, so a program where something did is left alone. With `accept`, only fixes that
+    it takes are applied, and what it shows of them is in the fixes of the findings, both those made and those left.
     """
-    return _Rounds(check, read, unsafe=unsafe).run()
+    return _Rounds(check, read, unsafe=unsafe, accept=accept).run()
+
+
+def proposed(path: str, text: str, findings: Iterable[Finding], everything: Iterable[Finding]) -> list[Proposed]:
+    """The fixes of a file's findings, each alone; those that do not give Python are left out. `everything` is all that was found."""
+    offsets = Offsets(text)
+    found = []
+    beside = [one for one in everything if one.filename == path and one.framework is not None]
+    for finding in findings:
+        after = together([finding], offsets).apply(text)
+        try:
+            parse(after)
+        except SourceError:
+            continue
+        others = tuple(one.location.row for one in beside if one is not finding)
+        found.append(Proposed(path, text, after, finding, others))
+    return found
+
+
+def with_proof(finding: Finding, proof: Proof | None) -> Finding:
+    """A finding whose fix tells what was shown of it."""
+    if proof is None or finding.fix is None:
+        return finding
+    return msgspec.structs.replace(finding, fix=msgspec.structs.replace(finding.fix, proof=proof))
 
 
 class _Rounds:
     """The files as they are after some rounds, and the fixes that were dropped: by file, code and offset in its text."""
 
-    def __init__(self, check: Check, read: Callable[[str], bytes], *, unsafe: bool) -> None:
+    def __init__(
+        self, check: Check, read: Callable[[str], bytes], *, unsafe: bool, accept: Accept | None = None
+    ) -> None:
         self._check = check
         self._read = read
         self._unsafe = unsafe
+        self._accept = accept
+        self._proofs: defaultdict[str, dict[tuple[str, int], Proof]] = defaultdict(dict)
         self._memory = Memory()
         self._before: dict[str, bytes] = {}
         self._contents: dict[str, bytes] = {}
@@ -89,18 +140,52 @@ class _Rounds:
         return self._done(report)
 
     def _done(self, report: Report) -> Fixed:
+        report = self._proven(report)
         files = {path: Rewritten(self._before[path], content) for path, content in sorted(self._contents.items())}
         return Fixed(report, self._fixed, files, self._troubles)
 
+    def _proven(self, report: Report) -> Report:
+        """The report whose findings' fixes tell what was shown of them."""
+        if not any(self._proofs.values()):
+            return report
+        found = {path: Offsets(text_of(path, self._content(path))) for path, known in self._proofs.items() if known}
+        findings = [
+            with_proof(one, self._proofs[one.filename].get((one.code, found[one.filename].at(one.location))))
+            if one.filename in found
+            else one
+            for one in report.findings
+        ]
+        return msgspec.structs.replace(report, findings=findings)
+
+    def _content(self, path: str) -> bytes:
+        return self._contents[path] if path in self._contents else self._read(path)
+
     # --------------------------------------------------------------------------------------------- one round
+
+    def _ask(self, by_path: Mapping[str, list[Finding]], everything: list[Finding]) -> None:
+        """Have fixes judged that were not yet; those that are not taken are dropped."""
+        asked: list[Proposed] = []
+        for path, findings in by_path.items():
+            text = text_of(path, self._content(path))
+            offsets = Offsets(text)
+            fresh = [one for one in findings if (one.code, offsets.at(one.location)) not in self._dropped[path]]
+            asked += proposed(path, text, fresh, everything)
+        assert self._accept is not None
+        for one, answer in zip(asked, self._accept(asked) if asked else (), strict=True):
+            place = one.finding.code, Offsets(one.before).at(one.finding.location)
+            self._proofs[one.path][place] = answer.proof
+            if not answer.taken:
+                self._dropped[one.path].add(place)
 
     def _propose(self, report: Report) -> Iterator[tuple[str, _Proposal]]:
         by_path: defaultdict[str, list[Finding]] = defaultdict(list)
         for finding in report.findings:
             if finding.fixable(unsafe=self._unsafe):
                 by_path[finding.filename].append(finding)
+        if self._accept is not None:
+            self._ask(by_path, report.findings)
         for path, findings in by_path.items():
-            raw = self._contents[path] if path in self._contents else self._read(path)
+            raw = self._content(path)
             text = text_of(path, raw)
             proposal = self._proposal(path, raw, text, findings)
             if proposal is not None:
@@ -149,13 +234,18 @@ class _Rounds:
 
     def _take(self, path: str, made: _Proposal) -> None:
         self._contents[path] = made.content
-        self._fixed += made.change.findings
+        offsets = Offsets(made.text)
+        proofs = self._proofs[path]
+        self._fixed += [
+            with_proof(one, proofs.get((one.code, offsets.at(one.location)))) for one in made.change.findings
+        ]
         self._dropped[path] = {(code, made.change.moved(offset)) for code, offset in self._dropped[path]}
+        self._proofs[path] = {(code, made.change.moved(offset)): proof for (code, offset), proof in proofs.items()}
 
     def _drop(self, path: str, findings: Iterable[Finding], offsets: Offsets, why: str) -> None:
         for finding in findings:
             self._dropped[path].add((finding.code, offsets.at(finding.location)))
-            source = from_bytes(path, self._contents[path] if path in self._contents else self._read(path))
+            source = from_bytes(path, self._content(path))
             self._troubles.append(f"{source.shown(finding.location.row)}: the fix of {finding.code} was dropped: {why}")
 
 

@@ -19,15 +19,12 @@ from xlalint.checks.judge import target_of
 from xlalint.fixes.model import Reason
 from xlalint.fixes.rewrites import outcome_of
 from xlalint.fixes.scene import Document
-from xlalint.project.analysis import Analysis, deep
+from xlalint.project.analysis import Analysis
+from xlalint.project.watching import watched
 from xlalint.project.workers import mapped
 from xlalint.semantics.apis import Apis
 from xlalint.semantics.hazard import Hazard
-from xlalint.semantics.lattice import join
-from xlalint.semantics.program import ModuleInfo
-from xlalint.semantics.provenance import Recorder, observed, start_of
 from xlalint.semantics.taught import Taught
-from xlalint.semantics.values import NEVER, Value
 from xlalint.source.reading import read_source
 
 if TYPE_CHECKING:
@@ -152,7 +149,7 @@ class Rewriting:
         analysis.restart()
         modules = {module.path: module for module in analysis.program.modules[: analysis.program.linted]}
         roots = {step.path for path in paths for hazard in self._hazards[path] for step in hazard.trace[:1]}
-        facts = _watched(analysis, [modules[path] for path in paths], [modules[p] for p in sorted(roots | set(paths))])
+        facts = watched(analysis, [modules[path] for path in paths], [modules[p] for p in sorted(roots | set(paths))])
         made: list[_Made] = []
         failures: list[str] = []
         for path in paths:
@@ -193,26 +190,3 @@ def _with(finding: Finding, made: _Made | None) -> Finding:
     if made is None:
         return finding
     return msgspec.structs.replace(finding, fix=made.fix, no_fix=made.reason)
-
-
-def _watched(
-    analysis: Analysis, files: Sequence[ModuleInfo], entered: Sequence[ModuleInfo]
-) -> dict[str, dict[tuple[int, int], Value]]:
-    """What the expressions of some files are, over all contexts that the roots of the entered modules lead to."""
-    recorder = Recorder(frozenset(module.index for module in files))
-    analysis.interpreter.observer = recorder
-    with observed(recorder), deep():
-        for module in entered:
-            try:
-                analysis.roots.enter(module)
-            except Exception:  # noqa: BLE001 - the check has told of it; what was seen until then is known
-                analysis.interpreter.stack.clear()
-    facts: dict[str, dict[tuple[int, int], Value]] = {module.path: {} for module in files}
-    for context, sight in recorder.sights.items():
-        own = facts.get(context.module.path)
-        if own is not None:
-            base = start_of(context.function)
-            for at, value in sight.values.items():
-                extent = (at + base) >> 32, (at + base) & 0xFFFFFFFF
-                own[extent] = join(own.get(extent, NEVER), value)
-    return facts

@@ -49,6 +49,8 @@ def _notes(finding: Finding) -> Iterator[tuple[str, str]]:
         yield "help", finding.help
     if finding.fix is not None:
         yield f"{finding.fix.applicability} fix", finding.fix.message
+        if finding.fix.proof is not None:
+            yield finding.fix.proof.verdict, finding.fix.proof.reason
     if finding.no_fix:
         yield "no fix", finding.no_fix
 

@@ -1,0 +1,227 @@
+"""`xlalint verify`, by a backend that needs no framework: what it prints, and its exit codes."""
+
+from __future__ import annotations
+
+import json
+import os
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+STANDINS = Path(__file__).parents[1] / "verify"
+TEXT = """\
+import os
+import time
+from standins.plain import hazard
+
+
+# xlalint: inputs(x="f32[B=4,2]", mask="bool[B]")
+def good(x, mask):
+    return x.sum()
+
+
+# xlalint: inputs(x="f32[4]", mask="bool[4]")
+def bad(x, mask):
+    if mask.any():
+        hazard("host-sync", "any")
+    return x
+
+
+# xlalint: inputs(x="f32[4]")
+def raises(x):
+    raise ValueError("always")
+
+
+def crashes(x):
+    os._exit(3)
+
+
+def hangs(x):
+    while True: pass
+
+
+class Scale:
+    def __init__(self, by):
+        self.by = by
+
+    def __call__(self, x):
+        return self.by * x
+
+
+def bare(x): ...
+
+
+def told(path: str): ...
+"""
+PLAIN = ("--backend", "standins.plain", "--isolated")
+X = ("--inputs", 'x="f32[4]"')
+
+
+@pytest.fixture
+def pipeline() -> None:
+    """None stands for `xlalint.project` here: inputs are inferred with it."""
+
+
+@pytest.fixture(autouse=True)
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for package in ("numpy", "psutil", "ml_dtypes"):
+        if find_spec(package) is None:
+            pytest.skip(f"{package} is not installed")
+    given = os.environ.get("PYTHONPATH")
+    monkeypatch.setenv("PYTHONPATH", f"{STANDINS}{os.pathsep}{given}" if given else str(STANDINS))
+    (tmp_path / "model.py").write_text(TEXT)
+    return tmp_path
+
+
+def test_what_hurts_nowhere(run: Any) -> None:
+    done = run("verify", "model.py:good", *PLAIN, "--steps", "3")
+    assert (done.code, done.err) == (0, "")
+    lines = done.out.splitlines()
+    assert lines[0] == 'model.py:7 good on standins.plain: x="f32[B=4,2]", mask="bool[B]"'
+    assert lines[1].split() == ["step", "compilations", "executions", "syncs", "fallbacks", "graph", "breaks", "time"]
+    assert [line.split()[:6] for line in lines[2:5]] == [
+        ["0", "1", "1", "0", "0", "0"],
+        ["1", "0", "1", "0", "0", "0"],
+        ["2", "0", "1", "0", "0", "0"],
+    ]
+    assert lines[5:] == ["ok: compiles once; no host syncs"]
+
+
+def test_what_hurts_is_told_by_line(run: Any) -> None:
+    done = run("verify", "model.py:bad", *PLAIN)
+    assert done.code == 1
+    assert done.out.splitlines()[-3:] == [
+        '  host sync  model.py:14  hazard("host-sync", "any")',
+        "    any (7 steps)",
+        'bad: reads values on the host in 7 of 8 steps: line 14 `hazard("host-sync", "any")`',
+    ]
+
+
+def test_a_file_is_all_that_it_declares(run: Any) -> None:
+    done = run("verify", "model.py", *PLAIN, "--steps", "2")
+    assert done.code == 1
+    assert [line.split()[1] for line in done.out.splitlines() if line.startswith("model.py:")] == [
+        "good",
+        "bad",
+        "raises",
+    ]
+    assert done.out.splitlines()[-1] == (
+        'bad: raises ValueError: always (in step 0 of 2, counted from 0): line 20 `raise ValueError("always")`'
+    )
+
+
+def test_named_dimensions_vary(run: Any) -> None:
+    done = run("verify", "model.py:good", *PLAIN, "--vary", "shape", "--steps", "4")
+    assert done.code == 0
+    lines = done.out.splitlines()
+    assert lines[1].split()[:3] == ["step", "B", "compilations"]
+    assert [line.split()[:3] for line in lines[2:6]] == [
+        ["0", "4", "1"],
+        ["1", "4", "0"],
+        ["2", "5", "1"],
+        ["3", "6", "1"],
+    ]
+    assert lines[-1].startswith("ok: compiles once, and for new sizes 2 times more (2 of 2 sizes")
+    assert run("verify", "model.py:good", *PLAIN, "--vary", "shape=B", "--max-compiles", "3").code == 1
+    assert run("verify", "model.py:good", *PLAIN, "--vary", "shape=B", "--max-compiles", "7").code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (
+            ["model.py:told"],
+            "could not run model.py:42 told: nothing can be drawn for `path`: it is a value of type `str`",
+        ),
+        (["model.py:gud"], "could not run: no `gud` in"),
+        (["model.py:Scale", *X], "`Scale` is made with arguments"),
+        (["model.py:good", "--vary", "shape=C"], "no dimension `C` to vary; the named ones are B"),
+        (["model.py:bad", "--vary", "shape"], 'no dimension has a name to vary; name those that change: x="f32[B,64]"'),
+        (["model.py:crashes", *X], "could not run: left with exit code 3 (in step 0 of 8, counted from 0)"),
+        (["model.py:hangs", *X, "--time-limit", "5"], "could not run: did not end within 5 s"),
+        (["model.py:good", "--backend", "standins.none"], "backend standins.none does not start"),
+    ],
+)
+def test_what_cannot_be_run(run: Any, arguments: list[str], said: str) -> None:
+    done = run("verify", *PLAIN, *arguments)
+    assert done.code == 2
+    assert said in done.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--isolated"], "nothing to verify: name a target"),
+        (["model.py:good", "--backend", "torch"], "unknown backend `torch`; did you mean `torch_"),
+        (["model.py:good", *PLAIN, "--vary", "dtype"], "`dtype` cannot be varied; write `shape` or `shape=DIM`"),
+        (["model.py:good", *PLAIN, "--memory-limit", "many"], "`many` is no size; write 512M, 8G"),
+    ],
+)
+def test_wrong_options(run: Any, arguments: list[str], said: str) -> None:
+    done = run("verify", *arguments)
+    assert (done.code, done.out) == (2, "")
+    assert said in done.err
+
+
+def test_a_factory_makes_the_instance(run: Any) -> None:
+    assert run("verify", "model.py:Scale", *PLAIN, *X, "--factory", "Scale(by=2)").code == 0
+
+
+def test_inputs_that_nobody_declared_are_inferred(run: Any) -> None:
+    done = run("verify", "model.py:bare", *PLAIN)
+    assert done.code == 0
+    assert "inputs inferred; to declare them: # xlalint: inputs(x=" in done.out
+
+
+def test_json_says_the_same(run: Any, project: Path) -> None:
+    done = run("verify", "model.py:bad", "model.py:told", *PLAIN, "--output-format", "json")
+    assert done.code == 2
+    bad, told = json.loads(done.out)
+    assert bad["target"] == "bad"
+    assert bad["place"]["file"] == str(project / "model.py")
+    assert bad["inputs"] == {"x": "f32[4]", "mask": "bool[4]"}
+    assert bad["verdict"]["ok"] is False
+    assert [step["counts"]["transfers"] for step in bad["steps"]] == [1, 1, 1, 0, 1, 1, 1, 1]
+    read = bad["causes"][0]
+    assert (read["kind"], read["count"], read["place"]["line"]) == ("host-sync", 7, 14)
+    assert read["source"] == 'hazard("host-sync", "any")'
+    assert told["failure"].startswith("nothing can be drawn for `path`")
+
+
+def test_the_configuration_declares_targets(run: Any, project: Path) -> None:
+    (project / "pyproject.toml").write_text(
+        '[[tool.xlalint.verify]]\ntarget = "model.py:Scale"\nfactory = "Scale(3)"\ninputs = { x = "f32[4]" }\n'
+    )
+    done = run("verify", "--backend", "standins.plain")
+    assert done.code == 0
+    assert done.out.startswith('model.py:31 Scale on standins.plain: x="f32[4]"')
+    assert run("verify", "--backend", "standins.plain", "--max-compiles", "0").code == 1
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ('targt = "model.py:good"', "entry 1: unknown key `targt`; did you mean `target`?"),
+        ('inputs = "x=1"', "entry 1 has no `target`; write target ="),
+        (
+            'target = "a:b"\nbackend = "torchxla"',
+            "entry 1: `backend` unknown value `torchxla`; did you mean `torch_xla`?",
+        ),
+        ('target = "a:b"\nmax-compiles = -1', "entry 1: `max-compiles` must be a whole number from 0, not -1"),
+        ("target = 3", "entry 1: `target` must be a string, not 3"),
+    ],
+)
+def test_a_wrong_configuration(run: Any, project: Path, table: str, said: str) -> None:
+    (project / "pyproject.toml").write_text(f"[[tool.xlalint.verify]]\n{table}\n")
+    done = run("verify")
+    assert done.code == 2
+    assert said in done.err
+
+
+def test_settings_are_shown_with_their_targets(run: Any, project: Path) -> None:
+    (project / "pyproject.toml").write_text('[[tool.xlalint.verify]]\ntarget = "model.py:good"\nmax-compiles = 2\n')
+    done = run("check", "--show-settings")
+    shown = '\n[[verify]]\ntarget = "{}"\nmax-compiles = 2\n'.format(project / "model.py:good")
+    assert done.out.endswith(shown)

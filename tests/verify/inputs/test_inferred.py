@@ -1,0 +1,70 @@
+"""Inputs that nobody declared: what the analysis, the text and names make of parameters, and in which order candidates come."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from xlalint.config import Settings
+from xlalint.verify.inputs import written
+from xlalint.verify.inputs.believed import believed
+from xlalint.verify.inputs.inferred import MOST, Inference, inferred, parameters_of
+
+
+def of(text: str, framework: str = "torch") -> Inference:
+    node = ast.parse(text).body[-1]
+    assert isinstance(node, ast.FunctionDef)
+    kinds = believed("/project/module.py", text, Settings(python=None)).parameters
+    return inferred(parameters_of(node, kinds.get(node.name, {})), framework)
+
+
+def first(text: str, framework: str = "torch") -> dict[str, str]:
+    found = of(text, framework)
+    assert found.candidates, found.reason
+    specs = found.candidates[0]
+    return {name: written(spec).strip('"') for name, spec in specs.arguments.items()}
+
+
+TORCH = "import torch\nfrom torch import Tensor\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("def f(x: Tensor):\n    return x.sum()", {"x": "f32[B,D]"}),
+        ("def f(x: Tensor):\n    b, s, d = x.shape\n    return x", {"x": "f32[B,S,D]"}),
+        ("def f(x: Tensor):\n    return x[:, :, 0]", {"x": "f32[B,S,D]"}),
+        ("def f(x: Tensor, mask: Tensor):\n    return x[mask]", {"x": "f32[B,D]", "mask": "bool[B,S]"}),
+        ("def f(input_ids: Tensor):\n    return input_ids + 1", {"input_ids": "i64[B,S]"}),
+        ("def f(lengths: Tensor):\n    return lengths + 1", {"lengths": "i64[B,S] 1..3"}),
+        ("def f(x: Tensor, n: int):\n    return x * n", {"x": "f32[B,D]", "n": "2"}),
+        ("def f(x: Tensor, eps: float = 1e-5):\n    return x + eps", {"x": "f32[B,D]"}),
+        ("def f(x: Tensor, flag: bool):\n    return x if flag else -x", {"x": "f32[B,D]", "flag": "True"}),
+        ("def f(x: Tensor, n):\n    for _ in range(n):\n        x = x + 1\n    return x", {"x": "f32[B,D]", "n": "2"}),
+    ],
+)
+def test_the_likeliest_comes_first(code: str, expected: dict[str, str]) -> None:
+    assert first(TORCH + code) == expected
+
+
+def test_whole_numbers_of_jax_are_short() -> None:
+    assert first("import jax.numpy as jnp\ndef f(ids):\n    return jnp.sum(ids)", "jax") == {"ids": "i32[B,S]"}
+
+
+@pytest.mark.parametrize(
+    ("code", "why"),
+    [
+        ("def f(batch):\n    return batch['x']", "a mapping"),
+        ("def f(x: Tensor, act):\n    return act(x)", "a function"),
+        ("def f(x: Tensor, mode: str):\n    return x", "of type `str`"),
+    ],
+)
+def test_what_cannot_be_drawn_is_said(code: str, why: str) -> None:
+    assert why in of(TORCH + code).reason
+
+
+def test_candidates_are_bounded_and_none_comes_twice() -> None:
+    found = of("def f(a, b, c, d, e):\n    return a + b + c + d + e").candidates
+    assert len(found) == MOST
+    assert len({str(one) for one in found}) == MOST

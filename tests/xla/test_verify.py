@@ -1,0 +1,126 @@
+"""`xlalint verify` on the frameworks themselves: functions that hurt nowhere, and such that do, with their lines."""
+
+from __future__ import annotations
+
+import json
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from xlalint.cli import main
+
+INPUTS = '# xlalint: inputs(x="f32[8,4]", mask="bool[8]")\n'
+TORCH = f"""\
+import torch
+
+
+{INPUTS}def good(x, mask):
+    return torch.where(mask[:, None], x, 0).sum(0)
+
+
+{INPUTS}def bad(x, mask):
+    if mask.any():
+        x = x * 2
+    return x.sum(0)
+
+
+{INPUTS}class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(4, 4)
+
+    def forward(self, x, mask):
+        return (self.linear(x) * mask[:, None]).sum()
+"""
+TENSORFLOW = f"""\
+import tensorflow as tf
+
+
+{INPUTS}def good(x, mask):
+    return tf.reduce_sum(tf.where(mask[:, None], x, 0.0), 0)
+
+
+{INPUTS}def bad(x, mask):
+    if mask.numpy().any():
+        x = x * 2
+    return x
+"""
+JAX = f"""\
+import jax.numpy as jnp
+
+
+{INPUTS}def good(x, mask):
+    return jnp.where(mask[:, None], x, 0).sum(0)
+
+
+{INPUTS}def bad(x, mask):
+    if mask.any():
+        x = x * 2
+    return x
+"""
+CASES = [
+    pytest.param(
+        "torch_xla", TORCH, ("good", "Net"), "reads values on the host in every step: line 11 `if mask.any():`",
+        marks=pytest.mark.torch_xla, id="torch_xla",
+    ),
+    pytest.param(
+        "torch_compile", TORCH, ("good", "Net"), "breaks the graph", marks=pytest.mark.torch_xla, id="torch_compile"
+    ),
+    pytest.param(
+        "tensorflow", TENSORFLOW, ("good",), "line 11 `if mask.numpy().any():`",
+        marks=pytest.mark.tensorflow, id="tensorflow",
+    ),
+    pytest.param(
+        "jax", JAX, ("good",), "raises TracerBoolConversionError", marks=pytest.mark.jax, id="jax"
+    ),
+]  # fmt: skip
+
+
+def verify(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, Any]:
+    code = main(["verify", "--isolated", "--output-format", "json", *arguments])
+    return code, json.loads(capsys.readouterr().out)
+
+
+def require(*packages: str) -> None:
+    for package in packages:
+        if find_spec(package) is None:
+            pytest.skip(f"{package} is not installed")
+
+
+@pytest.mark.parametrize(("backend", "text", "good", "hurts"), CASES)
+def test_verdicts(
+    backend: str,
+    text: str,
+    good: tuple[str, ...],
+    hurts: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    require("torch" if backend == "torch_compile" else backend, "psutil", "ml_dtypes")
+    monkeypatch.chdir(tmp_path)
+    Path("model.py").write_text(text)
+    code, told = verify(capsys, "model.py", "--backend", backend)
+    verdicts = {one["target"]: one["verdict"] for one in told}
+    assert code == 1, told
+    for name in good:
+        assert verdicts[name] == {"ok": True, "ran": True, "text": "compiles once; no host syncs"}
+    assert verdicts["bad"]["ok"] is False
+    assert hurts in verdicts["bad"]["text"]
+
+
+@pytest.mark.jax
+def test_programs_are_compiled_for_tpus(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    require("jax", "libtpu", "psutil", "ml_dtypes")
+    monkeypatch.chdir(tmp_path)
+    Path("model.py").write_text(JAX)
+    code, (told,) = verify(capsys, "model.py:good", "--tpu", "v5e", "--tpu", "v6e")
+    assert code == 0, told
+    assert [one["generation"] for one in told["tpu"]] == ["v5e", "v6e"]
+    assert all(one["arguments"] and one["error"] is None for one in told["tpu"])
+    assert main(["verify", "--isolated", "model.py:good", "--tpu", "v5e"]) == 0
+    assert "  padding  program 0: argument f32[8,4]" in capsys.readouterr().out

@@ -1,0 +1,101 @@
+"""`check --verify`: fixes are run before they are applied; what was shown of them, for people."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TextIO
+
+import click
+
+if TYPE_CHECKING:
+    from xlalint.checks.finding import Finding, Proof
+    from xlalint.config import Settings
+    from xlalint.project import Report
+    from xlalint.project.fixing import Accept, Proposed
+
+_STYLES = {"proven": ("bold", "green"), "refuted": ("bold", "red"), "unverified": ("bold", "yellow")}
+
+
+class Proving:
+    """What runs fixes, None where they are not to be run, and what came of them."""
+
+    def __init__(self, accept: Accept | None, *, unsafe: bool, listed: bool) -> None:
+        self.accept = accept
+        self._unsafe = unsafe
+        self._listed = listed
+        self._told: list[tuple[Finding, Proof]] = []
+
+    def hear(self, one: Proposed, proof: Proof) -> None:
+        """Remember what was shown of a fix, and on a terminal say how far it is."""
+        self._told.append((one.finding, proof))
+        if sys.stderr.isatty():
+            click.echo(f"\r{len(self._told)} fixes run\x1b[K", nl=False, err=True)
+
+    def shown(self, report: Report, read: Callable[[str], bytes]) -> Report:
+        """A report whose fixes tell what running them showed; nothing is applied."""
+        if self.accept is None:
+            return report
+        import msgspec
+
+        from xlalint.project.fixing import proposed, with_proof
+        from xlalint.source.reading import text_of
+
+        by_path: defaultdict[str, list[Finding]] = defaultdict(list)
+        for finding in report.findings:
+            if finding.fixable(unsafe=self._unsafe):
+                by_path[finding.filename].append(finding)
+        asked = [
+            one
+            for path, own in by_path.items()
+            for one in proposed(path, text_of(path, read(path)), own, report.findings)
+        ]
+        answers = self.accept(asked) if asked else ()
+        proofs = {id(one.finding): answer.proof for one, answer in zip(asked, answers, strict=True)}
+        findings = [with_proof(finding, proofs.get(id(finding))) for finding in report.findings]
+        return msgspec.structs.replace(report, findings=findings)
+
+    def tell(self, stream: TextIO) -> None:
+        """What was refuted, with the inputs that show it, what could not be run, and how many of each."""
+        if self.accept is None:
+            return
+        from xlalint.cli.output import view
+        from xlalint.report.view import printable
+
+        looked = view(stream=stream)
+        if sys.stderr.isatty():
+            click.echo("\r\x1b[K", nl=False, err=True)
+        for finding, proof in self._told:
+            if proof.verdict == "proven" and not self._listed:
+                continue
+            head = looked.paint(proof.verdict, *_STYLES[proof.verdict])
+            stream.write(f"{head}: {looked.place(finding)} {finding.code}: {printable(proof.reason)}\n")
+            stream.write("".join(f"    {line}\n" for line in proof.counterexample.splitlines()))
+        counts = Counter(proof.verdict for _, proof in self._told)
+        number = counts["proven"]
+        said = f"{number:,} {'fix' if number == 1 else 'fixes'} proven"
+        stream.write(f"{said}, {counts['refuted']:,} refuted, {counts['unverified']:,} unverified.\n")
+
+
+@contextmanager
+def proving(options: Mapping[str, Any], settings: Settings) -> Iterator[Proving]:
+    """What runs fixes under the options. What keeps it from running any ends the command, with what to do about it."""
+    listed = bool(options["show_fixes"])
+    if not options["verify"]:
+        if options["allow_unverified"]:
+            raise click.UsageError("`--allow-unverified` is of use with `--verify` only")
+        yield Proving(None, unsafe=False, listed=listed)
+        return
+    from xlalint.verify.backends import MissingPackageError
+    from xlalint.verify.fixes import Prover
+    from xlalint.verify.isolation import IsolationError
+    from xlalint.verify.observing import CannotRunError
+
+    made = Proving(None, unsafe=options["unsafe_fixes"], listed=listed)
+    made.accept = Prover(settings, allow_unverified=options["allow_unverified"], hear=made.hear)
+    try:
+        yield made
+    except (MissingPackageError, CannotRunError, IsolationError) as error:
+        raise click.ClickException(f"fixes cannot be verified: {error}") from error

@@ -1,0 +1,221 @@
+"""`xlalint verify TARGET...`: runs functions on a real XLA device and says whether they compile again, wait for the host or fall back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from xlalint.cli import CLEAN, FAILED, FINDINGS
+
+if TYPE_CHECKING:
+    from xlalint.config import Settings
+    from xlalint.report.view import View
+    from xlalint.verify.isolation import Limits
+    from xlalint.verify.report import Verified
+    from xlalint.verify.targets import Target
+
+_BACKENDS = ("torch_xla", "torch_compile", "torch_export", "tensorflow", "jax")
+_TPUS = ("v4", "v5e", "v5p", "v6e")
+_UNITS = {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}
+_SHAPE = "shape"
+_NAMED = {"tf": "tensorflow", "torch_compile": "torch_compile"}  # targets of the analysis, as backends here
+
+
+@click.command("verify")
+@click.argument("targets", nargs=-1, metavar="TARGET...")
+@click.option("--backend", metavar="NAME", help=f"{', '.join(_BACKENDS)} (default: by the file's imports).")
+@click.option(
+    "--inputs", default="", metavar="SPECS", help="""As a mark has them: 'x="f32[8,128]", mask="bool[8]", n=4'."""
+)
+@click.option(
+    "--factory", default="", metavar="EXPR", help="Makes the instance of a class: 'Model(dim=8)' or 'pkg.mod:make'."
+)
+@click.option(
+    "--steps", type=click.IntRange(min=1), default=8, show_default=True, help="Calls, each with other values."
+)
+@click.option(
+    "--vary", multiple=True, metavar="shape[=DIM]", help="Give named dimensions (or one) new sizes after the warm-up."
+)
+@click.option(
+    "--tpu", "tpus", multiple=True, type=click.Choice(_TPUS), help="Compile for this TPU too, with none; repeatable."
+)
+@click.option(
+    "--max-compiles", type=click.IntRange(min=0), metavar="N", help="Allow N compilations, in all steps together."
+)
+@click.option("--time-limit", type=click.FloatRange(min=1), default=120.0, show_default=True, metavar="SECONDS")
+@click.option(
+    "--memory-limit", default="8G", show_default=True, metavar="SIZE", help="Resident, of all processes together."
+)
+@click.option("--output-format", type=click.Choice(("text", "json")), default="text", show_default=True)
+@click.option("--config", type=click.Path(path_type=Path, dir_okay=False), help="The configuration file to use.")
+@click.option("--isolated", is_flag=True, help="Use no configuration file.")
+def command(targets: tuple[str, ...], **options: Any) -> int:
+    """Run functions on a real XLA device, in child processes, and say whether they compile again, wait for the host or fall back.
+
+    TARGET is `pkg.mod:fn`, `path/file.py:fn`, `path/file.py:Class.method`, or a file: all functions in it below a comment like
+
+    \b
+        # xlalint: inputs(x="f32[8,128]", mask="bool[8]", lengths="i64[4] 1..6", n=4)
+
+    and the [[tool.xlalint.verify]] entries for it; without a TARGET all of these entries. Exit code 0: nothing hurts; 1: something does;
+    2: something could not be run.
+    """
+    from xlalint.config import load_settings
+
+    paths = [Path(file) for target in targets if (file := target.partition(".py")[0] + ".py") and Path(file).exists()]
+    settings = load_settings(paths, config=options["config"], isolated=options["isolated"])
+    if not targets and not settings.verify:
+        raise click.UsageError("nothing to verify: name a target, or declare some as [[tool.xlalint.verify]]")
+    done = []
+    view = _view()
+    for verified in _verified(targets, settings, options, view):
+        done.append(verified)
+        if options["output_format"] == "text":
+            from xlalint.verify.report import render
+
+            click.echo(("\n" if len(done) > 1 else "") + render(verified, view), nl=False)
+    if options["output_format"] == "json":
+        from xlalint.verify.report import as_json
+
+        click.echo(as_json(done))
+    return _status(done)
+
+
+def _view() -> View:
+    from xlalint.cli.output import view
+
+    return view()
+
+
+def _status(done: list[Verified]) -> int:
+    if any(one.judgement is None or not one.judgement.ran for one in done):
+        return FAILED
+    return FINDINGS if any(one.judgement is not None and not one.judgement.ok for one in done) else CLEAN
+
+
+def _verified(texts: tuple[str, ...], settings: Settings, options: Mapping[str, Any], view: View) -> Iterator[Verified]:
+    """Each target, run; one that cannot be run does not keep the others from it."""
+    from xlalint.verify.report import Verified
+    from xlalint.verify.targets import TargetError, Told, targets_of
+
+    limits = _limits(options)
+    backend = _backend(options["backend"])
+    told = Told(
+        options["inputs"], options["factory"], backend, _NAMED.get(settings.target or "", "torch_xla"), settings
+    )
+    for target in targets_of(texts, settings.verify, told):
+        if isinstance(target, TargetError):
+            name = target.place.function if target.place else ""
+            yield Verified(name, target.place, failure=str(target))
+        else:
+            yield _observed(target, options, limits, view)
+
+
+def _observed(target: Target, options: Mapping[str, Any], limits: Limits, view: View) -> Verified:
+    from xlalint.verify import tpu, tpu_report
+    from xlalint.verify.backends import MissingPackageError
+    from xlalint.verify.inputs import SpecError
+    from xlalint.verify.isolation import IsolationError
+    from xlalint.verify.judging import judge
+    from xlalint.verify.observing import CannotRunError, observe
+    from xlalint.verify.report import Verified, line_text
+
+    name, file = target.subject.name, target.place.file
+    guessed = target.guesses is not None
+    try:
+        target = _settled(target, limits)
+        with TemporaryDirectory(prefix="xlalint-programs-") as folder:
+            if options["tpus"]:
+                tpu.require()
+            seen = observe(
+                target.subject,
+                target.specs,
+                target.backend,
+                steps=options["steps"],
+                vary=_varied(options["vary"], target),
+                limits=limits,
+                programs=folder if options["tpus"] else "",
+            )
+            compiled = tpu.compiled(seen.programs, options["tpus"]) if options["tpus"] else []
+    except (CannotRunError, MissingPackageError, SpecError, IsolationError) as error:
+        place = getattr(error, "place", None)
+        where = f"\n    {line_text(place, view, file)}" if place is not None else ""
+        how = f"\n{target.undeclared}" if target.guesses is not None else ""
+        return Verified(name, target.place, target.backend, target.specs, failure=f"{error}{where}{how}")
+    allowed = options["max_compiles"] if options["max_compiles"] is not None else target.max_compiles
+    lines = partial(line_text, view=view, file=file)
+    judgement = judge(seen, options["steps"], lines, allowed)
+    if options["tpus"]:
+        judgement = tpu_report.judged(judgement, compiled, lines, target.backend)
+    factory = target.subject.factory
+    return Verified(
+        name,
+        target.place,
+        target.backend,
+        target.specs,
+        seen,
+        judgement,
+        tpu=tuple(compiled),
+        guessed=guessed,
+        factory=factory,
+    )
+
+
+def _settled(target: Target, limits: Limits) -> Target:
+    """A target with inputs: those declared, else the first of those to be tried on which it runs."""
+    if target.guesses is None:
+        return target
+    from xlalint.verify.proofs import searched
+
+    subject, specs = searched(target.guesses.subjects, target.guesses.candidates, target.backend, limits)
+    return target._replace(subject=subject, specs=specs, guesses=None)
+
+
+def _varied(words: tuple[str, ...], target: Target) -> tuple[str, ...]:
+    """The dimensions that `--vary shape`, `--vary shape=B` name."""
+    from xlalint.verify.inputs import SpecError
+    from xlalint.verify.observing import named_dimensions
+
+    found: list[str] = []
+    for word in words:
+        kind, _, name = word.partition("=")
+        if kind != _SHAPE:
+            raise click.BadParameter(f"`{word}` cannot be varied; write `shape` or `shape=DIM`", param_hint="--vary")
+        names = (name,) if name else named_dimensions(target.specs)
+        if not names:
+            raise SpecError('no dimension has a name to vary; name those that change: x="f32[B,64]"')
+        found += names
+    return tuple(dict.fromkeys(found))
+
+
+def _backend(name: str | None) -> str:
+    """A backend by its name, or by that of the analysis's target; a dotted name is a module that has one."""
+    if name is None:
+        return ""
+    name = _NAMED.get(name, name)
+    if name in _BACKENDS or "." in name:
+        return name
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, _BACKENDS, n=1, cutoff=0.4)
+    hint = f"did you mean `{near[0]}`?" if near else f"one of {', '.join(_BACKENDS)}"
+    raise click.BadParameter(f"unknown backend `{name}`; {hint}", param_hint="--backend")
+
+
+def _limits(options: Mapping[str, Any]) -> Limits:
+    from xlalint.verify.isolation import Limits
+
+    text = options["memory_limit"].strip().lower().removesuffix("b").removesuffix("i")
+    number, unit = (text[:-1], text[-1]) if text[-1:].isalpha() else (text, "")
+    try:
+        memory = int(float(number) * (1 << _UNITS[unit]))
+    except (ValueError, KeyError, OverflowError):
+        memory = 0
+    if memory <= 0:
+        raise click.BadParameter(f"`{options['memory_limit']}` is no size; write 512M, 8G", param_hint="--memory-limit")
+    return Limits(options["time_limit"], memory)

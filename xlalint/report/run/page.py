@@ -1,0 +1,158 @@
+"""A run as one HTML file that needs nothing beside it: the timeline, the cost by line, the source with both. Made by Jinja2."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import PythonLexer
+
+from xlalint import __version__
+from xlalint.checks.finding import Finding
+from xlalint.report.run import KINDS, codes, counted, duration, how_it_went, number, reasons, what_it_cost
+from xlalint.report.run.timeline import HEIGHT, LEFT, WIDTH, lanes
+from xlalint.verify.joined import Joined, Line
+from xlalint.verify.seen import plural, shown
+
+_CONTEXT = 4  # rows shown around one with a note
+_HEAT = 5  # shades
+_REASONS = 4  # that are shown of a line
+
+TextOf = Callable[[str], "str | None"]
+
+
+class Note(NamedTuple):
+    """What is said of a row: what was observed ("compilation" and so on) or predicted ("finding")."""
+
+    looks: str
+    head: str
+    text: str
+
+
+class Row(NamedTuple):
+    """One row of source, as HTML; `heat` from 0 to 5 by what it cost."""
+
+    number: int
+    code: Markup
+    cost: str
+    heat: int
+    notes: list[Note]
+
+
+class File(NamedTuple):
+    """The rows of a file that are shown; None stands for rows that are left out."""
+
+    path: str
+    rows: list[Row | None]
+
+
+def render(joined: Joined, script: str, text_of: TextOf) -> str:
+    """The page."""
+    environment = Environment(
+        loader=PackageLoader("xlalint.report.run", ""),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.globals |= {"codes": codes, "duration": duration, "plural": plural, "shown": shown, "reasons": reasons}
+    lines = joined.lines
+    page: str = environment.get_template("page.html.jinja").render(
+        script=script,
+        version=__version__,
+        how=how_it_went(joined, script),
+        cost=what_it_cost(joined),
+        warm=counted(joined.warm),
+        lanes=lanes(joined),
+        size={"width": WIDTH, "height": HEIGHT, "left": LEFT},
+        steps=number(len(joined.recording.steps), "step"),
+        sections=_sections(joined),
+        kinds=KINDS,
+        most=max((line.seconds for line in lines), default=0.0),
+        predicted_only=joined.predicted_only,
+        unrun=len(joined.unrun),
+        files=list(_files(joined, text_of)),
+        style=Markup(_style()),
+    )
+    return page
+
+
+def _sections(joined: Joined) -> list[tuple[str, str, Sequence[Line]]]:
+    told: list[tuple[str, str, Sequence[Line]]] = [
+        ("Predicted and observed", "xlalint check says so without running anything.", joined.predicted),
+        ("Observed only", "The analysis missed these, or they are not of this project.", joined.observed_only),
+    ]
+    return [section for section in told if section[2]]
+
+
+def _style() -> str:
+    """Colours of the source, for light and dark screens."""
+    light = HtmlFormatter(style="default").get_style_defs(".code")
+    dark = HtmlFormatter(style="github-dark").get_style_defs(".code")
+    return f"{light}\n@media (prefers-color-scheme: dark) {{\n{dark}\n}}"
+
+
+def _files(joined: Joined, text_of: TextOf) -> Iterator[File]:
+    """The source of all files that have something to say, the costliest first."""
+    cost: dict[str, float] = defaultdict(float)
+    lines: dict[str, dict[int, list[Line]]] = defaultdict(lambda: defaultdict(list))
+    for line in joined.lines:
+        cost[line.place.file] += line.seconds
+        lines[line.place.file][line.place.line].append(line)
+    findings: dict[str, dict[int, list[Finding]]] = defaultdict(lambda: defaultdict(list))
+    met = [finding for line in joined.lines for finding in line.findings]
+    for finding in dict.fromkeys(finding for finding in (*met, *joined.predicted_only)):
+        findings[finding.filename][finding.location.row].append(finding)
+    most = max((line.seconds for line in joined.lines), default=0.0)
+    for file in sorted({*lines, *findings} - {""}, key=lambda file: (-cost[file], file)):
+        text = text_of(file)
+        if text is not None:
+            yield File(shown(file), list(_rows(text, lines[file], findings[file], most)))
+
+
+def _rows(
+    text: str, lines: dict[int, list[Line]], findings: dict[int, list[Finding]], most: float
+) -> Iterator[Row | None]:
+    code = highlight(text, PythonLexer(stripnl=False), HtmlFormatter(nowrap=True)).splitlines()
+    last = 0
+    for row in _around({*lines, *findings}, len(code)):
+        if row > last + 1:
+            yield None
+        last = row
+        own = lines.get(row, [])
+        seconds = sum(line.seconds for line in own)
+        notes = [*_observed(own), *_predicted(findings.get(row, []))]
+        cost = duration(seconds) if seconds >= 0.0005 else ""
+        yield Row(row, Markup(code[row - 1]), cost, _heat(seconds, most) if own else 0, notes)
+    if last < len(code):
+        yield None
+
+
+def _around(rows: Iterable[int], count: int) -> list[int]:
+    """The rows with those near them."""
+    near = {other for row in rows for other in range(row - _CONTEXT, row + _CONTEXT + 1)}
+    return sorted(row for row in near if 1 <= row <= count)
+
+
+def _observed(lines: Sequence[Line]) -> Iterator[Note]:
+    for line in lines:
+        head = f"{plural(line.count, line.kind)} in {number(line.steps, 'step')}"
+        yield Note(line.kind, head, "; ".join(reasons(line, _REASONS)))
+
+
+def _predicted(findings: Sequence[Finding]) -> Iterator[Note]:
+    for finding in findings:
+        yield Note("finding", f"{finding.code} {finding.name}", finding.message)
+
+
+def _heat(seconds: float, most: float) -> int:
+    """A shade for a cost, logarithmic over three decades below the costliest; at least 1."""
+    if not most or not seconds:
+        return 1
+    return max(1, round(_HEAT * (1 + math.log10(seconds / most) / 3)))

@@ -1,0 +1,236 @@
+"""JAX: a program under `jax.jit`, on a TPU or GPU where there is one, else on the CPU.
+
+Flax modules (linen and nnx), equinox modules and other callable pytrees are run as JAX code runs them: a function of their arrays.
+Importing this module sets what JAX reads from its environment; it is for child processes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from xlalint.verify import environment
+
+os.environ.update(environment.for_jax())
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from xlalint.verify.backends import Leaf, Mode, Options, Program, Result, values
+from xlalint.verify.backends.values import Gradients
+from xlalint.verify.meters.jax import JaxMeter
+from xlalint.verify.model import Step
+from xlalint.verify.places import definition, headline
+
+
+class Applied(NamedTuple):
+    """A subject as a function of its arrays: `state` is its parameters, and what it keeps from call to call (statistics, counts of random
+    numbers); `call(state, args, kwargs)` gives what it returns and what it keeps then. `lower` gives the same call lowered.
+    """
+
+    call: Callable[[Any, tuple[Any, ...], dict[str, Any]], tuple[Any, Any]]
+    state: tuple[Any, Any] = ((), ())
+    lower: Callable[[Any, tuple[Any, ...], dict[str, Any]], Any] | None = None
+
+
+class Jax:
+    """A `Backend`. A step is: the call, and the wait for what it returned. Gradients come from a second call, which is not counted."""
+
+    name = "jax"
+
+    def run(
+        self, program: Program, steps: Sequence[Mapping[str, Any]], options: Options
+    ) -> Iterator[tuple[Step, Result]]:
+        meter = JaxMeter(thorough=options.mode != "eager")
+        programs = values.Programs(options.programs, self.name)
+        meter.start()
+        try:
+            with jax.disable_jit(options.mode == "eager"):
+                subject = program.make()
+                applied = applied_of(subject, placed(steps[0]) if steps else ((), {}), options.mode)
+            for number, given in enumerate(steps):
+                with jax.disable_jit(options.mode == "eager"):
+                    step, outputs, after = _step(meter, applied, number, placed(given))
+                    found = Gradients()
+                    state = [after, *values.flattened(values.globals_of(subject) if options.mode == "eager" else ())]
+                    effects = {"state": _leaves(state), "random": values.generators()}
+                    if options.gradients:
+                        with contextlib.redirect_stdout(io.StringIO()):
+                            found = gradients(applied, placed(given), options.ends_of(number))
+                    result = Result(_leaves(outputs), list(found.leaves), effects, found.ends, found.refused)
+                    if programs.wanted and step.counts.compilations and applied.lower is not None:
+                        _write(programs, applied, placed(given))
+                yield values.placed(step, definition(subject)), result
+                applied = applied._replace(state=(applied.state[0], after))
+        finally:
+            meter.stop()
+
+
+def placed(given: Mapping[str, Any]) -> values.Arguments:
+    """Arrays on the device; other values as they are."""
+    return values.split({k: jnp.asarray(v) if isinstance(v, (np.ndarray, np.generic)) else v for k, v in given.items()})
+
+
+def _step(meter: JaxMeter, applied: Applied, number: int, arguments: values.Arguments) -> tuple[Step, Any, Any]:
+    jax.block_until_ready(arguments)
+    meter.events()
+    before = meter.read()
+    began = time.perf_counter()
+    outputs, after = applied.call(applied.state, *arguments)
+    jax.block_until_ready((outputs, after))
+    seconds = time.perf_counter() - began
+    return Step(number, meter.read() - before, seconds, meter.events()), outputs, after
+
+
+def gradients(applied: Applied, arguments: values.Arguments, ends: Sequence[int] | None) -> Gradients:
+    """Of floating outputs, those at `ends` or all, each element times a number of its own: by the subject's floating arrays, then by its
+    arguments.
+    """
+    leaves, tree = jax.tree.flatten((applied.state, arguments))
+    floating = [n for n, leaf in enumerate(leaves) if _is_floating(leaf)]
+
+    def outputs(sources: list[Any]) -> list[Any]:
+        filled = list(leaves)
+        for position, source in zip(floating, sources, strict=True):
+            filled[position] = source
+        state, (args, kwargs) = jax.tree.unflatten(tree, filled)
+        found = jax.tree.leaves(applied.call(state, args, kwargs)[0])
+        return [one if _is_floating(one) and (ends is None or n in ends) else None for n, one in enumerate(found)]
+
+    try:
+        made, back = jax.vjp(outputs, [leaves[n] for n in floating])
+        given = [
+            None if end is None else jnp.asarray(values.cotangent(n, end.shape), end.dtype)
+            for n, end in enumerate(made)
+        ]
+        (found,) = back(given)
+    except Exception as error:  # noqa: BLE001 (what JAX cannot differentiate)
+        return Gradients(refused=headline(error))
+    told = tuple(n for n, end in enumerate(made) if end is not None) if ends is None else tuple(ends)
+    return Gradients(told, _leaves(found) if told else [])
+
+
+def _is_floating(value: Any) -> bool:
+    return isinstance(value, jax.Array) and jnp.issubdtype(value.dtype, jnp.inexact)
+
+
+def _leaves(tree: Any) -> list[Leaf]:
+    return values.leaves(jax.tree.leaves(tree), _array)
+
+
+def _array(value: Any) -> Any:
+    if isinstance(value, jax.Array) and jnp.issubdtype(value.dtype, jax.dtypes.prng_key):
+        value = jax.random.key_data(value)
+    return value if isinstance(value, (jax.Array, np.ndarray, np.generic)) else np.asarray(value, object)
+
+
+def _write(programs: values.Programs, applied: Applied, arguments: values.Arguments) -> None:
+    """Write the StableHLO of the call as it is for a TPU, with the lines of its operations."""
+    assert applied.lower is not None
+    try:
+        lowered = applied.lower(applied.state, *arguments)
+    except Exception:  # noqa: BLE001 (an operation without a lowering for TPUs; what it says must not hide what the step did)
+        return
+    programs.write(lowered.as_text(debug_info=True).encode())
+
+
+def _lowered(function: Any, *args: Any, **kwargs: Any) -> Any:
+    """A call lowered for TPUs, which needs none; wrappers that have no `trace` lower for the device that there is."""
+    if hasattr(function, "trace"):
+        return function.trace(*args, **kwargs).lower(lowering_platforms=("tpu",))
+    return function.lower(*args, **kwargs)
+
+
+def applied_of(subject: Any, first: values.Arguments, mode: Mode) -> Applied:
+    """A subject made ready to be called; `first` are the arguments of the first step, from which linen modules make their arrays."""
+    owner = getattr(subject, "__self__", subject)
+    kinds = {kind.__module__.partition(".")[0]: kind for kind in type(owner).__mro__}
+    if "flax" in kinds:
+        from xlalint.verify.backends import flax
+
+        if (made := flax.applied_of(subject, first)) is not None:
+            return _jitted(made, subject, mode)
+    if not hasattr(subject, "lower") and callable(owner) and _arrays(owner):
+        return _jitted(_pytree(subject, owner), subject, mode)
+    return _function(subject, first, mode)
+
+
+def _arrays(owner: Any) -> bool:
+    leaves = jax.tree.leaves(owner)
+    return not (len(leaves) == 1 and leaves[0] is owner) and any(
+        isinstance(one, (jax.Array, np.ndarray)) for one in leaves
+    )
+
+
+def _pytree(subject: Any, owner: Any) -> Applied:
+    """A callable pytree, such as an equinox module: its arrays are given, the rest of it is kept."""
+    leaves, tree = jax.tree.flatten(owner)
+    arrays = {str(n): leaf for n, leaf in enumerate(leaves) if isinstance(leaf, (jax.Array, np.ndarray))}
+    method = getattr(subject, "__func__", type(owner).__call__)
+
+    def call(state: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
+        filled = [state[0].get(str(n), leaf) for n, leaf in enumerate(leaves)]
+        return method(jax.tree.unflatten(tree, filled), *args, **kwargs), ()
+
+    return Applied(call, (arrays, ()))
+
+
+def _jitted(model: Applied, subject: Any, mode: Mode) -> Applied:
+    """A model's call under `jit`; Python values among its arguments stay Python values, since a module tells by them what to do."""
+    if mode != "compiled":
+        return model
+    compiled: dict[Any, Any] = {}
+
+    def under_jit(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, list[Any]]:
+        leaves, tree = jax.tree.flatten((args, kwargs))
+        static = tuple(None if isinstance(leaf, jax.Array) else leaf for leaf in leaves)
+        arrays = [leaf for leaf in leaves if isinstance(leaf, jax.Array)]
+        if (static, tree) not in compiled:
+
+            def call(state: Any, arrays: list[Any]) -> tuple[Any, Any]:
+                rest = iter(arrays)
+                filled = [next(rest) if isinstance(a, jax.Array) else s for a, s in zip(leaves, static, strict=True)]
+                args, kwargs = jax.tree.unflatten(tree, filled)
+                return model.call(state, args, kwargs)
+
+            call.__name__ = call.__qualname__ = getattr(subject, "__name__", type(subject).__name__)
+            compiled[static, tree] = jax.jit(call)
+        return compiled[static, tree], arrays
+
+    def call(state: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
+        function, arrays = under_jit(args, kwargs)
+        result: tuple[Any, Any] = function(state, arrays)
+        return result
+
+    def lower(state: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        function, arrays = under_jit(args, kwargs)
+        return _lowered(function, state, arrays)
+
+    return model._replace(call=call, lower=lower)
+
+
+def _function(subject: Any, first: values.Arguments, mode: Mode) -> Applied:
+    function = subject
+    if mode == "compiled" and not hasattr(subject, "lower"):
+        function = jax.jit(subject, **_texts(first))
+    return Applied(
+        lambda state, args, kwargs: (function(*args, **kwargs), ()),
+        lower=(lambda state, args, kwargs: _lowered(function, *args, **kwargs)) if hasattr(function, "lower") else None,
+    )
+
+
+def _texts(arguments: values.Arguments) -> dict[str, Any]:
+    """Arguments that `jit` takes only as static: strings."""
+    args, kwargs = arguments
+    return {
+        "static_argnums": tuple(n for n, one in enumerate(args) if isinstance(one, str)),
+        "static_argnames": tuple(name for name, one in kwargs.items() if isinstance(one, str)),
+    }
+
+
+backend = Jax

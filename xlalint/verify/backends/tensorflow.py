@@ -1,0 +1,242 @@
+"""TensorFlow: a program under `tf.function(jit_compile=True)`, a Keras layer's `call`, a Keras model's step of training.
+
+Importing this module sets, before it imports TensorFlow, what that reads from its environment; it is for child processes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import random
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from xlalint.verify import environment
+
+os.environ.update(environment.for_tensorflow())
+
+import msgspec
+import numpy as np
+import tensorflow as tf
+
+from xlalint.verify.backends import Leaf, Mode, Options, Program, Result, values
+from xlalint.verify.backends.values import Gradients
+from xlalint.verify.meters.tensorflow import TensorFlowMeter
+from xlalint.verify.model import Place, Step
+from xlalint.verify.places import definition, headline, is_users
+
+
+class Applied(NamedTuple):
+    """A subject made ready: what is called, the `tf.function` that can be lowered, and what holds its variables."""
+
+    call: Callable[..., Any]
+    function: Any
+    owner: Any
+
+
+class TensorFlow:
+    """A `Backend`. A step is one call. Gradients come from a second instance that is called alike, since a call may change variables."""
+
+    name = "tensorflow"
+
+    def run(
+        self, program: Program, steps: Sequence[Mapping[str, Any]], options: Options
+    ) -> Iterator[tuple[Step, Result]]:
+        tf.config.run_functions_eagerly(options.mode == "eager")
+        meter = TensorFlowMeter()
+        programs = values.Programs(options.programs, self.name)
+        meter.start()
+        try:
+            subject = program.make()
+            applied = applied_of(subject, options.mode)
+            twin = applied_of(program.make(), options.mode) if options.gradients else None
+            for number, given in enumerate(steps):
+                seed(number)
+                step, outputs = _step(meter, applied, number, placed(given))
+                shared = values.globals_of(subject, tf.Variable) if options.mode == "eager" else {}
+                state = [*getattr(applied.owner, "variables", ()), *values.flattened(shared)]
+                effects = {"state": _leaves(state), "random": values.generators()}
+                found = Gradients()
+                if twin is not None:
+                    seed(number)
+                    with contextlib.redirect_stdout(io.StringIO()):
+                        found = gradients(twin, placed(given), options.ends_of(number))
+                if programs.wanted and step.counts.compilations and applied.function is not None:
+                    _write(programs, applied.function, placed(given))
+                yield (
+                    values.placed(step, definition(subject)),
+                    Result(_leaves(outputs), list(found.leaves), effects, found.ends, found.refused),
+                )
+        finally:
+            meter.stop()
+            tf.config.run_functions_eagerly(False)
+
+
+def seed(number: int) -> None:
+    """Make everything random repeatable."""
+    random.seed(number)
+    np.random.seed(number)
+    tf.random.set_seed(number)
+
+
+def placed(given: Mapping[str, Any]) -> values.Arguments:
+    """Arrays as tensors; other values as they are."""
+    return values.split(
+        {k: tf.convert_to_tensor(v) if isinstance(v, (np.ndarray, np.generic)) else v for k, v in given.items()}
+    )
+
+
+def applied_of(subject: Any, mode: Mode) -> Applied:
+    """A subject made ready to be called."""
+    owner = getattr(subject, "__self__", subject)
+    if _is_keras(subject, "layers", "Layer"):
+        return _keras(subject, mode)
+    if mode != "compiled":
+        return Applied(subject, None, owner)
+    function = _compiled(subject)
+    return Applied(function, function, owner)
+
+
+def _is_keras(value: Any, module: str, name: str) -> bool:
+    """Whether a value is of a class of Keras 3 or of the Keras 2 that TensorFlow can be told to use; Keras is not imported for that."""
+    return any(
+        one.__name__ == name and one.__module__.split(".")[0] in ("keras", "tf_keras") for one in type(value).__mro__
+    )
+
+
+def _compiled(function: Any) -> Any:
+    """The function under XLA; one that is compiled already keeps its own options, one that is a `tf.function` most of them."""
+    if getattr(function, "_jit_compile", None):
+        return function
+    kept = {"autograph": function._autograph} if hasattr(function, "_autograph") else {}
+    signature = getattr(function, "input_signature", None)
+    return tf.function(
+        getattr(function, "python_function", function), jit_compile=True, input_signature=signature, **kept
+    )
+
+
+def _keras(thing: Any, mode: Mode) -> Applied:
+    """What Keras does with a layer or model: a model that can be trained is, as by `fit`; others are called under `tf.function`."""
+    is_model = _is_keras(thing, "models", "Model")
+    if is_model and ("train_step" in vars(type(thing)) or getattr(thing, "compiled", False)):
+        if not getattr(thing, "compiled", False):
+            thing.compile(optimizer="sgd", loss="mse")
+        thing.jit_compile, thing.run_eagerly = mode == "compiled", mode == "eager"
+        return Applied(_trained(thing), None, thing)
+    if mode != "compiled":
+        return Applied(thing, None, thing)
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return thing(*args, **kwargs)
+
+    call.__name__ = call.__qualname__ = type(thing).__name__
+    function = tf.function(call, jit_compile=True)
+    return Applied(function, function, thing)
+
+
+def _trained(model: Any) -> Callable[..., Any]:
+    """One step of `fit`, without what it does around it; `train_on_batch` gives `train_step` other data than `fit` does."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        data = (*args, *kwargs.values())
+        if hasattr(model, "_symbolic_build"):  # Keras 3; Keras 2 builds while it traces
+            model._symbolic_build(data_batch=data)
+        model.make_train_function()
+        return model.train_function(iter(tf.data.Dataset.from_tensors(data)))
+
+    return call
+
+
+def _step(meter: TensorFlowMeter, applied: Applied, number: int, arguments: values.Arguments) -> tuple[Step, Any]:
+    args, kwargs = arguments
+    before = meter.read()
+    meter.events()
+    began = time.perf_counter()
+    outputs = applied.call(*args, **kwargs)
+    counts = meter.read() - before
+    return Step(number, counts, time.perf_counter() - began, meter.events()), outputs
+
+
+def gradients(applied: Applied, arguments: values.Arguments, ends: Sequence[int] | None) -> Gradients:
+    """Of floating outputs, those at `ends` or all, each element times a number of its own: by the floating arguments, then by the variables
+    that were used.
+    """
+    args, kwargs = arguments
+    given = [one for one in tf.nest.flatten([args, kwargs]) if _is_floating(one)]
+    try:
+        with tf.GradientTape() as tape:
+            tape.watch(given)
+            outputs = list(enumerate(tf.nest.flatten(applied.call(*args, **kwargs))))
+        wanted = [*given, *tape.watched_variables()]
+        targets = [(n, one) for n, one in outputs if _is_floating(one) and (ends is None or n in ends)]
+        told = tuple(n for n, _ in targets) if ends is None else tuple(ends)
+        if not told or not wanted:
+            return Gradients(told)
+        back = [tf.cast(values.cotangent(n, tuple(one.shape)), one.dtype) for n, one in targets]
+        found = tape.gradient([one for _, one in targets], wanted, back, unconnected_gradients="zero")
+        return Gradients(told, _leaves([tf.convert_to_tensor(one) for one in found]))
+    except Exception as error:  # noqa: BLE001 (what TensorFlow cannot differentiate)
+        return Gradients(refused=headline(error))
+
+
+def _is_floating(value: Any) -> bool:
+    return isinstance(value, tf.Tensor) and (value.dtype.is_floating or value.dtype.is_complex)
+
+
+def _leaves(tree: Any) -> list[Leaf]:
+    return values.leaves(tf.nest.flatten(tree), _array)
+
+
+def _array(value: Any) -> Any:
+    if isinstance(value, (tf.IndexedSlices, tf.RaggedTensor, tf.SparseTensor)):
+        value = (
+            tf.convert_to_tensor(value)
+            if isinstance(value, tf.IndexedSlices)
+            else getattr(value, "to_tensor", lambda: value.values)()
+        )
+    return value.numpy() if hasattr(value, "numpy") else value
+
+
+def _write(programs: values.Programs, function: Any, arguments: values.Arguments) -> None:
+    """Write the StableHLO of a call, and beside it the user's line of each operation, since StableHLO has only the operations' names."""
+    try:
+        lowered, tensors = _of_tensors(function, arguments)
+        code = lowered.experimental_get_compiler_ir(*tensors)(stage="stablehlo_serialized")
+        graph = lowered.get_concrete_function(*tensors).graph
+    except Exception:  # noqa: BLE001 (TensorFlow cannot give it for every function that it can compile)
+        return
+    file = programs.write(code)
+    if file is not None:
+        file.with_suffix(".lines.json").write_bytes(msgspec.json.encode(_lines(graph)))
+
+
+def _of_tensors(function: Any, arguments: values.Arguments) -> tuple[Any, list[tf.Tensor]]:
+    """A function of the tensors among its arguments: `experimental_get_compiler_ir` takes no others."""
+    flat = tf.nest.flatten(list(arguments))
+    tensors = [one for one in flat if isinstance(one, tf.Tensor)]
+
+    def call(*given: tf.Tensor) -> Any:
+        rest = iter(given)
+        filled = [next(rest) if isinstance(one, tf.Tensor) else one for one in flat]
+        args, kwargs = tf.nest.pack_sequence_as(list(arguments), filled)
+        return function(*args, **kwargs)
+
+    call.__name__ = call.__qualname__ = getattr(function, "__name__", "call")
+    return tf.function(call, jit_compile=True), tensors
+
+
+def _lines(graph: Any) -> dict[str, Place]:
+    """The user's line of each operation of a graph and of the graphs within it, by the operation's name."""
+    found: dict[str, Place] = {}
+    for inner in [graph, *(one.graph for one in graph._functions.values() if getattr(one, "graph", None) is not None)]:
+        for operation in inner.get_operations():
+            for frame in reversed(operation.traceback or ()):
+                if is_users(frame.filename):
+                    found.setdefault(operation.name, Place(frame.filename, frame.lineno, frame.name))
+                    break
+    return found
+
+
+backend = TensorFlow

@@ -1,0 +1,77 @@
+"""Steps on PyTorch's CPU device: eager ones, and what those of torch.compile and torch.export share."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+
+from xlalint.verify.backends import Options, Program, Result, torch_values
+from xlalint.verify.meters.torch_compile import TorchCompileMeter
+from xlalint.verify.model import Step
+
+_CPU = torch.device("cpu")
+
+
+def eager(program: Program, steps: Sequence[Mapping[str, Any]], options: Options) -> Iterator[tuple[Step, Result]]:
+    """The steps as PyTorch runs them on the CPU, with nothing compiled."""
+    call, meter = made(program), TorchCompileMeter()
+    for number, values in enumerate(steps):
+        with capturing():
+            done = capture_step(number, call, values, options, meter)
+        yield done
+
+
+def made(program: Program) -> Callable[..., Any]:
+    """The program's callable, made for the CPU."""
+    with capturing():
+        return torch_values.made(program, _CPU)
+
+
+def on_cpu(values: Mapping[str, Any], differentiable: bool = False) -> dict[str, Any]:
+    return {name: torch_values.tensor(value, _CPU, differentiable) for name, value in values.items()}
+
+
+def capture_step(
+    number: int,
+    call: Callable[..., Any],
+    values: Mapping[str, Any],
+    options: Options,
+    meter: TorchCompileMeter,
+    subject: Any = None,
+) -> tuple[Step, Result]:
+    """Run one step of a callable that was captured from `subject`."""
+    torch_values.seed(number + 1)
+    run = torch_values.Run(call, on_cpu(values, options.gradients), subject)
+    meter.start()
+    began = time.perf_counter()
+    run.forward()
+    if options.gradients:
+        run.backward(options.ends_of(number))
+    seconds = time.perf_counter() - began
+    return Step(number, meter.read(), seconds, meter.events()), run.result()
+
+
+@contextmanager
+def capturing() -> Iterator[None]:
+    """What torch logs are events here, or errors; and where code asks torch_xla for its device, that is the CPU."""
+    loggers = {name: logging.getLogger(name) for name in ("torch._dynamo", "torch.export", "torch.fx")}
+    levels = {name: logger.level for name, logger in loggers.items()}
+    for logger in loggers.values():
+        logger.setLevel(logging.CRITICAL)
+    xla: Any = sys.modules.get("torch_xla")
+    device = getattr(xla, "device", None)
+    if device is not None:
+        xla.device = lambda *args: _CPU
+    try:
+        yield
+    finally:
+        for name, logger in loggers.items():
+            logger.setLevel(levels[name])
+        if device is not None:
+            xla.device = device

@@ -1,0 +1,69 @@
+"""torch.compile on the CPU: where the graph breaks, what is compiled again and why, and what a whole graph refuses.
+
+The code is captured as for any device; it runs eagerly on the CPU, so no C++ compiler is needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import torch
+
+from xlalint.verify import places
+from xlalint.verify.backends import Options, Program, Result, torch_values
+from xlalint.verify.backends.torch_capture import capture_step, capturing, eager, made, on_cpu
+from xlalint.verify.meters.torch_compile import TorchCompileMeter, headline_of
+from xlalint.verify.model import Counts, Event, Step
+
+
+class TorchCompile:
+    """A `Backend`: `torch.compile` with graph breaks allowed. If there were none, the last step tells what `fullgraph=True` says: Dynamo
+    gives up on some functions (a break in a loop) without counting it.
+    """
+
+    name = "torch_compile"
+
+    def __init__(self, compiler: str = "eager") -> None:
+        self._compiler = compiler
+
+    def run(
+        self, program: Program, steps: Sequence[Mapping[str, Any]], options: Options
+    ) -> Iterator[tuple[Step, Result]]:
+        if options.mode == "eager":
+            yield from eager(program, steps, options)
+            return
+        torch._dynamo.reset()
+        subject = made(program)
+        as_it_is = options.mode == "as-written" or hasattr(subject, "_torchdynamo_orig_callable")
+        call = subject if as_it_is else torch.compile(subject, backend=self._compiler)
+        meter = TorchCompileMeter()
+        broken = False
+        for number, values in enumerate(steps):
+            with capturing():
+                step, result = capture_step(number, call, values, options, meter, subject)
+                broken |= bool(step.counts.graph_breaks)
+                if number == len(steps) - 1 and not (broken or as_it_is):
+                    step = _with(step, self.refusal(program, values))
+            yield step, result
+
+    def refusal(self, program: Program, values: Mapping[str, Any]) -> Event | None:
+        """Why a program is no whole graph, None if it is: what `fullgraph=True` raises, at its line."""
+        torch._dynamo.reset()
+        call = torch.compile(made(program), backend=self._compiler, fullgraph=True)
+        try:
+            torch_values.Run(call, on_cpu(values)).forward()
+        except torch._dynamo.exc.TorchDynamoException as error:
+            return Event("graph-break", headline_of(str(error)), places.of_error(error, program.file))
+        return None
+
+
+def _with(step: Step, event: Event | None) -> Step:
+    if event is None:
+        return step
+    counts = step.counts + Counts(graph_breaks=1)
+    return Step(step.number, counts, step.seconds, (*step.events, event), step.sizes)
+
+
+def backend() -> TorchCompile:
+    return TorchCompile()

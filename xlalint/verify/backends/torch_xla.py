@@ -1,0 +1,84 @@
+"""torch_xla: a program on the device that `PJRT_DEVICE` names, or on a TPU if there is one, else on the CPU.
+
+Importing this module sets, before it imports torch_xla, what that reads from its environment; it is for child processes.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+
+from xlalint.verify import environment
+
+os.environ.update(environment.for_torch_xla(tempfile.mkdtemp(prefix=environment.OWN_GRAPHS)))
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import torch_xla
+import torch_xla.core.xla_model as xm
+
+from xlalint.verify.backends import Options, Program, Result, torch_capture, torch_values, values
+from xlalint.verify.meters.torch_xla import TorchXlaMeter
+from xlalint.verify.model import Step
+from xlalint.verify.places import definition
+
+
+class TorchXla:
+    """A `Backend`. A step is: the call, gradients if asked for, torch_xla's `sync` and the wait for it."""
+
+    name = "torch_xla"
+
+    def run(
+        self, program: Program, steps: Sequence[Mapping[str, Any]], options: Options
+    ) -> Iterator[tuple[Step, Result]]:
+        if options.mode == "eager":
+            yield from torch_capture.eager(program, steps, options)
+            return
+        device = torch_xla.device()
+        call = torch_values.made(program, device)
+        meter = TorchXlaMeter(thorough=True)
+        programs = values.Programs(options.programs, self.name)
+        for number, given in enumerate(steps):
+            torch_values.seed(number + 1)
+            arguments = {name: torch_values.tensor(value, device, options.gradients) for name, value in given.items()}
+            run = torch_values.Run(call, arguments)
+            _finish()
+            step = _step(number, run, options, meter, programs)
+            yield values.placed(step, definition(call)), run.result()
+
+
+def _step(
+    number: int, run: torch_values.Run, options: Options, meter: TorchXlaMeter, programs: values.Programs
+) -> Step:
+    """A step; of one that a host read cuts in two, the last part is the program that is written."""
+    meter.start()
+    try:
+        began = time.perf_counter()
+        run.forward()
+        if options.gradients:
+            run.backward(options.ends_of(number))
+        before = meter.read(wait=False)
+        code = xm.get_stablehlo_bytecode() if programs.wanted else b""
+        counts = meter.read()
+        seconds = time.perf_counter() - began
+    finally:
+        meter.stop()
+    if code and counts.executions > before.executions:  # compiled now, or for a program before that has the same graph
+        programs.write(code)
+    return Step(number, counts, seconds, meter.events())
+
+
+def _finish() -> None:
+    """End torch_xla's step, and wait for all that it started: closures in threads of their own too."""
+    torch_xla.sync()
+    xm.wait_device_ops()
+    handler = getattr(xm._get_device_context(), "async_closure_handler", None)
+    queue = getattr(handler, "_closure_queue", None)
+    if queue is not None:
+        queue.join()
+
+
+def backend() -> TorchXla:
+    return TorchXla()

@@ -1,0 +1,56 @@
+"""The environment that frameworks read at their own import. Nothing here imports one."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from types import MappingProxyType
+
+COUNTS_COMPILATIONS = MappingProxyType({"TF_CPP_MIN_LOG_LEVEL": "0", "TF_CPP_VMODULE": "device_compilation_profiler=1"})
+"""What makes TensorFlow tell of each XLA compilation; `device_compilation_profiler` may stand in a longer list."""
+
+
+def countable() -> None:
+    """Have TensorFlow tell of compilations, if it is not imported yet. Changes `os.environ`."""
+    if "tensorflow" not in sys.modules and not counts_compilations():
+        os.environ.update({name: for_tensorflow()[name] for name in COUNTS_COMPILATIONS})
+
+
+def counts_compilations() -> bool:
+    """Whether the environment has TensorFlow tell of compilations; only what it was at TensorFlow's import matters."""
+    told = "device_compilation_profiler=" in os.environ.get("TF_CPP_VMODULE", "")
+    return told and os.environ.get("TF_CPP_MIN_LOG_LEVEL", "0") == "0"
+
+
+def for_tensorflow() -> dict[str, str]:
+    """What has TensorFlow tell of compilations, compute the same in each run, and be the Keras backend."""
+    levels = os.environ.get("TF_CPP_VMODULE", "")
+    told = COUNTS_COMPILATIONS["TF_CPP_VMODULE"]
+    return {
+        **COUNTS_COMPILATIONS,
+        "TF_CPP_VMODULE": levels if "device_compilation_profiler=" in levels else f"{levels},{told}".strip(","),
+        "TF_ENABLE_ONEDNN_OPTS": "0",
+        "KERAS_BACKEND": "tensorflow",
+    }
+
+
+OWN_GRAPHS = "xlalint-graphs-"
+"""How folders are named whose graphs are there for xlalint alone; a user's own are left as they are."""
+
+
+def for_torch_xla(folder: str) -> dict[str, str]:
+    """What has torch_xla use the TPU if there is one, else the CPU, and write its graphs into a folder, for `meters.graphs` to compare."""
+    tpu = any(Path(device).exists() for device in ("/dev/accel0", "/dev/vfio/0"))
+    wanted = {"PJRT_DEVICE": "TPU" if tpu else "CPU"}
+    if "XLA_SAVE_TENSORS_FILE" not in os.environ:
+        wanted |= {"XLA_SAVE_TENSORS_FILE": f"{folder}/graphs", "XLA_SAVE_TENSORS_FMT": "hlo"}
+    return {name: value for name, value in wanted.items() if name != "PJRT_DEVICE" or name not in os.environ}
+
+
+def for_jax() -> dict[str, str]:
+    """What keeps JAX to the CPU where there is neither a TPU nor a GPU: an installed libtpu would look for its TPU for seconds."""
+    devices = ("/dev/accel0", "/dev/vfio/0", "/dev/nvidiactl", "/dev/kfd")
+    if "JAX_PLATFORMS" in os.environ or any(Path(device).exists() for device in devices):
+        return {}
+    return {"JAX_PLATFORMS": "cpu"}

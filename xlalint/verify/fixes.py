@@ -1,0 +1,207 @@
+"""Fixes are run before they are applied: each becomes a job for a child process, and its verdict a proof.
+
+First the function around a fix is run as it is and as rewritten; where that cannot be, the rewritten lines alone are.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from hashlib import blake2b
+
+import msgspec
+
+from xlalint.checks.finding import Finding, Proof
+from xlalint.config import Settings
+from xlalint.config.settings import VerifyEntry
+from xlalint.project.fixing import Answer, Proposed
+from xlalint.source.syntax import parse
+from xlalint.verify import proofs
+from xlalint.verify.guesses import Guessed, guessed, subjects_of
+from xlalint.verify.inputs import SpecError, completed
+from xlalint.verify.inputs.believed import Believed, believed
+from xlalint.verify.inputs.inferred import inferred
+from xlalint.verify.isolation import LIMITS, Limits
+from xlalint.verify.model import Place, Specs, Subject
+from xlalint.verify.regions import NAME, RegionError, Side, region
+from xlalint.verify.requests import Job, Way
+from xlalint.verify.rewrites import Around, Rows, around, counterpart, named, rows_of, run_of, to_the_end
+from xlalint.verify.targets import Module, TargetError, declared, specs_of
+
+_ALONE = "the rewritten lines alone"
+
+Hear = Callable[[Proposed, Proof], None]
+
+
+class Prover:
+    """Answers whether fixes may be applied: those proven, and with `allow_unverified` those of which nothing was shown.
+
+    A fix that is proposed again in a text that differs elsewhere only is not run again.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        allow_unverified: bool = False,
+        limits: Limits = LIMITS,
+        hear: Hear = lambda one, proof: None,
+    ) -> None:
+        self._settings = settings
+        self._allowed = ("proven", "unverified") if allow_unverified else ("proven",)
+        self._limits = limits
+        self._hear = hear
+        self._known: dict[str, Proof] = {}
+        self._believed: dict[tuple[str, str], Believed] = {}
+
+    def __call__(self, asked: Sequence[Proposed]) -> list[Answer]:
+        """Raises: MissingPackageError, CannotRunError, isolation.IsolationError."""
+        keys = [_key(one) for one in asked]
+        fresh = {key: one for key, one in zip(keys, asked, strict=True) if key not in self._known}
+        by_backend: defaultdict[str, list[tuple[str, Job]]] = defaultdict(list)
+        for number, (key, one) in enumerate(fresh.items()):
+            if _is_same(one):
+                self._keep(key, one, Proof("proven", "the code is the same"))
+            elif (backend := self._backend(one.finding)) and (job := self._job(number, one)).ways:
+                by_backend[backend].append((key, job))
+            else:
+                why = "; ".join(job.reasons) if backend else "it belongs to no framework"
+                self._keep(key, one, Proof("unverified", why))
+        for backend, jobs in by_backend.items():
+            self._prove(backend, jobs, fresh)
+        return [Answer(self._known[key].verdict in self._allowed, self._known[key]) for key in keys]
+
+    def _prove(self, backend: str, jobs: Sequence[tuple[str, Job]], fresh: dict[str, Proposed]) -> None:
+        by_number = {job.number: key for key, job in jobs}
+
+        def hear(number: int, shown: proofs.Shown) -> None:
+            key, told = by_number[number], shown.verdict
+            self._keep(key, fresh[key], Proof(told.kind, told.reason, told.counterexample, round(shown.seconds, 3)))
+
+        proofs.proven([job for _, job in jobs], backend, self._limits, hear)
+
+    def _keep(self, key: str, one: Proposed, proof: Proof) -> None:
+        self._known[key] = proof
+        self._hear(one, proof)
+
+    def _backend(self, finding: Finding) -> str:
+        target = self._settings.target
+        torch = "torch_compile" if target == "torch_compile" else "torch_xla"
+        return {"torch": torch, "tensorflow": "tensorflow", "jax": "jax"}.get(finding.framework or "", "")
+
+    # ------------------------------------------------------------------------------------------------ jobs
+
+    def _job(self, number: int, one: Proposed) -> Job:
+        before, after = ast.parse(one.before), ast.parse(one.after)
+        place = around(before, one.finding.location.row)
+        rewritten = named(after, place.name) if place is not None else None
+        if place is None or rewritten is None:
+            return Job(number, (), ("it is in no function",))
+        assert one.finding.fix is not None
+        run = run_of(place.node, [rows_of(edit) for edit in one.finding.fix.edits])
+        other = counterpart(rewritten.node, run) if run is not None else None
+        reasons: list[str] = []
+        ways: list[Way] = []
+        rows = run.rows if run is not None else (place.node.lineno, place.node.end_lineno or 0)
+        after_rows = other.rows if other is not None else (rewritten.node.lineno, rewritten.node.end_lineno or 0)
+        ways += self._whole(one, before, place, (rows, after_rows), reasons)
+        if run is None or other is None:
+            reasons.append("its edits are no lines of a function")
+        else:
+            sides = Side(one.before, before, place, run), Side(one.after, after, rewritten, other)
+            ways += self._alone(one, *sides, reasons)
+            longer = (
+                Side(one.before, before, place, to_the_end(run)),
+                Side(one.after, after, rewritten, to_the_end(other)),
+            )
+            if longer[0].run != run:
+                ways += self._alone(one, *longer, reasons)
+        others = tuple(row for row in one.others if place.node.lineno <= row <= (place.node.end_lineno or 0))
+        return Job(number, tuple(ways), tuple(reasons), one.finding.kind, others)
+
+    def _whole(
+        self, one: Proposed, tree: ast.Module, place: Around, rows: tuple[Rows, Rows], reasons: list[str]
+    ) -> Iterable[Way]:
+        entry = declared(self._settings.verify, one.path, place.name)
+        before = Subject("", place.name, one.path, entry.factory if entry else "", one.before)
+        kinds = self._believe(one).parameters.get(place.name, {})
+        try:
+            specs = _declared(one, tree, place, entry)
+        except SpecError as error:
+            reasons.append(str(error))
+            return
+        if specs is not None:
+            found = Guessed(subjects_of(place, before), (specs,))
+        else:
+            found = guessed(place, before, kinds, one.finding.framework or "")
+        if found.subjects and found.candidates:
+            pairs = tuple((own, msgspec.structs.replace(own, text=one.after)) for own in found.subjects)
+            yield Way(pairs, tuple(completed(specs) for specs in found.candidates), *rows)
+        else:
+            reasons.append(found.reason or "nothing says how its class is made")
+
+    def _alone(self, one: Proposed, before: Side, after: Side, reasons: list[str]) -> Iterable[Way]:
+        try:
+            found = region(one.path, before, after, self._believe(one))
+        except RegionError as error:
+            reasons.append(f"{_ALONE}: {error}")
+            return
+        inference = inferred(found.parameters, one.finding.framework or "")
+        if not inference.candidates:
+            reasons.append(f"{_ALONE}: {inference.reason}")
+            return
+        subjects = tuple(
+            Subject("", NAME, _FILE, "", side.text, _roots(one.path)) for side in (found.before, found.after)
+        )
+        names = ", ".join(f"`{name.replace('_', '.', 1)}`" for name in found.stand_ins)
+        note = f"{_ALONE}, with stand-ins for {names}" if names else _ALONE
+        yield Way(
+            ((subjects[0], subjects[1]),),
+            tuple(completed(specs) for specs in inference.candidates),
+            found.before.rows,
+            found.after.rows,
+            note,
+            found.before.source,
+            bool(before.run.path) or before.run.last < len(before.run.statements) - 1,
+        )
+
+    def _believe(self, one: Proposed) -> Believed:
+        key = one.path, one.before
+        if key not in self._believed:
+            self._believed = {key: believed(one.path, one.before, self._settings)}
+        return self._believed[key]
+
+
+_FILE = "/xlalint_rewritten/rewritten.py"
+
+
+def _roots(path: str) -> tuple[str, ...]:
+    from pathlib import Path
+
+    from xlalint.verify.modules import name_and_root
+
+    return (name_and_root(Path(path))[1],)
+
+
+def _declared(one: Proposed, tree: ast.Module, place: Around, entry: VerifyEntry | None) -> Specs | None:
+    """The inputs that are declared for a function; None where they are not."""
+    module = Module(one.path, one.before, tree)
+    said = [entry.inputs] if entry else []
+    try:
+        found = specs_of(module, place.name, place.node, Place(one.path, place.node.lineno, place.name), said)
+    except TargetError:
+        return None
+    return found if found.arguments else None
+
+
+def _is_same(one: Proposed) -> bool:
+    """Whether a fix changes comments and layout only."""
+    before, after = (ast.dump(parse(text)) for text in (one.before, one.after))
+    return before == after
+
+
+def _key(one: Proposed) -> str:
+    """What a proof depends on: the file's texts with and without the fix, as far as their code goes."""
+    state = blake2b(f"{one.path}\0{one.finding.code}\0{one.before}\0{one.after}".encode(), digest_size=16)
+    return state.hexdigest()

@@ -1,0 +1,30 @@
+"""What a subject is called with: written (`spec`, `marks`), declared by its signature (`signatures`), and drawn step by step (`draws`).
+
+Only `draws` needs NumPy, and only the child process imports it.
+"""
+
+from xlalint.verify.inputs.spec import (
+    STEPS,
+    WARM_UP,
+    SpecError,
+    completed,
+    merged,
+    parse_inputs,
+    sizes_of,
+    spec_of,
+    specs_of,
+    written,
+)
+
+__all__ = [
+    "STEPS",
+    "WARM_UP",
+    "SpecError",
+    "completed",
+    "merged",
+    "parse_inputs",
+    "sizes_of",
+    "spec_of",
+    "specs_of",
+    "written",
+]

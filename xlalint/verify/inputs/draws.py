@@ -1,0 +1,146 @@
+"""Values for inputs, step by step and at their edges: NumPy arrays, the same in every run.
+
+Values change from step to step, as the batches of a training run do; shapes only where the caller gives other sizes. Only the child process
+imports this module.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from xlalint.verify.inputs.spec import DTYPES, STEPS, completed, parse_inputs
+from xlalint.verify.model import ArraySpec, Literally, Spec, Specs
+
+EDGES = ("nan", "zeros", "ties", "single", "empty")
+
+# Per step, after two ordinary ones come the edges: a mask that selects nothing, one that selects everything. Further steps begin anew.
+_MASK_SHARES = (0.5, 0.3, 0.7, 0.0, 1.0, 0.5, 0.2, 0.9)
+_SHIFTS = (0.8, -0.8, 0.6, -0.5, 1.2, -0.9, 0.4, -0.7)
+_REACHES = (0.5, 1.0, 0.3, 0.8, 0.0, 0.6, 1.0, 0.4)
+
+Values = dict[str, Any]
+
+
+def draw(specs: Specs, step: int, sizes: Mapping[str, int] | None = None) -> Values:
+    """The inputs of one step, by name; `sizes` of named dimensions win over those of the specs."""
+    whole = completed(specs)
+    known = {**whole.sizes, **(sizes or {})}
+    rng = np.random.default_rng(1000 + step)
+    return {name: _value(spec, step, rng, known) for name, spec in whole.arguments.items()}
+
+
+def edges(specs: Specs) -> Iterator[tuple[str, Values]]:
+    """All inputs on which two programs are compared: those of the steps ("step"), and by name what is at the edge of them.
+
+    "nan" has NaN and infinities where a mask says False, and here and there; "zeros" only zeros, of both signs; "ties" the same values
+    often; "single" and "empty" one element, and none, along the dimension with which the first array begins.
+    """
+    for step in range(STEPS):
+        yield "step", draw(specs, step)
+    for step in range(3):
+        yield "nan", _with_nan(draw(specs, step), step)
+    yield (
+        "zeros",
+        {name: np.asarray(value * 0) if _is_float(value) else value for name, value in draw(specs, 0).items()},
+    )
+    yield (
+        "ties",
+        {name: np.asarray(np.round(value)) if _is_float(value) else value for name, value in draw(specs, 1).items()},
+    )
+    for step in (0, 3, 4):
+        yield "single", draw(resized(specs, 1), step)
+    yield "empty", draw(resized(specs, 0), 0)
+
+
+def example(inputs: str, edge: str = "step", number: int = 0, size: int | None = None) -> Values:
+    """The inputs that a counterexample names: the `number`th of an edge of `edges`, with another `size` as `resized` gives it."""
+    specs = parse_inputs(inputs)
+    found = [values for name, values in edges(specs if size is None else resized(specs, size)) if name == edge]
+    return found[number]
+
+
+def resized(specs: Specs, size: int) -> Specs:
+    """The specs with another size for the dimension with which the first array begins, and for all that are as long and have no name."""
+    whole = completed(specs)
+    first = next((one.shape[0] for one in whole.arguments.values() if isinstance(one, ArraySpec) and one.shape), None)
+    if first is None:
+        return whole
+    if isinstance(first, str):
+        return Specs(whole.arguments, {**whole.sizes, first: size})
+
+    def other(spec: Spec) -> Spec:
+        if isinstance(spec, Literally):
+            return spec
+        return ArraySpec(spec.dtype, tuple(size if one == first else one for one in spec.shape), spec.low, spec.high)
+
+    return Specs({name: other(spec) for name, spec in whole.arguments.items()}, whole.sizes)
+
+
+def _is_float(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and (value.dtype.kind in "fc" or value.dtype.name == "bfloat16")
+
+
+def _with_nan(values: Values, step: int) -> Values:
+    """NaN, inf and -inf by turns where a mask of the same leading shape is False; in step 2 anywhere."""
+    rng = np.random.default_rng(step)
+    masks = [value for value in values.values() if isinstance(value, np.ndarray) and value.dtype.kind == "b"]
+    result = dict(values)
+    for name, value in values.items():
+        if _is_float(value):
+            out = np.zeros(value.shape, bool)
+            for mask in masks:
+                if mask.shape == value.shape[: mask.ndim]:
+                    out |= ~mask.reshape(mask.shape + (1,) * (value.ndim - mask.ndim))
+            if step == 2 or not out.any():
+                out = rng.random(value.shape) < 0.2
+            odd = rng.choice([np.nan, np.inf, -np.inf], value.shape).astype(value.dtype)
+            result[name] = np.where(out, odd, value)
+    return result
+
+
+def _value(spec: Spec, step: int, rng: np.random.Generator, sizes: Mapping[str, int]) -> Any:
+    if isinstance(spec, Literally):
+        return ast.literal_eval(spec.text)
+    shape = tuple(sizes[size] if isinstance(size, str) else size for size in spec.shape)
+    if spec.dtype == "bool":
+        return _mask(shape, step, rng)
+    if spec.dtype[0] in "iu":
+        return _integers(shape, spec, step, rng).astype(DTYPES[spec.dtype])
+    values = rng.standard_normal(shape) + _SHIFTS[step % len(_SHIFTS)]
+    if spec.dtype[0] == "c":
+        values = values + 1j * rng.standard_normal(shape)
+    return np.asarray(values, dtype=_dtype(spec.dtype))
+
+
+def _dtype(name: str) -> Any:
+    if name == "bf16":
+        import ml_dtypes
+
+        return ml_dtypes.bfloat16
+    return np.dtype(DTYPES[name])
+
+
+def _mask(shape: tuple[int, ...], step: int, rng: np.random.Generator) -> Any:
+    share = _MASK_SHARES[step % len(_MASK_SHARES)]
+    if not shape:
+        return np.asarray(step % 3 == 0)
+    size = int(np.prod(shape))
+    mask: Any = np.zeros(size, dtype=bool)
+    mask[rng.permutation(size)[: round(share * size)]] = True
+    return mask.reshape(shape)
+
+
+def _integers(shape: tuple[int, ...], spec: ArraySpec, step: int, rng: np.random.Generator) -> Any:
+    low, high = spec.low, spec.high
+    if not shape:
+        return np.asarray(low + (step * 2 + step // 4) % (high - low + 1))
+    reach = low + round((high - low) * _REACHES[step % len(_REACHES)])
+    values = rng.integers(low, reach + 1, shape)
+    if not values.size:
+        return values
+    values.reshape(-1)[-1] = reach  # the largest value changes with the step, and with it every shape made from it
+    return values

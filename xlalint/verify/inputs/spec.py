@@ -1,0 +1,191 @@
+"""Inputs as people write them: `x="f32[8,128]", mask="bool[B,8]", lens="i64[B=4] 1..6", n=4`.
+
+A string that names a dtype and a shape stands for an array: a dimension is a size, a name, or a name with its size (`B=8`); integers may
+have an inclusive range. `[]` is a scalar. Any other literal is passed as it is.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+from typing import Union
+
+from xlalint.verify.model import ArraySpec, Literally, Spec, Specs
+
+DTYPES = {
+    "bool": "bool",
+    "f16": "float16",
+    "bf16": "bfloat16",
+    "f32": "float32",
+    "f64": "float64",
+    "i8": "int8",
+    "i16": "int16",
+    "i32": "int32",
+    "i64": "int64",
+    "u8": "uint8",
+    "c64": "complex64",
+}
+"""The dtypes by their names here, with their names in NumPy."""
+
+STEPS = 8
+WARM_UP = 2  # steps in which compilations are expected: the first sees new code, the second new state
+
+# Sizes of named dimensions that nobody gave one: small, and no two alike, so that a shape tells which is which.
+SIZES = (8, 6, 5, 7, 9, 10, 11, 12, 13, 14, 15, 16)
+
+_ALIASES = {
+    **{numpy: own for own, numpy in DTYPES.items()},
+    "half": "f16",
+    "float": "f32",
+    "double": "f64",
+    "short": "i16",
+    "int": "i32",
+    "long": "i64",
+    "complex": "c64",
+    "b": "bool",
+    "b1": "bool",
+    "pred": "bool",
+    "mask": "bool",
+    "byte": "u8",
+    "ui8": "u8",
+    "s32": "i32",
+    "s64": "i64",
+}
+_ARRAY = re.compile(r"\s*(?P<dtype>\w+)\s*\[(?P<shape>[^\[\]]*)\]\s*(?:(?P<low>-?\d+)\s*\.\.\s*(?P<high>-?\d+)\s*)?")
+_DIMENSION = re.compile(r"(?P<size>\d+)|(?P<name>[A-Za-z_]\w*)(?:\s*=\s*(?P<given>\d+))?")
+_EXAMPLE = '"f32[8,128]", "bool[8]", "i64[4] 1..6", "f32[B=8,64]", "f32[]"'
+_LARGEST = 1 << 31
+
+Sizes = dict[str, int]
+
+
+class SpecError(ValueError):
+    """Inputs that cannot be read; the message is one line: what is wrong, and the nearest right form."""
+
+
+def spec_of(value: object) -> tuple[Spec, Sizes]:
+    """The spec that a written value stands for, and the sizes that it gives to named dimensions."""
+    if isinstance(value, str) and ("[" in value or "]" in value):
+        return _array(value)
+    return Literally(repr(value)), {}
+
+
+def specs_of(values: Mapping[str, object]) -> Specs:
+    """The specs of written values by argument; two that give a name different sizes are an error."""
+    arguments: dict[str, Spec] = {}
+    sizes: Sizes = {}
+    for name, value in values.items():
+        try:
+            arguments[name], given = spec_of(value)
+            for dimension, size in given.items():
+                if sizes.setdefault(dimension, size) != size:
+                    raise SpecError(f"`{dimension}` is {sizes[dimension]} in one place and {size} in another")
+        except SpecError as error:
+            raise SpecError(f"input `{name}`: {error}") from None
+    return Specs(arguments, sizes)
+
+
+def parse_inputs(text: str) -> Specs:
+    """The specs in the text between the parentheses of `inputs(...)`."""
+    try:
+        call = ast.parse(f"inputs({text}\n)", mode="eval").body
+    except (SyntaxError, ValueError) as error:
+        said = error.msg if isinstance(error, SyntaxError) else str(error)
+        raise SpecError(f'`inputs({text})` is not Python: {said}; write it like inputs(x="f32[8,128]", n=4)') from None
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
+        raise SpecError(f'`inputs({text})` is not one call; write it like inputs(x="f32[8,128]", n=4)')
+    values: dict[str, object] = {str(number): _literal(str(number), node) for number, node in enumerate(call.args)}
+    for keyword in call.keywords:
+        if keyword.arg is None:
+            raise SpecError("`**` has no place in inputs(...): write each argument by its name")
+        values[keyword.arg] = _literal(keyword.arg, keyword.value)
+    return specs_of(values)
+
+
+def merged(specs: Iterable[Specs]) -> Specs:
+    """Specs over one another: an argument, or a size, is what the first that has it says."""
+    arguments: dict[str, Spec] = {}
+    sizes: Sizes = {}
+    for one in specs:
+        arguments = {**one.arguments, **arguments}
+        sizes = {**one.sizes, **sizes}
+    return Specs(arguments, sizes)
+
+
+def completed(specs: Specs) -> Specs:
+    """The specs with a size for every named dimension: those without one get small ones, no two alike."""
+    named = dict.fromkeys(
+        dimension
+        for spec in specs.arguments.values()
+        if isinstance(spec, ArraySpec)
+        for dimension in spec.shape
+        if isinstance(dimension, str)
+    )
+    taken = set(specs.sizes.values())
+    free = iter([size for size in SIZES if size not in taken] + list(range(SIZES[-1] + 1, SIZES[-1] + 1 + len(named))))
+    return Specs(specs.arguments, {name: specs.sizes[name] if name in specs.sizes else next(free) for name in named})
+
+
+def sizes_of(specs: Specs, step: int, vary: tuple[str, ...]) -> dict[str, int]:
+    """The sizes of named dimensions in a step, where those of `vary` change after the warm-up: each by turns takes its next size."""
+    sizes = completed(specs).sizes
+    for turn in range(step - WARM_UP + 1 if vary else 0):
+        sizes[vary[turn % len(vary)]] += 1
+    return sizes
+
+
+def written(spec: Spec, sizes: Mapping[str, int] | None = None) -> str:
+    """A spec as it is written; with `sizes`, names are replaced by them."""
+    if isinstance(spec, Literally):
+        return spec.text
+    known = sizes or {}
+    shape = ",".join(str(known.get(size, size) if isinstance(size, str) else size) for size in spec.shape)
+    bounds = f" {spec.low}..{spec.high}" if spec.dtype[0] in "iu" and (spec.low, spec.high) != (0, 3) else ""
+    return f'"{spec.dtype}[{shape}]{bounds}"'
+
+
+def _literal(name: str, node: ast.expr) -> object:
+    try:
+        return ast.literal_eval(node)
+    except (ValueError, TypeError, SyntaxError, RecursionError):
+        text = ast.unparse(node)
+        hint = f'"{text}"' if "[" in text else '"f32[8,128]" for an array, or a number, a string, True, None'
+        raise SpecError(f"input `{name}`: `{text}` is no literal; write {hint}") from None
+
+
+def _array(text: str) -> tuple[ArraySpec, Sizes]:
+    match = _ARRAY.fullmatch(text)
+    if match is None:
+        raise SpecError(f"`{text}` is no array; write it like {_EXAMPLE}")
+    dtype = match["dtype"]
+    if dtype not in DTYPES:
+        near = _ALIASES.get(dtype.lower()) or next(
+            iter(get_close_matches(dtype.lower(), DTYPES, n=1, cutoff=0.4)), None
+        )
+        raise SpecError(f"unknown dtype `{dtype}`; {f'write `{near}`' if near else 'one of'} ({', '.join(DTYPES)})")
+    shape, sizes = _shape(match["shape"], text)
+    low, high = (int(match["low"]), int(match["high"])) if match["low"] is not None else (0, 3)
+    if low > high:
+        raise SpecError(f"`{text}`: the range {low}..{high} is empty; write {high}..{low}")
+    return ArraySpec(dtype, shape, low, high), sizes
+
+
+def _shape(text: str, whole: str) -> tuple[tuple[Union[int, str], ...], Sizes]:
+    shape: list[Union[int, str]] = []
+    sizes: Sizes = {}
+    for part in text.split(",") if text.strip() else []:
+        match = _DIMENSION.fullmatch(part.strip())
+        if match is None:
+            raise SpecError(f"`{whole}`: `{part.strip()}` is no dimension; write a size, a name, or both: 8, B, B=8")
+        size = match["size"] or match["given"]
+        if size is not None and int(size) > _LARGEST:
+            raise SpecError(f"`{whole}`: {size} is too large for a dimension")
+        if match["name"] is None:
+            shape.append(int(match["size"]))
+            continue
+        shape.append(match["name"])
+        if size is not None and sizes.setdefault(match["name"], int(size)) != int(size):
+            raise SpecError(f"`{whole}`: `{match['name']}` has two sizes")
+    return tuple(shape), sizes

@@ -1,0 +1,158 @@
+"""How a function's text uses its names: how many dimensions they must have, what they are compared with, whether they index something."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from typing import Union
+
+from msgspec import Struct
+
+_SHAPES = ("shape", "size")
+_AXES = ("dim", "axis", "dims")
+_NUMBERS = (-8, 16)  # constants outside of these are no values to draw around
+
+
+class Use(Struct):
+    """`rank` exactly (-1: not told), `least` dimensions at least; whole numbers that it is compared with; `indexes`: stands alone in
+    `x[it]`; `counts`: is given to `range`; `refused`: why nothing that can be drawn stands for it, "" where something may.
+    """
+
+    rank: int = -1
+    least: int = 0
+    numbers: tuple[int, ...] = ()
+    indexes: bool = False
+    counts: bool = False
+    refused: str = ""
+
+
+def uses(nodes: Iterable[ast.AST], names: Iterable[str]) -> dict[str, Use]:
+    """How some code uses names."""
+    found = {name: Use() for name in names}
+    for root in nodes:
+        for node in ast.walk(root):
+            for name, told in _told(node):
+                if name in found:
+                    _learn(found[name], told)
+    return found
+
+
+def _learn(use: Use, told: Use) -> None:
+    use.rank = max(use.rank, told.rank)
+    use.least = max(use.least, told.least)
+    use.numbers += tuple(one for one in told.numbers if _NUMBERS[0] <= one <= _NUMBERS[1])
+    use.indexes |= told.indexes
+    use.counts |= told.counts
+    use.refused = use.refused or told.refused
+
+
+def _told(node: ast.AST) -> Iterator[tuple[str, Use]]:
+    if isinstance(node, ast.Assign):
+        yield from _unpacked(node)
+    elif isinstance(node, ast.Subscript):
+        yield from _subscript(node)
+    elif isinstance(node, ast.Call):
+        yield from _call(node)
+    elif isinstance(node, ast.Compare):
+        yield from _compared(node)
+
+
+def _unpacked(node: ast.Assign) -> Iterator[tuple[str, Use]]:
+    """`b, s, d = x.shape`."""
+    target, value = node.targets[0], node.value
+    if not isinstance(target, (ast.Tuple, ast.List)):
+        return
+    if isinstance(value, ast.Call) and not value.args:
+        value = value.func
+    if isinstance(value, ast.Attribute) and value.attr in _SHAPES and isinstance(value.value, ast.Name):
+        stars = sum(isinstance(one, ast.Starred) for one in target.elts)
+        told = Use(least=len(target.elts) - stars) if stars else Use(rank=len(target.elts))
+        yield value.value.id, told
+
+
+def _subscript(node: ast.Subscript) -> Iterator[tuple[str, Use]]:
+    """`x[:, 0]`, `x.shape[2]`, `x[mask]`, `batch["x"]`."""
+    held, index = node.value, node.slice
+    whole = _integer(index)
+    if isinstance(held, ast.Attribute) and held.attr == "shape" and isinstance(held.value, ast.Name):
+        if whole is not None:
+            yield held.value.id, Use(least=_reach(whole))
+        return
+    if isinstance(held, ast.Name):
+        if isinstance(index, ast.Constant) and isinstance(index.value, str):
+            yield held.id, Use(refused="a mapping")
+        elif isinstance(index, ast.Tuple):
+            taken = [one for one in index.elts if not isinstance(one, ast.Constant) or type(one.value) is int]
+            yield held.id, Use(least=len(taken))
+        else:
+            yield held.id, Use(least=1)
+    if isinstance(index, ast.Name):
+        yield index.id, Use(indexes=True)
+
+
+def _call(node: ast.Call) -> Iterator[tuple[str, Use]]:
+    """`x.size(1)`, `x.sum(dim=2)`, `f(x, axis=1)`, `range(n)`, `x(...)`, `x.items()`."""
+    function = node.func
+    axes = [_integer(one.value) for one in node.keywords if one.arg in _AXES]
+    if isinstance(function, ast.Name):
+        yield function.id, Use(refused="a function")
+        for one in node.args if function.id == "range" else ():
+            if isinstance(one, ast.Name):
+                yield one.id, Use(counts=True)
+        if function.id == "isinstance":
+            return
+    if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name):
+        if function.attr in ("items", "keys", "get", "update"):
+            yield function.value.id, Use(refused="a mapping")
+        if function.attr in ("append", "extend"):
+            yield function.value.id, Use(refused="a list")
+        if function.attr in (
+            "size",
+            "unsqueeze",
+            "squeeze",
+            "sum",
+            "mean",
+            "max",
+            "min",
+            "argmax",
+            "softmax",
+            "any",
+            "all",
+        ):
+            axes += [_integer(one) for one in node.args[:1]]
+        given = [function.value] if any(axis is not None for axis in axes) else []
+    else:
+        given = []
+    if axes and node.args and isinstance(node.args[0], ast.Name):
+        given.append(node.args[0])
+    least = max((_reach(axis) for axis in axes if axis is not None), default=0)
+    if isinstance(function, ast.Attribute) and function.attr == "unsqueeze":
+        least -= 1
+    for one in given:
+        if isinstance(one, ast.Name):
+            yield one.id, Use(least=least)
+
+
+def _compared(node: ast.Compare) -> Iterator[tuple[str, Use]]:
+    """`x != 3`, `x.ndim == 2`, `len(x.shape) == 2`."""
+    number = _integer(node.comparators[0])
+    if number is None:
+        return
+    left = node.left
+    if isinstance(left, ast.Name):
+        yield left.id, Use(numbers=(number,))
+    elif isinstance(left, ast.Attribute) and left.attr == "ndim" and isinstance(left.value, ast.Name):
+        yield left.value.id, Use(least=min(number, 4))
+
+
+def _reach(axis: int) -> int:
+    """How many dimensions there are at least where this one is."""
+    return axis + 1 if axis >= 0 else -axis
+
+
+def _integer(node: Union[ast.expr, None]) -> int | None:
+    try:
+        value = ast.literal_eval(node) if node is not None else None
+    except (ValueError, TypeError, SyntaxError):
+        return None
+    return value if type(value) is int and abs(value) < 1 << 31 else None

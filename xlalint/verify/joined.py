@@ -1,0 +1,232 @@
+"""What a script did, by line of source, joined with what was predicted of it."""
+
+from __future__ import annotations
+
+import ast
+import bisect
+import re
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from statistics import median
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from xlalint.checks.finding import Finding
+from xlalint.verify.model import Counts, Event, EventKind, Place, Step
+from xlalint.verify.recording import Recording
+from xlalint.verify.seen import shown
+
+_SHAPE = re.compile(r"\[[\d, ]*\]|\((?:\d+,\s*)*\d*,?\)")
+_OF_SHAPES = ("XLA401", "XLA402", "XLA406", "XLA407", "XLA409")
+"""Rules whose finding is where a batch gets its shape: what is compiled for a new shape is compiled elsewhere."""
+_AHEAD = 3  # steps within which a batch is used: loaders fetch ahead
+_FAMILIES = {"control-flow", "dynamic-shape", "host-sync", "recompile", "unsupported"}
+"""The kinds of findings that a run can bear out; settings cannot be seen at work."""
+
+
+class Cause(Struct, frozen=True):
+    """A framework's words for why something happened, `count` times in all; `alike` others differ from it in numbers only."""
+
+    what: str
+    count: int
+    alike: int = 0
+
+
+class Line(Struct, frozen=True):
+    """What one line of source cost after the warm-up, in events of one kind, and what was predicted there.
+
+    `causes` has the most frequent first; `seconds` is what it took, `steps` in how many steps. The place has no file where the framework
+    tells no line.
+    """
+
+    kind: EventKind
+    place: Place
+    count: int
+    seconds: float
+    steps: int
+    causes: tuple[Cause, ...]
+    findings: tuple[Finding, ...] = ()
+
+
+class Joined(Struct, frozen=True):
+    """A run against its prediction: lines with what they cost, the costliest first, and findings that nothing bore out.
+
+    `counts` is what was counted after the warm-up, in `measured` steps, `warm` all before and, if no step was noticed, all there was.
+    `unrun` are findings in files that the script did not import.
+    """
+
+    recording: Recording
+    warmup: int
+    measured: int
+    counts: Counts
+    warm: Counts
+    lines: tuple[Line, ...]
+    predicted_only: tuple[Finding, ...]
+    unrun: tuple[Finding, ...]
+
+    @property
+    def predicted(self) -> tuple[Line, ...]:
+        """Lines that were predicted and observed."""
+        return tuple(line for line in self.lines if line.findings)
+
+    @property
+    def observed_only(self) -> tuple[Line, ...]:
+        """Lines that the analysis missed."""
+        return tuple(line for line in self.lines if not line.findings)
+
+
+def join(
+    recording: Recording, findings: Sequence[Finding], warmup: int, text_of: Callable[[str], str | None]
+) -> Joined:
+    """Join a run with the findings in its files; `warmup` steps of each name do not count, `text_of` gives a file's text."""
+    measured = tuple(after_warmup(owed_to_batches(recording.steps), warmup))
+    every = recording.steps or ((recording.rest,) if recording.rest else ())
+    blocks = cache(lambda file: Statements(text_of(file) or ""))
+    wanted = [finding for finding in findings if finding.kind in _FAMILIES and finding.cell is None]
+    lines = [_with_findings(line, wanted, blocks) for line in _lines(measured)]
+    met = {id(finding) for line in lines for finding in line.findings}
+    left = [finding for finding in wanted if id(finding) not in met]
+    files = set(recording.files)
+    return Joined(
+        recording,
+        warmup,
+        len(measured),
+        _total(step.counts for step in measured),
+        _total(step.counts for step in every) - _total(step.counts for step in measured),
+        tuple(sorted(lines, key=lambda line: (-line.seconds, -line.count, line.place.file, line.place.line))),
+        tuple(finding for finding in left if finding.filename in files),
+        tuple(finding for finding in left if finding.filename not in files),
+    )
+
+
+def after_warmup(steps: Iterable[Step], warmup: int) -> Iterator[Step]:
+    """The steps but for the first few of each name."""
+    seen: Counter[str] = Counter()
+    for step in steps:
+        seen[step.name] += 1
+        if seen[step.name] > warmup:
+            yield step
+
+
+def owed_to_batches(steps: Iterable[Step]) -> Iterator[Step]:
+    """The steps, with what was compiled soon after a batch of a new shape told of the line where such batches are made."""
+    fresh: deque[tuple[Event, ...]] = deque(maxlen=_AHEAD)
+    for step in steps:
+        fresh.append(tuple(event for event in step.events if event.kind == "new-shape"))
+        maker = next((event for events in reversed(fresh) for event in events), None)
+        events = (_owed(event, maker) if maker else event for event in step.events if event.kind != "new-shape")
+        yield replace(step, events=tuple(events))
+
+
+def _owed(event: Event, maker: Event) -> Event:
+    if event.kind != "compilation" or maker.place is None:
+        return event
+    at = f" ({shown(event.place.file)}:{event.place.line})" if event.place and event.place != maker.place else ""
+    return replace(event, what=f"{maker.what}; {event.what}{at}", place=maker.place)
+
+
+def lost(step: Step, usual: float) -> Mapping[int, float]:
+    """Seconds that each event of a step cost, by its index: as measured, else its share of what the step took beyond the usual."""
+    unknown = [index for index, event in enumerate(step.events) if not event.seconds]
+    known = sum(event.seconds for event in step.events)
+    share = (
+        max(step.seconds - usual - known, 0.0) / sum(step.events[index].count for index in unknown) if unknown else 0.0
+    )
+    return {index: event.seconds or share * event.count for index, event in enumerate(step.events)}
+
+
+def usual_seconds(steps: Sequence[Step]) -> dict[str, float]:
+    """What a step of each name takes if nothing is compiled: the median; all of it is usual where something always is."""
+    clean: dict[str, list[float]] = defaultdict(list)
+    every: dict[str, list[float]] = defaultdict(list)
+    for step in steps:
+        every[step.name].append(step.seconds)
+        if not step.counts.compilations:
+            clean[step.name].append(step.seconds)
+    return {name: median(clean.get(name) or seconds) for name, seconds in every.items()}
+
+
+def _lines(steps: Sequence[Step]) -> list[Line]:
+    usual = usual_seconds(steps)
+    grouped: dict[tuple[EventKind, Place], list[tuple[Step, Event, float]]] = defaultdict(list)
+    for step in steps:
+        seconds = lost(step, usual[step.name])
+        for index, event in enumerate(step.events):
+            grouped[event.kind, event.place or Place("", 0)].append((step, event, seconds[index]))
+    return [_line(kind, place, told) for (kind, place), told in grouped.items()]
+
+
+def _line(kind: EventKind, place: Place, told: Sequence[tuple[Step, Event, float]]) -> Line:
+    words: Counter[str] = Counter()
+    for _, event, _ in told:
+        words[event.what] += event.count
+    steps = len({step.number for step, _, _ in told})
+    return Line(kind, place, words.total(), sum(seconds for *_, seconds in told), steps, tuple(_causes(words)))
+
+
+def _causes(words: Counter[str]) -> Iterator[Cause]:
+    """Words that differ only in numbers are one cause, told by the most frequent of them."""
+    alike: dict[str, list[tuple[str, int]]] = defaultdict(list)
+    for what, count in words.most_common():
+        alike[re.sub(r"\d+", "0", what)].append((what, count))
+    found = [Cause(some[0][0], sum(count for _, count in some), len(some) - 1) for some in alike.values()]
+    yield from sorted(found, key=lambda cause: -cause.count)
+
+
+def _with_findings(line: Line, findings: Sequence[Finding], blocks: Callable[[str], Statements]) -> Line:
+    """A line with the findings on its statement and, where something was compiled for a new shape, those that tell where shapes change."""
+    reshaped = line.kind == "compilation" and any(of_shapes(cause.what) for cause in line.causes)
+    met = [
+        finding
+        for finding in findings
+        if (finding.filename == line.place.file and _bears_out(line, finding, blocks(finding.filename)))
+        or (reshaped and finding.code in _OF_SHAPES)
+    ]
+    return Line(line.kind, line.place, line.count, line.seconds, line.steps, line.causes, tuple(met))
+
+
+def _bears_out(line: Line, finding: Finding, statements: Statements) -> bool:
+    """Whether a line is on a finding's statement; what is compiled in a branch or loop is owed to its condition too."""
+    row = finding.location.row
+    conditional = finding.kind == "control-flow" and line.kind == "compilation"
+    return statements.same(row, line.place.line) or (conditional and statements.governs(row, line.place.line))
+
+
+def of_shapes(what: str) -> bool:
+    """Whether the reason for a compilation is another shape: it tells both."""
+    return len(set(_SHAPE.findall(what))) > 1
+
+
+class Statements:
+    """Which rows of a file belong to one statement, or to the header of one that holds others."""
+
+    def __init__(self, text: str) -> None:
+        try:
+            tree = ast.parse(text)
+        except (SyntaxError, ValueError):
+            tree = ast.Module([], [])
+        governing = (ast.If, ast.While, ast.For)
+        self._ends = {node.lineno: node.end_lineno or 0 for node in ast.walk(tree) if isinstance(node, governing)}
+        self._starts = sorted({node.lineno for node in ast.walk(tree) if isinstance(node, ast.stmt)})
+
+    def same(self, row: int, other: int) -> bool:
+        """Whether two rows lie in one statement."""
+        return row == other or (self._starts != [] and self._start(row) == self._start(other))
+
+    def governs(self, row: int, other: int) -> bool:
+        """Whether a row is in the header of a branch or loop that another is in."""
+        index = self._start(row)
+        start = self._starts[index - 1] if index else 0
+        return start <= other <= self._ends.get(start, 0)
+
+    def _start(self, row: int) -> int:
+        return bisect.bisect_right(self._starts, row)
+
+
+def _total(counts: Iterable[Counts]) -> Counts:
+    total = Counts()
+    for one in counts:
+        total += one
+    return total

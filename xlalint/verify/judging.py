@@ -1,0 +1,147 @@
+"""An observation becomes a verdict: what a person is told of it in a line, and the causes behind that."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Union
+
+from msgspec import Struct
+
+from xlalint.verify.inputs import WARM_UP
+from xlalint.verify.model import Counts, EventKind, Observation, Place, Step
+
+Line = Callable[[Place], str]
+"""How a place is named to people, with its source line."""
+
+_SHOWN = 2  # lines named in a verdict
+
+
+class Cause(Struct, frozen=True):
+    """What happened at one line, over all steps: `what` in the framework's words, how often, in which steps.
+
+    `expected`: compilations of the warm-up, or of sizes that no step had before.
+    """
+
+    kind: EventKind
+    what: str
+    place: Union[Place, None]
+    count: int
+    steps: tuple[int, ...]
+    expected: bool = False
+
+
+class Judgement(Struct, frozen=True):
+    """`ok`: nothing hurts. `ran`: it ran to its end, or to an error of its own; where it did not, nothing is known of it."""
+
+    ok: bool
+    ran: bool
+    text: str
+    causes: tuple[Cause, ...] = ()
+
+
+def judge(seen: Observation, wanted: int, line: Line, max_compiles: int | None = None) -> Judgement:
+    """The verdict on an observation of which `wanted` steps were asked for.
+
+    Compilations are bad after the warm-up, unless a step has sizes that are new; with `max_compiles`, if all steps together have more.
+    Host syncs, fallbacks and graph breaks are bad in any step.
+    """
+    causes = tuple(_causes(seen.steps))
+    problems = [*_end(seen, wanted, line), *_compilations(seen, causes, line, max_compiles)]
+    for kind, counter, said in _HAZARDS:
+        steps = [step.number for step in seen.steps if counter(step.counts)]
+        if steps:
+            problems.append(f"{said} {_share(steps, range(len(seen.steps)))}{_at(causes, kind, line)}")
+    ran = seen.ended == "finished"
+    return Judgement(not problems, ran, "; ".join(problems) or _fine(seen, max_compiles), causes)
+
+
+_HAZARDS: tuple[tuple[EventKind, Callable[[Counts], int], str], ...] = (
+    ("host-sync", lambda counts: counts.transfers, "reads values on the host"),
+    ("fallback", lambda counts: counts.fallbacks, "runs operations on the CPU"),
+    ("graph-break", lambda counts: counts.graph_breaks, "breaks the graph"),
+)
+
+
+def _end(seen: Observation, wanted: int, line: Line) -> Iterator[str]:
+    """What stopped it, if something did."""
+    if seen.error is not None:
+        verb = "raises " if seen.ended == "finished" else ""
+        where = f": {line(seen.error.place)}" if seen.error.place else ""
+        yield f"{verb}{seen.error.what} (in step {len(seen.steps)} of {wanted}, counted from 0){where}"
+
+
+def _compilations(seen: Observation, causes: Sequence[Cause], line: Line, limit: int | None) -> Iterator[str]:
+    where = _at(causes, "compilation", line)
+    total = sum(step.counts.compilations for step in seen.steps)
+    if limit is not None:
+        if total > limit:
+            yield f"{_times(total, 'compilation')} in {len(seen.steps)} steps, and {limit} allowed{where}"
+        return
+    again = [step.number for step in _again(seen.steps)]
+    if again:
+        yield f"compiles {_share(again, range(WARM_UP, len(seen.steps)), ' after the warm-up')}{where}"
+
+
+def _again(steps: Sequence[Step]) -> Iterator[Step]:
+    """The steps that compiled though they had nothing new: no new code, no new sizes."""
+    known: list[dict[str, int]] = []
+    for step in steps:
+        if step.counts.compilations and step.number >= WARM_UP and step.sizes in known:
+            yield step
+        known.append(step.sizes)
+
+
+def _fine(seen: Observation, limit: int | None) -> str:
+    """The verdict on what hurts nowhere."""
+    if limit is not None:
+        total = sum(step.counts.compilations for step in seen.steps)
+        return (
+            f"{_times(total, 'compilation')} in {_times(len(seen.steps), 'step')}, and {limit} allowed; no host syncs"
+        )
+    compiled = [step for step in seen.steps if step.counts.compilations]
+    new = [step for step in compiled if step.number >= WARM_UP]
+    total = sum(step.counts.compilations for step in compiled if step.number < WARM_UP)
+    said = {0: "compiles nothing", 1: "compiles once"}.get(total, f"compiles {total} times, all in the warm-up")
+    if new:
+        count = sum(step.counts.compilations for step in new)
+        seconds = sum(step.seconds for step in new) / len(new)
+        said += f", and for new sizes {_times(count, 'time')} more ({_share_of(len(new), seen)}, {seconds:.2g} s each)"
+    return f"{said}; no host syncs"
+
+
+def _share_of(steps: int, seen: Observation) -> str:
+    varied = sum(step.sizes not in [one.sizes for one in seen.steps[: step.number]] for step in seen.steps[WARM_UP:])
+    return f"{steps} of {varied} sizes"
+
+
+def _causes(steps: Sequence[Step]) -> Iterator[Cause]:
+    """The events of all steps, those of one line and kind together: what repeats first."""
+    again = {step.number for step in _again(steps)}
+    found: dict[tuple[bool, EventKind, Place | None], list[tuple[int, int, str]]] = {}
+    for step in steps:
+        for event in step.events:
+            expected = event.kind == "compilation" and step.number not in again
+            found.setdefault((expected, event.kind, event.place), []).append((step.number, event.count, event.what))
+    for (expected, kind, place), told in sorted(found.items(), key=lambda item: (item[0][0], -len(item[1]))):
+        numbers = tuple(dict.fromkeys(number for number, _, _ in told))
+        count = sum(count for _, count, _ in told)
+        yield Cause(kind, told[-1][2], place, count, numbers, expected)
+
+
+def _at(causes: Sequence[Cause], kind: EventKind, line: Line) -> str:
+    """The lines to blame, the first few of them."""
+    places = [cause.place for cause in causes if cause.kind == kind and cause.place is not None and not cause.expected]
+    if not places:
+        return ""
+    more = f" and {len(places) - _SHOWN} more" if len(places) > _SHOWN else ""
+    return f": {', '.join(line(place) for place in places[:_SHOWN])}{more}"
+
+
+def _share(steps: Sequence[int], of: range, when: str = "") -> str:
+    if len(steps) >= len(of):
+        return f"in every step{when}"
+    return f"in {len(steps)} of {_times(len(of), 'step')}{when}"
+
+
+def _times(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"

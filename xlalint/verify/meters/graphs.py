@@ -1,0 +1,165 @@
+"""Which of a program's lines made a graph that torch_xla had not compiled before: its graphs, as it writes them, one compared with another.
+
+torch_xla appends every graph that it runs to `XLA_SAVE_TENSORS_FILE`.0, if that was set when it was imported; with
+`XLA_SAVE_TENSORS_FMT=hlo` the instructions tell their values, shapes and the innermost Python line.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from xlalint.verify.environment import OWN_GRAPHS
+from xlalint.verify.model import Place
+from xlalint.verify.places import is_users
+
+_GRAPH = re.compile(r"## BEGIN_GRAPH\n(?P<text>.*?)\n## END_GRAPH", re.DOTALL)
+_ENTRY = re.compile(r"^ENTRY [^\n]*\{\n(?P<body>.*?)^\}", re.DOTALL | re.MULTILINE)
+_INSTRUCTION = re.compile(
+    r"^ +(?P<root>ROOT )?%(?P<name>[\w.-]+) = (?P<shape>\(.*?\)|\S+) (?P<code>[\w-]+)\((?P<operands>.*?)\)"
+    r"(?P<attributes>.*?)(?:, metadata=\{(?P<metadata>.*)\})?$",
+    re.MULTILINE,
+)
+_NUMBER = re.compile(r"(?<==%[A-Za-z])(?P<name>[\w-]*)\.\d+")  # of another computation: `to_apply=%AddComputation.6`
+_LAYOUT = re.compile(r"\{[\d,]*\}")
+_MOST = 64  # graphs that are kept to compare with: the latest
+_GIVEN = (
+    "constant",
+    "xla::device_data",
+)  # what operations are given: it changes with them, and may stand anywhere before them
+_NEAR = 8  # instructions from the first one that changed, among which the line is looked for
+
+LineOf = Callable[[str], "Place | None"]
+"""The user's line that ran an operation of this name, if it was one line; where an instruction's own line is the framework's."""
+
+
+class Instruction(NamedTuple):
+    """One instruction: `what` it computes, without the names of values, and the place of its Python line ("" for a file: none)."""
+
+    what: str
+    operation: str  # as PyTorch calls it
+    shape: str
+    place: Place | None
+
+
+class GraphLog:
+    """The file that torch_xla appends graphs to; what was read is removed from it."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._known: dict[tuple[str, ...], list[Instruction]] = {}
+
+    @classmethod
+    def from_environment(cls) -> GraphLog | None:
+        """The log, if there is one that was set up for xlalint and has instructions that tell what changed."""
+        file = Path(os.environ.get("XLA_SAVE_TENSORS_FILE", "") + ".0")
+        own = file.parent.name.startswith(OWN_GRAPHS) and os.environ.get("XLA_SAVE_TENSORS_FMT") == "hlo"
+        return cls(file) if own else None
+
+    def skip(self) -> None:
+        """What was written so far are graphs that are known."""
+        for _ in self._new():
+            pass
+
+    def changed(self, line_of: LineOf) -> tuple[str, Place | None]:
+        """In what the newest graph differs from the one most like it, and on which line; "" for the first one, or if it cannot be told."""
+        told: tuple[str, Place | None] = ("", None)
+        for known, graph in self._new():
+            told = difference(most_like(graph, known), graph, line_of)
+        return told
+
+    def _new(self) -> Iterator[tuple[list[list[Instruction]], list[Instruction]]]:
+        """Each graph that was written since, if it is new, with those that were known before it."""
+        try:
+            text = self._file.read_text(encoding="utf-8", errors="replace")
+            os.truncate(self._file, 0)  # torch_xla opens it anew for each graph, to append
+        except OSError:
+            return
+        for match in _GRAPH.finditer(text):
+            graph = instructions(match["text"])
+            key = tuple(one.what for one in graph)
+            if key not in self._known:
+                yield list(self._known.values()), graph
+                self._known[key] = graph
+                if len(self._known) > _MOST:
+                    del self._known[next(iter(self._known))]
+
+
+def instructions(text: str) -> list[Instruction]:
+    """The instructions of a graph's entry computation, in order."""
+    entry = _ENTRY.search(text)
+    found = _INSTRUCTION.finditer(entry["body"]) if entry else ()
+    return [_instruction(match) for match in found if not (match["code"] == "tuple" and match["root"])]
+
+
+def _instruction(match: re.Match[str]) -> Instruction:
+    metadata = match["metadata"] or ""
+    file, line = re.search(r'source_file="([^"]*)"', metadata), re.search(r"source_line=(\d+)", metadata)
+    place = Place(file[1], int(line[1])) if file and line and is_users(file[1]) else None
+    code, shape = match["code"], _LAYOUT.sub("", match["shape"])
+    literal = match["operands"] if code == "constant" else ""
+    operation = re.search(r'op_type="([^"]*)"', metadata)
+    named = operation[1].replace("__", "::", 1) if operation and code != "constant" else code
+    attributes = _NUMBER.sub(r"\g<name>", match["attributes"])
+    return Instruction(f"{code} {shape} {literal}{attributes}", named, shape, place)
+
+
+def most_like(graph: list[Instruction], known: list[list[Instruction]]) -> list[Instruction]:
+    """Of the known graphs, the one that shares most of its instructions, the newest of several; empty if none has half its operations."""
+    wanted, operations = {one.what for one in graph}, {one.operation for one in graph}
+
+    def likeness(other: list[Instruction]) -> int:
+        return 2 * len(wanted & {one.what for one in other}) - abs(len(other) - len(graph))
+
+    alike = [other for other in known if 2 * len(operations & {one.operation for one in other}) >= len(operations)]
+    return max(reversed(alike), key=likeness, default=[])
+
+
+def difference(before: list[Instruction], after: list[Instruction], line_of: LineOf) -> tuple[str, Place | None]:
+    """The first operation that differs, in words, and its line, or that of what it is for; "" if nothing is alike."""
+    matcher = difflib.SequenceMatcher(None, [one.what for one in before], [one.what for one in after], autojunk=False)
+    changes = [change for change in matcher.get_opcodes() if before and change[0] != "equal"]
+    new = [
+        (before[low + n] if low + n < high else None, start + n)
+        for _, low, high, start, stop in changes
+        for n in range(stop - start)
+    ]
+    computed = [(old, n) for old, n in new if after[n].operation not in _GIVEN]
+    gone = [one for _, low, high, _, _ in changes for one in before[low:high] if one.operation not in _GIVEN]
+    if gone and not computed:
+        return f"{gone[0].operation} {gone[0].shape} is not computed", gone[0].place
+    old, first = next(iter(computed or new), (None, -1))
+    return ("", None) if first < 0 else (_words(old, after[first]), _line(after, first, line_of))
+
+
+def _line(graph: list[Instruction], first: int, line_of: LineOf) -> Place | None:
+    """The line of an instruction; where that is the framework's, the one line of an operation that is near and has none in the graph."""
+    placed = {(one.operation, one.place.line) for one in graph if one.place}
+    for one in graph[first : first + _NEAR]:
+        place = one.place if one.operation not in _GIVEN or one is graph[first] else None
+        if place is None and (ran := line_of(one.operation)) and (one.operation, ran.line) not in placed:
+            place = ran
+        if place is not None:
+            return place
+    return None
+
+
+def _words(old: Instruction | None, new: Instruction) -> str:
+    if old is None:
+        return f"{new.operation} {new.shape} is new"
+    if old.operation == new.operation:
+        return (
+            f"{new.operation}: {new.shape} was {old.shape}"
+            if old.shape != new.shape
+            else f"{new.operation}: {_only(old, new)}"
+        )
+    return f"{new.operation} {new.shape} where {old.operation} {old.shape} was"
+
+
+def _only(old: Instruction, new: Instruction) -> str:
+    """What differs in two instructions of one shape: a constant, or an attribute."""
+    return f"{new.what.partition(new.shape)[2].strip(' ,')} was {old.what.partition(old.shape)[2].strip(' ,')}"

@@ -1,0 +1,281 @@
+"""Is a rewrite proven? The same values on the same inputs, and no more compilations, reads and fallbacks. Runs in the child process.
+
+Values are compared as Python says them, eagerly: what a rewrite mends often cannot be compiled at all. What the rewrite gives when it is
+compiled is compared besides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from xlalint.verify import places
+from xlalint.verify.backends import Backend, Leaf, Options, Program, Result
+from xlalint.verify.comparison import Draw, Pair, alarm, compare, difference
+from xlalint.verify.counterexample import text_of
+from xlalint.verify.inputs import STEPS, WARM_UP
+from xlalint.verify.inputs.draws import draw
+from xlalint.verify.loading import LoadError, called, load
+from xlalint.verify.model import Counts, Specs, Step, Subject, Verdict
+from xlalint.verify.requests import Job, Way
+from xlalint.verify.searching import quiet, runs, search
+
+_CALL = 5.0  # seconds that a call of the comparison may take
+_COMPILED = 20.0  # seconds that a step on the device may take, its compilation included
+_LOOSE = 2e-3  # what compiled arithmetic may be off: XLA fuses, and adds in an order of its own
+_COUNTED = (
+    ("transfers", "waits for the host {} times, {} before"),
+    ("fallbacks", "runs {} operations on the CPU, {} before"),
+    ("graph_breaks", "breaks the graph {} times, {} before"),
+)
+_EVENTS = {
+    "host-sync": ("host-sync",),
+    "control-flow": ("host-sync", "graph-break"),
+    "dynamic-shape": ("compilation", "fallback"),
+}
+_ENOUGH = WARM_UP + 1  # steps that must run, so that something is known of those after the warm-up
+
+
+class Eager:
+    """A backend that compiles nothing: what the Python says."""
+
+    def __init__(self, backend: Backend) -> None:
+        self.name = backend.name
+        self._backend = backend
+
+    def run(
+        self, program: Program, steps: Sequence[Mapping[str, Any]], options: Options
+    ) -> Iterator[tuple[Step, Result]]:
+        with quiet():
+            yield from self._backend.run(program, steps, options._replace(mode="eager"))
+
+
+class Counted(NamedTuple):
+    """What a program did on the device, up to the error that ended it, at its line, if one did."""
+
+    steps: list[Step]
+    results: list[Result]
+    error: str = ""
+    line: int = 0
+
+    @property
+    def counts(self) -> Counts:
+        """Of all steps together."""
+        total = Counts()
+        for step in self.steps:
+            total += step.counts
+        return total
+
+    @property
+    def again(self) -> int:
+        """Compilations after the warm-up."""
+        return sum(step.counts.compilations for step in self.steps[WARM_UP:])
+
+
+class Case(NamedTuple):
+    """What is compared: the subjects and programs before and after, their inputs, and what a counterexample calls."""
+
+    subjects: tuple[Subject, Subject]
+    programs: tuple[Program, Program]
+    specs: Specs
+    name: str
+
+
+class Shown(NamedTuple):
+    """A verdict; `cached`: the rewrite was compiled before in this process, so that nothing can be said of how often it is."""
+
+    verdict: Verdict
+    cached: bool = False
+
+
+class Prover:
+    """Verifies rewrites with one backend; what a function does on the device before any is found out once."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+        self._eager = Eager(backend)
+        self._before: dict[tuple[bytes, bytes], Counted] = {}
+
+    def prove(self, job: Job) -> Shown:
+        """The verdict on a rewrite: of the first way that leads to one. Where none does, the reasons of all."""
+        reasons, text = list(job.reasons), ""
+        for way in job.ways:
+            try:
+                shown = self._proved(way, job)
+            except (Exception, SystemExit) as error:  # noqa: BLE001 (what the user's code makes of these steps proves nothing)
+                shown = Shown(Verdict("unverified", places.headline(error)))
+            verdict = _noted(shown.verdict, way)
+            if verdict.kind == "refuted" and way.partial:
+                # A difference that may be none to the lines that follow: a padded result, whose padding they ignore.
+                text = text or verdict.counterexample
+            elif shown.cached or verdict.kind != "unverified":
+                return shown._replace(verdict=verdict)
+            reasons.append(verdict.reason)
+        return Shown(Verdict("unverified", "; ".join(dict.fromkeys(reasons)) or "nothing can be run", text))
+
+    def _proved(self, way: Way, job: Job) -> Shown:
+        found = search(self._backend, [before for before, _ in way.subjects], way.candidates, way.lines)
+        if found.program is None:
+            return Shown(Verdict("unverified", f"no inputs are found on which it runs: {found.told.reason}"))
+        if not found.reached:
+            return Shown(Verdict("unverified", "no inputs are found on which it comes to the rewritten lines"))
+        subjects, specs = way.subjects[found.told.subject], way.candidates[found.told.candidate]
+        before = load(subjects[0])
+        try:
+            after = load(subjects[1])
+            after.make()
+        except LoadError as error:
+            return Shown(Verdict("refuted", f"the rewritten file does not load: {error}"))
+        case = Case(subjects, (before, after), specs, called(subjects[0]))
+        pair = Pair(self._eager, before, after, patience=_CALL)
+        verdict = compare(pair, specs, case.name, lambda step: None, lambda step: None)
+        if verdict.kind != "proven":
+            return Shown(verdict)
+        return self._on_device(case, way, job, verdict)
+
+    def _on_device(self, case: Case, way: Way, job: Job, verdict: Verdict) -> Shown:
+        """What the device makes of a rewrite that gives the same values."""
+        before, after = case.programs
+        eager = Program(_once(before), before.file)
+        numbers = [number for number in range(STEPS) if not runs(self._backend, eager, case.specs, (number,))]
+        if len(numbers) < _ENOUGH:
+            reason = f"the original runs on {len(numbers)} of {STEPS} steps, too few to count on"
+            return Shown(Verdict("unverified", reason))
+        draws = [draw(case.specs, number) for number in numbers]
+        # The rewrite first: what the original has compiled is not compiled again for it.
+        now = _counted(self._backend, after, draws)
+        cached = not now.error and not now.counts.compilations and bool(now.counts.executions)
+        was = self._was(case, draws)
+
+        def shown(index: int) -> str:
+            return text_of(self._backend.name, case.name, case.specs, Draw("step", numbers[index], draws[index]))
+
+        if now.error:
+            raised = shown(min(len(now.steps), len(draws) - 1))
+            return Shown(_stopped(was, now, way, job, verdict, raised))
+        reference = was.results if not was.error else self._as_python_says(before, draws)
+        for index, (one, other) in enumerate(zip(reference, now.results, strict=False)):
+            why = difference(one.outputs, other.outputs, False, _LOOSE)
+            if why and not self._as_well(was, before, draws[index], other.outputs):
+                return Shown(Verdict("refuted", f"values when compiled: {why}", shown(index)))
+        worse = _worse(was, now, way, job)
+        if worse is None:
+            said = _gain(was, now, verdict)
+            more = (
+                "; other findings in the function still have it compiled again" if job.others and now.again > 1 else ""
+            )
+            return Shown(msgspec.structs.replace(verdict, reason=f"{said}{more}"), cached and not job.others)
+        text = shown(len(draws) - 1) if worse.kind == "refuted" else ""
+        return Shown(msgspec.structs.replace(worse, counterexample=text), cached)
+
+    def _was(self, case: Case, draws: Sequence[Mapping[str, Any]]) -> Counted:
+        key = msgspec.msgpack.encode(case.subjects[0]), msgspec.msgpack.encode(case.specs)
+        if key not in self._before:
+            self._before[key] = _counted(self._backend, case.programs[0], draws)
+        return self._before[key]
+
+    def _as_python_says(self, program: Program, draws: Sequence[Mapping[str, Any]]) -> list[Result]:
+        return [result for _, result in self._eager.run(program, draws, Options())]
+
+    def _as_well(self, was: Counted, program: Program, values: Mapping[str, Any], other: list[Leaf]) -> bool:
+        """Whether what a rewrite gives when compiled is right all the same: what Python says, or as random as the original."""
+        first, later = (result.outputs for result in self._as_python_says(program, [values, values]))
+        if not was.error and difference(first, other, False, _LOOSE) is None:
+            return True
+        return bool(was.error) and difference(first, later, False) is not None
+
+
+def _noted(verdict: Verdict, way: Way) -> Verdict:
+    if not way.note:
+        return verdict
+    text = f"{way.source.rstrip()}\n\n\n{verdict.counterexample}" if verdict.counterexample else ""
+    return Verdict(verdict.kind, f"{verdict.reason} ({way.note})", text)
+
+
+def _stopped(before: Counted, after: Counted, way: Way, job: Job, verdict: Verdict, text: str) -> Verdict:
+    """The verdict on a rewrite with which the device still cannot run the function."""
+    if not before.error:
+        return Verdict("refuted", f"on the device it raises {after.error}, and did not before", text)
+    others = any(way.lines[0] <= row <= way.lines[1] for row in job.others)
+    if way.after_lines[0] <= after.line <= way.after_lines[1] and not others:
+        return Verdict("unverified", f"{verdict.reason}, but the rewritten lines still stop XLA: {after.error}")
+    at = f" (line {after.line})" if after.line else ""
+    return Verdict("proven", f"{verdict.reason}; other findings still stop XLA{at}")
+
+
+def _worse(before: Counted, after: Counted, way: Way, job: Job) -> Verdict | None:
+    """In what the rewrite does worse on the device, None where in nothing."""
+    if not job.others:
+        here = _at(after, way.after_lines, ("compilation",))
+        if (not before.error and after.again > before.again) or (after.again > 1 and here > 1):
+            return Verdict("refuted", f"it compiles {after.again} times after the warm-up")
+    if before.error:
+        return None
+    for field, text in _COUNTED:
+        one, other = getattr(before.counts, field), getattr(after.counts, field)
+        if other > one:
+            return Verdict("refuted", f"it {text.format(other, one)}")
+    kinds = _EVENTS.get(job.kind, ())
+    seen, left = _at(before, way.lines, kinds), _at(after, way.after_lines, kinds)
+    if seen and left >= seen and not job.others:
+        return Verdict("refuted", f"the rewritten lines still have {left} events of that kind, {seen} before")
+    return None
+
+
+def _at(counted: Counted, lines: tuple[int, int], kinds: Sequence[str]) -> int:
+    """How many events of some kinds came from some lines; compilations after the warm-up only."""
+    return sum(
+        event.count
+        for step in counted.steps
+        for event in step.events
+        if event.kind in kinds
+        and (event.kind != "compilation" or step.number >= WARM_UP)
+        and event.place is not None
+        and lines[0] <= event.place.line <= lines[1]
+    )
+
+
+def _gain(before: Counted, after: Counted, verdict: Verdict) -> str:
+    if before.error:
+        return f"{verdict.reason}; XLA refused it before ({before.error[:80]})"
+    fields = (("compilations", "compilations"), ("transfers", "host syncs"), ("fallbacks", "fallbacks"))
+    told = [
+        f"{name} {getattr(before.counts, field)} → {getattr(after.counts, field)}"
+        for field, name in fields
+        if getattr(before.counts, field) != getattr(after.counts, field)
+    ]
+    return f"{verdict.reason}; {', '.join(told)}" if told else verdict.reason
+
+
+def _counted(backend: Backend, program: Program, draws: Sequence[Mapping[str, Any]]) -> Counted:
+    """What a program does on the device; one that takes too long raises."""
+    steps: list[Step] = []
+    results: list[Result] = []
+    try:
+        with quiet():
+            running = backend.run(program, [dict(one) for one in draws], Options())
+            while True:
+                with alarm(_COMPILED):
+                    told = next(running, None)
+                if told is None:
+                    return Counted(steps, results)
+                steps.append(told[0])
+                results.append(told[1])
+    except (Exception, SystemExit) as error:  # noqa: BLE001 (whatever it is, it is what was seen)
+        place = places.of_error(error, program.file)
+        line = place.line if place is not None and place.file == program.file else 0
+        return Counted(steps, results, places.headline(error), line)
+
+
+def _once(program: Program) -> Any:
+    """Gives the same callable again and again: it is only asked whether it runs."""
+    made: list[Any] = []
+
+    def make() -> Any:
+        if not made:
+            made.append(program.make())
+        return made[0]
+
+    return make

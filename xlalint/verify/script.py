@@ -1,0 +1,99 @@
+"""`python -m xlalint.verify.script REQUEST`: runs a script as `python SCRIPT` would, and records its steps. For `xlalint run`."""
+
+from __future__ import annotations
+
+import os
+import runpy
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from types import TracebackType
+
+import msgspec
+from msgspec import Struct
+
+from xlalint.verify import environment
+from xlalint.verify.recording import Recorder
+from xlalint.verify.steps import notice_steps
+
+_OWN = (os.path.dirname(os.path.abspath(__file__)), os.path.abspath(runpy.__file__))  # noqa: PTH100, PTH120
+
+
+class Request(Struct, frozen=True):
+    """What to run: `what` is a script's path or, if `module`, a module's name. `folder` is for what is recorded."""
+
+    what: str
+    arguments: tuple[str, ...]
+    module: bool
+    folder: str
+
+    @property
+    def record(self) -> Path:
+        return Path(self.folder, "steps.jsonl")
+
+    @property
+    def graphs(self) -> Path:
+        """The folder for what torch_xla writes."""
+        return Path(self.folder, f"{environment.OWN_GRAPHS}run")
+
+
+def main(file: str) -> int:
+    """Run what a file asks for; the exit code is the script's."""
+    request = msgspec.json.decode(Path(file).read_bytes(), type=Request)
+    sys.argv = [request.what, *request.arguments]
+    sys.path[0] = os.getcwd() if request.module else os.path.dirname(os.path.abspath(request.what))  # noqa: PTH100, PTH109, PTH120
+    _prepare(request.graphs)
+    recorder = Recorder(request.record, notice_steps, request.graphs / "graphs.0")
+    recorder.begin(_main_file(request))
+    try:
+        return _run(request)
+    finally:
+        recorder.end()
+
+
+def _prepare(graphs: Path) -> None:
+    """Set what frameworks read when they are imported: where to write graphs, and the CPU where there is nothing else."""
+    graphs.mkdir()
+    for name, value in (*environment.for_torch_xla(str(graphs)).items(), *environment.for_jax().items()):
+        os.environ.setdefault(name, value)
+
+
+def _run(request: Request) -> int:
+    try:
+        if request.module:
+            runpy.run_module(request.what, run_name="__main__", alter_sys=True)
+        else:
+            runpy.run_path(request.what, run_name="__main__")
+    except SystemExit as left:
+        if left.code is None or isinstance(left.code, int):
+            return left.code or 0
+        print(left.code, file=sys.stderr)  # noqa: T201 (as Python does)
+        return 1
+    except BaseException as error:  # noqa: BLE001 (whatever it is, it is told as Python would)
+        error = error.with_traceback(_below_us(error.__traceback__))
+        sys.excepthook(type(error), error, error.__traceback__)
+        return 130 if isinstance(error, KeyboardInterrupt) else 1
+    return 0
+
+
+def _main_file(request: Request) -> str:
+    if not request.module:
+        return os.path.abspath(request.what)  # noqa: PTH100
+    try:
+        spec = find_spec(request.what)
+        if spec is not None and spec.submodule_search_locations is not None:
+            spec = find_spec(f"{request.what}.__main__")
+    except ImportError:
+        return ""
+    return spec.origin or "" if spec is not None else ""
+
+
+def _below_us(traceback: TracebackType | None) -> TracebackType | None:
+    """The part of a traceback that the script would have without us."""
+    while traceback is not None and traceback.tb_frame.f_code.co_filename.startswith((*_OWN, "<frozen runpy")):
+        traceback = traceback.tb_next
+    return traceback
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))
