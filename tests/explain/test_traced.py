@@ -7,6 +7,7 @@ import pytest
 from tests.explain.conftest import Explain
 
 HEAD = "import torch\nfrom torch import nn\n"
+SCRIPT = "import torch_xla\nfor x in [torch.ones(2)]:\n    torch_xla.sync()\n"
 MODEL = """
 class M(nn.Module):
     def __init__(self):
@@ -33,6 +34,9 @@ CASES: dict[str, tuple[str, bool, str | None, str]] = {
     "takes tensors": ("def f(x: torch.Tensor):\n    return x  # <-", True, "likely", "takes tensors"),
     "constructor": (MODEL.replace("self.a = 1", "self.a = 1  # <-"), False, None, "constructors run before"),
     "module level": ("LIMIT = 3  # <-", False, None, "module level runs once"),
+    "a script's loop": (f"{SCRIPT}    print(x)  # <-", True, "likely", "`<module>` is a root: steps an XLA device"),
+    "after a script's loop": (f"{SCRIPT}print(x)  # <-", False, None, "module level runs once"),
+    "a loop that steps nothing": ("for n in range(3):\n    print(n)  # <-", False, None, "steps an XLA device"),
     "takes no tensors": (
         "def f(name: str):\n    return name  # <-",
         False,

@@ -47,7 +47,7 @@ class Scope:
         groups = [group for group in (traced, superseded, called, rest) if group]
         if self.info is None:
             known = replay.interpreter.module_contexts.get(self.module.index)
-            groups = [[(c, s) for c, s in seen if c is known]]
+            groups = [traced or [(c, s) for c, s in seen if c is known]]
         self.believed = groups[0] if groups else []
         self.all = [one for group in groups for one in group]
 

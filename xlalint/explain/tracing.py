@@ -30,11 +30,11 @@ class Tracing:
     def tell(self) -> Tracedness:
         """Whether the statement is traced, and why."""
         info = self.scope.info
-        if info is None:
+        if info is None and not self._repeated():
             return Tracedness(False, None, "module level runs once, when the file is imported, on the host")
         ways = [way for context, _ in self.scope.believed if (way := self.replay.reach(context)) is not None]
         if not ways:
-            return Tracedness(False, None, self._why_not(info))
+            return Tracedness(False, None, self._why_not(info) if info is not None else _STEPS_NOTHING)
         best = min(ways, key=lambda way: self.replay.rank(self.replay.chains[way]))
         steps = tuple(TraceStep(s.path, s.row, s.name, s.why) for s in self.replay.trace(best))
         roots = {id(self.replay.chains[way].root.context) for way in ways}
@@ -42,6 +42,10 @@ class Tracing:
         if dead:
             return Tracedness(False, None, dead, steps, len(roots) - 1)
         return Tracedness(True, self._sureness(best), self._reason(best), steps, len(roots) - 1)
+
+    def _repeated(self) -> bool:
+        """Whether the statement stands in a loop."""
+        return any(isinstance(outer, (ast.For, ast.While)) for outer in self.text.around(self.scope.site.statement))
 
     def _sureness(self, way: Reach) -> Literal["certain", "likely"]:
         return "certain" if self.replay.chains[way].root.tier == 1 else "likely"
@@ -158,6 +162,7 @@ class Tracing:
 
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_STEPS_NOTHING = "no loop of this file's module level steps an XLA device"
 _UNNOTED = (ast.Pass, ast.Break, ast.Continue, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import)
 
 

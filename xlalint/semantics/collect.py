@@ -95,7 +95,7 @@ def harvest(roots: Iterable[RootContext], platforms: Platforms = NOWHERE) -> Har
         if context.module.followed:
             continue
         chain = _chain(reach, chains) if context.sightings or context.outward else ()
-        if context.outward and root.tier != HOST_TIER and context.function is not None:
+        if context.outward and root.tier != HOST_TIER and (context.function is not None or context.per_turn):
             found.extend(_paid(context, link, chain))
         for sighting in context.sightings.values():
             variant = variant_under(_tracer(reach, root), sighting)
@@ -150,10 +150,11 @@ def _tracer(reach: Reach, root: RootContext) -> Tracer:
 
 
 def _counts(sighting: Sighting, context: Context, root: RootContext, platforms: Platforms) -> bool:
-    """Of host code only the configuration counts, where it is one for XLA; of traced code, what stands in functions."""
+    """Of host code only the configuration counts, where it is one for XLA; of traced code, what stands in functions,
+    and in the loops of a script that drives the device."""
     if sighting.rule.startswith(_CONFIGURATION):
         return sighting.framework in platforms
-    return root.tier != HOST_TIER and context.function is not None
+    return root.tier != HOST_TIER and (context.function is not None or context.per_turn)
 
 
 def merge(harvests: Iterable[Harvest], program: Program) -> list[Hazard]:

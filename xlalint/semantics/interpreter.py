@@ -434,6 +434,18 @@ class Interpreter:
         self._module_roots[module.index] = roots
         return frame.env
 
+    def drive_module(self, module: ModuleInfo) -> Context:
+        """Run a module's top-level statements as those of a script that drives the device: what its loops repeat counts."""
+        context = Context(None, module, ())
+        context.per_turn = True
+        with self.reader.reading(context):
+            self.stack.append(context)
+            with suppress(RecursionError):
+                self._exec_module(Frame(self, context, {}, {}))
+            self.stack.pop()
+        context.done = True
+        return context
+
     def _exec_module(self, frame: Frame) -> None:
         unit = frame.module.unit
         for statement, start in zip(ir.decode_body(unit.body), unit.starts, strict=False):

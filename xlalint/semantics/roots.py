@@ -108,6 +108,8 @@ _FILES = frozenset(
     ("open", "read_text", "write_text", "read_bytes", "write_bytes", "savefig", "imread", "imwrite", "urlopen")
 )
 _STEPS = frozenset(("optimizer_step", "mark_step", "sync", "step", "backward"))
+_DRIVERS = frozenset(("torch_xla", "accelerate"))
+_DRIVES = "steps an XLA device in a loop"
 _NO_GRADIENT = ("no_grad", "inference_mode", "enable_grad", "set_grad_enabled")
 
 
@@ -192,6 +194,10 @@ class Roots:
                     why = f"wraps `{info.name}`: {candidate.why}"
                     interpreter.roots.append(RootContext(wrapper, why, candidate.tier, candidate.tracer))
                     called.add(wrapper)
+        if self._driven(module):
+            context = interpreter.drive_module(module)
+            interpreter.roots.append(RootContext(context, _DRIVES, 2))
+            called.add(context)
         if framework:
             if TRACERS.intersection(module.unit.calls):
                 interpreter.roots.extend(interpreter.module_roots(module))
@@ -249,7 +255,7 @@ class Roots:
         if self._configured(info):
             yield Candidate(info, "named by `roots` in the configuration", 1)
         elif self._drives(info):
-            yield Candidate(info, "steps an XLA device in a loop", 2, per_turn=True)
+            yield Candidate(info, _DRIVES, 2, per_turn=True)
         elif given is not None:
             yield Candidate(info, f"decorated with `{given.name}`", 1, given.tracer, given)
         elif framework and self._public(info) and not self._host_side(info):
@@ -266,7 +272,7 @@ class Roots:
             if self._configured(info):
                 yield Candidate(info, "named by `roots` in the configuration", 1)
             elif name not in traced and self._drives(info):
-                yield Candidate(info, "steps an XLA device in a loop", 2, per_turn=True)
+                yield Candidate(info, _DRIVES, 2, per_turn=True)
             elif name in traced:
                 base, tracer = traced[name]
                 yield Candidate(info, f"{base}.{name}", 1, tracer)
@@ -305,8 +311,13 @@ class Roots:
         """Whether the function holds a loop that makes an XLA device take steps."""
         if not _STEPS.intersection(info.ir.calls):
             return False
-        imported = {binding.module.partition(".")[0] for binding in info.module.unit.imports}
-        return bool(imported & {"torch_xla", "accelerate"}) and _steps_in_loop(info.body, turning=False)
+        return _may_drive(info.module) and _steps_in_loop(info.body, turning=False)
+
+    def _driven(self, module: ModuleInfo) -> bool:
+        """The same of a module's top level, that of a script or a notebook."""
+        if not _STEPS.intersection(module.unit.calls) or not _may_drive(module):
+            return False
+        return _steps_in_loop(ir.decode_body(module.unit.body), turning=False)
 
     def _on_device(self, info: FunctionInfo) -> bool:
         """Whether a function runs on tensors whatever its parameters: a module's method, or one that switches gradients off."""
@@ -417,6 +428,11 @@ def _steps_in_loop(statements: tuple[ir.Statement, ...], turning: bool) -> bool:
             if _steps_in_loop(inner, loop):
                 return True
     return False
+
+
+def _may_drive(module: ModuleInfo) -> bool:
+    """Whether a module imports what makes an XLA device take steps."""
+    return not _DRIVERS.isdisjoint(binding.module.partition(".")[0] for binding in module.unit.imports)
 
 
 def _is_device(value: Value) -> bool:

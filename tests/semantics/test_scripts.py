@@ -1,0 +1,109 @@
+"""The top level of scripts and notebooks: what its loops do to a device at each step counts, what runs once does not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from textwrap import indent
+
+import pytest
+
+from xlalint.config import Settings
+from xlalint.project import check_text
+
+Loud = Callable[[str, str], list[str]]
+
+SETUP = """
+import torch
+import torch_xla
+import torch_xla.core.xla_model as xm
+from torch import nn
+
+device = torch_xla.device()
+model = nn.Linear(8, 2).to(device)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+batches = [torch.randn(4, 8) for _ in range(3)]
+
+
+def scaled(x):
+    return x * 2
+"""
+
+STEP = """
+    x = x.to(device)
+    loss = model(x).sum()
+    loss.backward()
+    optimizer.step()
+    torch_xla.sync()
+"""
+DEEPER = indent(STEP, "    ")
+REPORT = "def report(loss):\n    print(f'loss {loss.item():.3f}')\n\n"
+
+LOUD = {
+    "a read at each step": ("for x in batches:" + STEP + "    total = loss.item()\n", ["XLA301"]),
+    "one under `if __name__`": (
+        "if __name__ == '__main__':\n    for x in batches:" + DEEPER + "        total = loss.item()\n",
+        ["XLA301"],
+    ),
+    "one in a loop within a loop": (
+        "for epoch in range(2):\n    for x in batches:" + DEEPER + "        print(loss)\n",
+        ["XLA303"],
+    ),
+    "a branch on a loss": ("for x in batches:" + STEP + "    if loss > 3:\n        break\n", ["XLA101"]),
+    "what a function does that is called at each step": (
+        REPORT + "for x in batches:" + STEP + "    report(loss)\n",
+        ["XLA301"],
+    ),
+    "a loop that marks the step": (
+        "while True:"
+        + STEP.replace("torch_xla.sync()", "xm.mark_step()").replace("x = x", "x = batches[0]")
+        + "    total = float(loss)\n",
+        ["XLA301"],
+    ),
+    "under `with`": (
+        "with torch.autograd.profiler.record_function('all'):\n    for x in batches:"
+        + DEEPER
+        + "        total = float(loss)\n",
+        ["XLA301"],
+    ),
+}
+
+SILENT = {
+    "a loop that reads nothing": "for x in batches:" + STEP,
+    "a read before the loop": "print(model(batches[0].to(device)).sum().item())\nfor x in batches:" + STEP,
+    "a read after the loop": "for x in batches:" + STEP + "print(loss.item())\n",
+    "a read after the loop, under a condition": "for x in batches:" + STEP + "if loss > 3:\n    print('diverged')\n",
+    "a loop that makes no step": "for x in batches:\n    print(x.sum().item())\n",
+    "the host's numbers": "seen = 0\nfor x in batches:" + STEP + "    seen += len(x)\n    print(seen)\n",
+    "shapes": "for x in batches:" + STEP + "    if x.shape[0] > 3:\n        print(x.shape)\n",
+    "a function that reads nothing": "for x in batches:" + STEP.replace("x.to(device)", "scaled(x.to(device))"),
+    "a step in a function that nothing calls in a loop": "def step(x):" + STEP + "    return loss\n",
+    "a step outside of every loop": "x = batches[0]\nloss = model(x.to(device)).sum()\nloss.backward()\n"
+    "optimizer.step()\nprint(loss.item())\n",
+}
+
+
+@pytest.mark.parametrize("name", LOUD)
+def test_what_each_turn_costs_is_found(loud: Loud, name: str) -> None:
+    code, rules = LOUD[name]
+    assert loud(SETUP + code, "torch_xla") == rules
+
+
+@pytest.mark.parametrize("name", SILENT)
+def test_what_runs_once_is_left_alone(loud: Loud, name: str) -> None:
+    assert loud(SETUP + SILENT[name], "torch_xla") == []
+
+
+@pytest.mark.parametrize("name", [name for name in LOUD if "function" not in name])
+def test_without_an_xla_device_nothing_drives_one(loud: Loud, name: str) -> None:
+    lines = (SETUP + LOUD[name][0]).replace("torch_xla.device()", "torch.device('cuda')").splitlines()
+    elsewhere = "\n".join(line for line in lines if "xla" not in line and "mark_step" not in line)
+    assert loud(elsewhere, "torch_xla") == []
+
+
+def test_the_chain_begins_at_the_script() -> None:
+    text = SETUP + LOUD["what a function does that is called at each step"][0]
+    (finding,) = check_text(text, "train.py", Settings(target="torch_xla")).findings
+    assert [(step.name, step.why) for step in finding.trace] == [
+        ("<module>", "steps an XLA device in a loop"),
+        ("report", "called from <module>"),
+    ]
