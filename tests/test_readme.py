@@ -14,6 +14,7 @@ import pytest
 
 from xlalint.checks import Finding
 from xlalint.config import load_settings
+from xlalint.report import FORMATS
 from xlalint.rules import rules
 from xlalint.verify.inputs.marks import marks
 
@@ -50,6 +51,28 @@ def test_each_use_works(line: str, project: Path) -> None:
     done = _run(arguments[1:], project, (project / "model.py").read_text() if before else "")
     assert done.returncode in ((0, 1) if arguments[1] == "check" else (0,)), done.stderr
     assert not done.stderr
+
+
+def _commands(*words: str) -> list[str]:
+    """The commands in bash blocks further down that begin with some words."""
+    lines = [line for block in _blocks("bash")[3:] for line in block.splitlines()]
+    return [line for line in lines if line.startswith(" ".join(words))]
+
+
+@pytest.mark.parametrize("line", _commands("xlalint check --output-format"))
+def test_reports_are_written(line: str, project: Path) -> None:
+    if "html" in line and find_spec("jinja2") is None:
+        pytest.skip("jinja2 is not installed")
+    arguments = shlex.split(line, comments=True)
+    done = _run(arguments[1:], project)
+    assert done.returncode == 0, done.stderr
+    assert (project / arguments[arguments.index("--output-file") + 1]).stat().st_size > 100
+
+
+def test_the_table_of_formats_is_complete() -> None:
+    table = README[README.index("### Output formats") : README.index("### JSON")]
+    cells = re.findall(r"^\| (`[a-z].*?) \|", table, re.MULTILINE)
+    assert tuple(re.findall(r"`(.*?)`", " ".join(cells))) == FORMATS
 
 
 def test_checking_the_fixtures_finds_something() -> None:

@@ -52,6 +52,7 @@ def test_exit_codes(run: Any, bad: Path, good: Path, pipeline: Any) -> None:
         pytest.param(("check", "--isolated", "--config", "a.toml"), "exclude each other", id="config"),
         pytest.param(("check", "-", "a.py"), "cannot be checked together", id="stdin-and-paths"),
         pytest.param(("check", "--output-format", "xml"), "xml", id="format"),
+        pytest.param(("check", "--statistics", "--output-format", "sarif"), "not as sarif", id="statistics"),
         pytest.param(("check", "--jobs", "-1"), "jobs", id="jobs"),
         pytest.param(("check", "--slect", "X"), "--slect", id="option"),
         pytest.param(("chekc",), "did you mean `check`", id="command"),
@@ -64,6 +65,21 @@ def test_wrong_usage_is_exit_code_2(run: Any, arguments: tuple[str, ...], says: 
     assert says in done.err
     assert "Traceback" not in done.err
     assert done.out == ""
+
+
+@pytest.mark.parametrize("form", ["json-lines", "sarif", "github", "gitlab", "junit", "rdjson", "markdown"])
+def test_formats_for_programs_have_nothing_around_them(run: Any, bad: Path, form: str) -> None:
+    done = run("check", "bad.py", "--output-format", form)
+    assert (done.code, done.err) == (1, "")
+    assert done.out.startswith(("{", "[", "<", "::", "###"))
+    assert "Found 1" not in done.out
+
+
+def test_a_page_asks_for_what_it_needs(run: Any, bad: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("xlalint.cli.packages.find_spec", lambda _: None)
+    done = run("check", "bad.py", "--output-format", "html")
+    assert (done.code, done.out) == (2, "")
+    assert "pip install 'xlalint[report]'" in done.err
 
 
 def test_trouble_inside_is_one_line(run: Any, good: Path, pipeline: Any) -> None:

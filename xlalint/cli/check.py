@@ -31,9 +31,23 @@ if TYPE_CHECKING:
     from xlalint.config import Settings
     from xlalint.project import Report
     from xlalint.project.rewriting import Memory
+    from xlalint.rules import Rule
 
 STDIN = "-"
-_FORMATS = ("full", "concise", "json")
+_FORMATS = (  # those of `xlalint.report`, which takes longer to import than to name
+    "full",
+    "concise",
+    "json",
+    "json-lines",
+    "sarif",
+    "github",
+    "gitlab",
+    "junit",
+    "rdjson",
+    "markdown",
+    "html",
+)
+_COUNTED = ("full", "concise", "json")
 
 
 @click.command("check")
@@ -57,6 +71,7 @@ def command(paths: tuple[Path, ...], **options: Any) -> int:
     from_stdin = _reads_stdin(paths, options["stdin_filename"])
     if from_stdin:
         paths = (Path(options["stdin_filename"] or STDIN),)
+    _check_format(options)
     if options["diff"] and options["output_file"]:
         raise click.UsageError("a diff goes to standard output: give `--diff` without `--output-file`")
     paths = paths or (Path(),)
@@ -123,15 +138,15 @@ def _check_paths(paths: tuple[Path, ...], options: Mapping[str, Any], settings: 
     if options["add_noqa"]:
         return FAILED if report.failures or not add_noqa(report, settings) else CLEAN
     if fixed is None:
-        return _tell(report, options, {}, proofs=proofs)
+        return _tell(report, settings, options, {}, proofs=proofs)
     if options["diff"]:
         show_diff(fixed)
-        return _tell(report, options, {}, fixed.findings, proofs=proofs)
+        return _tell(report, settings, options, {}, fixed.findings, proofs=proofs)
     unwritten = write_files(fixed, settings)
     for path, reason in unwritten.items():
         click.echo(f"xlalint: `{path}` is not fixed: {reason}", err=True)
     done = [finding for finding in fixed.findings if finding.filename not in unwritten]
-    return _tell(report, options, {}, done, failed=bool(unwritten), proofs=proofs)
+    return _tell(report, settings, options, {}, done, failed=bool(unwritten), proofs=proofs)
 
 
 def _check_stdin(options: Mapping[str, Any], settings: Settings) -> int:
@@ -151,7 +166,7 @@ def _check_stdin(options: Mapping[str, Any], settings: Settings) -> int:
     if not wants_fixes(options):
         with proving(options, settings) as proofs:
             report = proofs.shown(check_text(text, filename, settings, fixes=memory_of(options)), lambda _: raw)
-        return _tell(report, options, {filename: text}, proofs=proofs)
+        return _tell(report, settings, options, {filename: text}, proofs=proofs)
 
     def check(contents: Mapping[str, bytes], memory: Memory) -> Report:
         return check_text(read(contents.get(filename, raw)), filename, settings, fixes=memory)
@@ -163,11 +178,12 @@ def _check_stdin(options: Mapping[str, Any], settings: Settings) -> int:
     else:
         write_text(fixed, filename, raw)
     left = read(fixed.files[filename].after) if filename in fixed.files else text
-    return _tell(fixed.report, options, {filename: left}, fixed.findings, stream=sys.stderr, proofs=proofs)
+    return _tell(fixed.report, settings, options, {filename: left}, fixed.findings, stream=sys.stderr, proofs=proofs)
 
 
 def _tell(
     report: Report,
+    settings: Settings,
     options: Mapping[str, Any],
     texts: Mapping[str, str],
     fixed: Sequence[Finding] = (),
@@ -178,17 +194,38 @@ def _tell(
 ) -> int:
     """Print or write the report, and say how it went. `stream` is standard output unless fixed text went there."""
     from xlalint.cli.output import publish, publish_fixes
+    from xlalint.report import FOR_PEOPLE, Checked
 
-    if wants_fixes(options) and options["output_format"] != "json":
+    for_people = options["output_format"] in FOR_PEOPLE
+    if wants_fixes(options) and for_people:
         where = sys.stderr if options["diff"] else stream or sys.stdout
         publish_fixes(fixed, options, where)
-    if proofs is not None and options["output_format"] != "json":
+    if proofs is not None and for_people:
         proofs.tell(sys.stderr if options["diff"] else stream or sys.stdout)
     if not only_fixes(options):
-        publish(report.findings, report.files, options, texts, stream or sys.stdout)
+        checked = Checked(report.files, tuple(report.failures), lambda: _rules(settings))
+        publish(report.findings, checked, options, texts, stream or sys.stdout)
     for failure in report.failures:
         click.echo(f"xlalint: internal error: {failure}", err=True)
     return status(bool(report.findings), bool(fixed), failed or bool(report.failures), options)
+
+
+def _rules(settings: Settings) -> Mapping[str, Rule]:
+    """The rules that were looked for, for formats that tell of them."""
+    from xlalint.rules import rules
+
+    return rules(tuple(map(Path, settings.extend_rules)))
+
+
+def _check_format(options: Mapping[str, Any]) -> None:
+    """See to it that the report can be made before anything is checked for it."""
+    form = options["output_format"]
+    if options["statistics"] and form not in _COUNTED:
+        raise click.UsageError(f"`--statistics` can be had as {', '.join(_COUNTED)}, not as {form}")
+    if form == "html":
+        from xlalint.cli.packages import require
+
+        require("jinja2", "--output-format html", "report")
 
 
 def _warn(message: str) -> None:

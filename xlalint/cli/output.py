@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 import msgspec
 
-from xlalint.report import Cells, View, cells_of, fix_hint, fixes, render, statistics, summary
+from xlalint.checks.finding import Location
+from xlalint.report import FOR_PEOPLE, Cells, Checked, View, cells_of, fix_hint, fixes, render, statistics, summary
 from xlalint.report.view import wants_colour
 from xlalint.source.model import SourceError
-from xlalint.source.reading import decode, read_bytes
+from xlalint.source.reading import decode, decode_json, read_bytes
 
 if TYPE_CHECKING:
     from xlalint.checks.finding import Finding
@@ -23,15 +24,15 @@ if TYPE_CHECKING:
 
 
 def publish(
-    findings: Sequence[Finding], files: int, options: Mapping[str, Any], texts: Mapping[str, str], stream: TextIO
+    findings: Sequence[Finding], checked: Checked, options: Mapping[str, Any], texts: Mapping[str, str], stream: TextIO
 ) -> None:
     """Write findings, or with `statistics` how many there are, to the file that the options name or to a stream."""
     form, file = options["output_format"], options["output_file"]
-    looked = view(file, texts, stream)._replace(unsafe_fixes=options["unsafe_fixes"])
+    looked = view(file, texts, stream)._replace(unsafe_fixes=options["unsafe_fixes"], checked=checked)
     findings = Cells(lambda path: _content(path, texts)).located(findings)
     said = statistics(findings, form, looked) if options["statistics"] else render(findings, form, looked)
-    if form != "json":
-        said += summary(findings, files, looked)
+    if form in FOR_PEOPLE:
+        said += summary(findings, checked.files, looked)
         said += fix_hint(findings, fixing=options["fix"], unsafe=options["unsafe_fixes"])
     if file is None:
         stream.write(said)
@@ -84,6 +85,8 @@ def view(
         colour=file is None and wants_colour(stream, os.environ),
         text_of=lambda filename: texts[filename] if filename in texts else _text(filename),
         cells_of=lambda filename: _cells(filename, texts),
+        json_place=lambda filename, cell, place: _json_place(_content(filename, texts), cell, place),
+        checkout=os.environ.get("CI_PROJECT_DIR", ""),
         ascii_only=file is None and encoding != "utf8",
     )
 
@@ -94,6 +97,15 @@ def _cells(filename: str, texts: Mapping[str, str]) -> dict[int, str]:
         return cells_of(filename, _content(filename, texts))
     except SourceError:
         return {}
+
+
+def _json_place(content: bytes, cell: int, place: Location) -> Location:
+    """Where in the JSON of a notebook a place in one of its cells is."""
+    from xlalint.source.notebook_json import place_of
+    from xlalint.source.notebooks import read_notebook
+
+    document = read_notebook(decode_json(content)).document
+    return Location(*place_of(document.text, document.cells[cell - 1], place.row, place.column))
 
 
 def _content(filename: str, texts: Mapping[str, str]) -> bytes:

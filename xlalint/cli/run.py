@@ -86,7 +86,9 @@ def command(script: str, arguments: tuple[str, ...], **options: Any) -> int:
     if not options["module"] and not Path(script).exists():
         raise click.ClickException(f"`{script}` does not exist; for a module say `xlalint run -m {script}`")
     if options["report"]:
-        _require_jinja()
+        from xlalint.cli.packages import require
+
+        require("jinja2", "--report", "report")
     recording = run_script(script, arguments, module=options["module"])
     findings, failed = _findings(recording, options)
     joined = join(recording, findings, options["warmup"], view().text_of)
@@ -152,10 +154,3 @@ def _write(file: Path, text: str) -> None:
         file.write_text(text, encoding="utf-8", errors="backslashreplace")
     except OSError as error:
         raise click.ClickException(f"`{file}`: the report cannot be written: {error.strerror}") from error
-
-
-def _require_jinja() -> None:
-    from importlib.util import find_spec
-
-    if find_spec("jinja2") is None:
-        raise click.ClickException("--report needs Jinja2: pip install 'xlalint[report]'")

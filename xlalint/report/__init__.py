@@ -1,32 +1,58 @@
-"""Findings → text: `full` for people, `concise` for terminals and editors, `json` for programs."""
+"""Findings → text: `full` for people, `concise` for terminals and editors, the others for programs, forges and browsers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING
 
-from xlalint.report import concise, full, json
 from xlalint.report.cells import Cells, cells_of
 from xlalint.report.fixes import fix_hint, fixes
 from xlalint.report.statistics import statistics
 from xlalint.report.summary import summary
-from xlalint.report.view import View
+from xlalint.report.view import Checked, View
 
 if TYPE_CHECKING:
     from xlalint.checks.finding import Finding
 
-__all__ = ["FORMATS", "Cells", "View", "cells_of", "fix_hint", "fixes", "render", "statistics", "summary"]
+__all__ = [
+    "FORMATS",
+    "FOR_PEOPLE",
+    "Cells",
+    "Checked",
+    "View",
+    "cells_of",
+    "fix_hint",
+    "fixes",
+    "render",
+    "statistics",
+    "summary",
+]
 
-FORMATS: dict[str, Callable[[Sequence[Finding], View], str]] = {
-    "full": full.render,
-    "concise": concise.render,
-    "json": json.render,
-}
+# Each is what `render` of the module of its name makes of findings and a view; imported when it is asked for.
+FORMATS = (
+    "full",
+    "concise",
+    "json",
+    "json-lines",
+    "sarif",
+    "github",
+    "gitlab",
+    "junit",
+    "rdjson",
+    "markdown",
+    "html",
+)
+FOR_PEOPLE = ("full", "concise")
 
 
 def render(findings: Sequence[Finding], form: str, view: View) -> str:
-    """All findings, in order of file and place, in one of `FORMATS`."""
-    return FORMATS[form](sorted(findings, key=_place), view)
+    """All findings (their places in cells), in order of file and place, in one of `FORMATS`."""
+    if form not in FORMATS:
+        raise KeyError(form)
+    module = import_module(f"xlalint.report.{form.replace('-', '_')}")
+    text: str = module.render(sorted(findings, key=_place), view)
+    return text
 
 
 def _place(finding: Finding) -> tuple[str, int, int, int, str]:

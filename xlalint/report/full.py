@@ -36,13 +36,14 @@ def _block(finding: Finding, lines: Sequence[str] | None, view: View) -> Iterato
     yield f"{margin}{view.paint('-->', 'blue')} {view.place(finding)}"
     if shown:
         yield from shown.lines
-    for label, said in _notes(finding):
+    for label, said in notes(finding):
         yield f"{margin} {view.paint('=', 'blue')} {view.paint(f'{label}:', 'bold')} {printable(said)}"
 
 
-def _notes(finding: Finding) -> Iterator[tuple[str, str]]:
+def notes(finding: Finding) -> Iterator[tuple[str, str]]:
+    """What is said of a finding below its message, each with what it is."""
     if finding.trace:
-        yield "why traced", _chain(finding)
+        yield "why traced", chain(finding)
     if finding.confidence != "certain":
         yield "confidence", finding.confidence
     if finding.help:
@@ -55,7 +56,7 @@ def _notes(finding: Finding) -> Iterator[tuple[str, str]]:
         yield "no fix", finding.no_fix
 
 
-def _chain(finding: Finding) -> str:
+def chain(finding: Finding) -> str:
     """`Model.forward (nn.Module.forward) → compute_loss → here`; the last step is the function that holds the finding."""
     root, *others = finding.trace
     first = f"{root.name} ({root.why})" if root.why else root.name

@@ -26,6 +26,16 @@ def array(values: Sequence[Any], *, ascii_only: bool = False) -> str:
     return "[\n" + ",\n".join(encoded(value, ascii_only=ascii_only) for value in values) + "\n]\n"
 
 
+def document(value: Any, *, ascii_only: bool = False) -> str:
+    """One JSON value, indented for people who look into it."""
+    if not ascii_only:
+        try:
+            return msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n"
+        except UnicodeEncodeError:  # a file name that is not UTF-8
+            pass
+    return json.dumps(msgspec.to_builtins(value), indent=2) + "\n"
+
+
 def encoded(value: Any, *, ascii_only: bool = False) -> str:
     """One JSON value."""
     if ascii_only:

@@ -17,7 +17,7 @@ def summary(findings: Sequence[Finding], files: int, view: View) -> str:
     checked = f"{files:,} {'file' if files == 1 else 'files'}"
     if not findings:
         return f"{view.paint('All clear', 'bold')}: {checked} checked.\n"
-    places = _counted(len({finding.filename for finding in findings}), "file")
+    places = counted(len({finding.filename for finding in findings}), "file")
     found = view.paint(f"Found {by_severity(findings)}", "bold")
     return f"{found} in {places} ({files:,} checked).\n"
 
@@ -25,11 +25,12 @@ def summary(findings: Sequence[Finding], files: int, view: View) -> str:
 def by_severity(findings: Sequence[Finding]) -> str:
     """`3 errors, 1 warning`"""
     counts = Counter(finding.severity for finding in findings)
-    told = [_counted(counts[severity], severity) for severity in ("error", "warning") if counts[severity]]
+    told = [counted(counts[severity], severity) for severity in ("error", "warning") if counts[severity]]
     if counts["info"]:
         told.append(f"{counts['info']:,} for information")
     return ", ".join(told)
 
 
-def _counted(number: int, noun: str) -> str:
+def counted(number: int, noun: str) -> str:
+    """`1 file`, `1,533 files`"""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

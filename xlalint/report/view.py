@@ -8,8 +8,12 @@ import unicodedata
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple, TextIO
 
+from xlalint.baseline.identity import Texts
+from xlalint.checks.finding import Location
+
 if TYPE_CHECKING:
-    from xlalint.checks.finding import Finding
+    from xlalint.checks.finding import Finding, TraceStep
+    from xlalint.rules import Rule
 
 _CODES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "blue": "34", "cyan": "36"}
 SEVERITY_STYLE = {"error": ("bold", "red"), "warning": ("bold", "yellow"), "info": ("bold", "cyan")}
@@ -17,9 +21,20 @@ SEVERITY_STYLE = {"error": ("bold", "red"), "warning": ("bold", "yellow"), "info
 _ACTIVE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
+class Checked(NamedTuple):
+    """What a report tells of a run beside its findings: how many files were looked at, what went wrong inside xlalint, a line each, and
+    the rules that were looked for, by code.
+    """
+
+    files: int = 0
+    failures: tuple[str, ...] = ()
+    rules: Callable[[], Mapping[str, Rule]] = dict
+
+
 class View(NamedTuple):
     """`folder` is what paths are shown relative to; `text_of` gives a file's text, None where it cannot be read; `cells_of` the cells of
-    a notebook, by number; `unsafe_fixes` says whether these count as fixes.
+    a notebook, by number; `json_place` where in a notebook's file a place in one of its cells is; `unsafe_fixes` says whether these count
+    as fixes; `checkout` is the folder that paths are relative to for the forge whose job this is.
     """
 
     folder: str
@@ -28,6 +43,22 @@ class View(NamedTuple):
     ascii_only: bool = False
     unsafe_fixes: bool = False
     cells_of: Callable[[str], Mapping[int, str]] = lambda _: {}
+    json_place: Callable[[str, int, Location], Location] = lambda _, __, place: place
+    checkout: str = ""
+    checked: Checked = Checked()
+
+    @property
+    def texts(self) -> Texts:
+        """How to get at the texts that rows count in."""
+        return Texts(self.text_of, self.cells_of)
+
+    def in_file(self, filename: str, cell: int | None, place: Location) -> Location:
+        """A place as programs have it that know files only by their lines: of a notebook, in its JSON."""
+        return place if cell is None else self.json_place(filename, cell, place)
+
+    def step_row(self, step: TraceStep) -> int:
+        """The row of a link of a trace in its file."""
+        return self.in_file(step.filename, step.cell, Location(step.row, 1)).row
 
     def paint(self, text: str, *styles: str) -> str:
         """The text in some styles, if there are colours."""
@@ -42,8 +73,12 @@ class View(NamedTuple):
 
     def place(self, finding: Finding) -> str:
         """`path:row:column`, with the cell of a notebook."""
-        cell = f":cell {finding.cell}" if finding.cell is not None else ""
-        return f"{self.path(finding.filename)}{cell}:{finding.location.row}:{finding.location.column}"
+        return f"{self.path(finding.filename)}:{self.within(finding)}"
+
+    def within(self, finding: Finding) -> str:
+        """`row:column`, with the cell of a notebook."""
+        cell = f"cell {finding.cell}:" if finding.cell is not None else ""
+        return f"{cell}{finding.location.row}:{finding.location.column}"
 
     def mark(self, finding: Finding) -> str:
         """What says, before the message, that `--fix` would mend it."""

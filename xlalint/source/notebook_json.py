@@ -215,6 +215,30 @@ class _Reader:
         return self._array(at, lambda at: self._object(at, {"cells": self._cells})[1])
 
 
+def place_of(text: str, cell: JsonCell, row: int, column: int) -> tuple[int, int]:
+    """Where in the JSON a character of a cell's source stands, which programs are told that know files only by their lines."""
+    return _place(text, _offset(text, cell, row, column))
+
+
+def _offset(text: str, cell: JsonCell, row: int, column: int) -> int:
+    spelling = literals(text, cell)
+    at = cell.start
+    here, before = (1, 1), ""
+    for number, string in enumerate(spelling.strings):
+        at += len(spelling.between[number]) if spelling.is_list else 0
+        at += 1
+        for character in string:
+            value = json.loads(f'"{character}"') if character.startswith("\\") else character
+            if before + value != "\r\n" and here >= (row, column):
+                return at
+            if before + value != "\r\n":
+                here = (here[0] + 1, 1) if value in ("\r", "\n") else (here[0], here[1] + 1)
+            at += len(character)
+            before = value
+        at += 1
+    return at - 1 if spelling.strings else at
+
+
 # ------------------------------------------------------------------------------------------------------------ writing
 
 

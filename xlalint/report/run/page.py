@@ -4,24 +4,18 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
-from pygments import highlight
-from pygments.formatters import HtmlFormatter
-from pygments.lexers import PythonLexer
 
-from xlalint import __version__
 from xlalint.checks.finding import Finding
+from xlalint.report.pages import SHADES, around, highlighted, page
 from xlalint.report.run import KINDS, codes, counted, duration, how_it_went, number, reasons, what_it_cost
 from xlalint.report.run.timeline import HEIGHT, LEFT, WIDTH, lanes
 from xlalint.verify.joined import Joined, Line
 from xlalint.verify.seen import plural, shown
 
-_CONTEXT = 4  # rows shown around one with a note
-_HEAT = 5  # shades
 _REASONS = 4  # that are shown of a line
 
 TextOf = Callable[[str], "str | None"]
@@ -54,18 +48,15 @@ class File(NamedTuple):
 
 def render(joined: Joined, script: str, text_of: TextOf) -> str:
     """The page."""
-    environment = Environment(
-        loader=PackageLoader("xlalint.report.run", ""),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.globals |= {"codes": codes, "duration": duration, "plural": plural, "shown": shown, "reasons": reasons}
     lines = joined.lines
-    page: str = environment.get_template("page.html.jinja").render(
+    return page(
+        "run/page.html.jinja",
+        codes=codes,
+        duration=duration,
+        plural=plural,
+        shown=shown,
+        reasons=reasons,
         script=script,
-        version=__version__,
         how=how_it_went(joined, script),
         cost=what_it_cost(joined),
         warm=counted(joined.warm),
@@ -78,9 +69,7 @@ def render(joined: Joined, script: str, text_of: TextOf) -> str:
         predicted_only=joined.predicted_only,
         unrun=len(joined.unrun),
         files=list(_files(joined, text_of)),
-        style=Markup(_style()),
     )
-    return page
 
 
 def _sections(joined: Joined) -> list[tuple[str, str, Sequence[Line]]]:
@@ -89,13 +78,6 @@ def _sections(joined: Joined) -> list[tuple[str, str, Sequence[Line]]]:
         ("Observed only", "The analysis missed these, or they are not of this project.", joined.observed_only),
     ]
     return [section for section in told if section[2]]
-
-
-def _style() -> str:
-    """Colours of the source, for light and dark screens."""
-    light = HtmlFormatter(style="default").get_style_defs(".code")
-    dark = HtmlFormatter(style="github-dark").get_style_defs(".code")
-    return f"{light}\n@media (prefers-color-scheme: dark) {{\n{dark}\n}}"
 
 
 def _files(joined: Joined, text_of: TextOf) -> Iterator[File]:
@@ -119,9 +101,9 @@ def _files(joined: Joined, text_of: TextOf) -> Iterator[File]:
 def _rows(
     text: str, lines: dict[int, list[Line]], findings: dict[int, list[Finding]], most: float
 ) -> Iterator[Row | None]:
-    code = highlight(text, PythonLexer(stripnl=False), HtmlFormatter(nowrap=True)).splitlines()
+    code = highlighted(text)
     last = 0
-    for row in _around({*lines, *findings}, len(code)):
+    for row in around({*lines, *findings}, len(code)):
         if row > last + 1:
             yield None
         last = row
@@ -129,15 +111,9 @@ def _rows(
         seconds = sum(line.seconds for line in own)
         notes = [*_observed(own), *_predicted(findings.get(row, []))]
         cost = duration(seconds) if seconds >= 0.0005 else ""
-        yield Row(row, Markup(code[row - 1]), cost, _heat(seconds, most) if own else 0, notes)
+        yield Row(row, code[row - 1], cost, _heat(seconds, most) if own else 0, notes)
     if last < len(code):
         yield None
-
-
-def _around(rows: Iterable[int], count: int) -> list[int]:
-    """The rows with those near them."""
-    near = {other for row in rows for other in range(row - _CONTEXT, row + _CONTEXT + 1)}
-    return sorted(row for row in near if 1 <= row <= count)
 
 
 def _observed(lines: Sequence[Line]) -> Iterator[Note]:
@@ -155,4 +131,4 @@ def _heat(seconds: float, most: float) -> int:
     """A shade for a cost, logarithmic over three decades below the costliest; at least 1."""
     if not most or not seconds:
         return 1
-    return max(1, round(_HEAT * (1 + math.log10(seconds / most) / 3)))
+    return max(1, round(SHADES * (1 + math.log10(seconds / most) / 3)))

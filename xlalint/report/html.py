@@ -1,0 +1,207 @@
+"""One page that needs nothing beside it: what was found, a heat map of the files, the source with notes, and what the rules say."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING, NamedTuple
+
+from markdown_it import MarkdownIt
+from markupsafe import Markup, escape
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import get_lexer_by_name
+from pygments.util import ClassNotFound
+
+from xlalint.report.full import notes
+from xlalint.report.pages import SHADES, around, highlighted, page
+from xlalint.report.summary import by_severity, counted
+from xlalint.report.view import View, printable
+
+if TYPE_CHECKING:
+    from xlalint.checks.finding import Finding
+    from xlalint.rules import Rule
+
+_QUOTED = re.compile(r"`([^`]+)`")
+_OPEN = 20  # files whose source is shown at once; of more, each is opened by a click
+
+
+class Note(NamedTuple):
+    """A finding below the row that it is in."""
+
+    finding: Finding
+    message: Markup
+    details: list[tuple[str, Markup]]
+
+
+class Row(NamedTuple):
+    """One row of source; `place` names it in links."""
+
+    number: int
+    place: str
+    code: Markup
+    heat: int
+    notes: list[Note]
+
+
+class Part(NamedTuple):
+    """A file, or a cell of a notebook: the rows that are shown, where None stands for rows that are left out. `loose` are the notes that
+    belong to no row that can be read.
+    """
+
+    title: str
+    rows: list[Row | None]
+    loose: list[Note]
+
+
+class File(NamedTuple):
+    """A file, how much was found in it, and the shade for that."""
+
+    path: str
+    folder: str
+    name: str
+    found: int
+    heat: int
+    parts: list[Part]
+
+
+class Broken(NamedTuple):
+    """A rule as it was broken in one severity, and how often; `width` is a percentage."""
+
+    code: str
+    name: str
+    summary: Markup
+    severity: str
+    found: int
+    width: float
+
+
+class Text(NamedTuple):
+    """What a rule says."""
+
+    code: str
+    name: str
+    summary: Markup
+    text: Markup
+
+
+def render(findings: Sequence[Finding], view: View) -> str:
+    """The page."""
+    files = list(_files(findings, view))
+    known = view.checked.rules()
+    tiles = [(folder, list(group)) for folder, group in groupby(files, key=lambda file: file.folder)]
+    text = page(
+        "html.jinja",
+        checked=f"{counted(view.checked.files, 'file')} checked",
+        found=by_severity(findings) if findings else "",
+        places=counted(len(files), "file"),
+        failures=view.checked.failures,
+        rules=_broken(findings, known),
+        texts=_texts(findings, known),
+        folders=tiles,
+        files=files,
+        opened=len(files) <= _OPEN,
+    )
+    return text.encode("ascii", "xmlcharrefreplace").decode() if view.ascii_only else text
+
+
+# ------------------------------------------------------------------------------------------------------------ files
+
+
+def _files(findings: Sequence[Finding], view: View) -> Iterator[File]:
+    counts = Counter(finding.filename for finding in findings)
+    most = max(counts.values(), default=1)
+    for filename, group in groupby(findings, key=lambda finding: finding.filename):
+        path = view.path(filename)
+        folder, _, name = path.rpartition("/")
+        cells = groupby(group, key=lambda finding: finding.cell)
+        parts = [_part(path, list(own), view) for _, own in cells]
+        yield File(path, f"{folder}/" if folder else "", name, counts[filename], _shade(counts[filename], most), parts)
+
+
+def _part(path: str, findings: list[Finding], view: View) -> Part:
+    cell = findings[0].cell
+    place = path if cell is None else f"{path}:cell {cell}"
+    text = view.texts.of(findings[0])
+    title = "" if cell is None else f"cell {cell}"
+    if text is None:
+        return Part(title, [], [_note(finding) for finding in findings])
+    marks: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    for finding in findings:
+        for row, extent in _extents(finding):
+            marks[row].append(extent)
+    code = highlighted(text, marks)
+    by_row: dict[int, list[Finding]] = defaultdict(list)
+    for finding in findings:
+        by_row[finding.location.row].append(finding)
+    loose = [_note(finding) for row, own in by_row.items() if row > len(code) for finding in own]
+    return Part(title, list(_rows(code, by_row, place)), loose)
+
+
+def _rows(code: Sequence[Markup], by_row: Mapping[int, Sequence[Finding]], place: str) -> Iterator[Row | None]:
+    last = 0
+    for row in around(by_row, len(code)):
+        if row > last + 1:
+            yield None
+        last = row
+        own = by_row.get(row, ())
+        heat = {"error": 3, "warning": 2, "info": 1}[own[0].severity] if own else 0
+        yield Row(row, f"{place}:{row}", code[row - 1], heat, [_note(finding) for finding in own])
+    if last < len(code):
+        yield None
+
+
+def _extents(finding: Finding) -> Iterator[tuple[int, tuple[int, int]]]:
+    """The rows of what a finding underlines, each from one code point to another; where it goes on, to the end of the row."""
+    start, end = finding.location, finding.end_location
+    for row in range(start.row, end.row + 1):
+        yield row, (start.column - 1 if row == start.row else 0, end.column - 1 if row == end.row else 1 << 30)
+
+
+def _note(finding: Finding) -> Note:
+    return Note(finding, _said(finding.message), [(label, _said(text)) for label, text in notes(finding)])
+
+
+def _said(text: str) -> Markup:
+    """A sentence, its `code` as code."""
+    pieces = _QUOTED.split(printable(text))
+    return Markup("").join(
+        Markup("<code>{}</code>").format(piece) if n % 2 else escape(piece) for n, piece in enumerate(pieces)
+    )
+
+
+def _shade(count: int, most: int) -> int:
+    return max(1, math.ceil(SHADES * math.log1p(count) / math.log1p(most)))
+
+
+# ------------------------------------------------------------------------------------------------------------ rules
+
+
+def _broken(findings: Sequence[Finding], known: Mapping[str, Rule]) -> list[Broken]:
+    counts = Counter((finding.code, finding.name, finding.severity) for finding in findings)
+    most = max(counts.values(), default=1)
+    return [
+        Broken(code, name, _said(known[code].summary if code in known else ""), severity, number, 100 * number / most)
+        for (code, name, severity), number in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    ]
+
+
+def _texts(findings: Sequence[Finding], known: Mapping[str, Rule]) -> list[Text]:
+    markdown = MarkdownIt("commonmark", {"html": False, "highlight": _code}).enable("table")
+    rules = [known[code] for code in sorted({finding.code for finding in findings}) if code in known]
+    return [Text(rule.code, rule.name, _said(rule.summary), Markup(markdown.render(rule.text))) for rule in rules]
+
+
+def _code(text: str, info: str, __: str) -> str:
+    """A fence of a page, in colours; the page's own style is for `.code`."""
+    language, _, told = info.partition(" ")
+    try:
+        lexer = get_lexer_by_name(language) if language else None
+    except ClassNotFound:
+        lexer = None
+    coloured = highlight(text, lexer, HtmlFormatter(nowrap=True)) if lexer is not None else escape(text)
+    kind = escape(told.partition(" ")[0])
+    return f'<pre class="code" data-kind="{kind}"><code>{coloured}</code></pre>'

@@ -1,0 +1,72 @@
+"""Markdown for a comment on a pull request or the summary of a job: what was found, how often, and where."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from operator import attrgetter
+from typing import TYPE_CHECKING
+
+from xlalint.report.full import notes
+from xlalint.report.summary import by_severity, counted
+from xlalint.report.view import View, printable
+
+if TYPE_CHECKING:
+    from xlalint.checks.finding import Finding
+
+_CODE = re.compile(r"(`[^`]*`)")
+_ACTIVE = re.compile(r"([\\*_\[\]<>#|~&$@])")
+_FENCE = re.compile(r"`+")
+
+
+def render(findings: Sequence[Finding], view: View) -> str:
+    """The text."""
+    return "\n".join(_lines(findings, view)) + "\n"
+
+
+def _lines(findings: Sequence[Finding], view: View) -> Iterator[str]:
+    checked = counted(view.checked.files, "file")
+    if not findings:
+        yield f"### xlalint: all clear\n\n{checked} checked."
+    else:
+        places = counted(len({finding.filename for finding in findings}), "file")
+        yield f"### xlalint: {by_severity(findings)} in {places}\n\n{checked} checked.\n"
+        yield from _table(findings)
+        for filename, group in groupby(findings, key=attrgetter("filename")):
+            yield from _file(filename, list(group), view)
+    for failure in view.checked.failures:
+        yield f"\n**internal error**: {escaped(failure)}"
+
+
+def _table(findings: Sequence[Finding]) -> Iterator[str]:
+    yield "| rule | | severity | found |"
+    yield "| --- | --- | --- | ---: |"
+    counts = Counter((finding.code, finding.name, finding.severity) for finding in findings)
+    for (code, name, severity), number in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
+        yield f"| {code} | {escaped(name)} | {severity} | {number:,} |"
+
+
+def _file(filename: str, findings: Sequence[Finding], view: View) -> Iterator[str]:
+    yield f"\n#### {_code(view.path(filename))}\n"
+    for finding in findings:
+        yield f"- **{view.within(finding)}** {finding.severity} {finding.code}: {escaped(finding.message)}"
+        yield from (f"  - {label}: {escaped(text)}" for label, text in notes(finding))
+
+
+def escaped(text: str) -> str:
+    """A text whose `code` stays code and whose other characters mean nothing to Markdown."""
+    pieces = _CODE.split(printable(text))
+    return "".join(
+        _code(piece[1:-1]) if n % 2 else _ACTIVE.sub(r"\\\1", piece).replace("`", "\\`")
+        for n, piece in enumerate(pieces)
+    )
+
+
+def _code(text: str) -> str:
+    """A span of code, whatever is in it."""
+    longest = max((len(run) for run in _FENCE.findall(text)), default=0)
+    fence = "`" * (longest + 1)
+    blank = " " if not text.strip() or longest else ""
+    return f"{fence}{blank}{text}{blank}{fence}" if text else ""
