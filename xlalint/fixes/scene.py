@@ -229,8 +229,18 @@ class Scene:
         """All names that the function, or the module around it, knows."""
         unit = self.document.unit
         module = {*unit.defs, *unit.assigned, *(binding.local for binding in unit.imports)}
-        local = {node.value for node in self.descend(self.root, cst.Name)}
+        spelled = {name for path in self._import_paths() for name in self.descend(path, cst.Name)}
+        local = {node.value for node in self.descend(self.root, cst.Name) if node not in spelled}
         return frozenset(module | local)
+
+    def _import_paths(self) -> Iterator[cst.CSTNode]:
+        """Dotted names of modules in imports that bind another name, or none: `a.b` of `import a.b as c`, `a` of `from a import c`."""
+        for alias in self.descend(self.root, cst.ImportAlias):
+            if alias.asname is not None:
+                yield alias.name
+        for statement in self.descend(self.root, cst.ImportFrom):
+            if statement.module is not None:
+                yield statement.module
 
     def begin(self) -> None:
         """A rewrite begins: it has introduced no names yet."""

@@ -12,6 +12,7 @@ from xlalint.semantics.context import HOST_TIER, Sighting
 from xlalint.semantics.frame import device_tensor
 from xlalint.semantics.hazard import Confidence, Hazard, Inside, Step
 from xlalint.semantics.platforms import NOWHERE, Platforms
+from xlalint.semantics.setup.stepping import UNREDUCED
 from xlalint.semantics.tracing import NO_AUTOGRAPH, Tracer, variant_under
 from xlalint.semantics.values import tensors
 
@@ -177,7 +178,8 @@ def merge(harvests: Iterable[Harvest], program: Program) -> list[Hazard]:
 
 
 def _preference(found: Found) -> tuple[bool, int, int, tuple[tuple[Key, str], ...], str]:
-    return (found.variant != NO_AUTOGRAPH, -found.confidence, len(found.chain), found.chain, found.subject)
+    foremost = found.variant in (NO_AUTOGRAPH, UNREDUCED)  # what gives wrong results comes before what is slow
+    return (not foremost, -found.confidence, len(found.chain), found.chain, found.subject)
 
 
 def placed(found: Found, program: Program) -> Hazard:

@@ -10,6 +10,7 @@ from xlalint.semantics.tracing import UNTRACED, Tracer
 from xlalint.semantics.values import NEVER, Object, Value
 
 if TYPE_CHECKING:
+    from xlalint.semantics.pace import Pace
     from xlalint.semantics.program import ClassInfo, FunctionInfo, ModuleInfo
 
 
@@ -72,7 +73,8 @@ class Context(Reads):
     What another computation may rely on: `key` is under what the interpreter keeps the context, `depth` its place on the stack.
     `leans_on` is the outermost context, still under way, whose unfinished result this one used (recursion): until that one is
     done, this one is part of its computation. `cut` says that a limit showed in the result (depth, number of contexts), so
-    that it holds only where it was computed. `roots` are the roots that running the body made known.
+    that it holds only where it was computed. `roots` are the roots that running the body made known, `pace` is what of a training
+    loop's step was met here, None where nothing was.
     """
 
     __slots__ = (
@@ -89,6 +91,7 @@ class Context(Reads):
         "leans_on",
         "module",
         "outward",
+        "pace",
         "per_turn",
         "returns",
         "roots",
@@ -114,6 +117,7 @@ class Context(Reads):
         self.converts = True
         self.done = False
         self.per_turn = False
+        self.pace: Pace | None = None
         self.key: tuple[object, ...] = ()
         self.depth = 0
         self.leans_on: Context | None = None

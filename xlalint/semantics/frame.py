@@ -9,6 +9,7 @@ from xlalint.lowering import ir
 from xlalint.semantics.context import Context, Sighting
 from xlalint.semantics.hazard import Confidence
 from xlalint.semantics.lattice import join
+from xlalint.semantics.pace import Pace
 from xlalint.semantics.values import NEVER, NONE, UNKNOWN, Function, Tensor, Value, members
 
 if TYPE_CHECKING:
@@ -164,8 +165,18 @@ class Frame:
             self.interpreter.observer.entered(self, context, at)
         if not self.apart and (self.turning or not self.context.per_turn):
             self.context.calls.setdefault(context, at)
+            if context.pace is not None and context.pace is not self.context.pace:
+                self._keeps_pace(context, context.pace, at)
             if context.module.followed and at and not self.muted and not self.doubt:
                 self._enters_library(context, at)
+
+    def _keeps_pace(self, callee: Context, pace: Pace, at: int) -> None:
+        """Note what a function that is called here does of a training loop's step."""
+        if self.context.pace is None:
+            self.context.pace = Pace()
+        statement = self.statement + (self.base & 0xFFFFFFFF)
+        spelled = f"{callee.function.name}(…)" if callee.function is not None else ""
+        self.context.pace.joined(pace, at + self.base, statement, spelled)
 
     def _enters_library(self, context: Context, at: int) -> None:
         """Note a call into an installed library: from the user's code, or from one that surely goes on."""

@@ -22,6 +22,7 @@ from xlalint.semantics.frame import _EXEC, Env, Frame, join_into, path_of, posit
 from xlalint.semantics.lattice import join, join_all
 from xlalint.semantics.narrowing import assume, unpack_shape
 from xlalint.semantics.recompiles import assigned, check_accumulation, check_choice, counted
+from xlalint.semantics.setup.stepping import begin_loop, end_loop
 from xlalint.semantics.tracing import NO_AUTOGRAPH
 from xlalint.semantics.values import (
     NONE,
@@ -318,8 +319,10 @@ def while_(frame: Frame, node: ir.While) -> bool:
             frame.env = before if not frame.repeats else frame.repeats.pop()
         return truth is None
 
+    begun = begin_loop(frame)
     falls = _loop(frame, once, node.orelse)
     frame.loop, frame.staged = outer
+    end_loop(frame, node, begun)
     return falls
 
 
@@ -348,8 +351,10 @@ def for_(frame: Frame, node: ir.For) -> bool:
             frame.env = before if not frame.repeats else frame.repeats.pop()
         return True
 
+    begun = begin_loop(frame)
     falls = _loop(frame, once, node.orelse)
     frame.loop, frame.staged = outer
+    end_loop(frame, node, begun)
     return falls
 
 

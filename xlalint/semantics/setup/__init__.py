@@ -17,7 +17,17 @@ from typing import TYPE_CHECKING
 
 from xlalint.lowering import ir
 from xlalint.semantics.program import ClassInfo
-from xlalint.semantics.setup import batch_size, cuda, environment, jit_compile, launching, obsolete, precision, trainer
+from xlalint.semantics.setup import (
+    batch_size,
+    cuda,
+    environment,
+    jit_compile,
+    launching,
+    obsolete,
+    precision,
+    stepping,
+    trainer,
+)
 from xlalint.semantics.setup.calls import METHODS, NAMES, Check, SetupCall, asked, decorated
 from xlalint.semantics.values import UNKNOWN, Class, External, Method, Value
 
@@ -36,6 +46,7 @@ __all__ = [
     "launching",
     "obsolete",
     "precision",
+    "stepping",
     "trainer",
 ]
 

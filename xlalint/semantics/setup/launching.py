@@ -28,13 +28,18 @@ def touched(call: SetupCall) -> None:
 @asked("torch", LAUNCH, SPAWN, *_NOTEBOOK)
 def launched(call: SetupCall) -> None:
     """`torch_xla.launch(fn)` after the device was touched; one process alone may have it."""
-    single = call.name == SPAWN and call.constant("nprocs", 2) == 1
-    single = single or (call.name == LAUNCH and not call.lacks("debug_single_process", 3))
     frame = call.frame
-    if single or asks_for_device(frame):
+    if one_process(call) or asks_for_device(frame):
         return
     here = frame.base, frame.statement
     for at, base, statement, spelled in frame.touched:
         frame.base, frame.statement = base, statement
         call.report("XLA509", "torch", spelled, f"starts the runtime before `{call.spelled}`, which then refuses", at)
     frame.base, frame.statement = here
+
+
+def one_process(call: SetupCall) -> bool:
+    """Whether what is launched may run in a single process."""
+    if call.name == SPAWN:
+        return call.constant("nprocs", 2) == 1
+    return call.name == LAUNCH and not call.lacks("debug_single_process", 3)

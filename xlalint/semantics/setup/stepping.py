@@ -1,0 +1,310 @@
+"""XLA511: training loops in which nothing tells torch_xla to run, and replicas whose gradients are never added up (torch_xla 2.9).
+
+A step of an optimizer is noted where it is taken (`semantics.pace`). A loop that computes gradients and takes steps is judged as it ends:
+it is in order where anything in it may give the device its orders, or where the loader does that it goes over. Of a loader of which
+nothing is known that is taken for granted, unless the loop moves what it gets to the device itself, as only a plain loader's batches need.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple, Union
+
+from xlalint.lowering import ir
+from xlalint.semantics.arguments import Arguments, bind_parameters
+from xlalint.semantics.context import Context, Sighting
+from xlalint.semantics.frame import path_of
+from xlalint.semantics.hazard import Confidence
+from xlalint.semantics.pace import OptimizerStep, Pace
+from xlalint.semantics.setup.calls import SetupCall, asked, asks_for_device
+from xlalint.semantics.setup.launching import LAUNCH, one_process
+from xlalint.semantics.setup.obsolete import SPAWN, XM
+from xlalint.semantics.values import INT, TRUE, UNKNOWN, Foreign, Function, Host, Method, Sequence, Value
+
+if TYPE_CHECKING:
+    from xlalint.semantics.frame import Frame
+    from xlalint.semantics.program import ModuleInfo
+
+_RULE = "XLA511"
+UNREDUCED = "unreduced"
+"""The variant of steps whose gradients are not added up."""
+_ORDERS = ("torch_xla.sync", "torch_xla.step", f"{XM}.mark_step", f"{XM}.unlazy", "torch_xla._XLAC._xla_step_marker")
+_OPTIMIZER_STEP = f"{XM}.optimizer_step"
+# What hands out one batch a step, and gives the order in between.
+DEVICE_LOADERS = (
+    "torch_xla.distributed.parallel_loader.MpDeviceLoader",
+    "torch_xla.distributed.parallel_loader.PerDeviceLoader",
+)
+_PLAIN_LOADER = "torch.utils.data.DataLoader"
+# Calls that pass on what their first argument gives, a batch at a time.
+_PASSING = frozenset(("enumerate", "tqdm", "iter", "zip", "islice", "cycle", "track", "progress_bar"))
+_MOVING = frozenset(("to", "send_to_device", "send_cpu_data_to_device"))
+# What compiles or runs each step by itself.
+_RUNNING = frozenset(("torch_xla.compile", "torch.compile", "torch_xla.experimental.eager_mode"))
+# What adds up gradients over the replicas, or makes one program of them, by the names by which it is called.
+_REDUCING = frozenset(
+    (
+        "reduce_gradients",
+        "optimizer_step",
+        "all_reduce",
+        "all_reduce_bucketized_gradients",
+        "reduce_scatter",
+        "mesh_reduce",
+        "DistributedDataParallel",
+        "DDP",
+        "FullyShardedDataParallel",
+        "XlaFullyShardedDataParallel",
+        "SpmdFullyShardedDataParallel",
+        "FSDP",
+        "FSDPv2",
+        "fully_shard",
+        "mark_sharding",
+        "prepare",
+        "setup",
+        "register_comm_hook",
+    )
+)
+_NEVER_RUN = "is taken in a loop that never tells the device to run: the graph grows with each turn, and each read compiles it anew"
+_APART = "runs in several processes, and nothing adds up their gradients: each trains a model of its own"
+AND_NEVER_RUN = ", and never tells the device to run it"
+
+
+class Begun(NamedTuple):
+    """What a loop found as it began."""
+
+    orders: int
+    gradients: int
+    pending: frozenset[int]
+
+
+_NOTHING_YET = Begun(0, 0, frozenset())
+Loop = Union[ir.For, ir.While]
+
+
+# ------------------------------------------------------------------------------------------------- what is seen
+
+
+def _pace(frame: Frame) -> Pace:
+    pace = frame.context.pace
+    if pace is None:
+        pace = frame.context.pace = Pace()
+    return pace
+
+
+@asked("torch", *_ORDERS, methods=("mark_step", "sync", "optimizer_step", "_xla_step_marker"))
+def ordered(call: SetupCall) -> None:
+    """`torch_xla.sync()`."""
+    _pace(call.frame).runs()
+
+
+@asked("torch", _OPTIMIZER_STEP)
+def reduced(call: SetupCall) -> None:
+    """`xm.optimizer_step(optimizer)`, which gives the order only if it is asked to."""
+    barrier = call.value("barrier", 1)
+    _taken(call, reduces=True)
+    off = barrier is not None and barrier is not TRUE and barrier is not UNKNOWN and call.arguments.extra is None
+    if not off and not call.lacks("barrier", 1):
+        _pace(call.frame).runs()
+
+
+@asked("torch", methods=("backward",))
+def differentiated(call: SetupCall) -> None:
+    """`loss.backward()`; who is given the loss to do it steps the device as well: `accelerator.backward(loss)`."""
+    pace = _pace(call.frame)
+    pace.gradients += 1
+    if call.arguments.args or call.arguments.rest is not None:
+        pace.runs()
+
+
+@asked("torch", methods=("step",))
+def stepped(call: SetupCall) -> None:
+    """`optimizer.step()`."""
+    if _is_optimizer(call) and not call.arguments.args:
+        _taken(call, reduces=False)
+
+
+def _taken(call: SetupCall, reduces: bool) -> None:
+    frame = call.frame
+    if asks_for_device(frame):
+        _pace(frame).runs()  # another branch is for the XLA device
+        return
+    statement = frame.statement + (frame.base & 0xFFFFFFFF)
+    sure = not (frame.forks or frame.doubt)
+    spelled = f"{call.spelled}(…)" if reduces else f"{call.spelled}()"
+    if not frame.muted and not frame.apart:
+        _pace(frame).takes(OptimizerStep(call.node.at + frame.base, statement, spelled, reduces, sure))
+
+
+def _is_optimizer(call: SetupCall) -> bool:
+    """Whether what steps is an optimizer: by what it is, or, where that is not known, by its name."""
+    receiver = call.callee.receiver if isinstance(call.callee, Method) else UNKNOWN
+    if isinstance(receiver, Foreign):
+        known = call.frame.apis.klass(receiver.name)
+        return known is not None and known.base == "optimizer"
+    func = call.node.func
+    name = path_of(func.value).rpartition(".")[2].lower() if isinstance(func, ir.Attr) else ""
+    return receiver is UNKNOWN and ("optim" in name or name == "opt") and "sched" not in name
+
+
+# ------------------------------------------------------------------------------------------------- loops
+
+
+def begin_loop(frame: Frame) -> Begun:
+    """What is known as a loop begins."""
+    pace = frame.context.pace
+    return _NOTHING_YET if pace is None else Begun(pace.orders, pace.gradients, frozenset(pace.pending))
+
+
+def end_loop(frame: Frame, node: Loop, begun: Begun) -> None:
+    """Judge a loop that was run."""
+    pace = frame.context.pace
+    if pace is None:
+        return
+    if isinstance(node, ir.For) and _gives_orders(frame, node.iterable):
+        pace.runs()
+    taken = [step for at, step in pace.pending.items() if at not in begun.pending]
+    if not taken or pace.gradients == begun.gradients:
+        return  # a loop around this one may be the one that trains
+    if pace.orders == begun.orders and _host_fed(frame, node) and not _runs_by_itself(frame.module):
+        for step in taken:
+            _report(frame.context, step, _NEVER_RUN, "step" if not step.reduces else "barrier")
+    for step in taken:
+        pace.pending.pop(step.at, None)
+
+
+def _report(context: Context, step: OptimizerStep, detail: str, variant: str) -> None:
+    confidence = Confidence.CERTAIN if step.sure else Confidence.LIKELY
+    context.sightings[_RULE, step.at] = Sighting(
+        _RULE, step.at, step.statement, "torch", confidence, step.spelled, detail, variant
+    )
+
+
+def _source(node: ir.Node) -> ir.Node:
+    """What a loop's iterable goes over in the end: `loader` of `enumerate(tqdm(loader))`."""
+    while isinstance(node, ir.Call) and node.args and _last_name(node.func) in _PASSING:
+        node = node.args[0]
+    return node
+
+
+def _last_name(func: ir.Node) -> str:
+    return func.name if isinstance(func, ir.Attr) else func.id if isinstance(func, ir.Name) else ""
+
+
+def _held(frame: Frame, node: ir.Node) -> Value:
+    """What a name or attribute holds, found without running anything again."""
+    path = path_of(node)
+    if isinstance(node, ir.Name):
+        return frame.lookup(node.id)
+    known = frame.env.get(path) if path else None
+    if known is None and isinstance(node, ir.Attr) and path:
+        return frame.interpreter.attribute(frame, _held(frame, node.value), node.name, 0)
+    return known or UNKNOWN
+
+
+def _gives_orders(frame: Frame, iterable: ir.Node) -> bool:
+    source = _source(iterable)
+    if isinstance(source, ir.Call):
+        return _last_name(source.func) in ("MpDeviceLoader", "per_device_loader")
+    value = _held(frame, source)
+    return isinstance(value, Foreign) and value.name in DEVICE_LOADERS
+
+
+def _host_fed(frame: Frame, node: Loop) -> bool:
+    """Whether what the loop works on is surely not given out by what steps the device."""
+    if isinstance(node, ir.For):
+        source = _source(node.iterable)
+        value = _held(frame, source) if not isinstance(source, ir.Call) else UNKNOWN
+        if isinstance(value, Foreign) and value.name == _PLAIN_LOADER:
+            return True
+        if isinstance(source, ir.Call) and _last_name(source.func) == "DataLoader":
+            return True
+        if (_made_here(source) or isinstance(value, (Sequence, Host))) and not _draws(node):
+            return True
+    elif not _draws(node):
+        return True
+    return any(_moved(node))
+
+
+def _made_here(source: ir.Node) -> bool:
+    """Whether the loop goes over numbers, or a list that is written out."""
+    if isinstance(source, ir.Call):
+        return _last_name(source.func) in ("range", "trange", "count")
+    return isinstance(source, (ir.Display, ir.Comprehension))
+
+
+def _draws(node: Loop) -> bool:
+    """Whether the loop's body takes batches from somewhere else: `next(batches)`."""
+    return any(isinstance(one, ir.Call) and _last_name(one.func) in ("next", "__next__") for one in ir.walk(node.body))
+
+
+def _moved(node: Loop) -> Iterator[ir.Call]:
+    """The calls that move what the loop is given, or makes, to a device."""
+    bound = set(_names(node.target)) if isinstance(node, ir.For) else set()
+    for one in ir.walk(node.body):
+        if isinstance(one, ir.Assign):
+            bound.update(name for target in one.targets for name in _names(target))
+        elif isinstance(one, ir.Generator):
+            bound.update(_names(one.target))
+    for one in ir.walk(node.body):
+        if isinstance(one, ir.Call) and one.args and _last_name(one.func) in _MOVING:
+            moved = one.func.value if isinstance(one.func, ir.Attr) and one.func.name == "to" else one.args[0]
+            if not bound.isdisjoint(_names(moved)) or (isinstance(moved, ir.Call) and _last_name(moved.func) == "next"):
+                yield one
+
+
+def _names(node: object) -> Iterator[str]:
+    return (one.id for one in ir.walk(node) if isinstance(one, ir.Name))
+
+
+def _runs_by_itself(module: ModuleInfo) -> bool:
+    """Whether the module's code has steps compiled as functions, or runs eagerly."""
+    module.reader.read_whole(module)
+    bodies = [ir.decode_body(module.unit.body), *(info.body for info in module.functions)]
+    imported = {binding.local for binding in module.unit.imports if binding.name in ("compile", "eager_mode")}
+    for one in ir.walk(tuple(bodies)):
+        if isinstance(one, ir.Call) and (
+            path_of(one.func) in _RUNNING or _last_name(one.func) in ("eager_mode", *imported)
+        ):
+            return True
+    decorators = (decorator for info in module.functions for decorator in info.ir.decorators)
+    return any(path_of(one.func if isinstance(one, ir.Call) else one) in _RUNNING for one in decorators)
+
+
+# ------------------------------------------------------------------------------------------------- replicas
+
+
+@asked("torch", LAUNCH, SPAWN)
+def replicated(call: SetupCall) -> None:
+    """`torch_xla.launch(train)`: what runs in each process, and whether it adds up the gradients."""
+    frame, started = call.frame, call.value("fn", 0)
+    if not isinstance(started, Function) or one_process(call) or asks_for_device(frame):
+        return
+    given = call.value("args", 1)
+    more = list(given.items) if isinstance(given, Sequence) and given.items is not None else []
+    rest = None if given is None or more or (isinstance(given, Sequence) and given.items == ()) else UNKNOWN
+    bound = bind_parameters(frame.interpreter, started.info, started.receiver, Arguments([INT, *more], {}, rest))
+    context = frame.interpreter.enter(started.info, bound, started.closure)
+    frame.enters(context, call.node.at)
+    reached = list(_reached(context))
+    if any(_reduces(one) for one in reached):
+        return
+    for one in reached:
+        for step in one.pace.steps.values() if one.pace is not None else ():
+            known = one.sightings.get((_RULE, step.at))
+            _report(one, step, _APART + (AND_NEVER_RUN if known is not None else ""), UNREDUCED)
+
+
+def _reached(context: Context) -> Iterator[Context]:
+    seen = {context}
+    todo = [context]
+    while todo:
+        one = todo.pop()
+        if not one.module.followed:
+            yield one
+        fresh = [callee for callee in one.calls if callee not in seen]
+        seen.update(fresh)
+        todo.extend(fresh)
+
+
+def _reduces(context: Context) -> bool:
+    return context.function is not None and not _REDUCING.isdisjoint(context.function.ir.calls)
