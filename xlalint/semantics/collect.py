@@ -26,6 +26,8 @@ Reach = tuple["Context", bool]  # a context, and whether AutoGraph rewrites it a
 _CONFIGURATION = ("XLA5", "XLA409")
 # Under these frameworks' tracers a hazard is an error: a function that holds one and is given to no tracer runs eagerly.
 _RAISING = ("jax", "tensorflow")
+# That a program does not do what torch_xla asks of it says nothing where it shows no sign of being written for that.
+_WITHOUT_ORDERS = "XLA511"
 # What a call costs that reads tensors inside of an installed library, and the rules by which those reads are known.
 _LIBRARY = "XLA305"
 _READING = frozenset(
@@ -154,7 +156,8 @@ def _counts(sighting: Sighting, context: Context, root: RootContext, platforms: 
     """Of host code only the configuration counts, where it is one for XLA; of traced code, what stands in functions,
     and in the loops of a script that drives the device."""
     if sighting.rule.startswith(_CONFIGURATION):
-        return sighting.framework in platforms
+        platform = platforms.get(sighting.framework)
+        return platform is not None and not (platform.told and sighting.rule == _WITHOUT_ORDERS)
     return root.tier != HOST_TIER and (context.function is not None or context.per_turn)
 
 

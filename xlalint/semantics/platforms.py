@@ -40,10 +40,12 @@ _XLA_TARGETS = frozenset(("torch_xla", "torch_tpu"))
 
 
 class Platform(NamedTuple):
-    """A framework that reaches XLA in a program, and why: words that follow "runs on an XLA device: "."""
+    """A framework that reaches XLA in a program, and why: words that follow "runs on an XLA device: ". `told`: nothing but the user's target
+    says so."""
 
     framework: str
     why: str
+    told: bool = False
 
 
 Platforms = Mapping[str, Platform]
@@ -66,7 +68,7 @@ def _torch(module: ModuleInfo, program: Program, target: str) -> Platform | None
         return None
     why = _imported(module.unit.imports) or variable or _launched(module) or _spawned(module, program)
     if not why and target in _XLA_TARGETS:
-        why = f"the target is {target}"
+        return Platform("torch", f"the target is {target}", told=True)
     return Platform("torch", why) if why else None
 
 
