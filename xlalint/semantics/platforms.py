@@ -40,8 +40,8 @@ _XLA_TARGETS = frozenset(("torch_xla", "torch_tpu"))
 
 
 class Platform(NamedTuple):
-    """A framework that reaches XLA in a program, and why: words that follow "runs on an XLA device: ". `told`: nothing but the user's target
-    says so."""
+    """A framework that reaches XLA in a program, and why: words that follow "runs on an XLA device: ". `told`: nothing but the user's
+    target says so."""
 
     framework: str
     why: str
