@@ -18,6 +18,8 @@ import random
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+
+TABLES = []
 """
 MODULE = """
 class M(nn.Module):
@@ -93,6 +95,24 @@ SILENT = {
         return torch.cat([self.memory, x])
         """,
     "an attribute that is wrapped": "self.memory = torch.stack([self.memory])\n        return x",
+    "a list that is made anew": """
+        rows = []
+        for layer in self.layers:
+            rows.append(layer(x))
+        return torch.stack(rows)
+        """,
+    "a list that is emptied": """
+        self.memory.append(x)
+        out = torch.cat(self.memory)
+        self.memory.clear()
+        return out
+        """,
+    "a list of the module's that is only joined": "return x + torch.stack(TABLES)",
+    "a drawn slope, bound, weight": """
+        k = random.random()
+        return F.leaky_relu(x, k).clamp(min=-k).lerp(y, k) + F.normalize(x, eps=k) + torch.full_like(x, k)
+        """,
+    "turns that are always as many": "for _ in range(len(self.layers)):\n            x = x * 2\n        return x",
     "a normalisation with a momentum": "return self.norm(x) + nn.BatchNorm1d(8, momentum=0.01)(y)",
 }
 FOUND = {
@@ -101,6 +121,19 @@ FOUND = {
     "a counter as an exponent": ("self.step += 1\n        return x ** self.step", ["XLA403"]),
     "a counter as a size": ("self.step += 1\n        return x + torch.arange(self.step, device=x.device)", ["XLA403"]),
     "a counter as a diagonal": ("self.step -= 1\n        return torch.tril(x, diagonal=self.step)", ["XLA403"]),
+    "a drawn norm": ("return x.norm(p=1 + random.random()) + torch.dist(x, y, random.random())", ["XLA403"] * 2),
+    "a drawn epsilon": ("return F.layer_norm(x, (8,), eps=random.random())", ["XLA403"]),
+    "a drawn value to pad with": ("return F.pad(x, (1, 1), value=random.random())", ["XLA403"]),
+    "a drawn base of a power": ("return random.random() ** x", ["XLA403"]),
+    "a counted number of turns": (
+        """
+        self.step += 1
+        for _ in range(self.step):
+            x = x * 2
+        return x
+        """,
+        ["XLA403"],
+    ),
     "a drawn index": ("return x[random.randint(0, 3)] + x[:, random.randrange(4)]", ["XLA403"] * 2),
     "a drawn window": ("i = random.randint(0, 3)\n        return x[:, i : i + 4]", ["XLA403"]),
     "a drawn shift": (
@@ -134,6 +167,12 @@ FOUND = {
         self.memory[0] = torch.cat([self.memory[0], x], dim=-2)
         return self.memory[0] @ y
         """,
+        ["XLA406"],
+    ),
+    "a list that grows": ("self.memory.append(x)\n        return torch.stack(self.memory)", ["XLA406"]),
+    "a list of the module's that grows": ("TABLES.append(x)\n        return torch.stack(TABLES)", ["XLA406"]),
+    "a memory that begins with the first": (
+        "global kept\n        kept = x if kept is None else torch.cat([kept, x], 1)\n        return kept",
         ["XLA406"],
     ),
     "a memory of the module's": ("global kept\n        kept = torch.cat((kept, x))\n        return kept", ["XLA406"]),

@@ -82,6 +82,87 @@ SILENT = {
 }
 
 
+PROGRAM = """
+import torch
+import torch_xla
+from torch import nn
+from tqdm import tqdm
+
+
+class Program(nn.Module):
+    def forward(self, x: torch.Tensor, k: int):
+        {forward}
+
+
+def log(k, x: torch.Tensor):
+    return x[k]
+
+
+def run(program: Program, batches, table: torch.Tensor):
+    {loop}
+        torch_xla.sync()
+"""
+
+COUNTED = {
+    "an index": ("return x[k]", "for step, x in enumerate(batches):\n        program(x, step)"),
+    "computed from the count": (
+        "return x[:, :k]",
+        "for step, x in enumerate(batches):\n        program(x, 2 + step % 7)",
+    ),
+    "given by keyword": ("return x ** k", "for k in tqdm(range(8)):\n        program(table, k=k)"),
+    "counted by hand": (
+        "return x[k]",
+        "step = 0\n    for x in batches:\n        step += 1\n        program(x, step)",
+    ),
+    "counted in a while loop": (
+        "return x.roll(k)",
+        "step = 0\n    while step < 9:\n        program(table, step)\n        step += 1",
+    ),
+    "sizes in a list": ("return torch.split(x, k)", "for i, x in enumerate(batches):\n        program(x, [i, 4 - i])"),
+}
+UNCOUNTED = {
+    "in arithmetic": ("return x * k + k", "for step, x in enumerate(batches):\n        program(x, step)"),
+    "a constant": ("return x[k]", "for step, x in enumerate(batches):\n        program(x, 3)"),
+    "a number of the batch": ("return x[:k]", "for step, x in enumerate(batches):\n        program(x, len(x))"),
+    "an epoch": (
+        "return x[k]",
+        "for epoch in range(3):\n        for x in batches:\n            program(x, epoch)\n            torch_xla.sync()",
+    ),
+    "set back in each turn": (
+        "return x[k]",
+        "for x in batches:\n        n = 0\n        n += 1\n        program(x, n)",
+    ),
+    "within a step": (
+        "return x[k]",
+        "for x in batches:\n        for i in range(4):\n            program(x, i)",
+    ),
+    "that cuts the host's data": (
+        "return x + k",
+        "for i in range(8):\n        program(table[i * 4 : i * 4 + 4].to('xla'), 1)",
+    ),
+    "that host code takes": (
+        "return x + k",
+        "for i, x in enumerate(batches):\n        program(x, 1)\n        log(i, x)",
+    ),
+    "a condition": (
+        "return x if k > 100 else x * 2",
+        "for step, x in enumerate(batches):\n        program(x, step)",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", COUNTED)
+def test_what_the_loop_counts_is_a_constant_of_a_graph(loud: Loud, name: str) -> None:
+    forward, loop = COUNTED[name]
+    assert loud(PROGRAM.format(forward=forward, loop=loop), "torch_xla") == ["XLA403"]
+
+
+@pytest.mark.parametrize("name", UNCOUNTED)
+def test_what_the_loop_counts_costs_nothing(loud: Loud, name: str) -> None:
+    forward, loop = UNCOUNTED[name]
+    assert loud(PROGRAM.format(forward=forward, loop=loop), "torch_xla") == []
+
+
 @pytest.mark.parametrize("name", LOUD)
 def test_what_each_turn_costs_is_found(loud: Loud, name: str) -> None:
     code, rules = LOUD[name]

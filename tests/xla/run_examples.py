@@ -24,4 +24,8 @@ if __name__ == "__main__":
     framework, answer = sys.argv[1:]
     warnings.simplefilter("ignore")
     backends = {target: backend_of(name) for target, name in BACKENDS[framework].items()}
+    if framework == "torch":
+        import torch
+
+        torch._dynamo.config.automatic_dynamic_shapes = True  # as without torch_xla, which switches it off on import
     serve(Observer(backends, repeats=framework != "torch"), answer)

@@ -56,7 +56,8 @@ class Kind(msgspec.Struct, frozen=True):
     """What a value is believed to be: in words, and in parts.
 
     `dtype` is bool, int, float or complex; `rank` the number of dimensions; both None where not known. `sure` is false for what was taken
-    for a tensor by its use. `origin` of a host value: python, shape (of a tensor), data (read from a tensor).
+    for a tensor by its use. `origin` of a host value: python, shape (of a tensor), data (read from
+    a tensor), drawn (at random), counted or turn (from step to step).
     """
 
     kind: KindName

@@ -33,6 +33,13 @@ from xlalint.semantics.values import (
 
 _DTYPES = {"b": "bool", "i": "int", "f": "float", "c": "complex"}
 _FRAMEWORKS = {"torch": "torch", "tensorflow": "TensorFlow", "jax": "JAX", "numpy": "NumPy"}
+_ORIGINS = {
+    "shape": "shape",
+    "data": "read from a tensor",
+    "drawn": "drawn at random",
+    "counted": "another one in each step",
+    "turn": "another one in each step",
+}
 _SEQUENCES = {"modules": "ModuleList", "chain": "Sequential", "iter": "iterable"}
 _DEPTH = 2
 _LONGEST = 4
@@ -110,7 +117,7 @@ class Wording:
             return f"host value (dtype{': ' + _DTYPES[value.type[6:]] if value.type[6:] in _DTYPES else ''})"
         if value.type.startswith("device"):
             return "host value (device)"
-        told = {"shape": "shape", "data": "read from a tensor"}.get(value.origin, "")
+        told = _ORIGINS.get(value.origin, "")
         return f"host value{f' {value.type}' if value.type else ''}{f' ({told})' if told else ''}"
 
     def sequence(self, value: Sequence, depth: int) -> str:

@@ -20,7 +20,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-FORMAT = "xlalint-apis-2"
+FORMAT = "xlalint-apis-3"
 _DIGEST = 20
 _NAME_CONDITIONS = ("missing", "given", "tensor", "boolean", "host", "target", "items", "framework", "none")
 _CONDITIONS = {*_NAME_CONDITIONS, "args", "const", "unlike", "rank", "receiver"}
@@ -41,6 +41,7 @@ _TABLE_KEYS = {
     "unsupported_functions",
     "unsupported_methods",
     "unsupported_calls",
+    "constants",
 }
 
 
@@ -138,14 +139,18 @@ def compile_tables(texts: Iterable[tuple[str, str]]) -> Compiled:
     """Parse and merge tables, given as (file name, text); raises TableError for one that cannot be used."""
     merged = Compiled({}, {}, {}, {}, {}, {}, {}, {})
     unsupported: dict[tuple[str, str, str], tuple[Spec, ...]] = {}
+    constants: dict[tuple[str, str], tuple[str, ...]] = {}
     for name, text in texts:
         try:
             table = tomllib.loads(text)
             _merge(merged, table)
             unsupported |= _unsupported(table)
+            framework = table.get("framework", "")
+            constants |= {(framework, key): _names(names) for key, names in table.get("constants", {}).items()}
         except (tomllib.TOMLDecodeError, ReturnError, TableError, TypeError, AttributeError) as error:
             raise TableError(f"{name}: {error}") from error
     _attach(merged, unsupported)
+    _attach_constants(merged, constants)
     return merged
 
 
@@ -188,6 +193,15 @@ def _attach(merged: Compiled, unsupported: Mapping[tuple[str, str, str], tuple[S
         table = merged.methods.setdefault(framework, {}) if section == "methods" else merged.functions
         entry = _decoder.decode(table[name]) if name in table else _nothing(framework)
         table[name] = _raw(msgspec.structs.replace(entry, unsupported=specs))
+
+
+def _attach_constants(merged: Compiled, constants: Mapping[tuple[str, str], tuple[str, ...]]) -> None:
+    """Say of functions (by dotted name) and tensor methods (by name) which numbers are constants of the graph."""
+    for (framework, name), params in constants.items():
+        table = merged.functions if "." in name else merged.methods.setdefault(framework, {})
+        if name not in table:
+            raise TableError(f"{name}: constants of what no table describes")
+        table[name] = _raw(msgspec.structs.replace(_decoder.decode(table[name]), constants=params))
 
 
 def _nothing(framework: str) -> Entry:

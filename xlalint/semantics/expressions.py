@@ -11,7 +11,7 @@ from xlalint.semantics.builtin_calls import element_of
 from xlalint.semantics.frame import _EVAL, Frame, path_of, position
 from xlalint.semantics.lattice import boolean, join, join_all, leading, truth, when_truth
 from xlalint.semantics.narrowing import assume
-from xlalint.semantics.recompiles import check_power, drawn
+from xlalint.semantics.recompiles import CONSTANT_OPERANDS, check_operands, drawn
 from xlalint.semantics.subscripts import load_subscript, store_subscript
 from xlalint.semantics.values import (
     BOOL,
@@ -134,8 +134,8 @@ def _binary(frame: Frame, op: str, a: Value, b: Value, at: int, left_node: ir.No
         if isinstance(a, Const) and isinstance(a.value, str):
             frame.report("XLA303", at, b, right_node)
             return STR
-        if op == "**":
-            check_power(frame, at, a, b, right_node)
+        if op in CONSTANT_OPERANDS:
+            check_operands(frame, op, at, (a, left_node), (b, right_node))
         return tensor_result(op, a, b)
     if type(a) is Sequence and type(b) is Sequence:
         return _sequences(op, a, b)
@@ -179,7 +179,7 @@ def _folded(op: str, a: Const, b: Const) -> Value:
 def _hosts(op: str, a: Value, b: Value) -> Value:
     types = [type(v.value).__name__ if isinstance(v, Const) else v.type if isinstance(v, Host) else "" for v in (a, b)]
     origins = {v.origin for v in (a, b) if isinstance(v, Host)}
-    origin = next((one for one in ("data", "drawn", "counted", "shape") if one in origins), "python")
+    origin = next((one for one in ("data", "drawn", "counted", "turn", "shape") if one in origins), "python")
     if "str" in types or "bytes" in types:
         return host("str", origin)
     if op == "/":

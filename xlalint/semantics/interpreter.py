@@ -21,6 +21,7 @@ from xlalint.semantics.attributes import REGISTERED, AttributeTables, attribute_
 from xlalint.semantics.builtin_calls import container_method, element_of, is_container
 from xlalint.semantics.context import Context, RootContext
 from xlalint.semantics.decorators import Carried, Decorators, passes_on
+from xlalint.semantics.driving import entering
 from xlalint.semantics.external_calls import call_external
 from xlalint.semantics.frame import Env, Frame
 from xlalint.semantics.lattice import join, join_all
@@ -617,6 +618,8 @@ class Interpreter:
         return UNKNOWN
 
     def _call_object(self, frame: Frame, func: Object, arguments: Arguments, node: ir.Call) -> Value:
+        if frame.pace and self.tables.kind(func.klass) == "module":
+            arguments = entering(arguments)
         for name in ("__call__", "forward", "call"):
             info = func.klass.method(name)
             if info is not None and (

@@ -179,7 +179,7 @@ def _joined_type(a: Value, b: Value) -> str:
 
 def _joined_origin(a: Value, b: Value) -> str:
     origins = {v.origin for v in (a, b) if type(v) is Host}
-    for origin in ("data", "drawn", "counted", "shape"):
+    for origin in ("data", "drawn", "counted", "turn", "shape"):
         if origin in origins:
             return origin
     return "python"

@@ -10,7 +10,7 @@ from xlalint.semantics.branches import check_branches, check_gradient
 from xlalint.semantics.entries import Callback, Constant, Entry, Spec, choose
 from xlalint.semantics.frame import calls_within, device_tensor, spelling
 from xlalint.semantics.lattice import join_all
-from xlalint.semantics.recompiles import check_sizes
+from xlalint.semantics.recompiles import check_collected, check_sizes
 from xlalint.semantics.returns import Return, parse_return
 from xlalint.semantics.values import (
     HOST,
@@ -201,7 +201,10 @@ class LibraryCall:
             check_sizes(self)
         if spec.rule is not None:
             self._report(spec)
-        return self.build(spec.returns)
+        result = self.build(spec.returns)
+        if self.entry.framework == "torch":
+            check_collected(self.frame, self.node, result)
+        return result
 
     def hazard(self) -> Value | None:
         """What the call returns, its hazard reported; None where it is none."""

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from xlalint.semantics.program import FunctionInfo
 
 _JOINS = frozenset(("cat", "concat", "concatenate", "stack", "hstack", "vstack"))
+# Operators whose number is no operand of the graph but a part of it.
+CONSTANT_OPERANDS = {"**": "an exponent", "<<": "a shift", ">>": "a shift"}
 _ASSIGNED = ".="  # behind a path: it was assigned since the function began
 
 
@@ -75,10 +77,12 @@ def check_index(frame: Frame, base: Tensor, part: Value, node: ir.Node, at: int,
         frame.note("XLA403", at, "torch", spelling(node), detail)
 
 
-def check_power(frame: Frame, at: int, base: Value, exponent: Value, node: ir.Node) -> None:
-    """Report a power whose exponent is another number at each step."""
-    if changes(exponent) and any(_on_device(member) for member in members(base)):
-        frame.note("XLA403", at, "torch", spelling(node), "an exponent is a constant of the graph")
+def check_operands(frame: Frame, op: str, at: int, left: tuple[Value, ir.Node], right: tuple[Value, ir.Node]) -> None:
+    """Report a power or a shift by a number that is another one at each step."""
+    for (value, node), (other, _), said in ((right, left, CONSTANT_OPERANDS[op]), (left, right, "the base of a power")):
+        if changes(value) and any(_on_device(member) for member in members(other)):
+            frame.note("XLA403", at, "torch", spelling(node), f"{said} is a constant of the graph")
+            return
 
 
 def _on_device(value: Value) -> bool:
@@ -86,7 +90,8 @@ def _on_device(value: Value) -> bool:
 
 
 def check_sizes(call: LibraryCall) -> None:
-    """Report a size that is another number at each step, where a tensor as the size would be a hazard."""
+    """Report a number that is another one at each step, where it is a constant of the graph: a size (a tensor as the size would be a
+    hazard), or what the tables name."""
     if call.entry.framework != "torch" or not any(map(changes, call.all())) or call.place() == "cpu":
         return
     for spec in call.entry.cases:
@@ -96,6 +101,25 @@ def check_sizes(call: LibraryCall) -> None:
                     detail = spec.detail if spec.detail.startswith("it ") else "it is a size in the graph"
                     call.frame.note("XLA403", call.node.at, "torch", spelling(node), detail)
                     return
+    for value, node in call.named(call.entry.constants):
+        if changes(value):
+            call.frame.note("XLA403", call.node.at, "torch", spelling(node), "it is a constant of the graph")
+            return
+
+
+def check_turns(frame: Frame, node: ir.For) -> None:
+    """Report a loop whose number of turns is another one at each step, where it does more than call something."""
+    counter = node.iterable
+    if not (isinstance(counter, ir.Call) and isinstance(counter.func, ir.Name) and counter.func.id == "range"):
+        return
+    if all(isinstance(statement, (ir.Eval, ir.Raise)) for statement in node.body):
+        return
+    for bound in counter.args:
+        if isinstance(bound, (ir.Name, ir.Attr)) and changes(frame.eval(bound)):
+            frame.note(
+                "XLA403", position(bound), "torch", spelling(bound), "each turn of the loop is a part of the graph"
+            )
+            return
 
 
 def check_choice(frame: Frame, node: ir.If, compared: ir.Node) -> None:
@@ -109,19 +133,61 @@ def check_choice(frame: Frame, node: ir.If, compared: ir.Node) -> None:
 
 def check_accumulation(frame: Frame, node: ir.Assign, value: Value) -> None:
     """Report `x = torch.cat([x, y])` where `x` lives from step to step."""
-    if not isinstance(node.value, ir.Call) or not any(_on_device(member) for member in members(value)):
+    branches = (node.value.body, node.value.orelse) if isinstance(node.value, ir.IfExp) else (node.value,)
+    for call in branches:
+        if not isinstance(call, ir.Call) or _last_name(call.func) not in _JOINS or not call.args:
+            continue
+        joined = call.args[0]
+        if not isinstance(joined, ir.Display) or not any(_on_device(member) for member in members(value)):
+            continue
+        parts = {spelling(item) for item in joined.items}
+        for target in node.targets:
+            text = spelling(target)
+            if text in parts and "…" not in text and len(joined.items) > 1 and _lives_on(frame, target):
+                frame.report("XLA406", call.at, value, target)
+                return
+
+
+def check_collected(frame: Frame, node: ir.Call, value: Value) -> None:
+    """Report `torch.stack(self.rows)` where the same function appends to a list that lives from step to step."""
+    holder = node.args[0] if node.args else None
+    if _last_name(node.func) not in _JOINS or not isinstance(holder, (ir.Name, ir.Attr)):
         return
-    func = node.value.func
-    name = func.name if isinstance(func, ir.Attr) else func.id if isinstance(func, ir.Name) else ""
-    joined = node.value.args[0] if node.value.args else None
-    if name not in _JOINS or not isinstance(joined, ir.Display):
+    text = spelling(holder)
+    if "…" in text or not _appends(_statements(frame), text):
         return
-    parts = {spelling(item) for item in joined.items}
-    for target in node.targets:
-        text = spelling(target)
-        if text in parts and "…" not in text and len(joined.items) > 1 and _lives_on(frame, target):
-            frame.report("XLA406", node.value.at, value, target)
-            return
+    if _is_global(frame, holder) or _lives_on(frame, holder):
+        frame.report("XLA406", node.at, value, holder)
+
+
+def _is_global(frame: Frame, holder: ir.Node) -> bool:
+    """Whether a function means a name of its module."""
+    if frame.function is None or not isinstance(holder, ir.Name) or holder.id in frame.closure:
+        return False
+    if holder.id not in frame.module.assigned or any(param.name == holder.id for param in frame.function.params):
+        return False
+    bound = (spelling(target) for statement in frame.function.body for target, _ in _assignments(statement))
+    return holder.id not in bound and frame.function.ir.outer < 0
+
+
+def _appends(statements: Iterable[ir.Statement], holder: str) -> bool:
+    """Whether a block appends to a list, and never empties it."""
+    names = {name for statement in statements for name in _called_on(statement, holder)}
+    return bool(names & {"append", "extend"}) and names.isdisjoint(("clear", "pop"))
+
+
+def _called_on(statement: ir.Statement, holder: str) -> Iterator[str]:
+    """The methods that a statement, or one within it, calls on what is spelled so."""
+    if isinstance(statement, ir.Eval) and isinstance(statement.value, ir.Call):
+        func = statement.value.func
+        if isinstance(func, ir.Attr) and spelling(func.value) == holder:
+            yield func.name
+    for inner in _within(statement):
+        yield from _called_on(inner, holder)
+
+
+def _last_name(func: ir.Node) -> str:
+    return func.name if isinstance(func, ir.Attr) else func.id if isinstance(func, ir.Name) else ""
 
 
 def _lives_on(frame: Frame, target: ir.Node) -> bool:
@@ -145,13 +211,17 @@ def _lives_on(frame: Frame, target: ir.Node) -> bool:
 
 def _renewed(frame: Frame, name: str) -> bool:
     """Whether a loop that takes steps gives a name a value of its own in each of them, as far as one function shows."""
-    assert frame.function is not None
-    inside = (found for loop in _loops(frame.function.body) for found in _assignments(loop))
+    inside = (found for loop in _loops(_statements(frame)) for found in _assignments(loop))
     return any(spelling(target) == name and not _is_join(value) for target, value in inside)
 
 
+def _statements(frame: Frame) -> tuple[ir.Statement, ...]:
+    """The statements of the function, or of the script, that is being run."""
+    return frame.function.body if frame.function is not None else ir.decode_body(frame.module.unit.body)
+
+
 def _is_join(value: ir.Node) -> bool:
-    return isinstance(value, ir.Call) and isinstance(value.func, ir.Attr) and value.func.name in _JOINS
+    return isinstance(value, ir.Call) and _last_name(value.func) in _JOINS
 
 
 def _loops(statements: Iterable[ir.Statement]) -> Iterator[ir.For | ir.While]:

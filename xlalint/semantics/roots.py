@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from xlalint.lowering import ir
 from xlalint.semantics.arguments import Arguments, bind_parameters
 from xlalint.semantics.context import HOST_TIER, Context, RootContext
+from xlalint.semantics.driving import STEPS, drives, may_drive
 from xlalint.semantics.frame import Frame, path_of
 from xlalint.semantics.platforms import NOWHERE, Platforms, platforms_of
 from xlalint.semantics.program import ClassInfo, FunctionInfo, ModuleInfo
@@ -107,8 +108,6 @@ _TRACES_ALL = ("jax", "tensorflow")
 _FILES = frozenset(
     ("open", "read_text", "write_text", "read_bytes", "write_bytes", "savefig", "imread", "imwrite", "urlopen")
 )
-_STEPS = frozenset(("optimizer_step", "mark_step", "sync", "step", "backward"))
-_DRIVERS = frozenset(("torch_xla", "accelerate"))
 _DRIVES = "steps an XLA device in a loop"
 _NO_GRADIENT = ("no_grad", "inference_mode", "enable_grad", "set_grad_enabled")
 
@@ -309,15 +308,12 @@ class Roots:
 
     def _drives(self, info: FunctionInfo) -> bool:
         """Whether the function holds a loop that makes an XLA device take steps."""
-        if not _STEPS.intersection(info.ir.calls):
-            return False
-        return _may_drive(info.module) and _steps_in_loop(info.body, turning=False)
+        return not STEPS.isdisjoint(info.ir.calls) and may_drive(info.module) and drives(info.body)
 
     def _driven(self, module: ModuleInfo) -> bool:
         """The same of a module's top level, that of a script or a notebook."""
-        if not _STEPS.intersection(module.unit.calls) or not _may_drive(module):
-            return False
-        return _steps_in_loop(ir.decode_body(module.unit.body), turning=False)
+        calls = module.unit.calls
+        return not STEPS.isdisjoint(calls) and may_drive(module) and drives(ir.decode_body(module.unit.body))
 
     def _on_device(self, info: FunctionInfo) -> bool:
         """Whether a function runs on tensors whatever its parameters: a module's method, or one that switches gradients off."""
@@ -413,26 +409,6 @@ def _named_tracer(info: FunctionInfo) -> bool:
         return True
     inner = (argument for node in info.ir.decorators if isinstance(node, ir.Call) for argument in node.args)
     return any(isinstance(node, (ir.Name, ir.Attr)) and path_of(node).rpartition(".")[2] in TRACERS for node in inner)
-
-
-def _steps_in_loop(statements: tuple[ir.Statement, ...], turning: bool) -> bool:
-    """Whether a loop among the statements calls what makes the device take a step."""
-    for statement in statements:
-        loop = turning or isinstance(statement, (ir.For, ir.While))
-        if loop and isinstance(statement, ir.Eval) and isinstance(statement.value, ir.Call):
-            func = statement.value.func
-            if (func.name if isinstance(func, ir.Attr) else func.id if isinstance(func, ir.Name) else "") in _STEPS:
-                return True
-        if isinstance(statement, (ir.For, ir.While, ir.If, ir.With)):
-            inner = statement.body + (() if isinstance(statement, ir.With) else statement.orelse)
-            if _steps_in_loop(inner, loop):
-                return True
-    return False
-
-
-def _may_drive(module: ModuleInfo) -> bool:
-    """Whether a module imports what makes an XLA device take steps."""
-    return not _DRIVERS.isdisjoint(binding.module.partition(".")[0] for binding in module.unit.imports)
 
 
 def _is_device(value: Value) -> bool:

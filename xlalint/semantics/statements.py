@@ -17,11 +17,12 @@ from xlalint.semantics.autograph import (
     taped,
 )
 from xlalint.semantics.builtin_calls import element_of
+from xlalint.semantics.driving import paces, stepped, turned
 from xlalint.semantics.expressions import binary_value, store_subscript, test
 from xlalint.semantics.frame import _EXEC, Env, Frame, join_into, path_of, position
 from xlalint.semantics.lattice import join, join_all
 from xlalint.semantics.narrowing import assume, unpack_shape
-from xlalint.semantics.recompiles import assigned, check_accumulation, check_choice, counted
+from xlalint.semantics.recompiles import assigned, check_accumulation, check_choice, check_turns, counted
 from xlalint.semantics.setup.stepping import begin_loop, end_loop
 from xlalint.semantics.tracing import NO_AUTOGRAPH
 from xlalint.semantics.values import (
@@ -92,7 +93,7 @@ def aug_assign(frame: Frame, node: ir.AugAssign) -> bool:
         frame.note("XLA306", target.at, "", target.id, "counts up once, while tracing", "effect")
     result = binary_value(frame, node.op, old, right, node.expr_at, target, node.value)
     if node.op in ("+", "-"):
-        result = counted(frame, target, old, right) or result
+        result = counted(frame, target, old, right) or stepped(frame, target, old, right) or result
     if isinstance(old, Sequence) and old.kind == "list" and node.op == "+":
         result = sequence("list", None, join(old.element, element_of(frame, right)))
     bind_target(frame, target, result)
@@ -271,11 +272,13 @@ def _rule_of(frame: Frame, node: ir.If) -> tuple[str, str]:
     return "XLA101", ""
 
 
-def _loop(frame: Frame, once: Callable[[], bool], orelse: tuple[ir.Statement, ...]) -> bool:
+def _loop(frame: Frame, node: ir.For | ir.While, once: Callable[[], bool]) -> bool:
     """Run a loop's body to a fixed point; `once` runs one iteration and says whether the loop can end before it."""
-    outer = frame.exits, frame.repeats
+    outer = frame.exits, frame.repeats, frame.pace
     frame.exits = []
     frame.turning += 1
+    if frame.context.per_turn and paces(node.body):
+        frame.pace = frame.turning
     exits: list[Env] = []
     endable = True
     for _ in range(_LOOP_PASSES):
@@ -288,14 +291,15 @@ def _loop(frame: Frame, once: Callable[[], bool], orelse: tuple[ir.Statement, ..
         if frame.env == start:
             break
     frame.turning -= 1
+    frame.pace = outer[2]
     falls = endable
-    if falls and orelse:
-        falls = frame.exec(orelse)
+    if falls and node.orelse:
+        falls = frame.exec(node.orelse)
     if exits:
         if not falls:
             frame.env = dict(exits[0])
         frame.merge(exits)
-    frame.exits, frame.repeats = outer
+    frame.exits, frame.repeats, _ = outer
     return falls or bool(exits)
 
 
@@ -320,7 +324,7 @@ def while_(frame: Frame, node: ir.While) -> bool:
         return truth is None
 
     begun = begin_loop(frame)
-    falls = _loop(frame, once, node.orelse)
+    falls = _loop(frame, node, once)
     frame.loop, frame.staged = outer
     end_loop(frame, node, begun)
     return falls
@@ -336,6 +340,9 @@ def for_(frame: Frame, node: ir.For) -> bool:
         return _unrolled(frame, node, turns)
     frame.rename("XLA206", "XLA107", position(node.iterable))
     element = element_of(frame, iterable, position(node.iterable))
+    if frame.context.per_turn and paces(node.body):
+        element = turned(node, element)
+    check_turns(frame, node)
     outer = frame.loop, frame.staged
     if any(map(is_symbolic, members(iterable))):
         frame.report("XLA109", position(node.iterable), iterable, node.iterable, variant=NO_AUTOGRAPH)
@@ -352,7 +359,7 @@ def for_(frame: Frame, node: ir.For) -> bool:
         return True
 
     begun = begin_loop(frame)
-    falls = _loop(frame, once, node.orelse)
+    falls = _loop(frame, node, once)
     frame.loop, frame.staged = outer
     end_loop(frame, node, begun)
     return falls

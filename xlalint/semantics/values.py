@@ -49,7 +49,7 @@ class Host(Value):
     """A host value of a Python type ("int", "float", "bool", "str", "tuple", "dtype", "device", "" for any).
 
     `origin` says where it came from: "python", "shape" (of a tensor), "data" (read from a tensor's elements), "drawn" (by the host,
-    at random), "counted" (from step to step).
+    at random), "counted" (from step to step), "turn" (the same, while only the loop that takes the steps knows it).
     """
 
     __slots__ = ("origin", "type")
