@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from xlalint.semantics.hazard import Confidence
 from xlalint.semantics.reads import Reads
 from xlalint.semantics.tracing import UNTRACED, Tracer
-from xlalint.semantics.values import NEVER, Object, Value
+from xlalint.semantics.values import NEVER, Made, Object, Value
 
 if TYPE_CHECKING:
     from xlalint.semantics.pace import Pace
@@ -69,6 +69,8 @@ class Context(Reads):
     surely enters in turn.
     `converts` is false where AutoGraph leaves the function as it is, however it is reached.
     In a `per_turn` context only what a loop repeats counts: it is host code that drives the device.
+    `steps` are what it, and what it calls, does to set a TPU up, in order; `claims` are values that were made elsewhere and that it uses in
+    a way that makes their making a hazard, with what to say of that (`setup.strategy_scope`).
 
     What another computation may rely on: `key` is under what the interpreter keeps the context, `depth` its place on the stack.
     `leans_on` is the outermost context, still under way, whose unfinished result this one used (recursion): until that one is
@@ -80,6 +82,7 @@ class Context(Reads):
     __slots__ = (
         "args",
         "calls",
+        "claims",
         "converts",
         "cut",
         "depth",
@@ -96,6 +99,7 @@ class Context(Reads):
         "returns",
         "roots",
         "sightings",
+        "steps",
         "stores",
         "yields",
     )
@@ -114,6 +118,8 @@ class Context(Reads):
         self.inward: dict[Context, None] = {}
         self.stores: dict[str, Value] = {}
         self.items: dict[str, Value] = {}
+        self.steps: list[str] = []
+        self.claims: dict[tuple[Made, str], str] = {}
         self.converts = True
         self.done = False
         self.per_turn = False

@@ -10,7 +10,7 @@ from xlalint.semantics.context import Context, Sighting
 from xlalint.semantics.hazard import Confidence
 from xlalint.semantics.lattice import join
 from xlalint.semantics.pace import Pace
-from xlalint.semantics.values import NEVER, NONE, UNKNOWN, Function, Tensor, Value, members
+from xlalint.semantics.values import NEVER, NONE, UNKNOWN, Function, Made, Tensor, Value, members
 
 if TYPE_CHECKING:
     from xlalint.semantics.interpreter import Interpreter
@@ -48,7 +48,8 @@ class Frame:
     `try` blocks that catch what tracers raise, `rare` enclosing branches that run once in several steps, `frequent` those of them that run
     in more than one of ten, `doubt` enclosing calls and indices of what may be something else, `forks` branches that may not be taken,
     `tests` the conditions of enclosing branches of which it is not known whether they are taken, `touched` the calls that started the
-    device's runtime (place, `base`, `statement`, spelling), `drawn` is the comparison, in the test under way, of a number that the host
+    device's runtime (place, `base`, `statement`, spelling), `companions` the optimizers and metrics that models were compiled with which
+    were made outside of a strategy's scope, `drawn` is the comparison, in the test under way, of a number that the host
     draws, `within_calls` the calls whose tests this frame stands for. `half_returns` are tensor tests of which one branch returns (place,
     statement, tensor, test), `remembers` is the table that the branch being run fills in once per key. `exits`
     and `repeats` collect the environments that leave or repeat the innermost loop.
@@ -81,6 +82,7 @@ class Frame:
         self.forks = 0
         self.tests: list[ir.Node] = []
         self.touched: list[tuple[int, int, int, str]] = []
+        self.companions: dict[Made, list[tuple[Made, str]]] = {}
         self.drawn: ir.Node | None = None
         self.remembers = ""
         self.within_calls = 0

@@ -29,6 +29,7 @@ from xlalint.semantics.library import LibraryCall
 from xlalint.semantics.program import ClassInfo, FunctionInfo, ModuleInfo, Program
 from xlalint.semantics.reads import Reads
 from xlalint.semantics.setup import check_setup
+from xlalint.semantics.setup.strategy_scope import enter_under_tests, made_outside, scope_of_module, take_over
 from xlalint.semantics.taught import NOTHING_TAUGHT, Taught
 from xlalint.semantics.tracing import Conversion, Tracer, constants, hand_over
 from xlalint.semantics.values import (
@@ -68,6 +69,7 @@ if TYPE_CHECKING:
 
 Counts = defaultdict[tuple[FunctionInfo | None, ClassInfo | None], int]
 Asked = Literal["", "number", "flag"]
+Scope = Literal["", "outside", "inside"]  # of a TPU strategy: "" where that is not known
 
 MAX_CONTEXTS = 64
 MAX_DEPTH = 32
@@ -131,6 +133,7 @@ class Interpreter:
         self.stack: list[Context] = []
         self.roots: list[RootContext] = []
         self.differentiating = 0
+        self.scope: Scope = ""
         self.observer: Recorder | None = None
         self.globals: dict[int, Env] = {}
         self.module_contexts: dict[int, Context] = {}
@@ -199,8 +202,8 @@ class Interpreter:
     def _key(
         self, info: FunctionInfo, args: tuple[Value, ...], closure: tuple[tuple[str, Value], ...], per_turn: bool
     ) -> tuple[object, ...]:
-        if per_turn or self.differentiating:
-            return (info, args, closure, per_turn, self.differentiating > 0)
+        if per_turn or self.differentiating or self.scope:
+            return (info, args, closure, per_turn, self.differentiating > 0, self.scope)
         return (info, args, closure)
 
     def _known(self, key: tuple[object, ...]) -> Context | None:
@@ -261,6 +264,7 @@ class Interpreter:
         context.depth = len(self.stack)
         self.stack.append(context)
         outer, self.reader.current = self.reader.current, context
+        scope = self.scope
         try:
             if frame.exec(info.body):
                 context.returns = join(context.returns, NONE)
@@ -270,6 +274,7 @@ class Interpreter:
             context.cut = True
         finally:
             self.stack.pop()
+            self.scope = scope
             self.reader.current = outer
             outer.parts[context] = None
         self._finish(context, info)
@@ -304,6 +309,7 @@ class Interpreter:
         followed a few steps only: enough to find what they store.
         """
         outer = self.stack, self.contexts, self.entered_by, self.max_depth
+        scope, self.scope = self.scope, ""
         if self.contexts is not self._table_contexts:
             self.contexts, self.entered_by, self.max_depth = self._table_contexts, self._table_counts, TABLE_DEPTH
         self.stack = []
@@ -311,6 +317,7 @@ class Interpreter:
             yield
         finally:
             self.stack, self.contexts, self.entered_by, self.max_depth = outer
+            self.scope = scope
 
     @contextmanager
     def apart(self) -> Iterator[list[RootContext]]:
@@ -319,10 +326,12 @@ class Interpreter:
         self.stack, self.contexts, self.entered_by, self.max_depth = [], {}, defaultdict(int), MAX_DEPTH
         found: list[RootContext] = []
         self.roots = found
+        scope, self.scope = self.scope, ""
         try:
             yield found
         finally:
             self.stack, self.contexts, self.entered_by, self.max_depth, self.roots = outer
+            self.scope = scope
 
     def standalone(self, info: FunctionInfo, traced_by: str = "", static: tuple[object, ...] = ()) -> tuple[Value, ...]:
         """The arguments of a function of whose calls nothing is known.
@@ -428,6 +437,7 @@ class Interpreter:
         self.module_contexts[module.index] = context
         with self.reader.reading(context), self.apart() as roots:
             self.stack.append(context)
+            self.scope = scope_of_module(module)
             with suppress(RecursionError):
                 self._exec_module(frame)
         context.done = True
@@ -467,7 +477,8 @@ class Interpreter:
         frame.doubt += doubt
         results = [self._call_one(frame, member, arguments, node) for member in found]
         frame.doubt -= doubt
-        return results[0] if len(results) == 1 else join_all(results) if results else UNKNOWN
+        result = results[0] if len(results) == 1 else join_all(results) if results else UNKNOWN
+        return made_outside(frame, node, found, arguments, result) if self.scope == "outside" else result
 
     def call_value(
         self, frame: Frame, func: Value, args: list[Value], keywords: tuple[tuple[str, Value], ...], node: ir.Call
@@ -518,8 +529,13 @@ class Interpreter:
             if carried is not None:
                 return self._call_through(frame, func, carried, arguments, at)
         args = bind_parameters(self, info, func.receiver, arguments)
-        context = self.enter(info, args, func.closure)
+        if self.scope and (frame.tests or frame.muted):
+            context = enter_under_tests(frame, info, args, func.closure)
+        else:
+            context = self.enter(info, args, func.closure)
         frame.enters(context, at)
+        if context.steps or context.claims:
+            take_over(frame, context)
         if context.stores and func.receiver is not None and func.receiver is frame.env.get(frame.receiver_name):
             frame.adopt(context.stores)
         if not context.done:

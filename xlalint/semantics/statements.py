@@ -24,6 +24,7 @@ from xlalint.semantics.lattice import join, join_all
 from xlalint.semantics.narrowing import assume, unpack_shape
 from xlalint.semantics.recompiles import assigned, check_accumulation, check_choice, check_turns, counted
 from xlalint.semantics.setup.stepping import begin_loop, end_loop
+from xlalint.semantics.setup.strategy_scope import scope_within
 from xlalint.semantics.tracing import NO_AUTOGRAPH
 from xlalint.semantics.values import (
     NONE,
@@ -389,8 +390,12 @@ def jump(frame: Frame, node: ir.Jump) -> bool:
 def with_(frame: Frame, node: ir.With) -> bool:
     frame.statement = node.at
     tapes = apart = 0
+    interpreter = frame.interpreter
+    scope = interpreter.scope
     for expression, target in node.items:
         value = frame.eval(expression)
+        if scope:
+            interpreter.scope = scope_within(frame, expression, value)
         tapes += taped(frame, value)
         apart += builds_apart(frame, value)
         if target is not None:
@@ -400,6 +405,8 @@ def with_(frame: Frame, node: ir.With) -> bool:
     falls = frame.exec(node.body)
     frame.apart -= apart
     frame.taping -= tapes
+    if scope:
+        interpreter.scope = scope
     return falls
 
 

@@ -96,19 +96,37 @@ class Mapping(Value):
     rest: Value
 
 
-class Object(Value):
-    """An instance of a class of the program. `fields` are attributes known of this very instance (dataclass outputs)."""
+class Made:
+    """The call that made a value, where it matters for what is done with the value later: a place as `Sighting` has it, in a function or
+    (-1) at module level."""
 
-    __slots__ = ("fields", "klass")
+    __slots__ = ("at", "function", "module", "statement", "subject", "sure")
+
+    def __init__(self, module: int, function: int, at: int, statement: int, subject: str, sure: bool) -> None:
+        self.module = module
+        self.function = function
+        self.at = at
+        self.statement = statement
+        self.subject = subject
+        self.sure = sure
+
+
+class Object(Value):
+    """An instance of a class of the program. `fields` are attributes known of this very instance (dataclass outputs), `made` is where it
+    was made, if that matters."""
+
+    __slots__ = ("fields", "klass", "made")
     klass: ClassInfo
     fields: tuple[tuple[str, Value], ...]
+    made: Made | None
 
 
 class Foreign(Value):
-    """An instance of a library class, by its dotted name."""
+    """An instance of a library class, by its dotted name; `made` as of `Object`."""
 
-    __slots__ = ("name",)
+    __slots__ = ("made", "name")
     name: str
+    made: Made | None
 
 
 class External(Value):
@@ -274,23 +292,32 @@ def mapping(items: tuple[tuple[str, Value], ...], rest: Value = NEVER) -> Value:
     return _make(Mapping, key, depth, {"items": items, "rest": rest})
 
 
-def instance(klass: ClassInfo, fields: tuple[tuple[str, Value], ...] = ()) -> Value:
+def instance(klass: ClassInfo, fields: tuple[tuple[str, Value], ...] = (), made: Made | None = None) -> Value:
     """An instance of a class of the program."""
-    key = (Object, klass, fields)
+    key = (Object, klass, fields, made)
     found: Value | None = _interned.get(key)
     if found is not None:
         return found
     depth = _depth(value for _, value in fields) if fields else 0
     if depth > MAX_DEPTH:
         return instance(klass)
-    return _make(Object, key, depth, {"klass": klass, "fields": fields})
+    return _make(Object, key, depth, {"klass": klass, "fields": fields, "made": made})
 
 
-def foreign(name: str) -> Foreign:
+def foreign(name: str, made: Made | None = None) -> Foreign:
     """An instance of the library class `name`."""
-    key = (Foreign, name)
+    key = (Foreign, name, made)
     found: Foreign | None = _interned.get(key)
-    return found if found is not None else _make(Foreign, key, 0, {"name": name})
+    return found if found is not None else _make(Foreign, key, 0, {"name": name, "made": made})
+
+
+def made(module: int, function: int, at: int, statement: int, subject: str, sure: bool) -> Made:
+    """The call at a place, by which values are told apart."""
+    key = (Made, module, function, at, sure)
+    found: Made | None = _interned.get(key)
+    if found is None:
+        found = _interned[key] = Made(module, function, at, statement, subject, sure)
+    return found
 
 
 def external(name: str) -> External:

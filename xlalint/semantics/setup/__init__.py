@@ -26,6 +26,7 @@ from xlalint.semantics.setup import (
     obsolete,
     precision,
     stepping,
+    strategy_scope,
     trainer,
 )
 from xlalint.semantics.setup.calls import METHODS, NAMES, Check, SetupCall, asked, decorated
@@ -47,6 +48,7 @@ __all__ = [
     "obsolete",
     "precision",
     "stepping",
+    "strategy_scope",
     "trainer",
 ]
 
