@@ -12,6 +12,7 @@ from xlalint.checks.finding import Edit, Fix
 from xlalint.fixes import (
     assertions,
     at_update,
+    batches,
     booleans,
     bounded_loops,
     branches,
@@ -156,6 +157,8 @@ REWRITES: Mapping[str, tuple[Rewriter, ...]] = {
     "XLA303": (prints.debug_print, prints.step_closure, prints.in_graph),
     "XLA304": (comparisons.whole_comparison,),
     "XLA306": (prints.debug_print, prints.in_graph, prints.once),
+    "XLA401": (batches.padded,),
+    "XLA402": (batches.dropped,),
     "XLA501": (compile_flags.jit_compile,),
     "XLA502": (strategy_scopes.scoped,),
     "XLA506": (precision.bfloat16,),

@@ -94,6 +94,20 @@ def without_argument(scene: Scene, call: cst.Call, arg: cst.Arg) -> Replacement:
     return Replacement(start, scene.span(arg)[1], "")
 
 
+def with_argument(scene: Scene, call: cst.Call, text: str) -> Replacement:
+    """Adds an argument behind the others of a call: on a line of its own where the last one has one."""
+    if not call.args:
+        end = scene.span(call)[1] - 1
+        return Replacement(end, end, text)
+    last = call.args[-1]
+    end = scene.whole(last.value)[1]
+    start = scene.whole(last.keyword or last.value)[0]
+    source = scene.document.text
+    before = source[source.rfind("\n", 0, start) + 1 : start]
+    broken = not before.strip() and scene.span(call)[0] < start - len(before)
+    return Replacement(end, end, f",\n{before}{text}" if broken else f", {text}")
+
+
 def call(function: str, arguments: Sequence[str], column: int, indent: str, tail: int = 0, width: int = WIDTH) -> str:
     """A call that begins at a column of a line with that indentation, and behind which `tail` characters stand: on one line where it
     fits, else with an argument on each."""

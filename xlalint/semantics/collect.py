@@ -11,7 +11,7 @@ import msgspec
 from xlalint.semantics.context import HOST_TIER, Sighting
 from xlalint.semantics.frame import device_tensor
 from xlalint.semantics.hazard import Confidence, Hazard, Inside, Step
-from xlalint.semantics.platforms import NOWHERE, Platforms
+from xlalint.semantics.platforms import NOWHERE, Platforms, needed, reaches
 from xlalint.semantics.setup.stepping import UNREDUCED
 from xlalint.semantics.tracing import NO_AUTOGRAPH, Tracer, variant_under
 from xlalint.semantics.values import tensors
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 
 Reach = tuple["Context", bool]  # a context, and whether AutoGraph rewrites it as it is reached
-_CONFIGURATION = ("XLA5", "XLA409")
 # Under these frameworks' tracers a hazard is an error: a function that holds one and is given to no tracer runs eagerly.
 _RAISING = ("jax", "tensorflow")
 # That a program does not do what torch_xla asks of it says nothing where it shows no sign of being written for that.
@@ -153,11 +152,13 @@ def _tracer(reach: Reach, root: RootContext) -> Tracer:
 
 
 def _counts(sighting: Sighting, context: Context, root: RootContext, platforms: Platforms) -> bool:
-    """Of host code only the configuration counts, where it is one for XLA; of traced code, what stands in functions,
+    """Of host code what speaks of it counts, where the program reaches XLA; of traced code, what stands in functions,
     and in the loops of a script that drives the device."""
-    if sighting.rule.startswith(_CONFIGURATION):
-        platform = platforms.get(sighting.framework)
-        return platform is not None and not (platform.told and sighting.rule == _WITHOUT_ORDERS)
+    reach = needed(sighting.rule)
+    if reach is not None:
+        without_orders = sighting.rule == _WITHOUT_ORDERS and sighting.framework in platforms
+        told = without_orders and platforms[sighting.framework].told
+        return reaches(platforms, sighting.framework, reach) and not told
     return root.tier != HOST_TIER and (context.function is not None or context.per_turn)
 
 
@@ -281,7 +282,7 @@ def _found(
 ) -> Found:
     root = link.root
     confidence = sighting.confidence
-    if sighting.rule.startswith(_CONFIGURATION):
+    if needed(sighting.rule) is not None:
         pass  # no tracer has a say in it
     elif root.tier == 2 and sighting.framework in _RAISING:
         confidence = Confidence.POSSIBLE

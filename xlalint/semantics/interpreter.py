@@ -134,6 +134,7 @@ class Interpreter:
         self.roots: list[RootContext] = []
         self.differentiating = 0
         self.scope: Scope = ""
+        self.collating = 0  # functions under way that make a batch of examples
         self.observer: Recorder | None = None
         self.globals: dict[int, Env] = {}
         self.module_contexts: dict[int, Context] = {}
@@ -202,8 +203,8 @@ class Interpreter:
     def _key(
         self, info: FunctionInfo, args: tuple[Value, ...], closure: tuple[tuple[str, Value], ...], per_turn: bool
     ) -> tuple[object, ...]:
-        if per_turn or self.differentiating or self.scope:
-            return (info, args, closure, per_turn, self.differentiating > 0, self.scope)
+        if per_turn or self.differentiating or self.scope or self.collating:
+            return (info, args, closure, per_turn, self.differentiating > 0, self.scope, self.collating > 0)
         return (info, args, closure)
 
     def _known(self, key: tuple[object, ...]) -> Context | None:

@@ -16,6 +16,9 @@ What counts, per framework, is what the program surely does when it is started:
 | tensorflow | the module makes a `TPUStrategy`, or what one is made of |
 | jax | it imports `jax`: all that JAX does is compiled by XLA |
 
+Less than that is asked for by rules of other kinds (`Reach`): what changes the shapes of a compiled step counts wherever XLA compiles one,
+on a GPU by `jit_compile=True`, too; what makes a `tf.function` anew counts wherever there is TensorFlow.
+
 An import under `try` is no evidence: that program runs elsewhere too. A strategy under `try` is: its author wants the TPU, and falls back.
 Nothing but the unit's headers is read, but for a search for a few names in the encoded bodies, and functions are decoded only where those
 are found.
@@ -24,6 +27,7 @@ are found.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 from xlalint.lowering import ir
@@ -36,20 +40,53 @@ _STRATEGIES = frozenset(("TPUStrategy", "TPUStrategyV2", "TPUClusterResolver", "
 _LAUNCHERS = frozenset(("spawn", "launch", "notebook_launcher"))
 _VARIABLES = ("PJRT_DEVICE", "TPU_NAME", "XRT_TPU_CONFIG", "COLAB_TPU_ADDR")
 _GPUS = frozenset(("CUDA", "GPU", "ROCM"))
+_TENSORFLOW = frozenset(("tensorflow", "keras", "tf_keras"))
+_JIT = b"jit_compile"
+_ON_DEVICE = "runs on an XLA device: "
 _XLA_TARGETS = frozenset(("torch_xla", "torch_tpu"))
 
 
+class Reach(IntEnum):
+    """How much of a program is XLA's: it traces functions; some of them are compiled by XLA; all runs on an XLA device."""
+
+    TRACED = 0
+    COMPILED = 1
+    DEVICE = 2
+
+
 class Platform(NamedTuple):
-    """A framework that reaches XLA in a program, and why: words that follow "runs on an XLA device: ". `told`: nothing but the user's
-    target says so."""
+    """A framework that reaches XLA in a program, how far, and why, as a sentence without its end. `told`: nothing but the user's target
+    says so."""
 
     framework: str
     why: str
+    reach: Reach = Reach.DEVICE
     told: bool = False
 
 
 Platforms = Mapping[str, Platform]
 NOWHERE: Platforms = {}
+
+# Rules that host code is entered for, by the beginning of their codes, and how far a program has to reach for them.
+_HOST_RULES = {
+    "XLA401": Reach.COMPILED,
+    "XLA402": Reach.COMPILED,
+    "XLA404": Reach.TRACED,
+    "XLA405": Reach.TRACED,
+    "XLA407": Reach.COMPILED,
+    "XLA409": Reach.DEVICE,
+    "XLA5": Reach.DEVICE,
+}
+
+
+def needed(rule: str) -> Reach | None:
+    """How far a program has to reach for a rule that speaks of host code; None for the others, which speak of traced code."""
+    return _HOST_RULES.get(rule, _HOST_RULES.get(rule[:4]))
+
+
+def reaches(platforms: Platforms, framework: str, reach: Reach) -> bool:
+    """Whether a program reaches XLA that far by a framework."""
+    return framework in platforms and platforms[framework].reach >= reach
 
 
 def platforms_of(module: ModuleInfo, program: Program, target: str = "") -> Platforms:
@@ -68,8 +105,8 @@ def _torch(module: ModuleInfo, program: Program, target: str) -> Platform | None
         return None
     why = _imported(module.unit.imports) or variable or _launched(module) or _spawned(module, program)
     if not why and target in _XLA_TARGETS:
-        return Platform("torch", f"the target is {target}", told=True)
-    return Platform("torch", why) if why else None
+        return Platform("torch", f"{_ON_DEVICE}the target is {target}", told=True)
+    return Platform("torch", _ON_DEVICE + why) if why else None
 
 
 def _imported(bindings: tuple[ir.Binding, ...]) -> str:
@@ -129,9 +166,30 @@ def _tensorflow(module: ModuleInfo) -> Platform | None:
     if not called and any(not _STRATEGIES.isdisjoint(f.calls) for f in unit.functions):
         module.reader.read_whole(module)
         called = _STRATEGIES.intersection(name for f in unit.functions for name in f.calls)
-    return Platform("tensorflow", f"it makes a `{max(called)}`") if called else None
+    if called:
+        return Platform("tensorflow", f"{_ON_DEVICE}it makes a `{max(called)}`")
+    if not any(binding.module.partition(".")[0] in _TENSORFLOW and not binding.level for binding in unit.imports):
+        return None
+    if _asks_for_jit(module):
+        return Platform("tensorflow", "is compiled by XLA: it asks for `jit_compile=True`", Reach.COMPILED)
+    return Platform("tensorflow", "runs `tf.function`s", Reach.TRACED)
+
+
+def _asks_for_jit(module: ModuleInfo) -> bool:
+    """Whether a call of the module, or a decorator, says `jit_compile=True`."""
+    if _JIT in module.unit.body and _says_jit(ir.decode_body(module.unit.body)):
+        return True
+    module.reader.read_whole(module)
+    return any(
+        _says_jit(info.ir.decorators) or (_JIT in info.ir.body and _says_jit(info.body)) for info in module.functions
+    )
+
+
+def _says_jit(nodes: tuple[object, ...]) -> bool:
+    calls = (one for one in ir.walk(nodes) if isinstance(one, ir.Call))
+    return any((_JIT.decode(), ir.Const(True)) in call.keywords for call in calls)
 
 
 def _jax(module: ModuleInfo) -> Platform | None:
     imported = any(binding.module.partition(".")[0] == "jax" for binding in module.unit.imports if not binding.level)
-    return Platform("jax", "it imports `jax`") if imported else None
+    return Platform("jax", f"{_ON_DEVICE}it imports `jax`") if imported else None

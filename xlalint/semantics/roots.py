@@ -223,7 +223,7 @@ class Roots:
     def _set_up(self, module: ModuleInfo, called: Called) -> None:
         """Run the host code that sets an XLA device up: what the program starts with, and the functions that nothing here calls."""
         interpreter = self.interpreter
-        why = "; ".join(f"runs on an XLA device: {platform.why}" for platform in self.platforms.values())
+        why = "; ".join(platform.why for platform in self.platforms.values())
         hosts = hosts_of(module, interpreter.program, self.platforms)
         for source in hosts.modules:
             interpreter.evaluate_global(source, "")

@@ -6,6 +6,8 @@ traced code. Nothing else is done for it: a check looks at a call when it is eva
 entered that. Which notes count is decided from the roots (`semantics.collect`): those that a program reaches that runs on an XLA device of
 the library's framework (`semantics.platforms`). So a check asks neither where it runs nor who called.
 
+A function that is given to a loader or a mapping is entered for what it makes of batches; `Interpreter.collating` says so meanwhile.
+
 A check is a function of a `SetupCall`, entered in the registry under the dotted names of what is called. Where a rule's check is not sure
 that the code runs on the device it says nothing: `SetupCall.report` leaves out what stands in a branch on the device's kind, or in an
 `except`.
@@ -19,18 +21,20 @@ from xlalint.lowering import ir
 from xlalint.semantics.program import ClassInfo
 from xlalint.semantics.setup import (
     batch_size,
+    batches,
     cuda,
     environment,
     jit_compile,
     launching,
     obsolete,
+    padding,
     precision,
     stepping,
     strategy_scope,
     trainer,
 )
 from xlalint.semantics.setup.calls import METHODS, NAMES, Check, SetupCall, asked, decorated
-from xlalint.semantics.values import UNKNOWN, Class, External, Method, Value
+from xlalint.semantics.values import UNKNOWN, Class, External, Host, Method, Value
 
 if TYPE_CHECKING:
     from xlalint.semantics.arguments import Arguments
@@ -39,6 +43,7 @@ if TYPE_CHECKING:
 __all__ = [
     "asked",
     "batch_size",
+    "batches",
     "check_setup",
     "cuda",
     "decorated",
@@ -46,6 +51,7 @@ __all__ = [
     "jit_compile",
     "launching",
     "obsolete",
+    "padding",
     "precision",
     "stepping",
     "strategy_scope",
@@ -72,11 +78,13 @@ def _checks(callee: Value, node: ir.Call) -> tuple[str, tuple[Check, ...]] | Non
         return (name, checks) if checks is not None else None
     if kind is Class:
         return _class_checks(callee.info)  # type: ignore[attr-defined]
-    if callee is UNKNOWN or kind is Method:
+    if callee is UNKNOWN or kind is Method or kind is Host:
         func = node.func
         name = func.name if type(func) is ir.Attr else ""
-        if name in METHODS:
+        if name in METHODS and (kind is not Host or name == "pad"):
             return name, METHODS[name]
+        if kind is not Method and node.keywords and padding.tokenizes(node):
+            return name, (padding.tokenized,)
     return None
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from xlalint.lowering import ir
 from xlalint.semantics.frame import position, spelling
 from xlalint.semantics.hazard import Confidence
+from xlalint.semantics.platforms import Reach
 from xlalint.semantics.values import NONE, Const, Mapping, Value, members
 
 if TYPE_CHECKING:
@@ -142,6 +143,19 @@ def _named(node: object) -> str:
     return ""
 
 
+_XLA_DEVICES = frozenset(("torch_xla", "torch_tpu", "torch_neuronx"))
+_JAX = frozenset(("jax", "flax", "equinox", "haiku", "optax"))
+_TENSORFLOW = frozenset(("tensorflow", "tf_keras", "keras"))
+
+
+def consumer(frame: Frame) -> str:
+    """The framework whose compiled steps take what host code makes ready, by what its module imports: batches are no framework's."""
+    packages = {binding.module.partition(".")[0] for binding in frame.module.unit.imports}
+    if packages & _XLA_DEVICES:
+        return "torch"
+    return "jax" if packages & _JAX else "tensorflow" if packages & _TENSORFLOW else "torch"
+
+
 def entry(value: Value | None, key: str) -> Value | None:
     """What a dict holds under a key; None where that is not known."""
     if isinstance(value, Mapping):
@@ -157,25 +171,39 @@ def surely(value: Value | None, wanted: Value) -> bool:
 # What holds of TPUs alone: given `--device gpu` it is no hazard.
 NOT_ON_GPU = (("torch_xla:gpu", "off"), ("tf:gpu", "off"))
 
+# What is worth knowing, whatever the target.
+INFORMATION = (("torch_xla", "info"), ("torch_tpu", "info"), ("tf", "info"), ("jax", "info"))
+
 Check = Callable[[SetupCall], None]
 
 NAMES: dict[str, tuple[Check, ...]] = {}
 METHODS: dict[str, tuple[Check, ...]] = {}
-# Per framework: the last names of what is asked about. Functions that call none of them, directly or not, are not entered for it.
-ASKED: dict[str, set[str]] = {"torch": set(), "tensorflow": set(), "jax": set()}
+# Per framework: the last names of what is asked about, and how far a program has to reach XLA for it. Functions that call none of them,
+# directly or not, are not entered for it.
+ASKED: dict[str, dict[str, Reach]] = {"torch": {}, "tensorflow": {}, "jax": {}}
+ALL = ("torch", "tensorflow", "jax")
 
 
-def asked(framework: str, *names: str, methods: tuple[str, ...] = ()) -> Callable[[Check], Check]:
+def asked(
+    frameworks: str | tuple[str, ...],
+    *names: str,
+    methods: tuple[str, ...] = (),
+    reach: Reach = Reach.DEVICE,
+    leads: bool = True,
+) -> Callable[[Check], Check]:
     """Register a check of calls of what bears these dotted names, re-exports listed one by one, and of methods of these names on
-    receivers that the program does not define. `framework` is the one whose programs it is for."""
+    receivers that the program does not define. `frameworks` are those whose programs it is for, where they reach XLA that far; not
+    `leads`: no host code is entered for it, it looks at what is entered for other reasons."""
 
     def register(check: Check) -> Check:
         for name in names:
             NAMES[name] = (*NAMES.get(name, ()), check)
-            ASKED[framework].add(name.rpartition(".")[2])
         for name in methods:
             METHODS[name] = (*METHODS.get(name, ()), check)
-            ASKED[framework].add(name)
+        if leads:
+            for framework in (frameworks,) if isinstance(frameworks, str) else frameworks:
+                for name in (*(dotted.rpartition(".")[2] for dotted in names), *methods):
+                    ASKED[framework][name] = min(reach, ASKED[framework].get(name, reach))
         return check
 
     return register

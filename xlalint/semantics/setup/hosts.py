@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from xlalint.semantics.setup.calls import ASKED
 from xlalint.semantics.setup.environment import VARIABLES
 
 if TYPE_CHECKING:
+    from xlalint.semantics.platforms import Platforms
     from xlalint.semantics.program import ClassInfo, FunctionInfo, ModuleInfo, Program
 
 _VARIABLES = tuple(name.encode() for name in VARIABLES)
@@ -23,9 +23,14 @@ class Hosts(NamedTuple):
     decorated: tuple[FunctionInfo, ...] = ()
 
 
-def hosts_of(module: ModuleInfo, program: Program, frameworks: Iterable[str]) -> Hosts:
-    """What to enter of the program that is started at a module and runs on XLA by these frameworks."""
-    libraries = {name for framework in frameworks for name in ASKED[framework]}
+def hosts_of(module: ModuleInfo, program: Program, platforms: Platforms) -> Hosts:
+    """What to enter of the program that is started at a module and reaches XLA by these platforms."""
+    libraries = {
+        name
+        for framework, platform in platforms.items()
+        for name, reach in ASKED[framework].items()
+        if platform.reach >= reach
+    }
     if not libraries:
         return Hosts()
     wanted = libraries | _renamed(module, program, libraries)

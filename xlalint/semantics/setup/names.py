@@ -10,3 +10,4 @@ TRAINING_ARGUMENTS = (
     "sentence_transformers.SentenceTransformerTrainingArguments",
     *(f"trl.{name}Config" for name in ("SFT", "DPO", "GRPO", "KTO", "ORPO", "CPO", "Reward", "BCO")),
 )
+DATA_LOADER = ("torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader")

@@ -1,0 +1,83 @@
+"""XLA401 and XLA402: batches of one shape."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.fixes.fixing import outcome
+
+TORCH = "import torch_xla\nfrom torch.utils.data import DataLoader\nfrom transformers import DataCollatorWithPadding\n"
+KERAS = "import tensorflow as tf\nstrategy = tf.distribute.TPUStrategy(resolver)\n"
+LEFT = {
+    "an evaluation": ("XLA402", TORCH, "DataLoader(ds, 8)\n", "would change the metric"),
+    "arrays": ("XLA402", KERAS, "x = tf.zeros((37, 4))\nmodel.fit(x, y, batch_size=8)\n", "`fit` takes all"),
+    "a mapping": ("XLA402", TORCH, "DataLoader(ds, 8, **{'shuffle': True})\n", "made elsewhere"),
+    "no length": ("XLA401", TORCH, "DataCollatorWithPadding(tokenizer)\n", "for the author to say"),
+    "no length yet": (
+        "XLA401",
+        TORCH,
+        "DataCollatorWithPadding(tokenizer, max_length=None)\n",
+        "for the author to say",
+    ),
+    "padding by a name": (
+        "XLA401",
+        TORCH,
+        "how = True\nDataCollatorWithPadding(tokenizer, padding=how, max_length=8)\n",
+        "made elsewhere",
+    ),
+    "a data set's shapes": ("XLA401", KERAS, "ds.padded_batch(8, drop_remainder=True)\n", "for the author to say"),
+}
+FIXED = {
+    "a loader": (
+        TORCH,
+        "XLA402",
+        "DataLoader(ds, 8, shuffle=True)\n",
+        "DataLoader(ds, 8, shuffle=True, drop_last=True)\n",
+    ),
+    "a loader over several lines": (
+        TORCH,
+        "XLA402",
+        "DataLoader(\n    ds,\n    batch_size=8,  # per core\n    shuffle=True,  # anew\n)\n",
+        "DataLoader(\n    ds,\n    batch_size=8,  # per core\n    shuffle=True,\n    drop_last=True,  # anew\n)\n",
+    ),
+    "a loader that is told to keep": (
+        TORCH,
+        "XLA402",
+        "DataLoader(ds, 8, drop_last=False, shuffle=True)\n",
+        "DataLoader(ds, 8, drop_last=True, shuffle=True)\n",
+    ),
+    "a data set": (
+        KERAS,
+        "XLA402",
+        "ds.shuffle(9).batch(8)\n",
+        "ds.shuffle(9).batch(8, drop_remainder=True)\n",
+    ),
+    "a collator": (
+        TORCH,
+        "XLA401",
+        'DataCollatorWithPadding(tokenizer, padding="longest", max_length=64)\n',
+        'DataCollatorWithPadding(tokenizer, padding="max_length", max_length=64)\n',
+    ),
+    "a collator's default": (
+        TORCH,
+        "XLA401",
+        "DataCollatorWithPadding(tokenizer, max_length=64)\n",
+        'DataCollatorWithPadding(tokenizer, max_length=64, padding="max_length")\n',
+    ),
+}
+
+
+@pytest.mark.parametrize("case", LEFT)
+def test_left(case: str) -> None:
+    rule, head, text, reason = LEFT[case]
+    done = outcome(head + text, rule)
+    assert done.text == head + text
+    assert reason in done.reason
+
+
+@pytest.mark.parametrize("case", FIXED)
+def test_fixed(case: str) -> None:
+    head, rule, before, after = FIXED[case]
+    done = outcome(head + before, rule)
+    assert done.text == head + after
+    assert done.applicability == "unsafe"
