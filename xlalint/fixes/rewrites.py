@@ -37,6 +37,7 @@ from xlalint.fixes import (
     guards,
     host_cuts,
     last_rows,
+    late,
     losses,
     mask_assignment,
     masked_reductions,
@@ -166,6 +167,7 @@ REWRITES: Mapping[str, tuple[Rewriter, ...]] = {
     "XLA511": (stepping.ordered, stepping.with_barrier, stepping.reduced),
     "XLA512": (obsolete.renamed, obsolete.all_devices),
     "XLA513": (cuda_calls.moved, cuda_calls.autocast, cuda_calls.unpinned),
+    "XLA516": (late.updated,),
     "XLA602": (cpu_fallbacks.on_device,),
 }
 

@@ -12,7 +12,7 @@ from xlalint.source.model import SourceFile
 
 __all__ = ["Unit", "lower"]
 
-VERSION = 4
+VERSION = 5
 """Version of the representation: part of every cache key of lowered units."""
 
 
@@ -23,7 +23,7 @@ def lower(source: SourceFile, tree: ast.Module, taught: Mapping[int, str] | None
     """
     lowerer = Lowerer(source.text.encode("utf-8", "surrogatepass"), taught or {})
     try:
-        statements, starts = lowerer.definitions(tree.body)
+        statements, starts = lowerer.definitions(tree.body, outermost=True)
         body = encode_body(statements)
     except RecursionError:
         body, starts = encode_body(()), ()

@@ -395,7 +395,7 @@ class Binding(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
     `import a.b` binds `a` (`module` "a", `name` empty); `import a.b as c` binds `c` to `a.b`; `from a import b as c`
     binds `c` (`module` "a", `name` "b"); `from a import *` has the local name "*". `level` counts leading dots. `guarded` says that it
-    stands under an `if` or `try`: the program may do without.
+    stands under an `if` or `try`: the program may do without. `before` counts module level's statements in front of it.
     """
 
     local: str
@@ -403,6 +403,7 @@ class Binding(msgspec.Struct, frozen=True, array_like=True, gc=False):
     name: str
     level: int
     guarded: bool = False
+    before: int = 0
 
 
 class Param(msgspec.Struct, frozen=True, array_like=True, gc=False):

@@ -65,6 +65,7 @@ class Lowerer:
         self.imports: list[ir.Binding] = []
         self.defs: dict[str, int] = {}
         self.guards = 0  # enclosing `if` and `try` statements
+        self.before = 0  # statements of module level that are done
 
     # ------------------------------------------------------------------------------------------ positions
 
@@ -302,8 +303,10 @@ class Lowerer:
                 lowered.append(statement)
         return tuple(lowered)
 
-    def definitions(self, nodes: Iterable[ast.stmt]) -> tuple[tuple[ir.Statement, ...], tuple[int, ...]]:
-        """The statements of a module or class, each with positions of its own, and where each begins."""
+    def definitions(
+        self, nodes: Iterable[ast.stmt], outermost: bool = False
+    ) -> tuple[tuple[ir.Statement, ...], tuple[int, ...]]:
+        """The statements of a module (`outermost`) or class, each with positions of its own, and where each begins."""
         lowered: list[ir.Statement] = []
         starts: list[int] = []
         for node in nodes:
@@ -312,6 +315,8 @@ class Lowerer:
             if statement is not None:
                 lowered.append(statement)
                 starts.append(self.base & 0xFFFFFFFF)
+            if outermost:
+                self.before = len(lowered)
             self.base = before
         return tuple(lowered), tuple(starts)
 
@@ -402,9 +407,11 @@ class Lowerer:
 
     def import_(self, node: ast.Import) -> ir.Statement | None:
         return self._bind_imports(
-            ir.Binding(alias.asname, alias.name, "", 0, self.guards > 0)
+            ir.Binding(alias.asname, alias.name, "", 0, self.guards > 0, self._place())
             if alias.asname
-            else ir.Binding(alias.name.partition(".")[0], alias.name.partition(".")[0], "", 0, self.guards > 0)
+            else ir.Binding(
+                alias.name.partition(".")[0], alias.name.partition(".")[0], "", 0, self.guards > 0, self._place()
+            )
             for alias in node.names
         )
 
@@ -412,10 +419,19 @@ class Lowerer:
         module, level = node.module or "", node.level or 0
         return self._bind_imports(
             ir.Binding(
-                alias.asname or alias.name, module, "" if alias.name == "*" else alias.name, level, self.guards > 0
+                alias.asname or alias.name,
+                module,
+                "" if alias.name == "*" else alias.name,
+                level,
+                self.guards > 0,
+                self._place(),
             )
             for alias in node.names
         )
+
+    def _place(self) -> int:
+        """How many statements of module level stand in front of an import there."""
+        return self.before if self.scope is self.module else 0
 
     def _bind_imports(self, bindings: Iterable[ir.Binding]) -> ir.Statement | None:
         found = tuple(bindings)

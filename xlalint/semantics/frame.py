@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from xlalint.lowering import ir
 from xlalint.semantics.context import Context, Sighting
@@ -33,6 +33,16 @@ _READ = frozenset(("XLA301", "XLA302", "XLA303"))
 _OCCASIONAL = (("torch_xla", "info"), ("torch_tpu", "info"))
 
 
+class Touch(NamedTuple):
+    """A call that starts the runtime of a framework's device; `at`, `base` and `statement` as the frame had them."""
+
+    framework: str
+    at: int
+    base: int
+    statement: int
+    spelled: str
+
+
 class Frame:
     """The interpreter's state inside one context.
 
@@ -47,9 +57,9 @@ class Frame:
     on a symbolic tensor, `taping` counts enclosing gradient tapes, `apart` blocks that fill a graph of their own, `guarded` enclosing
     `try` blocks that catch what tracers raise, `rare` enclosing branches that run once in several steps, `frequent` those of them that run
     in more than one of ten, `doubt` enclosing calls and indices of what may be something else, `forks` branches that may not be taken,
-    `tests` the conditions of enclosing branches of which it is not known whether they are taken, `touched` the calls that started the
-    device's runtime (place, `base`, `statement`, spelling), `companions` the optimizers and metrics that models were compiled with which
-    were made outside of a strategy's scope, `drawn` is the comparison, in the test under way, of a number that the host
+    `tests` the conditions of enclosing branches of which it is not known whether they are taken, `touched` the calls that started a
+    device's runtime, `companions` the optimizers and metrics that models were compiled with which were made outside of a strategy's scope,
+    `drawn` is the comparison, in the test under way, of a number that the host
     draws, `within_calls` the calls whose tests this frame stands for. `half_returns` are tensor tests of which one branch returns (place,
     statement, tensor, test), `remembers` is the table that the branch being run fills in once per key. `exits`
     and `repeats` collect the environments that leave or repeat the innermost loop.
@@ -81,7 +91,7 @@ class Frame:
         self.doubt = 0
         self.forks = 0
         self.tests: list[ir.Node] = []
-        self.touched: list[tuple[int, int, int, str]] = []
+        self.touched: list[Touch] = []
         self.companions: dict[Made, list[tuple[Made, str]]] = {}
         self.drawn: ir.Node | None = None
         self.remembers = ""
@@ -173,6 +183,10 @@ class Frame:
                 self._keeps_pace(context, context.pace, at)
             if context.module.followed and at and not self.muted and not self.doubt:
                 self._enters_library(context, at)
+
+    def touches(self, framework: str, at: int, spelled: str) -> None:
+        """Note that a framework's runtime is started here."""
+        self.touched.append(Touch(framework, at, self.base, self.statement, spelled))
 
     def _keeps_pace(self, callee: Context, pace: Pace, at: int) -> None:
         """Note what a function that is called here does of a training loop's step."""

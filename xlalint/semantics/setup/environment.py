@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from xlalint.lowering import ir
 from xlalint.semantics.frame import path_of
 from xlalint.semantics.setup.calls import SetupCall, asked, report
+from xlalint.semantics.setup.late import VARIABLES as LATE
+from xlalint.semantics.setup.late import check_late
 from xlalint.semantics.values import Const, Mapping, Value
 
 if TYPE_CHECKING:
@@ -17,8 +19,8 @@ HEEDED = ("XLA_USE_BF16", "XLA_DOWNCAST_BF16")
 # XRT's all begin with `XRT_`.
 IGNORED = ("XLA_USE_FP16", "XLA_DOWNCAST_FP16", "XLA_USE_F16")
 _XRT = "XRT_"
-VARIABLES = (*HEEDED, *IGNORED, _XRT)
-"""What bodies of functions are searched for."""
+VARIABLES = {"torch": (*HEEDED, *IGNORED, _XRT, *LATE["torch"]), "jax": LATE["jax"]}
+"""Per framework: what bodies of functions are searched for."""
 
 
 def check_variable(frame: Frame, target: ir.Sub, index: Value, value: Value) -> None:
@@ -55,6 +57,7 @@ def _of_environment(call: SetupCall) -> bool:
 
 
 def _check(frame: Frame, name: str, value: Value, at: int) -> None:
+    check_late(frame, name, at)
     if name in HEEDED and not (isinstance(value, Const) and value.value in ("0", "", None)):
         report(
             frame,

@@ -11,7 +11,11 @@ if TYPE_CHECKING:
     from xlalint.semantics.platforms import Platforms
     from xlalint.semantics.program import ClassInfo, FunctionInfo, ModuleInfo, Program
 
-_VARIABLES = tuple(name.encode() for name in VARIABLES)
+_VARIABLES = {framework: tuple(name.encode() for name in names) for framework, names in VARIABLES.items()}
+
+
+Variables = tuple[bytes, ...]
+"""What bodies are searched for: names of variables of the environment, and of settings."""
 
 
 class Hosts(NamedTuple):
@@ -31,23 +35,26 @@ def hosts_of(module: ModuleInfo, program: Program, platforms: Platforms) -> Host
         for name, reach in ASKED[framework].items()
         if platform.reach >= reach
     }
-    if not libraries:
+    set_here = tuple({name for framework in platforms for name in _VARIABLES.get(framework, ())})
+    if not libraries and not set_here:
         return Hosts()
-    wanted = libraries | _renamed(module, program, libraries)
-    functions = _leading(module, wanted)
+    wanted = libraries | _renamed(module, program, libraries, set_here)
+    functions = _leading(module, wanted, set_here)
     wanted |= {_called_as(info) for info in functions}
     decorated = tuple(info for info in functions if info.ir.decorators) + tuple(
         info for info in module.functions if info.ir.decorators and info not in functions
     )
     imported = {program.by_name.get(program.absolute(module, binding)): None for binding in module.unit.imports}
     others = [other for other in imported if other is not None and other is not module and not other.followed]
-    top = [module] if functions or decorated or _sets_up(module, wanted) else []
+    top = [module] if functions or decorated or _sets_up(module, wanted, set_here) else []
     return Hosts(
-        (*top, *(other for other in others if _sets_up(other, libraries))), functions, decorated if top else ()
+        (*top, *(other for other in others if _sets_up(other, libraries, set_here))),
+        functions,
+        decorated if top else (),
     )
 
 
-def _renamed(module: ModuleInfo, program: Program, wanted: set[str]) -> set[str]:
+def _renamed(module: ModuleInfo, program: Program, wanted: set[str], set_here: Variables) -> set[str]:
     """The names by which a module calls what is asked about: the libraries', renamed or derived from, and functions of the program
     that lead there."""
     found = {binding.local for binding in module.unit.imports if binding.name in wanted}
@@ -61,7 +68,7 @@ def _renamed(module: ModuleInfo, program: Program, wanted: set[str]) -> set[str]
         if index is None:
             continue
         if (
-            source.functions[index] in _leading(source, wanted)
+            source.functions[index] in _leading(source, wanted, set_here)
             if index >= 0
             else _derives(source.classes[-1 - index], wanted)
         ):
@@ -75,7 +82,7 @@ def _derives(klass: ClassInfo, wanted: set[str]) -> bool:
     return any(name.rpartition(".")[2] in wanted for name in names)
 
 
-def _leading(module: ModuleInfo, wanted: set[str]) -> tuple[FunctionInfo, ...]:
+def _leading(module: ModuleInfo, wanted: set[str], set_here: Variables) -> tuple[FunctionInfo, ...]:
     """The functions and methods of a module that lead to a call of what is wanted, callers before what they call."""
     nested: dict[int, list[FunctionInfo]] = {}
     for info in module.functions:
@@ -84,7 +91,7 @@ def _leading(module: ModuleInfo, wanted: set[str]) -> tuple[FunctionInfo, ...]:
     rest = [info for info in module.functions if info.ir.outer < 0 and info.name != "<lambda>"]
     leading: list[FunctionInfo] = []
     while True:
-        found = [info for info in rest if _leads(info, wanted, nested)]
+        found = [info for info in rest if _leads(info, wanted, set_here, nested)]
         if not found:
             return tuple(leading)
         leading[:0] = found
@@ -92,10 +99,10 @@ def _leading(module: ModuleInfo, wanted: set[str]) -> tuple[FunctionInfo, ...]:
         rest = [info for info in rest if info not in found]
 
 
-def _leads(info: FunctionInfo, wanted: set[str], nested: dict[int, list[FunctionInfo]]) -> bool:
-    if not wanted.isdisjoint(info.ir.calls) or any(name in info.ir.body for name in _VARIABLES):
+def _leads(info: FunctionInfo, wanted: set[str], set_here: Variables, nested: dict[int, list[FunctionInfo]]) -> bool:
+    if not wanted.isdisjoint(info.ir.calls) or any(name in info.ir.body for name in set_here):
         return True
-    return any(_leads(inner, wanted, nested) for inner in nested.get(info.index, ()))
+    return any(_leads(inner, wanted, set_here, nested) for inner in nested.get(info.index, ()))
 
 
 def _called_as(info: FunctionInfo) -> str:
@@ -103,6 +110,6 @@ def _called_as(info: FunctionInfo) -> str:
     return info.owner.name if info.owner is not None and info.name == "__init__" else info.name
 
 
-def _sets_up(module: ModuleInfo, wanted: set[str]) -> bool:
+def _sets_up(module: ModuleInfo, wanted: set[str], set_here: Variables) -> bool:
     module.reader.current.modules |= module.bit
-    return not wanted.isdisjoint(module.unit.calls) or any(name in module.unit.body for name in _VARIABLES)
+    return not wanted.isdisjoint(module.unit.calls) or any(name in module.unit.body for name in set_here)

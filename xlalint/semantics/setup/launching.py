@@ -20,9 +20,8 @@ _STARTING = (
 @asked("torch", *_STARTING, *_ACCELERATOR)
 def touched(call: SetupCall) -> None:
     """`torch_xla.device()`: remembered, since a launcher may follow in the same run of statements."""
-    frame = call.frame
-    if not asks_for_device(frame):
-        frame.touched.append((call.node.at, frame.base, frame.statement, call.spelled))
+    if not asks_for_device(call.frame):
+        call.frame.touches("torch", call.node.at, call.spelled)
 
 
 @asked("torch", LAUNCH, SPAWN, *_NOTEBOOK)
@@ -32,9 +31,11 @@ def launched(call: SetupCall) -> None:
     if one_process(call) or asks_for_device(frame):
         return
     here = frame.base, frame.statement
-    for at, base, statement, spelled in frame.touched:
-        frame.base, frame.statement = base, statement
-        call.report("XLA509", "torch", spelled, f"starts the runtime before `{call.spelled}`, which then refuses", at)
+    for touch in frame.touched:
+        if touch.framework == "torch":
+            frame.base, frame.statement = touch.base, touch.statement
+            detail = f"starts the runtime before `{call.spelled}`, which then refuses"
+            call.report("XLA509", "torch", touch.spelled, detail, touch.at)
     frame.base, frame.statement = here
 
 
