@@ -13,7 +13,9 @@ IN_TIME = {
     "before the import": "import os\nos.environ['JAX_PLATFORMS'] = 'cpu'\nimport jax",
     "a default before the import": "import os\nos.environ.setdefault('JAX_ENABLE_X64', '1')\nimport jax",
     "in a function that runs before": "import os\ndef prepare():\n    os.environ['JAX_PLATFORMS'] = 'cpu'\nprepare()\nimport jax",
-    "an import that may not be": "import os\ntry:\n    import jax\nexcept ImportError:\n    jax = None\nos.environ['JAX_PLATFORMS'] = 'cpu'",
+    "an import that may not be": (
+        "import os\ntry:\n    import jax\nexcept ImportError:\n    jax = None\nos.environ['JAX_PLATFORMS'] = 'cpu'"
+    ),
     "of nobody's": "import os\nimport jax\nos.environ['JAX_HOME'] = 'there'",
     "of a cluster's": "import os\nimport jax\nos.environ['JAX_COORDINATOR_ADDRESS'] = 'host:1'",
     "flags of XLA before the start": "import os\nimport jax\nos.environ['XLA_FLAGS'] = '--xla_a'\njax.devices()",

@@ -26,6 +26,7 @@ from xlalint.fixes import (
     cpu_fallbacks,
     cuda_calls,
     distinct,
+    donation,
     dynamic_ops,
     early_ends,
     early_returns,
@@ -168,6 +169,8 @@ REWRITES: Mapping[str, tuple[Rewriter, ...]] = {
     "XLA512": (obsolete.renamed, obsolete.all_devices),
     "XLA513": (cuda_calls.moved, cuda_calls.autocast, cuda_calls.unpinned),
     "XLA516": (late.updated,),
+    "XLA517": (donation.given_away,),
+    "XLA518": (donation.donated,),
     "XLA602": (cpu_fallbacks.on_device,),
 }
 

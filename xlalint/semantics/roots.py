@@ -15,6 +15,7 @@ from xlalint.semantics.platforms import NOWHERE, Platforms, platforms_of
 from xlalint.semantics.program import ClassInfo, FunctionInfo, ModuleInfo
 from xlalint.semantics.reads import Reads
 from xlalint.semantics.setup import decorated
+from xlalint.semantics.setup.donation import donations
 from xlalint.semantics.setup.hosts import hosts_of
 from xlalint.semantics.tracing import UNTRACED, HandOver, Tracer, hand_over
 from xlalint.semantics.values import Function, Host, Tensor, Value, members, tensors
@@ -224,6 +225,8 @@ class Roots:
         """Run the host code that sets an XLA device up: what the program starts with, and the functions that nothing here calls."""
         interpreter = self.interpreter
         why = "; ".join(platform.why for platform in self.platforms.values())
+        if "jax" in self.platforms:
+            interpreter.roots.extend(RootContext(context, why, HOST_TIER) for context in donations(module))
         hosts = hosts_of(module, interpreter.program, self.platforms)
         for source in hosts.modules:
             interpreter.evaluate_global(source, "")

@@ -209,19 +209,6 @@ def asked(
     return register
 
 
-def noticed(*names: str, methods: tuple[str, ...] = ()) -> Callable[[Check], Check]:
-    """Register a check of calls that are looked at where code is entered anyway: for their sake alone no function is."""
-
-    def register(check: Check) -> Check:
-        for name in names:
-            NAMES[name] = (*NAMES.get(name, ()), check)
-        for name in methods:
-            METHODS[name] = (*METHODS.get(name, ()), check)
-        return check
-
-    return register
-
-
 def decorated(frame: Frame, decorators: tuple[ir.Node, ...]) -> None:
     """Look at what decorates a function: the calls among it are evaluated."""
     for decorator in decorators:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from xlalint.semantics.platforms import Platforms, Reach
 from xlalint.semantics.setup.calls import ASKED
 from xlalint.semantics.setup.environment import VARIABLES
 
 if TYPE_CHECKING:
-    from xlalint.semantics.platforms import Platforms
     from xlalint.semantics.program import ClassInfo, FunctionInfo, ModuleInfo, Program
 
 _VARIABLES = {framework: tuple(name.encode() for name in names) for framework, names in VARIABLES.items()}
@@ -35,7 +35,8 @@ def hosts_of(module: ModuleInfo, program: Program, platforms: Platforms) -> Host
         for name, reach in ASKED[framework].items()
         if platform.reach >= reach
     }
-    set_here = tuple({name for framework in platforms for name in _VARIABLES.get(framework, ())})
+    on_device = [framework for framework, platform in platforms.items() if platform.reach is Reach.DEVICE]
+    set_here = tuple({name for framework in on_device for name in _VARIABLES.get(framework, ())})
     if not libraries and not set_here:
         return Hosts()
     wanted = libraries | _renamed(module, program, libraries, set_here)

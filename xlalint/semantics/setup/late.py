@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from xlalint.lowering import ir
 from xlalint.semantics.frame import path_of
-from xlalint.semantics.setup.calls import SetupCall, asked, asks_for_device, noticed, report
+from xlalint.semantics.setup.calls import SetupCall, asked, asks_for_device, report
 
 if TYPE_CHECKING:
     from xlalint.semantics.frame import Frame, Touch
@@ -92,14 +92,14 @@ def check_late(frame: Frame, name: str, at: int) -> None:
                 return
 
 
-@noticed(*_STARTING)
+@asked("jax", *_STARTING, leads=False)
 def started(call: SetupCall) -> None:
     """`jax.devices()`."""
     if not asks_for_device(call.frame):
         call.frame.touches("jax", call.node.at, call.spelled)
 
 
-@noticed(_UPDATE, methods=("update",))
+@asked("jax", _UPDATE, methods=("update",), leads=False)
 def updated(call: SetupCall) -> None:
     """`jax.config.update("jax_platforms", "tpu")` after JAX chose its platform."""
     name = call.constant("name", 0)
