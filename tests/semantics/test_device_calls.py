@@ -38,7 +38,7 @@ IN_ORDER = {
     "read": "os.environ.get('XLA_USE_BF16')",
     "another dict": "options['XLA_USE_BF16'] = '1'",
     "other variables": "os.environ['XLA_FLAGS'] = '--xla_dump_to=out'\nos.environ.setdefault('XLA_USE_SPMD', '1')",
-    "other updates": "options.update(XLA_USE_BF16='1')\nos.environ.update({'XLA_IR_DEBUG': '1'})",
+    "other updates": "options.update(XLA_USE_BF16='1')\nos.environ.update({'PT_XLA_DEBUG': '1'})",
 }
 FOUND = {
     "a module": ("model.cuda()", "XLA513", "error"),

@@ -102,6 +102,10 @@ def test_donated_or_kept(code: str, findings: Findings) -> None:
     assert [one for one in findings(_indented(code), "") if one[0] == "XLA518"] == []
 
 
+def test_the_state_of_tests_is_small(findings: Findings) -> None:
+    assert findings(f"import pytest\n{_indented(HELD_TWICE['a state'])}", "") == []
+
+
 @pytest.mark.parametrize("code", HELD_TWICE.values(), ids=HELD_TWICE)
 def test_held_twice(code: str, findings: Findings) -> None:
     assert [one for one in findings(_indented(code), "") if one[0] == "XLA518"] == [("XLA518", "info")]

@@ -24,6 +24,7 @@ _JITS = frozenset(("jax.jit", "jax.pjit", "jax.pmap", "jax.experimental.pjit.pji
 _PARTIAL = frozenset(("functools.partial",))
 # What may be asked of an array that is deleted.
 _STILL_KNOWN = frozenset(("shape", "dtype", "ndim", "size", "aval", "sharding", "weak_type", "is_deleted", "nbytes"))
+_TESTING = ("unittest", "pytest", "absl.testing")
 # Methods that keep what they are given.
 _KEEPING = frozenset(("append", "add", "insert", "put", "appendleft", "setdefault", "extend"))
 
@@ -120,6 +121,11 @@ class _Reader:
             for binding in module.unit.imports
             if not binding.level
         }
+
+    @property
+    def tests(self) -> bool:
+        """Whether the module is one of tests, whose state is small."""
+        return any(found.startswith(_TESTING) for found in self._dotted.values())
 
     def dotted(self, node: ir.Node) -> str:
         """The library's name for an expression."""
@@ -375,7 +381,7 @@ class _Walker:
         parts = [part for one in targets for part in (one.items if isinstance(one, ir.Display) else (one,))]
         bound = {path_of(part) for part in parts}
         replaced = [place for place, path in enumerate(given) if path in bound and path not in self.kept]
-        if not replaced or "" in bound:
+        if not replaced or "" in bound or self.reader.tests:
             return
         places = ", ".join(map(str, replaced)) + ("," if len(replaced) == 1 else "")
         names = " and ".join(f"`{given[place]}`" for place in replaced)
