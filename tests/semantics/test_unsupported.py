@@ -135,7 +135,36 @@ TF_SILENT = {
         table = tf.linalg.det([[1.0, 2.0], [3.0, 4.0]])
         """,
 }
+TF_PIPELINES = {
+    "strings": """
+        {head}
+        def f(words: tf.Tensor):
+            return tf.strings.to_number(tf.strings.regex_replace(words, "a", "b"))
+        """,
+    "pictures": "{head}\ndef f(data: tf.Tensor):\n    return tf.image.resize(tf.io.decode_jpeg(data), (8, 8))",
+    "files": "{head}\ndef f(name: tf.Tensor):\n    return tf.io.decode_raw(tf.io.read_file(name), tf.uint8)",
+    "examples": "{head}\ndef f(data: tf.Tensor):\n    return tf.io.parse_single_example(data, FEATURES)['a']",
+    "a table": """
+        TABLE = tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(KEYS, VALUES), -1)
+
+        {head}
+        def f(ids: tf.Tensor):
+            return TABLE.lookup(ids)
+        """,
+    "a queue": """
+        QUEUE = tf.queue.FIFOQueue(10, tf.float32)
+
+        {head}
+        def f(x: tf.Tensor):
+            QUEUE.enqueue(x)
+            return QUEUE.dequeue()
+        """,
+}
 TF_FOUND = {
+    "what is drawn, whatever it is given": (
+        "@tf.function(jit_compile=True)\ndef f(x: tf.Tensor):\n    return x + tf.random.gamma([3], 1.0)",
+        ["XLA601"],
+    ),
     "a determinant": (
         "@tf.function(jit_compile=True)\ndef f(x: tf.Tensor):\n    return tf.linalg.det(x)",
         ["XLA601"],
@@ -172,6 +201,34 @@ def test_tensorflow_silent(loud: Loud, case: str) -> None:
 def test_tensorflow_found(loud: Loud, case: str) -> None:
     code, expected = TF_FOUND[case]
     assert loud(TF + dedent(code), "tf") == expected
+
+
+@pytest.mark.parametrize("case", TF_PIPELINES)
+def test_what_is_at_home_in_pipelines_is_found_in_what_xla_compiles(loud: Loud, case: str) -> None:
+    code = dedent(TF_PIPELINES[case])
+    assert "XLA601" in loud(TF + code.format(head="@tf.function(jit_compile=True)"), "tf")
+
+
+@pytest.mark.parametrize(
+    "head", ["@tf.function", "@tf.function(jit_compile=False)", "@tf.function(jit_compile=flag)", ""]
+)
+@pytest.mark.parametrize("case", TF_PIPELINES)
+def test_what_is_at_home_in_pipelines_is_left_there(loud: Loud, case: str, head: str) -> None:
+    assert loud(TF + dedent(TF_PIPELINES[case]).format(head=head), "tf") == []
+
+
+def test_a_map_of_a_pipeline_is_none_of_xlas(loud: Loud) -> None:
+    code = """
+    def parse(name):
+        return tf.io.decode_jpeg(tf.io.read_file(name))
+
+    @tf.function(jit_compile=True)
+    def step(x: tf.Tensor):
+        return x * 2
+
+    data = tf.data.Dataset.list_files("*.jpg").map(parse)
+    """
+    assert loud(TF + dedent(code), "tf") == []
 
 
 def test_jax_callbacks(loud: Loud) -> None:

@@ -16,7 +16,7 @@ from xlalint.semantics.collect import placed
 from xlalint.semantics.context import HOST_TIER, Context, Sighting
 from xlalint.semantics.hazard import Confidence, Hazard
 from xlalint.semantics.provenance import Withheld
-from xlalint.semantics.tracing import UNTRACED, Tracer, variant_under
+from xlalint.semantics.tracing import UNTRACED, variant_under
 from xlalint.semantics.values import Tensor, members
 from xlalint.source.suppressions import Suppressions, apply
 
@@ -170,7 +170,7 @@ class Verdicts:
                         yield self._seen(context, sighting, variant, "untraced", "this code is not traced"), key
                     continue
                 root = self.replay.chains[way].root
-                tracer = root.tracer if way[1] is root.tracer.autograph else Tracer(root.tracer.framework, way[1])
+                tracer = msgspec.structs.replace(root.tracer, autograph=way[1])
                 autograph = sighting.framework == "tensorflow" and tracer.autograph and root.tier != HOST_TIER
                 if autograph and variant_under(tracer, sighting) is None:
                     reason = "AutoGraph turns it into a graph operation"

@@ -148,7 +148,9 @@ def _on_device(value: Value) -> bool:
 
 
 def _tracer(reach: Reach, root: RootContext) -> Tracer:
-    return root.tracer if reach[1] is root.tracer.autograph else Tracer(root.tracer.framework, reach[1])
+    return (
+        root.tracer if reach[1] is root.tracer.autograph else msgspec.structs.replace(root.tracer, autograph=reach[1])
+    )
 
 
 def _counts(sighting: Sighting, context: Context, root: RootContext, platforms: Platforms) -> bool:
@@ -230,9 +232,15 @@ def _step(key: Key, why: str, program: Program) -> Step:
     return Step(module.path, function.row, function.qualname, why)
 
 
-def _root_order(root: RootContext) -> tuple[int, int, int, str]:
+def _root_order(root: RootContext) -> tuple[int, bool, int, int, str]:
     function = root.context.function
-    return (root.tier, root.context.module.index, function.index if function is not None else -1, root.why)
+    return (
+        root.tier,
+        not root.tracer.compiles,
+        root.context.module.index,
+        function.index if function is not None else -1,
+        root.why,
+    )
 
 
 def chains_of(unordered: Iterable[RootContext]) -> dict[Reach, Link]:

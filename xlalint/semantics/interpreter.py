@@ -31,7 +31,7 @@ from xlalint.semantics.reads import Reads
 from xlalint.semantics.setup import check_setup
 from xlalint.semantics.setup.strategy_scope import enter_under_tests, made_outside, scope_of_module, take_over
 from xlalint.semantics.taught import NOTHING_TAUGHT, Taught
-from xlalint.semantics.tracing import Conversion, Tracer, constants, hand_over
+from xlalint.semantics.tracing import Conversion, constants, hand_over, tracer_of
 from xlalint.semantics.values import (
     HOST,
     NEVER,
@@ -707,8 +707,7 @@ class Interpreter:
         frame.enters(context, call.node.at)
         if traced:
             why = statements_name(call.node)
-            autograph = call.argument("autograph")
-            tracer = Tracer(framework, not (isinstance(autograph, Const) and autograph.value is False))
+            tracer = tracer_of(framework, call.argument("autograph"), call.argument("jit_compile"))
             self.add_root(frame, RootContext(context, f"given to `{why}`", 1, tracer))
         return context.returns if context.done else UNKNOWN
 

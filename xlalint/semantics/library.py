@@ -286,6 +286,11 @@ class LibraryCall:
             )
             return
         value, node = self._culprit(spec)
+        if spec.rule == "XLA601" and (spec.variant or value is None or self._device(value) is None):
+            # the operation is in the graph whatever it is given
+            subject, variant = spelling(self.node.func), spec.variant or "operation"
+            self.frame.note(spec.rule, self.node.at, self.entry.framework, subject, spec.detail, variant)
+            return
         if value is None or spec.rule is None or (spec.variant == "number" and not isinstance(value, Tensor)):
             return  # what may be a number is one where a number is wanted
         if spec.returns.kind == "hostlike":

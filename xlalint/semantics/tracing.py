@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from xlalint.lowering import ir
-from xlalint.semantics.values import Const, External, Sequence, Value
+from xlalint.semantics.values import FALSE, TRUE, Const, External, Sequence, Value
 
 if TYPE_CHECKING:
     from xlalint.semantics.context import Sighting
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from xlalint.semantics.program import FunctionInfo
 
 NO_AUTOGRAPH = "no-autograph"
+AT_HOME_IN_PIPELINES = "pipeline"
 _REWRITTEN = frozenset(("XLA101", "XLA102", "XLA104", "XLA105"))
 _KERAS_2 = "tf_keras"
 _DO_NOT_CONVERT = ("do_not_convert",)
@@ -28,11 +29,13 @@ _DO_NOT_CONVERT = ("do_not_convert",)
 
 class Tracer(msgspec.Struct, frozen=True, array_like=True):
     """What traces a root: the framework ("" where only the function's use of tensors says that it is traced), and
-    whether AutoGraph rewrites its control flow, which speaks of TensorFlow only.
+    whether AutoGraph rewrites its control flow, which speaks of TensorFlow only. `compiles` is true where the program says itself that XLA
+    compiles the graph (`jit_compile=True`): a `tf.function` without it may be one of an input pipeline.
     """
 
     framework: str = ""
     autograph: bool = True
+    compiles: bool = False
 
 
 UNTRACED = Tracer()
@@ -52,6 +55,8 @@ def variant_under(tracer: Tracer, sighting: Sighting) -> str | None:
         return sighting.variant if tracer.framework in ("tensorflow", "jax") else None
     if sighting.framework != "tensorflow":
         return sighting.variant
+    if sighting.variant == AT_HOME_IN_PIPELINES:
+        return "operation" if tracer.compiles else None
     if tracer.autograph:
         return None if sighting.variant == NO_AUTOGRAPH else sighting.variant
     if sighting.rule in _REWRITTEN:
@@ -105,12 +110,16 @@ def hand_over(frame: Frame, decorator: ir.Node) -> HandOver | None:
     if entry is None or not any(callback.traced for callback in entry.calls):
         return None
     given = {name: frame.eval(node) for name, node in keywords}
-    autograph = given.get("autograph")
     return HandOver(
         value.name,
-        Tracer(entry.framework, not (isinstance(autograph, Const) and autograph.value is False)),
+        tracer_of(entry.framework, given.get("autograph"), given.get("jit_compile")),
         (*constants(given.get("static_argnums")), *constants(given.get("static_argnames"))),
     )
+
+
+def tracer_of(framework: str, autograph: Value | None, jit_compile: Value | None) -> Tracer:
+    """The tracer that these arguments of `tf.function` ask for."""
+    return Tracer(framework, autograph is not FALSE, jit_compile is TRUE)
 
 
 def _decorating(frame: Frame, node: ir.Node) -> Value | None:
