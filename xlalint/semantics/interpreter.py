@@ -135,6 +135,7 @@ class Interpreter:
         self.differentiating = 0
         self.scope: Scope = ""
         self.collating = 0  # functions under way that make a batch of examples
+        self.staged: set[FunctionInfo] = set()  # what tracers are given, from the moment on when they are
         self.observer: Recorder | None = None
         self.globals: dict[int, Env] = {}
         self.module_contexts: dict[int, Context] = {}
@@ -199,6 +200,7 @@ class Interpreter:
         self.contexts = {}
         self.entered_by = defaultdict(int)
         self.roots = []
+        self.staged = set()
 
     def _key(
         self, info: FunctionInfo, args: tuple[Value, ...], closure: tuple[tuple[str, Value], ...], per_turn: bool
@@ -702,6 +704,8 @@ class Interpreter:
             args = bind_parameters(self, info, func.receiver, arguments)
         differentiates = call.name in _DIFFERENTIATES
         self.differentiating += differentiates
+        if traced and not call.name.endswith("Strategy.run"):
+            self.staged.add(info)
         context = self.enter(info, args, func.closure)
         self.differentiating -= differentiates
         frame.enters(context, call.node.at)

@@ -168,6 +168,8 @@ class Roots:
         if not framework and not any(binding.module for binding in module.unit.imports):
             return []
         self.platforms = platforms_of(module, interpreter.program, interpreter.taught.target)
+        if "tensorflow" in self.platforms:
+            interpreter.evaluate_global(module, "")  # functions read the strategy from it, while it runs them
         called = Called()
         # What stands last in a module uses what stands before it: whole models first, sure roots before likely ones.
         found = sorted(self._functions(module, framework), key=lambda root: (root.tier, -root.info.index))

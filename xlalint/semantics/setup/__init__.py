@@ -23,6 +23,7 @@ from xlalint.semantics.setup import (
     batch_size,
     batches,
     cuda,
+    eager_run,
     environment,
     jit_compile,
     late,
@@ -32,6 +33,7 @@ from xlalint.semantics.setup import (
     precision,
     stepping,
     strategy_scope,
+    tpu_system,
     trainer,
 )
 from xlalint.semantics.setup.calls import METHODS, NAMES, Check, SetupCall, asked, decorated
@@ -48,6 +50,7 @@ __all__ = [
     "check_setup",
     "cuda",
     "decorated",
+    "eager_run",
     "environment",
     "jit_compile",
     "late",
@@ -57,6 +60,7 @@ __all__ = [
     "precision",
     "stepping",
     "strategy_scope",
+    "tpu_system",
     "trainer",
 ]
 

@@ -75,11 +75,11 @@ _MODEL = "tensorflow.keras.Model"
 
 def scope_of_module(module: ModuleInfo) -> Scope:
     """The state in which a module's top level is run."""
-    called = _called(module)
+    called = called_in(module)
     return "outside" if called & _MAKING and not called & _LASTING else ""
 
 
-def _called(module: ModuleInfo) -> set[str]:
+def called_in(module: ModuleInfo) -> set[str]:
     """The last names of what a module calls."""
     return {*module.unit.calls, *(name for function in module.unit.functions for name in function.calls)}
 
@@ -98,7 +98,7 @@ def lasting(call: SetupCall) -> None:
 
 def _step(frame: Frame, step: str) -> None:
     frame.context.steps.append(step)
-    if step == MADE and not frame.interpreter.scope and not _called(frame.module) & _LASTING:
+    if step == MADE and not frame.interpreter.scope and not called_in(frame.module) & _LASTING:
         frame.interpreter.scope = "outside"
 
 
