@@ -13,6 +13,7 @@ import pytest
 
 from xlalint.checks.finding import Finding, Location
 from xlalint.cli import main
+from xlalint.project.report import Report
 from xlalint.source.discovery import discover
 
 
@@ -75,10 +76,8 @@ class Pipeline(ModuleType):
             for row in rows
         ]
 
-    def _report(self, findings: list[Finding], files: int) -> Any:
-        report = ModuleType("report")
-        report.__dict__.update(findings=findings, files=files, failures=self.failures)
-        return report
+    def _report(self, findings: list[Finding], files: int) -> Report:
+        return Report(findings, files, self.failures)
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from xlalint.checks.finding import Edit, Finding, Fix, Location, TraceStep
-from xlalint.report import View, fix_hint, fixes, render, statistics, summary
+from xlalint.report import Checked, View, fix_hint, fixes, render, statistics, summary
 from xlalint.report.diff import diff
 from xlalint.report.view import printable, wants_colour
 
@@ -215,7 +215,7 @@ def test_json_puts_one_finding_on_a_line() -> None:
     ],
 )
 def test_summary(found: list[Finding], said: str) -> None:
-    assert summary(found, 1533, view()) == said
+    assert summary(found, view(checked=Checked(1533))) == said
 
 
 def test_statistics() -> None:

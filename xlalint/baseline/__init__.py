@@ -1,1 +1,1 @@
-"""Findings that a project lives with for now: told apart by what they are, not by where they stand."""
+"""What of the findings is new: against those that a project recorded, or against a revision of its repository."""

@@ -74,6 +74,10 @@ class _Text:
                 break
         return ".".join(reversed(names))
 
+    def scopes(self) -> set[str]:
+        """All functions and classes, and the module's top."""
+        return {"", *map(self.scope, self.rows)}
+
     def extent(self, finding: Finding) -> str:
         """What a finding underlines, without layout; of an empty place its line."""
         start, end = finding.location, finding.end_location
@@ -104,6 +108,13 @@ def identities(findings: Iterable[Finding], folder: str, texts: Texts) -> list[I
             )
         )
     return found
+
+
+def scopes(texts: Texts, filename: str) -> set[str]:
+    """The functions and classes of a file; of one that cannot be read only the module's top, "", which each has."""
+    cells = texts.cells_of(filename)
+    found = cells.values() if cells else [texts.text_of(filename) or ""]
+    return {scope for text in found for scope in _Text(text).scopes()}
 
 
 def fingerprints(findings: Sequence[Finding], folder: str, texts: Texts) -> list[str]:

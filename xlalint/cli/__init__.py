@@ -14,7 +14,7 @@ import click
 from xlalint import __version__
 
 CLEAN, FINDINGS, FAILED = 0, 1, 2
-_COMMANDS = ("check", "verify", "run", "explain", "rule", "rules", "clean")
+_COMMANDS = ("check", "verify", "run", "explain", "rule", "rules", "baseline", "clean")
 _DEBUG = "XLALINT_DEBUG"
 
 
@@ -85,6 +85,8 @@ def _unread() -> int:
 
 
 def _explained(error: Exception) -> str:
+    from xlalint.baseline.changed import RevisionError
+    from xlalint.baseline.recorded import BaselineError
     from xlalint.config import ConfigError
     from xlalint.explain.place import PlaceError
     from xlalint.rules import RuleError, UnknownRuleError
@@ -93,6 +95,16 @@ def _explained(error: Exception) -> str:
 
     if os.environ.get(_DEBUG):
         raise error
-    if isinstance(error, (ConfigError, DiscoveryError, PlaceError, RuleError, UnknownRuleError, TableError)):
+    told = (
+        BaselineError,
+        ConfigError,
+        DiscoveryError,
+        PlaceError,
+        RevisionError,
+        RuleError,
+        TableError,
+        UnknownRuleError,
+    )
+    if isinstance(error, told):
         return str(error)
     return f"internal error: {type(error).__name__}: {error} (set {_DEBUG}=1 to see where)"

@@ -13,7 +13,7 @@ from xlalint.cli import CLEAN, FAILED, FINDINGS
 if TYPE_CHECKING:
     from xlalint.config import Settings
     from xlalint.project import Report
-    from xlalint.project.fixing import Accept, Check, Fixed
+    from xlalint.project.fixing import Accept, Check, Choose, Fixed
     from xlalint.project.rewriting import Memory
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -68,12 +68,12 @@ def only_fixes(options: Mapping[str, Any]) -> bool:
 
 
 def fixed_by(
-    check: Check, read: Callable[[str], bytes], options: Mapping[str, Any], accept: Accept | None = None
+    check: Check, read: Callable[[str], bytes], options: Mapping[str, Any], accept: Accept | None, choose: Choose
 ) -> Fixed:
-    """What the fixes make of the program that `check` checks, those that `accept` takes; nothing is written."""
+    """What the fixes of what is chosen make of the program that `check` checks, those that `accept` takes; nothing is written."""
     from xlalint.project.fixing import fix
 
-    fixed = fix(check, read, unsafe=options["unsafe_fixes"], accept=accept)
+    fixed = fix(check, read, unsafe=options["unsafe_fixes"], accept=accept, choose=choose)
     for trouble in fixed.troubles:
         click.echo(f"xlalint: warning: {trouble}", err=True)
     return fixed

@@ -32,7 +32,7 @@ def publish(
     findings = Cells(lambda path: _content(path, texts)).located(findings)
     said = statistics(findings, form, looked) if options["statistics"] else render(findings, form, looked)
     if form in FOR_PEOPLE:
-        said += summary(findings, checked.files, looked)
+        said += summary(findings, looked)
         said += fix_hint(findings, fixing=options["fix"], unsafe=options["unsafe_fixes"])
     if file is None:
         stream.write(said)

@@ -164,8 +164,9 @@ def _absolute(values: dict[str, Any], base: Path) -> None:
     for key in _PATHS:
         if key in values:
             values[key] = tuple(_path(base, value) for value in values[key])
-    if "cache_dir" in values:
-        values["cache_dir"] = _path(base, values["cache_dir"])
+    for key in ("cache_dir", "baseline"):
+        if key in values:
+            values[key] = _path(base, values[key])
     if "verify" in values:
         values["verify"] = tuple(_entry(base, entry) for entry in values["verify"])
     if values.get("python"):

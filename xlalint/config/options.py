@@ -120,4 +120,5 @@ OPTIONS: dict[str, Callable[[object], Any]] = {
     "python": _string,
     "jobs": _count,
     "verify": _entries,
+    "baseline": _string,
 }

@@ -68,6 +68,7 @@ class Settings(msgspec.Struct, frozen=True):
     shorter one, and `ignore` wins a tie. `target` is None where the code's own framework decides.
     `roots`, `static` and `tensor` are dotted globs. `extend_rules` and `cache_dir` are absolute paths, and so is
     `python`: the interpreter or the environment whose installed packages are followed, None for none. `jobs` = 0: one per core.
+    `baseline` is the absolute path of the file whose findings are not reported.
     """
 
     root: str = "."
@@ -92,6 +93,7 @@ class Settings(msgspec.Struct, frozen=True):
     python: str | None = None
     jobs: int = 0
     verify: tuple[VerifyEntry, ...] = ()
+    baseline: str | None = None
 
     @property
     def excluded(self) -> tuple[str, ...]:
@@ -124,6 +126,7 @@ class Settings(msgspec.Struct, frozen=True):
             "python",
             "jobs",
             "verify",
+            "baseline",
         ):
             del told[name]
         if not self.per_file_ignores:

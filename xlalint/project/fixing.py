@@ -49,6 +49,9 @@ class Answer(NamedTuple):
 Accept = Callable[[Sequence[Proposed]], Sequence[Answer]]
 """Asked before fixes are applied, once for those of a round; one that it does not take is left alone."""
 
+Choose = Callable[[Sequence[Finding], Mapping[str, bytes]], Sequence[Finding]]
+"""Takes of findings those that are to be fixed; the files that the mapping names are read as it says."""
+
 
 class Rewritten(NamedTuple):
     """A file's content before and after its fixes."""
@@ -74,14 +77,21 @@ class _Proposal(NamedTuple):
     content: bytes
 
 
-def fix(check: Check, read: Callable[[str], bytes], *, unsafe: bool, accept: Accept | None = None) -> Fixed:
+def _all(findings: Sequence[Finding], _: Mapping[str, bytes]) -> Sequence[Finding]:
+    return findings
+
+
+def fix(
+    check: Check, read: Callable[[str], bytes], *, unsafe: bool, accept: Accept | None = None, choose: Choose = _all
+) -> Fixed:
     """Fix all that can be fixed in what `check` checks; `read` gives a file's content on the disk. Raises `SourceError` for
     a file that can no longer be read.
 
     What went wrong inside xlalint may hide findings, so a program where something did is left alone. With `accept`, only fixes that
-    it takes are applied, and what it shows of them is in the fixes of the findings, both those made and those left.
+    it takes are applied, and what it shows of them is in the fixes of the findings, both those made and those left. Findings that
+    `choose` leaves out are in the report all the same.
     """
-    return _Rounds(check, read, unsafe=unsafe, accept=accept).run()
+    return _Rounds(check, read, unsafe=unsafe, accept=accept, choose=choose).run()
 
 
 def proposed(path: str, text: str, findings: Iterable[Finding], everything: Iterable[Finding]) -> list[Proposed]:
@@ -111,12 +121,13 @@ class _Rounds:
     """The files as they are after some rounds, and the fixes that were dropped: by file, code and offset in its text."""
 
     def __init__(
-        self, check: Check, read: Callable[[str], bytes], *, unsafe: bool, accept: Accept | None = None
+        self, check: Check, read: Callable[[str], bytes], *, unsafe: bool, accept: Accept | None, choose: Choose
     ) -> None:
         self._check = check
         self._read = read
         self._unsafe = unsafe
         self._accept = accept
+        self._choose = choose
         self._proofs: defaultdict[str, dict[tuple[str, int], Proof]] = defaultdict(dict)
         self._memory = Memory()
         self._before: dict[str, bytes] = {}
@@ -134,7 +145,7 @@ class _Rounds:
             if not proposals:
                 return self._done(report)
             report = self._judge(report, proposals)
-        left = sorted({finding.code for finding in report.findings if finding.fixable(unsafe=self._unsafe)})
+        left = sorted({finding.code for finding in self._fixable(report)})
         if left:
             self._troubles.append(f"after {MOST_ROUNDS} rounds there is still something to fix: {', '.join(left)}")
         return self._done(report)
@@ -177,11 +188,13 @@ class _Rounds:
             if not answer.taken:
                 self._dropped[one.path].add(place)
 
+    def _fixable(self, report: Report) -> list[Finding]:
+        return [f for f in self._choose(report.findings, self._contents) if f.fixable(unsafe=self._unsafe)]
+
     def _propose(self, report: Report) -> Iterator[tuple[str, _Proposal]]:
         by_path: defaultdict[str, list[Finding]] = defaultdict(list)
-        for finding in report.findings:
-            if finding.fixable(unsafe=self._unsafe):
-                by_path[finding.filename].append(finding)
+        for finding in self._fixable(report):
+            by_path[finding.filename].append(finding)
         if self._accept is not None:
             self._ask(by_path, report.findings)
         for path, findings in by_path.items():

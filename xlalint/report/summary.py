@@ -12,14 +12,15 @@ if TYPE_CHECKING:
     from xlalint.checks.finding import Finding
 
 
-def summary(findings: Sequence[Finding], files: int, view: View) -> str:
+def summary(findings: Sequence[Finding], view: View) -> str:
     """`Found 3 errors, 1 warning in 2 files (1,533 checked).`"""
-    checked = f"{files:,} {'file' if files == 1 else 'files'}"
+    files, known = view.checked.files, view.checked.known
+    more = f" {counted(known, 'more finding')} {'is' if known == 1 else 'are'} in the baseline." if known else ""
     if not findings:
-        return f"{view.paint('All clear', 'bold')}: {checked} checked.\n"
+        return f"{view.paint('All clear', 'bold')}: {counted(files, 'file')} checked.{more}\n"
     places = counted(len({finding.filename for finding in findings}), "file")
     found = view.paint(f"Found {by_severity(findings)}", "bold")
-    return f"{found} in {places} ({files:,} checked).\n"
+    return f"{found} in {places} ({files:,} checked).{more}\n"
 
 
 def by_severity(findings: Sequence[Finding]) -> str:

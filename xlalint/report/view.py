@@ -22,13 +22,14 @@ _ACTIVE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u206
 
 
 class Checked(NamedTuple):
-    """What a report tells of a run beside its findings: how many files were looked at, what went wrong inside xlalint, a line each, and
-    the rules that were looked for, by code.
+    """What a report tells of a run beside its findings: how many files were looked at, what went wrong inside xlalint, a line each,
+    the rules that were looked for, by code, and how many more findings a baseline knows.
     """
 
     files: int = 0
     failures: tuple[str, ...] = ()
     rules: Callable[[], Mapping[str, Rule]] = dict
+    known: int = 0
 
 
 class View(NamedTuple):

@@ -1,0 +1,95 @@
+"""`xlalint baseline update`: records what is found, for a project that wants to begin with new code."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from xlalint.cli import CLEAN, FAILED
+from xlalint.cli.settings import cache_of, cores, given, rule_options, running_options
+
+if TYPE_CHECKING:
+    from xlalint.baseline.recorded import Baseline
+
+
+@click.group("baseline")
+def command() -> None:
+    """The findings that a project lives with for now, in a file that `xlalint check --baseline` reads."""
+
+
+@command.command("update")
+@click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
+@click.option(
+    "--baseline",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="The file to write (default: the configured one, else xlalint-baseline.json beside the configuration).",
+)
+@rule_options
+@running_options
+def update(paths: tuple[Path, ...], **options: Any) -> int:
+    """Record what is found now under the paths (default: here). What was recorded of files elsewhere stays; what is gone goes."""
+    from xlalint.baseline.recorded import NAME, NEVER_KNOWN
+    from xlalint.cli.narrowing import checked_by, given_baseline, texts_of
+    from xlalint.cli.progress import Progress
+    from xlalint.config import load_settings
+    from xlalint.project import check_paths
+    from xlalint.report import Cells
+    from xlalint.source.reading import read_bytes
+
+    paths = paths or (Path(),)
+    told = given(options) | given_baseline(options)
+    settings = load_settings(paths, config=options["config"], isolated=options["isolated"], options=told)
+    file = Path(settings.baseline or Path(settings.root, NAME))
+    before = _before(file)
+    with cache_of(options, settings) as cache, Progress(sys.stderr) as progress:
+        jobs = settings.jobs or cores()
+        report = check_paths(paths, settings, cache=cache, jobs=jobs, progress=progress)
+    for failure in report.failures:
+        click.echo(f"xlalint: internal error: {failure}", err=True)
+    if report.failures:
+        click.echo(f"xlalint: `{file}` is left as it was", err=True)
+        return FAILED
+    findings = Cells(read_bytes).located(report.findings)
+    after = before.updated(findings, texts_of(read_bytes), checked_by(paths, settings))
+    _write(file, after.render())
+    _tell(before, after, sum(finding.code in NEVER_KNOWN for finding in findings))
+    return CLEAN
+
+
+def _before(file: Path) -> Baseline:
+    """What was recorded, if anything that can be read."""
+    from xlalint.baseline.recorded import Baseline, BaselineError, read
+
+    if not file.exists():
+        return Baseline(file)
+    try:
+        return read(file)
+    except BaselineError as error:
+        click.echo(f"xlalint: warning: {error}", err=True)
+        return Baseline(file)
+
+
+def _write(file: Path, text: str) -> None:
+    """Replace the file in one step."""
+    beside = file.with_name(f"{file.name}.{os.getpid()}.tmp")
+    try:
+        beside.write_text(text, encoding="utf-8", errors="surrogateescape", newline="\n")
+        beside.replace(file)
+    except OSError as error:
+        beside.unlink(missing_ok=True)
+        raise click.ClickException(f"`{file}`: the baseline cannot be written: {error.strerror}") from error
+
+
+def _tell(before: Baseline, after: Baseline, unread: int) -> None:
+    number = after.known.total()
+    added, removed = (after.known - before.known).total(), (before.known - after.known).total()
+    files = len({identity.path for identity in after.known})
+    what = f"{number:,} finding{'' if number == 1 else 's'} in {files:,} file{'' if files == 1 else 's'}"
+    click.echo(f"{os.path.relpath(after.file)}: {what} ({added:,} new, {removed:,} gone).")
+    if unread:
+        click.echo(f"{unread:,} more cannot be recorded: nobody knows what else is in a file that cannot be read.")

@@ -1,0 +1,79 @@
+"""What `xlalint check` says when it is done, and its exit code."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, TextIO
+
+import click
+
+from xlalint.cli.fixing import only_fixes, status, wants_fixes
+from xlalint.cli.narrowing import Narrowing
+from xlalint.cli.proving import Proving
+
+if TYPE_CHECKING:
+    from xlalint.checks.finding import Finding
+    from xlalint.config import Settings
+    from xlalint.project import Report
+    from xlalint.rules import Rule
+
+_COUNTED = ("full", "concise", "json")
+
+
+class Telling:
+    """How reports are told: as the options have it, with what is known of fixes that were run and of findings that were left out."""
+
+    def __init__(self, options: Mapping[str, Any], settings: Settings, narrowed: Narrowing, proofs: Proving) -> None:
+        self._options = options
+        self._settings = settings
+        self._narrowed = narrowed
+        self._proofs = proofs
+
+    def tell(
+        self,
+        report: Report,
+        fixed: Sequence[Finding] = (),
+        *,
+        texts: Mapping[str, str] = MappingProxyType({}),
+        failed: bool = False,
+        stream: TextIO | None = None,
+    ) -> int:
+        """Print or write a report, and say how it went. `stream` is standard output unless fixed text went there; `texts` are those of
+        files that are not read from the disk.
+        """
+        from xlalint.cli.output import publish, publish_fixes
+        from xlalint.report import FOR_PEOPLE, Checked
+
+        options = self._options
+        stream = stream or sys.stdout
+        aside = sys.stderr if options["diff"] else stream
+        if options["output_format"] in FOR_PEOPLE:
+            if wants_fixes(options):
+                publish_fixes(fixed, options, aside)
+            self._proofs.tell(aside)
+        if not only_fixes(options):
+            checked = Checked(report.files, tuple(report.failures), self._rules, self._narrowed.known)
+            publish(report.findings, checked, options, texts, stream)
+        for failure in report.failures:
+            click.echo(f"xlalint: internal error: {failure}", err=True)
+        return status(bool(report.findings), bool(fixed), failed or bool(report.failures), options)
+
+    def _rules(self) -> Mapping[str, Rule]:
+        """The rules that were looked for, for formats that tell of them."""
+        from xlalint.rules import rules
+
+        return rules(tuple(map(Path, self._settings.extend_rules)))
+
+
+def check_format(options: Mapping[str, Any]) -> None:
+    """See to it that the report can be made before anything is checked for it."""
+    form = options["output_format"]
+    if options["statistics"] and form not in _COUNTED:
+        raise click.UsageError(f"`--statistics` can be had as {', '.join(_COUNTED)}, not as {form}")
+    if form == "html":
+        from xlalint.cli.packages import require
+
+        require("jinja2", "--output-format html", "report")
