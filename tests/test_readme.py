@@ -69,6 +69,27 @@ def test_reports_are_written(line: str, project: Path) -> None:
     assert (project / arguments[arguments.index("--output-file") + 1]).stat().st_size > 100
 
 
+def test_a_project_begins_with_new_code(project: Path) -> None:
+    """The commands of the section on adoption, in a repository; what watches is tested where it can be ended."""
+    model = project / "src" / "model.py"
+    model.write_text(re.sub(r"  # .*", "", model.read_text()))
+    (project / ".gitignore").write_text(".xlalint_cache\n")
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@b.c"]
+    for command in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "x"], ["branch", "origin/main"]):
+        subprocess.run([*git, *command], cwd=project, check=True)
+    assert _run(["check", "src"], project).returncode == 1
+    lines = [
+        line
+        for words in ("baseline", "check --baseline", "check --diff-base", "config")
+        for line in _commands("xlalint", words)
+    ]
+    assert len(lines) == 4
+    for line in lines:
+        done = _run(shlex.split(line, comments=True)[1:], project)
+        assert done.returncode == 0, done.stdout + done.stderr
+    assert _commands("xlalint check --watch")
+
+
 def test_the_table_of_formats_is_complete() -> None:
     table = README[README.index("### Output formats") : README.index("### JSON")]
     cells = re.findall(r"^\| (`[a-z].*?) \|", table, re.MULTILINE)

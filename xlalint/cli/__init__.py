@@ -14,7 +14,7 @@ import click
 from xlalint import __version__
 
 CLEAN, FINDINGS, FAILED = 0, 1, 2
-_COMMANDS = ("check", "verify", "run", "explain", "rule", "rules", "baseline", "clean")
+_COMMANDS = ("check", "verify", "run", "explain", "rule", "rules", "config", "baseline", "clean")
 _DEBUG = "XLALINT_DEBUG"
 
 
@@ -51,8 +51,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; its exit code is 0 when nothing was found, 1 when something was, 2 when xlalint itself failed."""
     for stream in (sys.stdout, sys.stderr):
         _tolerate(stream)
+    arguments = list(sys.argv[1:] if argv is None else argv)
     try:
-        status = commands.main(None if argv is None else list(argv), prog_name="xlalint", standalone_mode=False)
+        status = commands.main(arguments, prog_name="xlalint", standalone_mode=False, obj=tuple(arguments))
         sys.stdout.flush()
     except click.ClickException as error:
         error.show()

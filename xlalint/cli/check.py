@@ -57,6 +57,7 @@ _FORMATS = (  # those of `xlalint.report`, which takes longer to import than to 
 @click.option("--statistics", is_flag=True, help="Show how often each rule was found.")
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 also when something was found.")
 @click.option("--stdin-filename", metavar="PATH", help="What to call the text from standard input.")
+@click.option("--watch", is_flag=True, help="Check again whenever a file changes (needs xlalint[watch]).")
 @click.option("--show-files", is_flag=True, help="Show the files that would be checked, and stop.")
 @click.option("--show-settings", is_flag=True, help="Show the settings, and stop.")
 @running_options
@@ -79,6 +80,12 @@ def command(paths: tuple[Path, ...], **options: Any) -> int:
         return _show_settings(settings)
     if options["show_files"]:
         return _show_files(paths, settings)
+    if options["watch"]:
+        if from_stdin:
+            raise click.UsageError("`--watch` works on files")
+        from xlalint.cli.watching import watch
+
+        return watch(paths, settings, click.get_current_context().obj)
     if from_stdin:
         return _check_stdin(options, settings)
     return _check_paths(paths, options, settings)

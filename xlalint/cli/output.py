@@ -60,13 +60,13 @@ def settings_text(settings: Settings) -> str:
         told[key] = _selectors(told[key])
     per_file = [(pattern, _selectors(codes)) for pattern, codes in told.pop("per_file_ignores")]
     entries = told.pop("verify")
-    lines = [f"{key.replace('_', '-')} = {_toml(value)}\n" for key, value in told.items()]
-    table = [f"{_toml(pattern)} = {_toml(codes)}\n" for pattern, codes in per_file]
+    lines = [f"{key.replace('_', '-')} = {toml(value)}\n" for key, value in told.items()]
+    table = [f"{toml(pattern)} = {toml(codes)}\n" for pattern, codes in per_file]
     tables = ["\n[per-file-ignores]\n", *table] if table else []
     for entry in entries:
         tables.append("\n[[verify]]\n")
         told = {key: value for key, value in msgspec.structs.asdict(entry).items() if value not in ("", None)}
-        tables += [f"{key.replace('_', '-')} = {_toml(value)}\n" for key, value in told.items()]
+        tables += [f"{key.replace('_', '-')} = {toml(value)}\n" for key, value in told.items()]
     return "".join([comments, *lines, *tables])
 
 
@@ -124,5 +124,6 @@ def _text(filename: str) -> str | None:
         return raw.decode("utf-8", "replace").removeprefix("\ufeff")
 
 
-def _toml(value: object) -> str:
+def toml(value: object) -> str:
+    """A value as a configuration file has it."""
     return msgspec.json.encode(value).decode()

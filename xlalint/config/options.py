@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
 from xlalint.config.settings import Backend, Confidence, Device, Target, VerifyEntry
 
@@ -91,34 +91,83 @@ def _shown(value: object) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-_ENTRY: dict[str, Callable[[object], Any]] = {
-    "target": _string,
-    "inputs": _inputs,
-    "factory": _string,
-    "backend": _one_of(Backend),
-    "max-compiles": lambda value: _count(value, "a whole number from 0"),
+class Option(NamedTuple):
+    """A key of the configuration: the check that its value has to pass, the JSON schema of such values, and what it is for."""
+
+    check: Callable[[object], Any]
+    schema: Mapping[str, Any]
+    help: str
+
+    def __call__(self, value: object) -> Any:
+        """The value as settings have it; raises `OptionError`."""
+        return self.check(value)
+
+
+_STRING = {"type": "string"}
+_STRINGS = {"type": "array", "items": _STRING}
+_FLAG = {"type": "boolean"}
+_COUNT = {"type": "integer", "minimum": 0}
+_PER_FILE = {"type": "object", "additionalProperties": _STRINGS}
+
+
+def _words(literal: object) -> dict[str, Any]:
+    return {"enum": list(get_args(literal))}
+
+
+_ENTRY: dict[str, Option] = {
+    "target": Option(_string, _STRING, "What to run: `path/file.py:fn`, `path/file.py:Class` or `pkg.mod:fn`."),
+    "inputs": Option(
+        _inputs,
+        {"anyOf": [_STRING, {"type": "object"}]},
+        "Its inputs: a table from parameters to specifications, or the text of a mark.",
+    ),
+    "factory": Option(_string, _STRING, "Makes the instance of a class: `Model(dim=8)` or `pkg.mod:make`."),
+    "backend": Option(_one_of(Backend), _words(Backend), "What it is run on; by default what the file imports."),
+    "max-compiles": Option(
+        lambda value: _count(value, "a whole number from 0"), _COUNT, "How many compilations are allowed in all steps."
+    ),
 }
 
-OPTIONS: dict[str, Callable[[object], Any]] = {
-    "select": _strings,
-    "extend_select": _strings,
-    "ignore": _strings,
-    "per_file_ignores": _per_file,
-    "target": _one_of(Target),
-    "device": _one_of(Device),
-    "min_confidence": _one_of(Confidence),
-    "show_info": _flag,
-    "include": _strings,
-    "exclude": _strings,
-    "extend_exclude": _strings,
-    "respect_gitignore": _flag,
-    "roots": _strings,
-    "static": _strings,
-    "tensor": _strings,
-    "extend_rules": _strings,
-    "cache_dir": _string,
-    "python": _string,
-    "jobs": _count,
-    "verify": _entries,
-    "baseline": _string,
+OPTIONS: dict[str, Option] = {
+    "select": Option(_strings, _STRINGS, "Rules to look for: codes, prefixes of codes, names, or `ALL`."),
+    "extend_select": Option(_strings, _STRINGS, "Rules to look for besides those selected."),
+    "ignore": Option(_strings, _STRINGS, "Rules to leave out."),
+    "per_file_ignores": Option(_per_file, _PER_FILE, "Rules to leave out in the files that a pattern matches."),
+    "target": Option(
+        _one_of(Target), _words(Target), "How the code reaches XLA; by default what its framework is mostly used with."
+    ),
+    "device": Option(_one_of(Device), _words(Device), "The kind of device."),
+    "min_confidence": Option(
+        _one_of(Confidence), _words(Confidence), "How sure a finding has to be in order to be reported."
+    ),
+    "show_info": Option(_flag, _FLAG, "Report findings of severity `info` too."),
+    "include": Option(_strings, _STRINGS, "Patterns of the files that are checked in folders."),
+    "exclude": Option(_strings, _STRINGS, "Patterns of files and folders that are left alone."),
+    "extend_exclude": Option(_strings, _STRINGS, "Patterns of more files and folders that are left alone."),
+    "respect_gitignore": Option(_flag, _FLAG, "Leave alone what git ignores."),
+    "roots": Option(
+        _strings, _STRINGS, "Dotted globs of functions that are traced, though nothing in the code shows it."
+    ),
+    "static": Option(_strings, _STRINGS, "Dotted globs of names that are host values."),
+    "tensor": Option(_strings, _STRINGS, "Dotted globs of names that are tensors."),
+    "extend_rules": Option(_strings, _STRINGS, "Folders or files with rule pages and API tables of your own."),
+    "cache_dir": Option(_string, _STRING, "Where results are kept."),
+    "python": Option(
+        _string, _STRING, "The environment or interpreter whose installed packages are followed; an empty string: none."
+    ),
+    "jobs": Option(_count, _COUNT, "How many processes are used; 0 is one per core."),
+    "verify": Option(
+        _entries,
+        {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {key: {**one.schema, "description": one.help} for key, one in _ENTRY.items()},
+                "required": ["target"],
+                "additionalProperties": False,
+            },
+        },
+        "What `xlalint verify` runs where it is given no target.",
+    ),
+    "baseline": Option(_string, _STRING, "The file that holds the findings which are not reported."),
 }
