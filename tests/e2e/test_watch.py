@@ -43,14 +43,14 @@ class Watching:
         """What is said until it waits again."""
         said = ""
         while not said.endswith(READY):
-            line = self._lines.get(timeout=60)
+            line = self._lines.get(timeout=300)
             assert line, said
             said += line
         return said
 
     def interrupt(self) -> int:
         os.killpg(self.process.pid, signal.SIGINT)
-        return self.process.wait(timeout=60)
+        return self.process.wait(timeout=300)
 
 
 @pytest.fixture
