@@ -91,6 +91,7 @@ def test_targets(text: str, told: Told, inputs: str) -> None:
     ("text", "told", "message"),
     [
         ("model.py:stpe", Told(), "no `stpe` in .*model.py; did you mean `step`?"),
+        ("model.ipynb:step", Told(), "model.ipynb: a notebook is no target"),
         ("model.py:Model.fwd", Told(), "no `Model.fwd` in .*; did you mean `Model.forward`?"),
         ("model.py:zzz", Told(), "no `zzz` in .*model.py; there are .*step"),
         ("no.py:f", Told(), "no.py: "),

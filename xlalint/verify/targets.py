@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from xlalint.config.settings import Settings, VerifyEntry
 from xlalint.source.model import SourceError
-from xlalint.source.reading import decode, read_bytes
+from xlalint.source.reading import decode, is_notebook, read_bytes
 from xlalint.verify.inputs import SpecError, merged, parse_inputs
 from xlalint.verify.inputs.marks import Definition, Mark, callables, definition, marks
 from xlalint.verify.inputs.signatures import Signature, signature_of
@@ -186,6 +186,10 @@ def module_of(where: str) -> Module:
     """
     name = ""
     path: tuple[str, ...] = ()
+    if is_notebook(where):
+        raise TargetError(
+            f"{where}: a notebook is no target: put the function into a module. (`check --fix --verify` proves its fixes.)"
+        )
     file = os.path.abspath(where)  # noqa: PTH100
     if not (where.endswith(".py") or os.sep in where or Path(file).is_file()):
         name = where
