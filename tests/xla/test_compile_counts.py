@@ -30,6 +30,13 @@ COUNTS = {
     "XLA402-jax-1-bad": 6,
     "XLA402-jax-1-fixed": 4,
     "XLA402-jax-1-good": 4,
+    "XLA404-jax-1-bad": 12,
+    "XLA404-jax-1-fixed": 3,
+    "XLA404-jax-1-good": 3,
+    "XLA404-jax-2-bad": 10,
+    "XLA404-jax-2-good": 1,
+    "XLA404-tensorflow-1-bad": 10,
+    "XLA404-tensorflow-1-good": 1,
 }
 
 

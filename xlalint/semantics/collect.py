@@ -12,13 +12,14 @@ from xlalint.semantics.context import HOST_TIER, Sighting
 from xlalint.semantics.frame import device_tensor
 from xlalint.semantics.hazard import Confidence, Hazard, Inside, Step
 from xlalint.semantics.platforms import NOWHERE, Platforms, needed, reaches
+from xlalint.semantics.setup.jitting import AGAIN
 from xlalint.semantics.setup.stepping import UNREDUCED
 from xlalint.semantics.tracing import NO_AUTOGRAPH, Tracer, variant_under
 from xlalint.semantics.values import tensors
 
 if TYPE_CHECKING:
     from xlalint.semantics.context import Context, RootContext
-    from xlalint.semantics.program import Program
+    from xlalint.semantics.program import FunctionInfo, Program
     from xlalint.semantics.values import Value
 
 
@@ -27,6 +28,8 @@ Reach = tuple["Context", bool]  # a context, and whether AutoGraph rewrites it a
 _RAISING = ("jax", "tensorflow")
 # That a program does not do what torch_xla asks of it says nothing where it shows no sign of being written for that.
 _WITHOUT_ORDERS = "XLA511"
+# What costs only where the code around it runs again and again, and nothing while that is traced.
+_MADE = frozenset(("XLA404", "XLA405"))
 # What a call costs that reads tensors inside of an installed library, and the rules by which those reads are known.
 _LIBRARY = "XLA305"
 _READING = frozenset(
@@ -50,6 +53,34 @@ class Link(NamedTuple):
 
 Key = tuple[int, int]
 """A function: its module's index, and its own or -1 for module level."""
+
+
+class _Repeated:
+    """What a loop somewhere repeats: the contexts that it calls, and what these call in turn. Worked out when it is first asked for."""
+
+    def __init__(self, chains: dict[Reach, Link]) -> None:
+        self._chains = chains
+        self._again: set[Context] | None = None
+        self._traced: set[FunctionInfo | None] = set()
+
+    def counts(self, context: Context, variant: str) -> bool:
+        """Whether what is made anew in a context costs: nothing while it is traced, which is once, nor where it runs once."""
+        if self._again is None:
+            self._again = set(_called_from([inner for reach in self._chains for inner in reach[0].repeated]))
+            self._traced = {reach[0].function for reach, link in self._chains.items() if link.root.tier == 1} - {None}
+        return context.function not in self._traced and (variant != AGAIN or context in self._again)
+
+
+def _called_from(contexts: list[Context]) -> Iterator[Context]:
+    """Contexts with all that they call, each once."""
+    seen = set(contexts)
+    todo = list(seen)
+    while todo:
+        context = todo.pop()
+        yield context
+        new = [inner for inner in context.calls if inner not in seen]
+        seen.update(new)
+        todo += new
 
 
 class Found(msgspec.Struct, frozen=True, array_like=True):
@@ -87,6 +118,7 @@ class Harvest(msgspec.Struct, frozen=True, array_like=True):
 def harvest(roots: Iterable[RootContext], platforms: Platforms = NOWHERE) -> Harvest:
     """The hazards of all contexts that the roots reach, each with its shortest chain."""
     chains = chains_of(roots)
+    repeated = _Repeated(chains)
     found: list[Found] = []
     called: set[Key] = set()
     for reach, link in chains.items():
@@ -102,6 +134,8 @@ def harvest(roots: Iterable[RootContext], platforms: Platforms = NOWHERE) -> Har
         for sighting in context.sightings.values():
             variant = variant_under(_tracer(reach, root), sighting)
             if variant is None or not _counts(sighting, context, root, platforms):
+                continue
+            if sighting.rule in _MADE and not repeated.counts(context, variant):
                 continue
             found.append(_found(context, sighting, link, variant, chain))
     return Harvest(found, sorted(called))

@@ -66,7 +66,7 @@ class Context(Reads):
     each with the byte offset of a call; `stores` are attributes assigned on the receiver, `items` what is stored in dicts under
     known keys; `yields` joins what a generator yields. `outward` are the contexts of installed libraries that the user's code
     enters, by the extent of each call, with the byte offset of the statement that calls; `inward` those that a library's code
-    surely enters in turn.
+    surely enters in turn. `repeated` are those of `calls` that a loop here repeats.
     `converts` is false where AutoGraph leaves the function as it is, however it is reached.
     In a `per_turn` context only what a loop repeats counts: it is host code that drives the device.
     `steps` are what it, and what it calls, does to set a TPU up, in order; `claims` are values that were made elsewhere and that it uses in
@@ -96,6 +96,7 @@ class Context(Reads):
         "outward",
         "pace",
         "per_turn",
+        "repeated",
         "returns",
         "roots",
         "sightings",
@@ -116,6 +117,7 @@ class Context(Reads):
         self.calls: dict[Context, int] = {}
         self.outward: dict[tuple[int, Context], int] = {}
         self.inward: dict[Context, None] = {}
+        self.repeated: dict[Context, None] = {}
         self.stores: dict[str, Value] = {}
         self.items: dict[str, Value] = {}
         self.steps: list[str] = []

@@ -179,6 +179,8 @@ class Frame:
             self.interpreter.observer.entered(self, context, at)
         if not self.apart and (self.turning or not self.context.per_turn):
             self.context.calls.setdefault(context, at)
+            if self.turning:
+                self.context.repeated[context] = None
             if context.pace is not None and context.pace is not self.context.pace:
                 self._keeps_pace(context, context.pace, at)
             if context.module.followed and at and not self.muted and not self.doubt:

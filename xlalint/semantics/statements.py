@@ -23,9 +23,10 @@ from xlalint.semantics.frame import _EXEC, Env, Frame, join_into, path_of, posit
 from xlalint.semantics.lattice import join, join_all
 from xlalint.semantics.narrowing import assume, unpack_shape
 from xlalint.semantics.recompiles import assigned, check_accumulation, check_choice, check_turns, counted
+from xlalint.semantics.setup.jitting import check_definition
 from xlalint.semantics.setup.stepping import begin_loop, end_loop
 from xlalint.semantics.setup.strategy_scope import scope_within
-from xlalint.semantics.tracing import NO_AUTOGRAPH
+from xlalint.semantics.tracing import NO_AUTOGRAPH, hand_over
 from xlalint.semantics.values import (
     NONE,
     UNKNOWN,
@@ -486,6 +487,10 @@ def closure_of(frame: Frame, free: tuple[str, ...]) -> tuple[tuple[str, Value], 
 def define(frame: Frame, node: ir.Define) -> bool:
     info = frame.inner(node.function)
     value = function(info, None, closure_of(frame, info.ir.free))
+    for decorator in info.ir.decorators:
+        given = hand_over(frame, decorator)
+        if given is not None:
+            check_definition(frame, node, decorator, given.name)
     frame.bind(node.name, frame.interpreter.decorated(frame, info, value))
     return True
 

@@ -1,0 +1,165 @@
+"""XLA404: compiled functions that are made where they are used; and the larger half, of those that are kept, left alone."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+
+import pytest
+
+from xlalint.config import Settings
+from xlalint.project import check_text
+
+JAX = """
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from functools import cache, lru_cache, partial
+
+def f(x, k=1):
+    return x * k
+"""
+KERAS = """
+import tensorflow as tf
+
+def f(x, k=1):
+    return x * k
+"""
+
+
+def rows(text: str, head: str) -> list[int]:
+    """The lines, counted behind the head, at which something is found."""
+    report = check_text(head + dedent(text), "script.py", Settings(python=None, select=("XLA404",)))
+    assert not report.failures
+    return [one.location.row - head.count("\n") for one in report.findings]
+
+
+SILENT = {
+    "a function of the module": "for x in xs:\n    jax.jit(f)(x)",
+    "with static arguments": "for x in xs:\n    jax.jit(f, static_argnums=1)(x, 2)",
+    "once": "step = jax.jit(lambda x: x)\nfor x in xs:\n    step(x)",
+    "once, called at once": "y = jax.jit(lambda x: x)(x)",
+    "one lambda": "g = lambda x: x\nfor x in xs:\n    jax.jit(g)(x)",
+    "one partial": "g = partial(f, k=2)\nfor x in xs:\n    jax.jit(g)(x)",
+    "used by an inner loop": """
+        for rate in rates:
+            step = jax.jit(lambda x: x * rate)
+            for x in xs:
+                step(x)
+        """,
+    "used by a comprehension": "for k in ks:\n    step = jax.jit(lambda x: x * k)\n    ys = [step(x) for x in xs]",
+    "a few": "for k in (1, 2, 3):\n    jax.jit(lambda x: x * k)(x)",
+    "a few by range": "for k in range(3):\n    jax.jit(lambda x: x * k)(x)",
+    "kept in a table": "steps = {}\nfor k in ks:\n    steps[k] = jax.jit(lambda x: x * k)",
+    "kept in a list": "steps = []\nfor k in ks:\n    steps.append(jax.jit(lambda x: x * k))",
+    "a factory": "def make(k):\n    return jax.jit(lambda x: x * k)\nfor k in ks:\n    run(make(k))",
+    "a factory that remembers": """
+        @lru_cache
+        def run(k):
+            return jax.jit(lambda: jnp.ones(k))()
+        for k in ks:
+            run(k)
+        """,
+    "kept in an attribute": """
+        class Net:
+            def step(self, x):
+                if self.run is None:
+                    self.run = jax.jit(self.forward)
+                return self.run(x)
+        net = Net()
+        for x in xs:
+            net.step(x)
+        """,
+    "called once": "def main(x):\n    return jax.jit(lambda x: x)(x)\nmain(x)",
+    "called by nobody": "def main(x):\n    return jax.jit(lambda x: x)(x)",
+    "used again and again": """
+        def train(xs):
+            step = jax.jit(lambda x: x)
+            for x in xs:
+                step(x)
+        for rate in rates:
+            train(xs)
+        """,
+    "passed on": "def train(xs):\n    step = jax.jit(lambda x: x)\n    return run(step, xs)\nfor x in xs:\n    train(x)",
+    "within a trace": """
+        @jax.jit
+        def outer(x):
+            for _ in range(20):
+                x = jax.jit(lambda x: x)(x)
+            return x
+        """,
+    "nothing is compiled": "for x in xs:\n    jax.vmap(lambda x: x)(x)",
+    "of unknown make": "for x in xs:\n    jax.jit(make(x))(x)",
+    "a nested function that is given back": """
+        def make(k):
+            @jax.jit
+            def step(x):
+                return x * k
+            return step
+        for k in ks:
+            make(k)(x)
+        """,
+}
+FOUND = {
+    "a lambda": ("for x in xs:\n    jax.jit(lambda x: x)(x)", [2]),
+    "a lambda by a name": ("for x in xs:\n    step = jax.jit(lambda x: x)\n    step(x)", [2]),
+    "a partial": ("while True:\n    x = jax.jit(partial(f, k=2))(x)", [2]),
+    "a gradient": ("for x in xs:\n    jax.pmap(jax.value_and_grad(f))(x)", [2]),
+    "a method": (
+        "class Net:\n    def f(self, x):\n        return x\nnet = Net()\nfor x in xs:\n    jax.jit(net.f)(x)",
+        [6],
+    ),
+    "another's": ("for x in xs:\n    eqx.filter_jit(lambda x: x)(x)", [2]),
+    "a nested function": (
+        "def run(x):\n    def step(x):\n        return x\n    return jax.jit(step)(x)\nfor x in xs:\n    run(x)",
+        [4],
+    ),
+    "a decorated one": (
+        "def run(x):\n    @jax.jit\n    def step(x):\n        return x\n    return step(x)\nfor x in xs:\n    run(x)",
+        [2],
+    ),
+    "two calls deep": (
+        "def run(x):\n    return jax.jit(lambda x: x)(x)\ndef go(x):\n    return run(x)\nfor x in xs:\n    go(x)",
+        [2],
+    ),
+    "in a training loop": ("def main(xs):\n    for x in xs:\n        jax.jit(lambda x: x)(x)", [3]),
+}
+KERAS_SILENT = {
+    "once": "step = tf.function(f)\nfor x in xs:\n    step(x)",
+    "of a module": "@tf.function\ndef step(x):\n    return x\nfor x in xs:\n    step(x)",
+    "in a constructor": "class M:\n    def __init__(self):\n        self.step = tf.function(self.call)",
+    "an export": "def export(x):\n    return tf.function(f).get_concrete_function(x)\nfor x in xs:\n    export(x)",
+}
+KERAS_FOUND = {
+    "of a module": ("for x in xs:\n    tf.function(f)(x)", [2]),
+    "a method": (
+        "class M:\n    def run(self, x):\n        return tf.function(self.call)(x)\n"
+        "    def call(self, x):\n        return x\nm = M()\nfor x in xs:\n    m.run(x)",
+        [3],
+    ),
+    "a nested one": (
+        "def run(x):\n    @tf.function(jit_compile=True)\n    def step(x):\n        return x\n    return step(x)\nfor x in xs:\n    run(x)",
+        [2],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", SILENT)
+def test_silent(case: str) -> None:
+    assert rows(SILENT[case], JAX) == []
+
+
+@pytest.mark.parametrize("case", FOUND)
+def test_found(case: str) -> None:
+    text, expected = FOUND[case]
+    assert rows(text, JAX) == expected
+
+
+@pytest.mark.parametrize("case", KERAS_SILENT)
+def test_silent_under_tensorflow(case: str) -> None:
+    assert rows(KERAS_SILENT[case], KERAS) == []
+
+
+@pytest.mark.parametrize("case", KERAS_FOUND)
+def test_found_under_tensorflow(case: str) -> None:
+    text, expected = KERAS_FOUND[case]
+    assert rows(text, KERAS) == expected
