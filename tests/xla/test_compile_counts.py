@@ -12,31 +12,20 @@ import pytest
 from tests.xla.conftest import HERE, LIMIT, MARKS, require
 from xlalint.rules import Example, rules
 
+# How many compilations more than the best program of the same name and number: what else compiles, as what makes an array does under JAX,
+# is the same in all of them.
 COUNTS = {
-    "XLA401-torch-1-bad": 8,
-    "XLA401-torch-1-good": 1,
-    "XLA401-tensorflow-1-bad": 8,
-    "XLA401-tensorflow-1-good": 1,
-    "XLA401-jax-1-bad": 16,  # what makes an array of NumPy's counts, too
-    "XLA401-jax-1-good": 2,
-    "XLA402-torch-1-bad": 2,
-    "XLA402-torch-1-fixed": 1,
-    "XLA402-torch-1-good": 1,
-    "XLA402-tensorflow-1-bad": 2,
-    "XLA402-tensorflow-1-fixed": 1,
-    "XLA402-tensorflow-1-good": 1,
-    "XLA402-tensorflow-2-bad": 2,
-    "XLA402-tensorflow-2-good": 1,
-    "XLA402-jax-1-bad": 6,
-    "XLA402-jax-1-fixed": 4,
-    "XLA402-jax-1-good": 4,
-    "XLA404-jax-1-bad": 12,
-    "XLA404-jax-1-fixed": 3,
-    "XLA404-jax-1-good": 3,
-    "XLA404-jax-2-bad": 10,
-    "XLA404-jax-2-good": 1,
-    "XLA404-tensorflow-1-bad": 10,
-    "XLA404-tensorflow-1-good": 1,
+    "XLA401-torch-1-bad": 7,
+    "XLA401-tensorflow-1-bad": 7,
+    "XLA401-jax-1-bad": 14,  # what makes an array of a new length of NumPy's counts, too
+    "XLA402-torch-1-bad": 1,
+    "XLA402-tensorflow-1-bad": 1,
+    "XLA402-tensorflow-2-bad": 1,
+    "XLA402-jax-1-bad": 2,
+    "XLA404-jax-1-bad": 10,
+    "XLA404-jax-1-fixed": 1,  # a gradient has more to compile than a score
+    "XLA404-jax-2-bad": 9,
+    "XLA404-tensorflow-1-bad": 9,
 }
 
 
@@ -63,18 +52,25 @@ def counts(framework: str, folder: Path) -> dict[str, str]:
     return dict(json.loads(done.stdout.splitlines()[-1]))
 
 
+def kind_of(ident: str) -> str:
+    return ident.rpartition("-")[0]
+
+
 @pytest.mark.parametrize(
     "framework", [pytest.param(name, marks=getattr(pytest.mark, mark)) for name, mark in MARKS.items()]
 )
 def test_programs_compile_as_often_as_is_said(framework: str, tmp_path: Path) -> None:
-    wanted = {ident: str(count) for ident, count in COUNTS.items() if PROGRAMS[ident].framework == framework}
-    assert counts(framework, tmp_path) == wanted
+    seen = counts(framework, tmp_path)
+    failed = {ident: said for ident, said in seen.items() if not said.isdecimal()}
+    assert not failed
+    best = {ident: min(int(seen[one]) for one in seen if kind_of(one) == kind_of(ident)) for ident in seen}
+    more = {ident: int(seen[ident]) - best[ident] for ident in seen}
+    assert more == {ident: COUNTS.get(ident, 0) for ident in seen}
 
 
 def test_what_is_wrong_costs_more() -> None:
-    assert set(PROGRAMS) == set(COUNTS)
+    assert set(COUNTS) <= set(PROGRAMS)
     for ident, example in PROGRAMS.items():
-        rule_and_framework = ident.rpartition("-")[0].rpartition("-")[0]
         if example.kind == "bad":
-            others = [one for one in PROGRAMS if one.startswith(rule_and_framework) and not one.endswith("-bad")]
-            assert others and all(COUNTS[one] < COUNTS[ident] for one in others), ident
+            others = [one for one in PROGRAMS if kind_of(one) == kind_of(ident) and one != ident]
+            assert others and all(COUNTS.get(one, 0) < COUNTS[ident] for one in others), ident
