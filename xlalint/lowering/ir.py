@@ -163,11 +163,13 @@ class Lambda(Expr, frozen=True, tag=16):
 
 
 class Format(Expr, frozen=True, tag=17):
-    """An f-string: the values it formats; `specified` says that one has a format (`{x:.2f}`)."""
+    """An f-string: the values it formats; `specified` says that one has a format (`{x:.2f}`). `head` is the text before the first, as far
+    as it tells a path's scheme."""
 
     values: tuple[Node, ...]
     at: int
     specified: bool = False
+    head: str = ""
 
 
 class Star(Expr, frozen=True, tag=18):

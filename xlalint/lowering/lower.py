@@ -12,6 +12,7 @@ from xlalint.lowering.scope import Scope
 from xlalint.source.lines import Lines
 
 _LONGEST_STRING = 80
+_HEAD = 16  # characters of an f-string's beginning that are kept
 _LITERALS = frozenset((ir.Const, ir.Literal))
 _MAX_INT = 1 << 62
 _REGISTRARS = frozenset(
@@ -248,7 +249,9 @@ class Lowerer:
                     nested = self.format(part.format_spec)
                     values.extend(nested.values if isinstance(nested, ir.Format) else ())
         specified = any(getattr(part, "format_spec", None) is not None for part in node.values)
-        return ir.Format(tuple(values), self.at(node), specified)
+        first = node.values[0] if node.values else None
+        head = first.value[:_HEAD] if isinstance(first, ast.Constant) and isinstance(first.value, str) else ""
+        return ir.Format(tuple(values), self.at(node), specified, head)
 
     def star(self, node: ast.Starred) -> ir.Node:
         return ir.Star(self.expr(node.value))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -14,6 +14,8 @@ from xlalint.semantics.hazard import Confidence, Hazard, Inside, Step
 from xlalint.semantics.platforms import NOWHERE, Platforms, needed, reaches
 from xlalint.semantics.setup.jitting import AGAIN
 from xlalint.semantics.setup.stepping import UNREDUCED
+from xlalint.semantics.setup.tpu_nodes import OF_NODES
+from xlalint.semantics.setup.tpu_system import REMOTE_NAMES, RESOLVED
 from xlalint.semantics.tracing import NO_AUTOGRAPH, Tracer, variant_under
 from xlalint.semantics.values import tensors
 
@@ -119,6 +121,7 @@ def harvest(roots: Iterable[RootContext], platforms: Platforms = NOWHERE) -> Har
     """The hazards of all contexts that the roots reach, each with its shortest chain."""
     chains = chains_of(roots)
     repeated = _Repeated(chains)
+    node = _tpu_node(chains)
     found: list[Found] = []
     called: set[Key] = set()
     for reach, link in chains.items():
@@ -133,12 +136,25 @@ def harvest(roots: Iterable[RootContext], platforms: Platforms = NOWHERE) -> Har
             found.extend(_paid(context, link, chain))
         for sighting in context.sightings.values():
             variant = variant_under(_tracer(reach, root), sighting)
+            if sighting.rule in OF_NODES:
+                variant = node
             if variant is None or not _counts(sighting, context, root, platforms):
                 continue
             if sighting.rule in _MADE and not repeated.counts(context, variant):
                 continue
             found.append(_found(context, sighting, link, variant, chain))
     return Harvest(found, sorted(called))
+
+
+def _tpu_node(chains: Mapping[Reach, Link]) -> str | None:
+    """The variant of what only a TPU node cannot do: "" where the TPU is surely on another machine than the program, None where it is on
+    the same."""
+    named = {
+        step.removeprefix(RESOLVED) for context, _ in chains for step in context.steps if step.startswith(RESOLVED)
+    }
+    if named == {"local"}:
+        return None
+    return "" if named and named <= REMOTE_NAMES else "unknown"
 
 
 def _paid(context: Context, link: Link, chain: tuple[tuple[Key, str], ...]) -> Iterator[Found]:

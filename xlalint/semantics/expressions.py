@@ -11,6 +11,7 @@ from xlalint.semantics.builtin_calls import element_of
 from xlalint.semantics.frame import _EVAL, Frame, path_of, position
 from xlalint.semantics.lattice import boolean, join, join_all, leading, truth, when_truth
 from xlalint.semantics.narrowing import assume
+from xlalint.semantics.paths import LOCAL, REMOTE, begins_at, prolonged
 from xlalint.semantics.recompiles import CONSTANT_OPERANDS, check_operands, drawn
 from xlalint.semantics.subscripts import load_subscript, store_subscript
 from xlalint.semantics.values import (
@@ -181,7 +182,7 @@ def _hosts(op: str, a: Value, b: Value) -> Value:
     origins = {v.origin for v in (a, b) if isinstance(v, Host)}
     origin = next((one for one in ("data", "drawn", "counted", "turn", "shape") if one in origins), "python")
     if "str" in types or "bytes" in types:
-        return host("str", origin)
+        return host("str", origin if origin != "python" or op != "+" else prolonged(a))
     if op == "/":
         return host("float", origin)
     if types[0] == types[1]:
@@ -545,11 +546,14 @@ def lambda_(frame: Frame, node: ir.Lambda) -> Value:
 
 
 def format_(frame: Frame, node: ir.Format) -> Value:
+    origin = begins_at(node.head)
     for part in node.values:
         value = frame.eval(part)
         if any(isinstance(member, Tensor) for member in members(value)):
             formatted(frame, value, part, position(part) or node.at, node.specified)
-    return STR
+        if not node.head and part is node.values[0]:
+            origin = prolonged(value)
+    return host("str", origin) if origin in (LOCAL, REMOTE) else STR
 
 
 def formatted(frame: Frame, value: Value, node: ir.Node, at: int, specified: bool) -> None:

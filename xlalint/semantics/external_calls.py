@@ -11,6 +11,7 @@ from xlalint.semantics.builtin_calls import BUILTINS, element_of, is_container
 from xlalint.semantics.frame import path_of
 from xlalint.semantics.lattice import boolean, join, join_all, truth
 from xlalint.semantics.library import LibraryCall
+from xlalint.semantics.paths import leads_to
 from xlalint.semantics.values import (
     NEVER,
     NONE,
@@ -440,6 +441,12 @@ def _encoder(interpreter: Interpreter, frame: Frame, arguments: Arguments, node:
     return foreign("torch.nn.TransformerEncoder")
 
 
+def _joined_path(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
+    """`os.path.join`: a path that leads to where its first part does."""
+    origin = leads_to(arguments.args[0]) if arguments.args else ""
+    return host("str", origin) if origin else STR
+
+
 _SPECIAL: dict[str, Special] = {
     "torch.nn.TransformerEncoder": _encoder,
     "functools.partial": _partial,
@@ -482,7 +489,7 @@ _SPECIAL: dict[str, Special] = {
     "torch.nn.Parameter": _registered,
     "torch.nn.Buffer": _registered,
     "torch.as_tensor": _tensor,
-    "os.path.join": lambda i, f, a, n: STR,
+    "os.path.join": _joined_path,
 }
 
 __all__ = ["call_external"]

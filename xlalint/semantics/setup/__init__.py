@@ -34,6 +34,7 @@ from xlalint.semantics.setup import (
     precision,
     stepping,
     strategy_scope,
+    tpu_nodes,
     tpu_system,
     trainer,
 )
@@ -62,6 +63,7 @@ __all__ = [
     "precision",
     "stepping",
     "strategy_scope",
+    "tpu_nodes",
     "tpu_system",
     "trainer",
 ]

@@ -32,7 +32,8 @@ _INITIALISED = "initialise"
 COLAB = "COLAB_TPU_ADDR"
 # Where notebooks run, nobody sets it.
 _LOUD = (("tf", "warning"),)
-_REMOTE = frozenset(("address", "colab"))
+REMOTE_NAMES = frozenset(("address", "colab"))
+"""How a TPU is named that is on another machine."""
 # What code does with a resolver that says nothing of the TPU's state.
 _KNOWN = frozenset(
     ("initialize_tpu_system", "TPUStrategy", "print", "str", "len", "bool", "isinstance", "info", "format")
@@ -88,7 +89,7 @@ def connected(call: SetupCall) -> None:
     """`experimental_connect_to_cluster(resolver)`."""
     steps = call.frame.context.steps
     harmless = f"{RESOLVED}local" in steps or any(
-        f"{RESOLVED}{kind}" in steps for kind in _REMOTE
+        f"{RESOLVED}{kind}" in steps for kind in REMOTE_NAMES
     )  # the latter is told
     if _INITIALISED in steps and _CONNECTED not in steps and _resolved(steps) and not harmless:
         _report(call, "comes after the TPU system was initialised: connecting makes its devices invalid")
@@ -100,7 +101,7 @@ def initialised(call: SetupCall) -> None:
     """`initialize_tpu_system(resolver)`."""
     frame = call.frame
     steps = frame.context.steps
-    remote = any(step.removeprefix(RESOLVED) in _REMOTE for step in steps if step.startswith(RESOLVED))
+    remote = any(step.removeprefix(RESOLVED) in REMOTE_NAMES for step in steps if step.startswith(RESOLVED))
     if (
         remote
         and _CONNECTED not in steps
