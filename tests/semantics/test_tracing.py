@@ -219,7 +219,7 @@ def test_what_a_tracer_refuses_or_freezes_is_found(code: str, rules: list[str], 
     assert loud(JAX + dedent(code), "jax") == rules
 
 
-TPU = "resolver = tf.distribute.cluster_resolver.TPUClusterResolver()\nstrategy = tf.distribute.TPUStrategy(resolver)\n"
+TPU = "strategy = tf.distribute.TPUStrategy(tf.distribute.cluster_resolver.TPUClusterResolver.connect('local'))\n"
 LEFT_ON = {
     "on a model": "model = keras.Sequential([])\nmodel.compile(loss='mse', jit_compile=True)\n",
     "through a variable": "fast = True\nmodel = keras.Sequential([])\nmodel.compile(loss='mse', jit_compile=fast)\n",
