@@ -52,6 +52,18 @@ IN_ORDER = {
         "    loss_of(b).backward()\n    xm.optimizer_step(optimizer)"
     ),
     "any loader": f"def train(batches):\n    for b in batches:\n{INNER}",
+    "any loader, under another name": f"def train(batches):\n    few = enumerate(batches)\n    for i, b in few:\n{INNER}",
+    "any loader, under its own name": (
+        f"def train(batches):\n    batches = itertools.islice(batches, 9)\n    for i, b in enumerate(batches):\n{INNER}"
+    ),
+    "a device's loader, handed on under another name": (
+        f"def train(batches):\n    few = enumerate(batches)\n    for i, b in few:\n        b = b.to(device, dtype=torch.long)\n{INNER}\n"
+        "train(pl.ParallelLoader(loader, [device]).per_device_loader(device))"
+    ),
+    "a device's loader, handed on under its own name": (
+        f"def train(batches):\n    batches = enumerate(batches)\n    for i, b in batches:\n        b = b.to(device)\n{INNER}\n"
+        "train(pl.MpDeviceLoader(loader, device))"
+    ),
     "any iterator": "def train(batches):\n    for i in range(100):\n        loss_of(next(batches)).backward()\n        optimizer.step()",
     "in a helper": f"def finish():\n    optimizer.step()\n    torch_xla.sync()\n{EACH}    finish()",
     "after a helper": f"def step(b):\n{BOTH}\nfor b in loader:\n    step(b)\n    torch_xla.sync()",

@@ -32,6 +32,37 @@ SILENT = {
 
         g = jax.jit(f, static_argnums=(1,))
         """,
+    "a static argument of a bound method": """
+        class Model:
+            def f(self, x, n):
+                return x if n > 2 else -x
+
+        g = jax.jit(Model().f, static_argnums=1)
+        """,
+    "a static argument behind one that a partial binds": """
+        def f(scale, x, n):
+            return x * scale if n > 2 else -x
+
+        g = jax.jit(functools.partial(f, 3.0), static_argnums=1)
+        """,
+    "an argument that pmap broadcasts as it is": """
+        def f(x, n):
+            return x if n > 2 else -x
+
+        g = jax.pmap(f, static_broadcasted_argnums=(1,))
+        """,
+    "an argument that vmap does not map": """
+        def f(x, n):
+            return x if n > 2 else -x
+
+        g = jax.vmap(f, in_axes=(0, None))
+        """,
+    "one that vmap does not map and jit leaves static": """
+        def f(x, n):
+            return x if n > 2 else -x
+
+        g = jax.jit(jax.vmap(f, in_axes=(0, None)), static_argnums=1)
+        """,
     "an argument that a partial binds": """
         def f(n, x):
             return x if n > 2 else -x

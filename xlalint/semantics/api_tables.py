@@ -278,9 +278,11 @@ def _class(framework: str, name: str, written: Any) -> ClassSpec:
 
 
 def _callback(name: str, written: Any) -> Callback:
-    _known(written, {"fun", "args", "traced", "unless"}, name)
+    _known(written, {"fun", "args", "traced", "unless", "apart"}, name)
     names = _names(written.get("args", "*"))
-    return Callback(written["fun"], names, written.get("traced", False), written.get("unless", ""))
+    return Callback(
+        written["fun"], names, written.get("traced", False), written.get("unless", ""), written.get("apart", False)
+    )
 
 
 def _names(written: str | Sequence[str]) -> tuple[str, ...]:

@@ -41,6 +41,8 @@ _READING = frozenset(
 )
 # What JAX runs eagerly all the same, with a compilation for each new size.
 _EAGER = frozenset(("XLA201", "XLA202", "XLA203", "XLA204"))
+# What only a compiler minds: TensorFlow's own runtime has loops of any length, shapes of any size, and all of its operations.
+_COMPILED = ("XLA101", "XLA102", "XLA104", "XLA105", "XLA107", "XLA2", "XLA6")
 # What a function that may be called from anywhere draws at random is mostly an augmentation, and that is the host's.
 _DRAWN = "XLA403"
 
@@ -111,24 +113,29 @@ class Found(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Harvest(msgspec.Struct, frozen=True, array_like=True):
-    """What one batch of roots gave: hazards, and the functions that were entered by a call from traced code."""
+    """What one batch of roots gave: hazards, the functions that were entered by a call from traced code, and those that only host code
+    calls."""
 
     found: list[Found]
     called: list[Key]
+    hosted: list[Key]
 
 
 def harvest(roots: Iterable[RootContext], platforms: Platforms = NOWHERE) -> Harvest:
     """The hazards of all contexts that the roots reach, each with its shortest chain."""
-    chains = chains_of(roots)
+    known = list(roots)
+    chains = chains_of(known)
+    hosting = hosts_of_replicas(known, chains)
     repeated = _Repeated(chains)
     node = _tpu_node(chains)
     found: list[Found] = []
     called: set[Key] = set()
+    hosted: set[Key] = set()
     for reach, link in chains.items():
         context, root = reach[0], link.root
         itself = context.function is root.context.function  # that it calls itself says nothing of its callers
-        if link.depth and context.function is not None and root.tier != HOST_TIER and not itself:
-            called.add(context.function.key)
+        if link.depth and context.function is not None and not itself:
+            (called if root.tier != HOST_TIER else hosted).add(context.function.key)
         if context.module.followed:
             continue
         chain = _chain(reach, chains) if context.sightings or context.outward else ()
@@ -142,8 +149,10 @@ def harvest(roots: Iterable[RootContext], platforms: Platforms = NOWHERE) -> Har
                 continue
             if sighting.rule in _MADE and not repeated.counts(context, variant):
                 continue
+            if context in hosting and variant != NO_AUTOGRAPH and sighting.rule.startswith(_COMPILED):
+                continue
             found.append(_found(context, sighting, link, variant, chain))
-    return Harvest(found, sorted(called))
+    return Harvest(found, sorted(called), sorted(hosted))
 
 
 def _tpu_node(chains: Mapping[Reach, Link]) -> str | None:
@@ -214,17 +223,55 @@ def _counts(sighting: Sighting, context: Context, root: RootContext, platforms: 
     return root.tier != HOST_TIER and (context.function is not None or context.per_turn)
 
 
+def hosts_of_replicas(roots: Iterable[RootContext], chains: Iterable[Reach]) -> set[Context]:
+    """The contexts that only serve functions which give others to a strategy.
+
+    The strategy compiles those others, and the function around them is TensorFlow's own graph, which knows loops of any length and
+    shapes of any size: `for _ in tf.range(steps): strategy.run(step_fn)`.
+    """
+    hosting = _leading_to_replicas({context for context, _ in chains})
+    if not hosting:
+        return hosting
+    compiled: set[Context] = set()
+    todo = [root.context for root in roots if root.context not in hosting]
+    while todo:
+        context = todo.pop()
+        if context not in compiled:
+            compiled.add(context)
+            todo.extend(callee for callee in context.calls if callee not in hosting)
+    return {context for context, _ in chains if context not in compiled}
+
+
+def _leading_to_replicas(contexts: set[Context]) -> set[Context]:
+    found = {context for context in contexts if context.replicates}
+    callers: dict[Context, list[Context]] = {}
+    if found:
+        for context in contexts:
+            for callee in context.calls:
+                callers.setdefault(callee, []).append(context)
+    todo = list(found)
+    while todo:
+        for caller in callers.get(todo.pop(), ()):
+            if caller not in found:
+                found.add(caller)
+                todo.append(caller)
+    return found
+
+
 def merge(harvests: Iterable[Harvest], program: Program) -> list[Hazard]:
     """The hazards of all batches, each place and rule once, the surest and shortest explained, as they stand in the program's files.
 
-    A library function that traced code calls is judged by those calls: what its analysis with unknown arguments saw on top is dropped.
+    A library function that traced code calls is judged by those calls: what its analysis with unknown arguments saw on top is dropped. So
+    is one that host code calls, as to how that sets it up.
     """
     harvested = list(harvests)
     called = {key for batch in harvested for key in batch.called}
+    hosted = {key for batch in harvested for key in batch.hosted}
     best: dict[tuple[Key, int, int, str], Found] = {}
     for batch in harvested:
         for found in batch.found:
-            if found.tier == 2 and found.is_root and found.function in called:
+            judged = hosted if found.rule.startswith(_CONFIGURATION) else ()
+            if found.tier == 2 and found.is_root and (found.function in called or found.function in judged):
                 continue
             key = (found.function, found.start, found.end, found.rule)
             known = best.get(key)

@@ -68,7 +68,8 @@ class Context(Reads):
     enters, by the extent of each call, with the byte offset of the statement that calls; `inward` those that a library's code
     surely enters in turn. `repeated` are those of `calls` that a loop here repeats.
     `converts` is false where AutoGraph leaves the function as it is, however it is reached.
-    In a `per_turn` context only what a loop repeats counts: it is host code that drives the device.
+    In a `per_turn` context only what a loop repeats counts: it is host code that drives the device. A `rare` one is entered once in many
+    steps. One that `replicates` gives a function to a strategy, which compiles that one: what it does itself runs on the host.
     `steps` are what it, and what it calls, does to set a TPU up, in order; `claims` are values that were made elsewhere and that it uses in
     a way that makes their making a hazard, with what to say of that (`setup.strategy_scope`).
 
@@ -96,7 +97,9 @@ class Context(Reads):
         "outward",
         "pace",
         "per_turn",
+        "rare",
         "repeated",
+        "replicates",
         "returns",
         "roots",
         "sightings",
@@ -125,6 +128,8 @@ class Context(Reads):
         self.converts = True
         self.done = False
         self.per_turn = False
+        self.rare = False
+        self.replicates = False
         self.pace: Pace | None = None
         self.key: tuple[object, ...] = ()
         self.depth = 0

@@ -64,13 +64,14 @@ class Callback(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True)
 
     Each of `args` is `$p` (argument p), `$p[]` (one element of p), `*$p` (all of p's elements), `*` (any number of
     tensors), `@f` (what function f returns), or a return ("tensor[i,0]"). `unless` is a parameter: where it is given as true, the call
-    happens elsewhere (in another thread) and nobody waits for it.
+    happens elsewhere (in another thread) and nobody waits for it. `apart`: it is compiled by itself, and not with the code around the call.
     """
 
     fun: str
     args: tuple[str, ...] = ("*",)
     traced: bool = False
     unless: str = ""
+    apart: bool = False
 
 
 class Entry(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):

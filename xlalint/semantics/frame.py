@@ -86,7 +86,7 @@ class Frame:
         self.taping = 0
         self.apart = 0
         self.guarded = 0
-        self.rare = 0
+        self.rare = int(context.rare)
         self.frequent = 0
         self.doubt = 0
         self.forks = 0
@@ -177,7 +177,7 @@ class Frame:
         """Note that the code here calls into a context."""
         if self.interpreter.observer is not None:
             self.interpreter.observer.entered(self, context, at)
-        if not self.apart and (self.turning or not self.context.per_turn):
+        if not self.apart and (self.turning or context.per_turn or not self.context.per_turn):
             self.context.calls.setdefault(context, at)
             if self.turning:
                 self.context.repeated[context] = None
@@ -390,6 +390,11 @@ def position(node: ir.Node) -> int:
     if at or not isinstance(inner, ir.Expr):
         return at or 0
     return position(inner)  # type: ignore[arg-type]
+
+
+def body_of(frame: Frame) -> tuple[ir.Statement, ...]:
+    """The statements of a frame's function, or of its module."""
+    return frame.function.body if frame.function is not None else ir.decode_body(frame.module.unit.body)
 
 
 def path_of(node: ir.Node) -> str:

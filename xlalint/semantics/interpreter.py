@@ -21,7 +21,7 @@ from xlalint.semantics.attributes import REGISTERED, AttributeTables, attribute_
 from xlalint.semantics.builtin_calls import container_method, element_of, is_container
 from xlalint.semantics.context import Context, RootContext
 from xlalint.semantics.decorators import Carried, Decorators, passes_on
-from xlalint.semantics.driving import entering
+from xlalint.semantics.driving import Drivers, entering
 from xlalint.semantics.external_calls import call_external
 from xlalint.semantics.frame import Env, Frame
 from xlalint.semantics.lattice import join, join_all
@@ -123,6 +123,7 @@ class Interpreter:
         self.annotations = Annotations(program, apis)
         self.tables = AttributeTables(self)
         self.conversion = Conversion(self)
+        self.drivers = Drivers()
         self.decorators = Decorators(self)
         self.contexts: dict[tuple[object, ...], Context] = {}
         self.entered_by: Counts = defaultdict(int)
@@ -153,9 +154,10 @@ class Interpreter:
         args: tuple[Value, ...],
         closure: tuple[tuple[str, Value], ...] = (),
         per_turn: bool = False,
+        rare: bool = False,
     ) -> Context:
-        """The context of a function for these arguments, analysed now if it is new; `per_turn` as `Context` says."""
-        found = self._known(self._key(info, args, closure, per_turn))
+        """The context of a function for these arguments, analysed now if it is new; `per_turn` and `rare` as `Context` says."""
+        found = self._known(self._key(info, args, closure, per_turn, rare))
         if found is not None:
             return found
         context = Context(info, info.module, args)
@@ -167,12 +169,13 @@ class Interpreter:
             else:
                 self._cut()
             args = tuple(forget_constants(value) for value in args)
-            found = self._known(self._key(info, args, closure, per_turn))
+            found = self._known(self._key(info, args, closure, per_turn, rare))
             if found is not None:
                 return found
             context = Context(info, info.module, args)
-        context.key = self._key(info, args, closure, per_turn)
+        context.key = self._key(info, args, closure, per_turn, rare)
         context.per_turn = per_turn
+        context.rare = rare
         context.converts = self.conversion.applies(info)
         if len(self.stack) >= self.max_depth or count > 4 * MAX_CONTEXTS:
             self._cut()
@@ -203,10 +206,15 @@ class Interpreter:
         self.staged = set()
 
     def _key(
-        self, info: FunctionInfo, args: tuple[Value, ...], closure: tuple[tuple[str, Value], ...], per_turn: bool
+        self,
+        info: FunctionInfo,
+        args: tuple[Value, ...],
+        closure: tuple[tuple[str, Value], ...],
+        per_turn: bool,
+        rare: bool,
     ) -> tuple[object, ...]:
-        if per_turn or self.differentiating or self.scope or self.collating:
-            return (info, args, closure, per_turn, self.differentiating > 0, self.scope, self.collating > 0)
+        if per_turn or rare or self.differentiating or self.scope or self.collating:
+            return (info, args, closure, per_turn, rare, self.differentiating > 0, self.scope, self.collating > 0)
         return (info, args, closure)
 
     def _known(self, key: tuple[object, ...]) -> Context | None:
@@ -514,12 +522,22 @@ class Interpreter:
             return self._call_each(frame, func.func, bound, node)
         if isinstance(func, Answer):
             return func.value
+        if func is UNKNOWN and self._is_strategy(frame, arguments, node):
+            entry = self.apis.class_method("tensorflow.distribute.Strategy", "run")
+            assert entry is not None
+            return LibraryCall(frame, entry, None, arguments.args, arguments.pairs(), node).run()
         if isinstance(func, Foreign):
             entry = self.apis.class_method(func.name, "__call__")
             if entry is not None:
                 result = LibraryCall(frame, entry, None, arguments.args, arguments.pairs(), node).run()
                 return _of_any_module(func, arguments) if result is UNKNOWN else result
         return UNKNOWN
+
+    def _is_strategy(self, frame: Frame, arguments: Arguments, node: ir.Call) -> bool:
+        """Whether `x.run(f, …)` is that of a strategy of which no more is known: TensorFlow's sessions run no functions."""
+        given = arguments.args[0] if arguments.args else None
+        named = isinstance(node.func, ir.Attr) and node.func.name == "run" and isinstance(given, (Function, Partial))
+        return named and self.annotations.framework(frame.module) == "tensorflow"
 
     def _call_each(self, frame: Frame, func: Value, arguments: Arguments, node: ir.Call) -> Value:
         return join_all(self._call_one(frame, member, arguments, node) for member in members(func))
@@ -535,7 +553,8 @@ class Interpreter:
         if self.scope and (frame.tests or frame.muted):
             context = enter_under_tests(frame, info, args, func.closure)
         else:
-            context = self.enter(info, args, func.closure)
+            paced = frame.context.per_turn and not frame.turning
+            context = self.enter(info, args, func.closure, paced and self.drivers.paces(info), _rarely(frame))
         frame.enters(context, at)
         if context.steps or context.claims:
             take_over(frame, context)
@@ -695,9 +714,9 @@ class Interpreter:
         info = func.info
         framework = call.entry.framework
         if any_number:
-            static = (*constants(call.argument("static_argnums")), *constants(call.argument("static_argnames")))
-            args = self.standalone(info, framework if framework in ("jax", "tensorflow") else "", static)
             bound = [func.receiver, *arguments.args] if func.receiver is not None else arguments.args
+            static = _static(call, len(bound))
+            args = self.standalone(info, framework if framework in ("jax", "tensorflow") else "", static)
             args = (*bound, *args[len(bound) :])[: len(args)]
             args = tuple(arguments.keywords.get(p.name, v) for p, v in zip(info.params, args, strict=True))
         else:
@@ -706,7 +725,7 @@ class Interpreter:
         self.differentiating += differentiates
         if traced and not call.name.endswith("Strategy.run"):
             self.staged.add(info)
-        context = self.enter(info, args, func.closure)
+        context = self.enter(info, args, func.closure, rare=not traced and _rarely(frame))
         self.differentiating -= differentiates
         frame.enters(context, call.node.at)
         if traced:
@@ -827,6 +846,21 @@ class Interpreter:
     def bind(self, frame: Frame, target: ir.Node, value: Value) -> None:
         """Assign a value to a target."""
         statements.bind_target(frame, target, value)
+
+
+def _rarely(frame: Frame) -> bool:
+    """Whether what a frame calls now is called once in many steps."""
+    return frame.rare > 0 and not frame.frequent
+
+
+def _static(call: LibraryCall, bound: int) -> tuple[object, ...]:
+    """Which parameters a tracer leaves as they are, by name or by number: it counts from the first that is not bound."""
+    numbered = [*constants(call.argument("static_argnums")), *constants(call.argument("static_broadcasted_argnums"))]
+    axes = call.argument("in_axes") if call.name == "jax.vmap" else None
+    if isinstance(axes, Sequence) and axes.items is not None:
+        numbered += [number for number, axis in enumerate(axes.items) if axis is NONE]
+    counted = [one + bound if isinstance(one, int) and one >= 0 else one for one in numbered]
+    return (*counted, *constants(call.argument("static_argnames")))
 
 
 def callees(func: Value) -> tuple[Value, ...]:

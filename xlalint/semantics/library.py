@@ -343,6 +343,7 @@ class LibraryCall:
         args: list[Value] = []
         for text in callback.args:
             args.extend(self._callback_argument(text))
+        self.frame.context.replicates |= callback.apart
         result = self.frame.interpreter.call_back(self.frame, func, args, callback.traced, "*" in callback.args, self)
         self.results = {**self.results, callback.fun: result}
 

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from xlalint.lowering import ir
-from xlalint.semantics.frame import path_of, position, spelling
+from xlalint.semantics.driving import blocks, loops
+from xlalint.semantics.frame import body_of, path_of, position, spelling
 from xlalint.semantics.values import TRUE, Const, Host, Sequence, Tensor, Value, host, members
 
 if TYPE_CHECKING:
@@ -154,7 +153,7 @@ def check_collected(frame: Frame, node: ir.Call, value: Value) -> None:
     if _last_name(node.func) not in _JOINS or not isinstance(holder, (ir.Name, ir.Attr)):
         return
     text = spelling(holder)
-    if "…" in text or not _appends(_statements(frame), text):
+    if "…" in text or not _appends(body_of(frame), text):
         return
     if _is_global(frame, holder) or _lives_on(frame, holder):
         frame.report("XLA406", node.at, value, holder)
@@ -182,7 +181,7 @@ def _called_on(statement: ir.Statement, holder: str) -> Iterator[str]:
         func = statement.value.func
         if isinstance(func, ir.Attr) and spelling(func.value) == holder:
             yield func.name
-    for inner in _within(statement):
+    for inner in blocks(statement):
         yield from _called_on(inner, holder)
 
 
@@ -211,41 +210,17 @@ def _lives_on(frame: Frame, target: ir.Node) -> bool:
 
 def _renewed(frame: Frame, name: str) -> bool:
     """Whether a loop that takes steps gives a name a value of its own in each of them, as far as one function shows."""
-    inside = (found for loop in _loops(_statements(frame)) for found in _assignments(loop))
+    inside = (found for loop in loops(body_of(frame)) for found in _assignments(loop))
     return any(spelling(target) == name and not _is_join(value) for target, value in inside)
-
-
-def _statements(frame: Frame) -> tuple[ir.Statement, ...]:
-    """The statements of the function, or of the script, that is being run."""
-    return frame.function.body if frame.function is not None else ir.decode_body(frame.module.unit.body)
 
 
 def _is_join(value: ir.Node) -> bool:
     return isinstance(value, ir.Call) and _last_name(value.func) in _JOINS
 
 
-def _loops(statements: Iterable[ir.Statement]) -> Iterator[ir.For | ir.While]:
-    for statement in statements:
-        if isinstance(statement, (ir.For, ir.While)):
-            yield statement
-        else:
-            yield from _loops(_within(statement))
-
-
 def _assignments(statement: ir.Statement) -> Iterator[tuple[ir.Node, ir.Node]]:
     if isinstance(statement, ir.Assign):
         for target in statement.targets:
             yield target, statement.value
-    for inner in _within(statement):
+    for inner in blocks(statement):
         yield from _assignments(inner)
-
-
-def _within(statement: ir.Statement) -> Iterator[ir.Statement]:
-    """The statements of a statement's blocks."""
-    for value in msgspec.structs.astuple(statement):
-        if isinstance(value, tuple):
-            for item in value:
-                if isinstance(item, ir.Stmt):
-                    yield item  # type: ignore[misc]
-                elif isinstance(item, (ir.Handler, ir.Case)):
-                    yield from (one for one in item.body)

@@ -110,6 +110,7 @@ _FILES = frozenset(
     ("open", "read_text", "write_text", "read_bytes", "write_bytes", "savefig", "imread", "imwrite", "urlopen")
 )
 _DRIVES = "steps an XLA device in a loop"
+_EVALUATES = "evaluates a model in a loop"
 _NO_GRADIENT = ("no_grad", "inference_mode", "enable_grad", "set_grad_enabled")
 
 
@@ -259,7 +260,7 @@ class Roots:
         if self._configured(info):
             yield Candidate(info, "named by `roots` in the configuration", 1)
         elif self._drives(info):
-            yield Candidate(info, _DRIVES, 2, per_turn=True)
+            yield Candidate(info, self._drives(info), 2, per_turn=True)
         elif given is not None:
             yield Candidate(info, f"decorated with `{given.name}`", 1, given.tracer, given)
         elif framework and self._public(info) and not self._host_side(info):
@@ -276,7 +277,7 @@ class Roots:
             if self._configured(info):
                 yield Candidate(info, "named by `roots` in the configuration", 1)
             elif name not in traced and self._drives(info):
-                yield Candidate(info, _DRIVES, 2, per_turn=True)
+                yield Candidate(info, self._drives(info), 2, per_turn=True)
             elif name in traced:
                 base, tracer = traced[name]
                 yield Candidate(info, f"{base}.{name}", 1, tracer)
@@ -311,9 +312,10 @@ class Roots:
         dotted = f"{info.module.name}.{info.ir.qualname}"
         return any(fnmatchcase(dotted, pattern) for pattern in self.extra)
 
-    def _drives(self, info: FunctionInfo) -> bool:
-        """Whether the function holds a loop that makes an XLA device take steps."""
-        return not STEPS.isdisjoint(info.ir.calls) and may_drive(info.module) and drives(info.body)
+    def _drives(self, info: FunctionInfo) -> str:
+        """Why the loops of a function are those of a program that drives an XLA device; "" where they are not."""
+        drivers = self.interpreter.drivers
+        return _DRIVES if drivers.steps(info) else _EVALUATES if drivers.evaluates(info) else ""
 
     def _driven(self, module: ModuleInfo) -> bool:
         """The same of a module's top level, that of a script or a notebook."""

@@ -17,9 +17,9 @@ from xlalint.semantics.autograph import (
     taped,
 )
 from xlalint.semantics.builtin_calls import element_of
-from xlalint.semantics.driving import paces, stepped, turned
+from xlalint.semantics.driving import Loop, paces, stepped, takes_steps, turned
 from xlalint.semantics.expressions import binary_value, store_subscript, test
-from xlalint.semantics.frame import _EXEC, Env, Frame, join_into, path_of, position
+from xlalint.semantics.frame import _EXEC, Env, Frame, body_of, join_into, path_of, position
 from xlalint.semantics.lattice import join, join_all
 from xlalint.semantics.narrowing import assume, unpack_shape
 from xlalint.semantics.recompiles import assigned, check_accumulation, check_choice, check_turns, counted
@@ -274,11 +274,12 @@ def _rule_of(frame: Frame, node: ir.If) -> tuple[str, str]:
     return "XLA101", ""
 
 
-def _loop(frame: Frame, node: ir.For | ir.While, once: Callable[[], bool]) -> bool:
+def _loop(frame: Frame, node: Loop, once: Callable[[], bool]) -> bool:
     """Run a loop's body to a fixed point; `once` runs one iteration and says whether the loop can end before it."""
     outer = frame.exits, frame.repeats, frame.pace
     frame.exits = []
-    frame.turning += 1
+    turns = frame.turning > 0 or not frame.context.per_turn or _turns(frame, node)
+    frame.turning += turns
     if frame.context.per_turn and paces(node.body):
         frame.pace = frame.turning
     exits: list[Env] = []
@@ -292,7 +293,7 @@ def _loop(frame: Frame, node: ir.For | ir.While, once: Callable[[], bool]) -> bo
         exits = frame.exits
         if frame.env == start:
             break
-    frame.turning -= 1
+    frame.turning -= turns
     frame.pace = outer[2]
     falls = endable
     if falls and node.orelse:
@@ -303,6 +304,11 @@ def _loop(frame: Frame, node: ir.For | ir.While, once: Callable[[], bool]) -> bo
         frame.merge(exits)
     frame.exits, frame.repeats, _ = outer
     return falls or bool(exits)
+
+
+def _turns(frame: Frame, node: Loop) -> bool:
+    """Whether a loop of code that drives a device takes a step at each turn."""
+    return takes_steps(node, body_of(frame), frame.interpreter.drivers.names(frame.module))
 
 
 def while_(frame: Frame, node: ir.While) -> bool:

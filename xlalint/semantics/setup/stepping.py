@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, Union
 from xlalint.lowering import ir
 from xlalint.semantics.arguments import Arguments, bind_parameters
 from xlalint.semantics.context import Context, Sighting
-from xlalint.semantics.frame import path_of
+from xlalint.semantics.frame import body_of, path_of
 from xlalint.semantics.hazard import Confidence
 from xlalint.semantics.pace import OptimizerStep, Pace
 from xlalint.semantics.setup.calls import SetupCall, asked, asks_for_device
@@ -179,11 +179,36 @@ def _report(context: Context, step: OptimizerStep, detail: str, variant: str) ->
     )
 
 
-def _source(node: ir.Node) -> ir.Node:
-    """What a loop's iterable goes over in the end: `loader` of `enumerate(tqdm(loader))`."""
-    while isinstance(node, ir.Call) and node.args and _last_name(node.func) in _PASSING:
-        node = node.args[0]
-    return node
+def _source(frame: Frame, node: ir.Node) -> tuple[ir.Node, Value]:
+    """What a loop's iterable goes over in the end, and its value: `loader` of `enumerate(tqdm(loader))`."""
+    renamed: set[str] = set()
+    while True:
+        if isinstance(node, ir.Call):
+            if not node.args or _last_name(node.func) not in _PASSING:
+                return node, UNKNOWN
+            node = node.args[0]
+        elif isinstance(node, ir.Name) and node.id in renamed:
+            return node, _passed(frame, node.id)
+        else:
+            given = _given(frame, node.id) if isinstance(node, ir.Name) else None
+            if given is None:
+                return node, _held(frame, node)
+            renamed.add(node.id)  # type: ignore[union-attr]
+            node = given
+
+
+def _given(frame: Frame, name: str) -> ir.Call | None:
+    """The call that passes on batches which is all that a name is ever assigned: `batches = enumerate(loader)`."""
+    found = [one for one in ir.walk(body_of(frame)) if isinstance(one, ir.Assign) and name in _names(one.targets)]
+    value = found[0].value if len(found) == 1 and isinstance(found[0].targets[0], ir.Name) else None
+    return value if isinstance(value, ir.Call) and value.args and _last_name(value.func) in _PASSING else None
+
+
+def _passed(frame: Frame, name: str) -> Value:
+    """What a parameter was given, before it was assigned."""
+    params = frame.function.params if frame.function is not None else ()
+    given = (value for param, value in zip(params, frame.context.args, strict=False) if param.name == name)
+    return next(given, UNKNOWN)
 
 
 def _last_name(func: ir.Node) -> str:
@@ -202,27 +227,32 @@ def _held(frame: Frame, node: ir.Node) -> Value:
 
 
 def _gives_orders(frame: Frame, iterable: ir.Node) -> bool:
-    source = _source(iterable)
+    source, value = _source(frame, iterable)
     if isinstance(source, ir.Call):
         return _last_name(source.func) in ("MpDeviceLoader", "per_device_loader")
-    value = _held(frame, source)
     return isinstance(value, Foreign) and value.name in DEVICE_LOADERS
 
 
 def _host_fed(frame: Frame, node: Loop) -> bool:
     """Whether what the loop works on is surely not given out by what steps the device."""
     if isinstance(node, ir.For):
-        source = _source(node.iterable)
-        value = _held(frame, source) if not isinstance(source, ir.Call) else UNKNOWN
+        source, value = _source(frame, node.iterable)
         if isinstance(value, Foreign) and value.name == _PLAIN_LOADER:
             return True
         if isinstance(source, ir.Call) and _last_name(source.func) == "DataLoader":
             return True
-        if (_made_here(source) or isinstance(value, (Sequence, Host))) and not _draws(node):
+        if (_made_here(source) or _is_known(value)) and not _draws(node):
             return True
     elif not _draws(node):
         return True
     return any(_moved(node))
+
+
+def _is_known(value: Value) -> bool:
+    """Whether a value holds what the host has: numbers, a list, but nothing that just goes over something else."""
+    return isinstance(value, Host) or (
+        isinstance(value, Sequence) and (value.items is not None or value.element is not UNKNOWN)
+    )
 
 
 def _made_here(source: ir.Node) -> bool:

@@ -1,0 +1,187 @@
+"""Functions that drive a device: what a step costs counts, what an epoch costs does not, wherever their loops stand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from textwrap import dedent, indent
+
+import pytest
+
+from xlalint.config import Settings
+from xlalint.project import check_text
+
+Loud = Callable[[str, str], list[str]]
+Findings = Callable[[str, str], list[tuple[str, str]]]
+
+SETUP = """
+import torch
+import torch_xla
+import torch_xla.core.xla_model as xm
+from torch import nn
+
+device = torch_xla.device()
+"""
+
+STEP = """
+loss = model(x.to(device)).sum()
+loss.backward()
+optimizer.step()
+torch_xla.sync()
+"""
+STEPS = "for x in batches:" + indent(STEP, "    ")
+ACCUMULATED = """
+for x in batches:
+    for part in x.split(4):
+        loss = model(part.to(device)).sum()
+        loss.backward()
+    optimizer.step()
+    torch_xla.sync()
+"""
+
+
+def train(body: str, head: str = "model, optimizer, batches, epochs") -> str:
+    return f"def train({head}):" + indent("\n" + body, "    ") + "\n"
+
+
+def epochs(body: str) -> str:
+    return "for epoch in range(epochs):\n" + indent(body, "    ")
+
+
+READ = "\n    total = loss.item()\n"
+
+LOUD = {
+    "at each step": train(STEPS + READ),
+    "at each step of an epoch": train(epochs(STEPS + READ)),
+    "at each step that is summed up": train(ACCUMULATED + READ),
+    "at each part of a step": train(
+        ACCUMULATED.replace("    optimizer.step()", "        print(loss.item())\n    optimizer.step()")
+    ),
+    "at each batch of an evaluation after the steps": train(
+        epochs(STEPS + "with torch.no_grad():\n    for x in batches:\n        total = model(x).sum().item()\n")
+        + "model.eval()\n"
+    ),
+    "by a nested function": "def main(model, optimizer, batches):\n"
+    + indent(train(STEPS + READ, "loader"), "    ")
+    + "    for epoch in range(3):\n        train(batches)\n",
+    "by a function nested in two": "def start(model, optimizer, batches):\n    def main():\n"
+    + indent(train(STEPS + READ, "loader"), " " * 8)
+    + "        train(batches)\n    main()\n",
+    "by a nested function that evaluates": "def main(model, optimizer, batches):\n"
+    + indent(train(STEPS, "loader"), "    ")
+    + "    def test(loader):\n        model.eval()\n        seen = 0\n        for x in loader:\n"
+    "            seen += torch.argmax(model(x), 1).eq(0).sum().item()\n        return seen\n"
+    "    for epoch in range(3):\n        train(batches)\n        test(batches)\n",
+    "by a function that only evaluates": "def test(net, loader):\n    net.eval()\n    seen = 0\n    with torch.no_grad():\n"
+    "        for x in loader:\n            seen += torch.argmax(net(x), 1).sum().item()\n    return seen\n",
+    "by a method that evaluates": "class Runner:\n    def test(self, loader):\n        self.model.eval()\n"
+    "        for x in loader:\n            seen = torch.argmax(self.model(x), 1).sum().item()\n",
+    "now and then, but often": train(
+        STEPS.replace("for x in", "for i, x in").replace("batches:", "enumerate(batches):")
+    )
+    + "        if i % 4 == 0:\n            print(loss.item())\n",
+    "in a closure at each step": "def log(loss):\n    return loss.item()\n"
+    + train(STEPS + "\n    xm.add_step_closure(log, args=(loss,))\n"),
+}
+
+SILENT = {
+    "nothing": train(STEPS),
+    "once an epoch": train(epochs(STEPS + "\ntotal = loss.item()\n")),
+    "once an epoch, printed": train(epochs(STEPS + "\nprint(f'{epoch}: {loss:.3f}')\n")),
+    "once an epoch, in a condition": train(epochs(STEPS + "\nif loss > 3:\n    break\n")),
+    "once an epoch, with its schedule": train(
+        epochs(STEPS + "\nscheduler.step()\nprint(loss.item())\n"), "model, optimizer, batches, epochs, scheduler"
+    ),
+    "once an epoch, with another order to run": train(epochs(STEPS + "\ntorch_xla.sync()\nprint(loss.item())\n")),
+    "once an epoch, of steps that are summed up": train(epochs(ACCUMULATED + "\nprint(loss.item())\n")),
+    "once an epoch, below a function that steps": train(STEPS, "model, optimizer, batches")
+    + "def main(model, optimizer, batches, lr_schedule):\n    for epoch in range(3):\n"
+    "        train(model, optimizer, batches)\n        lr_schedule.step()\n        print(model(batches[0]).sum().item())\n",
+    "after the steps": train(STEPS + "\nprint(loss.item())\n"),
+    "after the steps, of each parameter": train(STEPS + "\nfor p in model.parameters():\n    print(p.mean().item())\n"),
+    "after the steps of a nested function": "def main(model, optimizer, batches):\n"
+    + indent(train(STEPS + "\nprint(loss.item())\n", "loader"), "    ")
+    + "    for epoch in range(3):\n        train(batches)\n",
+    "after a nested function's evaluation": "def main(model, optimizer, batches):\n"
+    + indent(train(STEPS, "loader"), "    ")
+    + "    def test(loader):\n        model.eval()\n        seen = 0\n        for x in loader:\n"
+    "            seen += torch.argmax(model(x), 1).eq(0).sum()\n        return seen.item()\n"
+    "    for epoch in range(3):\n        train(batches)\n        test(batches)\n",
+    "of what an evaluation ended with": "def test(net, loader):\n    net.eval()\n    for x in loader:\n"
+    "        best = torch.argmax(net(x), 1)\n    for one in best:\n        print(one.item())\n",
+    "in a loop beside what is evaluated": "def show(net, x):\n    net.eval()\n    for one in torch.argmax(net(x), 1):\n"
+    "        print(one.item())\n",
+    "of a closure that is called once in many steps": "def log(step, loss):\n    print(step, loss.item())\n"
+    + train(
+        "for step, x in enumerate(batches):"
+        + indent(STEP, "    ")
+        + "    if step % 10 == 0:\n        xm.add_step_closure(log, args=(step, loss))\n"
+    ),
+    "of a method that is called once in many steps": "class Trainer:\n    def log(self, loss):\n        print(loss.item())\n"
+    + indent(
+        train(
+            "for step, x in enumerate(batches):"
+            + indent(STEP, "    ")
+            + "    if step % self.every == 0:\n        self.log(loss)\n",
+            "self, model, optimizer, batches",
+        ),
+        "    ",
+    ),
+    "what a function called once in many steps calls": "def shown(loss):\n    return loss.item()\ndef log(loss):\n    print(shown(loss))\n"
+    + train(
+        "for step, x in enumerate(batches):" + indent(STEP, "    ") + "    if step % 100 == 0:\n        log(loss)\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LOUD)
+def test_what_a_step_reads_is_found(loud: Loud, name: str) -> None:
+    found = loud(SETUP + LOUD[name], "torch_xla")
+    assert len(found) == 1
+    assert found[0].startswith("XLA30")
+
+
+@pytest.mark.parametrize("name", SILENT)
+def test_what_is_read_seldom_is_left_alone(loud: Loud, name: str) -> None:
+    assert loud(SETUP + SILENT[name], "torch_xla") == []
+
+
+@pytest.mark.parametrize("name", LOUD)
+def test_without_a_library_that_drives_nothing_is_said(loud: Loud, name: str) -> None:
+    lines = (SETUP + LOUD[name]).replace("torch_xla.device()", "'cpu'").splitlines()
+    elsewhere = "\n".join(line for line in lines if "xla" not in line and "xm." not in line)
+    assert loud("import argparse\n" + elsewhere, "torch_xla") == []
+
+
+def test_what_is_read_once_in_many_steps_is_told_on_request(findings: Findings) -> None:
+    code = SETUP + SILENT["what a function called once in many steps calls"]
+    assert findings(code, "torch_xla") == [("XLA301", "info")]
+
+
+def test_a_function_that_is_called_at_each_step_too_is_a_hazard(loud: Loud) -> None:
+    both = SILENT["what a function called once in many steps calls"] + "        other = shown(loss)\n"
+    assert loud(SETUP + both, "torch_xla") == ["XLA301"]
+
+
+GROWING = dedent(
+    """
+    seen = torch.zeros(0, 2, device=device)
+    for epoch in range(3):
+        for x in batches:
+            y = model(x.to(device))
+            y.sum().backward()
+            optimizer.step()
+            torch_xla.sync()
+            seen = torch.cat([seen, y])
+    """
+)
+
+
+@pytest.mark.parametrize("text", [GROWING, train(GROWING)], ids=["of a script", "of a function"])
+def test_what_grows_with_each_step_is_found(loud: Loud, text: str) -> None:
+    assert loud(SETUP + text, "torch_xla") == ["XLA406"]
+
+
+def test_the_chain_leads_through_the_nested_function() -> None:
+    text = SETUP + LOUD["by a nested function"]
+    (finding,) = check_text(text, "train.py", Settings(target="torch_xla")).findings
+    assert [step.name for step in finding.trace] == ["main", "main.train"]
