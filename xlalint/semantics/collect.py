@@ -270,7 +270,7 @@ def merge(harvests: Iterable[Harvest], program: Program) -> list[Hazard]:
     best: dict[tuple[Key, int, int, str], Found] = {}
     for batch in harvested:
         for found in batch.found:
-            judged = hosted if found.rule.startswith(_CONFIGURATION) else ()
+            judged = hosted if needed(found.rule) is not None else ()
             if found.tier == 2 and found.is_root and (found.function in called or found.function in judged):
                 continue
             key = (found.function, found.start, found.end, found.rule)
