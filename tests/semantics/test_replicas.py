@@ -11,6 +11,8 @@ Findings = Callable[[str, str], list[tuple[str, str]]]
 SETUP = """
 import tensorflow as tf
 resolver = tf.distribute.cluster_resolver.TPUClusterResolver()
+tf.config.experimental_connect_to_cluster(resolver)
+tf.tpu.experimental.initialize_tpu_system(resolver)
 strategy = tf.distribute.TPUStrategy(resolver)
 def step_fn(x):
     return tf.reduce_sum(x)
