@@ -152,7 +152,12 @@ def turned(node: ir.For, element: Value) -> Value:
 
 def stepped(frame: Frame, target: ir.Node, old: Value, right: Value) -> Value | None:
     """What `step += 1` gives in a loop that drives a device; None where it counts something else."""
-    if not frame.pace or frame.turning != frame.pace or not isinstance(target, ir.Name) or not isinstance(right, Const):
+    if (
+        not frame.stepping
+        or frame.turning != frame.stepping
+        or not isinstance(target, ir.Name)
+        or not isinstance(right, Const)
+    ):
         return None
     if not isinstance(right.value, int) or not isinstance(old, Host):  # a constant: the turn began with it
         return None

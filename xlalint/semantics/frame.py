@@ -51,7 +51,7 @@ class Frame:
     they are where a new value is not known.
     `statement` is the byte offset of the statement being executed; `base` is added to positions (packed as `at` is), outside of
     functions where each statement counts from its own start. `muted` counts enclosing places whose hazards do not count (what an
-    error path formats), `turning` enclosing loops, `pace` is how many there were where the innermost one
+    error path formats), `turning` enclosing loops, `stepping` is how many there were where the innermost one
     began that drives the device (0: none). `asked` is the tensor whose truth was last asked for.
     `loop` is the kind of the innermost loop on host values, `staged` the names that were set before the innermost loop
     on a symbolic tensor, `taping` counts enclosing gradient tapes, `apart` blocks that fill a graph of their own, `guarded` enclosing
@@ -98,7 +98,7 @@ class Frame:
         self.within_calls = 0
         self.half_returns: list[tuple[int, int, Tensor, ir.Node]] = []
         self.turning = 0
-        self.pace = 0
+        self.stepping = 0
         self.owners: set[str] = set()
         self.declared: dict[str, ir.Node] = {}
         self.outer_names: frozenset[str] = frozenset()

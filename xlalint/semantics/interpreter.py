@@ -656,7 +656,7 @@ class Interpreter:
         return UNKNOWN
 
     def _call_object(self, frame: Frame, func: Object, arguments: Arguments, node: ir.Call) -> Value:
-        if frame.pace and self.tables.kind(func.klass) == "module":
+        if frame.stepping and self.tables.kind(func.klass) == "module":
             arguments = entering(arguments)
         for name in ("__call__", "forward", "call"):
             info = func.klass.method(name)

@@ -276,12 +276,12 @@ def _rule_of(frame: Frame, node: ir.If) -> tuple[str, str]:
 
 def _loop(frame: Frame, node: Loop, once: Callable[[], bool]) -> bool:
     """Run a loop's body to a fixed point; `once` runs one iteration and says whether the loop can end before it."""
-    outer = frame.exits, frame.repeats, frame.pace
+    outer = frame.exits, frame.repeats, frame.stepping
     frame.exits = []
     turns = frame.turning > 0 or not frame.context.per_turn or _turns(frame, node)
     frame.turning += turns
     if frame.context.per_turn and paces(node.body):
-        frame.pace = frame.turning
+        frame.stepping = frame.turning
     exits: list[Env] = []
     endable = True
     for _ in range(_LOOP_PASSES):
@@ -294,7 +294,7 @@ def _loop(frame: Frame, node: Loop, once: Callable[[], bool]) -> bool:
         if frame.env == start:
             break
     frame.turning -= turns
-    frame.pace = outer[2]
+    frame.stepping = outer[2]
     falls = endable
     if falls and node.orelse:
         falls = frame.exec(node.orelse)
