@@ -26,6 +26,10 @@ COUNTS = {
     "XLA404-jax-1-fixed": 1,  # a gradient has more to compile than a score
     "XLA404-jax-2-bad": 9,
     "XLA404-tensorflow-1-bad": 9,
+    "XLA405-jax-1-bad": 9,
+    "XLA405-jax-2-bad": 9,
+    "XLA405-jax-4-bad": 1,
+    "XLA405-tensorflow-1-bad": 9,
 }
 
 

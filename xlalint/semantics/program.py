@@ -337,6 +337,8 @@ class Program:
         if key in self._resolving:
             self._circles += 1
             return None
+        if self._may_be_rebound(module, name):
+            self.evaluate(module, "")  # before the name is being asked for: what runs there may ask for it, too
         self._resolving.add(key)
         circles, reads = self._circles, Reads()
         reads.modules = module.bit
@@ -351,11 +353,16 @@ class Program:
             self._names[key] = (value, reads)
         return value
 
+    def _may_be_rebound(self, module: ModuleInfo, name: str) -> bool:
+        """Whether a name is a decorated function's, which module level may give another value."""
+        index = module.unit.defs.get(name, -1)
+        return index >= 0 and bool(module.functions[index].ir.decorators) and name not in module.imports
+
     def _global(self, module: ModuleInfo, name: str) -> Value | None:
         if module.followed and self.described(f"{module.name}.{name}"):
             return external(f"{module.name}.{name}")
         index = module.unit.defs.get(name)
-        if index is not None and (index >= 0 and module.functions[index].ir.decorators and name not in module.imports):
+        if index is not None and self._may_be_rebound(module, name):
             return self.evaluate(module, name) or self.decorate(module.functions[index])
         if index is not None:
             return function(module.functions[index]) if index >= 0 else class_value(module.classes[-1 - index])

@@ -32,6 +32,7 @@ from xlalint.semantics.setup import (
     obsolete,
     padding,
     precision,
+    statics,
     stepping,
     strategy_scope,
     tpu_nodes,
@@ -39,7 +40,7 @@ from xlalint.semantics.setup import (
     trainer,
 )
 from xlalint.semantics.setup.calls import METHODS, NAMES, Check, SetupCall, asked, decorated
-from xlalint.semantics.values import UNKNOWN, Class, External, Host, Method, Value
+from xlalint.semantics.values import UNKNOWN, Class, External, Function, Host, Method, Value
 
 if TYPE_CHECKING:
     from xlalint.semantics.arguments import Arguments
@@ -61,6 +62,7 @@ __all__ = [
     "obsolete",
     "padding",
     "precision",
+    "statics",
     "stepping",
     "strategy_scope",
     "tpu_nodes",
@@ -86,6 +88,9 @@ def _checks(callee: Value, node: ir.Call) -> tuple[str, tuple[Check, ...]] | Non
         name = callee.name  # type: ignore[attr-defined]
         checks = NAMES.get(name)
         return (name, checks) if checks is not None else None
+    if kind is Function:
+        compiled = statics.may_be_compiled(node, callee.info)  # type: ignore[attr-defined]
+        return ("", (statics.checked,)) if compiled else None
     if kind is Class:
         return _class_checks(callee.info)  # type: ignore[attr-defined]
     if callee is UNKNOWN or kind is Method or kind is Host:

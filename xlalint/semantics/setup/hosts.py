@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from xlalint.semantics.platforms import Platforms, Reach
 from xlalint.semantics.setup.calls import ASKED
 from xlalint.semantics.setup.environment import VARIABLES
+from xlalint.semantics.setup.statics import COMPILERS
 
 if TYPE_CHECKING:
     from xlalint.semantics.program import ClassInfo, FunctionInfo, ModuleInfo, Program
@@ -39,7 +40,7 @@ def hosts_of(module: ModuleInfo, program: Program, platforms: Platforms) -> Host
     set_here = tuple({name for framework in on_device for name in _VARIABLES.get(framework, ())})
     if not libraries and not set_here:
         return Hosts()
-    wanted = libraries | _renamed(module, program, libraries, set_here)
+    wanted = libraries | _renamed(module, program, libraries, set_here) | _compiled(module)
     functions = _leading(module, wanted, set_here)
     wanted |= {_called_as(info) for info in functions}
     decorated = tuple(info for info in functions if info.ir.decorators) + tuple(
@@ -69,12 +70,18 @@ def _renamed(module: ModuleInfo, program: Program, wanted: set[str], set_here: V
         if index is None:
             continue
         if (
-            source.functions[index] in _leading(source, wanted, set_here)
+            source.functions[index].decorated(*COMPILERS)
+            or source.functions[index] in _leading(source, wanted, set_here)
             if index >= 0
             else _derives(source.classes[-1 - index], wanted)
         ):
             found.add(binding.local)
     return found
+
+
+def _compiled(module: ModuleInfo) -> set[str]:
+    """The names of a module's functions that are compiled: what calls them passes them arguments."""
+    return {info.name for info in module.functions if info.ir.decorators and info.decorated(*COMPILERS)}
 
 
 def _derives(klass: ClassInfo, wanted: set[str]) -> bool:

@@ -1,0 +1,157 @@
+"""XLA405: arguments that are a part of the program and change; and the larger half, of those that do not, left alone."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+
+import pytest
+
+from xlalint.config import Settings
+from xlalint.project import check_text
+
+JAX = """
+import dataclasses
+import random
+from functools import partial
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+@partial(jax.jit, static_argnums=(1,))
+def step(x: jax.Array, k):
+    return x
+
+@jax.jit
+def free(x, k=0):
+    return x + k
+
+class Plain:
+    def __init__(self, k):
+        self.k = k
+
+class Equal:
+    def __init__(self, k):
+        self.k = k
+    def __eq__(self, other):
+        return True
+    def __hash__(self):
+        return 1
+
+@dataclasses.dataclass(frozen=True)
+class Frozen:
+    k: int
+
+aliased = jax.jit(lambda x, k: x, static_argnames="k")
+def plain(x, k):
+    return x
+named = jax.jit(plain, static_argnames="k")
+x = jnp.ones(3)
+"""
+KERAS = """
+import random
+import tensorflow as tf
+
+@tf.function
+def step(x, k):
+    return x
+
+@tf.function(input_signature=[tf.TensorSpec((3,)), tf.TensorSpec(())])
+def signed(x, k):
+    return x
+
+def eager(x, k):
+    return x
+x = tf.ones(3)
+"""
+
+
+def found(text: str, head: str) -> list[str]:
+    report = check_text(head + dedent(text), "script.py", Settings(python=None, show_info=True, select=("XLA405",)))
+    assert not report.failures
+    return [f"{one.location.row - head.count(chr(10))}:{one.severity}" for one in report.findings]
+
+
+SILENT = {
+    "one value": "for i in range(99):\n    step(x, 3)",
+    "a setting": "for i in range(99):\n    step(x, config.size)",
+    "a tuple": "for i in range(99):\n    step(x, (1, 2))",
+    "a function of the module": "for i in range(99):\n    step(x, jnp.tanh)",
+    "what is not static": "for i in range(99):\n    free(x, i)\n    free(x, k=i * 0.5)",
+    "an array that changes": "for i in range(99):\n    free(jnp.full(3, i), jnp.zeros(3))",
+    "a few values": "for i in range(4):\n    step(x, i)\nfor k in (2, 4, 8):\n    step(x, k)",
+    "once": "step(x, lambda y: y)",
+    "in a function that runs once": "def main(x):\n    return step(x, partial(plain, k=3))\nmain(x)",
+    "in a function that nobody calls": "def main(x):\n    return step(x, Plain(3))",
+    "an equal object": "for i in range(99):\n    step(x, Equal(3))\n    step(x, Frozen(3))",
+    "not compiled": "for i in range(99):\n    plain(x, i)\n    plain(x, [1, 2])",
+    "within a trace": "@jax.jit\ndef outer(x):\n    for i in range(99):\n        x = step(x, i)\n    return x",
+    "an array from the first": "total = jnp.zeros(())\nfor i in range(99):\n    total = free(total)",
+    "a number to the last": "total = 0.0\nfor i in range(99):\n    y = free(x, total)",
+    "arguments in a row": "for i in range(99):\n    step(*pair)",
+}
+FOUND = {
+    "a number that counts": ("for i in range(99):\n    step(x, i)", ["2:warning"]),
+    "of a number that counts": ("for i, y in enumerate(ys):\n    step(y, 2 * i + 1)", ["2:warning"]),
+    "a counter": ("i = 0\nwhile True:\n    i += 1\n    x = step(x, i)", ["4:warning"]),
+    "by keyword": ("for i in range(99):\n    step(x, k=i)", ["2:warning"]),
+    "of another name": ("for i in range(99):\n    named(x, k=i)", ["2:warning"]),
+    "a list": ("step(x, [1, 2])", ["1:error"]),
+    "a dict": ("def f():\n    options = {'a': 1}\n    return step(x, options)", ["3:error"]),
+    "an array": ("step(x, jnp.ones(3))", ["1:error"]),
+    "an array of NumPy's": ("step(x, np.ones(3))", ["1:error"]),
+    "a lambda": ("for i in range(99):\n    step(x, lambda y: y)", ["2:warning"]),
+    "a partial": ("for y in ys:\n    step(y, partial(plain, k=3))", ["2:warning"]),
+    "an object": ("for y in ys:\n    step(y, Plain(3))", ["2:warning"]),
+    "in a function that is repeated": (
+        "def go(y):\n    return step(y, lambda z: z)\nfor y in ys:\n    go(y)",
+        ["2:warning"],
+    ),
+    "a number that becomes an array": ("total = 0.0\nfor i in range(99):\n    total = free(total, x)", ["3:info"]),
+}
+KERAS_SILENT = {
+    "a tensor": "for i in range(99):\n    step(x, tf.constant(i))",
+    "a tensor of a range": "for i in tf.range(99):\n    step(x, i)",
+    "a setting": "for i in range(99):\n    step(x, 0.5)\n    step(x, flags.rate)",
+    "with a signature": "for i in range(99):\n    signed(x, i)",
+    "eagerly": "for i in range(99):\n    eager(x, i)",
+    "a few": "for i in range(3):\n    step(x, i)\nfor training in (True, False):\n    step(x, training)",
+    "what is not known": "for k in ks:\n    step(x, k)",
+    "within a trace": "@tf.function\ndef outer(x):\n    for i in range(99):\n        x = step(x, i)\n    return x",
+    "one object": "o = object()\nfor i in range(99):\n    step(x, o)",
+}
+KERAS_FOUND = {
+    "a number that counts": ("for i in range(99):\n    step(x, i)", ["2:warning"]),
+    "a step": ("for i, batch in enumerate(dataset):\n    step(batch, i)", ["2:warning"]),
+    "a number that is drawn": ("for y in ys:\n    step(y, random.random())", ["2:warning"]),
+    "a method": (
+        "class M:\n    @tf.function\n    def step(self, x, k):\n        return x\nm = M()\nfor i in range(99):\n    m.step(x, i)",
+        ["7:warning"],
+    ),
+    "a lambda": ("for y in ys:\n    step(y, lambda z: z)", ["2:warning"]),
+    "in a training loop": (
+        "def main(ys):\n    for i, y in enumerate(ys):\n        step(y, float(i))",
+        ["3:warning"],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", SILENT)
+def test_silent(case: str) -> None:
+    assert found(SILENT[case], JAX) == []
+
+
+@pytest.mark.parametrize("case", FOUND)
+def test_found(case: str) -> None:
+    text, expected = FOUND[case]
+    assert found(text, JAX) == expected
+
+
+@pytest.mark.parametrize("case", KERAS_SILENT)
+def test_silent_under_tensorflow(case: str) -> None:
+    assert found(KERAS_SILENT[case], KERAS) == []
+
+
+@pytest.mark.parametrize("case", KERAS_FOUND)
+def test_found_under_tensorflow(case: str) -> None:
+    text, expected = KERAS_FOUND[case]
+    assert found(text, KERAS) == expected
