@@ -179,3 +179,23 @@ def test_the_message_names_what_and_where() -> None:
     assert one.message == (
         "`build()` builds the model outside `strategy.scope()`: it trains on the host's CPU, and the TPU is idle"
     )
+
+
+LOOP = """
+@tf.function
+def epoch(data, steps):
+    for _ in tf.range(steps):
+        {call}(step, args=(next(data),))
+
+
+@tf.function
+def step(x):
+    return tf.range(tf.reduce_max(x))
+"""
+
+
+@pytest.mark.parametrize(("call", "codes"), [("strategy.run", ["XLA206"]), ("self_made", ["XLA107", "XLA206"])])
+def test_around_replicas_the_host_runs_the_graph(call: str, codes: list[str]) -> None:
+    text = START + STRATEGY + LOOP.replace("{call}", call)
+    report = check_text(text, "train.py", Settings(target="tf", python=None))
+    assert [one.code for one in report.findings] == codes
