@@ -10,6 +10,7 @@ from xlalint.fixes.scene import Replacement, Scene
 _FLAGS = {"fp16": "bf16", "fp16_full_eval": "bf16_full_eval"}
 _WORDS = {"fp16": "bf16", "mixed_float16": "mixed_bfloat16"}
 _ELSEWHERE = Reason("what is given is made elsewhere: ask for bfloat16 there")
+_OPTION = Reason("an option of the command line asks for it: change its default, or add one for bfloat16")
 _SILENT = "bfloat16's eight digits of precision do, where all was computed in float32"
 _DIGITS = "bfloat16's eight digits of precision do, where float16 has eleven"
 
@@ -28,7 +29,16 @@ def bfloat16(site: Site) -> Rewrite | Reason | None:
         return Rewrite(f'Use "{word.text}"', (word,), _DIGITS if site.framework == "tensorflow" else "")
     if isinstance(node, cst.Attribute) and node.attr.value in ("float16", "half"):
         return Rewrite("Use bfloat16", (Replacement(*scene.span(node.attr), "bfloat16"),), _SILENT)
+    if (
+        isinstance(node, cst.Attribute)
+        and node.attr.value in _FLAGS
+        and isinstance(scene.parent(node), cst.AssignTarget)
+    ):
+        other = _FLAGS[node.attr.value]
+        return Rewrite(f"Use `{other} = True`", (Replacement(*scene.span(node.attr), other),))
     arg = scene.parent(node)
+    if isinstance(arg, cst.Arg) and isinstance(arg.value, cst.Attribute):
+        return _OPTION
     if isinstance(arg, cst.Arg) and arg.keyword is not None and arg.keyword.value in _FLAGS:
         return _flag(scene, arg, arg.keyword)
     return _ELSEWHERE

@@ -26,10 +26,12 @@ from xlalint.semantics.values import (
     Mapping,
     Module,
     Object,
+    Partial,
     Sequence,
     Super,
     Tensor,
     Value,
+    answer,
     external,
     field,
     foreign,
@@ -471,6 +473,16 @@ def _of_function(interpreter: Interpreter, frame: Frame, value: Function, name: 
     return UNKNOWN
 
 
+def _of_partial(interpreter: Interpreter, frame: Frame, value: Partial, name: str, at: int) -> Value:
+    if isinstance(value.func, External) and value.func.name == RECORDS and name in _PARSES:
+        return answer(value.args[0])
+    return UNKNOWN
+
+
+# What a parser of dataclasses stands for; its first argument is what it gives.
+RECORDS = "transformers.HfArgumentParser()"
+_PARSES = frozenset(("parse_args_into_dataclasses", "parse_json_file", "parse_yaml_file", "parse_dict"))
+
 _READERS: dict[type[Value], Callable[..., Value]] = {
     Tensor: _of_tensor,
     Module: _of_module,
@@ -484,6 +496,7 @@ _READERS: dict[type[Value], Callable[..., Value]] = {
     Const: _of_container,
     Host: _of_container,
     Function: _of_function,
+    Partial: _of_partial,
 }
 
-__all__ = ["AttributeTables", "attribute_of"]
+__all__ = ["RECORDS", "AttributeTables", "attribute_of"]

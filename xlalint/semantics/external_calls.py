@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from xlalint.lowering import ir
 from xlalint.semantics.arguments import Arguments
+from xlalint.semantics.attributes import RECORDS
 from xlalint.semantics.builtin_calls import BUILTINS, element_of, is_container
 from xlalint.semantics.frame import path_of
 from xlalint.semantics.lattice import boolean, join, join_all, truth
@@ -18,7 +19,9 @@ from xlalint.semantics.values import (
     STR,
     TRUE,
     UNKNOWN,
+    Class,
     Const,
+    External,
     Foreign,
     Host,
     Mapping,
@@ -29,6 +32,7 @@ from xlalint.semantics.values import (
     external,
     foreign,
     host,
+    instance,
     mapping,
     members,
     partial,
@@ -296,6 +300,20 @@ def _record(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: 
     return interpreter.named_tuple(tuple(names), items)
 
 
+def _parser_of_records(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
+    """`HfArgumentParser((ModelArguments, TrainingArguments))`: what it parses are instances of these."""
+    listed = arguments.args[0] if arguments.args else arguments.keywords.get("dataclass_types", UNKNOWN)
+    types = listed.items if isinstance(listed, Sequence) and listed.items is not None else (listed,)
+    made = [_instance_of(one) for one in types]
+    return partial(external(RECORDS), (sequence("tuple", tuple(made), join_all(made)),), ())
+
+
+def _instance_of(klass: Value) -> Value:
+    if isinstance(klass, Class):
+        return instance(klass.info)
+    return foreign(klass.name) if isinstance(klass, External) else UNKNOWN
+
+
 def _size(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
     """`torch.Size`: a tuple of ints, whatever it is made of."""
     given = arguments.args[0] if arguments.args else sequence("tuple", (), NEVER)
@@ -466,6 +484,9 @@ _SPECIAL: dict[str, Special] = {
     "collections.deque": lambda i, f, a, n: BUILTINS["list"](f, a.args, n),
     "collections.namedtuple": _record_class,
     _RECORD: _record,
+    "transformers.HfArgumentParser": _parser_of_records,
+    "transformers.hf_argparser.HfArgumentParser": _parser_of_records,
+    "trl.TrlParser": _parser_of_records,
     "itertools.chain": _chain,
     "itertools.chain.from_iterable": _chain_from,
     "itertools.product": _product,

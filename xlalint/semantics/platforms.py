@@ -139,17 +139,28 @@ _GPU = "a GPU"
 def _variable(module: ModuleInfo) -> str:
     """Which variable of the runtime's environment the module sets as it starts; `_GPU` where it asks for one."""
     if any(name.encode() in module.unit.body for name in _VARIABLES):
-        for target, value in _items_set(ir.decode_body(module.unit.body)):
-            if isinstance(target.index, ir.Const) and target.index.value in _VARIABLES:
-                asked = value.value if isinstance(value, ir.Const) else ""
-                return _GPU if asked in _GPUS else f"it sets `{target.index.value}`"
+        for name, value in _variables_set(ir.decode_body(module.unit.body)):
+            if name in _VARIABLES:
+                asked = value.value if isinstance(value, ir.Const) else value.id if isinstance(value, ir.Name) else ""
+                return _GPU if asked in _GPUS else f"it sets `{name}`"
     return ""
 
 
-def _items_set(statements: tuple[ir.Statement, ...]) -> Iterator[tuple[ir.Sub, ir.Node]]:
+def _variables_set(statements: tuple[ir.Statement, ...]) -> Iterator[tuple[str, ir.Node]]:
+    """Elements that statements assign, and what a notebook's `%env NAME=VALUE` sets (`xlalint.source.magics`)."""
     for statement in statements:
-        if isinstance(statement, ir.Assign):
-            yield from ((target, statement.value) for target in statement.targets if isinstance(target, ir.Sub))
+        if not isinstance(statement, ir.Assign):
+            continue
+        for target in statement.targets:
+            if isinstance(target, ir.Sub) and isinstance(target.index, ir.Const):
+                yield str(target.index.value), statement.value
+            elif isinstance(target, ir.Attr) and isinstance(target.value, ir.Name) and is_magic(target.value.id):
+                yield target.name, statement.value
+
+
+def is_magic(name: str) -> bool:
+    """Whether a name is what a notebook's `%env NAME=VALUE` becomes an attribute of."""
+    return name.startswith("_") and name.strip("_") in ("env", "set_env")
 
 
 def _spawned(module: ModuleInfo, program: Program) -> str:

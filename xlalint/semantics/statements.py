@@ -23,6 +23,7 @@ from xlalint.semantics.frame import _EXEC, Env, Frame, body_of, join_into, path_
 from xlalint.semantics.lattice import join, join_all
 from xlalint.semantics.narrowing import assume, unpack_shape
 from xlalint.semantics.recompiles import assigned, check_accumulation, check_choice, check_turns, counted
+from xlalint.semantics.setup.assigned import OPTIONS, check_assigned
 from xlalint.semantics.setup.jitting import check_definition
 from xlalint.semantics.setup.stepping import begin_loop, end_loop
 from xlalint.semantics.setup.strategy_scope import scope_within
@@ -141,6 +142,8 @@ def bind_target(frame: Frame, target: ir.Node, value: Value) -> None:
 
 def _bind_attribute(frame: Frame, target: ir.Attr, value: Value) -> None:
     frame.eval(target.value)
+    if target.name in OPTIONS or target.name.isupper():
+        check_assigned(frame, target, value)
     path = path_of(target)
     if path:
         frame.refine(path, value)

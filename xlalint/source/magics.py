@@ -3,12 +3,13 @@
 IPython runs a cell in three steps (IPython 9, `inputtransformer2`): it removes an indentation and pasted prompts, gives the whole cell to
 a `%%magic`, and rewrites lines that begin with an escape (`%magic`, `!shell`, `?help`, `,quote`, `;quote`, `/call`), that assign one
 (`files = !ls`, `x = %magic`) or that end in `?`. Strings, brackets and continued lines are no such lines. Here each becomes a name of
-underscores of its own length, which is bound to nothing and hence of unknown value.
+underscores of its own length, which is bound to nothing and hence of unknown value; `%env NAME=VALUE` becomes an assignment.
 """
 
 from __future__ import annotations
 
 import ast
+import keyword
 import re
 import warnings
 from typing import NamedTuple
@@ -19,6 +20,9 @@ _PYTHON_CELLS = re.compile(
 )
 # Line magics that run the rest of the line as Python, with their options that take a value.
 _PYTHON_LINES = {"memit": "rti", "prun": "lsTD", "time": "", "timeit": "nr"}
+_ENV = re.compile(
+    r"(?P<magic>%(?:set_)?env)[ \t]+(?P<name>[A-Z][A-Z0-9_]*)(?P<sign>[ \t]*=[ \t]*|[ \t]+)(?P<value>[^\s=][^\r\n]*?)[ \t]*"
+)
 # Shell commands and magics that IPython takes without `%` where a cell is one line and is no Python.
 _AUTOMAGIC = re.compile(
     r"alias|autoreload|cat|cd|conda|config|cp|dirs|env|history|ldir|less|lf|lk|ll|load|load_ext|ls|lsmagic|lx|magic|man|"
@@ -163,8 +167,11 @@ class _Mask:
     def _hide_command(self, start: int) -> int:
         """Hide a line that begins with an escape, with those that continue it; where the next line begins."""
         end = self._end_of_rest(start)
-        body = _python_body(self.text[start:end])
-        if body is None or not _is_simple(self.text[start + body : end]):
+        command = self.text[start:end]
+        body = _python_body(command)
+        if variable := _ENV.fullmatch(command):
+            self.put(start, _assignment(variable))
+        elif body is None or not _is_simple(self.text[start + body : end]):
             self.name(start, end)
         else:
             self.put(start, f"0{' ' * (body - 2)};")
@@ -214,6 +221,16 @@ class _Mask:
         match = _LINE.match(self.text, at)
         assert match is not None
         return match.end()
+
+
+def _assignment(variable: re.Match[str]) -> str:
+    """`%env NAME=VALUE` as an assignment of its own length to an attribute, `_env.NAME=VALUE`; what is no name or number is masked."""
+    value = variable["value"]
+    kept = (value.isidentifier() and not keyword.iskeyword(value)) or re.fullmatch(r"0|[1-9][0-9]*", value)
+    owner = variable["magic"].replace("%", "_").ljust(variable.start("name") - 1, "_")
+    sign = "=".ljust(len(variable["sign"]))
+    end = len(variable[0]) - variable.end("value")
+    return f"{owner}.{variable['name']}{sign}{value if kept else '_' * len(value)}{' ' * end}"
 
 
 def _python_body(command: str) -> int | None:

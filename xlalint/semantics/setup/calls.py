@@ -9,7 +9,8 @@ from xlalint.lowering import ir
 from xlalint.semantics.frame import position, spelling
 from xlalint.semantics.hazard import Confidence
 from xlalint.semantics.platforms import Reach
-from xlalint.semantics.values import NONE, Const, Mapping, Value, members
+from xlalint.semantics.setup.flags import default_of
+from xlalint.semantics.values import NONE, UNKNOWN, Const, External, Host, Mapping, Value, members
 
 if TYPE_CHECKING:
     from xlalint.semantics.arguments import Arguments
@@ -21,7 +22,7 @@ _DEVICE_WORDS = ("tpu", "xla", "cuda", "gpu", "device", "accelerator", "neuron",
 
 class SetupCall:
     """One call of host code as a check sees it. `name` is the dotted name under which the check is registered, or that of the method,
-    `callee` what is called."""
+    `callee` what is called. `by_default`: what was asked of it is an option's default, which users may change."""
 
     def __init__(self, frame: Frame, node: ir.Call, arguments: Arguments, name: str, callee: Value) -> None:
         self.frame = frame
@@ -29,6 +30,7 @@ class SetupCall:
         self.arguments = arguments
         self.name = name
         self.callee = callee
+        self.by_default = False
 
     @property
     def last_name(self) -> str:
@@ -45,6 +47,11 @@ class SetupCall:
         found = self.arguments.keywords.get(keyword)
         if found is None and 0 <= index < len(self.arguments.args):
             found = self.arguments.args[index]
+        if found is UNKNOWN or isinstance(found, (Host, External)):
+            default = default_of(self.frame, self.node_of(keyword, index))
+            if default is not None:
+                self.by_default = True
+                return default
         return found
 
     def constant(self, keyword: str, index: int = -1) -> bool | int | float | str | None:
@@ -100,7 +107,7 @@ class SetupCall:
             at or self.node.at,
             variant,
             severity,
-            at_most,
+            min(at_most, Confidence.LIKELY) if self.by_default else at_most,
         )
 
 

@@ -47,6 +47,11 @@ def updated(call: SetupCall) -> None:
             _check(call.frame, name, value, call.node.at)
 
 
+def set_by_magic(frame: Frame, target: ir.Attr, value: Value) -> None:
+    """`%env XLA_USE_BF16=1`."""
+    _check(frame, target.name, value, target.at)
+
+
 def is_environment(node: ir.Node) -> bool:
     """Whether an expression is `os.environ`."""
     return type(node) is ir.Attr and node.name == "environ" and path_of(node) == "os.environ"
@@ -58,7 +63,7 @@ def _of_environment(call: SetupCall) -> bool:
 
 def _check(frame: Frame, name: str, value: Value, at: int) -> None:
     check_late(frame, name, at)
-    if name in HEEDED and not (isinstance(value, Const) and value.value in ("0", "", None)):
+    if name in HEEDED and not (isinstance(value, Const) and value.value in ("0", "", None, 0)):
         report(
             frame,
             "XLA507",
