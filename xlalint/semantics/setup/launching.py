@@ -6,7 +6,7 @@ from xlalint.semantics.setup.calls import SetupCall, asked, asks_for_device
 from xlalint.semantics.setup.obsolete import SPAWN, XM
 
 LAUNCH = "torch_xla.launch"
-_NOTEBOOK = ("accelerate.notebook_launcher", "accelerate.launchers.notebook_launcher")
+NOTEBOOK = ("accelerate.notebook_launcher", "accelerate.launchers.notebook_launcher")
 _ACCELERATOR = ("accelerate.Accelerator", "accelerate.accelerator.Accelerator")
 # What starts the runtime: each was seen to. `torch.device("xla")`, `runtime.device_type()` and `initialize_cache()` do not.
 _STARTING = (
@@ -24,7 +24,7 @@ def touched(call: SetupCall) -> None:
         call.frame.touches("torch", call.node.at, call.spelled)
 
 
-@asked("torch", LAUNCH, SPAWN, *_NOTEBOOK)
+@asked("torch", LAUNCH, SPAWN, *NOTEBOOK)
 def launched(call: SetupCall) -> None:
     """`torch_xla.launch(fn)` after the device was touched; one process alone may have it."""
     frame = call.frame
