@@ -55,6 +55,8 @@ TODAYS = {
     "one process": "xmp.spawn(train, args=(), nprocs=1)",
     "processes by a flag": "xmp.spawn(train, args=(), nprocs=flags.cores)",
     "any number, said outright": "xmp.spawn(train, args=(), nprocs=None)",
+    "a notebook's processes": "from accelerate import notebook_launcher\nnotebook_launcher(train)",
+    "a notebook's, by a flag": "from accelerate import notebook_launcher\nnotebook_launcher(train, num_processes=flags.n)",
     "another's": "import other\nother.xla_device()\nother.mark_step()",
     "processes of torch": "import torch.multiprocessing as mp\nmp.spawn(train, nprocs=8)",
 }
@@ -65,6 +67,10 @@ YESTERDAYS = {
     "the world": ("xm.xrt_world_size()", "error"),
     "the ordinal": ("xm.get_ordinal()", "error"),
     "of PJRT's first days": ("pjrt.world_size()", "error"),
+    "a notebook's eight processes": (
+        "from accelerate import notebook_launcher\nnotebook_launcher(train, num_processes=8)",
+        "info",
+    ),
     "eight processes": ("xmp.spawn(train, args=(), nprocs=8)", "error"),
     "eight processes, by a variable": ("cores = 8\nxmp.spawn(train, (), cores)", "error"),
 }

@@ -37,6 +37,8 @@ def renamed(site: Site) -> Rewrite | Reason | None:
 def all_devices(site: Site) -> Rewrite | Reason | None:
     """`xmp.spawn(fn, nprocs=8)` → `xmp.spawn(fn)`, which takes all devices."""
     scene = site.scene
+    if site.hazard.variant == "unread":
+        return Reason("on other devices the number counts")
     holder = scene.nearest(site.node, cst.Call)
     named = (
         [a for a in holder.args if a.keyword is not None and a.keyword.value == "nprocs"] if holder is not None else []
@@ -47,3 +49,18 @@ def all_devices(site: Site) -> Rewrite | Reason | None:
     if removed is None:
         return Reason("a comment stands beside `nprocs`: take both away")
     return Rewrite("Start a process for every device", (removed,))
+
+
+def no_downcast(site: Site) -> Rewrite | Reason | None:
+    """`Accelerator(downcast_bf16=True)` → `Accelerator()`."""
+    scene = site.scene
+    if site.hazard.variant != "refused":
+        return Reason("which part of the model is to compute in bfloat16 is its author's to say")
+    arg = scene.parent(site.node)
+    holder = scene.nearest(arg, cst.Call)
+    if not isinstance(arg, cst.Arg) or arg.keyword is None or holder is None:
+        return Reason("what is given is made elsewhere: change it there")
+    removed = uncommented_without(scene, holder, arg)
+    if removed is None:
+        return Reason("a comment stands beside `downcast_bf16`: take both away")
+    return Rewrite("Leave `downcast_bf16` out", (removed,))

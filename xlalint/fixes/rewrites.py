@@ -173,6 +173,7 @@ REWRITES: Mapping[str, tuple[Rewriter, ...]] = {
     "XLA503": (tpu_steps.renamed, tpu_steps.local, tpu_steps.initialised),
     "XLA504": (tpu_paths.by_this_machine,),
     "XLA506": (precision.bfloat16,),
+    "XLA507": (obsolete.no_downcast,),
     "XLA508": (sharing.outside,),
     "XLA510": (trainer_options.repaired,),
     "XLA511": (stepping.ordered, stepping.with_barrier, stepping.reduced),

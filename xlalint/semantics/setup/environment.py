@@ -47,6 +47,14 @@ def updated(call: SetupCall) -> None:
             _check(call.frame, name, value, call.node.at)
 
 
+@asked("torch", "accelerate.Accelerator", "accelerate.accelerator.Accelerator")
+def downcast(call: SetupCall) -> None:
+    """`Accelerator(downcast_bf16=True)`, as Accelerate's guide has it."""
+    if call.value("downcast_bf16") is not None:
+        detail = "is no argument of `Accelerator` (1.15): the call fails"
+        call.report("XLA507", "torch", "downcast_bf16", detail, call.place("downcast_bf16"), "refused")
+
+
 def set_by_magic(frame: Frame, target: ir.Attr, value: Value) -> None:
     """`%env XLA_USE_BF16=1`."""
     _check(frame, target.name, value, target.at)

@@ -60,3 +60,12 @@ def spawned(call: SetupCall) -> None:
             "is refused: PJRT starts one process per device, or a single one",
             call.place("nprocs", 2),
         )
+
+
+@asked("torch", "accelerate.notebook_launcher", "accelerate.launchers.notebook_launcher")
+def counted(call: SetupCall) -> None:
+    """`notebook_launcher(train, num_processes=8)`: PJRT takes all devices."""
+    if not call.lacks("num_processes", 2) and isinstance(call.constant("num_processes", 2), int):
+        detail = "is not read where Accelerate starts a TPU's processes (1.15): PJRT starts one per device"
+        place = call.place("num_processes", 2)
+        call.report("XLA512", "torch", "num_processes", detail, place, "unread")
