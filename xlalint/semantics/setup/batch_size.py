@@ -16,7 +16,7 @@ _FINDERS = (
 @asked("torch", *TRAINING_ARGUMENTS)
 def trainer(call: SetupCall) -> None:
     """`TrainingArguments(auto_find_batch_size=True)`."""
-    if surely(call.value("auto_find_batch_size"), TRUE):
+    if surely(call.asked_for("auto_find_batch_size"), TRUE):
         call.report("XLA409", "torch", "auto_find_batch_size=True", "", call.place("auto_find_batch_size"))
 
 

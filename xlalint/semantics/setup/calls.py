@@ -47,12 +47,22 @@ class SetupCall:
         found = self.arguments.keywords.get(keyword)
         if found is None and 0 <= index < len(self.arguments.args):
             found = self.arguments.args[index]
+        return found
+
+    def asked_for(self, keyword: str, index: int = -1) -> Value | None:
+        """The same of what users ask for: of an option of the command line, what it is by default."""
+        found = self.value(keyword, index)
         if found is UNKNOWN or isinstance(found, (Host, External)):
             default = default_of(self.frame, self.node_of(keyword, index))
             if default is not None:
                 self.by_default = True
                 return default
         return found
+
+    def word(self, keyword: str, index: int = -1) -> str:
+        """The text that users ask for, by an option's default too; "" where none is known."""
+        found = self.asked_for(keyword, index)
+        return found.value if isinstance(found, Const) and isinstance(found.value, str) else ""
 
     def constant(self, keyword: str, index: int = -1) -> bool | int | float | str | None:
         """The same where it is a literal's value; None where it is not known, not given, or None."""

@@ -31,7 +31,7 @@ _FLOAT16 = frozenset(("float16", "half"))
 def trainer(call: SetupCall) -> None:
     """`TrainingArguments(fp16=True)`, which the Trainer or Accelerate refuse on a TPU."""
     for keyword in ("fp16", "fp16_full_eval"):
-        if surely(call.value(keyword), TRUE):
+        if surely(call.asked_for(keyword), TRUE):
             call.report(
                 "XLA506",
                 "torch",
@@ -46,7 +46,7 @@ def trainer(call: SetupCall) -> None:
 @asked("torch", "accelerate.Accelerator", "accelerate.accelerator.Accelerator")
 def accelerator(call: SetupCall) -> None:
     """`Accelerator(mixed_precision="fp16")`."""
-    if call.constant("mixed_precision", 2) == "fp16":
+    if call.word("mixed_precision", 2) == "fp16":
         place = call.place("mixed_precision", 2)
         call.report(
             "XLA506", "torch", 'mixed_precision="fp16"', "Accelerate refuses it on a TPU", place, "", NOT_ON_GPU
@@ -73,7 +73,7 @@ def policy(call: SetupCall) -> None:
     if asks_for(call.frame, ("16", "half", "precision")):
         return
     for keyword in ("policy", "name"):
-        if call.constant(keyword, 0) == "mixed_float16":
+        if call.word(keyword, 0) == "mixed_float16":
             detail = "its small range needs loss scaling, bfloat16's does not"
             call.report("XLA506", "tensorflow", '"mixed_float16"', detail, call.place(keyword, 0), "", NOT_ON_GPU)
             return

@@ -85,12 +85,12 @@ XLA_SETTINGS = (
 @asked("torch", *TRAINING_ARGUMENTS)
 def optimizer(call: SetupCall) -> None:
     """`optim="adamw_torch_fused"`, `optim="adamw_bnb_8bit"`, `optim="adamw_xla"`."""
-    name = call.constant("optim")
+    name = call.word("optim")
     if call.lacks("optim"):
         if call.value("optim") is not NONE:
             detail = "leaves `optim` to its default: in transformers 5 with torch 2.8 the fused one, which has no kernel for XLA"
             call.report("XLA510", "torch", call.last_name, detail, 0, "default")
-    elif isinstance(name, str) and name not in ANYWHERE and name not in _UNTRIED:
+    elif name and name not in ANYWHERE and name not in _UNTRIED:
         if name in FUSED:
             why = "has no kernel for XLA devices: the first step fails"
         elif name in BITSANDBYTES:
@@ -106,8 +106,7 @@ def left_over(call: SetupCall) -> None:
     if call.value("tpu_num_cores") not in (None, NONE):
         detail = "does nothing in transformers 4, and is no argument any more in 5"
         call.report("XLA510", "torch", "tpu_num_cores", detail, call.place("tpu_num_cores"))
-    debug = call.constant("debug")
-    if isinstance(debug, str) and "tpu_metrics_debug" in debug.split():
+    if "tpu_metrics_debug" in call.word("debug").split():
         detail = "prints all metrics of the runtime at each evaluation"
         call.report("XLA510", "torch", 'debug="tpu_metrics_debug"', detail, call.place("debug"), "debug")
 
