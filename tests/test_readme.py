@@ -90,6 +90,17 @@ def test_a_project_begins_with_new_code(project: Path) -> None:
     assert _commands("xlalint check --watch")
 
 
+def test_the_files_for_hooks_and_ci_have_what_is_used() -> None:
+    yaml = pytest.importorskip("ruamel.yaml")
+    hooks, action, component = (yaml.YAML(typ="safe").load(block) for block in _blocks("yaml"))
+    known = yaml.YAML(typ="safe").load((ROOT / ".pre-commit-hooks.yaml").read_text())
+    assert {hook["id"] for hook in hooks["repos"][0]["hooks"]} <= {hook["id"] for hook in known}
+    inputs = yaml.YAML(typ="safe").load((ROOT / "action.yml").read_text())["inputs"]
+    assert set(action["steps"][1]["with"]) <= set(inputs)
+    spec = next(yaml.YAML(typ="safe").load_all((ROOT / "templates" / "xlalint.yml").read_text()))
+    assert set(component["include"][0]["inputs"]) <= set(spec["spec"]["inputs"])
+
+
 def test_the_table_of_formats_is_complete() -> None:
     table = README[README.index("### Output formats") : README.index("### JSON")]
     cells = re.findall(r"^\| (`[a-z].*?) \|", table, re.MULTILINE)

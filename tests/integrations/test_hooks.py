@@ -1,0 +1,70 @@
+"""The hooks for pre-commit, as pre-commit installs and runs them."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("pre_commit")
+
+ROOT = Path(__file__).parents[2]
+MODEL = """\
+import torch
+from torch import nn
+
+
+class Model(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x.sum().item()  # xlalint: ignore[XLA301]
+
+
+idle = 1  # xlalint: ignore[XLA301]
+"""
+CELL = '{"cells": [{"cell_type": "code", "metadata": {}, "outputs": [], "source": "x = (\\n"}], "metadata": {}, "nbformat": 4}\n'
+# What pip says where it reaches no index: the hook's environment cannot be made then.
+_UNREACHABLE = re.compile(
+    r"Could not find a version|No matching distribution|Temporary failure in name resolution|Connection"
+)
+
+
+def _pre_commit(*arguments: str, folder: Path, home: Path) -> subprocess.CompletedProcess[str]:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    environment |= {"PRE_COMMIT_HOME": str(home), "XLALINT_PURE": "1", "GIT_CONFIG_GLOBAL": os.devnull}
+    command = [sys.executable, "-m", "pre_commit", *arguments]
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+
+
+def test_the_manifest_is_valid(tmp_path: Path) -> None:
+    done = _pre_commit("validate-manifest", str(ROOT / ".pre-commit-hooks.yaml"), folder=tmp_path, home=tmp_path)
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="pre-commit takes hooks from a repository")
+def test_the_hooks_check_and_fix_what_is_committed(tmp_path: Path) -> None:
+    """Both hooks come from one environment, which pre-commit builds once."""
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "model.py").write_text(MODEL)
+    (project / "stub.pyi").write_text("def f() -> int: ...\n")
+    (project / "broken.ipynb").write_text(CELL)
+    (project / "notes.md").write_text("x = (\n")
+    for command in (["init", "-q"], ["add", "-A"]):
+        subprocess.run(["git", *command], cwd=project, check=True)
+    done = _pre_commit("try-repo", str(ROOT), "xlalint", "--all-files", folder=project, home=tmp_path / "home")
+    if "CalledProcessError" in done.stdout and _UNREACHABLE.search(done.stdout):
+        pytest.skip("pip reaches no index to build the hook's environment from")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "- exit code: 1" in done.stdout
+    assert "model.py:10:11" in done.stdout
+    assert "broken.ipynb:cell 1:" in done.stdout
+    assert "(3 checked)" in done.stdout
+    arguments = ("try-repo", str(ROOT), "xlalint-fix", "--files", "model.py")
+    done = _pre_commit(*arguments, folder=project, home=tmp_path / "home")
+    assert "- files were modified by this hook" in done.stdout, done.stdout + done.stderr
+    assert (project / "model.py").read_text() == MODEL.replace("idle = 1  # xlalint: ignore[XLA301]", "idle = 1")
