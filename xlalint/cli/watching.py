@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import click
 
 from xlalint.cli import FAILED
+from xlalint.cli.again import again
 from xlalint.cli.packages import require
 from xlalint.config.loading import OWN_FILE
 from xlalint.source.globs import Globs
@@ -24,13 +25,6 @@ if TYPE_CHECKING:
     from xlalint.config import Settings
 
 OPTION = "--watch"
-# Without the working directory in front of the path: a project may have modules of the names of ours.
-_BOOT = """\
-import sys
-sys.path[:] = [*filter(None, sys.path), sys.argv.pop(1)]
-from xlalint.cli import main
-sys.exit(main())
-"""
 _CONFIGURATIONS = (OWN_FILE, "pyproject.toml")
 _NAMED = 3
 
@@ -38,7 +32,7 @@ _NAMED = 3
 def watch(paths: Sequence[Path], settings: Settings, arguments: Sequence[str]) -> int:
     """Run `xlalint` with the arguments, less `--watch`, now and after each change, until an interrupt; the exit code is the last one's."""
     require("watchfiles", OPTION, "watch")
-    command = [sys.executable, "-c", _BOOT, str(Path(__file__).parents[2]), *_once(arguments)]
+    command = again(_once(arguments))
     status: int | None = None
     try:
         for changed in _changes(paths, settings):

@@ -1,0 +1,1 @@
+"""What agents that write code are offered, by the Model Context Protocol."""

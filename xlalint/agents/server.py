@@ -1,0 +1,26 @@
+"""The server over standard input and output."""
+
+from __future__ import annotations
+
+from mcp.server.mcpserver import MCPServer
+from mcp_types import ToolAnnotations
+
+from xlalint import __version__
+from xlalint.agents import tools
+
+_INSTRUCTIONS = """\
+xlalint finds Python code that XLA cannot compile well (torch_xla, torch.compile, TensorFlow, Keras, JAX on TPUs) by static analysis.
+Check what you wrote with check_text or check_file; read the rule of a code with get_rule; ask explain_line when a finding surprises you.
+propose_fixes shows safe rewrites as a patch; verify_fixes runs them against the original.
+"""
+
+
+def serve() -> None:
+    """Answer until standard input ends."""
+    server = MCPServer("xlalint", instructions=_INSTRUCTIONS, version=__version__, log_level="WARNING")
+    reads = ToolAnnotations(read_only_hint=True, open_world_hint=False)
+    for tool in (tools.check_file, tools.check_text, tools.explain_line, tools.get_rule, tools.propose_fixes):
+        server.add_tool(tool, annotations=reads)
+    # What the code under test does is not ours to promise.
+    server.add_tool(tools.verify_fixes, annotations=ToolAnnotations(read_only_hint=False, open_world_hint=True))
+    server.run("stdio")

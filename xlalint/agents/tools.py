@@ -1,0 +1,121 @@
+"""The tools: each runs a command of xlalint in a process of its own, under the project's configuration and cache.
+
+So a tool says what the command says, nothing it does outlives it, and a call that is cancelled ends what it started.
+"""
+
+# No `from __future__ import annotations`: the protocol's library reads the annotations.
+import json
+import subprocess
+from pathlib import Path
+from typing import Annotated, Any
+
+import anyio
+from mcp.server.mcpserver.exceptions import ToolError
+from pydantic import Field
+
+from xlalint.cli import FAILED
+from xlalint.cli.again import again
+
+_PATIENCE = 600.0
+_USAGE = "Usage: "
+
+File = Annotated[
+    str, Field(description="A Python file or notebook, relative to where the server was started, or absolute.")
+]
+Unsafe = Annotated[bool, Field(description="Take fixes too that may change a result; each says on what that depends.")]
+Program = Annotated[
+    str,
+    Field(description="The folder of the program that the file belongs to: what calls what decides what is traced."),
+]
+Said = dict[str, Any]
+
+
+async def check_file(path: File, program: Program = "") -> Said:
+    """Find code in a file that XLA cannot compile well: tensors whose values reach Python, shapes that depend on data, recompilation.
+
+    Each finding has a rule's code, a place (rows and columns from 1), the consequence, why the code is traced, the way out, and its fix or
+    why there is none. Nothing is executed. Give `program` for code of several files.
+    """
+    _exists(path)
+    done = await _run("check", "--output-format", "json", "--show-fixes", "--exit-zero", program or path)
+    here = str(Path(path).absolute())
+    findings = [one for one in json.loads(done) if not program or one["filename"] == here]
+    return {"findings": findings}
+
+
+async def check_text(
+    text: Annotated[str, Field(description="The source of one Python module.")],
+    filename: Annotated[str, Field(description="What the module is called; it need not exist.")] = "snippet.py",
+) -> Said:
+    """Find code in a text that XLA cannot compile well, before it is written to a file. Says what `check_file` says."""
+    arguments = ("check", "--output-format", "json", "--show-fixes", "--exit-zero", "--stdin-filename", filename, "-")
+    return {"findings": json.loads(await _run(*arguments, text=text))}
+
+
+async def explain_line(
+    path: File,
+    line: Annotated[int, Field(ge=1, description="The row, from 1; in a notebook within the cell.")],
+    column: Annotated[
+        int, Field(ge=0, description="The column, from 1, for one expression; 0 for the whole line.")
+    ] = 0,
+    cell: Annotated[int, Field(ge=0, description="The cell of a notebook, from 1; 0 where there are none.")] = 0,
+) -> str:
+    """Say what the analysis believes at a line: what each value is (tensor, shape, host value) and why, whether the code is traced, which
+    rules fired or what silenced them. Ask here when a finding looks wrong or one is missing.
+    """
+    _exists(path)
+    place = f"{path}:cell {cell}:{line}" if cell else f"{path}:{line}"
+    return await _run("explain", f"{place}:{column}" if column else place)
+
+
+async def get_rule(
+    code: Annotated[str, Field(description="A code, such as XLA201, or a name, such as boolean-mask-index.")],
+) -> str:
+    """The page of a rule: what it finds, why it matters on XLA with what was measured, bad and good examples, whether fixes are safe."""
+    return await _run("rule", code)
+
+
+async def propose_fixes(path: File, unsafe: Unsafe = False) -> Said:
+    """What the fixes of a file would change, as a patch; nothing is written. They are made in rounds, as by `xlalint check --fix`."""
+    _exists(path)
+    return {"diff": await _run("check", "--diff", *_allowed(unsafe), path)}
+
+
+async def verify_fixes(path: File, unsafe: Unsafe = False) -> Said:
+    """Run each fix of a file against the original on a real XLA device, on many inputs: proven, refuted with the inputs that show it, or
+    unverified with the reason. Nothing is written. This imports and runs the file's code; its framework must be installed.
+    """
+    _exists(path)
+    done = await _run("check", "--verify", "--output-format", "json", "--exit-zero", *_allowed(unsafe), path)
+    fixes = [one for one in json.loads(done) if one["fix"] is not None and "proof" in one["fix"]]
+    return {
+        "fixes": [
+            {key: one[key] for key in ("code", "filename", "cell", "location", "message", "fix")} for one in fixes
+        ]
+    }
+
+
+def _allowed(unsafe: bool) -> tuple[str, ...]:
+    return ("--unsafe-fixes",) if unsafe else ()
+
+
+def _exists(path: str) -> None:
+    """A name that begins with a dash would be taken for an option."""
+    if path.startswith("-") or not Path(path).exists():
+        raise ToolError(f"`{path}`: no such file or folder (the server works in {Path.cwd()})")
+
+
+async def _run(*arguments: str, text: str = "") -> str:
+    """What a command prints. Its complaints become the tool's error."""
+    try:
+        with anyio.fail_after(_PATIENCE):
+            done = await anyio.run_process(
+                again(arguments), input=text.encode("utf-8", "surrogatepass"), check=False, stderr=subprocess.PIPE
+            )
+    except TimeoutError:
+        raise ToolError(f"xlalint took longer than {_PATIENCE:.0f} seconds") from None
+    if done.returncode == FAILED or done.returncode < 0:
+        said = done.stderr.decode("utf-8", "replace")
+        lines = [line for line in said.splitlines() if line.strip() and not line.startswith((_USAGE, "Try '"))]
+        raise ToolError("\n".join(lines) or f"xlalint ended with code {done.returncode}")
+    return str(done.stdout, "utf-8", "replace")
