@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import subprocess
@@ -99,6 +100,19 @@ def test_the_files_for_hooks_and_ci_have_what_is_used() -> None:
     assert set(action["steps"][1]["with"]) <= set(inputs)
     spec = next(yaml.YAML(typ="safe").load_all((ROOT / "templates" / "xlalint.yml").read_text()))
     assert set(component["include"][0]["inputs"]) <= set(spec["spec"]["inputs"])
+
+
+def test_agents_are_served_as_the_readme_says() -> None:
+    server = json.loads(_blocks("json")[1])["mcpServers"]["xlalint"]
+    assert server == {"command": "xlalint", "args": ["mcp"]}
+    if find_spec("mcp") is None:
+        pytest.skip("mcp is not installed")
+    from xlalint.agents import tools
+
+    section = README[README.index("### Agents") : README.index("### Very large trees")]
+    named = set(re.findall(r"`(\w+_\w+)`", section))
+    assert all(callable(getattr(tools, name)) for name in named)
+    assert len(named) == 6
 
 
 def test_the_table_of_formats_is_complete() -> None:

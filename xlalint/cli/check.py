@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +29,8 @@ from xlalint.cli.settings import cache_of, cores, given, rule_options, running_o
 from xlalint.cli.telling import Telling, check_format
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     from xlalint.config import Settings
     from xlalint.project import Report
     from xlalint.project.rewriting import Memory
@@ -57,6 +61,11 @@ _FORMATS = (  # those of `xlalint.report`, which takes longer to import than to 
 @click.option("--statistics", is_flag=True, help="Show how often each rule was found.")
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 also when something was found.")
 @click.option("--stdin-filename", metavar="PATH", help="What to call the text from standard input.")
+@click.option(
+    "--executor",
+    metavar="ADDRESS",
+    help="Read files' code on a cluster: dask://HOST:PORT or ray://HOST:PORT (needs xlalint[dask] or xlalint[ray]).",
+)
 @click.option("--watch", is_flag=True, help="Check again whenever a file changes (needs xlalint[watch]).")
 @click.option("--show-files", is_flag=True, help="Show the files that would be checked, and stop.")
 @click.option("--show-settings", is_flag=True, help="Show the settings, and stop.")
@@ -120,7 +129,12 @@ def _check_paths(paths: tuple[Path, ...], options: Mapping[str, Any], settings: 
     from xlalint.source.reading import read_bytes
 
     narrowed = narrowing(options, settings, paths, read_bytes)
-    with cache_of(options, settings, rounds=wants_fixes(options)) as cache, Progress(sys.stderr) as progress:
+    troubles: Counter[str] = Counter()
+    with (
+        cache_of(options, settings, rounds=wants_fixes(options)) as cache,
+        _executor(options) as executor,
+        Progress(sys.stderr) as progress,
+    ):
 
         def check(contents: Mapping[str, bytes], memory: Memory | None) -> Report:
             jobs = settings.jobs or cores()
@@ -132,6 +146,8 @@ def _check_paths(paths: tuple[Path, ...], options: Mapping[str, Any], settings: 
                 progress=progress,
                 contents=contents,
                 fixes=memory,
+                executor=executor,
+                troubles=troubles,
             )
 
         with proving(options, settings) as proofs:
@@ -144,6 +160,10 @@ def _check_paths(paths: tuple[Path, ...], options: Mapping[str, Any], settings: 
         warning = cache.warning
     if warning:
         _warn(warning)
+    for trouble, number in troubles.most_common():
+        _warn(
+            f"{number:,} part{'' if number == 1 else 's'} of the work {'was' if number == 1 else 'were'} done here: {trouble}"
+        )
     if not report.files:
         _warn("no Python files found under the given paths")
     narrowed.warn(paths, settings)
@@ -160,6 +180,22 @@ def _check_paths(paths: tuple[Path, ...], options: Mapping[str, Any], settings: 
         click.echo(f"xlalint: `{path}` is not fixed: {reason}", err=True)
     done = [finding for finding in fixed.findings if finding.filename not in unwritten]
     return telling.tell(report, done, failed=bool(unwritten))
+
+
+@contextmanager
+def _executor(options: Mapping[str, Any]) -> Iterator[Executor | None]:
+    """What lowers files, if that is not this machine."""
+    if not options["executor"]:
+        yield None
+        return
+    from xlalint.project.executors import ClusterError, connected
+
+    with ExitStack() as stack:
+        try:
+            executor = stack.enter_context(connected(options["executor"]))
+        except ClusterError as error:
+            raise click.ClickException(str(error)) from error
+        yield executor
 
 
 def _check_stdin(options: Mapping[str, Any], settings: Settings) -> int:

@@ -13,6 +13,9 @@ from typing import TYPE_CHECKING
 from xlalint.project.report import Report
 
 if TYPE_CHECKING:
+    from collections import Counter
+    from concurrent.futures import Executor
+
     from xlalint.cache import Cache
     from xlalint.config import Settings
     from xlalint.project.rewriting import Memory
@@ -29,16 +32,20 @@ def check_paths(
     progress: Callable[[int, int], None] | None = None,
     contents: Mapping[str, bytes] = MappingProxyType({}),
     fixes: Memory | None = None,
+    executor: Executor | None = None,
+    troubles: Counter[str] | None = None,
 ) -> Report:
     """Check all Python files under the paths as one program.
 
     `jobs` is the number of processes; `progress` is called with the number of files done and of all files; `contents` holds
-    what files shall be read as, by absolute path; with `fixes`, which remembers them, findings have their fixes. Raises
+    what files shall be read as, by absolute path; with `fixes`, which remembers them, findings have their fixes. With an
+    `executor` of any kind files are lowered by it, and what it does not give is lowered here: `troubles` counts why. Raises
     `DiscoveryError` for a path that does not exist, `RuleError` and `TableError` for rules of the user that cannot be used.
     """
     from xlalint.project.pipeline import Run
 
-    return Run(settings, cache, jobs, progress, contents, fixes=fixes).check(paths)
+    run = Run(settings, cache, jobs, progress, contents, fixes=fixes, executor=executor, troubles=troubles)
+    return run.check(paths)
 
 
 def check_text(text: str, filename: str, settings: Settings, *, fixes: Memory | None = None) -> Report:

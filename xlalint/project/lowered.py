@@ -5,11 +5,13 @@ from __future__ import annotations
 import gc
 import re
 import sys
+import threading
 from collections.abc import Callable, Sequence
 
 import msgspec
 
-from xlalint.lowering import lower
+from xlalint import __version__
+from xlalint.lowering import VERSION, lower
 from xlalint.lowering.ir import Unit
 from xlalint.source.environment import ModuleFile
 from xlalint.source.model import Problem, SourceError, SourceFile
@@ -36,6 +38,20 @@ class Lowered(msgspec.Struct, frozen=True, array_like=True):
     problems: tuple[Problem, ...] = ()
 
 
+class Parcel(msgspec.Struct, frozen=True, array_like=True):
+    """Sources on their way to another machine, and what they are to be lowered by."""
+
+    versions: tuple[str, ...]
+    sources: list[SourceFile]
+
+
+class VersionError(Exception):
+    """A worker would lower otherwise than this xlalint does."""
+
+
+_VERSIONS = (__version__, str(VERSION), f"Python {sys.version_info[0]}.{sys.version_info[1]}")
+_one_at_a_time = threading.Lock()  # the recursion limit is the process's own, and so is the interpreter
+_parcel_decoder = msgspec.msgpack.Decoder(Parcel)
 _decoder = msgspec.msgpack.Decoder(Lowered)
 _encoder = msgspec.msgpack.Encoder()
 
@@ -64,6 +80,29 @@ def lower_content(path: str, raw: bytes) -> bytes:
     return _encoder.encode(_lower(path, lambda _: raw))
 
 
+def packed(paths: Sequence[str]) -> tuple[list[bytes], bytes]:
+    """Files read here, to be lowered elsewhere; those that cannot be read are lowered as far as they ever will be."""
+    unread: list[bytes] = []
+    sources: list[SourceFile] = []
+    for path in paths:
+        try:
+            sources.append(from_bytes(path, read_bytes(path)))
+        except SourceError as error:
+            unread.append(_encoder.encode(_unread(path, error)))
+    return unread, _encoder.encode(Parcel(_VERSIONS, sources))
+
+
+def lower_parcel(blob: bytes) -> list[bytes]:
+    """Lower the files of an encoded `Parcel`, each to an encoded `Lowered`, in order: what a worker on another machine does, which has no
+    files of ours, and perhaps another xlalint, which is a `VersionError`.
+    """
+    parcel = _parcel_decoder.decode(blob)
+    if parcel.versions != _VERSIONS:
+        raise VersionError(f"a worker has xlalint {' '.join(_VERSIONS)}, this is {' '.join(parcel.versions)}")
+    with _one_at_a_time:
+        return [_encoder.encode(lower_source(source)) for source in parcel.sources]
+
+
 def lower_path(path: str) -> Lowered:
     """Lower the file at `path`; never raises for what is in the file."""
     return _lower(path, read_bytes)
@@ -73,7 +112,11 @@ def _lower(path: str, read: Callable[[str], bytes]) -> Lowered:
     try:
         return lower_source(from_bytes(path, read(path)))
     except SourceError as error:
-        return Lowered(path, "", error=(error.code, error.message, error.row, error.column))
+        return _unread(path, error)
+
+
+def _unread(path: str, error: SourceError) -> Lowered:
+    return Lowered(path, "", error=(error.code, error.message, error.row, error.column))
 
 
 def lower_installed(batch: tuple[Sequence[ModuleFile], bytes]) -> list[bytes]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from hashlib import blake2b
@@ -17,6 +18,8 @@ from xlalint.source.discovery import discover
 from xlalint.source.reading import digest, from_bytes, module_name
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     from xlalint.cache import Cache
     from xlalint.checks.finding import Finding
     from xlalint.config import Settings
@@ -37,6 +40,7 @@ _TORCH_TARGETS = ("torch_xla", "torch_tpu", "torch_compile")
 class Run:
     """One check of a set of paths. `contents` holds what files shall be read as, by absolute path, whatever is on the disk.
 
+    With an `executor` files are lowered by it, in whatever processes or machines it has; `troubles` counts why some were not.
     With `fixes` findings have their fixes, which takes a second analysis of what holds them; in small programs they always do.
     """
 
@@ -49,6 +53,8 @@ class Run:
         contents: Mapping[str, bytes] = MappingProxyType({}),
         *,
         fixes: Memory | None = None,
+        executor: Executor | None = None,
+        troubles: Counter[str] | None = None,
     ) -> None:
         self.settings = settings
         self.cache = cache
@@ -56,6 +62,8 @@ class Run:
         self.progress = progress
         self.contents = contents
         self.fixes = fixes
+        self.executor = executor
+        self.troubles: Counter[str] = Counter() if troubles is None else troubles
 
     def check(self, paths: Sequence[Path]) -> Report:
         """The findings in all files under the paths."""
@@ -204,6 +212,11 @@ class Run:
     def _mapped(
         self, work: Callable[[list[str]], list[bytes]], batches: list[list[str]], size: int
     ) -> Iterator[list[bytes]]:
+        if self.executor is not None:
+            from xlalint.project.executors import lowered_by
+
+            yield from lowered_by(self.executor, batches, self.troubles)
+            return
         if self.jobs < 2 or size < _SMALLEST_POOL:
             yield from map(work, batches)
             return
