@@ -199,3 +199,37 @@ def test_around_replicas_the_host_runs_the_graph(call: str, codes: list[str]) ->
     text = START + STRATEGY + LOOP.replace("{call}", call)
     report = check_text(text, "train.py", Settings(target="tf", python=None))
     assert [one.code for one in report.findings] == codes
+
+
+CONNECT = f"import tensorflow as tf\ndef connect():\n    {STRATEGY}    return strategy\n"
+MODEL = "import keras\nimport tensorflow as tf\n"
+
+
+@pytest.mark.parametrize(
+    ("helper", "script", "rows"),
+    [
+        (CONNECT, f"{MODEL}from helper import connect\ns = connect()\nmodel = keras.Sequential()\nmodel.fit(x)\n", [5]),
+        (CONNECT, f"{MODEL}import helper\nmodel = keras.Sequential()\nmodel.fit(x)\n", []),
+        (
+            f"{CONNECT}strategy = connect()\n",
+            f"{MODEL}from helper import strategy\nm = keras.Sequential()\nm.fit(x)\n",
+            [4],
+        ),
+        (
+            f"{CONNECT}strategy = connect()\n",
+            f"{MODEL}from helper import strategy\nm = keras.Sequential()\nwith strategy.scope():\n    m.compile('adam')\n",
+            [4],
+        ),
+        (
+            f"{CONNECT}def other():\n    pass\n",
+            f"{MODEL}from helper import other\nm = keras.Sequential()\nm.fit(x)\n",
+            [],
+        ),
+    ],
+    ids=["connects", "does not connect", "imported, trained apart", "imported", "another function"],
+)
+def test_a_strategy_of_another_file(helper: str, script: str, rows: list[int], tmp_path: Path) -> None:
+    (tmp_path / "helper.py").write_text(helper)
+    (tmp_path / "train.py").write_text(script)
+    report = check_paths([tmp_path], Settings(root=str(tmp_path), jobs=1, python=None, select=("XLA502",)))
+    assert [one.location.row for one in report.findings] == rows

@@ -448,7 +448,7 @@ class Interpreter:
         self.module_contexts[module.index] = context
         with self.reader.reading(context), self.apart() as roots:
             self.stack.append(context)
-            self.scope = scope_of_module(module)
+            self.scope = scope_of_module(module, self.program)
             with suppress(RecursionError):
                 self._exec_module(frame)
         context.done = True

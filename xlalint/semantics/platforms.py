@@ -14,6 +14,7 @@ What counts, per framework, is what the program surely does when it is started:
 | torch | it defines `_mp_fn`, and the project holds the `xla_spawn.py` that calls it |
 | torch | the user gave `torch_xla` or `torch_tpu` as the target |
 | tensorflow | the module makes a `TPUStrategy`, or what one is made of |
+| tensorflow | it imports a function of the program that does so, or the strategy that such a module has made |
 | jax | it imports `jax`: all that JAX does is compiled by XLA |
 
 Less than that is asked for by rules of other kinds (`Reach`): what changes the shapes of a compiled step counts wherever XLA compiles one,
@@ -40,6 +41,7 @@ _STRATEGIES = frozenset(("TPUStrategy", "TPUStrategyV2", "TPUClusterResolver", "
 _LAUNCHERS = frozenset(("spawn", "launch", "notebook_launcher"))
 _VARIABLES = ("PJRT_DEVICE", "TPU_NAME", "XRT_TPU_CONFIG", "COLAB_TPU_ADDR")
 _GPUS = frozenset(("CUDA", "GPU", "ROCM"))
+_KERAS = frozenset(("tensorflow", "keras", "tf_keras", "keras_hub", "keras_nlp", "keras_cv", "transformers"))
 _TENSORFLOW = frozenset(("tensorflow", "keras", "tf_keras"))
 _JIT = b"jit_compile"
 _ON_DEVICE = "runs on an XLA device: "
@@ -93,7 +95,7 @@ def platforms_of(module: ModuleInfo, program: Program, target: str = "") -> Plat
     """The platforms that a program started at a module runs on, by framework; `target` is the user's, "" where none is given."""
     module.reader.current.modules |= module.bit
     found: dict[str, Platform] = {}
-    for platform in (_torch(module, program, target), _tensorflow(module), _jax(module)):
+    for platform in (_torch(module, program, target), _tensorflow(module, program), _jax(module)):
         if platform is not None:
             found[platform.framework] = platform
     return found
@@ -171,19 +173,49 @@ def _spawned(module: ModuleInfo, program: Program) -> str:
     return "`xla_spawn.py` starts it" if spawner else ""
 
 
-def _tensorflow(module: ModuleInfo) -> Platform | None:
+def _tensorflow(module: ModuleInfo, program: Program) -> Platform | None:
+    on_tpu = strategy_of(module, program)
+    if on_tpu:
+        return Platform("tensorflow", f"{_ON_DEVICE}{on_tpu}")
     unit = module.unit
-    called = _STRATEGIES.intersection(unit.calls)
-    if not called and any(not _STRATEGIES.isdisjoint(f.calls) for f in unit.functions):
-        module.reader.read_whole(module)
-        called = _STRATEGIES.intersection(name for f in unit.functions for name in f.calls)
-    if called:
-        return Platform("tensorflow", f"{_ON_DEVICE}it makes a `{max(called)}`")
     if not any(binding.module.partition(".")[0] in _TENSORFLOW and not binding.level for binding in unit.imports):
         return None
     if _asks_for_jit(module):
         return Platform("tensorflow", "is compiled by XLA: it asks for `jit_compile=True`", Reach.COMPILED)
     return Platform("tensorflow", "runs `tf.function`s", Reach.TRACED)
+
+
+def strategy_of(module: ModuleInfo, program: Program) -> str:
+    """What shows that a program started at a module makes a TPU strategy; "" where nothing does."""
+    called = _strategy_calls(module)
+    if called:
+        return f"it makes a `{max(called)}`"
+    if not any(binding.module.partition(".")[0] in _KERAS for binding in module.unit.imports):
+        return ""
+    for binding in module.unit.imports:
+        source = program.by_name.get(program.absolute(module, binding))
+        if source is not None and source is not module and not source.followed and _strategy_from(source, binding.name):
+            return f"it has the strategy that `{source.name}` makes"
+    return ""
+
+
+def _strategy_calls(module: ModuleInfo) -> frozenset[str]:
+    """What a TPU strategy is made of, as far as a module calls it."""
+    unit = module.unit
+    called = _STRATEGIES.intersection(unit.calls)
+    if not called and any(not _STRATEGIES.isdisjoint(f.calls) for f in unit.functions):
+        module.reader.read_whole(module)
+        called = _STRATEGIES.intersection(name for f in unit.functions for name in f.calls)
+    return called
+
+
+def _strategy_from(source: ModuleInfo, name: str) -> bool:
+    """Whether a name that is imported from a module is a function that makes a strategy, or what the module's top level made of one."""
+    source.reader.current.modules |= source.bit
+    index = source.unit.defs.get(name)
+    if index is not None and index >= 0:
+        return not _STRATEGIES.isdisjoint(source.unit.functions[index].calls)
+    return name in source.unit.assigned and bool(_strategy_calls(source)) and "strategy" in name.lower()
 
 
 def _asks_for_jit(module: ModuleInfo) -> bool:

@@ -11,7 +11,7 @@ from xlalint.semantics.arguments import Arguments, bind_parameters
 from xlalint.semantics.context import HOST_TIER, Context, RootContext
 from xlalint.semantics.driving import STEPS, drives, may_drive
 from xlalint.semantics.frame import Frame, path_of
-from xlalint.semantics.platforms import NOWHERE, Platforms, platforms_of
+from xlalint.semantics.platforms import NOWHERE, Platforms, Reach, platforms_of, reaches
 from xlalint.semantics.program import ClassInfo, FunctionInfo, ModuleInfo
 from xlalint.semantics.reads import Reads
 from xlalint.semantics.setup import decorated
@@ -169,7 +169,7 @@ class Roots:
         if not framework and not any(binding.module for binding in module.unit.imports):
             return []
         self.platforms = platforms_of(module, interpreter.program, interpreter.taught.target)
-        if "tensorflow" in self.platforms:
+        if reaches(self.platforms, "tensorflow", Reach.DEVICE):
             interpreter.evaluate_global(module, "")  # functions read the strategy from it, while it runs them
         called = Called()
         # What stands last in a module uses what stands before it: whole models first, sure roots before likely ones.

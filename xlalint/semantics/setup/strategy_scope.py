@@ -19,6 +19,7 @@ from xlalint.semantics.context import Context, Sighting
 from xlalint.semantics.frame import path_of, spelling
 from xlalint.semantics.hazard import Confidence
 from xlalint.semantics.lattice import join_all
+from xlalint.semantics.platforms import strategy_of
 from xlalint.semantics.setup.calls import SetupCall, asked, asks_for_device
 from xlalint.semantics.values import (
     UNKNOWN,
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from xlalint.semantics.arguments import Arguments
     from xlalint.semantics.frame import Frame
     from xlalint.semantics.interpreter import Scope
-    from xlalint.semantics.program import FunctionInfo, ModuleInfo
+    from xlalint.semantics.program import FunctionInfo, ModuleInfo, Program
 
 STRATEGIES = (
     "tensorflow.distribute.TPUStrategy",
@@ -55,7 +56,6 @@ MADE = "strategy"
 """The step that makes one."""
 
 _SCOPE = "tensorflow.distribute.Scope"
-_MAKING = frozenset(name.rpartition(".")[2] for name in STRATEGIES)
 # Ways into a scope that end elsewhere than where they are written: with one of them in a module nothing is known of it.
 _LASTING = frozenset(("experimental_set_strategy", "__enter__", "enter_context"))
 _SCOPED = ("scope", "strateg", "distrib")
@@ -73,10 +73,9 @@ _MODEL = "tensorflow.keras.Model"
 # ------------------------------------------------------------------------------------------ where a scope is open
 
 
-def scope_of_module(module: ModuleInfo) -> Scope:
+def scope_of_module(module: ModuleInfo, program: Program) -> Scope:
     """The state in which a module's top level is run."""
-    called = called_in(module)
-    return "outside" if called & _MAKING and not called & _LASTING else ""
+    return "outside" if strategy_of(module, program) and not called_in(module) & _LASTING else ""
 
 
 def called_in(module: ModuleInfo) -> set[str]:
