@@ -44,6 +44,7 @@ from xlalint.fixes import (
     mask_assignment,
     masked_reductions,
     membership,
+    moving,
     obsolete,
     positions,
     precision,
@@ -183,6 +184,7 @@ REWRITES: Mapping[str, tuple[Rewriter, ...]] = {
     "XLA516": (late.updated,),
     "XLA517": (donation.given_away,),
     "XLA518": (donation.donated,),
+    "XLA519": (moving.behind,),
     "XLA602": (cpu_fallbacks.on_device,),
 }
 

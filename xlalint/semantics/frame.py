@@ -58,8 +58,8 @@ class Frame:
     `try` blocks that catch what tracers raise, `rare` enclosing branches that run once in several steps, `frequent` those of them that run
     in more than one of ten, `doubt` enclosing calls and indices of what may be something else, `forks` branches that may not be taken,
     `tests` the conditions of enclosing branches of which it is not known whether they are taken, `touched` the calls that started a
-    device's runtime, `companions` the optimizers and metrics that models were compiled with which were made outside of a strategy's scope,
-    `drawn` is the comparison, in the test under way, of a number that the host
+    device's runtime, `optimized` the models whose parameters an optimizer took (how it is spelled, what the model was, whether in a
+    branch), `companions` the optimizers and metrics that models were compiled with which were made outside of a strategy's scope, `drawn` is the comparison, in the test under way, of a number that the host
     draws, `within_calls` the calls whose tests this frame stands for. `half_returns` are tensor tests of which one branch returns (place,
     statement, tensor, test), `remembers` is the table that the branch being run fills in once per key. `exits`
     and `repeats` collect the environments that leave or repeat the innermost loop.
@@ -92,6 +92,7 @@ class Frame:
         self.forks = 0
         self.tests: list[ir.Node] = []
         self.touched: list[Touch] = []
+        self.optimized: dict[str, tuple[str, Value | None, bool]] = {}
         self.companions: dict[Made, list[tuple[Made, str]]] = {}
         self.drawn: ir.Node | None = None
         self.remembers = ""
