@@ -10,7 +10,7 @@ Findings = Callable[[str, str], list[tuple[str, str]]]
 
 SETUP = """
 import tensorflow as tf
-resolver = tf.distribute.cluster_resolver.TPUClusterResolver()
+resolver = tf.distribute.cluster_resolver.TPUClusterResolver(tpu="local")
 tf.config.experimental_connect_to_cluster(resolver)
 tf.tpu.experimental.initialize_tpu_system(resolver)
 strategy = tf.distribute.TPUStrategy(resolver)
