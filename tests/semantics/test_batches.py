@@ -47,6 +47,23 @@ SILENT = {
     "options from elsewhere": "DataLoader(ds, 8, **options)",
     "a length that is divided": "DataLoader(TensorDataset(torch.zeros(32, 4)), 8, shuffle=True)",
     "a length of a name": "x = torch.rand(64)\nds = TensorDataset(x, x)\nDataLoader(ds, 16, shuffle=True)",
+    "a length that everybody knows": "DataLoader(datasets.FashionMNIST('.', train=True), batch_size=8, shuffle=True)",
+    "a length that everybody knows, to test": "ds = CIFAR10(root, False)\nDataLoader(ds, 16, shuffle=True)",
+    "a length that everybody knows, sampled": (
+        "ds = MNIST('.')\ns = RandomSampler(ds)\nDataLoader(ds, batch_size=8, sampler=s)"
+    ),
+    "a collator that only masks": """
+        collator = DataCollatorForLanguageModeling(tokenizer, return_tensors="tf")
+        def mask(batch):
+            return collator.tf_mask_tokens(batch["input_ids"])
+        """,
+    "a collator of an object that only masks": """
+        class Data:
+            def __init__(self):
+                self.collator = DataCollatorForLanguageModeling(tokenizer)
+            def mask(self, batch):
+                return self.collator.torch_mask_tokens(batch)
+        """,
     "a stream": "class S(IterableDataset):\n    def __iter__(self):\n        yield 1\nDataLoader(S(), 8, shuffle=False)",
     "on another device": "if device == 'cuda':\n    DataLoader(ds, 8, shuffle=True)",
     "no trainer": "TrainingArguments('out', fp16=False)",
@@ -109,6 +126,30 @@ FOUND = {
     "a length that is not divided": (
         "DataLoader(TensorDataset(torch.zeros((33, 4))), 8, shuffle=True)",
         ["XLA402:warning"],
+    ),
+    "a length that everybody knows, and that is not divided": (
+        "DataLoader(MNIST('.'), 128, shuffle=True)",
+        ["XLA402:warning"],
+    ),
+    "a length that everybody knows, by a flag": (
+        "DataLoader(MNIST('.', train=flags.train), 8, shuffle=True)",
+        ["XLA402:warning"],
+    ),
+    "a length that everybody knows, dealt out": (
+        "ds = MNIST('.')\ns = DistributedSampler(ds)\nDataLoader(ds, 8, sampler=s)",
+        ["XLA402:warning"],
+    ),
+    "a length that everybody knows, in part": (
+        "ds = MNIST('.')\ns = RandomSampler(ds, True, 100)\nDataLoader(ds, 8, sampler=s)",
+        ["XLA402:warning"],
+    ),
+    "a collator that masks and collates": (
+        "c = DataCollatorForLanguageModeling(tokenizer)\nc.torch_mask_tokens(ids)\nDataLoader(ds, 8, drop_last=True, collate_fn=c)",
+        ["XLA401:warning"],
+    ),
+    "a collator that is called": (
+        "c = DataCollatorForLanguageModeling(tokenizer)\nc.torch_mask_tokens(ids)\nc.torch_call(examples)",
+        ["XLA401:warning"],
     ),
     "a loader of a helper": (
         "def make(ds, **options):\n    return DataLoader(ds, shuffle=True, batch_size=options['n'])\nmake(ds, n=8)",

@@ -80,6 +80,10 @@ SILENT = {
             train(xs)
         """,
     "passed on": "def train(xs):\n    step = jax.jit(lambda x: x)\n    return run(step, xs)\nfor x in xs:\n    train(x)",
+    "called a few times": "def main(x):\n    return jax.jit(lambda x: x)(x)\nfor x in (1, 2, 3):\n    main(x)",
+    "called a few times, two calls deep": (
+        "def init(x):\n    return jax.jit(lambda x: x)(x)\ndef main(x):\n    return init(x)\nfor x in enumerate([1, 2]):\n    main(x)"
+    ),
     "within a trace": """
         @jax.jit
         def outer(x):
@@ -119,6 +123,10 @@ FOUND = {
     ),
     "two calls deep": (
         "def run(x):\n    return jax.jit(lambda x: x)(x)\ndef go(x):\n    return run(x)\nfor x in xs:\n    go(x)",
+        [2],
+    ),
+    "in a loop of a few": (
+        "def run(x):\n    return jax.jit(lambda x: x)(x)\nfor k in (1, 2):\n    for x in xs:\n        run(x)",
         [2],
     ),
     "in a training loop": ("def main(xs):\n    for x in xs:\n        jax.jit(lambda x: x)(x)", [3]),

@@ -51,8 +51,9 @@ class Frame:
     they are where a new value is not known.
     `statement` is the byte offset of the statement being executed; `base` is added to positions (packed as `at` is), outside of
     functions where each statement counts from its own start. `muted` counts enclosing places whose hazards do not count (what an
-    error path formats), `turning` enclosing loops, `stepping` is how many there were where the innermost one
-    began that drives the device (0: none). `asked` is the tensor whose truth was last asked for.
+    error path formats), `turning` enclosing loops (in code that drives a device: those whose turns are its steps), `lasting` those of more
+    than a few turns, `stepping` is how many there were where the innermost one began that drives the device (0: none).
+    `asked` is the tensor whose truth was last asked for.
     `loop` is the kind of the innermost loop on host values, `staged` the names that were set before the innermost loop
     on a symbolic tensor, `taping` counts enclosing gradient tapes, `apart` blocks that fill a graph of their own, `guarded` enclosing
     `try` blocks that catch what tracers raise, `rare` enclosing branches that run once in several steps, `frequent` those of them that run
@@ -99,6 +100,7 @@ class Frame:
         self.within_calls = 0
         self.half_returns: list[tuple[int, int, Tensor, ir.Node]] = []
         self.turning = 0
+        self.lasting = 0
         self.stepping = 0
         self.owners: set[str] = set()
         self.declared: dict[str, ir.Node] = {}
@@ -180,7 +182,7 @@ class Frame:
             self.interpreter.observer.entered(self, context, at)
         if not self.apart and (self.turning or context.per_turn or not self.context.per_turn):
             self.context.calls.setdefault(context, at)
-            if self.turning:
+            if self.lasting:
                 self.context.repeated[context] = None
             if context.pace is not None and context.pace is not self.context.pace:
                 self._keeps_pace(context, context.pace, at)

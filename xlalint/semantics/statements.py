@@ -25,6 +25,7 @@ from xlalint.semantics.narrowing import assume, unpack_shape
 from xlalint.semantics.recompiles import assigned, check_accumulation, check_choice, check_turns, counted
 from xlalint.semantics.setup.assigned import OPTIONS, check_assigned
 from xlalint.semantics.setup.jitting import check_definition
+from xlalint.semantics.setup.loops import is_long
 from xlalint.semantics.setup.stepping import begin_loop, end_loop
 from xlalint.semantics.setup.strategy_scope import scope_within
 from xlalint.semantics.tracing import NO_AUTOGRAPH, hand_over
@@ -282,7 +283,9 @@ def _loop(frame: Frame, node: Loop, once: Callable[[], bool]) -> bool:
     outer = frame.exits, frame.repeats, frame.stepping
     frame.exits = []
     turns = frame.turning > 0 or not frame.context.per_turn or _turns(frame, node)
+    lasts = is_long(node)
     frame.turning += turns
+    frame.lasting += lasts
     if frame.context.per_turn and paces(node.body):
         frame.stepping = frame.turning
     exits: list[Env] = []
@@ -297,6 +300,7 @@ def _loop(frame: Frame, node: Loop, once: Callable[[], bool]) -> bool:
         if frame.env == start:
             break
     frame.turning -= turns
+    frame.lasting -= lasts
     frame.stepping = outer[2]
     falls = endable
     if falls and node.orelse:

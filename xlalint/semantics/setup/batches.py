@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 _ENDLESS = "tensorflow.python.data.ops.repeat_op._RepeatDataset"
 _SHUFFLED = "tensorflow.python.data.ops.shuffle_op._ShuffleDataset"
 _ITERABLE = ("torch.utils.data.IterableDataset", "torch.utils.data.dataset.IterableDataset")
+# Samplers that give each example once, and how many arguments they have as long as they do.
+_SAMPLING = {"RandomSampler": 1, "SequentialSampler": 1}
 _LAUNCHERS = frozenset(("spawn", "launch", "notebook_launcher"))
 
 
@@ -34,11 +36,21 @@ def loader(call: SetupCall) -> None:
     size = call.value("batch_size", 1)
     if size is None or _is_one(size) or call.lacks("batch_size", 1) or _iterable(call.value("dataset", 0)):
         return
-    count = length_of(call.frame, call.node_of("dataset", 0))
+    count = length_of(call.frame, call.node_of("dataset", 0)) if _reads_all(call) else None
     if _divides(count, size) or _completed(call.frame):
         return
     confidence = Confidence.CERTAIN if count is not None else Confidence.LIKELY
     _report(call, "drop_last", _reads_for_training(call), confidence)
+
+
+def _reads_all(call: SetupCall) -> bool:
+    """Whether a loader gives each example of its data set once: a sampler may deal out a part of them."""
+    if call.lacks("sampler", 3):
+        return True
+    sampler = source_of(call.frame, call.node_of("sampler", 3))
+    return isinstance(sampler, ir.Call) and _SAMPLING.get(spelling(sampler.func).rpartition(".")[2]) == len(
+        sampler.args
+    )
 
 
 def _reads_for_training(call: SetupCall) -> bool:

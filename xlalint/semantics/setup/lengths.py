@@ -16,6 +16,14 @@ _MADE = frozenset(("zeros", "ones", "empty", "rand", "randn", "random", "normal"
 _KEPT = frozenset(("astype", "copy", "float", "to", "from_numpy", "asarray", "array", "constant", "cast", "as_tensor"))
 _HOLDS = frozenset(("TensorDataset", "from_tensor_slices"))
 _SIZES = ("shape", "size")
+# Data sets of torchvision by their classes: how many examples they have to train on, and to test.
+_PUBLISHED = {
+    "MNIST": (60_000, 10_000),
+    "FashionMNIST": (60_000, 10_000),
+    "KMNIST": (60_000, 10_000),
+    "CIFAR10": (50_000, 10_000),
+    "CIFAR100": (50_000, 10_000),
+}
 _MOST_STEPS = 6
 
 
@@ -35,6 +43,8 @@ def length_of(frame: Frame, node: ir.Node | None, steps: int = _MOST_STEPS) -> i
         return None
     name = node.func.name if isinstance(node.func, ir.Attr) else node.func.id if isinstance(node.func, ir.Name) else ""
     first = node.args[0] if node.args else None
+    if name in _PUBLISHED:
+        return _published(node, name)
     if name in _MADE:
         return _number(next((value for key, value in node.keywords if key in _SIZES), first))
     if name in ("range", "arange") and len(node.args) == 1:
@@ -48,6 +58,14 @@ def length_of(frame: Frame, node: ir.Node | None, steps: int = _MOST_STEPS) -> i
     if name == "reshape" and first is not None:
         return _number(first)
     return None
+
+
+def _published(node: ir.Call, name: str) -> int | None:
+    """The length of a data set that everybody has: `FashionMNIST(root, train=False)`."""
+    train = dict(node.keywords).get("train") or (node.args[1] if len(node.args) > 1 else ir.Const(True))
+    if not isinstance(train, ir.Const) or not isinstance(train.value, bool):
+        return None
+    return _PUBLISHED[name][0 if train.value else 1]
 
 
 def _number(node: ir.Node | None) -> int | None:

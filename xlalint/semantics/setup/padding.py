@@ -40,16 +40,40 @@ def collator(call: SetupCall) -> None:
     given = call.value("padding", index)
     if given is None and (call.arguments.extra is not None or call.arguments.rest is not None):
         return
-    if (given is None or _is_longest(given)) and not _pads_texts(call.frame):
+    if (given is None or _is_longest(given)) and not _pads_texts(call.frame) and _collates(call):
         _report(call, call.last_name, call.value("pad_to_multiple_of", index + 2), call.place("padding", index))
 
 
 @asked(ALL, *_LANGUAGE, reach=Reach.COMPILED)
 def language_collator(call: SetupCall) -> None:
     """`DataCollatorForLanguageModeling(tokenizer)`, unless what it gets was cut into pieces of one length."""
-    if call.arguments.extra is None and not _pads_texts(call.frame) and not _cuts_texts(call.frame):
+    if call.arguments.extra is None and not (_pads_texts(call.frame) or _cuts_texts(call.frame)) and _collates(call):
         multiple = call.arguments.keywords.get("pad_to_multiple_of")
         _report(call, call.last_name, multiple, 0, Confidence.LIKELY)
+
+
+# What collates a batch, of a collator's methods: others mask the tokens of batches that were made elsewhere.
+_COLLATING = frozenset(("__call__", "torch_call", "tf_call", "numpy_call"))
+
+
+def _collates(call: SetupCall) -> bool:
+    """Whether a collator may be given batches to make: not where only other methods of it are called."""
+    for node in _nodes(call.frame, call.last_name.encode()):
+        if isinstance(node, ir.Assign) and node.value == call.node and len(node.targets) == 1:
+            held = spelling(node.targets[0])
+            used = [one for one in _nodes(call.frame, held.rpartition(".")[2].encode()) if _is(one, held)]
+            methods = [
+                one.name
+                for one in _nodes(call.frame, held.rpartition(".")[2].encode())
+                if isinstance(one, ir.Attr) and _is(one.value, held)
+            ]
+            # One use is the assignment itself.
+            return len(methods) < len(used) - 1 or not methods or not _COLLATING.isdisjoint(methods)
+    return True
+
+
+def _is(node: object, held: str) -> bool:
+    return isinstance(node, (ir.Name, ir.Attr)) and spelling(node) == held
 
 
 @asked(ALL, "transformers.Trainer", "transformers.trainer.Trainer", reach=Reach.COMPILED)
