@@ -27,6 +27,7 @@ from xlalint.fixes import (
     cuda_calls,
     distinct,
     donation,
+    dtypes,
     dynamic_ops,
     early_ends,
     early_returns,
@@ -185,6 +186,7 @@ REWRITES: Mapping[str, tuple[Rewriter, ...]] = {
     "XLA517": (donation.given_away,),
     "XLA518": (donation.donated,),
     "XLA519": (moving.behind,),
+    "XLA603": (dtypes.narrowed,),
     "XLA602": (cpu_fallbacks.on_device,),
 }
 

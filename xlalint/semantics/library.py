@@ -35,6 +35,7 @@ from xlalint.semantics.values import (
     tensor,
     tensors,
 )
+from xlalint.semantics.wide_dtypes import check_dtype
 
 if TYPE_CHECKING:
     from xlalint.semantics.frame import Frame
@@ -202,6 +203,7 @@ class LibraryCall:
         if spec.rule is not None:
             self._report(spec)
         result = self.build(spec.returns)
+        check_dtype(self, result)
         if self.entry.framework == "torch":
             check_collected(self.frame, self.node, result)
         return result

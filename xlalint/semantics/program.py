@@ -22,6 +22,7 @@ from xlalint.semantics.values import (
     function,
     module_value,
 )
+from xlalint.semantics.wide_dtypes import names_wide
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -75,7 +76,7 @@ class ModuleInfo:
 class FunctionInfo:
     """One function, method or lambda of the program."""
 
-    __slots__ = ("_body", "index", "ir", "module", "params")
+    __slots__ = ("_body", "_names_wide", "index", "ir", "module", "params")
 
     def __init__(self, module: ModuleInfo, index: int, function_ir: ir.Function) -> None:
         self.module = module
@@ -83,6 +84,14 @@ class FunctionInfo:
         self.ir = function_ir
         self.params = function_ir.params
         self._body: tuple[ir.Statement, ...] | None = None
+        self._names_wide: bool | None = None
+
+    @property
+    def names_wide(self) -> bool:
+        """Whether the body may name a dtype of 64 bits or more."""
+        if self._names_wide is None:
+            self._names_wide = names_wide(self)
+        return self._names_wide
 
     @property
     def name(self) -> str:

@@ -1,0 +1,127 @@
+"""XLA603: dtypes that a TPU has no arithmetic for, in traced code; and the larger half, elsewhere or otherwise, left alone."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+
+import pytest
+
+from xlalint.config import Settings
+from xlalint.project import check_text
+
+TORCH = """
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+class M(nn.Module):
+    def forward(self, x: Tensor, y: Tensor):
+{}
+"""
+JAX = """
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+@jax.jit
+def f(x: jax.Array):
+{}
+"""
+KERAS = """
+import tensorflow as tf
+
+@tf.function(jit_compile=True)
+def f(x: tf.Tensor):
+{}
+"""
+
+
+def found(head: str, body: str, **settings: str) -> list[str]:
+    indent = " " * 8 if head is TORCH else " " * 4
+    text = head.format("\n".join(indent + line for line in dedent(body).strip().splitlines()))
+    chosen = Settings(python=None, show_info=True, select=("XLA603",), **settings)  # type: ignore[arg-type]
+    report = check_text(text, "model.py", chosen)
+    assert not report.failures
+    return [one.severity for one in report.findings]
+
+
+SILENT = {
+    "a comparison": "return x * 2 if x.dtype == torch.float64 else x",
+    "its limits": "return x.clamp(max=torch.finfo(torch.float64).max)",
+    "narrower ones": "return x.float() + x.to(torch.bfloat16) + x.to(torch.complex64).abs()",
+    "in host memory": "table = torch.arange(8, dtype=torch.float64)\nreturn x * 2",
+    "on the host": "return x + np.zeros(3, dtype=np.float64).shape[0]",
+    "another's dtype": "return x.to(y.dtype)",
+    "a text": "name = 'float64'\nreturn x * len(name)",
+    "another thing of that name": "return self.double(x)",
+}
+FOUND = {
+    "a cast": "return x.double()",
+    "a move": "return x.to(torch.float64)",
+    "a move by keyword": "return x.to(dtype=torch.double)",
+    "a type": "return x.type(torch.float64)",
+    "a sum": "return x.sum(dtype=torch.float64)",
+    "like another": "return torch.zeros_like(x, dtype=torch.float64)",
+    "on the device": "return torch.zeros(3, dtype=torch.float64, device=x.device) + x",
+    "complex numbers": "return x.to(torch.complex128).abs()",
+}
+JAX_SILENT = {
+    "narrower ones": "return x.astype(jnp.float32) + x.astype('bfloat16')",
+    "Python's": "return x.astype(float)",
+    "a comparison": "return x * 2 if x.dtype == jnp.float64 else x",
+    "NumPy's": "return x + np.zeros(3, np.float64)",
+}
+JAX_FOUND = {
+    "a cast": "return x.astype(jnp.float64)",
+    "a text": "return jnp.zeros_like(x, dtype='float64')",
+    "made": "return x + jnp.zeros(3, jnp.float64)",
+    "complex numbers": "return x.astype(jnp.complex128).real",
+}
+
+
+@pytest.mark.parametrize("case", SILENT)
+def test_silent(case: str) -> None:
+    assert found(TORCH, SILENT[case]) == []
+
+
+@pytest.mark.parametrize("case", FOUND)
+def test_found(case: str) -> None:
+    assert found(TORCH, FOUND[case]) == ["warning"]
+
+
+@pytest.mark.parametrize("device", ["gpu", "cpu"])
+@pytest.mark.parametrize("case", FOUND)
+def test_other_devices_have_the_arithmetic(case: str, device: str) -> None:
+    assert found(TORCH, FOUND[case], device=device) == []
+
+
+@pytest.mark.parametrize("case", JAX_SILENT)
+def test_silent_under_jax(case: str) -> None:
+    assert found(JAX, JAX_SILENT[case]) == []
+
+
+@pytest.mark.parametrize("case", JAX_FOUND)
+def test_jax_gives_half_of_it(case: str) -> None:
+    assert found(JAX, JAX_FOUND[case]) == ["info"]
+
+
+@pytest.mark.parametrize("case", JAX_FOUND)
+def test_jax_with_64_bits(case: str) -> None:
+    enabled = JAX.replace("@jax.jit", 'jax.config.update("jax_enable_x64", True)\n@jax.jit')
+    assert found(enabled, JAX_FOUND[case]) == ["warning"]
+    assert found(enabled, JAX_FOUND[case], device="cpu") == []
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("return tf.cast(x, tf.float32)", []),
+        ("return x * 2 if x.dtype == tf.float64 else x", []),
+        ("return tf.cast(x, tf.complex64)", []),
+        ("return tf.cast(x, tf.float64)", ["warning"]),
+        ("return tf.zeros_like(x, dtype='float64')", ["warning"]),
+        ("return tf.cast(x, tf.complex128)", ["error"]),
+    ],
+)
+def test_tensorflow(body: str, expected: list[str]) -> None:
+    assert found(KERAS, body) == expected
