@@ -66,6 +66,13 @@ SILENT = {
         """,
     "a drawn number in arithmetic": "return x * random.random() + F.dropout(y, random.uniform(0.1, 0.2))",
     "a drawn number in a loss": "return F.cross_entropy(x, y, label_smoothing=random.random())",
+    "numbers that are chosen at random": """
+        scale, sizes = 1.0, [1, 2]
+        if random.random() < 0.5:
+            scale = random.uniform(0.5, 2.0)
+            sizes[0] = 3
+        return x * scale
+        """,
     "a drawn number that only speaks": """
         if random.random() < 0.01:
             print("now and then")
@@ -151,6 +158,7 @@ FOUND = {
         """,
         ["XLA403"],
     ),
+    "elements set at random": ("if random.random() > 0.5:\n            x[0] = 0\n        return x", ["XLA403"]),
     "a way chosen at random": ("if random.random() > 0.5:\n            x = x.flip(1)\n        return x", ["XLA403"]),
     "a memory": (
         """

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 from xlalint.lowering import ir
 from xlalint.semantics.driving import blocks, loops
 from xlalint.semantics.frame import body_of, path_of, position, spelling
-from xlalint.semantics.values import TRUE, Const, Host, Sequence, Tensor, Value, host, members
+from xlalint.semantics.values import TRUE, UNKNOWN, Const, Host, Sequence, Tensor, Value, host, members, tensors
 
 if TYPE_CHECKING:
-    from xlalint.semantics.frame import Frame
+    from xlalint.semantics.frame import Env, Frame
     from xlalint.semantics.library import LibraryCall
     from xlalint.semantics.program import FunctionInfo
 
@@ -121,10 +121,29 @@ def check_turns(frame: Frame, node: ir.For) -> None:
             return
 
 
-def check_choice(frame: Frame, node: ir.If, compared: ir.Node) -> None:
-    """Report a branch that is taken at random, where it does more than call something."""
-    if any(not isinstance(statement, (ir.Eval, ir.Raise)) for statement in (*node.body, *node.orelse)):
+def check_choice(frame: Frame, node: ir.If, compared: ir.Node, after: tuple[Env, ...]) -> None:
+    """Report a branch that is taken at random, where it leaves the block, or gives a tensor another value.
+
+    `after` are the environments behind the branches that are not left. Host numbers that differ are found where they enter the graph.
+    """
+    if all(isinstance(statement, (ir.Eval, ir.Raise)) for statement in (*node.body, *node.orelse)):
+        return
+    given = (env.get(name, UNKNOWN) for env in after for name in _given(node))
+    if len(after) < 2 or any(_on_device(one) for value in given for one in (value, *tensors(value))):
+        frame.statement = node.at
         frame.note("XLA403", position(compared), "torch", spelling(compared), "", "choice")
+
+
+def _given(node: ir.If) -> set[str]:
+    """The names and attributes that a branch gives a value, or elements."""
+    found: set[str] = set()
+    for one in ir.walk((*node.body, *node.orelse)):
+        targets = one.targets if isinstance(one, ir.Assign) else ()
+        targets = (one.target,) if isinstance(one, (ir.AugAssign, ir.AnnAssign)) else targets
+        for target in targets:
+            parts = target.items if isinstance(target, ir.Display) else (target,)
+            found.update(path_of(part.value if isinstance(part, ir.Sub) else part) for part in parts)
+    return found
 
 
 # ------------------------------------------------------------------------------------------------------- growth

@@ -206,8 +206,7 @@ def if_(frame: Frame, node: ir.If) -> bool:
     frame.statement = node.at
     rule, variant = _rule_of(frame, node)
     truth, asked = frame.asking(lambda: test(frame, node.test, rule, variant))
-    if frame.drawn is not None and truth is None:
-        check_choice(frame, node, frame.drawn)
+    drawn = frame.drawn
     if truth is not None:
         assume(frame, node.test, truth)
         return frame.exec(node.body if truth else node.orelse)
@@ -236,6 +235,9 @@ def if_(frame: Frame, node: ir.If) -> bool:
     if falls == other_falls or _only_raises(node.orelse if falls else node.body):
         frame.forks -= 1  # else what follows runs only where it is not left before
         del frame.tests[mine]
+    if drawn is not None:
+        ends = tuple(env for env, reached in ((taken, falls), (other, other_falls)) if reached)
+        check_choice(frame, node, drawn, ends)
     if asked is not None and asked.framework == "tensorflow":
         if falls and other_falls:
             check_branches(frame, node, asked, taken, other)
