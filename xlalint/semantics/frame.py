@@ -60,7 +60,8 @@ class Frame:
     in more than one of ten, `doubt` enclosing calls and indices of what may be something else, `forks` branches that may not be taken,
     `tests` the conditions of enclosing branches of which it is not known whether they are taken, `touched` the calls that started a
     device's runtime, `optimized` the models whose parameters an optimizer took (how it is spelled, what the model was, whether in a
-    branch), `companions` the optimizers and metrics that models were compiled with which were made outside of a strategy's scope, `drawn` is the comparison, in the test under way, of a number that the host
+    branch), `companions` the optimizers and metrics that models were compiled with which were made outside of a strategy's scope,
+    `drawn` is the comparison, in the test under way, of a number that the host
     draws, `within_calls` the calls whose tests this frame stands for. `half_returns` are tensor tests of which one branch returns (place,
     statement, tensor, test), `remembers` is the table that the branch being run fills in once per key. `exits`
     and `repeats` collect the environments that leave or repeat the innermost loop.
