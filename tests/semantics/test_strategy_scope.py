@@ -37,6 +37,11 @@ SILENT = {
     "a scope, or none": "scope = strategy.scope() if use else contextlib.nullcontext()\nwith scope:\n    model = build()\nmodel.fit(x)",
     "a scope that a helper opens": "from helpers import scope_of\nwith scope_of(strategy):\n    model = build()\nmodel.fit(x)",
     "a scope that is given": "def make(scope):\n    with scope:\n        model = build()\n    model.fit(x)\nmake(unknown())",
+    "a scope of a generator's": "@contextlib.contextmanager\ndef on_tpu():\n    with strategy.scope():\n        yield\n"
+    "with on_tpu():\n    model = build()\nmodel.fit(x)",
+    "a scope of an object's": "class OnTpu:\n    def __enter__(self):\n        pass\n"
+    "with OnTpu():\n    model = build()\nmodel.fit(x)",
+    "the host, by name": "with tf.device('/cpu:0'):\n    model = build()\n    model.fit(x)",
     "the default strategy": "tf.distribute.experimental_set_strategy(strategy)\nmodel = build()\nmodel.fit(x)",
     "a scope entered for good": "strategy.scope().__enter__()\nmodel = build()\nmodel.fit(x)",
     "a scope on a stack": "stack.enter_context(strategy.scope())\nmodel = build()\nmodel.fit(x)",
@@ -118,6 +123,10 @@ FOUND = {
     ),
     "in another block": (
         "with open('a') as f:\n    model = build()\nwith strategy.scope():\n    model.compile('adam')",
+        ["model = build()"],
+    ),
+    "while something is recorded": (
+        "with tf.GradientTape() as tape:\n    model = build()\nwith strategy.scope():\n    model.compile('adam')",
         ["model = build()"],
     ),
     "an optimizer": (

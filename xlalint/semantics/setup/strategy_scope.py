@@ -59,6 +59,8 @@ _SCOPE = "tensorflow.distribute.Scope"
 # Ways into a scope that end elsewhere than where they are written: with one of them in a module nothing is known of it.
 _LASTING = frozenset(("experimental_set_strategy", "__enter__", "enter_context"))
 _SCOPED = ("scope", "strateg", "distrib")
+# Who places what follows on a device has chosen it, be it the host.
+_PLACED = "tensorflow.device"
 _KINDS = {
     "tensorflow.keras.Model": "model",
     "tensorflow.keras.optimizers.Optimizer": "optimizer",
@@ -102,18 +104,23 @@ def _step(frame: Frame, step: str) -> None:
 
 
 def scope_within(frame: Frame, expression: ir.Node, value: Value) -> Scope:
-    """The state in the block of a `with`, by what it enters."""
+    """The state in the block of a `with`, by what it enters: that of a library is no scope, what the program has made may be one."""
     found = members(value)
-    func = expression.func if isinstance(expression, ir.Call) else None
     if any(isinstance(member, Foreign) and member.name == _SCOPE for member in found):
         return "inside"
+    func = expression.func if isinstance(expression, ir.Call) else None
     if isinstance(func, ir.Attr) and func.name == "scope":
         return "inside"
-    if UNKNOWN not in found:
-        return frame.interpreter.scope
-    if func is None or any(word in spelling(func).lower() for word in _SCOPED):
+    if func is None:
+        return frame.interpreter.scope if all(isinstance(member, Foreign) for member in found) else ""
+    called = frame.eval(func)
+    if (
+        not isinstance(called, External)
+        or called.name == _PLACED
+        or any(word in called.name.lower() for word in _SCOPED)
+    ):
         return ""
-    return frame.interpreter.scope if isinstance(frame.eval(func), External) else ""
+    return frame.interpreter.scope
 
 
 def enter_under_tests(
