@@ -106,6 +106,17 @@ def test_wrong_usage(
     assert says in done.err
 
 
+def test_of_a_project_the_named_files_are_reported(run: Any, project: Path, pipeline: Any) -> None:
+    (project / "link.py").symlink_to(project / "a.py")
+    for named in ("a.py", "link.py"):
+        done = run("check", "--project", ".", named, "--output-format", "concise")
+        assert done.out.startswith(f"{named}:1:4")
+        assert "Found 1 error in 1 file" in done.out
+    assert run("check", "--project", ".", "--baseline", "x.json", "a.py").code == 2
+    assert "gone.py`: no such file" in run("check", "--project", "gone.py", "a.py").err
+    assert "standard input is checked by itself" in run("check", "--project", ".", "-").err
+
+
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 def test_only_changed_lines(run: Any, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [name for name in os.environ if name.startswith("GIT_")]:

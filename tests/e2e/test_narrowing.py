@@ -45,6 +45,19 @@ def test_only_new_findings_are_fixed(tmp_path: Path) -> None:
     assert _fixed_where(tmp_path, "--baseline", "xlalint-baseline.json") == FIXED
 
 
+def test_a_file_is_judged_within_its_program(tmp_path: Path) -> None:
+    """What another file calls under `jit` is traced; by itself the file shows nothing of that."""
+    (tmp_path / "helpers.py").write_text("def pick(x):\n    if x > 0:\n        return x\n    return -x\n")
+    (tmp_path / "main.py").write_text(
+        "import jax\nimport jax.numpy as jnp\nfrom helpers import pick\n\n\n@jax.jit\ndef step(x: jax.Array):\n    return pick(x)\n"
+    )
+    assert _xlalint(tmp_path, "check", "helpers.py").returncode == 0
+    done = _xlalint(tmp_path, "check", "--project", ".", "helpers.py", "--output-format", "concise")
+    assert done.returncode == 1, done.stderr
+    assert done.stdout.startswith("helpers.py:2:8: XLA101")
+    assert _xlalint(tmp_path, "check", "--project", ".", "main.py").returncode == 0
+
+
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 def test_only_findings_on_changed_lines_are_fixed(tmp_path: Path) -> None:
     environment = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from xlalint.source.model import SourceError
+from xlalint.source.notebook_json import place_of, read_document
 from xlalint.source.notebooks import read_notebook, rewritten
 from xlalint.source.reading import content_of, from_bytes, from_text, module_name, text_of
 
@@ -317,3 +319,19 @@ def test_with_an_edit_only_its_line_changes(whole: str, data: st.DataObject) -> 
     for before, cell in zip(old["cells"], new["cells"], strict=True):
         assert type(before.pop("source")) is type(cell.pop("source"))
     assert repr(old) == repr(new)
+
+
+@settings(max_examples=200, deadline=None)
+@given(notebooks())
+def test_places_in_the_json_are_those_of_the_same_characters(whole: str) -> None:
+    """Also where it spells them by escapes; what stands behind a source's end is its closing quote, or an empty list."""
+    document = read_document(whole)
+    offsets = [0, *(at + 1 for at, character in enumerate(whole) if character == "\n")]
+    for cell in (cell for cell in document.cells if cell.kind == "code"):
+        for row, line in enumerate(re.split(r"\r\n|\n|\r", cell.source), 1):
+            for column, character in enumerate(line, 1):
+                at = place_of(whole, cell, row, column)
+                found = whole[offsets[at[0] - 1] + at[1] - 1 :]
+                assert found.startswith((character, json.dumps(character)[1:-1]))
+        end = place_of(whole, cell, 1_000, 1)
+        assert whole[offsets[end[0] - 1] + end[1] - 1] in '"[]'

@@ -37,10 +37,9 @@ async def check_file(path: File, program: Program = "") -> Said:
     why there is none. Nothing is executed. Give `program` for code of several files.
     """
     _exists(path)
-    done = await _run("check", "--output-format", "json", "--show-fixes", "--exit-zero", program or path)
-    here = str(Path(path).absolute())
-    findings = [one for one in json.loads(done) if not program or one["filename"] == here]
-    return {"findings": findings}
+    within = ("--project", program) if program else ()
+    done = await _run("check", "--output-format", "json", "--show-fixes", "--exit-zero", *within, path)
+    return {"findings": json.loads(done)}
 
 
 async def check_text(

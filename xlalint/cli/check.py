@@ -77,6 +77,8 @@ def command(paths: tuple[Path, ...], **options: Any) -> int:
     if options["add_noqa"] and (wants_fixes(options) or Path(STDIN) in paths):
         raise click.UsageError("`--add-noqa` works on files, and by itself: fix first, then silence what is left")
     from_stdin = _reads_stdin(paths, options["stdin_filename"])
+    if from_stdin and options["project"]:
+        raise click.UsageError("`--project` is for files: standard input is checked by itself")
     if from_stdin:
         paths = (Path(options["stdin_filename"] or STDIN),)
     check_format(options)
@@ -94,7 +96,7 @@ def command(paths: tuple[Path, ...], **options: Any) -> int:
             raise click.UsageError("`--watch` works on files")
         from xlalint.cli.watching import watch
 
-        return watch(paths, settings, click.get_current_context().obj)
+        return watch((*paths, *options["project"]), settings, click.get_current_context().obj)
     if from_stdin:
         return _check_stdin(options, settings)
     return _check_paths(paths, options, settings)
@@ -139,7 +141,7 @@ def _check_paths(paths: tuple[Path, ...], options: Mapping[str, Any], settings: 
         def check(contents: Mapping[str, bytes], memory: Memory | None) -> Report:
             jobs = settings.jobs or cores()
             return check_paths(
-                paths,
+                (*paths, *options["project"]),
                 settings,
                 cache=cache,
                 jobs=jobs,

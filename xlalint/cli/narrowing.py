@@ -23,6 +23,13 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 _OPTIONS = (
     click.option(
+        "--project",
+        multiple=True,
+        type=click.Path(path_type=Path),
+        metavar="PATH",
+        help="A file or folder of the program that the paths belong to: it is analysed too, and only the paths are reported.",
+    ),
+    click.option(
         "--baseline",
         type=click.Path(path_type=Path, dir_okay=False),
         metavar="FILE",
@@ -47,15 +54,22 @@ def narrowing_options(command: _Command) -> _Command:
 class Narrowing:
     """Takes of some findings those that are reported; `contents` are files as they are taken to be, whatever is on the disk."""
 
-    def __init__(self, baseline: Baseline | None, changes: Changes | None, read: Callable[[str], bytes]) -> None:
+    def __init__(
+        self,
+        baseline: Baseline | None,
+        changes: Changes | None,
+        read: Callable[[str], bytes],
+        within: Callable[[str], bool] | None = None,
+    ) -> None:
         self._baseline = baseline
+        self._within = within
         self._changes = changes
         self._read = read
         self.known = 0
         self.gone: Counter[Identity] | None = None
 
     def __call__(self, findings: Sequence[Finding], contents: Mapping[str, bytes]) -> list[Finding]:
-        found = list(findings)
+        found = [finding for finding in findings if self._within is None or self._within(finding.filename)]
         if self._baseline is not None:
             found = self._new(self._baseline, found, contents)
         if self._changes is not None:
@@ -64,7 +78,7 @@ class Narrowing:
 
     def report(self, report: Report, contents: Mapping[str, bytes]) -> Report:
         """A report of what is left."""
-        if self._baseline is None and self._changes is None:
+        if self._baseline is None and self._changes is None and self._within is None:
             return report
         import msgspec
 
@@ -102,6 +116,8 @@ def narrowing(
     options: Mapping[str, Any], settings: Settings, paths: Sequence[Path], read: Callable[[str], bytes]
 ) -> Narrowing:
     """What the options and the settings ask for. What cannot be used ends the command before anything is checked."""
+    from xlalint.source.discovery import discover
+
     if options["baseline"] and options["no_baseline"]:
         raise click.UsageError("`--baseline` and `--no-baseline` exclude each other")
     baseline = changes = None
@@ -113,7 +129,8 @@ def narrowing(
         from xlalint.baseline.changed import Changes
 
         changes = Changes(options["diff_base"], _folder(paths))
-    return Narrowing(baseline, changes, read)
+    within = {str(path) for path in discover(paths, settings)}.__contains__ if options["project"] else None
+    return Narrowing(baseline, changes, read, within)
 
 
 def given_baseline(options: Mapping[str, Any]) -> dict[str, object]:
@@ -125,7 +142,8 @@ def checked_by(paths: Sequence[Path], settings: Settings) -> Callable[[str], boo
     """Whether a file, by absolute path, is checked under some paths."""
     from xlalint.source.discovery import discover
 
-    return {os.path.realpath(path) for path in discover(paths, settings)}.__contains__
+    checked = {os.path.realpath(path) for path in discover(paths, settings)}
+    return lambda path: os.path.realpath(path) in checked
 
 
 def texts_of(read: Callable[[str], bytes]) -> Texts:
