@@ -17,7 +17,7 @@ from pygments.lexers import get_lexer_by_name
 from pygments.util import ClassNotFound
 
 from xlalint.report.full import notes
-from xlalint.report.pages import SHADES, around, highlighted, page
+from xlalint.report.pages import SHADES, around, highlighted, lines_of, page
 from xlalint.report.summary import by_severity, counted
 from xlalint.report.view import View, printable
 
@@ -133,24 +133,27 @@ def _part(path: str, findings: list[Finding], view: View) -> Part:
     for finding in findings:
         for row, extent in _extents(finding):
             marks[row].append(extent)
-    code = highlighted(text, marks)
+    lines = lines_of(text)
     by_row: dict[int, list[Finding]] = defaultdict(list)
     for finding in findings:
         by_row[finding.location.row].append(finding)
-    loose = [_note(finding) for row, own in by_row.items() if row > len(code) for finding in own]
-    return Part(title, list(_rows(code, by_row, place)), loose)
+    loose = [_note(finding) for row, own in by_row.items() if row > len(lines) for finding in own]
+    code = highlighted(lines, around(by_row, len(lines)), marks)
+    return Part(title, list(_rows(code, len(lines), by_row, place)), loose)
 
 
-def _rows(code: Sequence[Markup], by_row: Mapping[int, Sequence[Finding]], place: str) -> Iterator[Row | None]:
+def _rows(
+    code: Mapping[int, Markup], count: int, by_row: Mapping[int, Sequence[Finding]], place: str
+) -> Iterator[Row | None]:
     last = 0
-    for row in around(by_row, len(code)):
+    for row, line in code.items():
         if row > last + 1:
             yield None
         last = row
         own = by_row.get(row, ())
         heat = {"error": 3, "warning": 2, "info": 1}[own[0].severity] if own else 0
-        yield Row(row, f"{place}:{row}", code[row - 1], heat, [_note(finding) for finding in own])
-    if last < len(code):
+        yield Row(row, f"{place}:{row}", line, heat, [_note(finding) for finding in own])
+    if last < count:
         yield None
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -14,6 +15,9 @@ from pygments.token import STANDARD_TYPES
 from xlalint import __version__
 
 SHADES = 5
+_LEXER = PythonLexer(stripnl=False, ensurenl=False)
+_LINE_END = re.compile(r"\r\n?|\n")
+_DEFINITION = re.compile(r"[ \t]*(?:(?:async[ \t]+)?def|class)[ \t]+\w+[ \t]*[(:\[]")
 _CONTEXT = 4  # rows shown around one with a note
 
 
@@ -36,24 +40,52 @@ def _style() -> str:
     return f"{light}\n@media (prefers-color-scheme: dark) {{\n{dark}\n}}"
 
 
+def lines_of(text: str) -> list[str]:
+    """The lines of a text, without an empty one behind the last line's end."""
+    lines = _LINE_END.split(text)
+    return lines[:-1] if len(lines) > 1 and not lines[-1] else lines
+
+
 def around(rows: Iterable[int], count: int) -> list[int]:
     """The rows with those near them, of so many."""
     near = {other for row in rows for other in range(row - _CONTEXT, row + _CONTEXT + 1)}
     return sorted(row for row in near if 1 <= row <= count)
 
 
-def highlighted(text: str, marks: Mapping[int, Sequence[tuple[int, int]]] | None = None) -> list[Markup]:
-    """The rows of Python source in colours; by row, the code points from one to another that are marked."""
-    rows: list[list[tuple[str, str]]] = [[]]
-    for kind, value in PythonLexer(stripnl=False, ensurenl=False).get_tokens(text):
+def highlighted(
+    lines: Sequence[str], rows: Sequence[int], marks: Mapping[int, Sequence[tuple[int, int]]] | None = None
+) -> dict[int, Markup]:
+    """Some rows (in order) of Python source in colours; by row, the code points from one to another that are marked.
+
+    Pygments is slow: each run of rows is read from the definition above it on, which is code and not within a string.
+    """
+    found: dict[int, Markup] = {}
+    for first, last in _runs(rows):
+        start = next((row for row in range(first, 1, -1) if _DEFINITION.match(lines[row - 1])), 1)
+        pieces = _pieces("\n".join(lines[start - 1 : last]))
+        for row in range(first, last + 1):
+            found[row] = _row(pieces[row - start], (marks or {}).get(row, ()))
+    return found
+
+
+def _runs(rows: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """The first and the last of each run of rows that follow one another."""
+    for index, row in enumerate(rows):
+        if index == 0 or rows[index - 1] != row - 1:
+            first = row
+        if index + 1 == len(rows) or rows[index + 1] != row + 1:
+            yield first, row
+
+
+def _pieces(text: str) -> list[list[tuple[str, str]]]:
+    """Each line of a text as pieces, with the class of each."""
+    lines: list[list[tuple[str, str]]] = [[]]
+    for kind, value in _LEXER.get_tokens(text):
         looks = STANDARD_TYPES.get(kind, "")
         first, *others = value.split("\n")
-        rows[-1].append((looks, first))
-        rows.extend([(looks, other)] for other in others)
-    if len(rows) > 1 and not any(value for _, value in rows[-1]):
-        rows.pop()  # what follows the last line's end
-    marks = marks or {}
-    return [_row(pieces, marks.get(number, ())) for number, pieces in enumerate(rows, 1)]
+        lines[-1].append((looks, first))
+        lines.extend([(looks, other)] for other in others)
+    return lines
 
 
 def _row(pieces: Sequence[tuple[str, str]], marks: Sequence[tuple[int, int]]) -> Markup:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from xlalint.checks.finding import Finding
-from xlalint.report.pages import SHADES, around, highlighted, page
+from xlalint.report.pages import SHADES, around, highlighted, lines_of, page
 from xlalint.report.run import KINDS, codes, counted, duration, how_it_went, number, reasons, what_it_cost
 from xlalint.report.run.timeline import HEIGHT, LEFT, WIDTH, lanes
 from xlalint.verify.joined import Joined, Line
@@ -101,9 +101,10 @@ def _files(joined: Joined, text_of: TextOf) -> Iterator[File]:
 def _rows(
     text: str, lines: dict[int, list[Line]], findings: dict[int, list[Finding]], most: float
 ) -> Iterator[Row | None]:
-    code = highlighted(text)
+    source = lines_of(text)
+    code = highlighted(source, around({*lines, *findings}, len(source)))
     last = 0
-    for row in around({*lines, *findings}, len(code)):
+    for row, shown_line in code.items():
         if row > last + 1:
             yield None
         last = row
@@ -111,8 +112,8 @@ def _rows(
         seconds = sum(line.seconds for line in own)
         notes = [*_observed(own), *_predicted(findings.get(row, []))]
         cost = duration(seconds) if seconds >= 0.0005 else ""
-        yield Row(row, code[row - 1], cost, _heat(seconds, most) if own else 0, notes)
-    if last < len(code):
+        yield Row(row, shown_line, cost, _heat(seconds, most) if own else 0, notes)
+    if last < len(source):
         yield None
 
 
