@@ -33,6 +33,7 @@ FIXED = {
     "fused": ("XLA510", "TrainingArguments(optim='adamw_torch_fused')", "TrainingArguments(optim='adamw_torch')", "safe"),
     "a misspelt optimizer": ("XLA510", "TrainingArguments(optim='adamw_xla')", "TrainingArguments(optim='adamw_torch_xla')", "unsafe"),
     "cores": ("XLA510", "TrainingArguments('out', tpu_num_cores=8, optim='sgd')", "TrainingArguments('out', optim='sgd')", "safe"),
+    "compiled": ("XLA510", "TrainingArguments(optim='sgd', torch_compile=True)", "TrainingArguments(optim='sgd')", "safe"),
     "debugging": ("XLA510", "TrainingArguments(optim='sgd', debug='tpu_metrics_debug')", "TrainingArguments(optim='sgd')", "safe"),
     "one word of two": (
         "XLA510", "TrainingArguments(optim='sgd', debug='underflow_overflow tpu_metrics_debug')",

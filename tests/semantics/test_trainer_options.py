@@ -27,6 +27,10 @@ IN_ORDER = {
     "more settings than are seen": "optim='sgd', fsdp_config={'xla': True, **more}, **rest",
     "another way of debugging": "optim='sgd', debug='underflow_overflow'",
     "evaluation in bfloat16": "optim='sgd', bf16_full_eval=True",
+    "not compiled": "optim='sgd', torch_compile=False",
+    "compiled by a flag": "optim='sgd', torch_compile=flags.fast",
+    "compiled by another": "optim='sgd', torch_compile=True, torch_compile_backend='aot_eager'",
+    "compiled by what a flag says": "optim='sgd', torch_compile=True, torch_compile_backend=flags.backend",
     "no number of cores": "optim='sgd', tpu_num_cores=None",
 }
 REFUSED = {
@@ -40,6 +44,9 @@ REFUSED = {
     "checkpoints without": ("optim='sgd', fsdp='full_shard', fsdp_config={'xla_fsdp_grad_ckpt': True}", "error"),
     "checkpoints switched off": ("optim='sgd', fsdp='1', fsdp_config={'xla': False, 'xla_fsdp_grad_ckpt': True}", "error"),
     "sharding switched off": ("optim='sgd', fsdp_config={'xla': True}", "error"),
+    "compiled": ("optim='sgd', torch_compile=True", "error"),
+    "compiled by Inductor": ("optim='sgd', torch_compile=True, torch_compile_backend='inductor'", "error"),
+    "by Inductor": ("optim='sgd', torch_compile_backend='inductor'", "error"),
     "debugging": ("optim='sgd', debug='tpu_metrics_debug'", "info"),
     "debugging and more": ("optim='sgd', debug='underflow_overflow tpu_metrics_debug'", "info"),
     "the default": ("bf16=True", "info"),

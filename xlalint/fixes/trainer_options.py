@@ -25,7 +25,7 @@ def repaired(site: Site) -> Rewrite | Reason | None:
     nearest = _NEAREST.search(hazard.detail)
     if nearest is not None:
         return _spelt(scene, node, hazard.subject, nearest[1])
-    if hazard.subject == "tpu_num_cores":
+    if hazard.subject.startswith(("tpu_num_cores", "torch_compile")):
         return _removed(scene, node)
     if not isinstance(node, cst.SimpleString):
         return Reason("`optim` has to be given, as `adamw_torch`") if hazard.variant == "default" else _ELSEWHERE

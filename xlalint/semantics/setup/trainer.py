@@ -112,6 +112,18 @@ def left_over(call: SetupCall) -> None:
 
 
 @asked("torch", *TRAINING_ARGUMENTS)
+def compiled(call: SetupCall) -> None:
+    """`torch_compile=True`, whose backend is Inductor unless another is named."""
+    detail = "compiles by Inductor, which does not know XLA devices: the first step fails, and XLA compiles all anyway"
+    backend = call.word("torch_compile_backend")
+    if backend == "inductor":
+        place = call.place("torch_compile_backend")
+        call.report("XLA510", "torch", 'torch_compile_backend="inductor"', detail, place, "", NOT_ON_GPU)
+    elif call.lacks("torch_compile_backend") and surely(call.asked_for("torch_compile"), TRUE):
+        call.report("XLA510", "torch", "torch_compile=True", detail, call.place("torch_compile"), "", NOT_ON_GPU)
+
+
+@asked("torch", *TRAINING_ARGUMENTS)
 def sharding(call: SetupCall) -> None:
     """`fsdp_config={"xla": True, …}`: keys that nothing reads, and those that need another."""
     config = call.value("fsdp_config")
