@@ -21,6 +21,7 @@ from xlalint.lowering import ir
 from xlalint.semantics.program import ClassInfo
 from xlalint.semantics.setup import (
     batch_size,
+    batch_sizes,
     batches,
     cuda,
     eager_run,
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
 __all__ = [
     "asked",
     "batch_size",
+    "batch_sizes",
     "batches",
     "check_setup",
     "cuda",

@@ -23,6 +23,11 @@ def body_of(frame: Frame) -> tuple[ir.Statement, ...]:
     return tuple(statement for statement, start in starts if start == frame.base >> 32)
 
 
+def whole_body_of(frame: Frame) -> tuple[ir.Statement, ...]:
+    """The same, at module level with all its other statements."""
+    return frame.function.body if frame.function is not None else ir.decode_body(frame.module.unit.body)
+
+
 def loops_around(frame: Frame, wanted: ir.Node | ir.Statement) -> list[Loop]:
     """The loops of the frame's own body that hold an expression or a statement, the outermost first."""
     return next(_around(body_of(frame), wanted, []), [])
