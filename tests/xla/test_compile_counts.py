@@ -28,7 +28,7 @@ COUNTS = {
     "XLA404-tensorflow-1-bad": 9,
     "XLA405-jax-1-bad": 9,
     "XLA405-jax-2-bad": 9,
-    "XLA405-jax-4-bad": 1,
+    "XLA405-jax-3-bad": 1,
     "XLA405-tensorflow-1-bad": 9,
     "XLA407-torch-1-bad": 2,  # the first turn of its loop begins with zeros
     "XLA407-tensorflow-1-bad": 1,
