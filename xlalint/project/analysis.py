@@ -9,7 +9,7 @@ from __future__ import annotations
 import gc
 import multiprocessing
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -20,10 +20,11 @@ from xlalint.project.dependencies import Dependencies, States
 from xlalint.project.workers import mapped
 from xlalint.semantics.apis import Apis
 from xlalint.semantics.collect import Harvest, harvest, merge
+from xlalint.semantics.forgetting import forget
 from xlalint.semantics.hazard import Hazard
 from xlalint.semantics.interpreter import Interpreter
 from xlalint.semantics.lattice import begin
-from xlalint.semantics.program import ModuleInfo, Program, link
+from xlalint.semantics.program import FunctionInfo, ModuleInfo, Program, link
 from xlalint.semantics.roots import Roots
 from xlalint.semantics.taught import NOTHING_TAUGHT, Taught
 
@@ -65,13 +66,38 @@ class Analysis:
         self.states = States(self.program)
         self._asked = apis, targets, taught, extra_roots
         self.restart()
-        self.sizes = [sum(len(function.body) for function in unit.functions) for unit in units]
+        self.sizes = [_size(unit) for unit in units]
+        self._places = {module.path: module.index for module in reversed(self.program.modules)}
+
+    def place(self, path: str) -> int:
+        """The index of the module that a file is."""
+        return self._places[path]
 
     def restart(self) -> None:
         """Forget what was interpreted, not how the program hangs together."""
         apis, targets, taught, extra_roots = self._asked
+        self.program.names = {}
         self.interpreter = Interpreter(self.program, apis, targets, taught)
         self.roots = Roots(self.interpreter, extra_roots)
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """Interpret anew inside of the `with` block, and go on afterwards as if nothing had been."""
+        kept = self.interpreter, self.roots, self.program.names
+        self.restart()
+        try:
+            yield
+        finally:
+            self.interpreter, self.roots, self.program.names = kept
+            self.interpreter.attach()
+
+    def update(self, index: int, unit: Unit) -> set[FunctionInfo]:
+        """Take a module's unit, which has the same interface; the functions that do something else now."""
+        module = self.program.modules[index]
+        changed = module.update(unit)
+        self.sizes[index] = _size(unit)
+        forget(self.interpreter, module, changed)
+        return changed
 
     def run(self, modules: Sequence[int]) -> list[Outcome]:
         """Analyse the roots of some modules, by index."""
@@ -109,6 +135,10 @@ class Analysis:
             chunks[-1].append(index)
             size += self.sizes[index]
         return chunks
+
+
+def _size(unit: Unit) -> int:
+    return sum(len(function.body) for function in unit.functions)
 
 
 @contextmanager
@@ -152,19 +182,18 @@ def analyse(
     One analysis at a time in a process: the abstract values are the process's own.
     """
     analysis = Analysis(units, apis, targets, extra_roots, taught, followed)
-    outcomes = _kept_outcomes(analysis, kept)
+    outcomes = kept_outcomes(analysis, kept)
     missing = [index for index in range(len(units)) if index not in outcomes]
     fresh = dict(zip(missing, _run(analysis, missing, jobs), strict=True))
     if kept is not None:
-        rows = {units[index].path: _encoder.encode(outcome) for index, outcome in fresh.items() if not outcome.failure}
-        kept.put_outcomes(analysis.states.modules, rows)
+        keep_outcomes(analysis, kept, fresh)
     outcomes.update(fresh)
     ordered = [outcomes[index] for index in range(len(units))]
     failures = [outcome.failure for outcome in ordered if outcome.failure]
     return merge((outcome.harvest for outcome in ordered), analysis.program), failures
 
 
-def _kept_outcomes(analysis: Analysis, kept: Kept | None) -> dict[int, Outcome]:
+def kept_outcomes(analysis: Analysis, kept: Kept | None) -> dict[int, Outcome]:
     """Outcomes of earlier runs of which all that they depend on is as it was."""
     found: dict[int, Outcome] = {}
     if kept is None:
@@ -178,6 +207,13 @@ def _kept_outcomes(analysis: Analysis, kept: Kept | None) -> dict[int, Outcome]:
             if analysis.states.hold(outcome.dependencies):
                 found[module.index] = outcome
     return found
+
+
+def keep_outcomes(analysis: Analysis, kept: Kept, outcomes: Mapping[int, Outcome]) -> None:
+    """Keep the outcomes of modules, by index, for later runs."""
+    modules = analysis.program.modules
+    rows = {modules[at].path: _encoder.encode(outcome) for at, outcome in outcomes.items() if not outcome.failure}
+    kept.put_outcomes(analysis.states.modules, rows)
 
 
 def _run(analysis: Analysis, modules: list[int], jobs: int) -> list[Outcome]:

@@ -15,7 +15,7 @@ from xlalint.semantics.program import ClassInfo, ModuleInfo, Program
 from xlalint.semantics.reads import Reads
 
 _SIZE = 16
-_FUNCTION_BITS = 20
+FUNCTION_BITS = 20
 
 
 class Dependencies(msgspec.Struct, frozen=True, array_like=True):
@@ -49,8 +49,8 @@ class States:
         modules = self._with_lineages(bits | module.bit)
         functions.update(module.functions)
         unmoved = module.index if any(found.function[1] < 0 for found in given.found) else -1
-        read = sorted(function.module.index << _FUNCTION_BITS | function.index for function in functions)
-        derived = sorted(klass.module.index << _FUNCTION_BITS | klass.index for klass in classes)
+        read = sorted(function.module.index << FUNCTION_BITS | function.index for function in functions)
+        derived = sorted(klass.module.index << FUNCTION_BITS | klass.index for klass in classes)
         return Dependencies(modules, read, derived, unmoved, self._state(modules, read, derived, unmoved))
 
     def hold(self, dependencies: Dependencies) -> bool:
@@ -65,10 +65,10 @@ class States:
 
     def _state(self, modules: list[int], functions: list[int], classes: list[int], unmoved: int) -> bytes:
         program = self._program.modules
-        mask = (1 << _FUNCTION_BITS) - 1
+        mask = (1 << FUNCTION_BITS) - 1
         parts = [program[index].unit.interface for index in modules]
-        parts += [program[key >> _FUNCTION_BITS].unit.functions[key & mask].digest for key in functions]
-        parts += [self._derived(program[key >> _FUNCTION_BITS].classes[key & mask]) for key in classes]
+        parts += [program[key >> FUNCTION_BITS].unit.functions[key & mask].digest for key in functions]
+        parts += [self._derived(program[key >> FUNCTION_BITS].classes[key & mask]) for key in classes]
         if unmoved >= 0:
             parts.append(repr(program[unmoved].unit.starts).encode())
         return blake2b(b"".join(parts), digest_size=_SIZE).digest()

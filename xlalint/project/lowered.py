@@ -77,7 +77,12 @@ def lower_paths(paths: list[str]) -> list[bytes]:
 
 def lower_content(path: str, raw: bytes) -> bytes:
     """Lower bytes that stand for the file at `path` to an encoded `Lowered`."""
-    return _encoder.encode(_lower(path, lambda _: raw))
+    return _encoder.encode(lower_bytes(path, raw))
+
+
+def lower_bytes(path: str, raw: bytes) -> Lowered:
+    """Lower bytes that stand for the file at `path`; never raises for what is in them."""
+    return _lower(path, lambda _: raw)
 
 
 def packed(paths: Sequence[str]) -> tuple[list[bytes], bytes]:

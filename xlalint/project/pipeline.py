@@ -74,7 +74,7 @@ class Run:
             return kept
         with _without_collector():
             lowered = self._lower(files, digests)
-            followed, looked = self._follow(lowered)
+            followed, looked = self.follow(lowered)
             report = self._judge(lowered, followed)
         if self.cache is not None:
             self._keep_stats(files, lowered, digests, stats)
@@ -87,16 +87,24 @@ class Run:
     def program(self, paths: Sequence[Path]) -> tuple[list[Lowered], list[Unit], Report | None]:
         """All files under the paths, lowered; the units of installed modules that these lead to; and what an earlier `check` said,
         if that was kept."""
-        files = [str(path) for path in discover(paths, self.settings)]
+        return self.read([str(path) for path in discover(paths, self.settings)])
+
+    def read(self, files: Sequence[str]) -> tuple[list[Lowered], list[Unit], Report | None]:
+        """`program` of files that were discovered."""
         digests, stats = self._known(files)
         with _without_collector():
             lowered = self._lower(files, digests)
-            followed, _ = self._follow(lowered)
+            followed, _ = self.follow(lowered)
         if self.cache is not None:
             self._keep_stats(files, lowered, digests, stats)
         return lowered, followed, self._kept(files, digests)
 
-    def _follow(self, lowered: Sequence[Lowered]) -> tuple[list[Unit], Looked]:
+    def known(self, files: Sequence[str]) -> Report | None:
+        """What an earlier `check` of these very texts said, if that was kept."""
+        return self._kept(files, self._known(files)[0])
+
+    def follow(self, lowered: Sequence[Lowered]) -> tuple[list[Unit], Looked]:
+        """The units of installed modules that lowered files lead to, and what finding them depended on."""
         from xlalint.project.installed import follow
         from xlalint.semantics.apis import api_table
 

@@ -293,6 +293,7 @@ class Annotations:
 
     def _by_use(self, info: FunctionInfo, param: ir.Param) -> Value:
         """A tensor where the body uses the parameter as only tensors are used."""
+        self.reader.current.functions.append(info)
         use = self.telling_use(info, param)
         if not use:
             return UNKNOWN

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -281,16 +281,22 @@ def merge(harvests: Iterable[Harvest], program: Program) -> list[Hazard]:
     harvested = list(harvests)
     called = {key for batch in harvested for key in batch.called}
     hosted = {key for batch in harvested for key in batch.hosted}
+    return merged((found for batch in harvested for found in batch.found), called, hosted, program)
+
+
+def merged(
+    founds: Iterable[Found], called: Container[Key], hosted: Container[Key], program: Program
+) -> list[Hazard]:
+    """`merge` of what was found, with the functions that traced code calls, and those that host code does."""
     best: dict[tuple[Key, int, int, str], Found] = {}
-    for batch in harvested:
-        for found in batch.found:
-            judged = hosted if needed(found.rule) is not None else ()
-            if found.tier == 2 and found.is_root and (found.function in called or found.function in judged):
-                continue
-            key = (found.function, found.start, found.end, found.rule)
-            known = best.get(key)
-            if known is None or _preference(found) < _preference(known):
-                best[key] = found
+    for found in founds:
+        judged = hosted if needed(found.rule) is not None else ()
+        if found.tier == 2 and found.is_root and (found.function in called or found.function in judged):
+            continue
+        key = (found.function, found.start, found.end, found.rule)
+        known = best.get(key)
+        if known is None or _preference(found) < _preference(known):
+            best[key] = found
     return sorted((placed(found, program) for found in best.values()), key=lambda h: (h.path, h.start, h.end, h.rule))
 
 

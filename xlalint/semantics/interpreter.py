@@ -143,8 +143,12 @@ class Interpreter:
         self._module_roots: dict[int, list[RootContext]] = {}
         self._defaults: dict[FunctionInfo, tuple[tuple[Value | None, ...], Reads]] = {}
         self._asked: dict[FunctionInfo, tuple[tuple[Asked, ...], Reads]] = {}
-        program.evaluate = self.evaluate_global
-        program.decorate = self.decorators.applied
+        self.attach()
+
+    def attach(self) -> None:
+        """Answer what the program asks while names are resolved; the interpreter that was attached last does."""
+        self.program.evaluate = self.evaluate_global
+        self.program.decorate = self.decorators.applied
 
     # ------------------------------------------------------------------------------------------- contexts
 

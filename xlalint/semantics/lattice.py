@@ -42,12 +42,19 @@ if TYPE_CHECKING:
 MAX_FAMILY = 32
 
 _joined: dict[tuple[Value, Value], Value] = {}
+_begun: list[int] = [0]
 
 
 def begin() -> None:
-    """Start an analysis that knows no values of earlier ones."""
+    """Start an analysis that knows no values of earlier ones, nor works with what they keep."""
     interned.begin()
     _joined.clear()
+    _begun[0] += 1
+
+
+def begun() -> int:
+    """How many analyses were begun: values are of use to the last one alone."""
+    return _begun[0]
 
 
 def join(a: Value, b: Value) -> Value:

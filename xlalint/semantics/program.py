@@ -6,7 +6,7 @@ program's `Reader`: it is what an analysis result depends on.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from xlalint.lowering import ir
@@ -71,6 +71,20 @@ class ModuleInfo:
     def package(self) -> str:
         """The dotted name that relative imports start from."""
         return package_of(self.unit)
+
+    def update(self, unit: ir.Unit) -> set[FunctionInfo]:
+        """Take the unit of a changed text that has the same interface; the functions that do something else now."""
+        changed: set[FunctionInfo] = set()
+        for info, function_ir in zip(self.functions, unit.functions, strict=True):
+            if info.ir.digest != function_ir.digest:
+                changed.add(info)
+                info.forget()
+            info.ir = function_ir
+            info.params = function_ir.params
+        for klass, class_ir in zip(self.classes, unit.classes, strict=True):
+            klass.ir = class_ir
+        self.unit = unit
+        return changed
 
 
 class FunctionInfo:
@@ -154,7 +168,7 @@ class ClassInfo:
         self._subclasses: list[ClassInfo] = []
         self._methods: dict[str, FunctionInfo | None] = {}
         self._below: dict[str, FunctionInfo | None] = {}
-        self._overrides: dict[str, tuple[list[FunctionInfo], Reads]] = {}
+        self.overriding: dict[str, tuple[list[FunctionInfo], Reads]] = {}
         self._truth: bool | None = None
 
     @property
@@ -203,13 +217,13 @@ class ClassInfo:
 
         None where it is not abstract, or says itself what it returns: a promise tells more than some who may keep it.
         """
-        known = self._overrides.get(name)
+        known = self.overriding.get(name)
         if known is not None:
             self.module.reader.use(known[1])
             return known[0]
         found: list[FunctionInfo] = []
         reads = Reads()
-        self._overrides[name] = (found, reads)
+        self.overriding[name] = (found, reads)
         info = self.method(name)
         with self.module.reader.reading(reads):
             if info is not None and self.subclasses and info.ir.returns is None and info.is_abstract():
@@ -302,11 +316,16 @@ class Program:
         self.evaluate: Callable[[ModuleInfo, str], Value | None] = lambda module, name: None
         self.decorate: Callable[[FunctionInfo], Value] = function
         self._resolving: set[tuple[int, str]] = set()
-        self._names: dict[tuple[int, str], tuple[Value | None, Reads]] = {}
+        self.names: dict[tuple[int, str], tuple[Value | None, Reads]] = {}
         self._circles = 0
         for module in self.modules:
             for klass in module.classes:
                 self._link_class(klass)
+
+    def classes(self) -> Iterator[ClassInfo]:
+        """All classes of all modules."""
+        for module in self.modules:
+            yield from module.classes
 
     # --------------------------------------------------------------------------------------------- names
 
@@ -339,7 +358,7 @@ class Program:
     def global_value(self, module: ModuleInfo, name: str) -> Value | None:
         """What the module-level `name` is: a definition, an import, a submodule or a computed value. None: not there."""
         key = (module.index, name)
-        known = self._names.get(key)
+        known = self.names.get(key)
         if known is not None:
             self.reader.use(known[1])
             return known[0]
@@ -359,7 +378,7 @@ class Program:
             self.reader.current = outer
             outer.parts[reads] = None
         if name not in module.assigned and (self._circles == circles or not self._resolving):
-            self._names[key] = (value, reads)
+            self.names[key] = (value, reads)
         return value
 
     def _may_be_rebound(self, module: ModuleInfo, name: str) -> bool:

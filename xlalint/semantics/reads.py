@@ -6,7 +6,7 @@ over what it used of others as parts. What a result depends on is the closure ov
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -44,6 +44,34 @@ class Reads:
                     seen.add(part)
                     todo.append(part)
         return modules, functions, classes
+
+
+def stale(computations: Iterable[Reads], functions: set[FunctionInfo]) -> set[Reads]:
+    """Which of some computations, and of their parts, read the body of one of these functions, themselves or through a part."""
+    users: dict[Reads, list[Reads]] = {}
+    seen: set[Reads] = set(computations)
+    todo: list[Reads] = list(seen)
+    found: list[Reads] = []
+    while todo:
+        reads = todo.pop()
+        if not functions.isdisjoint(reads.functions):
+            found.append(reads)
+        for part in reads.parts:
+            using = users.get(part)
+            if using is None:
+                users[part] = [reads]
+            else:
+                using.append(reads)
+            if part not in seen:
+                seen.add(part)
+                todo.append(part)
+    result: set[Reads] = set(found)
+    while found:
+        for using_it in users.get(found.pop(), ()):
+            if using_it not in result:
+                result.add(using_it)
+                found.append(using_it)
+    return result
 
 
 class Reader:

@@ -1,0 +1,106 @@
+"""What the roots of all modules gave, kept so that the hazards of one file are found without going through the rest."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+import msgspec
+
+from xlalint.semantics.collect import Found, Harvest, Key, merged
+from xlalint.semantics.hazard import Hazard
+from xlalint.semantics.program import Program
+
+Move = Callable[[Key], "Key | None"]
+"""Where a function is now; None where it is gone."""
+_NOTHING = Harvest([], [])
+
+
+class Harvests:
+    """The harvest of each module, by index. A change gives the modules whose hazards may be others now."""
+
+    def __init__(self) -> None:
+        self._harvests: dict[int, Harvest] = {}
+        self._held: dict[int, dict[int, list[Found]]] = {}
+        self._called: Counter[Key] = Counter()
+
+    def put(self, module: int, harvest: Harvest) -> set[int]:
+        """Take what a module's roots gave, in place of what they gave before."""
+        before = self._harvests.get(module, _NOTHING)
+        self._harvests[module] = harvest
+        affected = self._count(set(before.called), set(harvest.called))
+        held: dict[int, list[Found]] = {}
+        for found in harvest.found:
+            held.setdefault(found.function[0], []).append(found)
+        for holder in {found.function[0] for found in before.found} | set(held):
+            known = self._held.setdefault(holder, {})
+            fresh = held.get(holder, [])
+            if known.get(module, []) != fresh:
+                affected.add(holder)
+                known[module] = fresh
+                if not fresh:
+                    del known[module]
+        return affected
+
+    def _count(self, before: set[Key], after: set[Key]) -> set[int]:
+        """Count which functions are called; the modules of those that now are, or no longer."""
+        affected: set[int] = set()
+        for key in after - before:
+            self._called[key] += 1
+            if self._called[key] == 1:
+                affected.add(key[0])
+        for key in before - after:
+            self._called[key] -= 1
+            if not self._called[key]:
+                del self._called[key]
+                affected.add(key[0])
+        return affected
+
+    def hazards(self, module: int, program: Program) -> list[Hazard]:
+        """The hazards in a module, as `xlalint.semantics.collect.merge` gives them."""
+        held = self._held.get(module, {})
+        return merged((found for source in sorted(held) for found in held[source]), self._called, program)
+
+    def sources(self, module: int) -> set[int]:
+        """The modules whose roots lead to hazards in a module."""
+        return set(self._held.get(module, ()))
+
+    def through(self, module: int) -> set[int]:
+        """The modules with hazards that are reached through a module, or told with a place in it."""
+        return {holder for holder, held in self._held.items() for found in _all(held) if _passes(found, module)}
+
+    def without(self, module: int, functions: set[Key]) -> None:
+        """Drop what a module's roots found in some functions."""
+        harvest = self._harvests.get(module)
+        if harvest is not None and any(found.function in functions for found in harvest.found):
+            left = [found for found in harvest.found if found.function not in functions]
+            self.put(module, Harvest(left, harvest.called))
+
+    def moved(self, move: Move) -> Harvests:
+        """The same where functions have moved; what speaks of those that are gone is left out."""
+        after = Harvests()
+        for module, harvest in self._harvests.items():
+            place = move((module, -1))
+            if place is not None:
+                found = [one for before in harvest.found if (one := _moved(before, move)) is not None]
+                called = [key for before in harvest.called if (key := move(before)) is not None]
+                after.put(place[0], Harvest(found, called))
+        return after
+
+
+def _all(held: dict[int, list[Found]]) -> Iterator[Found]:
+    for founds in held.values():
+        yield from founds
+
+
+def _passes(found: Found, module: int) -> bool:
+    return any(key[0] == module for key, _ in found.chain) or (found.inside is not None and found.inside[0][0] == module)
+
+
+def _moved(found: Found, move: Move) -> Found | None:
+    function = move(found.function)
+    chain = [(move(key), why) for key, why in found.chain]
+    inside = found.inside and (move(found.inside[0]), found.inside[1])
+    if function is None or any(key is None for key, _ in chain) or (inside is not None and inside[0] is None):
+        return None
+    return msgspec.structs.replace(found, function=function, chain=tuple(chain), inside=inside)

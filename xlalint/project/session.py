@@ -1,0 +1,389 @@
+"""A program that stays in memory while its texts change: what is known of it, and what a change makes it work out again.
+
+    load ──▶ change(path, content) … ──▶ findings(path) at once, work() in the background until nothing is left
+
+After each change the file's own roots are analysed again, on an interpreter that has forgotten only what read what has changed; other
+modules' roots wait for `work`. Until then what they gave before counts, but for what they found in functions that are not the same now.
+Once `work` has nothing left, the findings are those of a check from nothing over the same texts. (A file that does not parse says so, and
+is to the others what it was when it last did.)
+"""
+
+from __future__ import annotations
+
+import gc
+from bisect import bisect_left
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from xlalint.project.analysis import Analysis, Outcome, deep, keep_outcomes, kept_outcomes
+from xlalint.project.dependencies import FUNCTION_BITS
+from xlalint.project.harvests import Harvests
+from xlalint.project.judging import findings_of
+from xlalint.project.kept import Kept
+from xlalint.project.lowered import Lowered, lower_bytes
+from xlalint.project.pipeline import Run, tables_of, targets_of
+from xlalint.project.relinking import mentioning, moved, moves
+from xlalint.project.report import Report
+from xlalint.rules import rules
+from xlalint.semantics.apis import api_table
+from xlalint.semantics.forgetting import size_of
+from xlalint.semantics.lattice import begin, begun
+from xlalint.semantics.taught import Taught
+from xlalint.source.discovery import discover
+from xlalint.source.model import SourceError, SourceFile
+from xlalint.source.reading import digest, from_bytes, read_bytes
+
+if TYPE_CHECKING:
+    from xlalint.cache import Cache
+    from xlalint.checks.finding import Finding
+    from xlalint.config import Settings
+    from xlalint.lowering.ir import Unit
+    from xlalint.semantics.hazard import Hazard
+    from xlalint.semantics.program import FunctionInfo
+
+_MOST_CONTEXTS = 20_000  # that an interpreter remembers; some hundred megabytes
+
+
+class Session:
+    """One program under one configuration. Used by one thread; of several sessions in a process only one works at a time."""
+
+    def __init__(self, paths: Sequence[Path], settings: Settings, cache: Cache | None = None, jobs: int = 1) -> None:
+        self.paths = paths
+        self.settings = settings
+        self.failures: dict[str, list[str]] = {}
+        self._cache = cache
+        self._jobs = jobs
+        self._contents: dict[str, bytes] = {}
+        self._rules = rules(tuple(Path(place) for place in settings.extend_rules))
+        self._apis = api_table(tuple(Path(table) for table in tables_of(settings)))
+        self._taught = Taught(settings.static, settings.tensor, settings.target or "")
+        self._lowered: dict[str, Lowered] = {}
+        self._units: dict[str, Unit] = {}
+        self._followed: list[Unit] = []
+        self._analysis = self._linked()
+        self._outcomes: dict[int, Outcome] = {}
+        self._harvests = Harvests()
+        self._begun = begun()
+        self._pending: set[int] = set()
+        self._by_memory: set[int] = set()
+        self._unkept: set[int] = set()
+        self._search_due = False
+        self._hazards: dict[str, list[Hazard]] = {}
+        self._findings: dict[str, list[Finding]] = {}
+        self._unjudged: set[str] = set()
+
+    # ------------------------------------------------------------------------------------------------- reading
+
+    def load(
+        self, contents: Mapping[str, bytes] | None = None, progress: Callable[[int, int], None] | None = None
+    ) -> None:
+        """Read the program; `contents` holds what files shall be read as. What the cache has of it need not be analysed."""
+        self._contents = dict(contents or {})
+        files = self._files()
+        run = Run(self.settings, self._cache, self._jobs, progress, self._contents)
+        lowered, self._followed, report = run.read(files)
+        self._lowered = {entry.path: entry for entry in lowered}
+        self._units = {entry.path: entry.unit for entry in lowered if entry.unit is not None}
+        self._analysis = self._linked()
+        self._begun = begun()
+        self._outcomes = kept_outcomes(self._analysis, self._kept())
+        self._harvests = Harvests()
+        for index, outcome in self._outcomes.items():
+            self._harvests.put(index, outcome.harvest)
+        linted = range(self._analysis.program.linted)
+        self._pending = {index for index in linted if index not in self._outcomes}
+        self._hazards, self._findings = {}, {}
+        self._unjudged = set(files)
+        if report is not None and not self._pending:
+            self._take(report)
+        gc.collect()
+        gc.freeze()
+
+    def _files(self) -> list[str]:
+        return sorted({*map(str, discover(self.paths, self.settings)), *self._contents})
+
+    def _linked(self) -> Analysis:
+        units = [self._units[path] for path in self._lowered if path in self._units]
+        targets = targets_of(self.settings)
+        return Analysis(units, self._apis, targets, self.settings.roots, self._taught, self._followed)
+
+    def _kept(self) -> Kept | None:
+        return Kept(self._cache, self.settings.fingerprint()) if self._cache is not None else None
+
+    def _take(self, report: Report) -> None:
+        """Take the findings of a check of these very texts."""
+        self._findings = {path: [] for path in self._lowered}
+        for finding in report.findings:
+            self._findings[finding.filename].append(finding)
+        self._hazards = {path: self._hazards_of(path) for path in self._lowered}
+        self._unjudged = set()
+
+    # ------------------------------------------------------------------------------------------------ changing
+
+    @property
+    def files(self) -> list[str]:
+        """The files of the program, in order."""
+        return list(self._lowered)
+
+    def holds(self, path: str) -> bool:
+        """Whether a file is part of the program."""
+        return path in self._lowered
+
+    def content(self, path: str) -> bytes:
+        """What a file is read as. Raises `SourceError`."""
+        return self._contents[path] if path in self._contents else read_bytes(path)
+
+    def source(self, path: str) -> SourceFile:
+        """A file as it is read. Raises `SourceError`."""
+        return from_bytes(path, self.content(path))
+
+    def change(self, path: str, content: bytes | None) -> None:
+        """A file shall be read as this, whatever is on the disk; None: as it is there."""
+        if content is None:
+            self._contents.pop(path, None)
+        else:
+            self._contents[path] = content
+        self.reread([path])
+
+    def reread(self, paths: Sequence[str]) -> None:
+        """Files may have been changed, made or removed."""
+        fresh: dict[str, Lowered | None] = {}
+        for path in dict.fromkeys(paths):
+            try:
+                raw = self.content(path)
+            except SourceError:
+                if path in self._lowered:
+                    fresh[path] = None
+                continue
+            known = self._lowered.get(path)
+            if known is None or not known.digest or known.digest != digest(raw):
+                with deep():
+                    fresh[path] = lower_bytes(path, raw)
+        if fresh:
+            self._change(fresh)
+
+    def rediscover(self) -> None:
+        """Which files there are may have changed."""
+        files = self._files()
+        gone = {path: None for path in self._lowered if path not in files}
+        if gone:
+            self._change(dict(gone))
+        self.reread(files)
+
+    def _change(self, fresh: Mapping[str, Lowered | None]) -> None:
+        relink = False
+        for path, entry in fresh.items():
+            known = self._units.get(path)
+            if entry is None:
+                self._lowered.pop(path, None)
+                self._findings.pop(path, None)
+                self._hazards.pop(path, None)
+                self._unjudged.discard(path)
+                relink |= self._units.pop(path, None) is not None
+                continue
+            added = path not in self._lowered
+            self._lowered[path] = entry
+            self._unjudged.add(path)
+            if added:
+                self._lowered = dict(sorted(self._lowered.items()))
+            if entry.unit is None:
+                continue
+            self._search_due = self.settings.python is not None
+            self._units[path] = entry.unit
+            if known is not None and known.interface == entry.unit.interface and not relink:
+                self._update(path, entry.unit)
+            else:
+                relink = True
+        if relink:
+            self._relink()
+
+    def _update(self, path: str, unit: Unit) -> None:
+        """Take a file of which others see what they saw before."""
+        self._make_ready()
+        index = self._index(path)
+        changed = self._analysis.update(index, unit)
+        self._unjudged |= {self._path(holder) for holder in self._harvests.through(index)}
+        outcome = self._outcomes.get(index)
+        if changed or outcome is None or outcome.dependencies.unmoved == index:
+            self._pending.add(index)
+        if changed:
+            self._let_wait(index, changed)
+
+    def _let_wait(self, index: int, changed: set[FunctionInfo]) -> None:
+        """Have the roots of other modules that read changed functions analysed again."""
+        keys = {index << FUNCTION_BITS | info.index for info in changed}
+        functions = {info.key for info in changed}
+        for other, outcome in self._outcomes.items():
+            if other == index or not _holds(outcome.dependencies.modules, index):
+                continue
+            if not keys.isdisjoint(outcome.dependencies.functions):
+                self._pending.add(other)
+                self._harvests.without(other, functions)
+
+    def _relink(self) -> None:
+        """Link the program anew, and keep what holds of it."""
+        before, old = self._analysis.program, self._outcomes
+        self._analysis = self._linked()
+        self._begun = begun()
+        self._by_memory.clear()
+        after, states = self._analysis.program, self._analysis.states
+        move = moves(before, after)
+        self._harvests = self._harvests.moved(move)
+        names = {m.path: m.name for m in before.modules}.items() ^ {m.path: m.name for m in after.modules}.items()
+        in_doubt = mentioning(after, {name for _, name in names}) if names else set()
+        same = [m.path for m in before.modules] == [m.path for m in after.modules]
+        outcomes: dict[int, Outcome] = {}
+        for index, outcome in old.items():
+            place = move((index, -1))
+            needed = outcome.dependencies if same else moved(outcome.dependencies, before, after)
+            if place is None or needed is None or not in_doubt.isdisjoint(needed.modules) or not states.hold(needed):
+                continue
+            outcomes[place[0]] = Outcome(outcome.harvest, needed, outcome.failure)
+        waiting = {place[0] for index in self._pending if (place := move((index, -1))) is not None}
+        self._unkept = {place[0] for index in self._unkept if (place := move((index, -1))) is not None}
+        self._outcomes = outcomes
+        self._pending = waiting | {index for index in range(after.linted) if index not in outcomes}
+        self._unjudged |= set(self._lowered)
+
+    # ----------------------------------------------------------------------------------------------- analysing
+
+    def findings(self, path: str) -> list[Finding]:
+        """The findings of a file by its own roots as they are now, and by what is known of the others'."""
+        if path not in self._lowered:
+            return []
+        if path in self._units and (index := self._index(path)) in self._pending:
+            self._analyse(index)
+        return self._judged(path)
+
+    def warm(self, path: str) -> None:
+        """Have the interpreter know what a file's roots lead to, so that the first change of it takes no longer than others."""
+        if path in self._units:
+            self._analyse(self._index(path))
+
+    def told(self, path: str) -> list[Finding] | None:
+        """The findings of a file that were worked out last."""
+        return self._findings.get(path)
+
+    def work(self, first: Sequence[str] = ()) -> bool:
+        """Do one piece of what is left to do, that for the files named first; False if there is nothing."""
+        if self._pending:
+            own = {self._index(path) for path in first if path in self._units}
+            self._analyse(min(self._pending, key=lambda index: (index not in own, index)))
+        elif self._search_due:
+            self._search()
+        elif self._by_memory:
+            self._prove()
+        elif self._unjudged:
+            self._judged(min(self._unjudged, key=lambda path: (path not in first, path)))
+        else:
+            return False
+        return True
+
+    @property
+    def left(self) -> int:
+        """How many pieces of work are left, roughly."""
+        return len(self._pending) + len(self._by_memory) + len(self._unjudged)
+
+    def report(self) -> Report:
+        """What a check of the program says, once there is nothing left to do."""
+        while self.work():
+            pass
+        findings = [finding for path in self._lowered for finding in self._findings[path]]
+        own = [line for path in self._lowered for line in self.failures.get(path, ())]
+        return Report(findings, len(self._lowered), own + [o.failure for o in self._outcomes.values() if o.failure])
+
+    def _analyse(self, index: int) -> None:
+        self._make_ready()
+        if size_of(self._analysis.interpreter) > _MOST_CONTEXTS:
+            self._forget()
+        remembers = size_of(self._analysis.interpreter) > 0
+        with deep():
+            outcome = self._analysis.run([index])[0]
+        if outcome.failure:
+            self._forget()
+        elif remembers:
+            self._by_memory.add(index)
+        self._settle(index, outcome)
+
+    def _settle(self, index: int, outcome: Outcome) -> None:
+        self._outcomes[index] = outcome
+        self._unkept.add(index)
+        self._pending.discard(index)
+        self._unjudged |= {self._path(holder) for holder in self._harvests.put(index, outcome.harvest)}
+        self._unjudged &= self._lowered.keys()
+
+    def _prove(self) -> None:
+        """Analyse from nothing what was analysed with the help of memory: the order in which values are first met may show in ties."""
+        begin()
+        self._forget()
+        self._begun = begun()
+        for index in sorted(self._by_memory):
+            with deep():
+                self._settle(index, self._analysis.run([index])[0])
+        self._by_memory.clear()
+
+    def _make_ready(self) -> None:
+        """See to it that the interpreter's values are those of the analysis that was begun last."""
+        if self._begun != begun():
+            self._forget()
+            self._begun = begun()
+
+    def _forget(self) -> None:
+        self._analysis.restart()
+
+    def _search(self) -> None:
+        """Look for the installed modules that the program leads to now."""
+        self._search_due = False
+        followed, _ = Run(self.settings, self._cache, 1, None).follow(list(self._lowered.values()))
+        if [(unit.path, unit.digest) for unit in followed] != [(unit.path, unit.digest) for unit in self._followed]:
+            self._followed = followed
+            self._relink()
+
+    def _hazards_of(self, path: str) -> list[Hazard]:
+        return self._harvests.hazards(self._index(path), self._analysis.program) if path in self._units else []
+
+    def _judged(self, path: str) -> list[Finding]:
+        if path not in self._unjudged:
+            return self._findings[path]
+        self._unjudged.discard(path)
+        entry = self._lowered[path]
+        try:
+            text = self.source(path) if entry.error is None else None
+        except SourceError:
+            return self._findings.setdefault(path, [])  # a change that will be told of
+        if text is not None and text.digest != entry.digest:
+            return self._findings.setdefault(path, [])
+        texts = {path: text} if text is not None else {}
+        hazards = self._hazards_of(path)
+        found, self.failures[path] = findings_of([entry], hazards, self._rules, self.settings, texts)
+        self._hazards[path], self._findings[path] = hazards, found
+        return found
+
+    # ------------------------------------------------------------------------------------------------- keeping
+
+    def keep(self) -> None:
+        """Keep what was worked out for the next time, where the program on the disk is the one here."""
+        kept = self._kept()
+        if kept is None or not self._unkept or self._pending or not all(map(self._saved, self._contents)):
+            return
+        keep_outcomes(self._analysis, kept, {index: self._outcomes[index] for index in sorted(self._unkept)})
+        self._unkept.clear()
+
+    def _saved(self, path: str) -> bool:
+        """Whether a file is on the disk as it is here."""
+        try:
+            return digest(read_bytes(path)) == digest(self._contents[path])
+        except SourceError:
+            return False
+
+    def _index(self, path: str) -> int:
+        return self._analysis.place(path)
+
+    def _path(self, index: int) -> str:
+        return self._analysis.program.modules[index].path
+
+
+def _holds(ordered: list[int], number: int) -> bool:
+    at = bisect_left(ordered, number)
+    return at < len(ordered) and ordered[at] == number
