@@ -175,7 +175,9 @@ def last_good(text: str, before: str | None) -> str | None:
 
 @UNHURRIED
 @given(edits=EDITS)
-def test_any_edits(edits: list[tuple[str, str | None]], everything: Settings, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_any_edits(
+    edits: list[tuple[str, str | None]], everything: Settings, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     folder = written(tmp_path_factory.mktemp("any") / "package", FILES)
     session = session_of(folder, everything)
     good: dict[str, str | None] = {name: dedent(text) for name, text in FILES.items()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from xlalint.checks.judge import target_of
 from xlalint.explain.beliefs import Beliefs
@@ -24,18 +24,35 @@ from xlalint.explain.verdicts import Verdicts
 from xlalint.explain.wording import Wording
 from xlalint.project.pipeline import Run, tables_of, targets_of
 from xlalint.rules import rules
+from xlalint.source.model import SourceError
 
 if TYPE_CHECKING:
     from xlalint.cache import Cache
     from xlalint.config import Settings
     from xlalint.lowering.ir import Unit
+    from xlalint.project.analysis import Analysis
     from xlalint.project.lowered import Lowered
     from xlalint.project.report import Report
     from xlalint.semantics.program import ModuleInfo
+    from xlalint.source.model import SourceFile
+
+
+class Loaded(NamedTuple):
+    """A program that is in memory: its files, the installed modules that they lead to, what a check says, how it is linked; and how files
+    are read."""
+
+    lowered: Sequence[Lowered]
+    followed: Sequence[Unit]
+    report: Report
+    analysis: Analysis
+    read: Callable[[str], SourceFile]
 
 
 class Explainer:
-    """Explains places of one program; of a small one, all of them from one analysis."""
+    """Explains places of one program; of a small one, all of them from one analysis.
+
+    Of one that is `loaded`, within its analysis' `aside`; places of notebooks are then those of the module.
+    """
 
     def __init__(
         self,
@@ -45,21 +62,21 @@ class Explainer:
         jobs: int = 1,
         progress: Callable[[int, int], None] | None = None,
         whole: bool = False,
+        loaded: Loaded | None = None,
     ) -> None:
+        self.loaded = loaded
         self.paths = paths
         self.settings = settings
         self.run = Run(settings, cache, jobs, progress)
         self.whole = whole
-        self._program: tuple[list[Lowered], list[Unit], Report | None] | None = None
+        self._program: tuple[Sequence[Lowered], Sequence[Unit], Report | None] | None = loaded[:3] if loaded else None
         self._replay: Replay | None = None
         self._texts: dict[str, Text] = {}
 
     def explain(self, place: Place) -> Explanation:
         """Explain a place. Raises `PlaceError` where there is no code."""
         path = os.path.abspath(place.file)  # noqa: PTH100
-        if not os.path.isfile(path):  # noqa: PTH113
-            raise PlaceError(f"`{place.file}`: no such file")
-        text = self._texts.get(path) or Text.read(path)
+        text = self._texts.get(path) or self._text(path, place)
         self._texts[path] = text
         site = find_site(text, row_of(place, text.source), place.column)
         if self._program is None:
@@ -76,6 +93,7 @@ class Explainer:
             targets_of(self.settings),
             tables_of(self.settings),
             followed,
+            self.loaded.analysis if self.loaded is not None else None,
         )
         module = next(module for module in replay.program.modules if module.path == path)
         scope = Scope(text, site, module)
@@ -85,7 +103,18 @@ class Explainer:
         replay.look_alone(module, scope.info)
         scope.look(replay)
         scope.site = site.pointed_at(replay.extents(module))
-        return located(_assembled(place, self.paths, scope, replay, self.settings, own, report))
+        said = _assembled(place, self.paths, scope, replay, self.settings, own, report)
+        return located(said) if self.loaded is None else said
+
+    def _text(self, path: str, place: Place) -> Text:
+        if self.loaded is not None:
+            try:
+                return Text(self.loaded.read(path))
+            except SourceError as error:
+                raise PlaceError(f"{place.file}: {error.message}") from error
+        if not os.path.isfile(path):  # noqa: PTH113
+            raise PlaceError(f"`{place.file}`: no such file")
+        return Text.read(path)
 
 
 def _wanted(report: Report | None, path: str, site: Site) -> set[str]:

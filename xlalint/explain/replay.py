@@ -30,7 +30,7 @@ _MOST_CALLERS = 16
 
 
 class Replay:
-    """A watched analysis, and what it found. `entered` are the modules whose roots were entered, `complete` says that these are all."""
+    """A watched analysis, and what it found: on `analysis`, where the program is linked already. `entered` are the modules whose roots were entered, `complete` says that these are all."""
 
     def __init__(
         self,
@@ -39,10 +39,11 @@ class Replay:
         targets: tuple[str, ...],
         tables: Sequence[str],
         followed: Sequence[Unit] = (),
+        analysis: Analysis | None = None,
     ) -> None:
         apis = api_table(tuple(Path(table) for table in tables))
         taught = Taught(settings.static, settings.tensor, settings.target or "")
-        self._analysis = Analysis(units, apis, targets, settings.roots, taught, followed)
+        self._analysis = analysis or Analysis(units, apis, targets, settings.roots, taught, followed)
         self.program: Program = self._analysis.program
         self.interpreter = self._analysis.interpreter
         self.roots = self._analysis.roots

@@ -94,7 +94,9 @@ def _all(held: dict[int, list[Found]]) -> Iterator[Found]:
 
 
 def _passes(found: Found, module: int) -> bool:
-    return any(key[0] == module for key, _ in found.chain) or (found.inside is not None and found.inside[0][0] == module)
+    return any(key[0] == module for key, _ in found.chain) or (
+        found.inside is not None and found.inside[0][0] == module
+    )
 
 
 def _moved(found: Found, move: Move) -> Found | None:

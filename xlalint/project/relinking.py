@@ -65,9 +65,7 @@ def moved(dependencies: Dependencies, before: Program, after: Program) -> Depend
     # A state is the digest of the parts in this order: sorted as they would be had they been found in this program.
     if modules != sorted(modules) or functions != sorted(functions) or classes != sorted(classes):
         return None
-    return msgspec.structs.replace(
-        dependencies, modules=modules, functions=functions, classes=classes, unmoved=unmoved
-    )
+    return msgspec.structs.replace(dependencies, modules=modules, functions=functions, classes=classes, unmoved=unmoved)
 
 
 def mentioning(program: Program, names: set[str]) -> set[int]:

@@ -72,7 +72,8 @@ _decoder = msgspec.msgpack.Decoder(tuple[list[_Made], list[str]])
 class Rewriting:
     """Attaches fixes to the findings of one program.
 
-    `units` are the lowered files, `followed` those of installed modules; `texts` holds sources that are not to be read from disk.
+    `units` are the lowered files, `followed` those of installed modules; `texts` holds sources that are not to be read from disk;
+    `analysis` is that of the program, where it is linked already.
     """
 
     def __init__(
@@ -84,6 +85,7 @@ class Rewriting:
         settings: Settings,
         texts: Mapping[str, SourceFile],
         memory: Memory,
+        analysis: Analysis | None = None,
     ) -> None:
         taught = Taught(settings.static, settings.tensor, settings.target or "")
         self._program = units, apis, targets, settings.roots, taught, followed
@@ -93,6 +95,7 @@ class Rewriting:
         self._memory = memory
         self._hazards: dict[str, list[Hazard]] = {}
         self._shown: set[Place] = set()
+        self._given = analysis
         self._analysis: Analysis
 
     def apply(
@@ -131,7 +134,7 @@ class Rewriting:
         global _shared
         if not paths:
             return
-        self._analysis = Analysis(*self._program)  # linked once, before processes fork
+        self._analysis = self._given or Analysis(*self._program)  # linked once, before processes fork
         chunks = [paths[start : start + _CHUNK] for start in range(0, len(paths), _CHUNK)]
         if jobs < 2 or len(chunks) < 2 or "fork" not in multiprocessing.get_all_start_methods():
             yield from map(self.run, chunks)
@@ -146,10 +149,11 @@ class Rewriting:
     def run(self, paths: list[str]) -> tuple[list[_Made], list[str]]:
         """What becomes of the findings of some files."""
         analysis = self._analysis
-        analysis.restart()
         modules = {module.path: module for module in analysis.program.modules[: analysis.program.linted]}
         roots = {step.path for path in paths for hazard in self._hazards[path] for step in hazard.trace[:1]}
-        facts = watched(analysis, [modules[path] for path in paths], [modules[p] for p in sorted(roots | set(paths))])
+        entered = [modules[p] for p in sorted(roots | set(paths))]
+        with analysis.aside():
+            facts = watched(analysis, [modules[path] for path in paths], entered)
         made: list[_Made] = []
         failures: list[str] = []
         for path in paths:

@@ -25,6 +25,8 @@ from xlalint.project.lowered import Lowered, lower_bytes
 from xlalint.project.pipeline import Run, tables_of, targets_of
 from xlalint.project.relinking import mentioning, moved, moves
 from xlalint.project.report import Report
+from xlalint.project.rewriting import Memory, Rewriting
+from xlalint.project.watching import Facts, watched
 from xlalint.rules import rules
 from xlalint.semantics.apis import api_table
 from xlalint.semantics.forgetting import size_of
@@ -38,8 +40,11 @@ if TYPE_CHECKING:
     from xlalint.cache import Cache
     from xlalint.checks.finding import Finding
     from xlalint.config import Settings
+    from xlalint.explain import Explanation
+    from xlalint.explain.place import Place
     from xlalint.lowering.ir import Unit
     from xlalint.semantics.hazard import Hazard
+    from xlalint.semantics.interpreter import Interpreter
     from xlalint.semantics.program import FunctionInfo
 
 _MOST_CONTEXTS = 20_000  # that an interpreter remembers; some hundred megabytes
@@ -72,6 +77,7 @@ class Session:
         self._hazards: dict[str, list[Hazard]] = {}
         self._findings: dict[str, list[Finding]] = {}
         self._unjudged: set[str] = set()
+        self._fixes = Memory()
 
     # ------------------------------------------------------------------------------------------------- reading
 
@@ -260,6 +266,49 @@ class Session:
         """Have the interpreter know what a file's roots lead to, so that the first change of it takes no longer than others."""
         if path in self._units:
             self._analyse(self._index(path))
+
+    def proposals(self, path: str) -> list[Finding]:
+        """The findings of a file with their fixes, or the reasons why they have none."""
+        found = self.findings(path)
+        if path not in self._units or all(one.framework is None for one in found):
+            return found
+        texts = {path: self.source(path)}
+        self._make_ready()
+        rewriting = Rewriting(
+            [self._units[path]],
+            (),
+            self._apis,
+            targets_of(self.settings),
+            self.settings,
+            texts,
+            self._fixes,
+            self._analysis,
+        )
+        fixed, failures = rewriting.apply(found, self._hazards[path], 1)
+        self.failures[path] = self.failures.get(path, []) + failures
+        return fixed
+
+    def watched(self, path: str) -> tuple[Interpreter, Facts]:
+        """What the expressions of a file are, by their extents in bytes, over all calls that its own roots and those that lead to its
+        hazards make; with the interpreter that says it."""
+        self._make_ready()
+        analysis = self._analysis
+        home = self._index(path)
+        modules = [analysis.program.modules[index] for index in sorted({home, *self._harvests.sources(home)})]
+        with analysis.aside():
+            facts = watched(analysis, [analysis.program.modules[home]], modules)
+            return analysis.interpreter, facts[path]
+
+    def explain(self, place: Place) -> Explanation:
+        """Explain a place in a file; rows of notebooks are those of the module. Raises `PlaceError`."""
+        from xlalint.explain.answer import Explainer, Loaded
+
+        self._make_ready()
+        told = [one for path in self._lowered for one in self._findings.get(path, ())]
+        report = Report(told, len(self._lowered), [])
+        loaded = Loaded(list(self._lowered.values()), self._followed, report, self._analysis, self.source)
+        with self._analysis.aside():
+            return Explainer(self.paths, self.settings, loaded=loaded).explain(place)
 
     def told(self, path: str) -> list[Finding] | None:
         """The findings of a file that were worked out last."""

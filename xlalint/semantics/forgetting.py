@@ -1,7 +1,7 @@
 """What an interpreter remembers, and how it forgets what a change of some function bodies has made untrue.
 
-Each thing that is remembered noted what it read (`xlalint.semantics.reads`). What read a changed body, or used what read one, is dropped and
-worked out again when it is next asked for; the rest stays. Names, headers, classes and imports must be as they were.
+Each thing that is remembered noted what it read (`xlalint.semantics.reads`). What read a changed body, or used what read one, is
+dropped and worked out again when it is next asked for; the rest stays. Names, headers, classes and imports must be as they were.
 """
 
 from __future__ import annotations
