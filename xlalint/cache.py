@@ -70,6 +70,14 @@ class Cache:
         """The units that are kept, by digest; those not there are left out."""
         return self._blobs("units", list(dict.fromkeys(digests)))
 
+    def count_units(self, digests: Iterable[str]) -> int:
+        """How many of some units are kept."""
+        found = 0
+        for chunk in _chunks(list(dict.fromkeys(digests))):
+            query = f"SELECT count(*) FROM units WHERE key IN ({','.join('?' * len(chunk))})"
+            found += self._ask(lambda db, q=query, c=chunk: int(db.execute(q, c).fetchone()[0]), 0)  # type: ignore[misc]
+        return found
+
     def put_units(self, rows: Iterable[tuple[str, bytes]]) -> None:
         """Keep units by digest."""
         self._put("units", rows)

@@ -26,10 +26,11 @@ class Anchored(NamedTuple):
 
 
 class Anchors:
-    """Anchors the findings of any number of files, one file after the other; remembers the lines that it has parsed."""
+    """Anchors the findings of any number of files, one file after the other; remembers the lines that it has parsed, at `most` so many."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = 1_000_000) -> None:
         self._snippets: dict[str, Snippet | None] = {}
+        self._most = most
         self._data = b""
         self._lines: list[tuple[int, int]] = []
         self._begun: dict[int, tuple[int, int] | None] = {}
@@ -79,5 +80,7 @@ class Anchors:
     def _line_snippet(self, first: int, last: int) -> Snippet | None:
         text = self._data[first:last].decode(errors="replace")
         if text not in self._snippets:
+            if len(self._snippets) >= self._most:
+                self._snippets.clear()
             self._snippets[text] = line_snippet(text)
         return self._snippets[text]

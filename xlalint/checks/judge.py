@@ -33,12 +33,16 @@ class Judged(NamedTuple):
 
 
 def judge(
-    hazards: Iterable[Hazard], sources: Mapping[str, SourceFile], rules: Mapping[str, Rule], settings: Settings
+    hazards: Iterable[Hazard],
+    sources: Mapping[str, SourceFile],
+    rules: Mapping[str, Rule],
+    settings: Settings,
+    anchors: Anchors | None = None,
 ) -> Judged:
     """Make findings of the hazards that hold on the target and whose rules are enabled for their file.
 
     Of hazards with one rule and one extent the surest stays. Hidden findings (`visible` says which) are kept, because
-    a comment may suppress them and would else be called unused; they are not anchored.
+    a comment may suppress them and would else be called unused; they are not anchored. `anchors` that are given remember what they parse.
     """
     by_path: defaultdict[str, list[tuple[Hazard, Severity]]] = defaultdict(list)
     pageless: set[str] = set()
@@ -52,7 +56,7 @@ def judge(
             by_path[hazard.path].append((hazard, severity))
     from xlalint.checks.anchor import Anchors  # libcst, which takes a quarter of a second to import
 
-    anchors = Anchors()
+    anchors = anchors or Anchors()
     files = [_judge_file(sources[path], by_path[path], rules, settings, anchors) for path in sorted(by_path)]
     return Judged(
         list(chain.from_iterable(judged.findings for judged in files)),

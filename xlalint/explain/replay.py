@@ -30,7 +30,10 @@ _MOST_CALLERS = 16
 
 
 class Replay:
-    """A watched analysis, and what it found: on `analysis`, where the program is linked already. `entered` are the modules whose roots were entered, `complete` says that these are all."""
+    """A watched analysis, and what it found: on `analysis`, where the program is linked already.
+
+    `entered` are the modules whose roots were entered, `complete` says that these are all.
+    """
 
     def __init__(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 
 import msgspec
@@ -23,6 +23,7 @@ class Harvests:
         self._harvests: dict[int, Harvest] = {}
         self._held: dict[int, dict[int, list[Found]]] = {}
         self._called: Counter[Key] = Counter()
+        self._through: defaultdict[int, set[int]] = defaultdict(set)
 
     def put(self, module: int, harvest: Harvest) -> set[int]:
         """Take what a module's roots gave, in place of what they gave before."""
@@ -32,6 +33,8 @@ class Harvests:
         held: dict[int, list[Found]] = {}
         for found in harvest.found:
             held.setdefault(found.function[0], []).append(found)
+            for passed in _passed(found):
+                self._through[passed].add(found.function[0])
         for holder in {found.function[0] for found in before.found} | set(held):
             known = self._held.setdefault(holder, {})
             fresh = held.get(holder, [])
@@ -66,8 +69,8 @@ class Harvests:
         return set(self._held.get(module, ()))
 
     def through(self, module: int) -> set[int]:
-        """The modules with hazards that are reached through a module, or told with a place in it."""
-        return {holder for holder, held in self._held.items() for found in _all(held) if _passes(found, module)}
+        """The modules whose hazards may be reached through a module, or told with a place in it."""
+        return self._through.get(module, set())
 
     def without(self, module: int, functions: set[Key]) -> None:
         """Drop what a module's roots found in some functions."""
@@ -88,15 +91,12 @@ class Harvests:
         return after
 
 
-def _all(held: dict[int, list[Found]]) -> Iterator[Found]:
-    for founds in held.values():
-        yield from founds
-
-
-def _passes(found: Found, module: int) -> bool:
-    return any(key[0] == module for key, _ in found.chain) or (
-        found.inside is not None and found.inside[0][0] == module
-    )
+def _passed(found: Found) -> Iterator[int]:
+    """The modules whose places are told with a hazard."""
+    for key, _ in found.chain:
+        yield key[0]
+    if found.inside is not None:
+        yield found.inside[0][0]
 
 
 def _moved(found: Found, move: Move) -> Found | None:

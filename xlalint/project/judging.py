@@ -18,6 +18,7 @@ from xlalint.source.reading import read_source
 from xlalint.source.suppressions import Unused, apply
 
 if TYPE_CHECKING:
+    from xlalint.checks.anchor import Anchors
     from xlalint.config import Settings
     from xlalint.project.kept import Kept
     from xlalint.project.lowered import Lowered
@@ -36,10 +37,11 @@ def findings_of(
     settings: Settings,
     texts: Mapping[str, SourceFile],
     kept: Kept | None = None,
+    anchors: Anchors | None = None,
 ) -> tuple[list[Finding], list[str]]:
     """The visible findings of all files, suppressions applied, and internal errors.
 
-    `texts` holds sources that are not to be read from disk; `kept` the findings of earlier runs.
+    `texts` holds sources that are not to be read from disk; `kept` the findings of earlier runs; `anchors` remember what they parse.
     """
     by_path: defaultdict[str, list[Hazard]] = defaultdict(list)
     for hazard in hazards:
@@ -64,7 +66,7 @@ def findings_of(
             found += _decoder.decode(known[lowered.path])
         elif own or lowered.suppressions:
             try:
-                findings, lines = _of_file(lowered, own, rules, settings, texts)
+                findings, lines = _of_file(lowered, own, rules, settings, texts, anchors)
             except SourceError as error:
                 failures.append(f"{lowered.path}: changed while it was being checked: {error.message}")
                 continue
@@ -134,13 +136,14 @@ def _of_file(
     rules: Mapping[str, Rule],
     settings: Settings,
     texts: Mapping[str, SourceFile],
+    anchors: Anchors | None,
 ) -> tuple[list[Finding], list[str]]:
     path = lowered.path
     findings: list[Finding] = []
     failures: list[str] = []
     if hazards:
         source = texts[path] if path in texts else read_source(path)
-        judged = judge(hazards, {path: source}, rules, settings)
+        judged = judge(hazards, {path: source}, rules, settings, anchors)
         findings, failures = judged.findings, judged.failures
     if not lowered.suppressions:
         return visible(findings, settings), failures

@@ -103,6 +103,12 @@ class Run:
         """What an earlier `check` of these very texts said, if that was kept."""
         return self._kept(files, self._known(files)[0])
 
+    def missing(self, files: Sequence[str]) -> int:
+        """How many files must be lowered."""
+        digests, _ = self._known(files)
+        keys = {_unit_key(file, content) for file, content in digests.items()}
+        return len(files) - (self.cache.count_units(keys) if self.cache is not None else 0)
+
     def follow(self, lowered: Sequence[Lowered]) -> tuple[list[Unit], Looked]:
         """The units of installed modules that lowered files lead to, and what finding them depended on."""
         from xlalint.project.installed import follow

@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from xlalint.checks.anchor import Anchors
 from xlalint.project.analysis import Analysis, Outcome, deep, keep_outcomes, kept_outcomes
 from xlalint.project.dependencies import FUNCTION_BITS
 from xlalint.project.harvests import Harvests
@@ -47,6 +48,8 @@ if TYPE_CHECKING:
     from xlalint.semantics.interpreter import Interpreter
     from xlalint.semantics.program import FunctionInfo
 
+_SETTLED_AT_ONCE = 40  # modules: some seconds at most
+_MOST_LINES = 400  # with findings, that are remembered parsed: some twenty megabytes
 _MOST_CONTEXTS = 20_000  # that an interpreter remembers; some hundred megabytes
 
 
@@ -76,8 +79,10 @@ class Session:
         self._search_due = False
         self._hazards: dict[str, list[Hazard]] = {}
         self._findings: dict[str, list[Finding]] = {}
+        self._judged_texts: dict[str, str] = {}
         self._unjudged: set[str] = set()
         self._fixes = Memory()
+        self._anchors = Anchors(_MOST_LINES)
 
     # ------------------------------------------------------------------------------------------------- reading
 
@@ -99,7 +104,7 @@ class Session:
             self._harvests.put(index, outcome.harvest)
         linted = range(self._analysis.program.linted)
         self._pending = {index for index in linted if index not in self._outcomes}
-        self._hazards, self._findings = {}, {}
+        self._hazards, self._findings, self._judged_texts = {}, {}, {}
         self._unjudged = set(files)
         if report is not None and not self._pending:
             self._take(report)
@@ -123,6 +128,7 @@ class Session:
         for finding in report.findings:
             self._findings[finding.filename].append(finding)
         self._hazards = {path: self._hazards_of(path) for path in self._lowered}
+        self._judged_texts = {path: entry.digest for path, entry in self._lowered.items() if entry.error is None}
         self._unjudged = set()
 
     # ------------------------------------------------------------------------------------------------ changing
@@ -310,9 +316,25 @@ class Session:
         with self._analysis.aside():
             return Explainer(self.paths, self.settings, loaded=loaded).explain(place)
 
+    def settle(self) -> None:
+        """Analyse the roots that wait, as many as are soon done: they may lead to other findings in files that were changed."""
+        for index in sorted(self._pending)[:_SETTLED_AT_ONCE]:
+            self._analyse(index)
+
+    def functions(self, path: str) -> list[tuple[str, int]]:
+        """The functions and methods of a file that no other one holds, by qualified name, and their rows."""
+        unit = self._units.get(path)
+        if unit is None:
+            return []
+        return [(one.qualname, one.row) for one in unit.functions if one.outer < 0 and one.name != "<lambda>"]
+
     def told(self, path: str) -> list[Finding] | None:
         """The findings of a file that were worked out last."""
         return self._findings.get(path)
+
+    def unsettled(self, path: str) -> bool:
+        """Whether the findings of a file may be others than those that were worked out last."""
+        return path in self._unjudged or (path in self._units and self._index(path) in self._pending)
 
     def work(self, first: Sequence[str] = ()) -> bool:
         """Do one piece of what is left to do, that for the files named first; False if there is nothing."""
@@ -405,7 +427,12 @@ class Session:
             return self._findings.setdefault(path, [])
         texts = {path: text} if text is not None else {}
         hazards = self._hazards_of(path)
-        found, self.failures[path] = findings_of([entry], hazards, self._rules, self.settings, texts)
+        if self._judged_texts.get(path) == entry.digest and self._hazards.get(path) == hazards:
+            return self._findings[path]
+        self._judged_texts[path] = entry.digest if text is not None else ""
+        found, self.failures[path] = findings_of(
+            [entry], hazards, self._rules, self.settings, texts, anchors=self._anchors
+        )
         self._hazards[path], self._findings[path] = hazards, found
         return found
 

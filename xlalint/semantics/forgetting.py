@@ -43,10 +43,9 @@ def forget(interpreter: Interpreter, module: ModuleInfo, functions: set[Function
         del tables._lines[klass]
         for key in [key for key in tables._attributes if key[0] is klass]:
             del tables._attributes[key]
-    for owner in interpreter.program.classes():
-        if owner.overriding:
-            for name in [name for name, (_, reads) in owner.overriding.items() if reads in gone]:
-                del owner.overriding[name]
+    for owner in interpreter.reader.overridden:
+        for name in [name for name, (_, reads) in owner.overriding.items() if reads in gone]:
+            del owner.overriding[name]
 
 
 def size_of(interpreter: Interpreter) -> int:
@@ -72,7 +71,7 @@ def _computations(interpreter: Interpreter) -> Iterator[Reads]:
     for table in _tables(interpreter):
         for _, reads in table.values():
             yield reads
-    for klass in interpreter.program.classes():
+    for klass in interpreter.reader.overridden:
         for _, reads in klass.overriding.values():
             yield reads
 

@@ -6,7 +6,7 @@ program's `Reader`: it is what an analysis result depends on.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from xlalint.lowering import ir
@@ -224,6 +224,7 @@ class ClassInfo:
         found: list[FunctionInfo] = []
         reads = Reads()
         self.overriding[name] = (found, reads)
+        self.module.reader.overridden.append(self)
         info = self.method(name)
         with self.module.reader.reading(reads):
             if info is not None and self.subclasses and info.ir.returns is None and info.is_abstract():
@@ -321,11 +322,6 @@ class Program:
         for module in self.modules:
             for klass in module.classes:
                 self._link_class(klass)
-
-    def classes(self) -> Iterator[ClassInfo]:
-        """All classes of all modules."""
-        for module in self.modules:
-            yield from module.classes
 
     # --------------------------------------------------------------------------------------------- names
 

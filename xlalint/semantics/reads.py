@@ -75,10 +75,11 @@ def stale(computations: Iterable[Reads], functions: set[FunctionInfo]) -> set[Re
 
 
 class Reader:
-    """Who reads now. One for a program."""
+    """Who reads now. One for a program. `overridden` are the classes of which it is remembered what overrides their methods."""
 
     def __init__(self) -> None:
         self.current = Reads()
+        self.overridden: list[ClassInfo] = []
 
     def use(self, reads: Reads) -> None:
         """Note that the current computation uses another's result."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
-# Not `str.splitlines`: to Python a form feed, U+0085 or U+2028 ends no line.
-_LINE_END = re.compile(rb"\r\n|\n|\r")
+# Not `str.splitlines`: to Python's tokenizer a form feed, U+0085 or U+2028 ends no line.
+_LINE_ENDS = b"\r\n"
 _ROW_END = re.compile(r"\r\n|\n|\r")
 
 
@@ -22,7 +22,10 @@ class Lines:
 
     def __init__(self, data: bytes) -> None:
         self.data = data
-        self.starts = [0, *(match.end() for match in _LINE_END.finditer(data))]
+        # Of bytes, `splitlines` ends lines where Python's tokenizer does.
+        self.starts = [0, *accumulate(map(len, data.splitlines(keepends=True)))]
+        if data and data[-1] not in _LINE_ENDS:
+            self.starts.pop()
 
     def byte_place(self, offset: int) -> tuple[int, int]:
         """The row, from 1, and byte column, from 0, as ast counts them."""
