@@ -14,7 +14,7 @@ import click
 from xlalint import __version__
 
 CLEAN, FINDINGS, FAILED = 0, 1, 2
-_COMMANDS = ("check", "verify", "run", "explain", "rule", "rules", "config", "baseline", "mcp", "clean")
+_COMMANDS = ("check", "verify", "run", "explain", "server", "rule", "rules", "config", "baseline", "mcp", "clean")
 _DEBUG = "XLALINT_DEBUG"
 
 

@@ -13,7 +13,7 @@ from xlalint.semantics.program import Program
 
 Move = Callable[[Key], "Key | None"]
 """Where a function is now; None where it is gone."""
-_NOTHING = Harvest([], [])
+_NOTHING = Harvest([], [], [])
 
 
 class Harvests:
@@ -23,13 +23,15 @@ class Harvests:
         self._harvests: dict[int, Harvest] = {}
         self._held: dict[int, dict[int, list[Found]]] = {}
         self._called: Counter[Key] = Counter()
+        self._hosted: Counter[Key] = Counter()
         self._through: defaultdict[int, set[int]] = defaultdict(set)
 
     def put(self, module: int, harvest: Harvest) -> set[int]:
         """Take what a module's roots gave, in place of what they gave before."""
         before = self._harvests.get(module, _NOTHING)
         self._harvests[module] = harvest
-        affected = self._count(set(before.called), set(harvest.called))
+        affected = _count(self._called, set(before.called), set(harvest.called))
+        affected |= _count(self._hosted, set(before.hosted), set(harvest.hosted))
         held: dict[int, list[Found]] = {}
         for found in harvest.found:
             held.setdefault(found.function[0], []).append(found)
@@ -45,24 +47,10 @@ class Harvests:
                     del known[module]
         return affected
 
-    def _count(self, before: set[Key], after: set[Key]) -> set[int]:
-        """Count which functions are called; the modules of those that now are, or no longer."""
-        affected: set[int] = set()
-        for key in after - before:
-            self._called[key] += 1
-            if self._called[key] == 1:
-                affected.add(key[0])
-        for key in before - after:
-            self._called[key] -= 1
-            if not self._called[key]:
-                del self._called[key]
-                affected.add(key[0])
-        return affected
-
     def hazards(self, module: int, program: Program) -> list[Hazard]:
         """The hazards in a module, as `xlalint.semantics.collect.merge` gives them."""
         held = self._held.get(module, {})
-        return merged((found for source in sorted(held) for found in held[source]), self._called, program)
+        return merged((found for source in sorted(held) for found in held[source]), self._called, self._hosted, program)
 
     def sources(self, module: int) -> set[int]:
         """The modules whose roots lead to hazards in a module."""
@@ -77,7 +65,7 @@ class Harvests:
         harvest = self._harvests.get(module)
         if harvest is not None and any(found.function in functions for found in harvest.found):
             left = [found for found in harvest.found if found.function not in functions]
-            self.put(module, Harvest(left, harvest.called))
+            self.put(module, Harvest(left, harvest.called, harvest.hosted))
 
     def moved(self, move: Move) -> Harvests:
         """The same where functions have moved; what speaks of those that are gone is left out."""
@@ -87,8 +75,24 @@ class Harvests:
             if place is not None:
                 found = [one for before in harvest.found if (one := _moved(before, move)) is not None]
                 called = [key for before in harvest.called if (key := move(before)) is not None]
-                after.put(place[0], Harvest(found, called))
+                hosted = [key for before in harvest.hosted if (key := move(before)) is not None]
+                after.put(place[0], Harvest(found, called, hosted))
         return after
+
+
+def _count(counts: Counter[Key], before: set[Key], after: set[Key]) -> set[int]:
+    """Count which functions are called; the modules of those that now are, or no longer."""
+    affected: set[int] = set()
+    for key in after - before:
+        counts[key] += 1
+        if counts[key] == 1:
+            affected.add(key[0])
+    for key in before - after:
+        counts[key] -= 1
+        if not counts[key]:
+            del counts[key]
+            affected.add(key[0])
+    return affected
 
 
 def _passed(found: Found) -> Iterator[int]:

@@ -284,9 +284,7 @@ def merge(harvests: Iterable[Harvest], program: Program) -> list[Hazard]:
     return merged((found for batch in harvested for found in batch.found), called, hosted, program)
 
 
-def merged(
-    founds: Iterable[Found], called: Container[Key], hosted: Container[Key], program: Program
-) -> list[Hazard]:
+def merged(founds: Iterable[Found], called: Container[Key], hosted: Container[Key], program: Program) -> list[Hazard]:
     """`merge` of what was found, with the functions that traced code calls, and those that host code does."""
     best: dict[tuple[Key, int, int, str], Found] = {}
     for found in founds:

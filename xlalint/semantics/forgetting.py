@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, MutableMapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from xlalint.semantics.driving import Drivers
 from xlalint.semantics.reads import Reads, stale
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ def forget(interpreter: Interpreter, module: ModuleInfo, functions: set[Function
     _drop_module(interpreter, module.index)
     if not functions:
         return
+    interpreter.drivers = Drivers()
     gone = stale(_computations(interpreter), functions)
     if not gone:
         return

@@ -78,7 +78,7 @@ class ModuleInfo:
         for info, function_ir in zip(self.functions, unit.functions, strict=True):
             if info.ir.digest != function_ir.digest:
                 changed.add(info)
-                info.forget()
+                info.change()
             info.ir = function_ir
             info.params = function_ir.params
         for klass, class_ir in zip(self.classes, unit.classes, strict=True):
@@ -127,6 +127,10 @@ class FunctionInfo:
         if self._body is None:
             self._body = ir.decode_body(self.ir.body)
         return self._body
+
+    def change(self) -> None:
+        """Another body takes the place of this one."""
+        self._body = self._names_wide = None
 
     def forget(self) -> None:
         """Drop the decoded body; it is decoded anew when needed."""

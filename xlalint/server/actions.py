@@ -1,0 +1,191 @@
+"""Code actions: a finding's fix, a comment that silences it, a comment that teaches the analysis otherwise, and all safe fixes at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from lsprotocol import types
+
+from xlalint.checks.finding import Finding, Location
+from xlalint.explain.model import Explanation
+from xlalint.explain.place import Place, PlaceError
+from xlalint.fixes.edits import Offsets, Span
+from xlalint.fixes.noqa import silencing
+from xlalint.project.fixing import fix
+from xlalint.project.report import Report
+from xlalint.project.session import Session
+from xlalint.report.cells import Cells
+from xlalint.server.diagnostics import Diagnostics
+from xlalint.server.documents import Snapshot
+from xlalint.server.edits import Edits, between, of_fix, of_spans, workspace_edit
+from xlalint.source.lines import split_rows
+from xlalint.source.model import SourceFile
+from xlalint.source.reading import text_of
+
+QUICK_FIX = types.CodeActionKind.QuickFix
+FIX_ALL = "source.fixAll.xlalint"
+NOTEBOOK_FIX_ALL = "notebook.source.fixAll.xlalint"
+KINDS = [QUICK_FIX, FIX_ALL, NOTEBOOK_FIX_ALL]
+_READING = ("XLA001", "XLA002")  # what no comment silences
+_COMMENT = "XLA003"
+_TELLING = ("annotation", "assignment", "default", "use", "loop", "context-manager", "call-site", "taught")
+
+
+class Actions:
+    """The actions for one open document. `cell` is that of a notebook which the client asks about."""
+
+    def __init__(
+        self, session: Session, snapshot: Snapshot, diagnostics: Diagnostics, cell: int | None, *, unsafe: bool
+    ) -> None:
+        self.session = session
+        self.snapshot = snapshot
+        self.path = snapshot.path
+        self.diagnostics = diagnostics
+        self.cell = cell
+        self.unsafe = unsafe
+        self.source: SourceFile = session.source(self.path)
+
+    def at(self, extent: types.Range) -> Iterator[types.CodeAction]:
+        """The quick fixes for what touches an extent."""
+        own = [finding for finding in self.session.findings(self.path) if self._touches(finding, extent)]
+        if not own:
+            return
+        places = {(one.code, one.location, one.end_location) for one in own}
+        for finding in self.session.proposals(self.path):
+            if (finding.code, finding.location, finding.end_location) not in places:
+                continue
+            if finding.fix is not None:
+                yield self._fixing(finding)
+            if finding.code not in (*_READING, _COMMENT):
+                yield self._ignoring(finding)
+                yield from self._teaching(finding, "static")
+
+    def asked(self, extent: types.Range) -> Iterator[types.CodeAction]:
+        """What is offered besides where the user asks for it: to say that what is not known is a tensor."""
+        place = self._row(self.diagnostics.lined(self.path, self.cell).location(extent.start))
+        try:
+            said = self.session.explain(Place(self.path, place.row, None))
+        except PlaceError:
+            return
+        if any(question.silence == "unknown-value" for question in said.questions):
+            for row, name in _sources(said, self.path):
+                yield self._taught(row, name, "tensor", None)
+
+    def everything(self, kind: str) -> types.CodeAction | None:
+        """All fixes that go without asking; None where there are none."""
+        edits = self.all_fixes()
+        if not edits:
+            return None
+        what = "all fixes" if self.unsafe else "all safe fixes"
+        return types.CodeAction(f"xlalint: apply {what}", kind=kind, edit=workspace_edit(edits))
+
+    def all_fixes(self) -> list[Edits]:
+        """What the rounds of fixing make of the document."""
+        before = self.snapshot.content
+
+        def check(contents: Mapping[str, bytes], _: object) -> Report:
+            self.session.change(self.path, contents.get(self.path, before))
+            self.session.settle()
+            return Report(self.session.proposals(self.path), 1, self.session.failures.get(self.path, []))
+
+        try:
+            fixed = fix(check, lambda _: before, unsafe=self.unsafe)
+        finally:
+            self.session.change(self.path, before)
+        made = fixed.files.get(self.path)
+        return between(self.snapshot, made.after, self.diagnostics) if made is not None else []
+
+    # ------------------------------------------------------------------------------------------------------ one
+
+    def _touches(self, finding: Finding, extent: types.Range) -> bool:
+        located = Cells(lambda _: self.snapshot.content).located([finding])[0]
+        if located.cell != self.cell:
+            return False
+        lined = self.diagnostics.lined(self.path, self.cell)
+        start, end = lined.position(located.location), lined.position(located.end_location)
+        return _place(start) <= _place(extent.end) and _place(extent.start) <= _place(end)
+
+    def _diagnostic(self, finding: Finding) -> types.Diagnostic:
+        return self.diagnostics.one(Cells(lambda _: self.snapshot.content).located([finding])[0])
+
+    def _fixing(self, finding: Finding) -> types.CodeAction:
+        assert finding.fix is not None
+        safe = finding.fix.applicability == "safe"
+        title = finding.fix.message if safe else f"{finding.fix.message} [unsafe]"
+        return types.CodeAction(
+            f"xlalint: {title}",
+            kind=QUICK_FIX,
+            diagnostics=[self._diagnostic(finding)],
+            is_preferred=safe or None,
+            edit=workspace_edit(of_fix(finding, self.diagnostics, self.snapshot)),
+            data={"code": finding.code, "applicability": finding.fix.applicability},
+        )
+
+    def _ignoring(self, finding: Finding) -> types.CodeAction:
+        spans = silencing(text_of(self.path, self.snapshot.content), [finding])
+        return types.CodeAction(
+            f"xlalint: ignore {finding.code} on this line",
+            kind=QUICK_FIX,
+            diagnostics=[self._diagnostic(finding)],
+            edit=workspace_edit(of_spans(spans, self.diagnostics, self.snapshot)),
+            data={"code": finding.code, "ignore": True},
+        )
+
+    def _teaching(self, finding: Finding, word: str) -> Iterator[types.CodeAction]:
+        """Say of a value that the finding is about that it is none of the device's."""
+        if finding.framework is None:
+            return
+        try:
+            said = self.session.explain(Place(self.path, finding.location.row, finding.location.column))
+        except PlaceError:
+            return
+        for row, name in _sources(said, self.path):
+            yield self._taught(row, name, word, finding)
+
+    def _taught(self, row: int, name: str, word: str, finding: Finding | None) -> types.CodeAction:
+        meaning = "static, a host value" if word == "static" else "a tensor"
+        return types.CodeAction(
+            f"xlalint: teach that `{name}` (line {self._shown(row)}) is {meaning}",
+            kind=QUICK_FIX,
+            diagnostics=[self._diagnostic(finding)] if finding is not None else None,
+            edit=workspace_edit(of_spans([self._comment(row, word)], self.diagnostics, self.snapshot)),
+            data={"teach": word},
+        )
+
+    def _comment(self, row: int, word: str) -> Span:
+        text = self.source.text
+        line = split_rows(text)[row - 1].rstrip("\r\n")
+        at = Offsets(text).at(Location(row, len(line.rstrip()) + 1))
+        return Span(at, at + len(line) - len(line.rstrip()), f"  # xlalint: {word}")
+
+    def _shown(self, row: int) -> str:
+        cell, shown = Cells(lambda _: self.snapshot.content).place(self.path, row)
+        return str(shown) if cell is None else f"{shown} of cell {cell}"
+
+    def _row(self, place: Location) -> Location:
+        return row_in_module(self.source, self.cell, place)
+
+
+def row_in_module(source: SourceFile, cell: int | None, place: Location) -> Location:
+    """A place in a cell as one in the module that all cells make."""
+    found = next((one for one in source.cells if one.number == cell), None)
+    return place if found is None else Location(found.first + place.row - 1, place.column)
+
+
+def _sources(said: Explanation, path: str) -> Iterator[tuple[int, str]]:
+    """The rows that make the values what they are, nearest first: of each name the row that a comment would teach."""
+    told: set[int] = set()
+    names = sorted(said.values, key=lambda belief: not belief.expression.isidentifier())
+    for belief in names[:3]:
+        if not belief.expression.replace(".", "").isidentifier():
+            continue
+        for origin in belief.origins:
+            if origin.row is not None and origin.filename == path and origin.cause in _TELLING and origin.depth == 0:
+                if origin.row not in told:
+                    told.add(origin.row)
+                    yield origin.row, belief.expression
+                break
+
+
+def _place(position: types.Position) -> tuple[int, int]:
+    return position.line, position.character

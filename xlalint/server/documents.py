@@ -1,0 +1,194 @@
+"""What the client has open: texts and notebooks, kept up with its changes, and given to the analysis as snapshots that never change."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from lsprotocol import types
+from pygls.uris import to_fs_path
+
+from xlalint.server.places import UTF16, Lined
+
+_CODE = types.NotebookCellKind.Code
+_UNSAVED = "untitled"
+
+
+class CellText(NamedTuple):
+    """A cell of a notebook: its number among all cells, from 1, and the text that its document has."""
+
+    number: int
+    uri: str
+    text: str
+
+
+class Snapshot(NamedTuple):
+    """A text or notebook at one time. `content` are the bytes that a file of it would have."""
+
+    path: str
+    uri: str
+    version: int | None
+    content: bytes
+    cells: tuple[CellText, ...] = ()
+
+    @property
+    def is_notebook(self) -> bool:
+        return self.path.endswith(".ipynb")
+
+
+class Document:
+    """One open text."""
+
+    def __init__(self, uri: str, language: str, version: int | None, text: str) -> None:
+        self.uri = uri
+        self.language = language
+        self.version = version
+        self.text = text
+
+    def change(self, changes: Iterable[Any], encoding: str) -> None:
+        """Take the client's changes, in order."""
+        for one in changes:
+            span = getattr(one, "range", None)
+            if span is None:
+                self.text = one.text
+            else:
+                lined = Lined(self.text, encoding)
+                start, end = lined.offset(span.start), lined.offset(span.end)
+                self.text = f"{self.text[:start]}{one.text}{self.text[max(start, end) :]}"
+
+
+class Notebook:
+    """One open notebook: its cells in order, and the documents that hold their texts."""
+
+    def __init__(self, notebook: types.NotebookDocument, texts: Iterable[types.TextDocumentItem]) -> None:
+        self.uri = notebook.uri
+        self.version = notebook.version
+        self.metadata = notebook.metadata
+        self.cells = list(notebook.cells)
+        self.texts = {text.uri: _document(text) for text in texts}
+
+    def change(self, version: int, event: types.NotebookDocumentChangeEvent, encoding: str) -> None:
+        """Take the client's changes."""
+        self.version = version
+        if event.metadata is not None:
+            self.metadata = event.metadata
+        if event.cells is None:
+            return
+        structure = event.cells.structure
+        if structure is not None:
+            first, count = structure.array.start, structure.array.delete_count
+            self.cells[first : first + count] = structure.array.cells or ()
+            self.texts.update((text.uri, _document(text)) for text in structure.did_open or ())
+            for closed in structure.did_close or ():
+                self.texts.pop(closed.uri, None)
+        for cell in event.cells.data or ():
+            self.cells = [cell if cell.document == known.document else known for known in self.cells]
+        for changed in event.cells.text_content or ():
+            document = self.texts.get(changed.document.uri)
+            if document is not None:
+                document.version = changed.document.version
+                document.change(changed.changes, encoding)
+
+    def snapshot(self, path: str) -> Snapshot:
+        """The notebook as a file of it would be."""
+        cells = [CellText(number, cell.document, self._text(cell)) for number, cell in enumerate(self.cells, 1)]
+        written = [self._written(cell, one.text) for cell, one in zip(self.cells, cells, strict=True)]
+        metadata = _plain(self.metadata)
+        whole = {"cells": written, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}
+        return Snapshot(path, self.uri, self.version, json.dumps(whole).encode(), tuple(cells))
+
+    def _text(self, cell: types.NotebookCell) -> str:
+        document = self.texts.get(cell.document)
+        return document.text if document is not None else ""
+
+    def _written(self, cell: types.NotebookCell, text: str) -> dict[str, Any]:
+        if cell.kind != _CODE:
+            return {"cell_type": "markdown", "id": "", "metadata": {}, "source": text}
+        document = self.texts.get(cell.document)
+        language = {"vscode": {"languageId": document.language}} if document is not None else {}
+        return {
+            "cell_type": "code",
+            "execution_count": None,
+            "id": "",
+            "metadata": language,
+            "outputs": [],
+            "source": text,
+        }
+
+
+class Documents:
+    """All that is open, by URI. `encoding` is that of positions."""
+
+    def __init__(self) -> None:
+        self.encoding = UTF16
+        self._texts: dict[str, Document] = {}
+        self._notebooks: dict[str, Notebook] = {}
+
+    def open(self, item: types.TextDocumentItem) -> Snapshot | None:
+        """Take a text that was opened; None for what is not for us."""
+        self._texts[item.uri] = _document(item)
+        return self.snapshot(item.uri)
+
+    def change(self, params: types.DidChangeTextDocumentParams) -> Snapshot | None:
+        """Take changes of an open text."""
+        document = self._texts.get(params.text_document.uri)
+        if document is None:
+            return None
+        document.change(params.content_changes, self.encoding)
+        document.version = params.text_document.version
+        return self.snapshot(document.uri)
+
+    def close(self, uri: str) -> None:
+        """Forget a text or notebook."""
+        self._texts.pop(uri, None)
+        self._notebooks.pop(uri, None)
+
+    def open_notebook(self, params: types.DidOpenNotebookDocumentParams) -> Snapshot | None:
+        """Take a notebook that was opened."""
+        found = params.notebook_document
+        self._notebooks[found.uri] = Notebook(found, params.cell_text_documents)
+        return self.snapshot(found.uri)
+
+    def change_notebook(self, params: types.DidChangeNotebookDocumentParams) -> Snapshot | None:
+        """Take changes of an open notebook."""
+        notebook = self._notebooks.get(params.notebook_document.uri)
+        if notebook is None:
+            return None
+        notebook.change(params.notebook_document.version, params.change, self.encoding)
+        return self.snapshot(notebook.uri)
+
+    def snapshot(self, uri: str) -> Snapshot | None:
+        """What is open under a URI: a Python text, or the notebook of that URI or with a cell of it."""
+        notebook = self._notebooks.get(uri) or next((n for n in self._notebooks.values() if uri in n.texts), None)
+        if notebook is not None:
+            return notebook.snapshot(path_of(notebook.uri, ".ipynb"))
+        document = self._texts.get(uri)
+        if document is None or document.uri.endswith(".ipynb") or document.language not in ("python", ""):
+            return None
+        content = document.text.encode("utf-8", "surrogatepass")
+        return Snapshot(path_of(uri, ".py"), uri, document.version, content)
+
+    @property
+    def uris(self) -> Sequence[str]:
+        return [*self._texts, *self._notebooks]
+
+
+def path_of(uri: str, ending: str = "") -> str:
+    """The absolute path of a URI; of what is no file, such as a text that was never saved, a path that no file has."""
+    path: str | None = to_fs_path(uri) if uri.startswith("file:") else None
+    if path:
+        return os.path.abspath(path)  # noqa: PTH100
+    name = uri.partition(":")[2].strip("/").replace("/", "_") or _UNSAVED
+    return os.path.abspath(os.path.join(os.sep, _UNSAVED, name + ("" if name.endswith(ending) else ending)))  # noqa: PTH100, PTH118
+
+
+def _document(item: types.TextDocumentItem) -> Document:
+    return Document(item.uri, item.language_id, item.version, item.text)
+
+
+def _plain(metadata: Any) -> dict[str, Any]:
+    """What a notebook says of its language."""
+    found = metadata if isinstance(metadata, dict) else getattr(metadata, "__dict__", {})
+    return {key: value for key in ("language_info", "kernelspec") if isinstance(value := found.get(key), dict)}

@@ -1,0 +1,368 @@
+"""The programs of all workspace folders and what of them is open: kept up with changes, analysed in pieces, told when findings change.
+
+Everything here runs on the analysis thread.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from lsprotocol import types
+
+from xlalint.checks.finding import Finding
+from xlalint.project.session import Session
+from xlalint.server.diagnostics import Diagnostics
+from xlalint.server.documents import Snapshot
+from xlalint.server.preferences import Preferences
+from xlalint.server.programs import Program
+from xlalint.source.model import SourceError
+from xlalint.source.reading import read_bytes
+
+_CONFIGURATIONS = ("pyproject.toml", "xlalint.toml", ".gitignore")
+_POLL = 0.02
+
+
+class Outlet(Protocol):
+    """Where a workspace tells what the client shall know. May be called from any thread."""
+
+    def publish(self, uri: str, version: int | None, diagnostics: list[types.Diagnostic]) -> None:
+        """These are the diagnostics of a document now."""
+
+    def refresh(self) -> None:
+        """Diagnostics of files that are not open have changed."""
+
+    def complain(self, message: str) -> None:
+        """The user should know."""
+
+    def report(self, message: str) -> None:
+        """For the log."""
+
+    def progress(self, title: str, done: int, total: int) -> None:
+        """Something takes time; it is over when all is done."""
+
+
+class Workspace:
+    """All folders. `pushes` says that the client wants diagnostics unasked."""
+
+    def __init__(self, outlet: Outlet) -> None:
+        self.pushes = True
+        self.encoding = "utf-16"
+        self._outlet = outlet
+        self._preferences: Mapping[str, Preferences] = {}
+        self._default = Preferences()
+        self._started = False
+        self._programs: list[Program] = []
+        self._loose: dict[str, Program] = {}
+        self._open: dict[str, Snapshot] = {}
+        self._published: dict[str, list[Finding]] = {}
+        self._cells: dict[str, tuple[str, ...]] = {}
+        self._cold: set[str] = set()
+        self._changed = False
+
+    # ------------------------------------------------------------------------------------------------- folders
+
+    def start(self, folders: Sequence[str], preferences: Mapping[str, Preferences], default: Preferences) -> None:
+        """Begin with some folders, by path, each with the client's settings for it; those of other files are `default`."""
+        self._started = True
+        self._preferences, self._default = preferences, default
+        for folder in folders:
+            self.add(folder)
+
+    def add(self, folder: str) -> None:
+        """A folder was added."""
+        if any(str(program.root) == folder for program in self._programs):
+            return
+        program = Program(Path(folder), self._preferences.get(folder, self._default))
+        self._programs.append(program)
+        # A file belongs to the innermost folder.
+        self._programs.sort(key=lambda one: -len(one.root.parts))
+        for path in [path for path in self._loose if program.holds(path)]:
+            self._loose.pop(path).close()
+        self._tell_trouble(program)
+        self._show_open(program)
+
+    def remove(self, folder: str) -> None:
+        """A folder was removed."""
+        for program in [one for one in self._programs if str(one.root) == folder]:
+            self._programs.remove(program)
+            program.close()
+            for path in self._of(program):
+                self._withdraw(path)
+        for path in self._open:
+            if self._program(path) is None:
+                self._show(path)
+
+    def configure(self, preferences: Mapping[str, Preferences], default: Preferences) -> None:
+        """The client's settings have changed."""
+        before = self._preferences, self._default
+        self._preferences, self._default = preferences, default
+        for program in list(self._programs):
+            now = preferences.get(str(program.root), default)
+            if before[0].get(str(program.root), before[1]) != now:
+                self._restart(program)
+        for program in self._loose.values():
+            program.close()
+        self._loose.clear()
+        for path in self._open:
+            if not any(program.holds(path) for program in self._programs):
+                self._show(path)
+
+    def recover(self) -> None:
+        """Something went wrong: what is in memory may be half changed. Programs are read again when they are next needed."""
+        for program in [*self._programs, *self._loose.values()]:
+            program.session = None
+
+    def end(self) -> None:
+        """Keep what was worked out."""
+        for program in [*self._programs, *self._loose.values()]:
+            program.close()
+
+    def _restart(self, program: Program) -> None:
+        program.close()
+        self._programs.remove(program)
+        self.add(str(program.root))
+
+    def _tell_trouble(self, program: Program) -> None:
+        if program.trouble:
+            self._outlet.complain(f"{program.trouble} (the configuration is not used)")
+        for key in program.preferences.unknown:
+            self._outlet.report(f"unknown setting `xlalint.{key}`")
+        if program.cache is not None and program.cache.warning:
+            self._outlet.report(program.cache.warning)
+
+    def preferences_of(self, path: str) -> Preferences:
+        """The client's settings for a file."""
+        program = self._program(path)
+        return program.preferences if program is not None else self._default
+
+    def _program(self, path: str) -> Program | None:
+        return next((one for one in self._programs if one.holds(path)), self._loose.get(path))
+
+    def _of(self, program: Program) -> list[str]:
+        return [path for path in self._open if self._program(path) is program]
+
+    def _session(self, path: str) -> Session | None:
+        """The session of a file's program, read if it was not; None where that is being prepared, and for files that it leaves out."""
+        if not self._started:
+            return None
+        program = self._program(path)
+        if program is None:
+            program = self._loose[path] = Program(Path(path), self._default, cached=False)
+            self._tell_trouble(program)
+        if program.session is None:
+            if program.warming is not None:
+                return None
+            self._load(program)
+        session = program.session
+        if session is None:
+            return None
+        if not session.holds(path) and program.wants(path):
+            snapshot = self._open.get(path)
+            if snapshot is not None:
+                session.change(path, snapshot.content)
+            else:
+                session.reread([path])
+        return session if session.holds(path) else None
+
+    def _load(self, program: Program) -> None:
+        contents = {path: self._open[path].content for path in self._of(program)}
+        contents = {path: content for path, content in contents.items() if program.wants(path) or not program.paths}
+        program.load(contents, lambda done, total: self._outlet.progress(f"Reading {program.root.name}", done, total))
+        self._tell_trouble(program)
+
+    # ---------------------------------------------------------------------------------------------------- texts
+
+    def open(self, snapshot: Snapshot) -> None:
+        """A text was opened."""
+        self._open[snapshot.path] = snapshot
+        self._cold.add(snapshot.path)
+        self._take(snapshot)
+
+    def change(self, snapshot: Snapshot) -> None:
+        """A text was changed."""
+        self._open[snapshot.path] = snapshot
+        self._take(snapshot)
+
+    def _take(self, snapshot: Snapshot) -> None:
+        path = snapshot.path
+        program = self._program(path)
+        if program is not None and program.session is None and self._show_known(program, path):
+            return
+        session = self._session(path)
+        if session is not None:
+            session.change(path, snapshot.content)
+        self._show(path, always=True)
+
+    def _show_known(self, program: Program, path: str) -> bool:
+        """Show what an earlier check said, while the program is yet to be read."""
+        if not self._started or program.warming is not None or not program.paths:
+            return False
+        contents = {one: self._open[one].content for one in self._of(program)}
+        report = program.known(contents)
+        if report is None:
+            return False
+        self._publish(path, [finding for finding in report.findings if finding.filename == path])
+        return True
+
+    def close(self, path: str) -> None:
+        """A text was closed: what counts is what is on the disk."""
+        if self._open.pop(path, None) is None:
+            return
+        program = self._loose.pop(path, None)
+        if program is not None:
+            program.close()
+        else:
+            program = self._program(path)
+            if program is not None and program.session is not None and program.session.holds(path):
+                program.session.change(path, None)
+        self._withdraw(path)
+
+    def files_changed(self, changes: Iterable[tuple[str, types.FileChangeType]]) -> None:
+        """Files were changed on the disk."""
+        configured: set[str] = set()
+        come: set[int] = set()
+        touched: dict[int, list[str]] = {}
+        for path, kind in changes:
+            if os.path.basename(path) in _CONFIGURATIONS:  # noqa: PTH119
+                configured.add(path)
+                continue
+            for number, program in enumerate(self._programs):
+                if program.holds(path):
+                    touched.setdefault(number, []).append(path)
+                    if kind != types.FileChangeType.Changed:
+                        come.add(number)
+                    break
+        programs = list(self._programs)
+        for number, paths in touched.items():
+            session = programs[number].session
+            if session is not None:
+                if number in come:
+                    session.rediscover()
+                session.reread([path for path in paths if path not in self._open and session.holds(path)])
+        for program in programs:
+            above = {str(program.root), *map(str, program.root.parents)}
+            if any(os.path.dirname(path) in above or program.holds(path) for path in configured):  # noqa: PTH120
+                self._restart(program)
+
+    # ------------------------------------------------------------------------------------------------ answering
+
+    def findings(self, path: str) -> list[Finding]:
+        """The findings of a file, by what is known at once."""
+        session = self._session(path)
+        return session.findings(path) if session is not None else []
+
+    def session_of(self, path: str) -> Session | None:
+        """The session that an open file is part of."""
+        return self._session(path)
+
+    def opened(self, path: str) -> Snapshot | None:
+        """What is open under a path."""
+        return self._open.get(path)
+
+    def diagnostics(self) -> Diagnostics:
+        """What makes diagnostics of findings as things stand."""
+        return Diagnostics(self.encoding, self._read, self._open.get)
+
+    def _read(self, path: str) -> bytes:
+        snapshot = self._open.get(path)
+        return snapshot.content if snapshot is not None else read_bytes(path)
+
+    def everything(self) -> dict[str, list[Finding]]:
+        """The findings of all files of all folders, as they are now."""
+        found: dict[str, list[Finding]] = {}
+        for program in [*self._programs, *self._loose.values()]:
+            for path in program.session.files if program.session is not None else ():
+                found[path] = program.session.told(path) or []  # type: ignore[union-attr]
+        return found
+
+    # ----------------------------------------------------------------------------------------------- background
+
+    def work(self) -> bool:
+        """Do one piece of what is left to do; whether there may be more."""
+        if not self._started:
+            return False
+        for program in self._programs:
+            if program.session is None:
+                self._prepare(program)
+                return True
+        if self._cold:
+            path = self._cold.pop()
+            session = self._session(path) if path in self._open else None
+            if session is not None:
+                session.warm(path)
+            return True
+        for program in [*self._programs, *self._loose.values()]:
+            session = program.session
+            own = self._of(program)
+            if session is not None and session.work(own):
+                self._changed = True
+                for path in filter(session.holds, own):
+                    told = session.findings(path) if session.unsettled(path) else session.told(path)
+                    self._publish(path, told or [])
+                if not session.left:
+                    session.keep()
+                return True
+        if self._changed:
+            self._changed = False
+            self._outlet.refresh()
+        return False
+
+    def _prepare(self, program: Program) -> None:
+        """Read a program, after a first check of it by another process where nothing is known of it."""
+        warming, title = program.warming, f"Checking {program.root.name}"
+        if warming is None:
+            program.begin()
+            if program.warming is not None:
+                self._outlet.progress(title, 0, 1)
+                return
+        elif warming.running:
+            self._outlet.progress(title, max(min(warming.done, warming.total - 1), 0), max(warming.total, 1))
+            time.sleep(_POLL)
+            return
+        else:
+            self._outlet.progress(title, 1, 1)
+        self._load(program)
+        self._changed = True
+        self._show_open(program)
+
+    def _show_open(self, program: Program) -> None:
+        if program.session is not None:
+            for path in self._of(program):
+                self._show(path)
+
+    def _show(self, path: str, *, always: bool = False) -> None:
+        try:
+            session = self._session(path)
+        except SourceError:
+            session = None
+        program = self._program(path)
+        if session is None and (not self._started or (program is not None and program.session is None)):
+            return
+        self._publish(path, session.findings(path) if session is not None else [], always=always)
+
+    def _publish(self, path: str, findings: list[Finding], *, always: bool = False) -> None:
+        snapshot = self._open.get(path)
+        if snapshot is None or (not always and self._published.get(path) == findings):
+            return
+        self._published[path] = findings
+        if not self.pushes:
+            return
+        made = self.diagnostics().of(path, findings)
+        for uri in self._cells.get(path, ()):
+            if uri not in made:
+                self._outlet.publish(uri, None, [])
+        if snapshot.cells:
+            self._cells[path] = tuple(made)
+        for uri, diagnostics in made.items():
+            self._outlet.publish(uri, snapshot.version if not snapshot.cells else None, diagnostics)
+
+    def _withdraw(self, path: str) -> None:
+        self._published.pop(path, None)
+        if self.pushes:
+            cells = self._cells.pop(path, None)
+            for uri in cells if cells is not None else (self.diagnostics().uri(path),):
+                self._outlet.publish(uri, None, [])
