@@ -178,3 +178,36 @@ def test_sums_over_steps_are_read_when_they_are_used(body: str, after: str, end:
     made = outcome(loop(body, end), "XLA301")
     assert made.text == loop(after, read)
     assert made.applicability == "unsafe"
+
+
+EVALUATION = """import torch
+import torch_xla
+
+
+def evaluate(model, loader, device):
+    model.eval()
+    total = 0
+    for x, y in loader:
+        {moved}
+        total += (torch.argmax(model(x), 1) == y).sum().item()
+        {end}
+    return total
+"""
+
+
+def test_a_read_that_alone_makes_the_device_run_is_kept() -> None:
+    text = EVALUATION.format(moved="x = x.to(device)", end="print(len(x))")
+    found = outcome(text, "XLA301")
+    assert found.text == text
+    assert "nothing else makes the device run" in found.reason
+
+
+@pytest.mark.parametrize(
+    ("moved", "end"),
+    [("x = x.to(device)", "torch_xla.sync()"), ("x = x * 2", "print(len(x))"), ("model.to(device)", "print(len(x))")],
+    ids=["with an order", "of a loader that gives orders", "what is moved is no batch"],
+)
+def test_others_of_an_evaluation_are_read_at_its_end(moved: str, end: str) -> None:
+    found = outcome(EVALUATION.format(moved=moved, end=end), "XLA301")
+    assert ".item()" not in found.text
+    assert "return int(total)" in found.text

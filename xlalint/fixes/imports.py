@@ -33,6 +33,8 @@ _REACHED = frozenset(
         "numpy",
         "keras",
         "keras.ops",
+        "torch_xla",
+        "torch_xla.runtime",
     )
 )
 
@@ -63,6 +65,8 @@ class Imports:
                 continue
             whole = f"{binding.module}.{binding.name}" if binding.name else binding.module
             if not binding.name and binding.local == root:
+                if f"{binding.module}.".startswith(f"{module}."):
+                    return module
                 whole = root  # `import a.b` binds `a`
             if whole == module:
                 return binding.local
@@ -90,9 +94,12 @@ def _local_names(scene: Scene, node: cst.CSTNode) -> frozenset[str]:
 
 
 def _insertion(document: Document, module: str, alias: str) -> Replacement:
-    """The import at its place in the alphabet among those that open the file."""
+    """The import at its place in the alphabet among those that open the file; behind one of the same package where that stands below."""
     line = f"import {module}" if alias == module else f"import {module} as {alias}"
     docstring, imports = _opening(document)
+    kin = _of_package(document, module.partition(".")[0])
+    if kin and imports and kin > imports[-1][1]:  # a notebook may install the package in between
+        return _inserted(document, kin, f"\n{line}")
     plain = [extent for extent in imports if document.data.startswith(b"import", extent[0])]
     before = [end for start, end in plain if document.data[start:end] < line.encode()]
     if before:
@@ -103,6 +110,15 @@ def _insertion(document: Document, module: str, alias: str) -> Replacement:
     if imports:
         return _inserted(document, imports[-1][1], f"\n\n{line}")
     return _inserted(document, docstring, f"\n\n{line}" if docstring else f"{line}\n")
+
+
+def _of_package(document: Document, root: str) -> int:
+    """Where the file's first import of a package ends, 0 where it has none: of those that are not indented."""
+    wanted = re.compile(rf"(?:import|from)\s+{re.escape(root)}\b".encode())
+    for start, end in logical_lines(document.data):
+        if wanted.match(document.data, start) and document.data[start - 1 : start] in (b"", b"\n", b"\r"):
+            return end
+    return 0
 
 
 def _opening(document: Document) -> tuple[int, list[tuple[int, int]]]:

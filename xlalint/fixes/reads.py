@@ -19,6 +19,9 @@ from xlalint.fixes.scene import Replacement, Scene
 from xlalint.fixes.text import argument, atom, stands_alone
 from xlalint.semantics.values import Sequence
 
+# What makes torch_xla run what it has recorded.
+_ORDERS = frozenset(("sync", "mark_step", "optimizer_step", "step"))
+
 
 class _Read(NamedTuple):
     """The tensor that is read, and what of: "item", "float", "int", "bool", or a function of `math`."""
@@ -39,6 +42,8 @@ def number(site: Site) -> Rewrite | Reason | None:
         return Reason(f"`{code}` is not a tensor in every call")
     if _conversion(read.how, values.dtype_of(value)) == "bool" and consumers(scene, node) - {Consumer.TENSOR}:
         return Reason("Python computes with bools where tensors of bools refuse: write the expression with tensors")
+    if site.framework == "torch" and _runs_the_device(scene, node):
+        return Reason("nothing else makes the device run in this loop: end it with `torch_xla.sync()` first")
     imports = Imports(scene, node)
     found = flow(scene, node, site.framework, imports, _conversion(read.how, values.dtype_of(value)))
     if isinstance(found, Reason):
@@ -53,6 +58,19 @@ def number(site: Site) -> Rewrite | Reason | None:
         return Reason("TensorFlow computes with one dtype: write `tf.cast(…, x.dtype)`")
     replaced = Replacement(*scene.span(node), text)
     return Rewrite("Keep the tensor", (replaced, *found.edits, *imports.needed), all_of(assumed))
+
+
+def _runs_the_device(scene: Scene, node: cst.Call) -> bool:
+    """Whether a read is all that makes a lazy device run in a loop: over batches that the loop itself moves there, and without an order."""
+    loop = scene.nearest(node, cst.For)
+    if loop is None:
+        return False
+    batch = {name.value for name in [loop.target, *scene.descend(loop.target, cst.Name)] if isinstance(name, cst.Name)}
+    calls = [call.func for call in scene.descend(loop.body, cst.Call) if isinstance(call.func, cst.Attribute)]
+    moved = (func.value for func in calls if func.attr.value == "to")
+    if _ORDERS & {func.attr.value for func in calls}:
+        return False
+    return any(isinstance(one, cst.Name) and one.value in batch for one in moved)
 
 
 def _read(scene: Scene, node: cst.CSTNode) -> _Read | None:

@@ -1,0 +1,48 @@
+"""Imports that fixes need: made once, where the package can be had."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.fixes.fixing import fixed
+
+OLD = "xm.xrt_world_size()"
+USES = f"a = {OLD}\nb = xm.get_ordinal()\nc = {OLD}\n"
+NEW = "a = {0}.world_size()\nb = {0}.global_ordinal()\nc = {0}.world_size()\n"
+
+CASES = {
+    "once for all": (
+        f"import os\nimport torch_xla.core.xla_model as xm\n{USES}",
+        "import os\nimport torch_xla.core.xla_model as xm\nimport torch_xla.runtime\n"
+        + NEW.format("torch_xla.runtime"),
+    ),
+    "not where the module is imported": (
+        f"import torch_xla.core.xla_model as xm\nimport torch_xla.runtime\n{USES}",
+        "import torch_xla.core.xla_model as xm\nimport torch_xla.runtime\n" + NEW.format("torch_xla.runtime"),
+    ),
+    "nor by another name": (
+        f"import torch_xla.core.xla_model as xm\nimport torch_xla.runtime as xr\n{USES}",
+        "import torch_xla.core.xla_model as xm\nimport torch_xla.runtime as xr\n" + NEW.format("xr"),
+    ),
+    "nor where the package brings it along": (
+        f"import torch_xla\nimport torch_xla.core.xla_model as xm\n{USES}",
+        "import torch_xla\nimport torch_xla.core.xla_model as xm\n" + NEW.format("torch_xla.runtime"),
+    ),
+    "behind the package's import, where that stands below others": (
+        f"import os\nassert os.environ['X']\nimport torch_xla.core.xla_model as xm\nimport time\n{USES}",
+        "import os\nassert os.environ['X']\nimport torch_xla.core.xla_model as xm\nimport torch_xla.runtime\nimport time\n"
+        + NEW.format("torch_xla.runtime"),
+    ),
+    "not behind one of a function": (
+        f"import os\nimport torch_xla.core.xla_model as xm\n\n\ndef f():\n    import torch_xla.debug.metrics as m\n    return m\n{USES}",
+        "import os\nimport torch_xla.core.xla_model as xm\nimport torch_xla.runtime\n\n\ndef f():\n"
+        "    import torch_xla.debug.metrics as m\n    return m\n" + NEW.format("torch_xla.runtime"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_a_fix_needs_is_imported(name: str) -> None:
+    before, after = CASES[name]
+    text, _ = fixed(before)
+    assert text == after
