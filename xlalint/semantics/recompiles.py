@@ -128,6 +128,8 @@ def check_choice(frame: Frame, node: ir.If, compared: ir.Node, after: tuple[Env,
     """
     if all(isinstance(statement, (ir.Eval, ir.Raise)) for statement in (*node.body, *node.orelse)):
         return
+    if frame.interpreter.annotations.framework(frame.module) != "torch":
+        return  # what other frameworks trace is drawn once
     given = (env.get(name, UNKNOWN) for env in after for name in _given(node))
     if len(after) < 2 or any(_on_device(one) for value in given for one in (value, *tensors(value))):
         frame.statement = node.at
