@@ -23,14 +23,14 @@ FIXED = {
         "with open('a') as f:\n    pass\nnet.fit(data)\n",
     ),
     "into the block behind": (
-        f"\nsgd = keras.optimizers.SGD(\n    0.1,\n)\n\n{IN_SCOPE.replace(chr(39) + 'sgd' + chr(39), 'sgd')}",
+        f"\nsgd = keras.optimizers.Adam(\n    0.1,\n)\n\n{IN_SCOPE.replace(chr(39) + 'sgd' + chr(39), 'sgd')}",
         f"\n{IN_SCOPE.replace(chr(39) + 'sgd' + chr(39), 'sgd')}".replace(
-            "    net =", "    sgd = keras.optimizers.SGD(\n        0.1,\n    )\n    net =", 1
+            "    net =", "    sgd = keras.optimizers.Adam(\n        0.1,\n    )\n    net =", 1
         ),
     ),
     "into the block in front": (
-        "with strategy.scope():\n    net = keras.Sequential()\nnet.compile(keras.optimizers.SGD(0.1))\nnet.fit(x)\n",
-        "with strategy.scope():\n    net = keras.Sequential()\n    net.compile(keras.optimizers.SGD(0.1))\nnet.fit(x)\n",
+        "with strategy.scope():\n    net = keras.Sequential()\nnet.compile(keras.optimizers.Adam(0.1))\nnet.fit(x)\n",
+        "with strategy.scope():\n    net = keras.Sequential()\n    net.compile(keras.optimizers.Adam(0.1))\nnet.fit(x)\n",
     ),
     "in a function": (
         "def main(x):\n    net = keras.Sequential()\n    net.fit(x)\n\nmain(1)\n",

@@ -29,7 +29,10 @@ def found(text: str) -> list[str]:
 
 SILENT = {
     "in the scope": "with strategy.scope():\n    model = build()\n    model.compile('adam')\nmodel.fit(x)",
-    "compiled outside, by names": "with strategy.scope():\n    model = build()\nmodel.compile('adam', metrics=['mae'])\nmodel.fit(x)",
+    "compiled outside, by names": "with strategy.scope():\n    model = build()\nmodel.compile('sgd', metrics=['mae'])\nmodel.fit(x)",
+    "compiled outside, by Keras 2": "with strategy.scope():\n    model = tf_keras.Sequential()\nmodel.compile('adam')\nmodel.fit(x)",
+    "compiled outside, with what is given": "with strategy.scope():\n    model = build()\nmodel.compile(optimizer())\nmodel.fit(x)",
+    "plain SGD": "o = keras.optimizers.SGD(0.1)\nwith strategy.scope():\n    model = build()\n    model.compile(o)",
     "by a function that opens it": "def make():\n    with strategy.scope():\n        return build()\nmodel = make()\nmodel.fit(x)",
     "a function called in the scope": "def make():\n    model = build()\n    model.compile(keras.optimizers.Adam())\n    return model\n"
     "with strategy.scope():\n    model = make()\nmodel.fit(x)",
@@ -136,6 +139,18 @@ FOUND = {
     "an optimizer as an argument": (
         "with strategy.scope():\n    model = build()\nmodel.compile(tf.keras.optimizers.Adam())",
         ["model.compile(tf.keras.optimizers.Adam())"],
+    ),
+    "an optimizer by name": (
+        "with strategy.scope():\n    model = build()\nmodel.compile('adam')",
+        ["model.compile('adam')"],
+    ),
+    "the default optimizer": (
+        "with strategy.scope():\n    model = build()\nmodel.compile(loss='mse')",
+        ["model.compile(loss='mse')"],
+    ),
+    "SGD with momentum": (
+        "o = keras.optimizers.SGD(0.1, momentum=0.9)\nwith strategy.scope():\n    model = build()\n    model.compile(o)",
+        ["o = keras.optimizers.SGD(0.1, momentum=0.9)"],
     ),
     "both": (
         "o = keras.optimizers.Adam()\nmodel = build()\nmodel.compile(o)\nmodel.fit(x)",

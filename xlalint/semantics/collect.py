@@ -12,7 +12,6 @@ from xlalint.semantics.context import HOST_TIER, Sighting
 from xlalint.semantics.frame import device_tensor
 from xlalint.semantics.hazard import Confidence, Hazard, Inside, Step
 from xlalint.semantics.platforms import NOWHERE, Platforms, needed, reaches
-from xlalint.semantics.setup.eager_run import REPLICAS
 from xlalint.semantics.setup.jitting import AGAIN
 from xlalint.semantics.setup.stepping import UNREDUCED
 from xlalint.semantics.setup.tpu_nodes import OF_NODES
@@ -46,10 +45,6 @@ _EAGER = frozenset(("XLA201", "XLA202", "XLA203", "XLA204"))
 _COMPILED = ("XLA101", "XLA102", "XLA104", "XLA105", "XLA107", "XLA2", "XLA6")
 # What a function that may be called from anywhere draws at random is mostly an augmentation, and that is the host's.
 _DRAWN = "XLA403"
-
-
-# What a graph of TensorFlow's may hold that XLA does not compile.
-_XLA_ALONE = ("XLA107", "XLA2", "XLA6")
 
 
 class Link(NamedTuple):
@@ -150,11 +145,7 @@ def harvest(roots: Iterable[RootContext], platforms: Platforms = NOWHERE) -> Har
             variant = variant_under(_tracer(reach, root), sighting)
             if sighting.rule in OF_NODES:
                 variant = node
-            if (
-                variant is None
-                or not _counts(sighting, context, root, platforms)
-                or _around_replicas(sighting, context, root)
-            ):
+            if variant is None or not _counts(sighting, context, root, platforms):
                 continue
             if sighting.rule in _MADE and not repeated.counts(context, variant):
                 continue
@@ -162,11 +153,6 @@ def harvest(roots: Iterable[RootContext], platforms: Platforms = NOWHERE) -> Har
                 continue
             found.append(_found(context, sighting, link, variant, chain))
     return Harvest(found, sorted(called), sorted(hosted))
-
-
-def _around_replicas(sighting: Sighting, context: Context, root: RootContext) -> bool:
-    """Whether only XLA would object, and what objects runs on the host: in a graph that is made of calls of `strategy.run`."""
-    return REPLICAS in context.steps and sighting.rule.startswith(_XLA_ALONE) and not root.tracer.compiles
 
 
 def _tpu_node(chains: Mapping[Reach, Link]) -> str | None:

@@ -5,18 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from xlalint.lowering import ir
-from xlalint.semantics.frame import path_of
 from xlalint.semantics.setup.calls import SetupCall, asked
-from xlalint.semantics.setup.strategy_scope import STRATEGIES, is_strategy, receiver_of
+from xlalint.semantics.setup.strategy_scope import STRATEGIES, receiver_of
 from xlalint.semantics.values import Foreign, Function, members
 
 if TYPE_CHECKING:
     from xlalint.semantics.context import Context
     from xlalint.semantics.interpreter import Interpreter
     from xlalint.semantics.program import FunctionInfo
-
-REPLICAS = "replicas"
-"""The step of what runs replicas: the code around `strategy.run` is the host's, in a graph or not."""
 
 # What makes a graph of a function, by the last name of a decorator.
 _STAGING = ("function", "defun", "jit_compile")
@@ -29,8 +25,6 @@ def run(call: SetupCall) -> None:
     """`strategy.run(step)` in code that surely runs eagerly: from the top level of a module, or from `main`."""
     frame = call.frame
     given = call.value("fn", 0)
-    if "strategy" in path_of(call.node.func).lower() or is_strategy(receiver_of(call)):
-        frame.context.steps.append(REPLICAS)
     if given is None or not any(
         isinstance(member, Foreign) and member.name in STRATEGIES for member in members(receiver_of(call))
     ):

@@ -158,10 +158,16 @@ def made_outside(frame: Frame, node: ir.Call, callees: tuple[Value, ...], argume
 def _moved(frame: Frame, node: ir.Call, value: Value, entered: bool, given: set[Made]) -> Value:
     if not isinstance(value, (Foreign, Object)) or (value.made is None) is entered or value.made in given:
         return value
-    if not kind_of(frame, value):
+    if not kind_of(frame, value) or _keeps_nothing(value, node):
         return value
     place = _place(frame, node)
     return foreign(value.name, place) if isinstance(value, Foreign) else instance(value.klass, value.fields, place)
+
+
+def _keeps_nothing(value: Value, node: ir.Call) -> bool:
+    """`SGD(0.1)`: an optimizer without a variable for each weight trains wherever it was made."""
+    plain = len(node.args) < 2 and all(name == "learning_rate" for name, _ in node.keywords)
+    return isinstance(value, Foreign) and value.name.endswith(".SGD") and plain
 
 
 def _place(frame: Frame, node: ir.Call) -> Made:
@@ -220,6 +226,8 @@ def used(call: SetupCall) -> None:
     for model in receivers:
         if not isinstance(model, (Foreign, Object)) or kind_of(frame, model) != "model":
             continue
+        if model.made is None and not inside and _names_optimizer(call) and not _keras_2(model):
+            claim(frame, _place(frame, call.node), "compile")
         if model.made is None or inside:
             claimed = companions
         else:  # it may be the host's: that shows when it is trained
@@ -245,6 +253,14 @@ def _optimizers(call: SetupCall) -> Iterator[Made]:
     for member in members(given) if given is not None else ():
         if isinstance(member, (Foreign, Object)) and member.made is not None and not _keras_2(member):
             yield member.made
+
+
+def _names_optimizer(call: SetupCall) -> bool:
+    """Whether `compile` makes an optimizer that keeps something for each weight: by name, or the default; plain SGD keeps nothing."""
+    if call.name != "compile" or call.frame.interpreter.scope != "outside":
+        return False
+    name = call.constant("optimizer", 0)
+    return call.lacks("optimizer", 0) or (isinstance(name, str) and name.lower() != "sgd")
 
 
 def _metrics(call: SetupCall) -> Iterator[tuple[Made, str]]:
@@ -326,6 +342,7 @@ _SAYS = {
     "model": "builds the model outside {0}, in which it is then used: the first training step fails",
     "run": "builds the model outside {0}, and the strategy runs it: its variables are not the replicas'",
     "host": "builds the model outside {0}: it trains on the host's CPU, and the TPU is idle",
+    "compile": "makes the optimizer outside {0}, the model inside: Keras 3 refuses to train",
     "optimizer": "is made outside {0}, the model inside: Keras 3 refuses to train",
     "metric": "is made outside {0}, the model inside: Keras 2 refuses it",
     "metric-2": "is made outside {0}, the model inside: Keras 2 (TensorFlow below 2.16) refuses it",
