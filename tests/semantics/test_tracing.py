@@ -63,6 +63,15 @@ SILENT = {
 
         g = jax.jit(jax.vmap(f, in_axes=(0, None)), static_argnums=1)
         """,
+    "an array of NumPy's that a jitted function is called with": """
+        @jax.jit
+        def f(batch):
+            row = batch["x"]
+            return row[jnp.arange(3)]
+
+        for _ in range(3):
+            f({"x": np.ones(3)})
+        """,
     "an argument that a partial binds": """
         def f(n, x):
             return x if n > 2 else -x

@@ -44,6 +44,7 @@ from xlalint.semantics.values import (
     Foreign,
     Function,
     Host,
+    Mapping,
     Method,
     Object,
     OneOf,
@@ -57,6 +58,7 @@ from xlalint.semantics.values import (
     function,
     host,
     instance,
+    mapping,
     members,
     sequence,
     tensor,
@@ -138,6 +140,7 @@ class Interpreter:
         self.collating = 0  # functions under way that make a batch of examples
         self.staged: set[FunctionInfo] = set()  # what tracers are given, from the moment on when they are
         self.observer: Recorder | None = None
+        self._jitted: dict[FunctionInfo, bool] = {}
         self.globals: dict[int, Env] = {}
         self.module_contexts: dict[int, Context] = {}
         self._module_roots: dict[int, list[RootContext]] = {}
@@ -554,6 +557,8 @@ class Interpreter:
             if carried is not None:
                 return self._call_through(frame, func, carried, arguments, at)
         args = bind_parameters(self, info, func.receiver, arguments)
+        if info.ir.decorators and self._is_jitted(info):
+            args = tuple(map(as_traced, args))
         if self.scope and (frame.tests or frame.muted):
             context = enter_under_tests(frame, info, args, func.closure)
         else:
@@ -567,6 +572,15 @@ class Interpreter:
         if not context.done:
             return context.returns if context.returns is not NEVER else self._declared(info)
         return context.returns
+
+    def _is_jitted(self, info: FunctionInfo) -> bool:
+        """Whether calls of a function run what JAX traced of it."""
+        found = self._jitted.get(info)
+        if found is None:
+            frame = self.module_frame(info.module)
+            given = (hand_over(frame, decorator) for decorator in info.ir.decorators)
+            found = self._jitted[info] = any(one is not None and one.tracer.framework == "jax" for one in given)
+        return found
 
     def _call_through(self, frame: Frame, func: Function, carried: Carried, arguments: Arguments, at: int) -> Value:
         """Call a function that hands all that it gets to another: the other one gets just that.
@@ -865,6 +879,18 @@ def _static(call: LibraryCall, bound: int) -> tuple[object, ...]:
         numbered += [number for number, axis in enumerate(axes.items) if axis is NONE]
     counted = [one + bound if isinstance(one, int) and one >= 0 else one for one in numbered]
     return (*counted, *constants(call.argument("static_argnames")))
+
+
+def as_traced(value: Value) -> Value:
+    """What a jitted function finds in a parameter: JAX's arrays, also where it was given NumPy's."""
+    if type(value) is Tensor and value.framework == "numpy":
+        return tensor("jax", value.dtype, value.rank)
+    if type(value) is Sequence:
+        items = tuple(map(as_traced, value.items)) if value.items is not None else None
+        return sequence(value.kind, items, as_traced(value.element))
+    if type(value) is Mapping:
+        return mapping(tuple((key, as_traced(item)) for key, item in value.items), as_traced(value.rest))
+    return join_all(map(as_traced, value.members)) if type(value) is OneOf else value
 
 
 def callees(func: Value) -> tuple[Value, ...]:
