@@ -1,0 +1,130 @@
+"""The analysis thread outlives what goes wrong on it, and a workspace reads anew what may have been left half done."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pygls")
+
+from lsprotocol import types
+
+from xlalint.project.session import Session
+from xlalint.server.analyst import Analyst
+from xlalint.server.documents import Documents
+from xlalint.server.preferences import Preferences, preferences
+from xlalint.server.workspace import Workspace
+
+MODEL = "import torch\n\n\ndef f(x: torch.Tensor):\n    return x.item()\n"
+
+
+def test_what_fails_is_told_and_the_next_job_is_done() -> None:
+    told: list[str] = []
+    done = threading.Event()
+    analyst = Analyst(lambda: False, lambda what, error: told.append(f"{what}: {error}"))
+    analyst.start()
+    analyst.post(lambda: 1 / 0, "a job")
+    analyst.post(done.set, "another")
+    assert done.wait(10)
+    assert told == ["a job: division by zero"]
+    analyst.end()
+
+
+def test_background_work_that_fails_is_not_tried_again_at_once() -> None:
+    calls: list[int] = []
+    told = threading.Event()
+
+    def idle() -> bool:
+        calls.append(1)
+        raise ValueError("broken")
+
+    analyst = Analyst(idle, lambda what, error: told.set())
+    analyst.start()
+    assert told.wait(10)
+    done = threading.Event()
+    analyst.post(done.set, "a job")
+    assert done.wait(10)
+    assert len(calls) <= 2
+    analyst.end()
+
+
+def test_what_nobody_waits_for_any_more_is_not_begun() -> None:
+    analyst = Analyst(lambda: False, lambda what, error: None)
+    analyst.start()
+    begun: list[str] = []
+
+    async def ask() -> None:
+        hold = threading.Event()
+        first = asyncio.create_task(analyst.ask(lambda: hold.wait(10)))
+        second = asyncio.create_task(analyst.ask(lambda: begun.append("second")))
+        await asyncio.sleep(0)
+        second.cancel()
+        hold.set()
+        assert await first
+        with pytest.raises(asyncio.CancelledError):
+            await second
+        await analyst.ask(lambda: None)
+
+    asyncio.run(ask())
+    assert begun == []
+    analyst.end()
+
+
+class Outlet:
+    """Remembers what was told."""
+
+    def __init__(self) -> None:
+        self.published: list[tuple[str, int | None, list[Any]]] = []
+
+    def publish(self, uri: str, version: int | None, diagnostics: list[types.Diagnostic]) -> None:
+        self.published.append((uri, version, [one.code for one in diagnostics]))
+
+    def refresh(self) -> None: ...
+    def complain(self, message: str) -> None: ...
+    def report(self, message: str) -> None: ...
+    def progress(self, title: str, done: int, total: int) -> None: ...
+
+
+def test_after_a_crash_the_program_is_read_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "model.py").write_text(MODEL)
+    uri = (tmp_path / "model.py").as_uri()
+    outlet = Outlet()
+    workspace, documents = Workspace(outlet), Documents()
+    workspace.start([str(tmp_path)], {}, Preferences({"python": ""}))
+    opened = documents.open(types.TextDocumentItem(uri, "python", 1, MODEL))
+    assert opened is not None
+    workspace.open(opened)
+    assert outlet.published[-1] == (uri, 1, ["XLA301"])
+    with monkeypatch.context() as broken:
+        broken.setattr(Session, "change", lambda *_: 1 / 0)
+        changed = documents.open(types.TextDocumentItem(uri, "python", 2, MODEL.replace("item", "tolist")))
+        assert changed is not None
+        with pytest.raises(ZeroDivisionError):
+            workspace.change(changed)
+    workspace.recover()
+    workspace.change(changed)
+    assert outlet.published[-1] == (uri, 2, ["XLA302"])
+    workspace.end()
+
+
+@pytest.mark.parametrize(
+    ("told", "expected"),
+    [
+        pytest.param(None, Preferences(), id="nothing"),
+        pytest.param([1], Preferences(), id="nonsense"),
+        pytest.param({"minConfidence": "possible"}, Preferences({"min_confidence": "possible"}), id="camel"),
+        pytest.param({"show-info": True}, Preferences({"show_info": True}), id="kebab"),
+        pytest.param({"settings": {"inlayHints": True}}, Preferences(inlay_hints=True), id="within-settings"),
+        pytest.param({"xlalint": {"codeLens": False}}, Preferences(code_lens=False), id="within-a-section"),
+        pytest.param({"configuration": "lint/x.toml"}, Preferences(config="/root/lint/x.toml"), id="a-file"),
+        pytest.param({"python": ".venv"}, Preferences({"python": "/root/.venv"}), id="a-path"),
+        pytest.param({"python": ""}, Preferences({"python": ""}), id="no-path"),
+        pytest.param({"nonsense": 1, "select": None}, Preferences(unknown=("nonsense",)), id="unknown"),
+    ],
+)
+def test_preferences(told: object, expected: Preferences) -> None:
+    assert preferences(told, Path("/root")) == expected
