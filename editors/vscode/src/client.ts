@@ -1,0 +1,93 @@
+/** The language client as this server wants it. */
+
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { setTimeout } from "node:timers/promises";
+import { type LogOutputChannel, Uri, workspace } from "vscode";
+import {
+  CloseAction,
+  ExecuteCommandRequest,
+  LanguageClient,
+  type LanguageClientOptions,
+  State,
+} from "vscode-languageclient/node";
+import { SERVER } from "./commands";
+import type { Client } from "./connection";
+import { SECTION, serverSettings } from "./settings";
+
+const SCHEMES = ["file", "untitled", "vscode-notebook", "vscode-notebook-cell"];
+const PATIENCE = 1000; // milliseconds
+
+export function makeClient(command: string, args: readonly string[], log: LogOutputChannel): Client {
+  let last = "";
+  let drained: Promise<unknown> = Promise.resolve();
+  const options: LanguageClientOptions = {
+    documentSelector: SCHEMES.map((scheme) => ({ scheme, language: "python" })),
+    outputChannel: log,
+    diagnosticCollectionName: SECTION,
+    stdioOptions: {
+      stdout: () => undefined,
+      stderr: (stream) => {
+        const lines = createInterface(stream).on("line", (line) => {
+          last = line.trim() || last;
+          log.info(line);
+        });
+        drained = once(lines, "close");
+      },
+    },
+    initializationFailedHandler: () => false,
+    errorHandler: {
+      error: (error, message, count) => kept.error(error, message, count),
+      closed: () =>
+        client.state === State.Running ? kept.closed() : { action: CloseAction.DoNotRestart, handled: true },
+    },
+    middleware: {
+      workspace: {
+        configuration: async (params, token, next) => {
+          const answers = await next(params, token);
+          return Array.isArray(answers)
+            ? params.items.map((item, number) =>
+                item.section === SECTION ? settingsFor(item.scopeUri) : answers[number],
+              )
+            : answers;
+        },
+      },
+      // What is verified is the file on the disk.
+      executeCommand: async (name, given, next) => {
+        if (name === SERVER.verify) {
+          await workspace.textDocuments.find((document) => document.uri.toString() === given[0])?.save();
+        }
+        return next(name, given);
+      },
+    },
+  };
+  const client = new QuietStart(SECTION, "xlalint", { command, args: [...args] }, options);
+  const kept = client.createDefaultErrorHandler();
+  return {
+    start: async () => {
+      try {
+        await client.start();
+        client.quiet = false;
+      } catch (error) {
+        // A server that ends at once has said why, but that may come after the end itself.
+        await Promise.race([drained, setTimeout(PATIENCE, undefined, { ref: false })]);
+        throw last === "" ? error : new Error(last.replace(/^Error: /, ""));
+      }
+    },
+    stop: () => client.dispose(),
+    execute: (name, given) => client.sendRequest(ExecuteCommandRequest.type, { command: name, arguments: [...given] }),
+  };
+}
+
+/** Why a start failed is told once, by who asked for it. */
+class QuietStart extends LanguageClient {
+  quiet = true;
+
+  override error(message: string, data?: unknown, showNotification: boolean | "force" = true): void {
+    super.error(message, data, this.quiet ? false : showNotification);
+  }
+}
+
+function settingsFor(scope: string | undefined): Record<string, unknown> {
+  return serverSettings(workspace.getConfiguration(SECTION, scope === undefined ? null : Uri.parse(scope)));
+}
