@@ -13,6 +13,7 @@ from xlalint.checks.finding import ConfidenceName, Finding, Location, Severity, 
 from xlalint.config import Settings
 from xlalint.rules import FRAMEWORK_TARGETS, Rule
 from xlalint.semantics.hazard import Confidence, Hazard, Inside
+from xlalint.source.data_files import is_data
 from xlalint.source.lines import Lines
 from xlalint.source.model import SourceError, SourceFile
 from xlalint.source.reading import read_source
@@ -114,7 +115,7 @@ def _judge_file(
     for hazard, severity in _surest(hazards):
         finding = finding_of(hazard, severity, rules[hazard.rule], data, lines)
         findings.append(finding)
-        if not _is_visible(severity, finding.confidence, settings):
+        if is_data(source.path) or not _is_visible(severity, finding.confidence, settings):
             continue
         if anchors.anchor(data, hazard.start, hazard.end, hazard.statement) is None:
             failures.append(f"{source.shown(finding.location.row)}: {finding.code} could not be anchored")

@@ -19,6 +19,7 @@ from xlalint.cli import FAILED
 from xlalint.cli.again import again
 from xlalint.cli.packages import require
 from xlalint.config.loading import OWN_FILE
+from xlalint.source.data_files import counts, is_data
 from xlalint.source.globs import Globs
 
 if TYPE_CHECKING:
@@ -114,7 +115,12 @@ class _Relevant:
             return False
         if os.path.basename(path) in _CONFIGURATIONS:  # noqa: PTH119
             return True
-        return (self._included.match(path) or _is_folder(path)) and not self._excluded.match(path)
+        return (self._included.match(path) or _is_folder(path) or _is_data(path)) and not self._excluded.match(path)
+
+
+def _is_data(path: str) -> bool:
+    """Whether a path is a file of data that says how programs run, or may have been one."""
+    return is_data(path) and (counts(path) or not os.path.lexists(path))
 
 
 def _is_folder(path: str) -> bool:

@@ -18,6 +18,7 @@ from xlalint.checks.finding import Finding, Proof
 from xlalint.fixes.edits import Change, Offsets, together
 from xlalint.project.report import Report
 from xlalint.project.rewriting import Memory
+from xlalint.source.data_files import is_data
 from xlalint.source.model import SourceError
 from xlalint.source.reading import content_of, from_bytes, text_of
 from xlalint.source.syntax import parse
@@ -179,6 +180,9 @@ class _Rounds:
         for path, findings in by_path.items():
             text = text_of(path, self._content(path))
             offsets = Offsets(text)
+            if is_data(path):  # nothing that could be run
+                self._dropped[path].update((one.code, offsets.at(one.location)) for one in findings)
+                continue
             fresh = [one for one in findings if (one.code, offsets.at(one.location)) not in self._dropped[path]]
             asked += proposed(path, text, fresh, everything)
         assert self._accept is not None
@@ -266,6 +270,8 @@ def _made(path: str, change: Change, raw: bytes, text: str) -> bytes:
     """A file's content after a change. Raises `SourceError` where that is not Python."""
     content = content_of(path, raw, text, change.spans)
     after = from_bytes(path, content)
+    if is_data(path):
+        return content
     if len(after.problems) > len(from_bytes(path, raw).problems):
         raise SourceError(*after.problems[0])
     parse(after.text)

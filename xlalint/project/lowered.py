@@ -12,7 +12,9 @@ import msgspec
 
 from xlalint import __version__
 from xlalint.lowering import VERSION, lower
+from xlalint.lowering.data import lower_data
 from xlalint.lowering.ir import Unit
+from xlalint.source.data_files import is_data
 from xlalint.source.environment import ModuleFile
 from xlalint.source.model import Problem, SourceError, SourceFile
 from xlalint.source.reading import decode, digest, from_bytes, read_bytes
@@ -149,13 +151,17 @@ def _lower_installed(file: ModuleFile, imports: re.Pattern[bytes]) -> Lowered:
     return Lowered(file.path, content, lower_source(source).unit)
 
 
+def _lowered(source: SourceFile, comments: Suppressions) -> Unit:
+    return lower(source, parse(source.text, source.path), comments.taught)
+
+
 def lower_source(source: SourceFile) -> Lowered:
     """Lower a file that was read."""
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(max(limit, _RECURSION_LIMIT))
     try:
         comments = suppressions_of(source)
-        unit = lower(source, parse(source.text, source.path), comments.taught)
+        unit = lower_data(source) if is_data(source.path) else _lowered(source, comments)
         return Lowered(source.path, source.digest, unit, comments, problems=source.problems)
     except SourceError as error:
         return Lowered(source.path, source.digest, error=(error.code, error.message, error.row, error.column))

@@ -14,8 +14,9 @@ from xlalint.project.dependencies import FUNCTION_BITS, Dependencies
 from xlalint.project.harvests import Move
 from xlalint.semantics.collect import Key
 from xlalint.semantics.program import ModuleInfo, Program
+from xlalint.source.data_files import names_data
 
-_STARTER = "xla_spawn"  # its being there says how others are started (`xlalint.semantics.platforms`)
+_STARTER = "xla_spawn"  # see `xlalint.semantics.platforms`
 
 
 def moves(before: Program, after: Program) -> Move:
@@ -71,7 +72,7 @@ def moved(dependencies: Dependencies, before: Program, after: Program) -> Depend
 def mentioning(program: Program, names: set[str]) -> set[int]:
     """The modules that may mean a module of one of these dotted names: they speak of its last part, or lie in it."""
     lasts = {name.rpartition(".")[2] for name in names}
-    if _STARTER in lasts:
+    if _STARTER in lasts or any(map(names_data, names)):  # these say how others are started
         return set(range(len(program.modules)))
     spelled = [last.encode("utf-8", "surrogateescape") for last in lasts]
     return {

@@ -16,6 +16,7 @@ import msgspec
 
 from xlalint.checks.finding import Finding, Fix, Location
 from xlalint.checks.judge import target_of
+from xlalint.fixes import launch_files
 from xlalint.fixes.model import Reason
 from xlalint.fixes.rewrites import outcome_of
 from xlalint.fixes.scene import Document
@@ -25,6 +26,8 @@ from xlalint.project.workers import mapped
 from xlalint.semantics.apis import Apis
 from xlalint.semantics.hazard import Hazard
 from xlalint.semantics.taught import Taught
+from xlalint.source.data_files import is_data
+from xlalint.source.lines import Lines
 from xlalint.source.reading import read_source
 
 if TYPE_CHECKING:
@@ -151,10 +154,11 @@ class Rewriting:
         analysis = self._analysis
         modules = {module.path: module for module in analysis.program.modules[: analysis.program.linted]}
         roots = {step.path for path in paths for hazard in self._hazards[path] for step in hazard.trace[:1]}
-        entered = [modules[p] for p in sorted(roots | set(paths))]
+        made = [one for path in paths if is_data(path) for one in self._of_data(path)]
+        paths = [path for path in paths if not is_data(path)]
+        entered = [modules[p] for p in sorted(roots | set(paths))] if paths else []
         with analysis.aside():
             facts = watched(analysis, [modules[path] for path in paths], entered)
-        made: list[_Made] = []
         failures: list[str] = []
         for path in paths:
             document = Document(self._source(path).text, self._units[path], facts[path])
@@ -168,6 +172,15 @@ class Rewriting:
                 except Exception as error:  # noqa: BLE001 - an internal error costs one fix
                     failures.append(f"{path}: the fix of {hazard.rule}: {type(error).__name__}: {error}")
         return made, failures
+
+    def _of_data(self, path: str) -> Iterator[_Made]:
+        """What becomes of the findings of a file of data."""
+        lines = Lines(self._source(path).text.encode())
+        for hazard in self._hazards[path]:
+            place = path, hazard.rule, Location(*lines.place(hazard.start)), Location(*lines.place(hazard.end))
+            outcome = launch_files.rewritten(hazard, lines)
+            made = (None, outcome.text) if isinstance(outcome, Reason) else (outcome, "")
+            yield _Made(place, *made)
 
     def _made(self, place: Place, hazard: Hazard, document: Document) -> _Made:
         outcome = outcome_of(hazard, document, target_of(hazard.framework, self._settings))

@@ -12,6 +12,8 @@ What counts, per framework, is what the program surely does when it is started:
 | torch | one of its functions does so, and it starts processes itself (`xmp.spawn`, `torch_xla.launch`, `notebook_launcher`) |
 | torch | it sets `PJRT_DEVICE`, `TPU_NAME` or `XRT_TPU_CONFIG`, not under `if` or `try`, to something else than a GPU |
 | torch | it defines `_mp_fn`, and the project holds the `xla_spawn.py` that calls it |
+| torch | it imports `accelerate`, and the project holds a configuration file of Accelerate's for XLA devices, and none for others |
+| torch | it is such a file |
 | torch | the user gave `torch_xla` or `torch_tpu` as the target |
 | tensorflow | the module makes a `TPUStrategy`, or what one is made of |
 | tensorflow | it imports a function of the program that does so, or the strategy that such a module has made |
@@ -32,6 +34,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 from xlalint.lowering import ir
+from xlalint.semantics.launch_files import is_launch_file, launched
 
 if TYPE_CHECKING:
     from xlalint.semantics.program import ModuleInfo, Program
@@ -95,6 +98,8 @@ def platforms_of(module: ModuleInfo, program: Program, target: str = "") -> Plat
     """The platforms that a program started at a module runs on, by framework; `target` is the user's, "" where none is given."""
     module.reader.current.modules |= module.bit
     found: dict[str, Platform] = {}
+    if is_launch_file(module):
+        return {"torch": Platform("torch", f"{_ON_DEVICE}Accelerate starts it there")}
     for platform in (_torch(module, program, target), _tensorflow(module, program), _jax(module)):
         if platform is not None:
             found[platform.framework] = platform
@@ -106,6 +111,8 @@ def _torch(module: ModuleInfo, program: Program, target: str) -> Platform | None
     if variable == _GPU:
         return None
     why = _imported(module.unit.imports) or variable or _launched(module) or _spawned(module, program)
+    if not why and (started := launched(module, program)):
+        why = f"`{started}` has Accelerate start it there"
     if not why and target in _XLA_TARGETS:
         return Platform("torch", f"{_ON_DEVICE}the target is {target}", told=True)
     return Platform("torch", _ON_DEVICE + why) if why else None

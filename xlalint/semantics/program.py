@@ -23,6 +23,7 @@ from xlalint.semantics.values import (
     module_value,
 )
 from xlalint.semantics.wide_dtypes import names_wide
+from xlalint.source.data_files import names_data
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -300,7 +301,8 @@ def _undescribed(dotted: str) -> bool:
 class Program:
     """All modules of a run, by dotted name and by path; the installed ones that are `followed` come last.
 
-    `described` says of a dotted name whether it is known what the library's thing of that name does: then its source is not asked.
+    `data` are its files of data. `described` says of a dotted name whether it is known what the library's thing of that name does: then its
+    source is not asked.
     """
 
     def __init__(
@@ -314,6 +316,7 @@ class Program:
         self.linted = len(self.modules)
         for unit in followed:
             self.modules.append(ModuleInfo(unit, len(self.modules), self.reader, followed=True))
+        self.data = [module for module in self.modules if names_data(module.name)]
         self.described = described
         self.by_name: dict[str, ModuleInfo] = {}
         for module in self.modules:

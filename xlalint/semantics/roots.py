@@ -11,6 +11,7 @@ from xlalint.semantics.arguments import Arguments, bind_parameters
 from xlalint.semantics.context import HOST_TIER, Context, RootContext
 from xlalint.semantics.driving import STEPS, drives, may_drive
 from xlalint.semantics.frame import Frame, path_of
+from xlalint.semantics.launch_files import is_launch_file, launch_root
 from xlalint.semantics.platforms import NOWHERE, Platforms, Reach, platforms_of, reaches
 from xlalint.semantics.program import ClassInfo, FunctionInfo, ModuleInfo
 from xlalint.semantics.reads import Reads
@@ -165,6 +166,9 @@ class Roots:
         interpreter.reader.current = Reads()
         interpreter.reader.current.modules = module.bit
         self.platforms = NOWHERE
+        if is_launch_file(module):
+            self.platforms = platforms_of(module, interpreter.program)
+            return [launch_root(module)]
         framework = interpreter.annotations.framework(module)
         if not framework and not any(binding.module for binding in module.unit.imports):
             return []

@@ -36,7 +36,16 @@ from xlalint.server.workspace import Workspace
 
 VERIFY, APPLY_ALL, EXPLAIN = "xlalint.verify", "xlalint.fixAll", "xlalint.explain"
 _LARGEST = 256 * 1024 * 1024
-_WATCHED = ("**/*.py", "**/*.ipynb", "**/pyproject.toml", "**/xlalint.toml", "**/.gitignore")
+_WATCHED = (
+    "**/*.py",
+    "**/*.ipynb",
+    "**/*.yaml",
+    "**/*.yml",
+    "**/*.json",
+    "**/pyproject.toml",
+    "**/xlalint.toml",
+    "**/.gitignore",
+)
 _PATIENCE = 5.0  # seconds for the client to say what its settings are
 _logger = logging.getLogger(__name__)
 

@@ -19,6 +19,7 @@ from xlalint.server.diagnostics import Diagnostics
 from xlalint.server.documents import Snapshot
 from xlalint.server.preferences import Preferences
 from xlalint.server.programs import Program
+from xlalint.source.data_files import is_data
 from xlalint.source.model import SourceError
 from xlalint.source.reading import read_bytes
 
@@ -233,7 +234,7 @@ class Workspace:
             for number, program in enumerate(self._programs):
                 if program.holds(path):
                     touched.setdefault(number, []).append(path)
-                    if kind != types.FileChangeType.Changed:
+                    if kind != types.FileChangeType.Changed or is_data(path):  # by what it says now it may come or go
                         come.add(number)
                     break
         programs = list(self._programs)

@@ -1,7 +1,8 @@
 """Paths that the user names → the files to check.
 
-What is named is checked, whatever ignores it; what lies in a named folder is checked if `include` means it and neither `exclude` nor git
-ignores it. Links to files are followed, links to folders are not (as git does it), so there are no loops.
+What is named is checked, whatever ignores it; what lies in a named folder is checked if `include` means it, or it says how programs run
+(`xlalint.source.data_files`), and neither `exclude` nor git ignores it. Links to files are followed, links to folders are not (as git does
+it), so there are no loops.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from xlalint.source import gitignore
+from xlalint.source import data_files, gitignore
 from xlalint.source.globs import Globs
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ class _Walk:
 
     def includes(self, entry: os.DirEntry[str]) -> bool:
         """Whether a file is one to look at."""
-        if entry.name.endswith(self.endings):
+        if entry.name.endswith((*self.endings, *data_files.ENDINGS)):
             return True
         return not self.only_endings and self.included.match(entry.path)
 
@@ -122,6 +123,8 @@ class _Walk:
 
     def take(self, entry: os.DirEntry[str]) -> None:
         """Keep a file; a link is held back until all real files are known."""
+        if data_files.is_data(entry.name) and not data_files.counts(entry.path):
+            return
         if entry.is_file(follow_symlinks=False):
             self.found.add(entry.path)
         elif entry.is_symlink() and os.path.isfile(entry.path):  # noqa: PTH113

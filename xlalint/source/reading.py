@@ -13,6 +13,7 @@ from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
 
+from xlalint.source.data_files import data_name, is_data
 from xlalint.source.model import SourceError, SourceFile
 
 _NOTEBOOK = ".ipynb"
@@ -140,10 +141,12 @@ def module_name(path: str | Path) -> tuple[str, bool]:
     Packages are folders with an `__init__.py`, and the folders in them, which Python imports without one too (PEP 420).
     """
     folder, name = os.path.split(path)  # a fifth of the time of pathlib, for each of thousands of files
-    stem = os.path.splitext(name)[0]  # noqa: PTH122
+    stem, ending = os.path.splitext(name)  # noqa: PTH122
     package = _package(folder or ".")
     if name.endswith(_NOTEBOOK):  # nothing imports it: its name must be no module's
         stem = stem.replace(".", "_") + _NOTEBOOK
+    elif is_data(name):
+        stem = data_name(stem, ending)
     if stem == "__init__":
         return package or Path(folder).name, True
     return f"{package}.{stem}" if package else stem, False
