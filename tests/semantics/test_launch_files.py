@@ -2,42 +2,22 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
 
 from xlalint.cache import Cache
-from xlalint.config import Settings
 from xlalint.project import check_paths
 from xlalint.project.fixing import fix
 from xlalint.project.session import Session
+
+from .launching import found, options, written
 
 TRAIN = 'from accelerate import Accelerator\naccelerator = Accelerator(mixed_precision="fp16")\n'
 BARE = "from accelerate import Accelerator\naccelerator = Accelerator()\n"
 XLA = "compute_environment: LOCAL_MACHINE\ndistributed_type: XLA\n"
 GPUS = XLA.replace("XLA", "MULTI_GPU")
 JSON = '{\n\t"compute_environment": "LOCAL_MACHINE",\n\t"distributed_type": "XLA",\n\t"mixed_precision": "fp16"\n}\n'
-
-
-def options(folder: Path, **more: object) -> Settings:
-    return Settings(root=str(folder), jobs=1, python=None, select=("XLA5",), **more)  # type: ignore[arg-type]
-
-
-def written(folder: Path, files: dict[str, str]) -> Path:
-    for name, text in files.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text)
-    return folder
-
-
-def found(folder: Path, files: dict[str, str], **more: object) -> list[str]:
-    report = check_paths([written(folder, files)], options(folder, **more))
-    assert not report.failures
-    return [
-        f"{one.code} {os.path.relpath(one.filename, folder)}:{one.location.row}:{one.location.column}"
-        for one in report.findings
-    ]
 
 
 QUIET = {

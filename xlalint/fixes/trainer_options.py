@@ -11,7 +11,7 @@ from xlalint.fixes.scene import Replacement, Scene
 from xlalint.fixes.text import uncommented_without
 from xlalint.semantics.setup.trainer import FUSED
 
-_NEAREST = re.compile(r": `(\w+)` is$")
+NEAREST = re.compile(r": `(\w+)` is$")
 _CHOICE = Reason("which optimizer takes its place is the author's choice: `adamw_torch` runs on every device")
 _ELSEWHERE = Reason("what is given is made elsewhere: change it there")
 
@@ -22,7 +22,7 @@ def repaired(site: Site) -> Rewrite | Reason | None:
     assigned = scene.nearest(node, cst.Assign) if isinstance(node, cst.Attribute) else None
     if assigned is not None and isinstance(assigned.value, cst.SimpleString):
         node = assigned.value
-    nearest = _NEAREST.search(hazard.detail)
+    nearest = NEAREST.search(hazard.detail)
     if nearest is not None:
         return _spelt(scene, node, hazard.subject, nearest[1])
     if hazard.subject.startswith(("tpu_num_cores", "torch_compile")):

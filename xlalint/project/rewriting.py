@@ -16,7 +16,7 @@ import msgspec
 
 from xlalint.checks.finding import Finding, Fix, Location
 from xlalint.checks.judge import target_of
-from xlalint.fixes import launch_files
+from xlalint.fixes import data_files
 from xlalint.fixes.model import Reason
 from xlalint.fixes.rewrites import outcome_of
 from xlalint.fixes.scene import Document
@@ -178,7 +178,7 @@ class Rewriting:
         lines = Lines(self._source(path).text.encode())
         for hazard in self._hazards[path]:
             place = path, hazard.rule, Location(*lines.place(hazard.start)), Location(*lines.place(hazard.end))
-            outcome = launch_files.rewritten(hazard, lines)
+            outcome = data_files.rewritten(hazard, lines)
             made = (None, outcome.text) if isinstance(outcome, Reason) else (outcome, "")
             yield _Made(place, *made)
 

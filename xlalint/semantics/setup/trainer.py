@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 
-from xlalint.semantics.setup.calls import NOT_ON_GPU, SetupCall, asked, entry, surely
+from xlalint.semantics.setup.calls import NOT_ON_GPU, SetupCall, asked, surely
 from xlalint.semantics.setup.names import TRAINING_ARGUMENTS
-from xlalint.semantics.values import FALSE, NEVER, NONE, TRUE, Mapping
+from xlalint.semantics.values import NONE, TRUE
 
 # What `optim` takes and what runs without CUDA's, bitsandbytes' or Apex' kernels, in either version.
 ANYWHERE = frozenset(
@@ -58,28 +58,6 @@ BITSANDBYTES = frozenset(
 )
 # torchao's, of whose kernels nothing was tried.
 _UNTRIED = frozenset(("adamw_torch_4bit", "adamw_torch_8bit"))
-# What `fsdp_config` holds for XLA, and what `xla_fsdp_settings` hands to `XlaFullyShardedDataParallel`.
-XLA_KEYS = ("xla", "xla_fsdp_v2", "xla_fsdp_settings", "xla_fsdp_grad_ckpt")
-XLA_SETTINGS = (
-    "reshard_after_forward",
-    "flatten_parameters",
-    "execute_sharding_on_init",
-    "optimization_barrier_in_forward",
-    "optimization_barrier_in_backward",
-    "sync_on_finalization",
-    "disable_reshard_on_root",
-    "compute_dtype",
-    "buffer_dtype",
-    "fp32_reduce_scatter",
-    "sharding_groups",
-    "sharding_rank",
-    "sharding_world_size",
-    "shard_param_on_dim_0",
-    "pin_layout_in_collective_ops",
-    "reduce_scatter_bucket_size_mb",
-    "coalesce_all_gather_ops",
-    "param_init_fn",
-)
 
 
 @asked("torch", *TRAINING_ARGUMENTS)
@@ -96,7 +74,7 @@ def optimizer(call: SetupCall) -> None:
         elif name in BITSANDBYTES:
             why = "is bitsandbytes', which has no kernels for XLA devices"
         else:
-            why = "is no optimizer of the Trainer's" + _nearest(name, (*ANYWHERE, *FUSED, *BITSANDBYTES))
+            why = "is no optimizer of the Trainer's" + nearest(name, (*ANYWHERE, *FUSED, *BITSANDBYTES))
         call.report("XLA510", "torch", f'optim="{name}"', why, call.place("optim"), "", NOT_ON_GPU)
 
 
@@ -123,34 +101,7 @@ def compiled(call: SetupCall) -> None:
         call.report("XLA510", "torch", "torch_compile=True", detail, call.place("torch_compile"), "", NOT_ON_GPU)
 
 
-@asked("torch", *TRAINING_ARGUMENTS)
-def sharding(call: SetupCall) -> None:
-    """`fsdp_config={"xla": True, …}`: keys that nothing reads, and those that need another."""
-    config = call.value("fsdp_config")
-    if not isinstance(config, Mapping):
-        return
-    place = call.place("fsdp_config")
-    for key, _ in config.items:
-        if key.startswith("xla") and key not in XLA_KEYS:
-            call.report("XLA510", "torch", f'"{key}"', f"is no key of `fsdp_config`{_nearest(key, XLA_KEYS)}", place)
-            return
-    settings = entry(config, "xla_fsdp_settings")
-    for key, _ in settings.items if isinstance(settings, Mapping) else ():
-        if key not in XLA_SETTINGS and not key.startswith("_"):
-            detail = f"is no argument of `XlaFullyShardedDataParallel`{_nearest(key, XLA_SETTINGS)}"
-            call.report("XLA510", "torch", f'"{key}"', detail, place)
-            return
-    if config.rest is not NEVER:
-        return
-    xla = entry(config, "xla")
-    if surely(entry(config, "xla_fsdp_grad_ckpt"), TRUE) and (xla is None or xla is FALSE):
-        detail = 'does nothing without `"xla": True`'
-        call.report("XLA510", "torch", '"xla_fsdp_grad_ckpt"', detail, place)
-    elif xla is TRUE and call.lacks("fsdp"):
-        call.report("XLA510", "torch", '"xla": True', "does nothing without `fsdp`", place)
-
-
-def _nearest(word: str, words: tuple[str, ...] | list[str]) -> str:
+def nearest(word: str, words: tuple[str, ...] | list[str]) -> str:
     """The nearest word that is known, as the end of a message."""
     found = get_close_matches(word, sorted(words), 1)
     return f": `{found[0]}` is" if found else ""

@@ -1,4 +1,4 @@
-"""Accelerate's configuration files (`xlalint.semantics.launch_files`): what is written in a value's place."""
+"""Files of data that say how programs run (`xlalint.source.data_files`): what is written in the place of a word."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from xlalint.checks.finding import Edit, Fix, Location
 from xlalint.fixes.model import Outcome, Reason
+from xlalint.fixes.trainer_options import NEAREST
 from xlalint.semantics.hazard import Hazard
 from xlalint.source.lines import Lines
 
@@ -20,15 +21,22 @@ _WORDS = {
     "XLA506": _Word("fp16", "bf16", "bfloat16's eight digits of precision do, where all was computed in float32"),
     "XLA512": _Word("TPU", "XLA"),
 }
+_NEEDED = Reason("leave it out, or give what it needs: which of the two is the author's choice")
 _BY_OPTION = Reason("the option of `accelerate launch` that switches it on is given where programs are started")
 
 
 def rewritten(hazard: Hazard, lines: Lines) -> Outcome:
-    """`mixed_precision: fp16` → `bf16`; `distributed_type: TPU` → `XLA`."""
-    word = _WORDS.get(hazard.rule)
+    """`mixed_precision: fp16` → `bf16`; `distributed_type: TPU` → `XLA`; a misspelt key is spelt as the nearest known one."""
+    word = _WORDS.get(hazard.rule) or _nearest(hazard)
     old = lines.data[hazard.start : hazard.end].decode(errors="replace")
     if word is None or word.old not in old:
-        return _BY_OPTION
+        return _NEEDED if hazard.rule == "XLA510" else _BY_OPTION
     start, end = Location(*lines.place(hazard.start)), Location(*lines.place(hazard.end))
-    message = f'Use "{word.new}"' + (f" (assumes that {word.assumes})" if word.assumes else "")
+    new = word.new.strip('"')
+    message = f"Use `{new}` (assumes that {word.assumes})" if word.assumes else f"Use `{new}`"
     return Fix("unsafe" if word.assumes else "safe", message, (Edit(old.replace(word.old, word.new, 1), start, end),))
+
+
+def _nearest(hazard: Hazard) -> _Word | None:
+    found = NEAREST.search(hazard.detail)
+    return _Word(hazard.subject, f'"{found[1]}"', f"`{found[1]}` is meant") if found is not None else None
