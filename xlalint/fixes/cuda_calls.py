@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import libcst as cst
 
+from xlalint.fixes.arguments import left_out
 from xlalint.fixes.model import Reason, Rewrite, Site
 from xlalint.fixes.scene import Replacement
-from xlalint.fixes.text import uncommented_without
 
 _MEANT = "the process's XLA device is meant"
 
@@ -60,12 +60,4 @@ def unpinned(site: Site) -> Rewrite | Reason | None:
     """`DataLoader(…, pin_memory=True)` → `DataLoader(…)`."""
     if site.hazard.variant != "idle":
         return Reason("what takes its place depends on what it is for")
-    scene = site.scene
-    arg = scene.parent(site.node)
-    holder = scene.nearest(arg, cst.Call)
-    if not isinstance(arg, cst.Arg) or arg.keyword is None or holder is None:
-        return Reason("what is given is made elsewhere: change it there")
-    removed = uncommented_without(scene, holder, arg)
-    if removed is None:
-        return Reason("a comment stands beside `pin_memory`: take both away")
-    return Rewrite("Leave `pin_memory` out", (removed,))
+    return left_out(site.scene, site.node)

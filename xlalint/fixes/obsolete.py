@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
+from xlalint.fixes.arguments import left_out
 from xlalint.fixes.imports import Imports
 from xlalint.fixes.model import Reason, Rewrite, Site
 from xlalint.fixes.scene import Replacement
@@ -53,14 +54,6 @@ def all_devices(site: Site) -> Rewrite | Reason | None:
 
 def no_downcast(site: Site) -> Rewrite | Reason | None:
     """`Accelerator(downcast_bf16=True)` → `Accelerator()`."""
-    scene = site.scene
     if site.hazard.variant != "refused":
         return Reason("which part of the model is to compute in bfloat16 is its author's to say")
-    arg = scene.parent(site.node)
-    holder = scene.nearest(arg, cst.Call)
-    if not isinstance(arg, cst.Arg) or arg.keyword is None or holder is None:
-        return Reason("what is given is made elsewhere: change it there")
-    removed = uncommented_without(scene, holder, arg)
-    if removed is None:
-        return Reason("a comment stands beside `downcast_bf16`: take both away")
-    return Rewrite("Leave `downcast_bf16` out", (removed,))
+    return left_out(site.scene, site.node)

@@ -6,14 +6,13 @@ import re
 
 import libcst as cst
 
+from xlalint.fixes.arguments import ELSEWHERE, left_out
 from xlalint.fixes.model import Reason, Rewrite, Site
 from xlalint.fixes.scene import Replacement, Scene
-from xlalint.fixes.text import uncommented_without
 from xlalint.semantics.setup.trainer import FUSED
 
 NEAREST = re.compile(r": `(\w+)` is$")
 _CHOICE = Reason("which optimizer takes its place is the author's choice: `adamw_torch` runs on every device")
-_ELSEWHERE = Reason("what is given is made elsewhere: change it there")
 
 
 def repaired(site: Site) -> Rewrite | Reason | None:
@@ -26,14 +25,14 @@ def repaired(site: Site) -> Rewrite | Reason | None:
     if nearest is not None:
         return _spelt(scene, node, hazard.subject, nearest[1])
     if hazard.subject.startswith(("tpu_num_cores", "torch_compile")):
-        return _removed(scene, node)
+        return left_out(scene, node)
     if not isinstance(node, cst.SimpleString):
-        return Reason("`optim` has to be given, as `adamw_torch`") if hazard.variant == "default" else _ELSEWHERE
+        return Reason("`optim` has to be given, as `adamw_torch`") if hazard.variant == "default" else ELSEWHERE
     if hazard.variant == "debug" and assigned is not None:
-        return _ELSEWHERE
+        return ELSEWHERE
     if hazard.variant == "debug":
         return (
-            _removed(scene, node)
+            left_out(scene, node)
             if node.raw_value == "tpu_metrics_debug"
             else _without(scene, node, "tpu_metrics_debug")
         )
@@ -52,21 +51,10 @@ def _spelt(scene: Scene, node: cst.CSTNode, subject: str, nearest: str) -> Rewri
     wrong = subject.rpartition("=")[2].strip('"')
     found = [one for one in scene.descend(node, cst.SimpleString) if one.raw_value == wrong]
     if len(found) != 1:
-        return _ELSEWHERE
+        return ELSEWHERE
     return Rewrite(f"Spell it `{nearest}`", (_word(scene, found[0], nearest),), f"`{nearest}` is meant")
 
 
 def _without(scene: Scene, node: cst.SimpleString, word: str) -> Rewrite:
     rest = " ".join(one for one in node.raw_value.split() if one != word)
     return Rewrite(f"Leave `{word}` out", (_word(scene, node, rest),))
-
-
-def _removed(scene: Scene, node: cst.CSTNode) -> Rewrite | Reason:
-    arg = scene.parent(node)
-    holder = scene.nearest(arg, cst.Call)
-    if not isinstance(arg, cst.Arg) or arg.keyword is None or holder is None:
-        return _ELSEWHERE
-    removed = uncommented_without(scene, holder, arg)
-    if removed is None:
-        return Reason(f"a comment stands beside `{arg.keyword.value}`: take both away")
-    return Rewrite(f"Leave `{arg.keyword.value}` out", (removed,))
