@@ -97,6 +97,35 @@ def test_settings_of_another_file_are_the_programs(tmp_path: Path) -> None:
     assert found(tmp_path, settings=FP16, train="import torch_xla\nfrom settings import arguments\n") == ["settings:2"]
 
 
+DEVICE = "import torch_xla\ndevice = torch_xla.device()\n"
+FROM_ANOTHER = {
+    "a name": "from setup_device import device\n",
+    "the module": "import setup_device\n",
+    "all": "from setup_device import *\n",
+}
+NOT_FROM_ANOTHER = {
+    "where it can be": (DEVICE, "try:\n    from setup_device import device\nexcept ImportError:\n    device = 'cuda'\n"),
+    "on a condition": (DEVICE, "import sys\nif sys.argv[1] == 'tpu':\n    from setup_device import device\n"),
+    "in a function": (DEVICE, "def on_tpu():\n    from setup_device import device\n    return device\n"),
+    "which has it where it can": (f"try:\n    {DEVICE.splitlines()[0]}\nexcept ImportError:\n    pass\ndevice = 0\n",
+                                  "from setup_device import device\n"),
+    "which has it in a function": ("def device():\n    import torch_xla\n    return torch_xla.device()\n",
+                                   "from setup_device import device\n"),
+    "which nobody imports": (DEVICE, ""),
+    "of another name": (DEVICE, "from other_setup import device\n"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("statement", FROM_ANOTHER.values(), ids=FROM_ANOTHER)
+def test_a_module_that_imports_the_device_from_another(statement: str, tmp_path: Path) -> None:
+    assert found(tmp_path, setup_device=DEVICE, train=f"{statement}{FP16}") == ["train:3"]
+
+
+@pytest.mark.parametrize(("helper", "statement"), NOT_FROM_ANOTHER.values(), ids=NOT_FROM_ANOTHER)
+def test_a_module_that_may_not(helper: str, statement: str, tmp_path: Path) -> None:
+    assert found(tmp_path, setup_device=helper, train=f"{statement}{FP16}") == []
+
+
 def test_xla_spawn_starts_what_has_its_entry(tmp_path: Path) -> None:
     entry = f"{FP16}def _mp_fn(index):\n    main()\n"
     assert found(

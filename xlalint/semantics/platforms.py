@@ -9,6 +9,7 @@ What counts, per framework, is what the program surely does when it is started:
 | framework | evidence |
 | --- | --- |
 | torch | the module imports `torch_xla`, `torch_tpu`, `torch_neuronx` or `libtpu`, not under `if` or `try` |
+| torch | it imports, not under `if` or `try`, a module of the program that does so |
 | torch | one of its functions does so, and it starts processes itself (`xmp.spawn`, `torch_xla.launch`, `notebook_launcher`) |
 | torch | it sets `PJRT_DEVICE`, `TPU_NAME` or `XRT_TPU_CONFIG`, not under `if` or `try`, to something else than a GPU |
 | torch | it defines `_mp_fn`, and the project holds the `xla_spawn.py` that calls it |
@@ -111,6 +112,7 @@ def _torch(module: ModuleInfo, program: Program, target: str) -> Platform | None
     if variable == _GPU:
         return None
     why = _imported(module.unit.imports) or variable or _launched(module) or _spawned(module, program)
+    why = why or _told_by_another(module, program)
     if not why and (started := launched(module, program)):
         why = f"`{started}` has Accelerate start it there"
     if not why and target in _XLA_TARGETS:
@@ -124,6 +126,23 @@ def _imported(bindings: tuple[ir.Binding, ...]) -> str:
         package = binding.module.partition(".")[0]
         if package in _PACKAGES and not binding.guarded and not binding.level:
             return f"it imports `{package}`"
+    return ""
+
+
+def _told_by_another(module: ModuleInfo, program: Program) -> str:
+    """Which module of the program that a module surely imports brings such a package in: `from setup import device`."""
+    for binding in module.unit.imports:
+        if binding.guarded:
+            continue
+        name = program.absolute(module, binding)
+        for source in (
+            program.by_name.get(f"{name}.{binding.name}") if binding.name else None,
+            program.by_name.get(name),
+        ):
+            if source is not None and source is not module and not source.followed:
+                source.reader.current.modules |= source.bit
+                if why := _imported(source.unit.imports):
+                    return f"it imports `{source.name}`: {why}"
     return ""
 
 
