@@ -69,9 +69,12 @@ export function makeClient(command: string, args: readonly string[], log: LogOut
         await client.start();
         client.quiet = false;
       } catch (error) {
-        // A server that ends at once has said why, but that may come after the end itself.
-        await Promise.race([drained, setTimeout(PATIENCE, undefined, { ref: false })]);
-        throw last === "" ? error : new Error(last.replace(/^Error: /, ""));
+        // Of a connection that breaks the server has said why, but that may come after the end itself.
+        if (typeof (error as { code?: unknown }).code === "number") {
+          await Promise.race([drained, setTimeout(PATIENCE, undefined, { ref: false })]);
+          throw last === "" ? error : new Error(last.replace(/^Error: /, ""));
+        }
+        throw error;
       }
     },
     stop: () => client.dispose(),
