@@ -23,6 +23,7 @@ PACKAGES = {
 ELSEWHERE = {
     "torch": {
         "torch.distributions.Unchecked",  # ours: a distribution made with `validate_args=False`
+        "torch.nn.AveragingBatchNorm",  # ours: `BatchNorm2d(momentum=None)`
         "torch.nn.BatchFirstEncoderLayer",  # ours: `TransformerEncoderLayer(batch_first=True)`
         "torch.nn.NestingTransformerEncoder",  # ours: an encoder that packs padded input
         "torch.utils.tensorboard.SummaryWriter",
@@ -31,6 +32,8 @@ ELSEWHERE = {
         "torch_xla.core.xla_model.xrt_world_size",
     },
     "tensorflow": {
+        "tensorflow.distribute.DefaultStrategy",  # ours: what there is without a strategy
+        "tensorflow.distribute.Scope",  # ours: what `strategy.scope()` gives
         "tensorflow.keras.backend.is_tensor",
         "tensorflow.keras.backend.learning_phase",
         *(
