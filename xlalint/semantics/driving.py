@@ -139,13 +139,13 @@ def _stepping(func: ir.Node) -> str:
 def turned(node: ir.For, element: Value) -> Value:
     """What a loop that drives a device binds in each turn: the numbers that it counts are told from others."""
     counter = node.iterable
-    while isinstance(counter, ir.Call) and _name(counter.func) in _SHOWING and counter.args:
+    while isinstance(counter, ir.Call) and last_name(counter.func) in _SHOWING and counter.args:
         counter = counter.args[0]
     if not isinstance(counter, ir.Call):
         return element
-    if _name(counter.func) in _COUNTING:
+    if last_name(counter.func) in _COUNTING:
         return _turn(element)
-    if _name(counter.func) == "enumerate" and isinstance(element, Sequence) and element.items:
+    if last_name(counter.func) == "enumerate" and isinstance(element, Sequence) and element.items:
         return sequence(element.kind, (_turn(element.items[0]), *element.items[1:]), element.element)
     return element
 
@@ -174,7 +174,8 @@ def entering(arguments: Arguments) -> Arguments:
     )
 
 
-def _name(func: ir.Node) -> str:
+def last_name(func: ir.Node) -> str:
+    """The last part of the name that is called, "" where it has none."""
     return func.name if isinstance(func, ir.Attr) else func.id if isinstance(func, ir.Name) else ""
 
 

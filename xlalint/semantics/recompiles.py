@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from xlalint.lowering import ir
-from xlalint.semantics.driving import blocks, loops
+from xlalint.semantics.driving import blocks, last_name, loops
 from xlalint.semantics.frame import body_of, path_of, position, spelling
 from xlalint.semantics.values import TRUE, UNKNOWN, Const, Host, Sequence, Tensor, Value, host, members, tensors
 
@@ -155,7 +155,7 @@ def check_accumulation(frame: Frame, node: ir.Assign, value: Value) -> None:
     """Report `x = torch.cat([x, y])` where `x` lives from step to step."""
     branches = (node.value.body, node.value.orelse) if isinstance(node.value, ir.IfExp) else (node.value,)
     for call in branches:
-        if not isinstance(call, ir.Call) or _last_name(call.func) not in _JOINS or not call.args:
+        if not isinstance(call, ir.Call) or last_name(call.func) not in _JOINS or not call.args:
             continue
         joined = call.args[0]
         if not isinstance(joined, ir.Display) or not any(_on_device(member) for member in members(value)):
@@ -171,7 +171,7 @@ def check_accumulation(frame: Frame, node: ir.Assign, value: Value) -> None:
 def check_collected(frame: Frame, node: ir.Call, value: Value) -> None:
     """Report `torch.stack(self.rows)` where the same function appends to a list that lives from step to step."""
     holder = node.args[0] if node.args else None
-    if _last_name(node.func) not in _JOINS or not isinstance(holder, (ir.Name, ir.Attr)):
+    if last_name(node.func) not in _JOINS or not isinstance(holder, (ir.Name, ir.Attr)):
         return
     text = spelling(holder)
     if "…" in text or not _appends(body_of(frame), text):
@@ -206,10 +206,6 @@ def _called_on(statement: ir.Statement, holder: str) -> Iterator[str]:
         yield from _called_on(inner, holder)
 
 
-def _last_name(func: ir.Node) -> str:
-    return func.name if isinstance(func, ir.Attr) else func.id if isinstance(func, ir.Name) else ""
-
-
 def _lives_on(frame: Frame, target: ir.Node) -> bool:
     """Whether what is assigned is what the step before left: of the receiver, of the module, or of the loop that takes the steps."""
     holder = target
@@ -236,7 +232,7 @@ def _renewed(frame: Frame, name: str) -> bool:
 
 
 def _is_join(value: ir.Node) -> bool:
-    return isinstance(value, ir.Call) and _last_name(value.func) in _JOINS
+    return isinstance(value, ir.Call) and last_name(value.func) in _JOINS
 
 
 def _assignments(statement: ir.Statement) -> Iterator[tuple[ir.Node, ir.Node]]:
