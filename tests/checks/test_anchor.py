@@ -18,6 +18,7 @@ BOUND = {
     "second-on-its-line": ("y = 1; ¦z = «x[m]»; w = 2\n", "Subscript", "SimpleStatementLine"),
     "several-lines": ("¦y = f(\n    a,\n\n  «x[m]»,\n)\n", "Subscript", "SimpleStatementLine"),
     "joined-lines": ("¦y = a + \\\n  «x[m]»\n", "Subscript", "SimpleStatementLine"),
+    "a-line-that-is-only-joined": ("def f(n):\n\\\n    ¦for i in «range(n)»:\n        pass\n    g()\n", "Call", "For"),
     "after-a-docstring": ("'''It's [\n'''\n¦y = «x[m]»\n", "Subscript", "SimpleStatementLine"),
     "with-item": ("¦with a, «open(x)» as b:\n    pass\n", "Call", "With"),
     "for-iterable": ("¦for i in «range(n)»:\n    pass\n", "Call", "For"),

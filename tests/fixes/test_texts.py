@@ -62,7 +62,7 @@ def keeps_what_it_does_not_touch(text: str, finding: Finding) -> None:
     offsets = Offsets(text)
     assert finding.fix is not None
     after = together([finding], offsets).apply(text)
-    parse(after, PATH)
+    parse(after)
     kept = comments(text)
     for edit in finding.fix.edits:
         touched = text[offsets.at(edit.location) : offsets.at(edit.end_location)]
@@ -81,7 +81,7 @@ def keeps_texts(text: str, target: str) -> None:
         if finding.fix is not None:
             keeps_what_it_does_not_touch(text, finding)
     after, done = fixed(text, target=target)
-    parse(after, PATH)
+    parse(after)
     assert not done.report.failures
     assert after.count("\r\n") == after.count("\n") or "\r\n" not in text
     assert fixed(after, target=target)[0] == after

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from xlalint.cache import Cache
 from xlalint.checks import Finding
+from xlalint.checks.finding import Location
 from xlalint.config import Settings, load_settings
 from xlalint.project import check_paths
 from xlalint.project.analysis import Analysis, Outcome
@@ -119,6 +120,14 @@ def test_a_text_that_does_not_parse_leaves_the_others_alone(folder: Path, everyt
     assert settled(session) == before
 
 
+def test_a_syntax_error_is_where_it_is_in_the_text_whatever_is_on_the_disk(folder: Path, everything: Settings) -> None:
+    session = session_of(folder, everything)
+    (folder / "help.py").write_text("\n")
+    session.change(str(folder / "help.py"), "é = 1\ndef grow(x):\n    é = (x x\n".encode())
+    (found,) = session.findings(str(folder / "help.py"))
+    assert (found.code, found.location) == ("XLA001", Location(3, 9))
+
+
 def test_files_come_and_go(folder: Path, everything: Settings) -> None:
     session = session_of(folder, everything)
     for name, text in (
@@ -134,6 +143,22 @@ def test_files_come_and_go(folder: Path, everything: Settings) -> None:
             (folder / name).write_text(dedent(text))
         session.rediscover()
         assert settled(session) == fresh(folder, everything)
+
+
+def test_folders_become_packages_and_are_none_any_more(folder: Path, everything: Settings) -> None:
+    text = (
+        "import torch\nfrom package.help import grow\n\n\ndef f(x: torch.Tensor):\n    return 1 if grow(x) > 0 else 0\n"
+    )
+    (folder / "user.py").write_text(text)
+    (folder / "__init__.py").rename(folder / "kept")
+    session = session_of(folder, everything)
+    assert (single := settled(session)) == fresh(folder, everything)
+    (folder / "kept").rename(folder / "__init__.py")
+    session.rediscover()
+    assert settled(session) == fresh(folder, everything) != single
+    (folder / "__init__.py").unlink()
+    session.rediscover()
+    assert settled(session) == single
 
 
 def test_what_is_kept_serves_the_next_session(folder: Path, everything: Settings, analysed: list[str]) -> None:

@@ -127,7 +127,7 @@ def test_a_change_counts_for_kept_results_and_sessions(change: dict[str, str | N
             (project / name).unlink()
         else:
             (project / name).write_text(text)
-    session.rediscover()
+    session.rediscover([str(project / name) for name in change])
     with Cache(tmp_path / "cache") as cache:
         after = check_paths([project], settings, cache=cache)
     plain = check_paths([project], settings)

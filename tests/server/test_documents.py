@@ -35,7 +35,7 @@ def places(draw: st.DrawFn, text: str, encoding: str) -> tuple[int, types.Positi
 
 @settings(deadline=None, max_examples=300)
 @given(st.data(), TEXTS, st.sampled_from(ENCODINGS))
-def test_ten_thousand_edits_leave_the_text_that_the_client_has(data: st.DataObject, text: str, encoding: str) -> None:
+def test_edits_leave_the_text_that_the_client_has(data: st.DataObject, text: str, encoding: str) -> None:
     document = Document("file:///m.py", "python", 1, text)
     for _ in range(data.draw(st.integers(1, 60))):
         (a, first), (b, last) = sorted(

@@ -108,7 +108,7 @@ UNREADABLE = {
 @pytest.mark.parametrize(("text", "row", "words"), UNREADABLE.values(), ids=UNREADABLE)
 def test_what_no_python_reads_is_said_once_and_clearly(text: str, row: int, words: str) -> None:
     with pytest.raises(SourceError, match=words) as caught:
-        parse(text, "m.py")
+        parse(text)
     assert caught.value.row == row
     assert caught.value.code == "XLA001"
     assert caught.value.column >= 1
@@ -129,10 +129,10 @@ DEEP = {
 @pytest.mark.parametrize("text", DEEP.values(), ids=DEEP)
 def test_deep_nesting_is_an_error_not_a_crash(text: str) -> None:
     with pytest.raises(SourceError) as caught:
-        parse(text + "\n", "m.py")
+        parse(text + "\n")
     assert caught.value.code == "XLA001"
 
 
 @pytest.mark.filterwarnings("error")
 def test_warnings_about_the_linted_code_are_not_printed() -> None:
-    parse("x = '\\d'\ny = x is 1\nassert (x, 'message')\n", "m.py")
+    parse("x = '\\d'\ny = x is 1\nassert (x, 'message')\n")

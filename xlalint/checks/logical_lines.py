@@ -22,6 +22,8 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 
+_BACKSLASH = ord("\\")
+
 
 def logical_line(data: bytes, start: int) -> tuple[int, int] | None:
     """The extent of the first logical line from `start`, without indentation, comment and line end.
@@ -39,6 +41,8 @@ def logical_line(data: bytes, start: int) -> tuple[int, int] | None:
                 break
             continue
         if first < 0:
+            if data[token.start()] == _BACKSLASH:  # a line that is nothing but continued
+                continue
             first = token.start()
         end = token.end()
         if kind == "open":

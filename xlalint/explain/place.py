@@ -83,7 +83,7 @@ class Text:
         self.source = source
         self.data = source.text.encode()
         self.lines = Lines(self.data)
-        self.tree = parse(source.text, source.path)
+        self.tree = parse(source.text)
         self.parents: dict[ast.AST, ast.AST] = {}
         for node in ast.walk(self.tree):
             for child in ast.iter_child_nodes(node):

@@ -152,7 +152,7 @@ def _lower_installed(file: ModuleFile, imports: re.Pattern[bytes]) -> Lowered:
 
 
 def _lowered(source: SourceFile, comments: Suppressions) -> Unit:
-    return lower(source, parse(source.text, source.path), comments.taught)
+    return lower(source, parse(source.text), comments.taught)
 
 
 def lower_source(source: SourceFile) -> Lowered:

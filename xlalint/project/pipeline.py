@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from xlalint.project.looked import NOTHING, Looked, decode_looked, encode_looked
 from xlalint.project.report import Report, decode_report, encode_report
 from xlalint.source.discovery import discover
-from xlalint.source.reading import digest, from_bytes, module_name
+from xlalint.source.reading import digest, forget_packages, from_bytes, module_name
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -64,6 +64,7 @@ class Run:
         self.fixes = fixes
         self.executor = executor
         self.troubles: Counter[str] = Counter() if troubles is None else troubles
+        forget_packages()
 
     def check(self, paths: Sequence[Path]) -> Report:
         """The findings in all files under the paths."""

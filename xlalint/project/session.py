@@ -11,10 +11,13 @@ is to the others what it was when it last did.)
 from __future__ import annotations
 
 import gc
+import os
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from xlalint.checks.anchor import Anchors
 from xlalint.project.analysis import Analysis, Outcome, deep, keep_outcomes, kept_outcomes
@@ -35,7 +38,7 @@ from xlalint.semantics.lattice import begin, begun
 from xlalint.semantics.taught import Taught
 from xlalint.source.discovery import discover
 from xlalint.source.model import SourceError, SourceFile
-from xlalint.source.reading import digest, from_bytes, read_bytes
+from xlalint.source.reading import digest, forget_packages, from_bytes, module_name, read_bytes
 
 if TYPE_CHECKING:
     from xlalint.cache import Cache
@@ -48,6 +51,7 @@ if TYPE_CHECKING:
     from xlalint.semantics.interpreter import Interpreter
     from xlalint.semantics.program import FunctionInfo
 
+_PACKAGE = f"{os.sep}__init__.py"
 _SETTLED_AT_ONCE = 40  # modules: some seconds at most
 _MOST_LINES = 400  # with findings, that are remembered parsed: some twenty megabytes
 _MOST_CONTEXTS = 20_000  # that an interpreter remembers; some hundred megabytes
@@ -68,6 +72,7 @@ class Session:
         self._taught = Taught(settings.static, settings.tensor, settings.target or "")
         self._lowered: dict[str, Lowered] = {}
         self._units: dict[str, Unit] = {}
+        self._packages: set[str] = set()
         self._followed: list[Unit] = []
         self._analysis = self._linked()
         self._outcomes: dict[int, Outcome] = {}
@@ -96,6 +101,7 @@ class Session:
         lowered, self._followed, report = run.read(files)
         self._lowered = {entry.path: entry for entry in lowered}
         self._units = {entry.path: entry.unit for entry in lowered if entry.unit is not None}
+        self._packages = {path for path in files if _makes_package(path)}
         self._analysis = self._linked()
         self._begun = begun()
         self._outcomes = kept_outcomes(self._analysis, self._kept())
@@ -160,7 +166,17 @@ class Session:
 
     def reread(self, paths: Sequence[str]) -> None:
         """Files may have been changed, made or removed."""
-        fresh: dict[str, Lowered | None] = {}
+        self._read(paths, ())
+
+    def rediscover(self, paths: Sequence[str] = ()) -> None:
+        """Which files there are may have changed, and what these say."""
+        files = set(self._files())
+        gone = [path for path in self._lowered if path not in files]
+        come = sorted(files.difference(self._lowered))
+        self._read([*come, *(path for path in paths if path in self._lowered and path in files)], gone)
+
+    def _read(self, paths: Sequence[str], gone: Sequence[str]) -> None:
+        fresh: dict[str, Lowered | None] = {**self._renamed([*paths, *gone]), **dict.fromkeys(gone)}
         for path in dict.fromkeys(paths):
             try:
                 raw = self.content(path)
@@ -175,13 +191,21 @@ class Session:
         if fresh:
             self._change(fresh)
 
-    def rediscover(self) -> None:
-        """Which files there are may have changed."""
-        files = self._files()
-        gone = {path: None for path in self._lowered if path not in files}
-        if gone:
-            self._change(dict(gone))
-        self.reread(files)
+    def _renamed(self, paths: Sequence[str]) -> dict[str, Lowered | None]:
+        """The files that make modules of other names, where folders have become packages or are none any more."""
+        changed = {path for path in paths if _makes_package(path) != (path in self._packages)}
+        if not changed:
+            return {}
+        self._packages ^= changed
+        forget_packages()
+        renamed: dict[str, Lowered | None] = {}
+        for path, unit in self._units.items():
+            name = module_name(path)[0]
+            if name != unit.module:
+                self._units[path] = replace(unit, module=name)
+                entry = self._lowered[path]
+                renamed[path] = entry if entry.unit is None else replace(entry, unit=self._units[path])
+        return renamed
 
     def _change(self, fresh: Mapping[str, Lowered | None]) -> None:
         relink = False
@@ -199,6 +223,7 @@ class Session:
             self._unjudged.add(path)
             if added:
                 self._lowered = dict(sorted(self._lowered.items()))
+            relink |= known is not None and known.module != self._analysis.program.modules[self._index(path)].name
             if entry.unit is None:
                 continue
             self._search_due = self.settings.python is not None
@@ -458,6 +483,11 @@ class Session:
 
     def _path(self, index: int) -> str:
         return self._analysis.program.modules[index].path
+
+
+def _makes_package(path: str) -> bool:
+    """Whether a file is there that makes its folder a package."""
+    return path.endswith(_PACKAGE) and os.path.isfile(path)  # noqa: PTH113
 
 
 def _holds(ordered: list[int], number: int) -> bool:

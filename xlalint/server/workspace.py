@@ -179,16 +179,27 @@ class Workspace:
 
     def open(self, snapshot: Snapshot) -> None:
         """A text was opened."""
-        self._open[snapshot.path] = snapshot
         self._cold.add(snapshot.path)
         self._take(snapshot)
 
     def change(self, snapshot: Snapshot) -> None:
         """A text was changed."""
-        self._open[snapshot.path] = snapshot
         self._take(snapshot)
 
     def _take(self, snapshot: Snapshot) -> None:
+        before = self._open.get(snapshot.path)
+        self._open[snapshot.path] = snapshot
+        self._take_text(snapshot)
+        if _cells(before) != _cells(snapshot):
+            self._show_leading_through(snapshot.path)
+
+    def _show_leading_through(self, path: str) -> None:
+        """Show anew what is told with places in a file, by documents that are others now."""
+        for other, findings in list(self._published.items()):
+            if other != path and any(step.filename == path for one in findings for step in one.trace):
+                self._publish(other, findings, always=True)
+
+    def _take_text(self, snapshot: Snapshot) -> None:
         path = snapshot.path
         program = self._program(path)
         if program is not None and program.session is None and self._show_known(program, path):
@@ -221,6 +232,7 @@ class Workspace:
             if program is not None and program.session is not None and program.session.holds(path):
                 program.session.change(path, None)
         self._withdraw(path)
+        self._show_leading_through(path)
 
     def files_changed(self, changes: Iterable[tuple[str, types.FileChangeType]]) -> None:
         """Files were changed on the disk."""
@@ -240,10 +252,10 @@ class Workspace:
         programs = list(self._programs)
         for number, paths in touched.items():
             session = programs[number].session
-            if session is not None:
-                if number in come:
-                    session.rediscover()
-                session.reread([path for path in paths if path not in self._open and session.holds(path)])
+            if session is not None and number in come:
+                session.rediscover(paths)
+            elif session is not None:
+                session.reread([path for path in paths if session.holds(path)])
         for program in programs:
             above = {str(program.root), *map(str, program.root.parents)}
             if any(os.path.dirname(path) in above or program.holds(path) for path in configured):  # noqa: PTH120
@@ -367,3 +379,7 @@ class Workspace:
             cells = self._cells.pop(path, None)
             for uri in cells if cells is not None else (self.diagnostics().uri(path),):
                 self._outlet.publish(uri, None, [])
+
+
+def _cells(snapshot: Snapshot | None) -> list[str]:
+    return [cell.uri for cell in snapshot.cells] if snapshot is not None else []

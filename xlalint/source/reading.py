@@ -154,7 +154,7 @@ def module_name(path: str | Path) -> tuple[str, bool]:
 
 @lru_cache(maxsize=4096)
 def _package(folder: str) -> str:
-    """The dotted name of the package that a folder is, or "". Call `_package.cache_clear` when folders changed."""
+    """The dotted name of the package that a folder is, or ""."""
     here = Path(folder)
     if not here.name:
         return ""
@@ -162,6 +162,11 @@ def _package(folder: str) -> str:
     if not (here / "__init__.py").is_file() and not outer:
         return ""
     return f"{outer}.{here.name}" if outer else here.name
+
+
+def forget_packages() -> None:
+    """Look anew which folders are packages when the next module is named: that may have changed."""
+    _package.cache_clear()
 
 
 def _source(path: str | Path, text: str, content: str) -> SourceFile:

@@ -27,14 +27,14 @@ _PYTHON_2 = re.compile(
 _TOO_DEEP = "nested too deeply to be parsed"
 
 
-def parse(text: str, path: str = "<unknown>") -> ast.Module:
+def parse(text: str) -> ast.Module:
     """Return the tree of `text`, with the row and byte column of every node as in `text`.
 
     Raises `SourceError` (XLA001) if the text is Python of no version up to 3.14. Text that the running Python can
     read costs no more than `ast.parse`.
     """
     try:
-        return _ast_parse(text, path)
+        return _ast_parse(text)
     except SyntaxError as error:
         problem = error
     except (RecursionError, MemoryError):
@@ -43,7 +43,7 @@ def parse(text: str, path: str = "<unknown>") -> ast.Module:
         raise SourceError("XLA001", str(error)) from None
     if sys.version_info < (3, 14) and _NEWER.search(text) and not _NESTED.search(text):
         try:
-            tree = _parse_newer(text, path)
+            tree = _parse_newer(text)
         except SyntaxError as error:
             # What the running Python stumbles over may be newer syntax; the fault is then further down.
             problem = error if (error.lineno or 0) > (problem.lineno or 0) else problem
@@ -53,14 +53,18 @@ def parse(text: str, path: str = "<unknown>") -> ast.Module:
     raise _source_error(problem, text) from None
 
 
-def _ast_parse(text: str, path: str) -> ast.Module:
-    """Parse with the running Python; the warnings of the linted code are not ours to print."""
+def _ast_parse(text: str) -> ast.Module:
+    """Parse with the running Python; the warnings of the linted code are not ours to print.
+
+    Python looks up the faulty line in the file that it is told, to count the column in characters. The text may be another one than
+    that of the file: it is told none.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return ast.parse(text, path)
+        return ast.parse(text, "")
 
 
-def _parse_newer(text: str, path: str) -> ast.Module | None:
+def _parse_newer(text: str) -> ast.Module | None:
     """Parse as the newest Python by way of an older spelling; None if that cannot be had."""
     from xlalint.source.backport import backport, restore_strings
 
@@ -68,7 +72,7 @@ def _parse_newer(text: str, path: str) -> ast.Module | None:
     if older is None:
         return None
     try:
-        return restore_strings(_ast_parse(older.text, path), older.strings)
+        return restore_strings(_ast_parse(older.text), older.strings)
     except (RecursionError, MemoryError):
         return None
 
