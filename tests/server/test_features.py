@@ -335,6 +335,22 @@ def test_settings_change(folder: Path) -> None:
     converse(folder, talk)
 
 
+@pytest.mark.parametrize("sent", [{"xlalint": {"select": ["XLA2"]}}, {"select": ["XLA2"]}])
+def test_settings_are_sent_by_a_client_that_is_not_asked(folder: Path, sent: dict[str, object]) -> None:
+    async def talk(editor: Editor) -> None:
+        editor.open("model.py")
+        await editor.shows("model.py", ("XLA101", 10))
+        editor.client.workspace_did_change_configuration(types.DidChangeConfigurationParams(settings=sent))
+        await editor.shows("model.py", ("XLA201", 14))
+        editor.client.workspace_did_change_configuration(types.DidChangeConfigurationParams(settings=None))
+        await editor.shows("model.py", ("XLA101", 10))
+
+    capabilities = plain_capabilities()
+    assert capabilities.workspace is not None
+    capabilities.workspace.configuration = None
+    converse(folder, talk, capabilities, options={"select": ["XLA1"]})
+
+
 def test_files_are_watched(folder: Path) -> None:
     def changed(editor: Editor, name: str, kind: types.FileChangeType) -> None:
         events = [types.FileEvent(editor.uri(name), kind)]

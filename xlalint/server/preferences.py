@@ -35,9 +35,7 @@ def preferences(told: object, root: Path) -> Preferences:
     """Read the client's settings, which may be anything; relative paths start at `root`."""
     if not isinstance(told, Mapping):
         return Preferences()
-    inner = told.get("settings", told.get(SECTION))
-    if isinstance(inner, Mapping):
-        told = inner
+    told = within(told)
     options: dict[str, object] = {}
     own: dict[str, Any] = {}
     unknown: list[str] = []
@@ -54,3 +52,12 @@ def preferences(told: object, root: Path) -> Preferences:
         else:
             unknown.append(str(key))
     return Preferences(options, **own, unknown=tuple(unknown))
+
+
+def within(told: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The settings in what a client calls so: they themselves, or a table that has them under our name, or under `settings`."""
+    for name in ("settings", SECTION):
+        inner = told.get(name)
+        if isinstance(inner, Mapping):
+            told = inner
+    return told

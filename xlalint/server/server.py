@@ -30,7 +30,7 @@ from xlalint.server.diagnostics import SOURCE, state_of
 from xlalint.server.documents import Documents, Snapshot, path_of
 from xlalint.server.edits import Edits, workspace_edit
 from xlalint.server.hovers import hints, hover, lenses
-from xlalint.server.preferences import SECTION, Preferences, preferences
+from xlalint.server.preferences import SECTION, Preferences, preferences, within
 from xlalint.server.protocol import Protocol, messages
 from xlalint.server.workspace import Workspace
 
@@ -75,6 +75,7 @@ class Server(LanguageServer):  # type: ignore[misc]
         self._over = asyncio.Event()
         self._latest: dict[str, Snapshot] = {}
         self._given: object = None
+        self._sent: object = None
         self._tasks: dict[str, str] = {}
         self._numbers = itertools.count(1)
         self._ready = False
@@ -224,8 +225,10 @@ class Server(LanguageServer):  # type: ignore[misc]
         self._started.set()
         self._watch()
 
-    async def configured(self) -> None:
-        """The client's settings have changed."""
+    async def configured(self, params: types.DidChangeConfigurationParams) -> None:
+        """The client's settings have changed: it sends them, or is asked for them."""
+        self._sent = params.settings if isinstance(params.settings, dict) else None
+        await self._begun()
         _, told, default = await self._asked()
         self.analyst.post(lambda: self.model.configure(told, default), "configuration")
 
@@ -252,7 +255,7 @@ class Server(LanguageServer):  # type: ignore[misc]
     async def _asked(self) -> tuple[list[str], dict[str, Preferences], Preferences]:
         """The folders with the client's settings for each, and those for other files."""
         folders = self._folders()
-        answers: Sequence[object] = [None] * (len(folders) + 1)
+        answers: Sequence[object] = [self._sent] * (len(folders) + 1)
         told = self.client_capabilities.workspace
         if told is not None and told.configuration:
             items = [types.ConfigurationItem(from_fs_path(folder), SECTION) for folder in folders]
@@ -481,13 +484,12 @@ def _uri_and(given: Sequence[Any]) -> tuple[str, Any]:
 
 
 def _merged(given: object, answer: object) -> object:
-    """The settings of `initializationOptions`, with what the client answered over them."""
+    """The settings of `initializationOptions`, with what the client answered or sent over them."""
     if not isinstance(answer, dict):
         return given
     if not isinstance(given, dict):
         return answer
-    inner = given.get("settings", given.get(SECTION, given))
-    return {**(inner if isinstance(inner, dict) else {}), **answer}
+    return {**within(given), **within(answer)}
 
 
 def _text(kind: Any) -> str:
@@ -510,7 +512,7 @@ def server() -> Server:
         (types.TEXT_DOCUMENT_INLAY_HINT, None, _coroutine(made.hinted)),
         (types.TEXT_DOCUMENT_CODE_LENS, None, _coroutine(made.lensed)),
         (types.INITIALIZED, None, _coroutine(lambda _: made.initialized())),
-        (types.WORKSPACE_DID_CHANGE_CONFIGURATION, None, _coroutine(lambda _: made.configured())),
+        (types.WORKSPACE_DID_CHANGE_CONFIGURATION, None, _coroutine(made.configured)),
         (
             types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS,
             None,
