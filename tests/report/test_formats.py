@@ -231,6 +231,28 @@ def test_gitlab_has_what_the_documentation_asks_for(view: View) -> None:
     assert {entry["location"]["path"] for entry in report} >= {"model a.py", "../nb.ipynb"}
 
 
+def test_sarif_has_paths_of_the_repository(view: View) -> None:
+    """Code scanning takes them for such, in whichever folder of it the check was run."""
+    [run] = json.loads(render(FOUND, "sarif", view._replace(folder="/p/src", checkout="/p")))["runs"]
+    assert run["originalUriBaseIds"] == {"SRCROOT": {"uri": "file:///p/"}}
+    told = [result["locations"][0]["physicalLocation"]["artifactLocation"] for result in run["results"]]
+    assert {"uri": "src/model%20a.py", "uriBaseId": "SRCROOT"} in told
+    assert {"uri": "nb.ipynb", "uriBaseId": "SRCROOT"} in told
+
+
+def test_sarif_is_named_where_a_forge_asks_for_it(view: View) -> None:
+    """GitHub's upload gives its own category to an analysis without a name alone."""
+    assert "automationDetails" not in json.loads(render(FOUND, "sarif", view))["runs"][0]
+    [run] = json.loads(render(FOUND, "sarif", view._replace(analysis="xlalint")))["runs"]
+    assert run["automationDetails"] == {"id": "xlalint/"}
+
+
+@pytest.mark.parametrize("form", ["sarif", "rdjson"])
+def test_reports_that_travel_name_no_files_of_this_machine(form: str, view: View) -> None:
+    installed = _finding(4, 12, 4, 22, url="file:///usr/lib/xlalint/_rules/XLA101-tensor-if.md")
+    assert "_rules" not in render([installed], form, view)
+
+
 def test_rdjson_counts_bytes_and_suggests_one_text(view: View) -> None:
     report = json.loads(render(FOUND, "rdjson", view))
     [masked] = [one for one in report["diagnostics"] if one["code"]["value"] == "XLA201"]
@@ -269,6 +291,20 @@ def test_markdown_means_what_it_says(view: View) -> None:
     )
     codes = {child.content for one in inline for child in one.children or () if child.type == "code_inline"}
     assert {"src/model a.py", "x[mask](y)", "nb.ipynb"} <= codes
+
+
+def test_markdown_is_no_longer_than_a_comment(view: View) -> None:
+    """What there is no room for is counted."""
+    many = [_finding(4, 12, 4, 22, filename=f"/p/{n // 3:04}.py", message="é" * 900) for n in range(300)]
+    failures = tuple(f"/p/{n}.py: {'x' * 9000}" for n in range(90))
+    for checked in (Checked(12), Checked(12, failures)):
+        text = render(many, "markdown", view._replace(checked=checked))
+        assert 30_000 < len(text) <= 65_536
+        shown = text.count("**4:12**")
+        assert f"… and {300 - shown:,} more findings in" in text
+        assert "| XLA101 | tensor-if | warning | 300 |" in text
+        assert ("70 more internal errors." in text) == bool(checked.failures)
+    assert "no room" not in render(many[:20], "markdown", view)
 
 
 class _Page(HTMLParser):
@@ -322,7 +358,10 @@ def test_a_page_is_whole_and_needs_nothing_else(found: list[Finding], view: View
 def test_a_page_shows_the_source_and_the_rules(view: View) -> None:
     pytest.importorskip("jinja2")
     page = _Page(render(FOUND, "html", view))
-    assert {"src/model a.py:4", "nb.ipynb:cell 1:2", "XLA101"} <= set(page.ids)
+    assert {"src/model%20a.py:4", "nb.ipynb:cell%201:2", "XLA101"} <= set(page.ids)
+    assert not [name for name in page.ids if re.search(r"\s", name)]
+    files = {link.removeprefix("#") for link in page.links if "." in link}
+    assert files and files <= set(page.ids)
     assert "".join(page.marked).count("mask.any()") == 1
     assert "xlalint: 1 error, 3 warnings, 1 for information in 3 files" in page.words
     assert "Finds ifs & <others>." in page.words

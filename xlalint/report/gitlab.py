@@ -17,12 +17,11 @@ _SEVERITIES = {"error": "critical", "warning": "major", "info": "info"}
 
 def render(findings: Sequence[Finding], view: View) -> str:
     """The array, one finding a line."""
-    base = view.checkout or view.folder
-    told = zip(findings, fingerprints(findings, base, view.texts), strict=True)
-    return array([_entry(finding, mark, base, view) for finding, mark in told], ascii_only=view.ascii_only)
+    told = zip(findings, fingerprints(findings, view.base, view.texts), strict=True)
+    return array([_entry(finding, mark, view) for finding, mark in told], ascii_only=view.ascii_only)
 
 
-def _entry(finding: Finding, fingerprint: str, base: str, view: View) -> dict[str, Any]:
+def _entry(finding: Finding, fingerprint: str, view: View) -> dict[str, Any]:
     cell = f"{view.within(finding)}: " if finding.cell is not None else ""
     start = view.in_file(finding.filename, finding.cell, finding.location)
     end = view.in_file(finding.filename, finding.cell, finding.end_location)
@@ -32,7 +31,7 @@ def _entry(finding: Finding, fingerprint: str, base: str, view: View) -> dict[st
         "fingerprint": fingerprint,
         "severity": _SEVERITIES[finding.severity],
         "location": {
-            "path": relative(finding.filename, base),
+            "path": relative(finding.filename, view.base),
             "positions": {
                 "begin": {"line": start.row, "column": start.column},
                 "end": {"line": end.row, "column": end.column},

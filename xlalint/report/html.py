@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import quote
 
 from markdown_it import MarkdownIt
 from markupsafe import Markup, escape
@@ -38,10 +39,10 @@ class Note(NamedTuple):
 
 
 class Row(NamedTuple):
-    """One row of source; `place` names it in links."""
+    """One row of source; `anchor` names it in links."""
 
     number: int
-    place: str
+    anchor: str
     code: Markup
     heat: int
     notes: list[Note]
@@ -58,9 +59,10 @@ class Part(NamedTuple):
 
 
 class File(NamedTuple):
-    """A file, how much was found in it, and the shade for that."""
+    """A file, how much was found in it, and the shade for that; `anchor` names it in links."""
 
     path: str
+    anchor: str
     folder: str
     name: str
     found: int
@@ -119,7 +121,13 @@ def _files(findings: Sequence[Finding], view: View) -> Iterator[File]:
         folder, _, name = path.rpartition("/")
         cells = groupby(group, key=lambda finding: finding.cell)
         parts = [_part(path, list(own), view) for _, own in cells]
-        yield File(path, f"{folder}/" if folder else "", name, counts[filename], _shade(counts[filename], most), parts)
+        heat = _shade(counts[filename], most)
+        yield File(path, _anchor(path), f"{folder}/" if folder else "", name, counts[filename], heat, parts)
+
+
+def _anchor(place: str) -> str:
+    """A name for a place which links have as it is: without blanks, and no browser takes anything in it for an escape."""
+    return quote(place, safe="/:", errors="surrogatepass")
 
 
 def _part(path: str, findings: list[Finding], view: View) -> Part:
@@ -152,7 +160,7 @@ def _rows(
         last = row
         own = by_row.get(row, ())
         heat = {"error": 3, "warning": 2, "info": 1}[own[0].severity] if own else 0
-        yield Row(row, f"{place}:{row}", line, heat, [_note(finding) for finding in own])
+        yield Row(row, _anchor(f"{place}:{row}"), line, heat, [_note(finding) for finding in own])
     if last < count:
         yield None
 

@@ -1,4 +1,4 @@
-"""Markdown for a comment on a pull request or the summary of a job: what was found, how often, and where."""
+"""Markdown for a comment on a pull request or the summary of a job: what was found, how often, and where, in as much as a comment holds."""
 
 from __future__ import annotations
 
@@ -19,25 +19,51 @@ if TYPE_CHECKING:
 _CODE = re.compile(r"(`[^`]*`)")
 _ACTIVE = re.compile(r"([\\*_\[\]<>#|~&$@])")
 _FENCE = re.compile(r"`+")
+# GitHub refuses comments that are longer, and a job's summary above 1 MiB.
+_LONGEST = 65_536
+_FAILURES, _FAILURE = 20, 500  # how many internal errors are shown, and how many characters of each
+_ROOM = 200  # for the line that says how much is left out
 
 
 def render(findings: Sequence[Finding], view: View) -> str:
-    """The text."""
-    return "\n".join(_lines(findings, view)) + "\n"
+    """The text. Findings that there is no room for are counted, in the table and at the end."""
+    head, tail = list(_head(findings, view)), list(_failures(view))
+    room = _LONGEST - _ROOM - sum(len(line) + 1 for line in (*head, *tail))
+    shown = 0
+    for filename, group in groupby(findings, key=attrgetter("filename")):
+        title = f"\n#### {_code(view.path(filename))}\n"
+        for finding in group:
+            lines = [*([title] if title else []), *_finding(finding, view)]
+            room -= sum(len(line) + 1 for line in lines)
+            if room < 0:
+                break
+            head += lines
+            title = ""
+            shown += 1
+        if room < 0:
+            left = findings[shown:]
+            places = counted(len({finding.filename for finding in left}), "file")
+            head.append(f"\n… and {counted(len(left), 'more finding')} in {places}, for which there is no room here.")
+            break
+    return "\n".join([*head, *tail]) + "\n"
 
 
-def _lines(findings: Sequence[Finding], view: View) -> Iterator[str]:
+def _head(findings: Sequence[Finding], view: View) -> Iterator[str]:
     checked = counted(view.checked.files, "file")
     if not findings:
         yield f"### xlalint: all clear\n\n{checked} checked."
-    else:
-        places = counted(len({finding.filename for finding in findings}), "file")
-        yield f"### xlalint: {by_severity(findings)} in {places}\n\n{checked} checked.\n"
-        yield from _table(findings)
-        for filename, group in groupby(findings, key=attrgetter("filename")):
-            yield from _file(filename, list(group), view)
-    for failure in view.checked.failures:
-        yield f"\n**internal error**: {escaped(failure)}"
+        return
+    places = counted(len({finding.filename for finding in findings}), "file")
+    yield f"### xlalint: {by_severity(findings)} in {places}\n\n{checked} checked.\n"
+    yield from _table(findings)
+
+
+def _failures(view: View) -> Iterator[str]:
+    failures = view.checked.failures
+    for failure in failures[:_FAILURES]:
+        yield f"\n**internal error**: {escaped(failure[:_FAILURE])}"
+    if len(failures) > _FAILURES:
+        yield f"\n{counted(len(failures) - _FAILURES, 'more internal error')}."
 
 
 def _table(findings: Sequence[Finding]) -> Iterator[str]:
@@ -48,11 +74,9 @@ def _table(findings: Sequence[Finding]) -> Iterator[str]:
         yield f"| {code} | {escaped(name)} | {severity} | {number:,} |"
 
 
-def _file(filename: str, findings: Sequence[Finding], view: View) -> Iterator[str]:
-    yield f"\n#### {_code(view.path(filename))}\n"
-    for finding in findings:
-        yield f"- **{view.within(finding)}** {finding.severity} {finding.code}: {escaped(finding.message)}"
-        yield from (f"  - {label}: {escaped(text)}" for label, text in notes(finding))
+def _finding(finding: Finding, view: View) -> Iterator[str]:
+    yield f"- **{view.within(finding)}** {finding.severity} {finding.code}: {escaped(finding.message)}"
+    yield from (f"  - {label}: {escaped(text)}" for label, text in notes(finding))
 
 
 def escaped(text: str) -> str:

@@ -76,7 +76,7 @@ def _diagnostic(finding: Finding, view: View, places: _Places) -> dict[str, Any]
             "range": places.range(finding.filename, finding.cell, finding.location, finding.end_location),
         },
         "severity": _SEVERITIES[finding.severity],
-        "code": {"value": finding.code, "url": finding.url},
+        "code": {"value": finding.code} | ({"url": finding.url} if view.public(finding.url) else {}),
     }
     # A suggestion is taken by a click: it has to be a safe one; and in a notebook it would have to be JSON.
     fix = finding.fix if finding.cell is None and finding.fixable(unsafe=view.unsafe_fixes) else None

@@ -1,7 +1,7 @@
 """SARIF 2.1.0: the rules with their pages, the chain of calls that makes code traced as a code flow, fixes, and fingerprints.
 
-Files below the working directory are told relative to it. In notebooks, regions are those of the JSON, which is what the artifact holds;
-the cell is a logical location and in the message.
+Files are told relative to the repository's folder, as code scanning takes them; SRCROOT says where that is. In notebooks, regions are those
+of the JSON, which is what the artifact holds; the cell is a logical location and in the message.
 """
 
 from __future__ import annotations
@@ -36,30 +36,25 @@ def render(findings: Sequence[Finding], view: View) -> str:
     """The log of one run."""
     rules = _Rules(findings, view)
     places = _Artifacts(view)
-    marks = fingerprints(findings, view.folder, view.texts)
-    told = {
-        "$schema": _SCHEMA,
-        "version": "2.1.0",
-        "runs": [
-            {
-                "tool": {
-                    "driver": {
-                        "name": "xlalint",
-                        "version": __version__,
-                        "semanticVersion": __version__,
-                        "rules": rules.descriptors,
-                    }
-                },
-                "invocations": [_invocation(view)],
-                "originalUriBaseIds": {_FOLDER: {"uri": Path(view.folder).as_uri().rstrip("/") + "/"}},
-                "columnKind": "unicodeCodePoints",
-                "results": [
-                    _result(finding, mark, rules, places, view) for finding, mark in zip(findings, marks, strict=True)
-                ],
+    marks = fingerprints(findings, view.base, view.texts)
+    run: dict[str, Any] = {
+        "tool": {
+            "driver": {
+                "name": "xlalint",
+                "fullName": f"xlalint {__version__}",
+                "version": __version__,
+                "semanticVersion": __version__,
+                "rules": rules.descriptors,
             }
-        ],
+        },
+        "invocations": [_invocation(view)],
+        "originalUriBaseIds": {_FOLDER: {"uri": Path(view.base).as_uri().rstrip("/") + "/"}},
+        "columnKind": "unicodeCodePoints",
+        "results": [_result(finding, mark, rules, places, view) for finding, mark in zip(findings, marks, strict=True)],
     }
-    return document(told, ascii_only=view.ascii_only)
+    if view.analysis:
+        run["automationDetails"] = {"id": f"{view.analysis}/"}
+    return document({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, ascii_only=view.ascii_only)
 
 
 def _invocation(view: View) -> dict[str, Any]:
@@ -78,12 +73,12 @@ class _Rules:
         first = {finding.code: finding for finding in reversed(findings)}
         self.index = {code: number for number, code in enumerate(sorted(first))}
         known = view.checked.rules() if first else {}
-        self.descriptors = [_descriptor(first[code], known.get(code)) for code in self.index]
+        self.descriptors = [_descriptor(first[code], known.get(code), view) for code in self.index]
 
 
-def _descriptor(finding: Finding, rule: Rule | None) -> dict[str, Any]:
+def _descriptor(finding: Finding, rule: Rule | None, view: View) -> dict[str, Any]:
     told: dict[str, Any] = {"id": finding.code, "name": finding.name}
-    if finding.url:
+    if view.public(finding.url):
         told["helpUri"] = finding.url
     if rule is None:
         return told
@@ -104,8 +99,8 @@ class _Artifacts:
         self._view = view
 
     def artifact(self, filename: str) -> dict[str, Any]:
-        """A file: relative to the folder, or if it is elsewhere absolute."""
-        base = self._view.folder.rstrip(os.sep) + os.sep
+        """A file: relative to the repository's folder, or if it is elsewhere absolute."""
+        base = self._view.base.rstrip(os.sep) + os.sep
         if filename.startswith(base):
             inside = filename.removeprefix(base).replace(os.sep, "/")
             return {"uri": quote(os.fsencode(inside)), "uriBaseId": _FOLDER}

@@ -35,7 +35,8 @@ class Checked(NamedTuple):
 class View(NamedTuple):
     """`folder` is what paths are shown relative to; `text_of` gives a file's text, None where it cannot be read; `cells_of` the cells of
     a notebook, by number; `json_place` where in a notebook's file a place in one of its cells is; `unsafe_fixes` says whether these count
-    as fixes; `checkout` is the folder that paths are relative to for the forge whose job this is.
+    as fixes; `checkout` is the folder of the repository, which forges have paths relative to; `analysis` is what a forge that asks for it
+    shall call this one.
     """
 
     folder: str
@@ -46,7 +47,18 @@ class View(NamedTuple):
     cells_of: Callable[[str], Mapping[int, str]] = lambda _: {}
     json_place: Callable[[str, int, Location], Location] = lambda _, __, place: place
     checkout: str = ""
+    analysis: str = ""
     checked: Checked = Checked()
+
+    @property
+    def base(self) -> str:
+        """The folder that paths are relative to for those who have the repository."""
+        return self.checkout or self.folder
+
+    @staticmethod
+    def public(url: str) -> bool:
+        """Whether others than this machine can open an address."""
+        return url.startswith(("https://", "http://"))
 
     @property
     def texts(self) -> Texts:
