@@ -145,6 +145,14 @@ def test_stdin(run: Any, tmp_path: Path, pipeline: Any) -> None:
     assert run("check", "-", stdin=b"x = 1\n").code == 0
 
 
+def test_stdin_that_is_excluded(run: Any, tmp_path: Path) -> None:
+    """Editors and hooks hand on whatever there is."""
+    (tmp_path / "xlalint.toml").write_text('extend-exclude = ["vendor"]\nforce-exclude = true\n')
+    command = ("check", "--output-format", "json", "--stdin-filename", "vendor/a.py", "-")
+    assert run(*command, stdin=BAD.encode())[:2] == (0, "[]\n")
+    assert run(*command, "--no-force-exclude", stdin=BAD.encode()).code == 1
+
+
 def test_stdin_that_cannot_be_decoded(run: Any) -> None:
     done = run("check", "-", stdin=b"\xff\n")
     assert done.code == 2

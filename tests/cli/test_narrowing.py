@@ -134,3 +134,21 @@ def test_only_changed_lines(run: Any, project: Path, monkeypatch: pytest.MonkeyP
     assert run("check", "-", "--stdin-filename", "b.py", "--diff-base", "main", stdin=b"def f():\n    if t:\n")
     done = run("check", "-", "--stdin-filename", "z.py", "--diff-base", "main", stdin=b"if t:\n    pass\n")
     assert done.code == 1
+
+
+@pytest.mark.parametrize("config", ["pyproject.toml", "xlalint.toml"])
+def test_a_file_of_a_program_is_judged_by_its_configuration(
+    run: Any, project: Path, pipeline: Any, config: str
+) -> None:
+    """Whichever files a commit has, hooks say what a check of the program says."""
+    told = "[tool.xlalint]\n" * (config == "pyproject.toml")
+    (project / "sub").mkdir()
+    (project / "sub" / "c.py").write_text("if t:\n    pass\n")
+    (project / "sub" / config).write_text(f'{told}target = "jax"\n')
+    (project / config).write_text(f'{told}target = "tf"\n')
+    assert run("check", "--output-format", "concise", "sub/c.py").code == 1
+    assert pipeline.calls[-1]["settings"].target == "jax"
+    done = run("check", "--output-format", "concise", "--project", ".", "sub/c.py")
+    assert pipeline.calls[-1]["settings"].target == "tf"
+    assert done.out.splitlines()[0].startswith("sub/c.py:1:4")
+    assert "Found 1 error in 1 file (3 checked)." in done.out

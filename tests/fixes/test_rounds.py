@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 import pytest
@@ -43,7 +43,7 @@ def _place(text: str, offset: int) -> Location:
 
 
 def run(files: dict[str, str], *rules: Callable[[str, str], list[Finding]], unsafe: bool = False) -> Fixed:
-    def check(contents: Mapping[str, bytes], memory: Memory) -> Report:
+    def check(contents: Mapping[str, bytes], memory: Memory | None) -> Report:
         texts = {path: contents.get(path, text.encode()).decode() for path, text in files.items()}
         found = [finding for path, text in texts.items() for one in rules for finding in one(path, text)]
         failures = [f"{path}: RuntimeError" for path, text in texts.items() if "boom" in text]
@@ -134,8 +134,29 @@ def test_nothing_to_fix() -> None:
     assert run({"a.py": "x = 1\n"}, rule("a", lambda _: "b")) == Fixed(Report([], 1, []), [], {}, [])
 
 
+@pytest.mark.parametrize(
+    ("chosen", "memories"),
+    [pytest.param("b.py", [False], id="nothing-to-fix"), pytest.param("a.py", [False, True, True], id="something")],
+)
+def test_fixes_are_looked_for_where_something_is_to_be_fixed(chosen: str, memories: list[bool]) -> None:
+    """Of the files of a commit most have no findings, and to find the fixes of a large program takes long."""
+    look = rule("bad", lambda _: "good")
+    asked: list[bool] = []
+
+    def check(contents: Mapping[str, bytes], memory: Memory | None) -> Report:
+        asked.append(memory is not None)
+        return Report(look("a.py", contents.get("a.py", b"bad\n").decode()), 2, [])
+
+    def choose(found: Sequence[Finding], _: Mapping[str, bytes]) -> list[Finding]:
+        return [finding for finding in found if finding.filename == chosen]
+
+    done = fix(check, lambda _: b"bad\n", unsafe=False, choose=choose)
+    assert asked == memories
+    assert texts(done) == ({"a.py": "good\n"} if len(memories) > 1 else {})
+
+
 def test_a_file_that_went_away() -> None:
-    def check(_: Mapping[str, bytes], memory: Memory) -> Report:
+    def check(_: Mapping[str, bytes], memory: Memory | None) -> Report:
         return Report(rule("a", lambda _: "b")("/nowhere/gone.py", "a"), 1, [])
 
     with pytest.raises(SourceError):

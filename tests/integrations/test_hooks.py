@@ -25,6 +25,21 @@ class Model(nn.Module):
 
 idle = 1  # xlalint: ignore[XLA301]
 """
+# A tensor reaches `shown` from another file alone.
+HELPER = """\
+def shown(x):
+    return x.item()
+"""
+CALLER = """\
+import torch
+from helper import shown
+from torch import nn
+
+
+class Loss(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x * shown(x.sum())  # xlalint: ignore
+"""
 CELL = '{"cells": [{"cell_type": "code", "metadata": {}, "outputs": [], "source": "x = (\\n"}], "metadata": {}, "nbformat": 4}\n'
 # What pip says where it reaches no index: the hook's environment cannot be made then.
 _UNREACHABLE = re.compile(
@@ -54,6 +69,11 @@ def test_the_hooks_check_and_fix_what_is_committed(tmp_path: Path) -> None:
     (project / "stub.pyi").write_text("def f() -> int: ...\n")
     (project / "broken.ipynb").write_text(CELL)
     (project / "notes.md").write_text("x = (\n")
+    (project / "helper.py").write_text(HELPER)
+    (project / "loss.py").write_text(CALLER)
+    (project / "vendor").mkdir()
+    (project / "vendor" / "broken.py").write_text("x = (\n")
+    (project / "pyproject.toml").write_text('[tool.xlalint]\nextend-exclude = ["vendor"]\n')
     for command in (["init", "-q"], ["add", "-A"]):
         subprocess.run(["git", *command], cwd=project, check=True)
     done = _pre_commit("try-repo", str(ROOT), "xlalint", "--all-files", folder=project, home=tmp_path / "home")
@@ -63,8 +83,19 @@ def test_the_hooks_check_and_fix_what_is_committed(tmp_path: Path) -> None:
     assert "- exit code: 1" in done.stdout
     assert "model.py:10:11" in done.stdout
     assert "broken.ipynb:cell 1:" in done.stdout
-    assert "(3 checked)" in done.stdout
+    assert "helper.py:2:12" in done.stdout
+    assert "vendor" not in done.stdout
+    assert "(5 checked)" in done.stdout
+    # Of a commit of one file that file is reported, as a check of all has it.
+    done = _pre_commit("try-repo", str(ROOT), "xlalint", "--files", "helper.py", folder=project, home=tmp_path / "home")
+    assert "helper.py:2:12" in done.stdout
+    assert "Found 1 warning in 1 file (4 checked)." in done.stdout  # stubs are checked where they are named
+    named = ("--files", "vendor/broken.py", "stub.pyi")
+    done = _pre_commit("try-repo", str(ROOT), "xlalint", *named, folder=project, home=tmp_path / "home")
+    assert done.returncode == 0, done.stdout
     arguments = ("try-repo", str(ROOT), "xlalint-fix", "--files", "model.py")
     done = _pre_commit(*arguments, folder=project, home=tmp_path / "home")
     assert "- files were modified by this hook" in done.stdout, done.stdout + done.stderr
+    assert "- exit code: 1" in done.stdout
+    assert "- model.py:\n    1 × XLA003 (unused-suppression)\n" in done.stdout
     assert (project / "model.py").read_text() == MODEL.replace("idle = 1  # xlalint: ignore[XLA301]", "idle = 1")

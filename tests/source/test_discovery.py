@@ -52,6 +52,24 @@ def test_a_named_file_is_checked(tmp_path: Path, file: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("named", "left"),
+    [
+        pytest.param(["a.pyi", "script", "src/a.py"], ["a.pyi", "script", "src/a.py"], id="not-excluded"),
+        pytest.param(["out.py"], ["out.py"], id="ignored-by-git-alone"),
+        pytest.param(["build/a.py", "x/site-packages/y/a.py"], [], id="excluded-as-ever"),
+        pytest.param(["vendor/a.py", "src/a.py", "src/a_pb2.py"], ["src/a.py"], id="excluded-by-the-project"),
+        pytest.param(["vendor", "src"], ["src/a.py"], id="folders"),
+    ],
+)
+def test_what_is_excluded_may_be_left_alone_where_it_is_named(
+    tmp_path: Path, named: list[str], left: list[str]
+) -> None:
+    tree(tmp_path, "a.pyi", "script", "src/a.py", "src/a_pb2.py", "vendor/a.py", "build/a.py", "x/site-packages/y/a.py")
+    tree(tmp_path, "out.py", ".git/", ".gitignore:out.py")
+    assert found(tmp_path, *named, extend_exclude=("vendor", "*_pb2.py"), force_exclude=True) == left
+
+
+@pytest.mark.parametrize(
     "folder", ["build", "build/x", "venv/lib/site-packages", "venv/lib/site-packages/torch", "ignored/x"]
 )
 def test_a_named_folder_is_checked_whatever_ignores_it(tmp_path: Path, folder: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,6 +31,7 @@ from xlalint.cli.telling import Telling, check_format
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
+    from xlalint.checks.finding import Finding
     from xlalint.config import Settings
     from xlalint.project import Report
     from xlalint.project.rewriting import Memory
@@ -86,7 +87,9 @@ def command(paths: tuple[Path, ...], **options: Any) -> int:
         raise click.UsageError("a diff goes to standard output: give `--diff` without `--output-file`")
     paths = paths or (Path(),)
     told = given(options) | given_baseline(options)
-    settings = load_settings(paths, config=options["config"], isolated=options["isolated"], options=told)
+    # What is part of a program is judged by the program's configuration, whichever of its files are looked at.
+    program = (*paths, *options["project"])
+    settings = load_settings(program, config=options["config"], isolated=options["isolated"], options=told)
     if options["show_settings"]:
         return _show_settings(settings)
     if options["show_files"]:
@@ -96,7 +99,7 @@ def command(paths: tuple[Path, ...], **options: Any) -> int:
             raise click.UsageError("`--watch` works on files")
         from xlalint.cli.watching import watch
 
-        return watch((*paths, *options["project"]), settings, click.get_current_context().obj)
+        return watch(program, settings, click.get_current_context().obj)
     if from_stdin:
         return _check_stdin(options, settings)
     return _check_paths(paths, options, settings)
@@ -154,7 +157,7 @@ def _check_paths(paths: tuple[Path, ...], options: Mapping[str, Any], settings: 
 
         with proving(options, settings) as proofs:
             if wants_fixes(options):
-                fixed = fixed_by(check, read_bytes, options, proofs.accept, narrowed)
+                fixed = fixed_by(check, read_bytes, options, proofs.accept, narrowed if narrowed.narrows else None)
                 report = narrowed.report(fixed.report, {path: one.after for path, one in fixed.files.items()})
             else:
                 fixed = None
@@ -202,6 +205,8 @@ def _executor(options: Mapping[str, Any]) -> Iterator[Executor | None]:
 
 def _check_stdin(options: Mapping[str, Any], settings: Settings) -> int:
     from xlalint.project import check_text
+    from xlalint.project.report import Report
+    from xlalint.source.discovery import unwanted
     from xlalint.source.model import SourceError
     from xlalint.source.reading import decode, decode_json, is_notebook, read_bytes
 
@@ -218,7 +223,11 @@ def _check_stdin(options: Mapping[str, Any], settings: Settings) -> int:
     def read(path: str) -> bytes:
         return raw if path == filename else read_bytes(path)
 
+    left_alone = unwanted(filename, settings)
+
     def check(contents: Mapping[str, bytes], memory: Memory | None) -> Report:
+        if left_alone:
+            return Report(files=0, findings=[], failures=[])
         return check_text(decoded(contents.get(filename, raw)), filename, settings, fixes=memory)
 
     narrowed = narrowing(options, settings, (Path(filename),), read)
@@ -228,9 +237,11 @@ def _check_stdin(options: Mapping[str, Any], settings: Settings) -> int:
         if not wants_fixes(options):
             report = narrowed.report(check({}, memory_of(options)), given_text)
             return telling.tell(proofs.shown(report, read), texts={filename: text})
-        fixed = fixed_by(
-            check, read, options, proofs.accept, lambda found, made: narrowed(found, {**given_text, **made})
-        )
+
+        def choose(found: Sequence[Finding], made: Mapping[str, bytes]) -> list[Finding]:
+            return narrowed(found, {**given_text, **made})
+
+        fixed = fixed_by(check, read, options, proofs.accept, choose if narrowed.narrows else None)
     if options["diff"]:
         show_diff(fixed)
     else:

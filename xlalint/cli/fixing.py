@@ -68,9 +68,11 @@ def only_fixes(options: Mapping[str, Any]) -> bool:
 
 
 def fixed_by(
-    check: Check, read: Callable[[str], bytes], options: Mapping[str, Any], accept: Accept | None, choose: Choose
+    check: Check, read: Callable[[str], bytes], options: Mapping[str, Any], accept: Accept | None, choose: Choose | None
 ) -> Fixed:
-    """What the fixes of what is chosen make of the program that `check` checks, those that `accept` takes; nothing is written."""
+    """What the fixes of what is chosen (None: of all) make of the program that `check` checks, those that `accept` takes; nothing is
+    written.
+    """
     from xlalint.project.fixing import fix
 
     fixed = fix(check, read, unsafe=options["unsafe_fixes"], accept=accept, choose=choose)

@@ -68,6 +68,11 @@ class Narrowing:
         self.known = 0
         self.gone: Counter[Identity] | None = None
 
+    @property
+    def narrows(self) -> bool:
+        """Whether anything may be left out."""
+        return self._baseline is not None or self._changes is not None or self._within is not None
+
     def __call__(self, findings: Sequence[Finding], contents: Mapping[str, bytes]) -> list[Finding]:
         found = [finding for finding in findings if self._within is None or self._within(finding.filename)]
         if self._baseline is not None:
@@ -78,7 +83,7 @@ class Narrowing:
 
     def report(self, report: Report, contents: Mapping[str, bytes]) -> Report:
         """A report of what is left."""
-        if self._baseline is None and self._changes is None and self._within is None:
+        if not self.narrows:
             return report
         import msgspec
 

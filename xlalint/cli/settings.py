@@ -17,7 +17,17 @@ if TYPE_CHECKING:
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _LISTS = ("select", "ignore", "extend_select", "include", "exclude", "extend_exclude")
-_PLAIN = ("target", "device", "min_confidence", "show_info", "respect_gitignore", "cache_dir", "python", "jobs")
+_PLAIN = (
+    "target",
+    "device",
+    "min_confidence",
+    "show_info",
+    "force_exclude",
+    "respect_gitignore",
+    "cache_dir",
+    "python",
+    "jobs",
+)
 
 _OPTIONS = (
     click.option(
@@ -48,6 +58,11 @@ _RUNNING = (
     ),
     click.option("--exclude", multiple=True, metavar="PATTERNS", help="Files and folders to leave alone."),
     click.option("--extend-exclude", multiple=True, metavar="PATTERNS", help="More files and folders to leave alone."),
+    click.option(
+        "--force-exclude/--no-force-exclude",
+        default=None,
+        help="Leave alone what is excluded also where it is named, as commit hooks name files.",
+    ),
     click.option("--respect-gitignore/--no-respect-gitignore", default=None, help="Leave alone what git ignores."),
 )
 

@@ -144,6 +144,7 @@ OPTIONS: dict[str, Option] = {
     "include": Option(_strings, _STRINGS, "Patterns of the files that are checked in folders."),
     "exclude": Option(_strings, _STRINGS, "Patterns of files and folders that are left alone."),
     "extend_exclude": Option(_strings, _STRINGS, "Patterns of more files and folders that are left alone."),
+    "force_exclude": Option(_flag, _FLAG, "Leave alone what is excluded also where it is named, as hooks name files."),
     "respect_gitignore": Option(_flag, _FLAG, "Leave alone what git ignores."),
     "roots": Option(
         _strings, _STRINGS, "Dotted globs of functions that are traced, though nothing in the code shows it."

@@ -84,6 +84,7 @@ class Settings(msgspec.Struct, frozen=True):
     include: tuple[str, ...] = DEFAULT_INCLUDE
     exclude: tuple[str, ...] = DEFAULT_EXCLUDE
     extend_exclude: tuple[str, ...] = ()
+    force_exclude: bool = False
     respect_gitignore: bool = True
     roots: tuple[str, ...] = ()
     static: tuple[str, ...] = ()
@@ -121,6 +122,7 @@ class Settings(msgspec.Struct, frozen=True):
             "include",
             "exclude",
             "extend_exclude",
+            "force_exclude",
             "respect_gitignore",
             "cache_dir",
             "python",

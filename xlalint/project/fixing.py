@@ -26,8 +26,10 @@ from xlalint.source.syntax import parse
 MOST_ROUNDS = 100
 _DEF = re.compile(r"^[ \t]*(?:async[ \t]+)?def\b", re.MULTILINE)
 
-Check = Callable[[Mapping[str, bytes], Memory], Report]
-"""Checks the program and finds fixes; the files that the mapping names are read as it says, the memory lasts over all rounds."""
+Check = Callable[[Mapping[str, bytes], Memory | None], Report]
+"""Checks the program and, with a memory, finds fixes; the files that the mapping names are read as it says, the memory lasts over all
+rounds.
+"""
 
 
 class Proposed(NamedTuple):
@@ -78,19 +80,20 @@ class _Proposal(NamedTuple):
     content: bytes
 
 
-def _all(findings: Sequence[Finding], _: Mapping[str, bytes]) -> Sequence[Finding]:
-    return findings
-
-
 def fix(
-    check: Check, read: Callable[[str], bytes], *, unsafe: bool, accept: Accept | None = None, choose: Choose = _all
+    check: Check,
+    read: Callable[[str], bytes],
+    *,
+    unsafe: bool,
+    accept: Accept | None = None,
+    choose: Choose | None = None,
 ) -> Fixed:
     """Fix all that can be fixed in what `check` checks; `read` gives a file's content on the disk. Raises `SourceError` for
     a file that can no longer be read.
 
     What went wrong inside xlalint may hide findings, so a program where something did is left alone. With `accept`, only fixes that
     it takes are applied, and what it shows of them is in the fixes of the findings, both those made and those left. Findings that
-    `choose` leaves out are in the report all the same.
+    `choose` leaves out are in the report all the same; where it leaves out all, no fixes are looked for.
     """
     return _Rounds(check, read, unsafe=unsafe, accept=accept, choose=choose).run()
 
@@ -122,7 +125,7 @@ class _Rounds:
     """The files as they are after some rounds, and the fixes that were dropped: by file, code and offset in its text."""
 
     def __init__(
-        self, check: Check, read: Callable[[str], bytes], *, unsafe: bool, accept: Accept | None, choose: Choose
+        self, check: Check, read: Callable[[str], bytes], *, unsafe: bool, accept: Accept | None, choose: Choose | None
     ) -> None:
         self._check = check
         self._read = read
@@ -138,6 +141,11 @@ class _Rounds:
         self._troubles: list[str] = []
 
     def run(self) -> Fixed:
+        if self._choose is not None:
+            # Of the files of a commit most have nothing to fix, which a check without fixes says sooner.
+            report = self._check({}, None)
+            if report.failures or not self._choose(report.findings, {}):
+                return self._done(report)
         report = self._check({}, self._memory)
         for _ in range(MOST_ROUNDS):
             if report.failures:
@@ -193,7 +201,8 @@ class _Rounds:
                 self._dropped[one.path].add(place)
 
     def _fixable(self, report: Report) -> list[Finding]:
-        return [f for f in self._choose(report.findings, self._contents) if f.fixable(unsafe=self._unsafe)]
+        chosen = report.findings if self._choose is None else self._choose(report.findings, self._contents)
+        return [finding for finding in chosen if finding.fixable(unsafe=self._unsafe)]
 
     def _propose(self, report: Report) -> Iterator[tuple[str, _Proposal]]:
         by_path: defaultdict[str, list[Finding]] = defaultdict(list)

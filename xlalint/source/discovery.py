@@ -1,8 +1,8 @@
 """Paths that the user names → the files to check.
 
-What is named is checked, whatever ignores it; what lies in a named folder is checked if `include` means it, or it says how programs run
-(`xlalint.source.data_files`), and neither `exclude` nor git ignores it. Links to files are followed, links to folders are not (as git does
-it), so there are no loops.
+What is named is checked, whatever ignores it, unless `force-exclude` is set and it is excluded; what lies in a named folder is checked if
+`include` means it, or it says how programs run (`xlalint.source.data_files`), and neither `exclude` nor git ignores it. Links to files are
+followed, links to folders are not (as git does it), so there are no loops.
 """
 
 from __future__ import annotations
@@ -33,8 +33,14 @@ def discover(paths: Sequence[Path], settings: Settings) -> list[Path]:
     walk = _Walk(settings)
     for path in paths:
         for place in _existing(path):
-            walk.add(place)
+            if not unwanted(place, settings):
+                walk.add(place)
     return [Path(path) for path in sorted(walk.files())]
+
+
+def unwanted(place: str, settings: Settings) -> bool:
+    """Whether a place, by absolute path, is left alone although it is named."""
+    return settings.force_exclude and Globs(settings.excluded, settings.root).match(place)
 
 
 def _existing(path: Path) -> Iterator[str]:
