@@ -18,15 +18,20 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 COMPILED = (
     "lowering/lower.py",
     "lowering/scope.py",
+    "lowering/walking.py",
     *(
         f"semantics/{name}.py"
         for name in (
             "annotations",
+            "apis",
             "arguments",
             "attributes",
+            "autograph",
             "builtin_calls",
+            "cases",
             "context",
             "decorators",
+            "driving",
             "expressions",
             "external_calls",
             "frame",
@@ -34,12 +39,20 @@ COMPILED = (
             "lattice",
             "library",
             "narrowing",
+            "platforms",
             "program",
             "reads",
+            "recompiles",
             "roots",
+            "setup/calls",
+            "setup/dispatch",
+            "setup/lengths",
+            "setup/padding",
+            "setup/statics",
             "statements",
             "subscripts",
             "values",
+            "wide_dtypes",
         )
     ),
 )

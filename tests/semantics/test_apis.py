@@ -11,7 +11,8 @@ import pytest
 from xlalint.rules import rules
 from xlalint.semantics.api_tables import TableError, compile_tables, tables_folder
 from xlalint.semantics.apis import Apis, Return, api_table, parse_return
-from xlalint.semantics.entries import Constant, choose
+from xlalint.semantics.cases import choose
+from xlalint.semantics.entries import Constant
 from xlalint.semantics.returns import ReturnError
 
 PARSED = {

@@ -17,10 +17,12 @@ What can be said of a change: `Unit.interface` is the digest of what others may 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Union
 
 import msgspec
+
+from xlalint.lowering.walking import parts as parts
+from xlalint.lowering.walking import walk as walk
 
 # ---------------------------------------------------------------------------------------------- expressions
 
@@ -486,27 +488,6 @@ class Unit(msgspec.Struct, frozen=True, array_like=True, gc=False):
     body: bytes
     starts: tuple[int, ...] = ()
     interface: bytes = b""
-
-
-def parts(node: object) -> Iterator[object]:
-    """The expressions, statements and tuples of such that a node is made of, in the order of the source."""
-    for field in getattr(node, "__struct_fields__", ()):
-        value = getattr(node, field)
-        if isinstance(value, tuple):
-            yield from (part for part in value if not isinstance(part, str))
-        elif hasattr(value, "__struct_fields__"):
-            yield value
-
-
-def walk(node: object) -> Iterator[object]:
-    """A node, or each of a tuple of nodes, with all that it is made of. Nested functions are not entered."""
-    if isinstance(node, tuple):
-        for part in node:
-            yield from walk(part)
-    else:
-        yield node
-        for part in parts(node):
-            yield from walk(part)
 
 
 _encoder = msgspec.msgpack.Encoder()

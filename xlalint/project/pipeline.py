@@ -343,11 +343,17 @@ def _unit_key(file: str, digest: str) -> str:
 
 @contextmanager
 def _without_collector() -> Iterator[None]:
-    """Run without the cyclic garbage collector: the stages build large trees that live to the end of the run."""
+    """Run without the cyclic garbage collector: the stages build large trees that live to the end of the run.
+
+    What they built counts as old afterwards. Else the first allocation would have all of it looked through, for seconds.
+    """
     enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
         if enabled:
+            if not gc.get_freeze_count():
+                gc.freeze()
+                gc.unfreeze()
             gc.enable()

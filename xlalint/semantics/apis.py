@@ -35,6 +35,10 @@ class Apis:
         self._classes: dict[str, ClassSpec | None] = {}
         self._names: dict[str, str] = {}
         self._ancestors: dict[str, list[str]] = {}
+        self._attributes: dict[tuple[str, str], Return | None] = {}
+        self._types: dict[str, Return | None] = {}
+        self._values: dict[str, Return | None] = {}
+        self._frameworks: dict[str, str | None] = {}
 
     def function(self, dotted: str) -> Entry | None:
         """The library function of that name: its own entry, or the nearest "package.*" that speaks for all others."""
@@ -53,18 +57,25 @@ class Apis:
 
     def attribute(self, framework: str, name: str) -> Return | None:
         """What reading the attribute of a tensor gives."""
-        text = self._compiled.attributes.get(framework, {}).get(name)
-        return None if text is None else parse_return(text)
+        key = (framework, name)
+        if key not in self._attributes:
+            text = self._compiled.attributes.get(framework, {}).get(name)
+            self._attributes[key] = None if text is None else parse_return(text)
+        return self._attributes[key]
 
     def type(self, dotted: str) -> Return | None:
         """The tensor that a type stands for in annotations, `isinstance` and constructors."""
-        text = self._find(self._compiled.types, dotted)
-        return None if text is None else parse_return(text)
+        if dotted not in self._types:
+            text = self._find(self._compiled.types, dotted)
+            self._types[dotted] = None if text is None else parse_return(text)
+        return self._types[dotted]
 
     def value(self, dotted: str) -> Return | None:
         """What a library's module-level name holds ("torch.float32", "math.pi")."""
-        text = self._find(self._compiled.values, dotted)
-        return None if text is None else parse_return(text)
+        if dotted not in self._values:
+            text = self._find(self._compiled.values, dotted)
+            self._values[dotted] = None if text is None else parse_return(text)
+        return self._values[dotted]
 
     def klass(self, dotted: str) -> ClassSpec | None:
         """The library class of that name."""
@@ -107,6 +118,11 @@ class Apis:
 
     def framework(self, dotted: str) -> str | None:
         """The framework whose package (torch, torchvision, keras, flax, …) the name lives in; None for others."""
+        if dotted not in self._frameworks:
+            self._frameworks[dotted] = self._package(dotted)
+        return self._frameworks[dotted]
+
+    def _package(self, dotted: str) -> str | None:
         prefix = self.canonical(dotted)
         while prefix:
             if prefix in self._compiled.packages:

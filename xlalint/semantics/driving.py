@@ -37,7 +37,7 @@ _SHOWING = frozenset(("tqdm", "track", "list", "iter"))
 
 def may_drive(module: ModuleInfo) -> bool:
     """Whether a module imports what makes an XLA device take steps."""
-    return not _DRIVERS.isdisjoint(binding.module.partition(".")[0] for binding in module.unit.imports)
+    return not _DRIVERS.isdisjoint(module.packages)
 
 
 def drives(statements: tuple[ir.Statement, ...]) -> bool:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import builtins
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Literal
 
 from xlalint.lowering import ir
@@ -319,37 +319,26 @@ class Interpreter:
             passes_on(context)
         context.done = True
 
-    @contextmanager
-    def afresh(self) -> Iterator[None]:
+    def afresh(self) -> Apart:
         """Analyse apart from what is being analysed: what a class is does not depend on who asks.
 
         Tables of classes may need each other while they are half done, so what is seen meanwhile is kept apart, and calls are
         followed a few steps only: enough to find what they store.
         """
-        outer = self.stack, self.contexts, self.entered_by, self.max_depth
-        scope, self.scope = self.scope, ""
-        if self.contexts is not self._table_contexts:
-            self.contexts, self.entered_by, self.max_depth = self._table_contexts, self._table_counts, TABLE_DEPTH
-        self.stack = []
-        try:
-            yield
-        finally:
-            self.stack, self.contexts, self.entered_by, self.max_depth = outer
-            self.scope = scope
+        return Apart(self, tables=True)
 
-    @contextmanager
-    def apart(self) -> Iterator[list[RootContext]]:
+    def apart(self) -> Apart:
         """Analyse apart from what is being analysed, as after `begin`; gives the roots that become known."""
-        outer = self.stack, self.contexts, self.entered_by, self.max_depth, self.roots
-        self.stack, self.contexts, self.entered_by, self.max_depth = [], {}, defaultdict(int), MAX_DEPTH
-        found: list[RootContext] = []
-        self.roots = found
-        scope, self.scope = self.scope, ""
-        try:
-            yield found
-        finally:
-            self.stack, self.contexts, self.entered_by, self.max_depth, self.roots = outer
-            self.scope = scope
+        return Apart(self, tables=False)
+
+    def put_aside(self, *, tables: bool) -> None:
+        """Begin anew, or go on with the analysis of what classes are."""
+        self.stack = []
+        self.scope = ""
+        if not tables:
+            self.contexts, self.entered_by, self.max_depth, self.roots = {}, defaultdict(int), MAX_DEPTH, []
+        elif self.contexts is not self._table_contexts:
+            self.contexts, self.entered_by, self.max_depth = self._table_contexts, self._table_counts, TABLE_DEPTH
 
     def standalone(self, info: FunctionInfo, traced_by: str = "", static: tuple[object, ...] = ()) -> tuple[Value, ...]:
         """The arguments of a function of whose calls nothing is known.
@@ -864,6 +853,33 @@ class Interpreter:
     def bind(self, frame: Frame, target: ir.Node, value: Value) -> None:
         """Assign a value to a target."""
         statements.bind_target(frame, target, value)
+
+
+class Apart:
+    """A `with` block for which an interpreter puts aside what it analyses."""
+
+    def __init__(self, interpreter: Interpreter, *, tables: bool) -> None:
+        self._interpreter = interpreter
+        self._tables = tables
+        self._stack = interpreter.stack
+        self._contexts = interpreter.contexts
+        self._entered_by = interpreter.entered_by
+        self._max_depth = interpreter.max_depth
+        self._roots = interpreter.roots
+        self._scope = interpreter.scope
+
+    def __enter__(self) -> list[RootContext]:
+        self._interpreter.put_aside(tables=self._tables)
+        return self._interpreter.roots
+
+    def __exit__(self, *_: object) -> None:
+        interpreter = self._interpreter
+        interpreter.stack = self._stack
+        interpreter.contexts = self._contexts
+        interpreter.entered_by = self._entered_by
+        interpreter.max_depth = self._max_depth
+        interpreter.roots = self._roots
+        interpreter.scope = self._scope
 
 
 def _rarely(frame: Frame) -> bool:

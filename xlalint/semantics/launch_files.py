@@ -48,7 +48,7 @@ def said(module: ModuleInfo) -> Mapping[str, Said]:
 
 def launched(module: ModuleInfo, program: Program) -> str:
     """The name of the file by which Accelerate starts a program on XLA devices, if the project's configuration files say nothing else."""
-    if not any(b.module.partition(".")[0] == _PACKAGE and not b.level and not b.guarded for b in module.unit.imports):
+    if _PACKAGE not in module.needs:
         return ""
     kinds = {source: said(source)[_KIND].value for source in program.data if _KIND in source.assigned}
     started = [source for source, kind in kinds.items() if kind in _XLA]

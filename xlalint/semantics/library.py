@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from xlalint.lowering import ir
 from xlalint.semantics.branches import check_branches, check_gradient
-from xlalint.semantics.entries import Callback, Constant, Entry, Spec, choose
+from xlalint.semantics.cases import choose
+from xlalint.semantics.entries import Callback, Constant, Entry, Spec
 from xlalint.semantics.frame import calls_within, device_tensor, spelling
 from xlalint.semantics.lattice import join_all
 from xlalint.semantics.recompiles import check_collected, check_sizes

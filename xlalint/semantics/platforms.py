@@ -111,7 +111,7 @@ def _torch(module: ModuleInfo, program: Program, target: str) -> Platform | None
     variable = _variable(module)
     if variable == _GPU:
         return None
-    why = _imported(module.unit.imports) or variable or _launched(module) or _spawned(module, program)
+    why = _needed_package(module) or variable or _launched(module) or _spawned(module, program)
     why = why or _told_by_another(module, program)
     if not why and (started := launched(module, program)):
         why = f"`{started}` has Accelerate start it there"
@@ -120,8 +120,13 @@ def _torch(module: ModuleInfo, program: Program, target: str) -> Platform | None
     return Platform("torch", _ON_DEVICE + why) if why else None
 
 
+def _needed_package(module: ModuleInfo) -> str:
+    """Which package of an XLA device a module surely imports as it starts."""
+    return next((f"it imports `{package}`" for package in module.needs if package in _PACKAGES), "")
+
+
 def _imported(bindings: tuple[ir.Binding, ...]) -> str:
-    """Which package of an XLA device these imports surely bring in."""
+    """The same, of an import in a function."""
     for binding in bindings:
         package = binding.module.partition(".")[0]
         if package in _PACKAGES and not binding.guarded and not binding.level:
@@ -141,7 +146,7 @@ def _told_by_another(module: ModuleInfo, program: Program) -> str:
         ):
             if source is not None and source is not module and not source.followed:
                 source.reader.current.modules |= source.bit
-                if why := _imported(source.unit.imports):
+                if why := _needed_package(source):
                     return f"it imports `{source.name}`: {why}"
     return ""
 
@@ -203,8 +208,7 @@ def _tensorflow(module: ModuleInfo, program: Program) -> Platform | None:
     on_tpu = strategy_of(module, program)
     if on_tpu:
         return Platform("tensorflow", f"{_ON_DEVICE}{on_tpu}")
-    unit = module.unit
-    if not any(binding.module.partition(".")[0] in _TENSORFLOW and not binding.level for binding in unit.imports):
+    if _TENSORFLOW.isdisjoint(module.packages):
         return None
     if _asks_for_jit(module):
         return Platform("tensorflow", "is compiled by XLA: it asks for `jit_compile=True`", Reach.COMPILED)
@@ -216,7 +220,7 @@ def strategy_of(module: ModuleInfo, program: Program) -> str:
     called = _strategy_calls(module)
     if called:
         return f"it makes a `{max(called)}`"
-    if not any(binding.module.partition(".")[0] in _KERAS for binding in module.unit.imports):
+    if _KERAS.isdisjoint(module.packages):
         return ""
     for binding in module.unit.imports:
         source = program.by_name.get(program.absolute(module, binding))
@@ -260,5 +264,4 @@ def _says_jit(nodes: tuple[object, ...]) -> bool:
 
 
 def _jax(module: ModuleInfo) -> Platform | None:
-    imported = any(binding.module.partition(".")[0] == "jax" for binding in module.unit.imports if not binding.level)
-    return Platform("jax", f"{_ON_DEVICE}it imports `jax`") if imported else None
+    return Platform("jax", f"{_ON_DEVICE}it imports `jax`") if "jax" in module.packages else None

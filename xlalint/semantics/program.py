@@ -36,7 +36,8 @@ MAX_OVERRIDES = 4
 class ModuleInfo:
     """One module. `index` is its position in the program, `bit` its place in bit sets.
 
-    A `followed` one is an installed library's: it says what calls into it give, and nothing is reported there.
+    A `followed` one is an installed library's: it says what calls into it give, and nothing is reported there. `packages` are the top-level
+    packages that it imports, `needs` those of them that it surely imports, in the order of the source.
     """
 
     def __init__(self, unit: ir.Unit, index: int, reader: Reader, followed: bool = False) -> None:
@@ -49,6 +50,9 @@ class ModuleInfo:
         self.path = unit.path
         self.imports = {binding.local: binding for binding in unit.imports if binding.local != "*"}
         self.stars = [binding for binding in unit.imports if binding.local == "*"]
+        packages = [(binding.module.partition(".")[0], binding) for binding in unit.imports if not binding.level]
+        self.packages = frozenset(package for package, _ in packages)
+        self.needs = tuple(dict.fromkeys(package for package, binding in packages if not binding.guarded))
         self.functions = [FunctionInfo(self, position, f) for position, f in enumerate(unit.functions)]
         self.classes = [ClassInfo(self, position, c) for position, c in enumerate(unit.classes)]
         self.assigned = frozenset(unit.assigned)

@@ -6,8 +6,7 @@ over what it used of others as parts. What a result depends on is the closure ov
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -90,12 +89,22 @@ class Reader:
         self.current.modules |= module.bit
         self.current.functions.extend(module.functions)
 
-    @contextmanager
-    def reading(self, reads: Reads) -> Iterator[None]:
-        """Note what is read meanwhile in `reads`, which becomes a part of the current computation."""
-        outer, self.current = self.current, reads
-        try:
-            yield
-        finally:
-            self.current = outer
-            outer.parts[reads] = None
+    def reading(self, reads: Reads) -> Reading:
+        """Note what is read in the `with` block in `reads`, which becomes a part of the current computation."""
+        return Reading(self, reads)
+
+
+class Reading:
+    """The `with` block of a computation that is a part of another."""
+
+    def __init__(self, reader: Reader, reads: Reads) -> None:
+        self._reader = reader
+        self._reads = reads
+        self._outer = reader.current
+
+    def __enter__(self) -> None:
+        self._reader.current = self._reads
+
+    def __exit__(self, *_: object) -> None:
+        self._reader.current = self._outer
+        self._outer.parts[self._reads] = None

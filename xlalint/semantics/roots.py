@@ -367,8 +367,7 @@ class Roots:
         hosts = sorted(_HOST_KINDS.intersection(kinds))
         if hosts and "module" not in kinds:
             return f"its file is one of host code (`{kinds[hosts[0]]}` is a {hosts[0]} class)"
-        imported = {binding.module.partition(".")[0] for binding in module.unit.imports if not binding.level}
-        scripts = sorted(_HOST_IMPORTS & imported)
+        scripts = sorted(_HOST_IMPORTS & module.packages)
         return f"its file imports `{scripts[0]}`, as scripts and tests do" if scripts else ""
 
     def why_not(self, info: FunctionInfo) -> str:

@@ -163,7 +163,7 @@ def _iterable(dataset: Value | None) -> bool:
 def _completed(frame: Frame) -> bool:
     """Whether Accelerate deals the batches out to several processes, and fills the last ones up with the first examples."""
     module = frame.module
-    imported = {binding.module.partition(".")[0] for binding in module.unit.imports}
+    imported = module.packages
     if not imported & {"accelerate", "transformers"}:
         return False
     prepared = "transformers" in imported or _calls(module, {"prepare", "prepare_data_loader"})

@@ -167,7 +167,7 @@ _TENSORFLOW = frozenset(("tensorflow", "tf_keras", "keras"))
 
 def consumer(frame: Frame) -> str:
     """The framework whose compiled steps take what host code makes ready, by what its module imports: batches are no framework's."""
-    packages = {binding.module.partition(".")[0] for binding in frame.module.unit.imports}
+    packages = frame.module.packages
     if packages & _XLA_DEVICES:
         return "torch"
     return "jax" if packages & _JAX else "tensorflow" if packages & _TENSORFLOW else "torch"

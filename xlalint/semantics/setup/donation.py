@@ -52,7 +52,7 @@ Jits = Mapping[str, Jitted]
 def donations(module: ModuleInfo) -> Iterator[Context]:
     """Contexts that hold what was found in the bodies of a module."""
     unit = module.unit
-    if not any(b"jit" in body or b"pmap" in body for body in _texts(module)):
+    if "jax" not in module.packages or not any(b"jit" in body or b"pmap" in body for body in _texts(module)):
         return
     module.reader.read_whole(module)
     reader = _Reader(module)

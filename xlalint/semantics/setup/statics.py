@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 COMPILERS = ("jit", "pjit", "pmap", "filter_jit", "function", "partial")
 """The last names of decorators that compile, or that are given what does."""
+_COMPILING = frozenset((*JIT, *FUNCTION))
+_MAKERS = frozenset(name.rpartition(".")[2] for name in _COMPILING)
 _UNHASHABLE = ("list", "set", "dict")
 
 
@@ -86,13 +88,17 @@ def _compiled(call: SetupCall, info: FunctionInfo) -> Compiled | None:
     here = frame if info.ir.outer >= 0 else frame.interpreter.module_frame(info.module)
     for decorator in info.ir.decorators:
         given = hand_over(here, decorator)
-        if given is not None and given.name in (*JIT, *FUNCTION):
+        if given is not None and given.name in _COMPILING:
             keywords = decorator.keywords if isinstance(decorator, ir.Call) else ()
             return _of(given.name, given.static, keywords)
+    if _MAKERS.isdisjoint(frame.module.unit.calls) and (
+        frame.function is None or _MAKERS.isdisjoint(frame.function.ir.calls)
+    ):
+        return None
     made = source_of(frame, call.node.func) if isinstance(call.node.func, ir.Name) else None
     if isinstance(made, ir.Call) and not info.ir.decorators:
         maker = frame.eval(made.func)
-        if isinstance(maker, External) and maker.name in (*JIT, *FUNCTION):
+        if isinstance(maker, External) and maker.name in _COMPILING:
             statics = [
                 frame.eval(node) for name, node in made.keywords if name in ("static_argnums", "static_argnames")
             ]
