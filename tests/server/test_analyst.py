@@ -14,7 +14,7 @@ pytest.importorskip("pygls")
 from lsprotocol import types
 
 from xlalint.project.session import Session
-from xlalint.server.analyst import Analyst
+from xlalint.server.analyst import Analyst, OutdatedError
 from xlalint.server.documents import Documents
 from xlalint.server.preferences import Preferences, preferences
 from xlalint.server.workspace import Workspace
@@ -75,6 +75,56 @@ def test_what_nobody_waits_for_any_more_is_not_begun() -> None:
     analyst.end()
 
 
+def test_what_is_done_while_nobody_waits_gives_way() -> None:
+    begun, calls = threading.Event(), []
+
+    def idle() -> bool:
+        calls.append(1)
+        begun.set()
+        while len(calls) == 1:
+            analyst.pulse()
+        return False
+
+    analyst = Analyst(idle, lambda what, error: None)
+    analyst.start()
+    assert begun.wait(10)
+    done = threading.Event()
+    analyst.post(done.set, "a job")
+    assert done.wait(10)
+    asyncio.run(analyst.rest())
+    assert len(calls) > 1
+    analyst.end()
+
+
+@pytest.mark.parametrize("dropped", [True, False])
+def test_an_answer_that_takes_long_gives_way_to_a_change(dropped: bool) -> None:
+    begun, ended = threading.Event(), threading.Event()
+
+    def job() -> None:
+        begun.set()
+        try:
+            while True:
+                analyst.pulse()
+        finally:
+            ended.set()
+
+    async def ask() -> None:
+        asked = asyncio.create_task(analyst.ask(job))
+        assert await asyncio.to_thread(begun.wait, 10)
+        if dropped:
+            asked.cancel()
+        else:
+            analyst.disturbed()
+        with pytest.raises(asyncio.CancelledError if dropped else OutdatedError):
+            await asked
+
+    analyst = Analyst(lambda: False, lambda what, error: None)
+    analyst.start()
+    asyncio.run(ask())
+    assert ended.wait(10)
+    analyst.end()
+
+
 class Outlet:
     """Remembers what was told."""
 
@@ -84,7 +134,7 @@ class Outlet:
     def publish(self, uri: str, version: int | None, diagnostics: list[types.Diagnostic]) -> None:
         self.published.append((uri, version, [one.code for one in diagnostics]))
 
-    def refresh(self) -> None: ...
+    def refresh(self, differs: bool) -> None: ...
     def complain(self, message: str) -> None: ...
     def report(self, message: str) -> None: ...
     def progress(self, title: str, done: int, total: int) -> None: ...

@@ -27,6 +27,7 @@ from lsprotocol import types
 from xlalint.checks.finding import Finding
 from xlalint.config import load_settings
 from xlalint.project import check_paths
+from xlalint.project.analysis import Interrupted
 from xlalint.project.lowered import lower_bytes
 from xlalint.server.diagnostics import Diagnostics
 from xlalint.server.documents import Documents
@@ -254,7 +255,7 @@ class Outlet:
     def publish(self, uri: str, version: int | None, diagnostics: list[types.Diagnostic]) -> None:
         self.shown[uri] = diagnostics
 
-    def refresh(self) -> None: ...
+    def refresh(self, differs: bool) -> None: ...
 
     def complain(self, message: str) -> None:
         raise AssertionError(message)
@@ -283,7 +284,8 @@ class Client:
         self.encoding = encoding
         self.outlet = Outlet()
         self.documents = Documents()
-        self.workspace = Workspace(self.outlet)
+        self.workspace = Workspace(self.outlet, self.pulse)
+        self.fuse = 0
         self.documents.encoding = self.workspace.encoding = encoding
         self.texts: dict[str, Text] = {}
         self.cells: list[Text] = []
@@ -303,10 +305,23 @@ class Client:
 
     # -------------------------------------------------------------------------------------------------- the server
 
-    def work(self, most: int) -> None:
+    def work(self, most: int, fuse: int = 0) -> None:
+        """Do some pieces of what is left; the first ends in the middle of it if there is a fuse."""
         for _ in range(most):
-            if not self.workspace.work():
-                break
+            self.fuse = fuse
+            try:
+                if not self.workspace.work():
+                    break
+            except Interrupted:
+                pass
+            finally:
+                fuse = self.fuse = 0
+
+    def pulse(self) -> None:
+        if self.fuse:
+            self.fuse -= 1
+            if not self.fuse:
+                raise Interrupted
 
     def open(self, name: str) -> None:
         path = self.folder / name
@@ -480,7 +495,7 @@ class Client:
             else:
                 self.typed(self.texts[name], edit)
         self.learn()
-        self.work(edit.work)
+        self.work(edit.work, edit.c % 12)
 
     def store(self, kind: str, name: str, edit: Edit) -> None:
         path = self.folder / name

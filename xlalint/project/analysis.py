@@ -9,7 +9,7 @@ from __future__ import annotations
 import gc
 import multiprocessing
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -36,6 +36,14 @@ _SMALLEST_SHARED = 1_500_000
 _RECURSION_LIMIT = 20_000
 
 
+Pulse = Callable[[], None]
+"""Called again and again while something is analysed; raises `Interrupted` once that is not wanted any more."""
+
+
+class Interrupted(BaseException):
+    """What was under way is not wanted any more. No `Exception`: the rest is not to go on without it."""
+
+
 class Outcome(msgspec.Struct, frozen=True, array_like=True):
     """What a module's roots gave, what that depends on, and the internal error that cut it short, or ""."""
 
@@ -60,11 +68,13 @@ class Analysis:
         extra_roots: tuple[str, ...],
         taught: Taught,
         followed: Sequence[Unit] = (),
+        pulse: Pulse | None = None,
     ) -> None:
         begin()
         self.program: Program = link(units, followed, apis.describes)
         self.states = States(self.program)
         self._asked = apis, targets, taught, extra_roots
+        self._pulse = pulse
         self.restart()
         self.sizes = [_size(unit) for unit in units]
         self._places = {module.path: module.index for module in reversed(self.program.modules)}
@@ -78,6 +88,7 @@ class Analysis:
         apis, targets, taught, extra_roots = self._asked
         self.program.names = {}
         self.interpreter = Interpreter(self.program, apis, targets, taught)
+        self.interpreter.pulse = self._pulse
         self.roots = Roots(self.interpreter, extra_roots)
 
     @contextmanager

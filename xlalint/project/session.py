@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from xlalint.checks.anchor import Anchors
-from xlalint.project.analysis import Analysis, Outcome, deep, keep_outcomes, kept_outcomes
+from xlalint.project.analysis import Analysis, Interrupted, Outcome, Pulse, deep, keep_outcomes, kept_outcomes
 from xlalint.project.dependencies import FUNCTION_BITS
 from xlalint.project.harvests import Harvests
 from xlalint.project.judging import findings_of
@@ -58,14 +58,25 @@ _MOST_CONTEXTS = 20_000  # that an interpreter remembers; some hundred megabytes
 
 
 class Session:
-    """One program under one configuration. Used by one thread; of several sessions in a process only one works at a time."""
+    """One program under one configuration. Used by one thread; of several sessions in a process only one works at a time.
 
-    def __init__(self, paths: Sequence[Path], settings: Settings, cache: Cache | None = None, jobs: int = 1) -> None:
+    What takes time may end by what `pulse` raises, `Interrupted`: it is then as if it had not been begun.
+    """
+
+    def __init__(
+        self,
+        paths: Sequence[Path],
+        settings: Settings,
+        cache: Cache | None = None,
+        jobs: int = 1,
+        pulse: Pulse | None = None,
+    ) -> None:
         self.paths = paths
         self.settings = settings
         self.failures: dict[str, list[str]] = {}
         self._cache = cache
         self._jobs = jobs
+        self._pulse = pulse
         self._contents: dict[str, bytes] = {}
         self._rules = rules(tuple(Path(place) for place in settings.extend_rules))
         self._apis = api_table(tuple(Path(table) for table in tables_of(settings)))
@@ -78,6 +89,7 @@ class Session:
         self._outcomes: dict[int, Outcome] = {}
         self._harvests = Harvests()
         self._begun = begun()
+        self._fresh = True  # nothing in the interpreter's memory is older than the last change
         self._pending: set[int] = set()
         self._by_memory: set[int] = set()
         self._unkept: set[int] = set()
@@ -123,7 +135,8 @@ class Session:
     def _linked(self) -> Analysis:
         units = [self._units[path] for path in self._lowered if path in self._units]
         targets = targets_of(self.settings)
-        return Analysis(units, self._apis, targets, self.settings.roots, self._taught, self._followed)
+        self._fresh = True
+        return Analysis(units, self._apis, targets, self.settings.roots, self._taught, self._followed, self._pulse)
 
     def _kept(self) -> Kept | None:
         return Kept(self._cache, self.settings.fingerprint()) if self._cache is not None else None
@@ -240,6 +253,7 @@ class Session:
         self._make_ready()
         index = self._index(path)
         changed = self._analysis.update(index, unit)
+        self._fresh = False
         self._unjudged |= {self._path(holder) for holder in self._harvests.through(index)}
         outcome = self._outcomes.get(index)
         if changed or outcome is None or outcome.dependencies.unmoved == index:
@@ -263,7 +277,6 @@ class Session:
         before, old = self._analysis.program, self._outcomes
         self._analysis = self._linked()
         self._begun = begun()
-        self._by_memory.clear()
         after, states = self._analysis.program, self._analysis.states
         move = moves(before, after)
         self._harvests = self._harvests.moved(move)
@@ -278,8 +291,10 @@ class Session:
                 continue
             outcomes[place[0]] = Outcome(outcome.harvest, needed, outcome.failure)
         waiting = {place[0] for index in self._pending if (place := move((index, -1))) is not None}
+        self._by_memory = {place[0] for index in self._by_memory if (place := move((index, -1))) is not None}
         self._unkept = {place[0] for index in self._unkept if (place := move((index, -1))) is not None}
         self._outcomes = outcomes
+        self._by_memory &= outcomes.keys()
         self._pending = waiting | {index for index in range(after.linted) if index not in outcomes}
         self._unjudged |= set(self._lowered)
 
@@ -315,7 +330,12 @@ class Session:
             self._fixes,
             self._analysis,
         )
-        fixed, failures = rewriting.apply(found, self._hazards[path], 1)
+        self._fresh = False
+        try:
+            fixed, failures = rewriting.apply(found, self._hazards[path], 1)
+        except Interrupted:
+            self._forget()
+            raise
         self.failures[path] = self.failures.get(path, []) + failures
         return fixed
 
@@ -365,7 +385,10 @@ class Session:
         """Do one piece of what is left to do, that for the files named first; False if there is nothing."""
         if self._pending:
             own = {self._index(path) for path in first if path in self._units}
-            self._analyse(min(self._pending, key=lambda index: (index not in own, index)))
+            index = min(self._pending, key=lambda index: (index not in own, index))
+            if index not in own and not self._fresh:  # what is analysed by memory is analysed twice
+                self._begin_anew()
+            self._analyse(index)
         elif self._search_due:
             self._search()
         elif self._by_memory:
@@ -393,14 +416,23 @@ class Session:
         self._make_ready()
         if size_of(self._analysis.interpreter) > _MOST_CONTEXTS:
             self._forget()
-        remembers = size_of(self._analysis.interpreter) > 0
-        with deep():
-            outcome = self._analysis.run([index])[0]
+        remembers = not self._fresh and size_of(self._analysis.interpreter) > 0
+        outcome = self._run(index)
         if outcome.failure:
             self._forget()
         elif remembers:
             self._by_memory.add(index)
+        else:
+            self._by_memory.discard(index)
         self._settle(index, outcome)
+
+    def _run(self, index: int) -> Outcome:
+        try:
+            with deep():
+                return self._analysis.run([index])[0]
+        except Interrupted:
+            self._forget()
+            raise
 
     def _settle(self, index: int, outcome: Outcome) -> None:
         self._outcomes[index] = outcome
@@ -410,14 +442,19 @@ class Session:
         self._unjudged &= self._lowered.keys()
 
     def _prove(self) -> None:
-        """Analyse from nothing what was analysed with the help of memory: the order in which values are first met may show in ties."""
+        """Analyse anew a module that was analysed by memory of what was before a change: in which order values are first met may show in
+        ties."""
+        if not self._fresh:
+            self._begin_anew()
+        self._make_ready()
+        index = min(self._by_memory)
+        self._settle(index, self._run(index))
+        self._by_memory.discard(index)
+
+    def _begin_anew(self) -> None:
         begin()
         self._forget()
         self._begun = begun()
-        for index in sorted(self._by_memory):
-            with deep():
-                self._settle(index, self._analysis.run([index])[0])
-        self._by_memory.clear()
 
     def _make_ready(self) -> None:
         """See to it that the interpreter's values are those of the analysis that was begun last."""
@@ -426,6 +463,7 @@ class Session:
             self._begun = begun()
 
     def _forget(self) -> None:
+        self._fresh = True
         self._analysis.restart()
 
     def _search(self) -> None:

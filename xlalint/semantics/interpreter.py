@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import builtins
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Literal
 
@@ -140,6 +140,9 @@ class Interpreter:
         self.collating = 0  # functions under way that make a batch of examples
         self.staged: set[FunctionInfo] = set()  # what tracers are given, from the moment on when they are
         self.observer: Recorder | None = None
+        self.pulse: Callable[[], None] | None = (
+            None  # told of each function that is run; may end it all by an exception
+        )
         self._jitted: dict[FunctionInfo, bool] = {}
         self.globals: dict[int, Env] = {}
         self.module_contexts: dict[int, Context] = {}
@@ -274,6 +277,8 @@ class Interpreter:
         frame.context.roots.append(root)
 
     def _run(self, context: Context, info: FunctionInfo, closure: tuple[tuple[str, Value], ...]) -> None:
+        if self.pulse is not None:
+            self.pulse()
         env: Env = {param.name: value for param, value in zip(info.params, context.args, strict=True)}
         frame = Frame(self, context, env, dict(closure))
         frame.declared = {param.name: param.annotation for param in info.params if param.annotation is not None}

@@ -11,18 +11,37 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import suppress
 from typing import TypeVar
+
+from xlalint.project.analysis import Interrupted
 
 _logger = logging.getLogger(__name__)
 _STACK = 256 * 1024 * 1024  # of which only what is used is taken: deep expressions are walked by recursion
 _QUIET = 0.25
+_PATIENCE = 0.1  # for what others wait for
 _BREATH = 0.0005  # in which other threads run: compiled code hands over to none
 
 Result = TypeVar("Result")
 
 
+class OutdatedError(Exception):
+    """What was asked was not worked out: something was changed meanwhile."""
+
+
+class Question:
+    """What somebody waits for. `changes` is how often something had been changed when it was asked."""
+
+    def __init__(self, changes: int) -> None:
+        self.changes = changes
+        self.dropped = False
+
+
 class Analyst:
-    """Runs jobs one after the other. `idle` does one piece of what is left, and says whether there may be more."""
+    """Runs jobs one after the other. `idle` does one piece of what is left, and says whether there may be more.
+
+    What is done while nobody waits gives way to what somebody waits for, and an answer that takes long to a change: `pulse` sees to it.
+    """
 
     def __init__(self, idle: Callable[[], bool], failed: Callable[[str, Exception], None]) -> None:
         self._idle = idle
@@ -30,6 +49,12 @@ class Analyst:
         self._jobs: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._quiet_at = 0.0
         self._ended = False
+        self._last: Callable[[], object] = lambda: None
+        self._changes = 0
+        self._at_work: Question | None = None
+        self._idling = False
+        self._since = 0.0
+        self._resting: list[Callable[[], None]] = []
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
@@ -42,8 +67,9 @@ class Analyst:
         finally:
             threading.stack_size(before)
 
-    def end(self) -> None:
-        """End the thread, once it is done with the job at hand."""
+    def end(self, last: Callable[[], object] = lambda: None) -> None:
+        """End the thread, by a last job that comes before all others."""
+        self._last = last
         self._ended = True
         self._jobs.put(None)
         if self._thread is not None:
@@ -55,6 +81,8 @@ class Analyst:
         def run() -> None:
             try:
                 job()
+            except Interrupted:  # all of it ends
+                pass
             except Exception as error:  # noqa: BLE001 - the server outlives its analysis
                 self._failed(what, error)
 
@@ -63,21 +91,52 @@ class Analyst:
     async def ask(self, job: Callable[[], Result]) -> Result:
         """Have something worked out; if the one who waits for it is cancelled before it is begun, it is not."""
         future: Future[Result] = Future()
+        question = Question(self._changes)
 
         def run() -> None:
             if not future.set_running_or_notify_cancel():
                 return
+            self._at_work, self._since = question, time.monotonic()
             try:
                 future.set_result(job())
+            except Interrupted:
+                future.set_exception(OutdatedError("something was changed meanwhile"))
             except BaseException as error:  # noqa: BLE001 - it belongs to whoever asked
                 future.set_exception(error)
+            finally:
+                self._at_work = None
 
         self._jobs.put(run)
-        return await asyncio.wrap_future(future)
+        try:
+            return await asyncio.wrap_future(future)
+        except asyncio.CancelledError:
+            question.dropped = True
+            raise
+
+    async def rest(self) -> None:
+        """Wait until nothing is left to do."""
+        loop, over = asyncio.get_running_loop(), asyncio.Event()
+
+        def tell() -> None:
+            with suppress(RuntimeError):  # the loop has ended
+                loop.call_soon_threadsafe(over.set)
+
+        self._jobs.put(lambda: self._resting.append(tell))
+        await over.wait()
 
     def disturbed(self) -> None:
         """Something was changed: leave alone what can wait until it has been quiet for a moment."""
+        self._changes += 1
         self._quiet_at = time.monotonic() + _QUIET
+
+    def pulse(self) -> None:
+        """End what is at work, by `Interrupted`, if it is not wanted any more or has kept others waiting."""
+        question = self._at_work
+        if self._ended or (question is not None and question.dropped):
+            raise Interrupted
+        waits = not self._jobs.empty() if self._idling else question is not None and question.changes != self._changes
+        if waits and time.monotonic() - self._since > _PATIENCE:
+            raise Interrupted
 
     def _run(self) -> None:
         busy = True
@@ -89,11 +148,24 @@ class Analyst:
                 continue
             if not busy or self._ended or time.monotonic() < self._quiet_at:
                 continue
+            self._idling, self._since = True, time.monotonic()
             try:
                 busy = self._idle()
+            except Interrupted:
+                busy = True
             except Exception as error:  # noqa: BLE001 - the server outlives its analysis
                 self._failed("background analysis", error)
                 busy = False
+            finally:
+                self._idling = False
+            if not busy:
+                for tell in self._resting:
+                    tell()
+                self._resting.clear()
+        try:
+            self._last()
+        except Exception as error:  # noqa: BLE001 - told, if there is still somebody to tell
+            self._failed("ending", error)
 
     def _next(self, busy: bool) -> Callable[[], None] | None:
         try:

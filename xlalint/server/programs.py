@@ -13,6 +13,7 @@ import msgspec
 
 from xlalint.cache import FOLDER, Cache
 from xlalint.config import ConfigError, Settings, load_settings
+from xlalint.project.analysis import Pulse
 from xlalint.project.pipeline import Run
 from xlalint.project.report import Report
 from xlalint.project.session import Session
@@ -30,7 +31,9 @@ UNUSABLE = (ConfigError, RuleError, TableError)
 class Program:
     """One program. `root` is the folder, or the file; `trouble` says why its configuration is not used."""
 
-    def __init__(self, root: Path, preferences: Preferences, *, cached: bool = True) -> None:
+    def __init__(
+        self, root: Path, preferences: Preferences, *, cached: bool = True, pulse: Pulse | None = None
+    ) -> None:
         self.root = root
         self.preferences = preferences
         self.trouble = ""
@@ -39,6 +42,7 @@ class Program:
         self.session: Session | None = None
         self.warming: Warming | None = None
         self._cached = cached and root.is_dir()
+        self._pulse = pulse
         self._cache: Cache | None = None
 
     def _settings(self) -> Settings:
@@ -93,11 +97,11 @@ class Program:
         """Read the program."""
         self.warming = None
         try:
-            session = Session(self.paths, self.settings, self.cache)
+            session = Session(self.paths, self.settings, self.cache, pulse=self._pulse)
         except UNUSABLE as error:
             self.trouble = str(error)
             self.settings = load_settings([self.root], isolated=True)
-            session = Session(self.paths, self.settings, self.cache)
+            session = Session(self.paths, self.settings, self.cache, pulse=self._pulse)
         session.load(contents, progress)
         self.session = session
         return session

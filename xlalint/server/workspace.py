@@ -14,6 +14,7 @@ from typing import Protocol
 from lsprotocol import types
 
 from xlalint.checks.finding import Finding
+from xlalint.project.analysis import Pulse
 from xlalint.project.session import Session
 from xlalint.server.diagnostics import Diagnostics
 from xlalint.server.documents import Snapshot
@@ -33,8 +34,8 @@ class Outlet(Protocol):
     def publish(self, uri: str, version: int | None, diagnostics: list[types.Diagnostic]) -> None:
         """These are the diagnostics of a document now."""
 
-    def refresh(self) -> None:
-        """Diagnostics of files that are not open have changed."""
+    def refresh(self, differs: bool) -> None:
+        """What is known of files has changed; `differs`: also what the client was told of one that is open."""
 
     def complain(self, message: str) -> None:
         """The user should know."""
@@ -47,12 +48,14 @@ class Outlet(Protocol):
 
 
 class Workspace:
-    """All folders. `pushes` says that the client wants diagnostics unasked."""
+    """All folders. `pushes` says that the client wants diagnostics unasked; `pulse` ends what takes too long, by
+    `Interrupted`. `layout` is another number whenever the documents that hold texts are others."""
 
-    def __init__(self, outlet: Outlet) -> None:
+    def __init__(self, outlet: Outlet, pulse: Pulse | None = None) -> None:
         self.pushes = True
         self.encoding = "utf-16"
         self._outlet = outlet
+        self._pulse = pulse
         self._preferences: Mapping[str, Preferences] = {}
         self._default = Preferences()
         self._started = False
@@ -63,6 +66,7 @@ class Workspace:
         self._cells: dict[str, tuple[str, ...]] = {}
         self._cold: set[str] = set()
         self._changed = False
+        self.layout = self._shown = 0
 
     # ------------------------------------------------------------------------------------------------- folders
 
@@ -77,7 +81,7 @@ class Workspace:
         """A folder was added."""
         if any(str(program.root) == folder for program in self._programs):
             return
-        program = Program(Path(folder), self._preferences.get(folder, self._default))
+        program = Program(Path(folder), self._preferences.get(folder, self._default), pulse=self._pulse)
         self._programs.append(program)
         # A file belongs to the innermost folder.
         self._programs.sort(key=lambda one: -len(one.root.parts))
@@ -93,6 +97,7 @@ class Workspace:
             program.close()
             for path in self._of(program):
                 self._withdraw(path)
+        self._changed = True
         for path in self._open:
             if self._program(path) is None:
                 self._show(path)
@@ -100,6 +105,7 @@ class Workspace:
     def configure(self, preferences: Mapping[str, Preferences], default: Preferences) -> None:
         """The client's settings have changed."""
         before = self._preferences, self._default
+        self._changed = True
         self._preferences, self._default = preferences, default
         for program in list(self._programs):
             now = preferences.get(str(program.root), default)
@@ -152,7 +158,7 @@ class Workspace:
             return None
         program = self._program(path)
         if program is None:
-            program = self._loose[path] = Program(Path(path), self._default, cached=False)
+            program = self._loose[path] = Program(Path(path), self._default, cached=False, pulse=self._pulse)
             self._tell_trouble(program)
         if program.session is None:
             if program.warming is not None:
@@ -190,7 +196,9 @@ class Workspace:
         before = self._open.get(snapshot.path)
         self._open[snapshot.path] = snapshot
         self._take_text(snapshot)
+        self._changed = True
         if _cells(before) != _cells(snapshot):
+            self.layout += 1
             self._show_leading_through(snapshot.path)
 
     def _show_leading_through(self, path: str) -> None:
@@ -232,10 +240,13 @@ class Workspace:
             if program is not None and program.session is not None and program.session.holds(path):
                 program.session.change(path, None)
         self._withdraw(path)
+        self._changed = True
+        self.layout += 1
         self._show_leading_through(path)
 
     def files_changed(self, changes: Iterable[tuple[str, types.FileChangeType]]) -> None:
         """Files were changed on the disk."""
+        self._changed = True
         configured: set[str] = set()
         come: set[int] = set()
         touched: dict[int, list[str]] = {}
@@ -272,6 +283,10 @@ class Workspace:
         """The session that an open file is part of."""
         return self._session(path)
 
+    def told(self, path: str, findings: list[Finding]) -> None:
+        """The client has asked for the findings of an open file, and these were told."""
+        self._published[path] = findings
+
     def opened(self, path: str) -> Snapshot | None:
         """What is open under a path."""
         return self._open.get(path)
@@ -303,10 +318,11 @@ class Workspace:
                 self._prepare(program)
                 return True
         if self._cold:
-            path = self._cold.pop()
+            path = min(self._cold)
             session = self._session(path) if path in self._open else None
             if session is not None:
                 session.warm(path)
+            self._cold.discard(path)
             return True
         for program in [*self._programs, *self._loose.values()]:
             session = program.session
@@ -320,9 +336,14 @@ class Workspace:
                     session.keep()
                 return True
         if self._changed:
-            self._changed = False
-            self._outlet.refresh()
+            differs = self._shown != self.layout or any(map(self._differs, self._open))
+            self._changed, self._shown = False, self.layout
+            self._outlet.refresh(differs)
         return False
+
+    def _differs(self, path: str) -> bool:
+        session = self._session(path)
+        return self._published.get(path, []) != ((session.told(path) if session is not None else None) or [])
 
     def _prepare(self, program: Program) -> None:
         """Read a program, after a first check of it by another process where nothing is known of it."""
@@ -359,11 +380,9 @@ class Workspace:
 
     def _publish(self, path: str, findings: list[Finding], *, always: bool = False) -> None:
         snapshot = self._open.get(path)
-        if snapshot is None or (not always and self._published.get(path) == findings):
+        if snapshot is None or not self.pushes or (not always and self._published.get(path) == findings):
             return
         self._published[path] = findings
-        if not self.pushes:
-            return
         made = self.diagnostics().of(path, findings)
         for uri in self._cells.get(path, ()):
             if uri not in made:
