@@ -100,6 +100,33 @@ def test_what_is_no_python_is_no_concern() -> None:
     assert documents.change(types.DidChangeTextDocumentParams(identifier, [])) is None
 
 
+@pytest.mark.parametrize(
+    ("text", "content"),
+    [
+        pytest.param("x = 'é'\n", "x = 'é'\n".encode(), id="utf-8"),
+        pytest.param(
+            "# coding: latin-1\nx = 'é'\n", "# coding: latin-1\nx = 'é'\n".encode("latin-1"), id="as-declared"
+        ),
+        pytest.param("# coding: latin-1\nx = '😋'\n", "# coding: latin-1\nx = '😋'\n".encode(), id="not-to-be-had"),
+        pytest.param("# coding: nonsense\nx = 'é'\n", "# coding: nonsense\nx = 'é'\n".encode(), id="not-known"),
+        pytest.param("\ufeffx = 1\n", b"\xef\xbb\xbfx = 1\n", id="marked"),
+        pytest.param("x = '\ud800'\n", b"x = '\xed\xa0\x80'\n", id="half-a-pair"),
+    ],
+)
+def test_a_text_is_what_a_file_of_it_would_hold(text: str, content: bytes) -> None:
+    snapshot = Documents().open(types.TextDocumentItem("file:///a.py", "python", 1, text))
+    assert snapshot is not None and snapshot.content == content
+
+
+def test_a_mark_counts_where_the_client_has_it() -> None:
+    lined = Lined("a😋b\nc", "utf-16", marked=True)
+    for offset, place in ((0, (0, 1)), (2, (0, 4)), (4, (1, 0))):
+        assert lined.place(offset) == types.Position(*place)
+        assert lined.offset(types.Position(*place)) == offset
+        assert lined.position(lined.location(types.Position(*place))) == types.Position(*place)
+    assert lined.offset(types.Position(0, 0)) == 0
+
+
 def test_notebooks_become_what_a_file_of_them_would_be() -> None:
     documents = Documents()
     code, prose = types.NotebookCellKind.Code, types.NotebookCellKind.Markup

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from textwrap import dedent
 
@@ -133,8 +134,27 @@ def test_a_client_that_pulls_is_not_pushed_to(folder: Path) -> None:
         every = await editor.client.workspace_diagnostic_async(types.WorkspaceDiagnosticParams([]))
         assert [(one.uri, told(one.items)) for one in every.items] == [(uri, list(FOUND))]  # type: ignore[union-attr]
         known = [types.PreviousResultId(one.uri, one.result_id or "") for one in every.items]
-        every = await editor.client.workspace_diagnostic_async(types.WorkspaceDiagnosticParams(known))
-        assert [one.kind for one in every.items] == ["unchanged"]
+        held = asyncio.create_task(editor.client.workspace_diagnostic_async(types.WorkspaceDiagnosticParams(known)))
+        there = editor.open(
+            "utils.py", "import torch\n\n\ndef pick(x: torch.Tensor):\n    x.item()\n    return x.sum()\n"
+        )
+        every = await held
+        assert {one.uri: (one.kind, told(one.items)) for one in every.items if one.kind == "full"} == {
+            uri: ("full", list(THROUGH)),
+            there: ("full", [("XLA301", 5)]),
+        }
+        held = asyncio.create_task(
+            editor.client.workspace_diagnostic_async(
+                types.WorkspaceDiagnosticParams(
+                    [types.PreviousResultId(one.uri, one.result_id or "") for one in every.items]
+                )
+            )
+        )
+        editor.close("utils.py")
+        assert {one.uri: told(one.items) for one in (await held).items if one.kind == "full"} == {
+            uri: list(FOUND),
+            there: [],
+        }
         assert editor.codes("model.py") is None
 
     capabilities = plain_capabilities()

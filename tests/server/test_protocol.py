@@ -143,6 +143,38 @@ def test_a_client_that_is_gone_ends_the_server(wire: Wire, process: subprocess.P
     assert process.wait(PATIENCE) == 1
 
 
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="asks Linux for a process's children")
+def test_what_is_under_way_ends_with_the_server(wire: Wire, process: subprocess.Popen[bytes], tmp_path: Path) -> None:
+    for number in range(200):  # so many that they are first read by another process
+        (tmp_path / f"part{number}.py").write_text(MODEL * 40)
+    wire.initialize(tmp_path, capabilities={"window": {"workDoneProgress": True}})
+    wire.wait(lambda message: message.get("method") == "$/progress")
+    (child,) = _children(process.pid)
+    assert process.stdin is not None
+    process.stdin.close()
+    assert process.wait(PATIENCE) == 1
+    assert not Path("/proc", child).exists()
+
+
+def _children(parent: int) -> list[str]:
+    return [child for listed in Path(f"/proc/{parent}/task").glob("*/children") for child in listed.read_text().split()]
+
+
+def test_a_request_that_is_held_is_answered_when_the_client_has_enough(wire: Wire, tmp_path: Path) -> None:
+    wire.initialize(tmp_path, capabilities={"textDocument": {"diagnostic": {}}})
+    (tmp_path / "m.py").write_text(MODEL)
+    uri = wire.open(tmp_path / "m.py", MODEL)
+    (told,) = wire.ask("workspace/diagnostic", {"previousResultIds": []})["result"]["items"]
+    known = {"previousResultIds": [{"uri": uri, "value": told["resultId"]}]}
+    wire.send({"jsonrpc": "2.0", "id": "held", "method": "workspace/diagnostic", "params": known})
+    wire.notify("$/cancelRequest", {"id": "held"})
+    assert wire.wait(lambda message: message.get("id") == "held")["error"]["code"] == -32800
+    wire.send({"jsonrpc": "2.0", "id": "held again", "method": "workspace/diagnostic", "params": known})
+    wire.send({"jsonrpc": "2.0", "id": "last", "method": "shutdown", "params": None})
+    answers = [wire.wait(lambda message: message.get("id") in ("held again", "last")) for _ in range(2)]
+    assert {one["id"]: one.get("error", {}).get("code") for one in answers} == {"held again": -32800, "last": None}
+
+
 def test_what_comes_too_early_or_twice_is_refused(wire: Wire, tmp_path: Path) -> None:
     assert wire.ask("textDocument/hover", {"whatever": 1})["error"]["code"] in (-32002, -32602)
     assert wire.ask("workspace/diagnostic", {"previousResultIds": []})["error"]["code"] == -32002

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Sequence
-from hashlib import blake2b
 
-import msgspec
 from lsprotocol import types
 from pygls.uris import from_fs_path
 
@@ -81,7 +80,8 @@ class Diagnostics:
         """The text of a file, or of a cell of a notebook, by lines."""
         key = f"{path}\0{cell}"
         if key not in self._texts:
-            self._texts[key] = Lined(self._text(path, cell), self._encoding)
+            marked = cell is None and self._opened(path) is not None and self._read(path).startswith(BOM_UTF8)
+            self._texts[key] = Lined(self._text(path, cell), self._encoding, marked=marked)
         return self._texts[key]
 
     def _text(self, path: str, cell: int | None) -> str:
@@ -94,12 +94,6 @@ class Diagnostics:
                 from xlalint.report.cells import cells_of
 
                 return cells_of(path, raw).get(cell, "")
-            # What an editor shows may begin with a mark that is no part of the text: its columns are those of the text.
             return decode(raw)
         except SourceError:
             return ""
-
-
-def state_of(findings: Sequence[Finding], version: int | None) -> str:
-    """What names a set of diagnostics."""
-    return blake2b(msgspec.msgpack.encode([findings, version]), digest_size=8).hexdigest()

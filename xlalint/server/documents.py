@@ -11,6 +11,7 @@ from lsprotocol import types
 from pygls.uris import to_fs_path
 
 from xlalint.server.places import UTF16, Lined
+from xlalint.source.reading import as_bytes
 
 _CODE = types.NotebookCellKind.Code
 _UNSAVED = "untitled"
@@ -167,8 +168,7 @@ class Documents:
         document = self._texts.get(uri)
         if document is None or document.uri.endswith(".ipynb") or document.language not in ("python", ""):
             return None
-        content = document.text.encode("utf-8", "surrogatepass")
-        return Snapshot(path_of(uri, ".py"), uri, document.version, content)
+        return Snapshot(path_of(uri, ".py"), uri, document.version, as_bytes(document.text))
 
     @property
     def uris(self) -> Sequence[str]:

@@ -41,11 +41,12 @@ def index(text: str, count: int, encoding: str) -> int:
 
 
 class Lined:
-    """A text by lines."""
+    """A text by lines. `marked`: in the client's the text follows a byte order mark, which counts as a character of the first line."""
 
-    def __init__(self, text: str, encoding: str) -> None:
+    def __init__(self, text: str, encoding: str, *, marked: bool = False) -> None:
         self.text = text
         self._encoding = encoding
+        self._mark = units("\ufeff", encoding) if marked else 0
         if "\r" in text:
             self._starts = [0, *(match.end() for match in _LINE_END.finditer(text))]
         else:
@@ -63,7 +64,7 @@ class Lined:
         line: int = place.line
         if line >= len(self._starts):
             return len(self.text)
-        return self._starts[line] + index(self.line(line), place.character, self._encoding)
+        return self._starts[line] + index(self.line(line), self._within(place), self._encoding)
 
     def place(self, offset: int) -> types.Position:
         """The place of a code point."""
@@ -71,18 +72,25 @@ class Lined:
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (middle, high) if self._starts[middle] <= offset else (low, middle)
-        return types.Position(low, units(self.text[self._starts[low] : offset], self._encoding))
+        return self._position(low, units(self.text[self._starts[low] : offset], self._encoding))
 
     def position(self, place: Location) -> types.Position:
         """The position of a row and column that count from 1, the column in code points."""
         if place.row > len(self._starts):
             return self.place(len(self.text))
-        return types.Position(place.row - 1, units(self.line(place.row - 1)[: place.column - 1], self._encoding))
+        return self._position(place.row - 1, units(self.line(place.row - 1)[: place.column - 1], self._encoding))
 
     def location(self, place: types.Position) -> Location:
         """A position as row and column."""
         line = min(place.line, len(self._starts) - 1)
-        return Location(line + 1, index(self.line(line), place.character, self._encoding) + 1)
+        return Location(line + 1, index(self.line(line), self._within(place), self._encoding) + 1)
+
+    def _position(self, line: int, character: int) -> types.Position:
+        return types.Position(line, character + (self._mark if line == 0 else 0))
+
+    def _within(self, place: types.Position) -> int:
+        character: int = place.character
+        return max(character - self._mark, 0) if place.line == 0 else character
 
     def range(self, start: Location, end: Location) -> types.Range:
         """An extent."""

@@ -10,6 +10,7 @@ import itertools
 import logging
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -18,6 +19,7 @@ from typing import Any, BinaryIO, TypeVar
 
 from lsprotocol import types
 from lsprotocol.converters import get_converter
+from pygls.exceptions import JsonRpcContentModified, JsonRpcException
 from pygls.io_ import StdoutWriter
 from pygls.lsp.server import LanguageServer
 from pygls.uris import from_fs_path
@@ -25,11 +27,12 @@ from pygls.uris import from_fs_path
 from xlalint import __version__
 from xlalint.explain.place import Place, PlaceError
 from xlalint.server.actions import FIX_ALL, KINDS, NOTEBOOK_FIX_ALL, QUICK_FIX, Actions, row_in_module
-from xlalint.server.analyst import Analyst
-from xlalint.server.diagnostics import SOURCE, state_of
+from xlalint.server.analyst import Analyst, OutdatedError
+from xlalint.server.diagnostics import SOURCE
 from xlalint.server.documents import Documents, Snapshot, path_of
 from xlalint.server.edits import Edits, workspace_edit
 from xlalint.server.hovers import hints, hover, lenses
+from xlalint.server.overview import Overview, tells
 from xlalint.server.preferences import SECTION, Preferences, preferences, within
 from xlalint.server.protocol import Protocol, messages
 from xlalint.server.workspace import Workspace
@@ -47,6 +50,8 @@ _WATCHED = (
     "**/.gitignore",
 )
 _PATIENCE = 5.0  # seconds for the client to say what its settings are
+_HELD = 60.0  # seconds in which a client that knows all is not answered
+_SERVER_CANCELLED = -32802
 _logger = logging.getLogger(__name__)
 
 Result = TypeVar("Result")
@@ -69,10 +74,12 @@ class Server(LanguageServer):  # type: ignore[misc]
             converter_factory=get_converter,
         )
         self.documents = Documents()
-        self.model = Workspace(self)
-        self.analyst = Analyst(self.model.work, self._crashed)
+        self.analyst = Analyst(lambda: self.model.work(), self._crashed)
+        self.model = Workspace(self, self.analyst.pulse)
+        self.overview = Overview(self.model)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._over = asyncio.Event()
+        self._settled = asyncio.Event()
         self._latest: dict[str, Snapshot] = {}
         self._given: object = None
         self._sent: object = None
@@ -94,8 +101,7 @@ class Server(LanguageServer):  # type: ignore[misc]
         self.analyst.start()
         threading.Thread(target=self._listen, args=(reader,), name="reading", daemon=True).start()
         await self._over.wait()
-        self.analyst.post(self.model.end, "ending")
-        self.analyst.end()
+        self.analyst.end(self.model.end)
 
     def _listen(self, reader: BinaryIO) -> None:
         with suppress(OSError, ValueError):  # the client is gone
@@ -128,15 +134,20 @@ class Server(LanguageServer):  # type: ignore[misc]
         params = types.PublishDiagnosticsParams(uri, diagnostics, version)
         self._soon(lambda: self.text_document_publish_diagnostics(params))
 
-    def refresh(self) -> None:
-        """What the client has asked for may be out of date."""
+    def refresh(self, differs: bool) -> None:
+        """What the client has asked for may be out of date; `differs`: the diagnostics of an open document are."""
+        self._soon(self._wake)
         told = self.client_capabilities.workspace
-        if told is not None and told.diagnostics is not None and told.diagnostics.refresh_support:
+        if differs and told is not None and told.diagnostics is not None and told.diagnostics.refresh_support:
             self._soon(lambda: self.workspace_diagnostic_refresh(None))
         if told is not None and told.inlay_hint is not None and told.inlay_hint.refresh_support:
             self._soon(lambda: self.workspace_inlay_hint_refresh(None))
         if told is not None and told.code_lens is not None and told.code_lens.refresh_support:
             self._soon(lambda: self.workspace_code_lens_refresh(None))
+
+    def _wake(self) -> None:
+        self._settled.set()
+        self._settled = asyncio.Event()
 
     def complain(self, message: str) -> None:
         """The user should know."""
@@ -292,7 +303,10 @@ class Server(LanguageServer):  # type: ignore[misc]
         if snapshot is None:
             return otherwise
         cell = next((one.number for one in snapshot.cells if one.uri == uri), None)
-        return await self.analyst.ask(lambda: job(snapshot, cell))
+        try:
+            return await self.analyst.ask(lambda: job(snapshot, cell))
+        except OutdatedError as error:
+            raise JsonRpcContentModified(str(error)) from error
 
     async def _begun(self) -> None:
         """Wait for the settings; a client that never says that it is initialized is answered without."""
@@ -305,37 +319,34 @@ class Server(LanguageServer):  # type: ignore[misc]
 
         def job(snapshot: Snapshot, cell: int | None) -> types.DocumentDiagnosticReport:
             findings = self.model.findings(snapshot.path)
-            state = state_of(findings, snapshot.version)
+            state = self.overview.state(snapshot.path, findings)
             if state == params.previous_result_id:
                 return types.RelatedUnchangedDocumentDiagnosticReport(state)
+            self.model.told(snapshot.path, findings)
             made = self.model.diagnostics().of(snapshot.path, findings)
             return types.RelatedFullDocumentDiagnosticReport(made.get(uri, []), result_id=state)
 
-        return await self.about(uri, job, types.RelatedFullDocumentDiagnosticReport([]))
+        try:
+            return await self.about(uri, job, types.RelatedFullDocumentDiagnosticReport([]))
+        except JsonRpcContentModified as error:
+            again = types.DiagnosticServerCancellationData(retrigger_request=True)
+            raise JsonRpcException(str(error), _SERVER_CANCELLED, again) from error
 
     async def pulled_all(self, params: types.WorkspaceDiagnosticParams) -> types.WorkspaceDiagnosticReport:
-        """The diagnostics of all files, once there is nothing left to analyse."""
+        """The diagnostics of all files, once there is nothing left to analyse. A client that knows them waits until they are others, or
+        for a while: it would ask again."""
         await self._begun()
-        while await self.analyst.ask(self.model.work):
-            pass
         before = {one.uri: one.value for one in params.previous_result_ids}
-        return await self.analyst.ask(lambda: types.WorkspaceDiagnosticReport(self._reports(before)))
-
-    def _reports(self, before: dict[str, str]) -> list[Any]:
-        reports: list[Any] = []
-        diagnostics = self.model.diagnostics()
-        for path, findings in self.model.everything().items():
-            snapshot = self.model.opened(path)
-            version = snapshot.version if snapshot is not None else None
-            state = state_of(findings, version)
-            if not findings and snapshot is None and diagnostics.uri(path) not in before:
-                continue
-            for uri, items in diagnostics.of(path, findings).items():
-                if before.get(uri) == state:
-                    reports.append(types.WorkspaceUnchangedDocumentDiagnosticReport(uri, state, version))
-                else:
-                    reports.append(types.WorkspaceFullDocumentDiagnosticReport(uri, items, version, result_id=state))
-        return reports
+        until = time.monotonic() + _HELD
+        while True:
+            settled = self._settled
+            await self.analyst.rest()
+            with suppress(OutdatedError):
+                found = await self.analyst.ask(lambda: self.overview.reports(before))
+                if tells(found) or not before or time.monotonic() >= until:
+                    return types.WorkspaceDiagnosticReport(found)
+            with suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(settled.wait(), max(until - time.monotonic(), 0))
 
     async def actions(self, params: types.CodeActionParams) -> list[types.CodeAction]:
         """What can be done about a stretch of a document."""

@@ -135,6 +135,19 @@ def encode(text: str, raw: bytes) -> bytes:
     return changed
 
 
+def as_bytes(text: str) -> bytes:
+    """The bytes of a file that reads as this text: in the encoding that it declares, if that has all of its characters."""
+    plain = text.encode("utf-8", "surrogatepass")
+    encoding = _coding(plain)
+    if encoding != "utf-8":
+        try:
+            written = text.encode(encoding)
+            return written if decode(written) == text else plain
+        except (LookupError, SourceError, ValueError):
+            pass
+    return plain
+
+
 def module_name(path: str | Path) -> tuple[str, bool]:
     """The dotted name an importer would use, and whether the file is a package's `__init__`.
 
