@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, Union
 from xlalint.lowering import ir
 from xlalint.semantics.arguments import Arguments, bind_parameters
 from xlalint.semantics.context import Context, Sighting
+from xlalint.semantics.driving import last_name
 from xlalint.semantics.frame import body_of, path_of
 from xlalint.semantics.hazard import Confidence
 from xlalint.semantics.pace import OptimizerStep, Pace
@@ -184,7 +185,7 @@ def _source(frame: Frame, node: ir.Node) -> tuple[ir.Node, Value]:
     renamed: set[str] = set()
     while True:
         if isinstance(node, ir.Call):
-            if not node.args or _last_name(node.func) not in _PASSING:
+            if not node.args or last_name(node.func) not in _PASSING:
                 return node, UNKNOWN
             node = node.args[0]
         elif isinstance(node, ir.Name) and node.id in renamed:
@@ -201,7 +202,7 @@ def _given(frame: Frame, name: str) -> ir.Call | None:
     """The call that passes on batches which is all that a name is ever assigned: `batches = enumerate(loader)`."""
     found = [one for one in ir.walk(body_of(frame)) if isinstance(one, ir.Assign) and name in _names(one.targets)]
     value = found[0].value if len(found) == 1 and isinstance(found[0].targets[0], ir.Name) else None
-    return value if isinstance(value, ir.Call) and value.args and _last_name(value.func) in _PASSING else None
+    return value if isinstance(value, ir.Call) and value.args and last_name(value.func) in _PASSING else None
 
 
 def _passed(frame: Frame, name: str) -> Value:
@@ -209,10 +210,6 @@ def _passed(frame: Frame, name: str) -> Value:
     params = frame.function.params if frame.function is not None else ()
     given = (value for param, value in zip(params, frame.context.args, strict=False) if param.name == name)
     return next(given, UNKNOWN)
-
-
-def _last_name(func: ir.Node) -> str:
-    return func.name if isinstance(func, ir.Attr) else func.id if isinstance(func, ir.Name) else ""
 
 
 def _held(frame: Frame, node: ir.Node) -> Value:
@@ -229,7 +226,7 @@ def _held(frame: Frame, node: ir.Node) -> Value:
 def _gives_orders(frame: Frame, iterable: ir.Node) -> bool:
     source, value = _source(frame, iterable)
     if isinstance(source, ir.Call):
-        return _last_name(source.func) in ("MpDeviceLoader", "per_device_loader")
+        return last_name(source.func) in ("MpDeviceLoader", "per_device_loader")
     return isinstance(value, Foreign) and value.name in DEVICE_LOADERS
 
 
@@ -239,7 +236,7 @@ def _host_fed(frame: Frame, node: Loop) -> bool:
         source, value = _source(frame, node.iterable)
         if isinstance(value, Foreign) and value.name == _PLAIN_LOADER:
             return True
-        if isinstance(source, ir.Call) and _last_name(source.func) == "DataLoader":
+        if isinstance(source, ir.Call) and last_name(source.func) == "DataLoader":
             return True
         if (_made_here(source) or _is_known(value)) and not _draws(node):
             return True
@@ -258,13 +255,13 @@ def _is_known(value: Value) -> bool:
 def _made_here(source: ir.Node) -> bool:
     """Whether the loop goes over numbers, or a list that is written out."""
     if isinstance(source, ir.Call):
-        return _last_name(source.func) in ("range", "trange", "count")
+        return last_name(source.func) in ("range", "trange", "count")
     return isinstance(source, (ir.Display, ir.Comprehension))
 
 
 def _draws(node: Loop) -> bool:
     """Whether the loop's body takes batches from somewhere else: `next(batches)`."""
-    return any(isinstance(one, ir.Call) and _last_name(one.func) in ("next", "__next__") for one in ir.walk(node.body))
+    return any(isinstance(one, ir.Call) and last_name(one.func) in ("next", "__next__") for one in ir.walk(node.body))
 
 
 def _moved(node: Loop) -> Iterator[ir.Call]:
@@ -276,9 +273,9 @@ def _moved(node: Loop) -> Iterator[ir.Call]:
         elif isinstance(one, ir.Generator):
             bound.update(_names(one.target))
     for one in ir.walk(node.body):
-        if isinstance(one, ir.Call) and one.args and _last_name(one.func) in _MOVING:
+        if isinstance(one, ir.Call) and one.args and last_name(one.func) in _MOVING:
             moved = one.func.value if isinstance(one.func, ir.Attr) and one.func.name == "to" else one.args[0]
-            if not bound.isdisjoint(_names(moved)) or (isinstance(moved, ir.Call) and _last_name(moved.func) == "next"):
+            if not bound.isdisjoint(_names(moved)) or (isinstance(moved, ir.Call) and last_name(moved.func) == "next"):
                 yield one
 
 
@@ -293,7 +290,7 @@ def _runs_by_itself(module: ModuleInfo) -> bool:
     imported = {binding.local for binding in module.unit.imports if binding.name in ("compile", "eager_mode")}
     for one in ir.walk(tuple(bodies)):
         if isinstance(one, ir.Call) and (
-            path_of(one.func) in _RUNNING or _last_name(one.func) in ("eager_mode", *imported)
+            path_of(one.func) in _RUNNING or last_name(one.func) in ("eager_mode", *imported)
         ):
             return True
     decorators = (decorator for info in module.functions for decorator in info.ir.decorators)
