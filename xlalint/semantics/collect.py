@@ -11,7 +11,7 @@ import msgspec
 from xlalint.semantics.context import HOST_TIER, Sighting
 from xlalint.semantics.frame import device_tensor
 from xlalint.semantics.hazard import Confidence, Hazard, Inside, Step
-from xlalint.semantics.platforms import NOWHERE, Platforms, needed, reaches
+from xlalint.semantics.platforms import NOWHERE, Platforms, around_compiled, needed, reaches
 from xlalint.semantics.setup.jitting import AGAIN
 from xlalint.semantics.setup.stepping import UNREDUCED
 from xlalint.semantics.setup.tpu_nodes import OF_NODES
@@ -127,6 +127,7 @@ def harvest(roots: Iterable[RootContext], platforms: Platforms = NOWHERE) -> Har
     chains = chains_of(known)
     hosting = hosts_of_replicas(known, chains)
     repeated = _Repeated(chains)
+    traced = {context.function for (context, _), link in chains.items() if link.root.tier == 1}
     node = _tpu_node(chains)
     found: list[Found] = []
     called: set[Key] = set()
@@ -146,6 +147,8 @@ def harvest(roots: Iterable[RootContext], platforms: Platforms = NOWHERE) -> Har
             if sighting.rule in OF_NODES:
                 variant = node
             if variant is None or not _counts(sighting, context, root, platforms):
+                continue
+            if around_compiled(sighting.rule, sighting.framework) and context.function in traced:
                 continue
             if sighting.rule in _MADE and not repeated.counts(context, variant):
                 continue
@@ -215,7 +218,7 @@ def _tracer(reach: Reach, root: RootContext) -> Tracer:
 def _counts(sighting: Sighting, context: Context, root: RootContext, platforms: Platforms) -> bool:
     """Of host code what speaks of it counts, where the program reaches XLA; of traced code, what stands in functions,
     and in the loops of a script that drives the device."""
-    reach = needed(sighting.rule)
+    reach = needed(sighting.rule, sighting.framework)
     if reach is not None:
         without_orders = sighting.rule == _WITHOUT_ORDERS and sighting.framework in platforms
         told = without_orders and platforms[sighting.framework].told
@@ -274,7 +277,7 @@ def merged(founds: Iterable[Found], called: Container[Key], hosted: Container[Ke
     """`merge` of what was found, with the functions that traced code calls, and those that host code does."""
     best: dict[tuple[Key, int, int, str], Found] = {}
     for found in founds:
-        judged = hosted if needed(found.rule) is not None else ()
+        judged = hosted if needed(found.rule, found.framework) is not None else ()
         if found.tier == 2 and found.is_root and (found.function in called or found.function in judged):
             continue
         key = (found.function, found.start, found.end, found.rule)
@@ -391,7 +394,7 @@ def _found(
 ) -> Found:
     root = link.root
     confidence = sighting.confidence
-    if needed(sighting.rule) is not None:
+    if needed(sighting.rule, sighting.framework) is not None:
         pass  # no tracer has a say in it
     elif root.tier == 2 and sighting.framework in _RAISING:
         confidence = Confidence.POSSIBLE

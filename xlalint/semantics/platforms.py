@@ -83,11 +83,20 @@ _HOST_RULES = {
     "XLA409": Reach.DEVICE,
     "XLA5": Reach.DEVICE,
 }
+# The same of rules that speak of traced code in PyTorch, and of the code around compiled functions elsewhere.
+_HOST_ELSEWHERE = {"XLA406": Reach.TRACED}
 
 
-def needed(rule: str) -> Reach | None:
-    """How far a program has to reach for a rule that speaks of host code; None for the others, which speak of traced code."""
+def needed(rule: str, framework: str) -> Reach | None:
+    """How far a program has to reach for a rule that speaks of a framework's host code; None for the others, which speak of traced code."""
+    if around_compiled(rule, framework):
+        return _HOST_ELSEWHERE[rule]
     return _HOST_RULES.get(rule, _HOST_RULES.get(rule[:4]))
+
+
+def around_compiled(rule: str, framework: str) -> bool:
+    """Whether a rule speaks, for this framework, of the code around compiled functions alone: what is traced itself is one program."""
+    return framework != "torch" and rule in _HOST_ELSEWHERE
 
 
 def reaches(platforms: Platforms, framework: str, reach: Reach) -> bool:

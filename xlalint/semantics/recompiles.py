@@ -174,7 +174,7 @@ def check_collected(frame: Frame, node: ir.Call, value: Value) -> None:
     if last_name(node.func) not in _JOINS or not isinstance(holder, (ir.Name, ir.Attr)):
         return
     text = spelling(holder)
-    if "…" in text or not _appends(body_of(frame), text):
+    if "…" in text or not appends(body_of(frame), text):
         return
     if _is_global(frame, holder) or _lives_on(frame, holder):
         frame.report("XLA406", node.at, value, holder)
@@ -190,7 +190,7 @@ def _is_global(frame: Frame, holder: ir.Node) -> bool:
     return holder.id not in bound and frame.function.ir.outer < 0
 
 
-def _appends(statements: Iterable[ir.Statement], holder: str) -> bool:
+def appends(statements: Iterable[ir.Statement], holder: str) -> bool:
     """Whether a block appends to a list, and never empties it."""
     names = {name for statement in statements for name in _called_on(statement, holder)}
     return bool(names & {"append", "extend"}) and names.isdisjoint(("clear", "pop"))

@@ -14,6 +14,7 @@ from xlalint.semantics.frame import position, spelling
 from xlalint.semantics.hazard import Confidence
 from xlalint.semantics.program import FunctionInfo
 from xlalint.semantics.setup.calls import SetupCall
+from xlalint.semantics.setup.growing import growth
 from xlalint.semantics.setup.jitting import AGAIN, FUNCTION, JIT
 from xlalint.semantics.setup.lengths import source_of
 from xlalint.semantics.setup.loops import counters, is_long, loops_around, names_in
@@ -43,12 +44,13 @@ _UNHASHABLE = ("list", "set", "dict")
 
 
 class Compiled(NamedTuple):
-    """How a function of the program is compiled: by which framework, which arguments are static, and whether a signature says what it
-    takes."""
+    """How a function of the program is compiled: by which framework, which arguments are static, whether a signature says what it takes,
+    and whether one program may serve for all lengths of an argument."""
 
     framework: str
     static: tuple[object, ...] = ()
     signed: bool = False
+    any_size: bool = False
 
 
 class Passed(NamedTuple):
@@ -75,6 +77,8 @@ def checked(call: SetupCall) -> None:
         return
     changing = _changing(call) if call.frame.turning else set()
     for passed in _passed(call, callee):
+        if call.frame.turning and _check_growth(call, passed, compiled):
+            continue
         if compiled.framework == "tensorflow":
             _check_traced(call, passed, callee.info, compiled, changing)
         elif passed.place in _places(compiled, callee.info) or passed.name in compiled.static:
@@ -107,8 +111,10 @@ def _compiled(call: SetupCall, info: FunctionInfo) -> Compiled | None:
 
 
 def _of(name: str, static: tuple[object, ...], keywords: tuple[tuple[str, ir.Node], ...]) -> Compiled:
-    signed = any(keyword in ("input_signature", "reduce_retracing") for keyword, _ in keywords)
-    return Compiled("tensorflow" if name in FUNCTION else "jax", static, signed)
+    given = dict(keywords)
+    signed = "input_signature" in given or "reduce_retracing" in given
+    any_size = signed and given.get("jit_compile") != ir.Const(True)  # TensorFlow's own graph knows unknown sizes
+    return Compiled("tensorflow" if name in FUNCTION else "jax", static, signed, any_size)
 
 
 def _places(compiled: Compiled, info: FunctionInfo) -> set[int]:
@@ -163,6 +169,14 @@ def _check_traced(call: SetupCall, passed: Passed, info: FunctionInfo, compiled:
     elif fresh := _fresh(call.frame, passed):
         detail = f"is {fresh}: `{info.name}` is traced for each"
         _report_again(call, "tensorflow", shown if shown != "…" else passed.name, detail, at)
+
+
+def _check_growth(call: SetupCall, passed: Passed, compiled: Compiled) -> bool:
+    """`x = step(x)` beside `x = jnp.concatenate([x, y])` in a loop."""
+    found = None if compiled.any_size else growth(call.frame, call.node, passed.node)
+    if found is not None:
+        call.report("XLA406", compiled.framework, found.name, "", found.at)
+    return found is not None
 
 
 def _check_drift(call: SetupCall, passed: Passed, info: FunctionInfo) -> None:
