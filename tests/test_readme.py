@@ -93,11 +93,13 @@ def test_a_project_begins_with_new_code(project: Path) -> None:
 
 def test_the_files_for_hooks_and_ci_have_what_is_used() -> None:
     yaml = pytest.importorskip("ruamel.yaml")
-    hooks, action, component = (yaml.YAML(typ="safe").load(block) for block in _blocks("yaml"))
+    hooks, *actions, component = (yaml.YAML(typ="safe").load(block) for block in _blocks("yaml"))
     known = yaml.YAML(typ="safe").load((ROOT / ".pre-commit-hooks.yaml").read_text())
     assert {hook["id"] for hook in hooks["repos"][0]["hooks"]} <= {hook["id"] for hook in known}
     inputs = yaml.YAML(typ="safe").load((ROOT / "action.yml").read_text())["inputs"]
-    assert set(action["steps"][1]["with"]) <= set(inputs)
+    used = [step["with"] for action in actions for step in action["steps"] if "/xlalint@" in step["uses"]]
+    assert len(used) == len(actions) == 2
+    assert all(set(told) <= set(inputs) for told in used)
     spec = next(yaml.YAML(typ="safe").load_all((ROOT / "templates" / "xlalint.yml").read_text()))
     assert set(component["include"][0]["inputs"]) <= set(spec["spec"]["inputs"])
 

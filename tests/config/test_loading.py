@@ -241,6 +241,21 @@ def test_options_over_the_file(table: dict[str, object], options: dict[str, obje
     assert not settings.enabled(off)
 
 
+@pytest.mark.parametrize(
+    ("table", "options", "left"),
+    [
+        pytest.param({"extend-exclude": ["a"]}, {}, ("a",), id="file"),
+        pytest.param({}, {"extend_exclude": ["b"]}, ("b",), id="option"),
+        pytest.param({"extend-exclude": ["a"]}, {"extend_exclude": ["b"]}, ("a", "b"), id="both"),
+        pytest.param({}, {}, (), id="none"),
+    ],
+)
+def test_what_extends_the_exclusions_adds_up(
+    table: dict[str, object], options: dict[str, object], left: tuple[str, ...]
+) -> None:
+    assert settings_from(table, options).extend_exclude == left
+
+
 @given(
     st.dictionaries(
         st.sampled_from(["select", "target", "jobs", "show-info", "per-file-ignores", "x"]),

@@ -104,6 +104,16 @@ def test_the_action_annotates_and_summarizes(paths: str, project: Path, tmp_path
         assert "all clear" in summary.read_text()
 
 
+@pytest.mark.skipif(shutil.which("shellcheck") is None, reason="shellcheck is not installed")
+def test_scripts_have_no_traps() -> None:
+    [action] = _load(ACTION.read_text())
+    scripts = [(step["run"], step["shell"]) for step in action["runs"]["steps"]]
+    scripts.append(("\n".join(_job(paths="src", args="--no-cache")["xlalint"]["script"]), "sh"))
+    for script, shell in scripts:
+        done = subprocess.run(["shellcheck", "--shell", shell, "-"], input=script, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout
+
+
 def test_the_component_is_valid(tmp_path: Path) -> None:
     [spec] = _load(COMPONENT.read_text().split("\n---\n")[0])
     assert all(one["description"] for one in spec["spec"]["inputs"].values())
@@ -116,13 +126,14 @@ def test_the_component_is_valid(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("args", "found"), [("", 1), ("--select XLA2 --ignore XLA208", 0)])
 def test_the_component_writes_a_report(args: str, found: int, project: Path) -> None:
     job = _job(args=args)["xlalint"]
-    install, checks = job["script"][:2], job["script"][2:]
+    made, *install, report, check = job["script"]
+    assert "mktemp" in made
     assert all("pip" in line or "venv" in line for line in install)
-    bin_folder = project / ".xlalint-venv" / "bin"
-    bin_folder.mkdir(parents=True)
-    (bin_folder / "xlalint").symlink_to(Path(sys.executable).parent / "xlalint")
-    (bin_folder / "installed.py").write_text(MODEL)
-    done = _script(checks, project, {**os.environ, "CI_PROJECT_DIR": str(project)})
+    environment = {**os.environ, "CI_PROJECT_DIR": str(project), "XLALINT_VENV": str(Path(sys.executable).parents[1])}
+    (project / "vendor").mkdir()
+    (project / "vendor" / "model.py").write_text(MODEL)
+    (project / "xlalint.toml").write_text('extend-exclude = ["vendor"]\n')
+    done = _script([report, check], project, environment)
     assert done.returncode == found, done.stderr
     report = json.loads((project / job["artifacts"]["reports"]["codequality"]).read_text())
     assert [entry["location"]["path"] for entry in report] == ["model.py"] * found

@@ -69,6 +69,7 @@ def settings_from(table: Mapping[str, object], options: Mapping[str, object], fi
             if key in values:
                 values[key] = resolved(values[key], extra, where)
     merged = {**in_file, **given, **merged_selection(in_file, given)}
+    merged["extend_exclude"] = (*in_file.get("extend_exclude", ()), *given.get("extend_exclude", ()))
     return Settings(root=str(root), config_file=str(file) if file else None, **merged)
 
 
