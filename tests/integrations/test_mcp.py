@@ -17,6 +17,29 @@ mcp = pytest.importorskip("mcp")
 anyio = pytest.importorskip("anyio")
 
 Conversation = Callable[[Any], Awaitable[None]]
+SHARED = """\
+import torch
+
+
+def clipped(x):
+    if x > 1:
+        x = x - 1
+    return x
+
+
+class Model(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return clipped(x.sum())
+"""
+SCALED = """\
+import torch
+from used import clipped
+
+
+class Scaled(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x * clipped(3)
+"""
 TOOLS = {"check_file", "check_text", "explain_line", "get_rule", "propose_fixes", "verify_fixes"}
 
 
@@ -32,11 +55,14 @@ def converse(folder: Path, conversation: Conversation) -> None:
 
 
 async def call(client: Any, name: str, **arguments: Any) -> Any:
-    """What a tool gives: data, or text."""
+    """What a tool gives: data, or text. Data are in the text as well."""
     result = await client.call_tool(name, arguments)
     assert not result.is_error, result.content
-    told = result.structured_content
-    return told["result"] if set(told) == {"result"} else told
+    [content] = result.content
+    if result.structured_content is None:
+        return content.text
+    assert json.loads(content.text) == result.structured_content
+    return result.structured_content
 
 
 async def refused(client: Any, name: str, **arguments: Any) -> str:
@@ -63,15 +89,17 @@ def test_files_and_texts_are_checked(tmp_path: Path) -> None:
 
     async def conversation(client: Any) -> None:
         [alone] = (await call(client, "check_file", path="model.py"))["findings"]
-        assert (alone["code"], alone["location"]["row"]) == ("XLA101", 7)
+        assert (alone["path"], alone["line"], alone["code"]) == ("model.py", 7, "XLA101 tensor-if")
         assert alone["fix"]["applicability"] == "safe"
+        assert alone["traced"].endswith("→ here")
+        assert "cell" not in alone
         [within] = (await call(client, "check_file", path="model.py", program="."))["findings"]
         assert within == alone
         [of_text] = (await call(client, "check_text", text=MODEL))["findings"]
-        assert of_text["location"] == alone["location"]
+        assert {**of_text, "path": "model.py"} == alone
         assert (await call(client, "check_text", text="x = 1\n"))["findings"] == []
         [broken] = (await call(client, "check_text", text="x = (\n"))["findings"]
-        assert broken["code"] == "XLA001"
+        assert broken["code"] == "XLA001 syntax-error"
 
     converse(tmp_path, conversation)
 
@@ -87,6 +115,7 @@ def test_lines_are_explained_and_rules_shown(tmp_path: Path) -> None:
         assert "XLA101" in await call(client, "explain_line", path="n.ipynb", line=7, cell=1)
         assert "# tensor-if (XLA101)" in await call(client, "get_rule", code="tensor-if")
         assert "did you mean" in await refused(client, "get_rule", code="XLA1O1")
+        assert "no rule has" in await refused(client, "get_rule", code="--help")
         assert "no such file" in await refused(client, "explain_line", path="gone.py", line=1)
         assert "no such file" in await refused(client, "check_file", path="--version")
         assert await refused(client, "explain_line", path="model.py", line=0)
@@ -94,12 +123,29 @@ def test_lines_are_explained_and_rules_shown(tmp_path: Path) -> None:
     converse(tmp_path, conversation)
 
 
-def test_fixes_are_proposed_and_nothing_is_written(tmp_path: Path) -> None:
-    (tmp_path / "model.py").write_text(MODEL)
+def test_fixes_know_of_the_program(tmp_path: Path) -> None:
+    """What another file of it calls with Python's numbers must not become a tensor's operation."""
+    (tmp_path / "used.py").write_text(SHARED)
+    (tmp_path / "scaled.py").write_text(SCALED)
 
     async def conversation(client: Any) -> None:
-        diff = (await call(client, "propose_fixes", path="model.py"))["diff"]
+        assert "torch.where" in await call(client, "propose_fixes", path="used.py", unsafe=True)
+        assert await call(client, "propose_fixes", path="used.py", program=".", unsafe=True) == ""
+
+    converse(tmp_path, conversation)
+
+
+def test_fixes_are_proposed_and_nothing_is_written(tmp_path: Path) -> None:
+    (tmp_path / "model.py").write_text(MODEL)
+    (tmp_path / "clean.py").write_text("x = 1\n")
+
+    async def conversation(client: Any) -> None:
+        diff = await call(client, "propose_fixes", path="model.py")
         assert "+        return torch.where(x.sum() > 0, x, -x)" in diff
+        assert await call(client, "propose_fixes", path="clean.py") == ""
+        assert "`gone`: no such file or folder" in await refused(
+            client, "propose_fixes", path="model.py", program="gone"
+        )
         (tmp_path / "xlalint.toml").write_text("slect = 1\n")
         assert "did you mean `select`" in await refused(client, "propose_fixes", path="model.py")
 
@@ -114,7 +160,7 @@ def test_fixes_are_verified(tmp_path: Path) -> None:
     (tmp_path / "model.py").write_text(MODEL)
 
     async def conversation(client: Any) -> None:
-        [fix] = (await call(client, "verify_fixes", path="model.py"))["fixes"]
-        assert fix["fix"]["proof"]["verdict"] == "proven"
+        [finding] = (await call(client, "verify_fixes", path="model.py"))["findings"]
+        assert finding["fix"]["proof"]["verdict"] == "proven"
 
     converse(tmp_path, conversation)

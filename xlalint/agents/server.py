@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from inspect import cleandoc
+from typing import Any
+
 from mcp.server.mcpserver import MCPServer
 from mcp_types import ToolAnnotations
 
@@ -20,7 +24,12 @@ def serve() -> None:
     server = MCPServer("xlalint", instructions=_INSTRUCTIONS, version=__version__, log_level="WARNING")
     reads = ToolAnnotations(read_only_hint=True, open_world_hint=False)
     for tool in (tools.check_file, tools.check_text, tools.explain_line, tools.get_rule, tools.propose_fixes):
-        server.add_tool(tool, annotations=reads)
+        _add(server, tool, reads)
     # What the code under test does is not ours to promise.
-    server.add_tool(tools.verify_fixes, annotations=ToolAnnotations(read_only_hint=False, open_world_hint=True))
+    _add(server, tools.verify_fixes, ToolAnnotations(read_only_hint=False, open_world_hint=True))
     server.run("stdio")
+
+
+def _add(server: MCPServer, tool: Callable[..., Any], annotations: ToolAnnotations) -> None:
+    """A text is told as a text: its copy as data would be read as well."""
+    server.add_tool(tool, description=cleandoc(tool.__doc__ or ""), annotations=annotations, structured_output=False)

@@ -1,20 +1,27 @@
 """The tools: each runs a command of xlalint in a process of its own, under the project's configuration and cache.
 
-So a tool says what the command says, nothing it does outlives it, and a call that is cancelled ends what it started.
+So a tool says what the command says, nothing it does outlives it, and a call that is cancelled ends what it started. Findings are told
+shortly, by the names that the tools' arguments have: agents pay for what they read.
 """
 
 # No `from __future__ import annotations`: the protocol's library reads the annotations.
 import json
+import os
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import anyio
+import msgspec
 from mcp.server.mcpserver.exceptions import ToolError
+from mcp_types import CallToolResult, TextContent
 from pydantic import Field
 
+from xlalint.checks.finding import Finding
 from xlalint.cli import FAILED
 from xlalint.cli.again import again
+from xlalint.report.full import chain
 
 _PATIENCE = 600.0
 _USAGE = "Usage: "
@@ -25,30 +32,29 @@ File = Annotated[
 Unsafe = Annotated[bool, Field(description="Take fixes too that may change a result; each says on what that depends.")]
 Program = Annotated[
     str,
-    Field(description="The folder of the program that the file belongs to: what calls what decides what is traced."),
+    Field(
+        description="The folder of the program that the file belongs to, such as `.`: what calls what decides what is traced, and what a "
+        "fix may change. Without it the file is judged by itself."
+    ),
 ]
-Said = dict[str, Any]
 
 
-async def check_file(path: File, program: Program = "") -> Said:
+async def check_file(path: File, program: Program = "") -> CallToolResult:
     """Find code in a file that XLA cannot compile well: tensors whose values reach Python, shapes that depend on data, recompilation.
 
-    Each finding has a rule's code, a place (rows and columns from 1), the consequence, why the code is traced, the way out, and its fix or
-    why there is none. Nothing is executed. Give `program` for code of several files.
+    Each finding has a rule's code, a place (lines and columns from 1), the consequence, why the code is traced, the way out, and what its
+    fix does or why there is none. Nothing is executed. Give `program` for code of several files.
     """
     _exists(path)
-    within = ("--project", program) if program else ()
-    done = await _run("check", "--output-format", "json", "--show-fixes", "--exit-zero", *within, path)
-    return {"findings": json.loads(done)}
+    return _findings(await _check("--show-fixes", *_within(program), "--", path))
 
 
 async def check_text(
     text: Annotated[str, Field(description="The source of one Python module.")],
     filename: Annotated[str, Field(description="What the module is called; it need not exist.")] = "snippet.py",
-) -> Said:
+) -> CallToolResult:
     """Find code in a text that XLA cannot compile well, before it is written to a file. Says what `check_file` says."""
-    arguments = ("check", "--output-format", "json", "--show-fixes", "--exit-zero", "--stdin-filename", filename, "-")
-    return {"findings": json.loads(await _run(*arguments, text=text))}
+    return _findings(await _check("--show-fixes", "--stdin-filename", filename, "-", text=text))
 
 
 async def explain_line(
@@ -64,34 +70,73 @@ async def explain_line(
     """
     _exists(path)
     place = f"{path}:cell {cell}:{line}" if cell else f"{path}:{line}"
-    return await _run("explain", f"{place}:{column}" if column else place)
+    return await _run("explain", "--", f"{place}:{column}" if column else place)
 
 
 async def get_rule(
     code: Annotated[str, Field(description="A code, such as XLA201, or a name, such as boolean-mask-index.")],
 ) -> str:
     """The page of a rule: what it finds, why it matters on XLA with what was measured, bad and good examples, whether fixes are safe."""
-    return await _run("rule", code)
+    return await _run("rule", "--", code)
 
 
-async def propose_fixes(path: File, unsafe: Unsafe = False) -> Said:
-    """What the fixes of a file would change, as a patch; nothing is written. They are made in rounds, as by `xlalint check --fix`."""
+async def propose_fixes(path: File, program: Program = "", unsafe: Unsafe = False) -> str:
+    """What the fixes of a file would change, as a patch; nothing is written, and there is no text where nothing can be fixed. They are made
+    in rounds, as by `xlalint check --fix`.
+    """
     _exists(path)
-    return {"diff": await _run("check", "--diff", *_allowed(unsafe), path)}
+    return await _run("check", "--diff", *_allowed(unsafe), *_within(program), "--", path)
 
 
-async def verify_fixes(path: File, unsafe: Unsafe = False) -> Said:
+async def verify_fixes(path: File, program: Program = "", unsafe: Unsafe = False) -> CallToolResult:
     """Run each fix of a file against the original on a real XLA device, on many inputs: proven, refuted with the inputs that show it, or
     unverified with the reason. Nothing is written. This imports and runs the file's code; its framework must be installed.
     """
     _exists(path)
-    done = await _run("check", "--verify", "--output-format", "json", "--exit-zero", *_allowed(unsafe), path)
-    fixes = [one for one in json.loads(done) if one["fix"] is not None and "proof" in one["fix"]]
-    return {
-        "fixes": [
-            {key: one[key] for key in ("code", "filename", "cell", "location", "message", "fix")} for one in fixes
-        ]
+    found = await _check("--verify", *_allowed(unsafe), *_within(program), "--", path)
+    return _findings([one for one in found if one.fix is not None and one.fix.proof is not None])
+
+
+def _findings(found: Sequence[Finding]) -> CallToolResult:
+    """Findings as data and as text, one a line."""
+    told = [_told(finding) for finding in found]
+    lines = ",\n".join(json.dumps(one, ensure_ascii=False) for one in told)
+    text = TextContent(type="text", text=f'{{"findings": [{lines}]}}')
+    return CallToolResult(content=[text], structured_content={"findings": told})
+
+
+def _told(finding: Finding) -> dict[str, Any]:
+    """A finding without what is not said."""
+    fix = None
+    if finding.fix is not None:
+        fix = {"applicability": finding.fix.applicability, "message": finding.fix.message}
+        if finding.fix.proof is not None:
+            fix["proof"] = msgspec.to_builtins(finding.fix.proof)
+    told = {
+        "path": _shown(finding.filename),
+        "cell": finding.cell,
+        "line": finding.location.row,
+        "column": finding.location.column,
+        "code": f"{finding.code} {finding.name}",
+        "severity": finding.severity,
+        "confidence": finding.confidence,
+        "message": finding.message,
+        "traced": chain(finding) if finding.trace else "",
+        "help": finding.help,
+        "fix": fix,
+        "no_fix": finding.no_fix,
     }
+    return {key: value for key, value in told.items() if value not in (None, "")}
+
+
+def _shown(filename: str) -> str:
+    """A path as it can be given to a tool again."""
+    path = os.path.relpath(filename)
+    return filename if path.startswith(os.pardir) else path
+
+
+def _within(program: str) -> tuple[str, ...]:
+    return (f"--project={program}",) if program else ()
 
 
 def _allowed(unsafe: bool) -> tuple[str, ...]:
@@ -102,6 +147,11 @@ def _exists(path: str) -> None:
     """A name that begins with a dash would be taken for an option."""
     if path.startswith("-") or not Path(path).exists():
         raise ToolError(f"`{path}`: no such file or folder (the server works in {Path.cwd()})")
+
+
+async def _check(*arguments: str, text: str = "") -> list[Finding]:
+    done = await _run("check", "--output-format", "json", "--exit-zero", *arguments, text=text)
+    return msgspec.json.decode(done, type=list[Finding])
 
 
 async def _run(*arguments: str, text: str = "") -> str:
