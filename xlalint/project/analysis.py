@@ -11,7 +11,7 @@ import multiprocessing
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -50,6 +50,14 @@ class Outcome(msgspec.Struct, frozen=True, array_like=True):
     harvest: Harvest
     dependencies: Dependencies
     failure: str = ""
+
+
+class Analysed(NamedTuple):
+    """The hazards of a program, internal errors, and what the roots of each module gave, in the modules' order."""
+
+    hazards: list[Hazard]
+    failures: list[str]
+    harvests: list[Harvest]
 
 
 _decoder = msgspec.msgpack.Decoder(list[Outcome])
@@ -185,8 +193,8 @@ def analyse(
     jobs: int = 1,
     taught: Taught = NOTHING_TAUGHT,
     kept: Kept | None = None,
-) -> tuple[list[Hazard], list[str]]:
-    """The hazards of a program made of these units, and internal errors.
+) -> Analysed:
+    """The hazards of a program made of these units.
 
     `targets` are the targets that API tables may ask for; `followed` are the units of installed modules that the program leads to;
     `taught` is what the user says of names; `kept` holds the outcomes of earlier runs.
@@ -201,7 +209,8 @@ def analyse(
     outcomes.update(fresh)
     ordered = [outcomes[index] for index in range(len(units))]
     failures = [outcome.failure for outcome in ordered if outcome.failure]
-    return merge((outcome.harvest for outcome in ordered), analysis.program), failures
+    harvests = [outcome.harvest for outcome in ordered]
+    return Analysed(merge(harvests, analysis.program), failures, harvests)
 
 
 def kept_outcomes(analysis: Analysis, kept: Kept | None) -> dict[int, Outcome]:

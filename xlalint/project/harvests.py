@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
 
@@ -14,6 +14,16 @@ from xlalint.semantics.program import Program
 Move = Callable[[Key], "Key | None"]
 """Where a function is now; None where it is gone."""
 _NOTHING = Harvest([], [], [])
+
+
+def callers_of(harvests: Iterable[Harvest]) -> dict[Key, list[int]]:
+    """The modules whose roots lead to calls of functions of others, by function; harvests are in the modules' order."""
+    callers: defaultdict[Key, list[int]] = defaultdict(list)
+    for index, harvest in enumerate(harvests):
+        for key in {*harvest.called, *harvest.hosted}:
+            if key[0] != index:
+                callers[key].append(index)
+    return callers
 
 
 class Harvests:

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from xlalint.checks.finding import Finding
     from xlalint.config import Settings
     from xlalint.lowering.ir import Unit
+    from xlalint.project.analysis import Analysed
     from xlalint.project.lowered import Lowered
     from xlalint.project.rewriting import Memory
     from xlalint.semantics.apis import Apis
-    from xlalint.semantics.hazard import Hazard
     from xlalint.source.model import SourceFile
 
 _BATCH = 12
@@ -256,12 +256,12 @@ class Run:
         taught = Taught(self.settings.static, self.settings.tensor, self.settings.target or "")
         kept = Kept(self.cache, self.settings.fingerprint()) if self.cache is not None else None
         targets = targets_of(self.settings)
-        hazards, failures = analyse(units, apis, targets, self.settings.roots, followed, self.jobs, taught, kept)
+        analysed = analyse(units, apis, targets, self.settings.roots, followed, self.jobs, taught, kept)
         texts = self._texts(lowered)
-        findings, more = findings_of(lowered, hazards, pages, self.settings, texts, kept)
-        told = findings, hazards
+        findings, more = findings_of(lowered, analysed.hazards, pages, self.settings, texts, kept)
+        told = findings, analysed
         findings, errors = _with_fixes(told, units, followed, apis, self.settings, texts, self.fixes, self.jobs)
-        return Report(findings, len(lowered), failures + more + errors)
+        return Report(findings, len(lowered), analysed.failures + more + errors)
 
     def _texts(self, lowered: list[Lowered]) -> dict[str, SourceFile]:
         """The sources that are not on the disk."""
@@ -293,14 +293,14 @@ def check_one(text: str, filename: str, settings: Settings, *, fixes: Memory | N
     apis = api_table(tuple(Path(table) for table in tables_of(settings)))
     followed, _ = follow(units, settings, apis)
     taught = Taught(settings.static, settings.tensor, settings.target or "")
-    hazards, failures = analyse(units, apis, targets_of(settings), settings.roots, followed, taught=taught)
-    findings, more = findings_of([lowered], hazards, pages, settings, texts)
-    findings, errors = _with_fixes((findings, hazards), units, followed, apis, settings, texts, fixes, 1)
-    return Report(findings, 1, failures + more + errors)
+    analysed = analyse(units, apis, targets_of(settings), settings.roots, followed, taught=taught)
+    findings, more = findings_of([lowered], analysed.hazards, pages, settings, texts)
+    findings, errors = _with_fixes((findings, analysed), units, followed, apis, settings, texts, fixes, 1)
+    return Report(findings, 1, analysed.failures + more + errors)
 
 
 def _with_fixes(
-    told: tuple[list[Finding], list[Hazard]],
+    told: tuple[list[Finding], Analysed],
     units: Sequence[Unit],
     followed: Sequence[Unit],
     apis: Apis,
@@ -309,14 +309,18 @@ def _with_fixes(
     memory: Memory | None,
     jobs: int,
 ) -> tuple[list[Finding], list[str]]:
-    """Findings, given with their hazards, with their fixes: where a memory asks for them, and in programs so small that they are shown
-    without being asked for. Also internal errors."""
+    """Findings, given with what the analysis said, with their fixes: where a memory asks for them, and in programs so small that they are
+    shown without being asked for. Also internal errors.
+    """
     if memory is None and sum(len(one.body) for unit in units for one in unit.functions) > _FIXES_SHOWN:
         return told[0], []
+    from xlalint.project.harvests import callers_of
     from xlalint.project.rewriting import Memory, Rewriting
 
-    rewriting = Rewriting(units, followed, apis, targets_of(settings), settings, texts, memory or Memory())
-    return rewriting.apply(*told, jobs)
+    findings, analysed = told
+    callers = callers_of(analysed.harvests)
+    rewriting = Rewriting(units, followed, apis, targets_of(settings), settings, texts, memory or Memory(), callers)
+    return rewriting.apply(findings, analysed.hazards, jobs)
 
 
 def targets_of(settings: Settings) -> tuple[str, ...]:

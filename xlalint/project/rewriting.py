@@ -1,7 +1,7 @@
 """Findings → fixes: the functions that hold findings are analysed once more, watched, so that rewrites know what each expression is.
 
-Watching costs as much as the analysis, so only what matters is entered: for each file with findings, its own roots and those that lead to
-the findings.
+Watching costs as much as the analysis, so only what matters is entered: for each file with findings, its own roots, those that lead to the
+findings, and those that lead to other calls of the functions which hold them: what is a tensor in one may be a number in another.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import multiprocessing
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -24,7 +25,9 @@ from xlalint.project.analysis import Analysis
 from xlalint.project.watching import watched
 from xlalint.project.workers import mapped
 from xlalint.semantics.apis import Apis
+from xlalint.semantics.collect import Key
 from xlalint.semantics.hazard import Hazard
+from xlalint.semantics.program import ModuleInfo
 from xlalint.semantics.taught import Taught
 from xlalint.source.data_files import is_data
 from xlalint.source.lines import Lines
@@ -76,7 +79,8 @@ class Rewriting:
     """Attaches fixes to the findings of one program.
 
     `units` are the lowered files, `followed` those of installed modules; `texts` holds sources that are not to be read from disk;
-    `analysis` is that of the program, where it is linked already.
+    `callers` are the modules whose roots lead to calls of other modules' functions; `analysis` is that of the program, where it is linked
+    already.
     """
 
     def __init__(
@@ -88,6 +92,7 @@ class Rewriting:
         settings: Settings,
         texts: Mapping[str, SourceFile],
         memory: Memory,
+        callers: Mapping[Key, Iterable[int]] = MappingProxyType({}),
         analysis: Analysis | None = None,
     ) -> None:
         taught = Taught(settings.static, settings.tensor, settings.target or "")
@@ -96,6 +101,7 @@ class Rewriting:
         self._settings = settings
         self._texts = texts
         self._memory = memory
+        self._callers = callers
         self._hazards: dict[str, list[Hazard]] = {}
         self._shown: set[Place] = set()
         self._given = analysis
@@ -156,7 +162,8 @@ class Rewriting:
         roots = {step.path for path in paths for hazard in self._hazards[path] for step in hazard.trace[:1]}
         made = [one for path in paths if is_data(path) for one in self._of_data(path)]
         paths = [path for path in paths if not is_data(path)]
-        entered = [modules[p] for p in sorted(roots | set(paths))] if paths else []
+        calling = {module.path for path in paths for module in self._calling(modules[path])}
+        entered = [modules[p] for p in sorted(roots | calling | set(paths))] if paths else []
         with analysis.aside():
             facts = watched(analysis, [modules[path] for path in paths], entered)
         failures: list[str] = []
@@ -172,6 +179,15 @@ class Rewriting:
                 except Exception as error:  # noqa: BLE001 - an internal error costs one fix
                     failures.append(f"{path}: the fix of {hazard.rule}: {type(error).__name__}: {error}")
         return made, failures
+
+    def _calling(self, home: ModuleInfo) -> Iterator[ModuleInfo]:
+        """The modules whose roots call functions of a module that hold hazards."""
+        holding = {hazard.function for hazard in self._hazards[home.path]}
+        holding |= {name[:dot] for name in holding for dot in range(len(name)) if name[dot] == "."}
+        for function in home.functions:
+            if function.ir.qualname in holding:
+                for index in self._callers.get(function.key, ()):
+                    yield self._analysis.program.modules[index]
 
     def _of_data(self, path: str) -> Iterator[_Made]:
         """What becomes of the findings of a file of data."""

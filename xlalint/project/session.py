@@ -328,7 +328,7 @@ class Session:
             self.settings,
             texts,
             self._fixes,
-            self._analysis,
+            analysis=self._analysis,
         )
         self._fresh = False
         try:
