@@ -3,9 +3,10 @@
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { setTimeout } from "node:timers/promises";
-import { type LogOutputChannel, Uri, workspace } from "vscode";
+import { type Disposable, type LogOutputChannel, Uri, workspace } from "vscode";
 import {
   CloseAction,
+  CodeActionRequest,
   ExecuteCommandRequest,
   LanguageClient,
   type LanguageClientOptions,
@@ -13,6 +14,7 @@ import {
 } from "vscode-languageclient/node";
 import { SERVER } from "./commands";
 import type { Client } from "./connection";
+import { fixingOfNotebooks } from "./notebooks";
 import { SECTION, serverSettings } from "./settings";
 
 const SCHEMES = ["file", "untitled", "vscode-notebook", "vscode-notebook-cell"];
@@ -63,11 +65,18 @@ export function makeClient(command: string, args: readonly string[], log: LogOut
   };
   const client = new QuietStart(SECTION, "xlalint", { command, args: [...args] }, options);
   const kept = client.createDefaultErrorHandler();
+  let notebooks: Disposable | undefined;
   return {
     start: async () => {
       try {
         await client.start();
         client.quiet = false;
+        notebooks = fixingOfNotebooks(async (params, token) =>
+          client.protocol2CodeConverter.asCodeActionResult(
+            (await client.sendRequest(CodeActionRequest.type, params, token)) ?? [],
+            token,
+          ),
+        );
       } catch (error) {
         // Of a connection that breaks the server has said why, but that may come after the end itself.
         if (typeof (error as { code?: unknown }).code === "number") {
@@ -77,7 +86,10 @@ export function makeClient(command: string, args: readonly string[], log: LogOut
         throw error;
       }
     },
-    stop: () => client.dispose(),
+    stop: () => {
+      notebooks?.dispose();
+      return client.dispose();
+    },
     execute: (name, given) => client.sendRequest(ExecuteCommandRequest.type, { command: name, arguments: [...given] }),
   };
 }

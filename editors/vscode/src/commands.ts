@@ -3,12 +3,9 @@
 import {
   commands,
   type Disposable,
-  type DocumentSymbol,
   EventEmitter,
   type LogOutputChannel,
-  type Position,
-  type SymbolInformation,
-  SymbolKind,
+  languages,
   type TextDocumentContentProvider,
   type TextEditor,
   Uri,
@@ -21,6 +18,7 @@ import type { Connection } from "./connection";
 /** The commands of the server, as its README lists them. */
 export const SERVER = { fixAll: "xlalint.fixAll", explain: "xlalint.explain", verify: "xlalint.verify" } as const;
 
+/** The scheme of explanations, and their language: the manifest says how these are shown. */
 const EXPLAINED = "xlalint-explained";
 
 type Talk = Pick<Connection, "execute" | "restart">;
@@ -64,39 +62,12 @@ export function registerCommands(connection: Talk, log: Pick<LogOutputChannel, "
           void window.showInformationMessage("xlalint: what is verified are functions of files that are saved");
           return;
         }
-        const symbols = await commands.executeCommand<readonly (DocumentSymbol | SymbolInformation)[] | undefined>(
-          "vscode.executeDocumentSymbolProvider",
-          document.uri,
-        );
-        const name = functionAt(symbols ?? [], selection.active);
         await document.save();
-        await connection.execute(SERVER.verify, document.uri.toString(), ...(name === undefined ? [] : [name]));
+        const { line, character } = selection.active;
+        await connection.execute(SERVER.verify, document.uri.toString(), { line, character });
       }),
     ),
   ];
-}
-
-/**
- * The qualified name of the function around a position: `Model.forward`. A function inside of another cannot be run from outside, so
- * the outer one is meant. Undefined where there is none, or where nobody knows the file's symbols.
- */
-export function functionAt(
-  symbols: readonly (DocumentSymbol | SymbolInformation)[],
-  position: Position,
-): string | undefined {
-  for (const symbol of symbols) {
-    if (!("range" in symbol) || !symbol.range.contains(position)) {
-      continue;
-    }
-    if (symbol.kind === SymbolKind.Function || symbol.kind === SymbolKind.Method) {
-      return symbol.name;
-    }
-    if (symbol.kind === SymbolKind.Class) {
-      const inner = functionAt(symbol.children, position);
-      return inner === undefined ? undefined : `${symbol.name}.${inner}`;
-    }
-  }
-  return undefined;
 }
 
 /** Explanations as documents that cannot be edited, and ask nobody to save them. */
@@ -113,7 +84,7 @@ class Explanations implements TextDocumentContentProvider {
     const uri = Uri.from({ scheme: EXPLAINED, path: place });
     this.texts.set(uri.path, text);
     this.changed.fire(uri);
-    const document = await workspace.openTextDocument(uri);
+    const document = await languages.setTextDocumentLanguage(await workspace.openTextDocument(uri), EXPLAINED);
     await window.showTextDocument(document, { viewColumn: ViewColumn.Beside, preview: true, preserveFocus: true });
   }
 }

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
-import type { DocumentSymbol, LogOutputChannel, Position as RealPosition } from "vscode";
+import type { LogOutputChannel } from "vscode";
 import manifest from "../package.json";
-import { functionAt, registerCommands, SERVER } from "../src/commands";
-import { log, Position, Range, reset, SymbolKind, Uri, world } from "./vscode";
+import { registerCommands, SERVER } from "../src/commands";
+import { log, Position, reset, Uri, world } from "./vscode";
 
 let asked: unknown[][];
 let answer: unknown;
@@ -34,22 +34,6 @@ function edit(uri = Uri.file("/p/model.py"), languageId = "python") {
   return document;
 }
 
-function symbol(name: string, kind: SymbolKind, first: number, last: number, ...children: unknown[]): DocumentSymbol {
-  return { name, kind, range: new Range(first, last), children } as unknown as DocumentSymbol;
-}
-
-const SYMBOLS = [
-  symbol("x", SymbolKind.Variable, 0, 0),
-  symbol(
-    "Model",
-    SymbolKind.Class,
-    2,
-    9,
-    symbol("forward", SymbolKind.Method, 4, 8, symbol("f", SymbolKind.Function, 5, 7)),
-  ),
-  symbol("loss", SymbolKind.Function, 11, 12),
-];
-
 test("the manifest's commands are those that are registered, and none has a name of the server's own", () => {
   const declared = manifest.contributes.commands.map((one) => one.command);
   assert.deepEqual([...world.commands.keys()].sort(), declared.sort());
@@ -74,7 +58,7 @@ test("an explanation is shown in a document of its own, renewed when it is asked
   answer = "x is a tensor";
   await run("xlalint.explainHere");
   assert.deepEqual(asked, [["xlalint.explain", "file:///p/model.py", { line: 6, character: 2 }]]);
-  assert.deepEqual(world.shown, ["model.py:7"]);
+  assert.deepEqual(world.shown, ["model.py:7 (xlalint-explained)"]);
   const uri = Uri.from({ scheme: "", path: "model.py:7" });
   assert.equal(world.provider?.provideTextDocumentContent(uri), "x is a tensor");
   answer = "x is a host value";
@@ -88,18 +72,11 @@ test("where the server says nothing, nothing is shown", async () => {
   assert.deepEqual(world.shown, []);
 });
 
-test("verify saves the file and takes the function around the cursor", async () => {
+test("verify saves the file and has the server find the function around the cursor", async () => {
   const document = edit();
-  world.symbols = SYMBOLS;
   await run("xlalint.verifyHere");
-  assert.deepEqual(asked, [["xlalint.verify", "file:///p/model.py", "Model.forward"]]);
+  assert.deepEqual(asked, [["xlalint.verify", "file:///p/model.py", { line: 6, character: 2 }]]);
   assert.equal(document.saves, 1);
-});
-
-test("verify takes the whole file where nobody knows its symbols", async () => {
-  edit();
-  await run("xlalint.verifyHere");
-  assert.deepEqual(asked, [["xlalint.verify", "file:///p/model.py"]]);
 });
 
 test("verify leaves alone what is in no file", async () => {
@@ -125,20 +102,8 @@ test("restart and the log need no editor", async () => {
   assert.deepEqual([asked, world.shown], [[["restart"]], ["log"]]);
 });
 
-for (const [line, expected] of [
-  [0, undefined],
-  [3, undefined],
-  [4, "Model.forward"],
-  [6, "Model.forward"],
-  [10, undefined],
-  [12, "loss"],
-] as const) {
-  test(`around line ${line} is ${expected ?? "no function"}`, () => {
-    assert.equal(functionAt(SYMBOLS, new Position(line, 0) as unknown as RealPosition), expected);
-  });
-}
-
-test("symbols without extents tell nothing", () => {
-  const flat = [{ name: "f", kind: SymbolKind.Function, location: {}, containerName: "" }];
-  assert.equal(functionAt(flat as never, new Position(0, 0) as unknown as RealPosition), undefined);
+test("the manifest says how explanations are shown", () => {
+  const defaults: Record<string, object> = manifest.contributes.configurationDefaults;
+  const shown = manifest.contributes.languages.map((language) => Object.keys(defaults[`[${language.id}]`] ?? {}));
+  assert(shown.flat().includes("editor.wordWrap"));
 });

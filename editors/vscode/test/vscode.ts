@@ -1,6 +1,7 @@
 /** As much of the `vscode` module as the extension without its language client uses, with a record of what was done. */
 
 import { EventEmitter as NodeEmitter } from "node:events";
+import type { CodeActionProvider } from "vscode";
 
 type Act = (...given: never[]) => unknown;
 
@@ -22,16 +23,6 @@ export class Position {
   ) {}
 }
 
-export class Range {
-  constructor(
-    readonly first: number,
-    readonly last: number,
-  ) {}
-  contains(position: Position): boolean {
-    return this.first <= position.line && position.line <= this.last;
-  }
-}
-
 export class Uri {
   private constructor(
     readonly scheme: string,
@@ -51,11 +42,18 @@ export class Uri {
   }
 }
 
-export enum SymbolKind {
-  Class = 4,
-  Method = 5,
-  Variable = 12,
-  Function = 11,
+export class CodeActionKind {
+  static readonly Notebook = new CodeActionKind("notebook");
+  constructor(readonly value: string) {}
+  append(parts: string): CodeActionKind {
+    return new CodeActionKind(`${this.value}.${parts}`);
+  }
+  private contains(other: CodeActionKind): boolean {
+    return this.value === other.value || other.value.startsWith(`${this.value}.`);
+  }
+  intersects(other: CodeActionKind): boolean {
+    return this.contains(other) || other.contains(this);
+  }
 }
 
 export enum ViewColumn {
@@ -67,7 +65,8 @@ export const world = {
   settings: {} as Record<string, unknown>,
   folders: [] as string[],
   editor: undefined as unknown,
-  symbols: undefined as unknown,
+  notebooks: [] as unknown[],
+  actions: undefined as CodeActionProvider | undefined,
   answer: undefined as string | undefined,
   commands: new Map<string, Act>(),
   told: [] as string[],
@@ -79,8 +78,16 @@ export const world = {
 };
 
 export function reset(): void {
-  Object.assign(world, { settings: {}, folders: [], editor: undefined, symbols: undefined, answer: undefined });
-  Object.assign(world, { commands: new Map(), told: [], offered: [], executed: [], shown: [], provider: undefined });
+  Object.assign(world, { settings: {}, folders: [], editor: undefined, notebooks: [], answer: undefined });
+  Object.assign(world, {
+    commands: new Map(),
+    told: [],
+    offered: [],
+    executed: [],
+    shown: [],
+    provider: undefined,
+    actions: undefined,
+  });
   world.configured = new EventEmitter();
 }
 
@@ -99,7 +106,6 @@ export const commands = {
   },
   async executeCommand(name: string, ...given: unknown[]) {
     world.executed.push([name, ...given]);
-    return name === "vscode.executeDocumentSymbolProvider" ? world.symbols : undefined;
   },
 };
 
@@ -120,12 +126,25 @@ export const window = {
   setStatusBarMessage(message: string) {
     world.told.push(message);
   },
-  async showTextDocument(document: { uri: Uri }) {
-    world.shown.push(document.uri.path);
+  async showTextDocument(document: { uri: Uri; languageId: string }) {
+    world.shown.push(`${document.uri.path} (${document.languageId})`);
+  },
+};
+
+export const languages = {
+  async setTextDocumentLanguage(document: { uri: Uri }, languageId: string) {
+    return { ...document, languageId };
+  },
+  registerCodeActionsProvider(_selector: unknown, provider: CodeActionProvider) {
+    world.actions = provider;
+    return { dispose: () => undefined };
   },
 };
 
 export const workspace = {
+  get notebookDocuments() {
+    return world.notebooks;
+  },
   get workspaceFolders() {
     return world.folders.map((path) => ({ uri: Uri.file(path) }));
   },
@@ -142,6 +161,6 @@ export const workspace = {
     return { dispose: () => undefined };
   },
   async openTextDocument(uri: Uri) {
-    return { uri };
+    return { uri, languageId: "plaintext" };
   },
 };
