@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from pathlib import Path
 from textwrap import dedent
+from typing import cast
 
 import pytest
 
 pytest.importorskip("pytest_lsp")
 
 from lsprotocol import types
+
+from xlalint.project.session import Session
+from xlalint.server.hovers import function_at
+from xlalint.source.reading import read_source
 
 from .editor import (
     Editor,
@@ -163,6 +169,32 @@ def test_a_client_that_pulls_is_not_pushed_to(folder: Path) -> None:
     converse(folder, talk, capabilities)
 
 
+def test_a_notebook_that_is_opened_has_its_diagnostics_in_its_cells_only(folder: Path) -> None:
+    text = "import torch\ndef f(x: torch.Tensor):\n    return x.item()\n"
+    cell = {"cell_type": "code", "metadata": {}, "source": text, "outputs": [], "execution_count": None}
+    (folder / "nb.ipynb").write_text(json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [cell]}))
+    of_the_file = (folder / "nb.ipynb").as_uri()
+
+    async def talk(editor: Editor) -> None:
+        known: list[types.PreviousResultId] = []
+
+        async def changed() -> dict[str, int]:
+            every = await editor.client.workspace_diagnostic_async(types.WorkspaceDiagnosticParams(known))
+            known[:] = [types.PreviousResultId(one.uri, one.result_id) for one in every.items if one.result_id]
+            full = [one for one in every.items if isinstance(one, types.WorkspaceFullDocumentDiagnosticReport)]
+            return {one.uri: len(one.items) for one in full if "nb.ipynb" in one.uri}
+
+        assert await changed() == {of_the_file: 1}
+        editor.client.notebook_document_did_open(notebook(folder, text))
+        assert await changed() == {f"{of_the_file}#0": 1, of_the_file: 0}
+        assert await changed() == {}
+
+    capabilities = plain_capabilities()
+    assert capabilities.text_document is not None
+    capabilities.text_document.diagnostic = types.DiagnosticClientCapabilities()
+    converse(folder, talk, capabilities)
+
+
 # ---------------------------------------------------------------------------------------------------------- actions
 
 FIXABLE = """\
@@ -266,7 +298,7 @@ def test_hover(folder: Path) -> None:
         await editor.shows("model.py", *FOUND)
         finding = await editor.hover("model.py", 10, 13)
         assert "XLA101 tensor-if" in finding
-        assert "## What it does" in finding
+        assert "**What it does**" in finding
         value = await editor.hover("model.py", 10, 12)
         assert "`mask`: **tensor[bool], torch**" in value
         assert "`mask = x > 0`" in value
@@ -523,3 +555,47 @@ def test_progress_of_a_first_check(folder: Path) -> None:
         assert (folder / ".xlalint_cache").is_dir()
 
     converse(folder, talk)
+
+
+NESTED = """\
+import torch
+
+@torch.no_grad()
+def outer(x):
+    def inner(y):
+        return y
+    return inner(x)
+
+if True:
+    class Model(torch.nn.Module):
+        width = 3
+
+        def forward(self, x):
+            return x
+"""
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        (1, None),
+        (2, None),
+        (3, "outer"),
+        (4, "outer"),
+        (6, "outer"),
+        (8, None),
+        (10, None),
+        (11, None),
+        (13, "Model.forward"),
+        (14, "Model.forward"),
+        (99, None),
+    ],
+)
+def test_the_function_around_a_row(row: int, expected: str | None, tmp_path: Path) -> None:
+    class Held:
+        def source(self, path: str) -> object:
+            return read_source(path)
+
+    path = tmp_path / "model.py"
+    path.write_text(NESTED)
+    assert function_at(cast(Session, Held()), str(path), row) == expected

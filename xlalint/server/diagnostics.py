@@ -62,10 +62,12 @@ class Diagnostics:
 
     def _chain(self, finding: Finding) -> Iterable[types.DiagnosticRelatedInformation]:
         """Why the code is traced: the functions that lead there, the root first."""
-        for step in finding.trace:
+        for number, step in enumerate(finding.trace):
             place = types.Position(max(step.row - 1, 0), 0)
             location = types.Location(self.uri(step.filename, step.cell), types.Range(place, place))
-            yield types.DiagnosticRelatedInformation(location, f"{step.name}: {step.why}")
+            yield types.DiagnosticRelatedInformation(
+                location, f"{'why traced: ' * (not number)}{step.name} ({step.why})"
+            )
 
     def uri(self, path: str, cell: int | None = None) -> str:
         """The URI by which the client knows a file, or a cell of a notebook."""

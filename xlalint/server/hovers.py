@@ -66,8 +66,7 @@ def _nearest(said: Explanation, place: Location) -> Belief | None:
 def _believed(belief: Belief, said: Explanation) -> str:
     lines = [f"`{belief.expression}`: **{belief.value.text}**"]
     lines += [f"{'  ' * origin.depth}- {origin.text}" for origin in belief.origins[:_ORIGINS]]
-    traced = "traced" if said.traced.traced else "not traced"
-    lines += ["", f"*`{said.function}` is {traced}: {said.traced.reason}*"]
+    lines += ["", f"*{'Traced' if said.traced.traced else f'`{said.function}` is not traced'}: {said.traced.reason}*"]
     return "\n".join(lines)
 
 
@@ -75,8 +74,19 @@ def _found(finding: Finding, settings: Settings) -> str:
     pages = rules(tuple(Path(place) for place in settings.extend_rules))
     head = f"**{finding.code} {finding.name}** ({finding.severity}, {finding.confidence}): {finding.message}"
     fix = f"\n\nNo fix: {finding.no_fix}" if finding.no_fix else ""
-    page = pages[finding.code].text if finding.code in pages else ""
+    page = _small(pages[finding.code].text) if finding.code in pages else ""
     return f"{head}\n\n{finding.help}{fix}\n\n{page}".rstrip()
+
+
+def _small(page: str) -> str:
+    """A page with its headings no larger than its text, as there is little room."""
+    lines = page.split("\n")
+    fenced = False
+    for number, line in enumerate(lines):
+        fenced ^= line.startswith("```")
+        if not fenced and line.startswith("## "):
+            lines[number] = f"**{line[3:]}**"
+    return "\n".join(lines)
 
 
 def hints(
@@ -124,3 +134,25 @@ def lenses(
             start = lined.position(Location(row, 1))
             told = types.Command("xlalint: verify", command, arguments=[snapshot.uri, name])
             yield types.CodeLens(types.Range(start, start), command=told)
+
+
+def function_at(session: Session, path: str, row: int) -> str | None:
+    """The qualified name of the function around a row. Of a function inside of another it is the outer one: only that can be called."""
+    import ast
+
+    try:
+        text = Text(session.source(path))
+    except (SourceError, PlaceError):
+        return None
+    around = [
+        node
+        for node in ast.walk(text.tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+        and min([node.lineno, *(one.lineno for one in node.decorator_list)]) <= row <= (node.end_lineno or row)
+    ]  # as they nest, the outermost first
+    names: list[str] = []
+    for node in around:
+        names.append(node.name)
+        if not isinstance(node, ast.ClassDef):
+            return ".".join(names)
+    return None

@@ -31,7 +31,7 @@ from xlalint.server.analyst import Analyst, OutdatedError
 from xlalint.server.diagnostics import SOURCE
 from xlalint.server.documents import Documents, Snapshot, path_of
 from xlalint.server.edits import Edits, workspace_edit
-from xlalint.server.hovers import hints, hover, lenses
+from xlalint.server.hovers import function_at, hints, hover, lenses
 from xlalint.server.overview import Overview, tells
 from xlalint.server.preferences import SECTION, Preferences, preferences, within
 from xlalint.server.protocol import Protocol, messages
@@ -416,9 +416,10 @@ class Server(LanguageServer):  # type: ignore[misc]
     # -------------------------------------------------------------------------------------------------- commands
 
     async def verify(self, *given: Any) -> dict[str, Any]:
-        """Run a function on the device, by `xlalint verify` in another process: `[uri, qualified name]`."""
-        uri, name = _uri_and(given)
-        target = f"{path_of(uri)}:{name}" if isinstance(name, str) and name else path_of(uri)
+        """Run a function on the device, by `xlalint verify` in another process: `[uri, its qualified name or a position in it]`."""
+        uri, told = _uri_and(given)
+        name = told if isinstance(told, str) else await self._function_at(uri, _position(told))
+        target = f"{path_of(uri)}:{name}" if name else path_of(uri)
         command = [sys.executable, "-m", "xlalint", "verify", target]
         process = await asyncio.create_subprocess_exec(
             *command,
@@ -442,6 +443,19 @@ class Server(LanguageServer):  # type: ignore[misc]
         self.window_show_message(types.ShowMessageParams(kind, f"{title}: {last}"))
         return {"exitCode": process.returncode, "output": said}
 
+    async def _function_at(self, uri: str, position: types.Position | None) -> str | None:
+        nowhere: str | None = None
+        if position is None:
+            return nowhere
+
+        def job(snapshot: Snapshot, cell: int | None) -> str | None:
+            session = self.model.session_of(snapshot.path)
+            if session is None or cell is not None:
+                return None
+            return function_at(session, snapshot.path, position.line + 1)
+
+        return await self.about(uri, job, nowhere)
+
     async def fix_all(self, *given: Any) -> bool:
         """Apply all fixes to an open document: `[uri]`."""
         uri, _ = _uri_and(given)
@@ -461,10 +475,9 @@ class Server(LanguageServer):  # type: ignore[misc]
     async def explain(self, *given: Any) -> str:
         """What the analysis believes at a position, in words: `[uri, position]`."""
         uri, told = _uri_and(given)
-        line, character = (told.get("line"), told.get("character")) if isinstance(told, dict) else (None, None)
-        if not isinstance(line, int) or not isinstance(character, int):
+        position = _position(told)
+        if position is None:
             raise ValueError("`xlalint.explain` takes the URI of an open document and a position in it")
-        position = types.Position(line, character)
 
         def job(snapshot: Snapshot, cell: int | None) -> str:
             from xlalint.explain.text import render
@@ -492,6 +505,11 @@ def _uri_and(given: Sequence[Any]) -> tuple[str, Any]:
     if not given or not isinstance(given[0], str):
         raise ValueError("say which document: its URI")
     return given[0], given[1] if len(given) > 1 else None
+
+
+def _position(told: object) -> types.Position | None:
+    line, character = (told.get("line"), told.get("character")) if isinstance(told, dict) else (None, None)
+    return types.Position(line, character) if isinstance(line, int) and isinstance(character, int) else None
 
 
 def _merged(given: object, answer: object) -> object:
