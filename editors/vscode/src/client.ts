@@ -63,7 +63,7 @@ export function makeClient(command: string, args: readonly string[], log: LogOut
       },
     },
   };
-  const client = new QuietStart(SECTION, "xlalint", { command, args: [...args] }, options);
+  const client = new Quiet(SECTION, "xlalint", { command, args: [...args] }, options);
   const kept = client.createDefaultErrorHandler();
   let notebooks: Disposable | undefined;
   return {
@@ -88,14 +88,15 @@ export function makeClient(command: string, args: readonly string[], log: LogOut
     },
     stop: () => {
       notebooks?.dispose();
+      client.quiet = true; // of what it was about to say and no longer can
       return client.dispose();
     },
     execute: (name, given) => client.sendRequest(ExecuteCommandRequest.type, { command: name, arguments: [...given] }),
   };
 }
 
-/** Why a start failed is told once, by who asked for it. */
-class QuietStart extends LanguageClient {
+/** Why a start failed is told once, by who asked for it; and what fails as it is stopped is nobody's concern. */
+class Quiet extends LanguageClient {
   quiet = true;
 
   override error(message: string, data?: unknown, showNotification: boolean | "force" = true): void {
