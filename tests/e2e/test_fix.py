@@ -242,6 +242,13 @@ def test_add_noqa(run: Run, tmp_path: Path) -> None:
     assert run().code == 0
 
 
+def test_add_noqa_says_what_no_comment_silences(run: Run, tmp_path: Path) -> None:
+    write(tmp_path / "broken.py", "x = (\n")
+    done = run("--add-noqa", str(tmp_path / "broken.py"))
+    assert (done.code, read(tmp_path / "broken.py")) == (0, "x = (\n")
+    assert done.out.startswith("Silenced 0 findings.\n1 more cannot be silenced by a comment")
+
+
 @pytest.mark.parametrize("other", ["--fix", "--diff", "-"])
 def test_add_noqa_is_given_alone(run: Run, file: Path, other: str) -> None:
     done = run("--add-noqa", other)

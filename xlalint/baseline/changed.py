@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from difflib import SequenceMatcher
@@ -49,6 +50,8 @@ class Changes:
         self._folder = folder
         if revision.startswith("-"):
             raise RevisionError(f"--diff-base: `{revision}` is no revision")
+        if shutil.which("git") is None:
+            raise RevisionError("--diff-base: git is not installed")
         try:
             self._top = _line(self._git("rev-parse", "--show-toplevel"))
         except RevisionError as error:

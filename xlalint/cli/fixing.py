@@ -118,9 +118,11 @@ def add_noqa(report: Report, settings: Settings) -> bool:
     from xlalint.source.model import SourceError
     from xlalint.source.reading import content_of, read_bytes, text_of
 
-    done = failed = 0
+    done = failed = beyond = 0
     for path, group in groupby(report.findings, key=lambda finding: finding.filename):
-        own = [finding for finding in group if finding.code not in _READING]
+        found = list(group)
+        own = [finding for finding in found if finding.code not in _READING]
+        beyond += len(found) - len(own)
         try:
             before = read_bytes(path)
             text = text_of(path, before)
@@ -130,6 +132,9 @@ def add_noqa(report: Report, settings: Settings) -> bool:
             failed += 1
             click.echo(f"xlalint: `{path}` is left as it was: {error}", err=True)
     click.echo(f"Silenced {done:,} finding{'' if done == 1 else 's'}.")
+    if beyond:
+        what = "files that cannot be read, and comments that silence nothing"
+        click.echo(f"{beyond:,} more cannot be silenced by a comment: {what}.")
     return not failed
 
 
