@@ -102,6 +102,22 @@ def test_an_executor_that_does_not_answer_is_given_up_once(tmp_path: Path) -> No
     assert time.monotonic() - began < 30  # not once a batch, at an hour each
 
 
+def test_the_warning_tells_what_went_wrong_at_the_bottom(tmp_path: Path) -> None:
+    """Dask says of a worker without xlalint that the task graph cannot be deserialized."""
+    tree = _tree(tmp_path, 2)
+
+    def fail(future: Future[Any]) -> None:
+        error = RuntimeError("Error during deserialization. This frequently\noccurs")
+        error.__cause__ = ModuleNotFoundError("No module named 'xlalint'")
+        future.set_exception(error)
+
+    batches = [[str(path)] for path in sorted(tree.rglob("*.py"))]
+    troubles: Counter[str] = Counter()
+    found = list(lowered_by(Odd(1, fail), batches, troubles))
+    assert found == [lower_paths(batch) for batch in batches]
+    assert set(troubles) == {"ModuleNotFoundError: No module named 'xlalint'"}
+
+
 def test_what_is_left_is_cancelled(tmp_path: Path) -> None:
     batches = [[str(path)] for path in sorted(_tree(tmp_path, 5).rglob("*.py"))]
     futures: list[Future[Any]] = []

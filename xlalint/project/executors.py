@@ -49,7 +49,7 @@ def lowered_by(
         except CancelledError:
             troubles["the cluster gave the work back"] += 1
         except Exception as error:  # noqa: BLE001 - a worker may fail in ways that only its executor knows
-            troubles[f"{type(error).__name__}: {error}".split("\n", 1)[0]] += 1
+            troubles[_reason(error)] += 1
         return lower_paths(paths)
 
     try:
@@ -70,8 +70,15 @@ def _send(executor: Executor, paths: list[str], troubles: Counter[str]) -> _Sent
     try:
         return _Sent(paths, unread, executor.submit(lower_parcel, parcel))
     except Exception as error:  # noqa: BLE001 - as above
-        troubles[f"{type(error).__name__}: {error}".split("\n", 1)[0]] += 1
+        troubles[_reason(error)] += 1
         return _Sent(paths, unread, None)
+
+
+def _reason(error: BaseException) -> str:
+    """What went wrong at the bottom: clusters wrap what a worker says in words of their own."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return f"{type(error).__name__}: {error}".split("\n", 1)[0]
 
 
 # ----------------------------------------------------------------------------------------------------------- clusters
