@@ -19,6 +19,7 @@ from xlalint.server.hovers import function_at
 from xlalint.source.reading import read_source
 
 from .editor import (
+    PATIENCE,
     Editor,
     applied,
     converse,
@@ -339,6 +340,24 @@ def test_a_lens_runs_the_verifier_when_it_is_clicked(folder: Path) -> None:
         assert answer["exitCode"] in (0, 1, 2)  # type: ignore[index]
         assert "model.py" in answer["output"]  # type: ignore[index]
         assert editor.client.messages
+
+    converse(folder, talk)
+
+
+def test_the_user_ends_a_verification(folder: Path) -> None:
+    (folder / "slow.py").write_text(f"import time\n\ntime.sleep({10 * PATIENCE})\n{MODEL}")
+
+    async def talk(editor: Editor) -> None:
+        client = editor.client
+        params = types.ExecuteCommandParams("xlalint.verify", [editor.uri("slow.py"), "Model.forward"])
+        verified = asyncio.create_task(client.workspace_execute_command_async(params))
+        await editor.until(lambda: client.progress_reports)
+        (token,) = client.progress_reports
+        (begun,) = client.progress_reports[token]
+        assert isinstance(begun, types.WorkDoneProgressBegin) and begun.cancellable
+        client.window_work_done_progress_cancel(types.WorkDoneProgressCancelParams(token))
+        assert (await verified)["exitCode"] != 0  # type: ignore[index]
+        await editor.until(lambda: isinstance(client.progress_reports[token][-1], types.WorkDoneProgressEnd))
 
     converse(folder, talk)
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
+import os
+import signal
 import sys
 import threading
 import time
@@ -157,6 +159,16 @@ class Server(LanguageServer):  # type: ignore[misc]
     def report(self, message: str, kind: types.MessageType = types.MessageType.Log) -> None:
         """For the log."""
         self._soon(lambda: self.window_log_message(types.LogMessageParams(kind, message)))
+
+    def _begin(self, title: str) -> str | None:
+        """Show that something is under way which the user may end; None if the client does not show such things."""
+        window = self.client_capabilities.window
+        if window is None or not window.work_done_progress:
+            return None
+        token = f"xlalint-{next(self._numbers)}"
+        self.window_work_done_progress_create(types.WorkDoneProgressCreateParams(token))
+        self.work_done_progress.begin(token, types.WorkDoneProgressBegin(title, cancellable=True))
+        return token
 
     def progress(self, title: str, done: int, total: int) -> None:
         """Something takes time; it is over when all is done."""
@@ -426,18 +438,26 @@ class Server(LanguageServer):  # type: ignore[misc]
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
+            start_new_session=True,
         )
         title = f"Verifying {name or Path(path_of(uri)).name}"
-        self.progress(title, 0, 1)
+        token = self._begin(title)
+        if token is not None:
+            self.work_done_progress.tokens[token].add_done_callback(lambda _: _end(process))
+        ended = False
         try:
             output, _ = await process.communicate()
         except asyncio.CancelledError:
-            process.terminate()
+            _end(process)
             raise
         finally:
-            self.progress(title, 1, 1)
+            if token is not None:
+                ended = not self.work_done_progress.tokens.pop(token).cancel()
+                self.work_done_progress.end(token, types.WorkDoneProgressEnd())
         said = output.decode(errors="replace").strip()
         self.report(said, types.MessageType.Info)
+        if ended:
+            return {"exitCode": process.returncode, "output": said}
         kind = types.MessageType.Info if process.returncode == 0 else types.MessageType.Warning
         last = said.splitlines()[-1] if said else f"`xlalint verify` ended with {process.returncode}"
         self.window_show_message(types.ShowMessageParams(kind, f"{title}: {last}"))
@@ -495,6 +515,16 @@ class Server(LanguageServer):  # type: ignore[misc]
             return render(said, View(session.settings.root, colour=False, text_of=lambda _: None))
 
         return await self.about(uri, job, "this document is not open")
+
+
+def _end(process: asyncio.subprocess.Process) -> None:
+    """End a process that leads a session, with those that it has started."""
+    if process.returncode is None:
+        with suppress(ProcessLookupError):
+            if hasattr(os, "killpg"):
+                os.killpg(process.pid, signal.SIGTERM)
+            else:
+                process.terminate()
 
 
 def _uri_and(given: Sequence[Any]) -> tuple[str, Any]:
