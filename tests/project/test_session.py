@@ -128,6 +128,22 @@ def test_a_syntax_error_is_where_it_is_in_the_text_whatever_is_on_the_disk(folde
     assert (found.code, found.location) == ("XLA001", Location(3, 9))
 
 
+def test_a_fix_knows_of_the_calls_from_other_files(tmp_path: Path, everything: Settings) -> None:
+    used = "import torch\n\n\ndef clipped(x):\n    if x > 1:\n        return x\n    return -x\n"
+    model = (
+        "import torch\nfrom package.used import clipped\n\n\n"
+        "class Model(torch.nn.Module):\n    def forward(self, x: torch.Tensor):\n        return {}\n"
+    )
+    files = {"__init__.py": "", "used.py": used, "model.py": model.format("clipped(x.sum())")}
+    folder = written(tmp_path / "package", files)
+    path = str(folder / "used.py")
+    assert [one.fix is not None for one in session_of(folder, everything).proposals(path)] == [True]
+    written(folder, {"scaled.py": model.format("x * clipped(3)")})
+    (found,) = session_of(folder, everything).proposals(path)
+    assert found.fix is None
+    assert found.no_fix
+
+
 def test_files_come_and_go(folder: Path, everything: Settings) -> None:
     session = session_of(folder, everything)
     for name, text in (

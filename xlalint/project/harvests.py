@@ -66,6 +66,16 @@ class Harvests:
         """The modules whose roots lead to hazards in a module."""
         return set(self._held.get(module, ()))
 
+    def callers(self, module: int) -> dict[Key, list[int]]:
+        """The other modules whose roots lead to calls of a module's functions, by function."""
+        callers: defaultdict[Key, list[int]] = defaultdict(list)
+        for index in sorted(self._harvests):
+            harvest = self._harvests[index]
+            for key in {*harvest.called, *harvest.hosted} if index != module else ():
+                if key[0] == module:
+                    callers[key].append(index)
+        return callers
+
     def through(self, module: int) -> set[int]:
         """The modules whose hazards may be reached through a module, or told with a place in it."""
         return self._through.get(module, set())

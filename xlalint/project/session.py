@@ -54,6 +54,7 @@ if TYPE_CHECKING:
 _PACKAGE = f"{os.sep}__init__.py"
 _SETTLED_AT_ONCE = 40  # modules: some seconds at most
 _MOST_LINES = 400  # with findings, that are remembered parsed: some twenty megabytes
+_MOST_CALLERS = 8  # modules that are entered for what they pass to a function with findings, while somebody waits for its fixes
 _MOST_CONTEXTS = 20_000  # that an interpreter remembers; some hundred megabytes
 
 
@@ -320,6 +321,7 @@ class Session:
             return found
         texts = {path: self.source(path)}
         self._make_ready()
+        callers = {key: found[:_MOST_CALLERS] for key, found in self._harvests.callers(self._index(path)).items()}
         rewriting = Rewriting(
             [self._units[path]],
             (),
@@ -328,7 +330,8 @@ class Session:
             self.settings,
             texts,
             self._fixes,
-            analysis=self._analysis,
+            callers,
+            self._analysis,
         )
         self._fresh = False
         try:
