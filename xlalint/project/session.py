@@ -54,7 +54,9 @@ if TYPE_CHECKING:
 _PACKAGE = f"{os.sep}__init__.py"
 _SETTLED_AT_ONCE = 40  # modules: some seconds at most
 _MOST_LINES = 400  # with findings, that are remembered parsed: some twenty megabytes
-_MOST_CALLERS = 8  # modules that are entered for what they pass to a function with findings, while somebody waits for its fixes
+_MOST_CALLERS = (
+    8  # modules that are entered for what they pass to a function with findings, while somebody waits for its fixes
+)
 _MOST_CONTEXTS = 20_000  # that an interpreter remembers; some hundred megabytes
 
 
