@@ -111,6 +111,12 @@ class Session:
     ) -> None:
         """Read the program; `contents` holds what files shall be read as. What the cache has of it need not be analysed."""
         self._contents = dict(contents or {})
+        with deep():
+            self._load(progress)
+            gc.collect()
+            gc.freeze()
+
+    def _load(self, progress: Callable[[int, int], None] | None) -> None:
         files = self._files()
         run = Run(self.settings, self._cache, self._jobs, progress, self._contents)
         lowered, self._followed, report = run.read(files)
@@ -129,8 +135,6 @@ class Session:
         self._unjudged = set(files)
         if report is not None and not self._pending:
             self._take(report)
-        gc.collect()
-        gc.freeze()
 
     def _files(self) -> list[str]:
         return sorted({*map(str, discover(self.paths, self.settings)), *self._contents})
@@ -249,7 +253,8 @@ class Session:
             else:
                 relink = True
         if relink:
-            self._relink()
+            with deep():
+                self._relink()
 
     def _update(self, path: str, unit: Unit) -> None:
         """Take a file of which others see what they saw before."""
@@ -477,7 +482,8 @@ class Session:
         followed, _ = Run(self.settings, self._cache, 1, None).follow(list(self._lowered.values()))
         if [(unit.path, unit.digest) for unit in followed] != [(unit.path, unit.digest) for unit in self._followed]:
             self._followed = followed
-            self._relink()
+            with deep():
+                self._relink()
 
     def _hazards_of(self, path: str) -> list[Hazard]:
         return self._harvests.hazards(self._index(path), self._analysis.program) if path in self._units else []
