@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
+from operator import itemgetter
 
 import msgspec
 
@@ -16,12 +17,13 @@ Move = Callable[[Key], "Key | None"]
 _NOTHING = Harvest([], [], [])
 
 
-def callers_of(harvests: Iterable[Harvest]) -> dict[Key, list[int]]:
-    """The modules whose roots lead to calls of functions of others, by function; harvests are in the modules' order."""
+def callers_of(harvests: Iterable[tuple[int, Harvest]], home: int | None = None) -> dict[Key, list[int]]:
+    """The modules whose roots lead to calls of functions of others, or of those of one module alone, by function; harvests are given with
+    their modules, in order."""
     callers: defaultdict[Key, list[int]] = defaultdict(list)
-    for index, harvest in enumerate(harvests):
+    for index, harvest in harvests:
         for key in {*harvest.called, *harvest.hosted}:
-            if key[0] != index:
+            if key[0] != index and home in (None, key[0]):
                 callers[key].append(index)
     return callers
 
@@ -68,13 +70,7 @@ class Harvests:
 
     def callers(self, module: int) -> dict[Key, list[int]]:
         """The other modules whose roots lead to calls of a module's functions, by function."""
-        callers: defaultdict[Key, list[int]] = defaultdict(list)
-        for index in sorted(self._harvests):
-            harvest = self._harvests[index]
-            for key in {*harvest.called, *harvest.hosted} if index != module else ():
-                if key[0] == module:
-                    callers[key].append(index)
-        return callers
+        return callers_of(sorted(self._harvests.items(), key=itemgetter(0)), module)
 
     def through(self, module: int) -> set[int]:
         """The modules whose hazards may be reached through a module, or told with a place in it."""

@@ -318,7 +318,7 @@ def _with_fixes(
     from xlalint.project.rewriting import Memory, Rewriting
 
     findings, analysed = told
-    callers = callers_of(analysed.harvests)
+    callers = callers_of(enumerate(analysed.harvests))
     rewriting = Rewriting(units, followed, apis, targets_of(settings), settings, texts, memory or Memory(), callers)
     return rewriting.apply(findings, analysed.hazards, jobs)
 

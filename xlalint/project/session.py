@@ -253,8 +253,7 @@ class Session:
             else:
                 relink = True
         if relink:
-            with deep():
-                self._relink()
+            self._relink()
 
     def _update(self, path: str, unit: Unit) -> None:
         """Take a file of which others see what they saw before."""
@@ -280,6 +279,7 @@ class Session:
                 self._pending.add(other)
                 self._harvests.without(other, functions)
 
+    @deep()
     def _relink(self) -> None:
         """Link the program anew, and keep what holds of it."""
         before, old = self._analysis.program, self._outcomes
@@ -482,8 +482,7 @@ class Session:
         followed, _ = Run(self.settings, self._cache, 1, None).follow(list(self._lowered.values()))
         if [(unit.path, unit.digest) for unit in followed] != [(unit.path, unit.digest) for unit in self._followed]:
             self._followed = followed
-            with deep():
-                self._relink()
+            self._relink()
 
     def _hazards_of(self, path: str) -> list[Hazard]:
         return self._harvests.hazards(self._index(path), self._analysis.program) if path in self._units else []

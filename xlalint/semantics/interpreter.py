@@ -864,27 +864,17 @@ class Apart:
     """A `with` block for which an interpreter puts aside what it analyses."""
 
     def __init__(self, interpreter: Interpreter, *, tables: bool) -> None:
-        self._interpreter = interpreter
+        self._interpreter = one = interpreter
         self._tables = tables
-        self._stack = interpreter.stack
-        self._contexts = interpreter.contexts
-        self._entered_by = interpreter.entered_by
-        self._max_depth = interpreter.max_depth
-        self._roots = interpreter.roots
-        self._scope = interpreter.scope
+        self._outer = one.stack, one.contexts, one.entered_by, one.max_depth, one.roots, one.scope
 
     def __enter__(self) -> list[RootContext]:
         self._interpreter.put_aside(tables=self._tables)
         return self._interpreter.roots
 
     def __exit__(self, *_: object) -> None:
-        interpreter = self._interpreter
-        interpreter.stack = self._stack
-        interpreter.contexts = self._contexts
-        interpreter.entered_by = self._entered_by
-        interpreter.max_depth = self._max_depth
-        interpreter.roots = self._roots
-        interpreter.scope = self._scope
+        one = self._interpreter
+        one.stack, one.contexts, one.entered_by, one.max_depth, one.roots, one.scope = self._outer
 
 
 def _rarely(frame: Frame) -> bool:

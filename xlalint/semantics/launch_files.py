@@ -36,14 +36,7 @@ class Said(NamedTuple):
 
 def said(module: ModuleInfo) -> Mapping[str, Said]:
     """The keys of a file of data whose values are no mappings."""
-    module.reader.current.modules |= module.bit
-    return {
-        target.id: Said(statement.value.value, statement.at)
-        for statement in ir.decode_body(module.unit.body)
-        if isinstance(statement, ir.Assign) and isinstance(statement.value, ir.Const)
-        for target in statement.targets
-        if isinstance(target, ir.Name)
-    }
+    return {key.id: Said(value.value, at) for key, value, at in module.assigned_values() if isinstance(value, ir.Const)}
 
 
 def launched(module: ModuleInfo, program: Program) -> str:

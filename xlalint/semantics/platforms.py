@@ -30,12 +30,13 @@ are found.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 from xlalint.lowering import ir
 from xlalint.semantics.launch_files import is_launch_file, launched
+from xlalint.semantics.program import needed_packages
 
 if TYPE_CHECKING:
     from xlalint.semantics.program import ModuleInfo, Program
@@ -120,7 +121,7 @@ def _torch(module: ModuleInfo, program: Program, target: str) -> Platform | None
     variable = _variable(module)
     if variable == _GPU:
         return None
-    why = _needed_package(module) or variable or _launched(module) or _spawned(module, program)
+    why = _imported(module.needs) or variable or _launched(module) or _spawned(module, program)
     why = why or _told_by_another(module, program)
     if not why and (started := launched(module, program)):
         why = f"`{started}` has Accelerate start it there"
@@ -129,18 +130,9 @@ def _torch(module: ModuleInfo, program: Program, target: str) -> Platform | None
     return Platform("torch", _ON_DEVICE + why) if why else None
 
 
-def _needed_package(module: ModuleInfo) -> str:
-    """Which package of an XLA device a module surely imports as it starts."""
-    return next((f"it imports `{package}`" for package in module.needs if package in _PACKAGES), "")
-
-
-def _imported(bindings: tuple[ir.Binding, ...]) -> str:
-    """The same, of an import in a function."""
-    for binding in bindings:
-        package = binding.module.partition(".")[0]
-        if package in _PACKAGES and not binding.guarded and not binding.level:
-            return f"it imports `{package}`"
-    return ""
+def _imported(packages: Iterable[str]) -> str:
+    """Which package of an XLA device is among those that are surely imported."""
+    return next((f"it imports `{package}`" for package in packages if package in _PACKAGES), "")
 
 
 def _told_by_another(module: ModuleInfo, program: Program) -> str:
@@ -155,7 +147,7 @@ def _told_by_another(module: ModuleInfo, program: Program) -> str:
         ):
             if source is not None and source is not module and not source.followed:
                 source.reader.current.modules |= source.bit
-                if why := _needed_package(source):
+                if why := _imported(source.needs):
                     return f"it imports `{source.name}`: {why}"
     return ""
 
@@ -169,7 +161,7 @@ def _launched(module: ModuleInfo) -> str:
     for info in module.functions:
         if any(package.encode() in info.ir.body for package in _PACKAGES):
             for statement in info.body:
-                why = _imported(statement.bindings) if isinstance(statement, ir.Import) else ""
+                why = _imported(needed_packages(statement.bindings)) if isinstance(statement, ir.Import) else ""
                 if why:
                     return why
     return ""

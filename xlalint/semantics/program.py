@@ -6,7 +6,7 @@ program's `Reader`: it is what an analysis result depends on.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from xlalint.lowering import ir
@@ -50,9 +50,8 @@ class ModuleInfo:
         self.path = unit.path
         self.imports = {binding.local: binding for binding in unit.imports if binding.local != "*"}
         self.stars = [binding for binding in unit.imports if binding.local == "*"]
-        packages = [(binding.module.partition(".")[0], binding) for binding in unit.imports if not binding.level]
-        self.packages = frozenset(package for package, _ in packages)
-        self.needs = tuple(dict.fromkeys(package for package, binding in packages if not binding.guarded))
+        self.packages = frozenset(binding.module.partition(".")[0] for binding in unit.imports if not binding.level)
+        self.needs = needed_packages(unit.imports)
         self.functions = [FunctionInfo(self, position, f) for position, f in enumerate(unit.functions)]
         self.classes = [ClassInfo(self, position, c) for position, c in enumerate(unit.classes)]
         self.assigned = frozenset(unit.assigned)
@@ -71,6 +70,15 @@ class ModuleInfo:
                 elif isinstance(statement, ir.AnnAssign) and isinstance(statement.target, ir.Name) and statement.value:
                     self._assignments[statement.target.id] = statement.value
         return self._assignments.get(name)
+
+    def assigned_values(self) -> Iterator[tuple[ir.Name, ir.Node, int]]:
+        """The names that module level's own statements assign, each with its value and the place of the statement."""
+        self.reader.current.modules |= self.bit
+        for statement in ir.decode_body(self.unit.body):
+            if isinstance(statement, ir.Assign):
+                for target in statement.targets:
+                    if isinstance(target, ir.Name):
+                        yield target, statement.value, statement.at
 
     @property
     def package(self) -> str:
@@ -282,6 +290,12 @@ def _last_name(node: ir.Node) -> str:
     if isinstance(node, ir.Call):
         node = node.func
     return node.name if isinstance(node, ir.Attr) else node.id if isinstance(node, ir.Name) else ""
+
+
+def needed_packages(bindings: Iterable[ir.Binding]) -> tuple[str, ...]:
+    """The top-level packages that imports surely bring in, in the order of the source."""
+    sure = (binding for binding in bindings if not binding.level and not binding.guarded)
+    return tuple(dict.fromkeys(binding.module.partition(".")[0] for binding in sure))
 
 
 def package_of(unit: ir.Unit) -> str:

@@ -6,6 +6,7 @@ that is small, and what the compiled function costs is what is told.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from xlalint.lowering import ir
@@ -39,7 +40,7 @@ def growth(frame: Frame, call: ir.Call, passed: ir.Node) -> Growth | None:
         return None
     loop, body = loops[-1], loops[-1].body
     if isinstance(passed, ir.Name):
-        return None if _targets_name(loop, passed.id) else _carried(frame, body, passed.id)
+        return None if _binds(loop, passed.id) else _carried(frame, body, passed.id)
     if isinstance(passed, ir.Call) and passed.args and isinstance(passed.args[0], ir.Name):
         return _collected(frame, body, passed)
     return None
@@ -47,12 +48,12 @@ def growth(frame: Frame, call: ir.Call, passed: ir.Node) -> Growth | None:
 
 def _carried(frame: Frame, body: tuple[ir.Statement, ...], name: str) -> Growth | None:
     """`x = jnp.concatenate([x, y])`, the one thing that the loop does to `x`; or an `x` that is joined in each turn from a list."""
-    given = [one for one in ir.walk(body) if isinstance(one, ir.Assign) and _assigns(one, name)]
-    others = [one for one in ir.walk(body) if isinstance(one, (ir.AugAssign, ir.AnnAssign, ir.For, ir.With, ir.Walrus))]
-    if len(given) != 1 or any(_targets_name(one, name) for one in others):
+    bound = [one for one in ir.walk(body) if _binds(one, name)]
+    given = bound[0] if len(bound) == 1 else None
+    if not isinstance(given, ir.Assign) or not isinstance(given.targets[0], ir.Name):
         return None
-    value = given[0].value
-    if not isinstance(value, ir.Call) or not value.args or not isinstance(given[0].targets[0], ir.Name):
+    value = given.value
+    if not isinstance(value, ir.Call) or not value.args:
         return None
     first = value.args[0]
     if isinstance(first, ir.Display):
@@ -70,7 +71,7 @@ def _collected(frame: Frame, body: tuple[ir.Statement, ...], joined: ir.Call) ->
     rows = joined.args[0]
     if not isinstance(rows, ir.Name) or not appends(body, rows.id) or not _is(frame, joined, _JOINING):
         return None
-    anew = any(isinstance(one, ir.Assign) and _assigns(one, rows.id) for one in ir.walk(body))
+    anew = any(isinstance(one, ir.Assign) and _binds(one, rows.id) for one in ir.walk(body))
     shortened = any(isinstance(one, ir.Delete) and rows.id in map(_root, one.targets) for one in ir.walk(body))
     return None if anew or shortened else Growth(rows.id, joined.at)
 
@@ -80,19 +81,18 @@ def _is(frame: Frame, call: ir.Call, names: frozenset[str]) -> bool:
     return isinstance(func, External) and frame.interpreter.apis.canonical(func.name) in names
 
 
-def _assigns(statement: ir.Assign, name: str) -> bool:
-    targets = (part for target in statement.targets for part in _parts(target))
-    return any(_root(part) == name for part in targets)
-
-
-def _targets_name(statement: object, name: str) -> bool:
-    if isinstance(statement, ir.With):
-        bound = [target for _, target in statement.items if target is not None]
-        return any(_root(part) == name for target in bound for part in _parts(target))
-    if isinstance(statement, ir.Walrus):
-        return statement.name == name
-    target = getattr(statement, "target", None)
-    return target is not None and any(_root(part) == name for part in _parts(target))
+def _binds(one: object, name: str) -> bool:
+    """Whether a statement or an expression gives a name a value, or an element of its value."""
+    if isinstance(one, ir.Walrus):
+        return one.name == name
+    targets: Iterable[ir.Node] = ()
+    if isinstance(one, ir.Assign):
+        targets = one.targets
+    elif isinstance(one, (ir.AugAssign, ir.AnnAssign, ir.For)):
+        targets = (one.target,)
+    elif isinstance(one, ir.With):
+        targets = [target for _, target in one.items if target is not None]
+    return any(_root(part) == name for target in targets for part in _parts(target))
 
 
 def _parts(target: ir.Node) -> tuple[ir.Node, ...]:

@@ -124,14 +124,7 @@ def _file(name: str, module: ModuleInfo, program: Program) -> ModuleInfo | None:
 
 
 def _of_file(module: ModuleInfo) -> Mapping[str, Given]:
-    module.reader.current.modules |= module.bit
-    return {
-        target.id: _given(statement.value, target.at)
-        for statement in ir.decode_body(module.unit.body)
-        if isinstance(statement, ir.Assign)
-        for target in statement.targets
-        if isinstance(target, ir.Name)
-    }
+    return {key.id: _given(value, key.at) for key, value, _ in module.assigned_values()}
 
 
 def _given(node: ir.Node, at: int) -> Given:
