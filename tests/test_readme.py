@@ -1,4 +1,4 @@
-"""What README.md says is so: its commands work, its tables and examples are those of this version."""
+"""What README.md and the pages of docs/ say is so: their commands work, their tables and examples are those of this version."""
 
 from __future__ import annotations
 
@@ -13,19 +13,26 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from xlalint.checks import Finding
 from xlalint.config import load_settings
+from xlalint.diagnostics import Finding
 from xlalint.report import FORMATS
 from xlalint.rules import rules
 from xlalint.verify.inputs.marks import marks
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
+DOCS = {page.stem: page.read_text() for page in sorted((ROOT / "docs").glob("*.md"))}
 LETTERS = {"torch": "t", "tensorflow": "f", "jax": "j"}
 
 
-def _blocks(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```", README, re.DOTALL | re.MULTILINE)
+def _blocks(language: str, page: str = "") -> list[str]:
+    """The fenced blocks of a language in README.md, or in a page of docs/."""
+    text = DOCS[page] if page else README
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+
+
+SUPPRESSED = _blocks("python", "configuration")[0]
+"""The program that the pages speak of."""
 
 
 def _run(arguments: list[str], folder: Path, text: str = "") -> subprocess.CompletedProcess[str]:
@@ -37,7 +44,7 @@ def _run(arguments: list[str], folder: Path, text: str = "") -> subprocess.Compl
 def project(tmp_path: Path) -> Path:
     for name in ("src/model.py", "tests/test_model.py", "model.py"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text(_blocks("python")[0])
+        (tmp_path / name).write_text(SUPPRESSED)
     return tmp_path
 
 
@@ -54,13 +61,13 @@ def test_each_use_works(line: str, project: Path) -> None:
     assert not done.stderr
 
 
-def _commands(*words: str) -> list[str]:
-    """The commands in bash blocks further down that begin with some words."""
-    lines = [line for block in _blocks("bash")[3:] for line in block.splitlines()]
-    return [line for line in lines if line.startswith(" ".join(words))]
+def _commands(page: str, words: str) -> list[str]:
+    """The commands in a page's bash blocks that begin with some words."""
+    lines = [line for block in _blocks("bash", page) for line in block.splitlines()]
+    return [line for line in lines if line.startswith(words)]
 
 
-@pytest.mark.parametrize("line", _commands("xlalint check --output-format"))
+@pytest.mark.parametrize("line", _commands("output", "xlalint check --output-format"))
 def test_reports_are_written(line: str, project: Path) -> None:
     if "html" in line and find_spec("jinja2") is None:
         pytest.skip("jinja2 is not installed")
@@ -82,18 +89,18 @@ def test_a_project_begins_with_new_code(project: Path) -> None:
     lines = [
         line
         for words in ("baseline", "check --baseline", "check --diff-base", "config")
-        for line in _commands("xlalint", words)
+        for line in _commands("adoption", f"xlalint {words}")
     ]
     assert len(lines) == 4
     for line in lines:
         done = _run(shlex.split(line, comments=True)[1:], project)
         assert done.returncode == 0, done.stdout + done.stderr
-    assert _commands("xlalint check --watch")
+    assert _commands("adoption", "xlalint check --watch")
 
 
 def test_the_files_for_hooks_and_ci_have_what_is_used() -> None:
     yaml = pytest.importorskip("ruamel.yaml")
-    hooks, *actions, component = (yaml.YAML(typ="safe").load(block) for block in _blocks("yaml"))
+    hooks, *actions, component = (yaml.YAML(typ="safe").load(block) for block in _blocks("yaml", "adoption"))
     known = yaml.YAML(typ="safe").load((ROOT / ".pre-commit-hooks.yaml").read_text())
     assert {hook["id"] for hook in hooks["repos"][0]["hooks"]} <= {hook["id"] for hook in known}
     inputs = yaml.YAML(typ="safe").load((ROOT / "action.yml").read_text())["inputs"]
@@ -105,20 +112,19 @@ def test_the_files_for_hooks_and_ci_have_what_is_used() -> None:
 
 
 def test_agents_are_served_as_the_readme_says() -> None:
-    server = json.loads(_blocks("json")[1])["mcpServers"]["xlalint"]
+    server = json.loads(_blocks("json", "agents")[0])["mcpServers"]["xlalint"]
     assert server == {"command": "xlalint", "args": ["mcp"]}
     if find_spec("mcp") is None:
         pytest.skip("mcp is not installed")
     from xlalint.agents import tools
 
-    section = README[README.index("### Agents") : README.index("### Very large trees")]
-    named = set(re.findall(r"`(\w+_\w+)`", section))
+    named = set(re.findall(r"`(\w+_\w+)`", DOCS["agents"]))
     assert all(callable(getattr(tools, name)) for name in named)
     assert len(named) == 6
 
 
 def test_the_table_of_formats_is_complete() -> None:
-    table = README[README.index("### Output formats") : README.index("### JSON")]
+    table, _, _ = DOCS["output"].partition("## JSON")
     cells = re.findall(r"^\| (`[a-z].*?) \|", table, re.MULTILINE)
     assert tuple(re.findall(r"`(.*?)`", " ".join(cells))) == FORMATS
 
@@ -142,11 +148,11 @@ def test_the_table_of_rules_is_complete() -> None:
     rows = [
         f"| {r.code} | {r.name} | {''.join(LETTERS[f] for f in r.frameworks)} | {r.summary} |" for r in rules().values()
     ]
-    assert re.findall(r"^\| XLA\d{3} \|.*$", README, re.MULTILINE) == rows
+    assert re.findall(r"^\| XLA\d{3} \|.*$", DOCS["rules"], re.MULTILINE) == rows
 
 
 def test_the_configuration_is_valid(tmp_path: Path) -> None:
-    (tmp_path / "pyproject.toml").write_text(_blocks("toml")[0])
+    (tmp_path / "pyproject.toml").write_text(_blocks("toml", "configuration")[0])
     (tmp_path / "lint" / "rules").mkdir(parents=True)
     (tmp_path / ".venv/lib/python3.12/site-packages").mkdir(parents=True)
     settings = load_settings([tmp_path])
@@ -163,9 +169,9 @@ def test_the_suppressions_suppress(project: Path) -> None:
 
 
 def test_the_json_is_a_finding() -> None:
-    finding = msgspec.json.decode(_blocks("json")[0].encode(), type=Finding)
+    finding = msgspec.json.decode(_blocks("json", "output")[0].encode(), type=Finding)
     assert finding.code == "XLA101"
-    assert set(msgspec.json.decode(_blocks("json")[0])) == set(Finding.__struct_fields__)
+    assert set(msgspec.json.decode(_blocks("json", "output")[0])) == set(Finding.__struct_fields__)
 
 
 def test_the_screen_is_in_the_rules_words() -> None:
@@ -178,7 +184,7 @@ def test_the_screen_is_in_the_rules_words() -> None:
 
 
 def test_the_explanation_is_what_explain_says(project: Path) -> None:
-    command, _, screen = _blocks("console")[1].partition("\n")
+    command, _, screen = _blocks("console", "explain")[0].partition("\n")
     (project / "src" / "model.py").unlink()
     (project / "tests" / "test_model.py").unlink()
     done = _run([*shlex.split(command)[2:], "--isolated"], project)
@@ -187,7 +193,7 @@ def test_the_explanation_is_what_explain_says(project: Path) -> None:
 
 
 def test_the_screen_of_a_notebook_is_what_check_says(tmp_path: Path) -> None:
-    first, _, rest = _blocks("console")[2].partition("\n")
+    first, _, rest = _blocks("console", "notebooks")[0].partition("\n")
     screen, _, second = rest.partition("\n\n$ ")
     before = [line[1:] for line in screen.splitlines()[3:-1] if line[0] != "+"]
     cells = [
@@ -207,7 +213,7 @@ def test_the_screen_of_a_notebook_is_what_check_says(tmp_path: Path) -> None:
 def test_the_verdict_is_what_verify_says(project: Path) -> None:
     if not all(map(find_spec, ("torch_xla", "psutil", "ml_dtypes"))):
         pytest.skip("torch_xla is not installed")
-    command, _, screen = _blocks("console")[3].partition("\n")
+    command, _, screen = _blocks("console", "verification")[0].partition("\n")
     done = _run([*shlex.split(command)[2:], "--isolated"], project)
     time = re.compile(r" +([\d.]+ m?s|time)$", re.MULTILINE)
     assert time.sub("", done.stdout) == time.sub("", screen)
@@ -215,12 +221,32 @@ def test_the_verdict_is_what_verify_says(project: Path) -> None:
 
 
 def test_the_declared_target_is_valid(tmp_path: Path) -> None:
-    (tmp_path / "pyproject.toml").write_text(_blocks("toml")[1])
+    (tmp_path / "pyproject.toml").write_text(_blocks("toml", "verification")[0])
     (entry,) = load_settings([tmp_path]).verify
     assert entry.target == f"{tmp_path}/src/model.py:Model"
     assert entry.inputs == "x='f32[B=8,128]', mask='bool[B]'"
 
 
 def test_the_mark_can_be_read() -> None:
-    (mark,) = marks(f"{_blocks('text')[0]}def f(): ...\n", "README.md")
+    (mark,) = marks(f"{_blocks('text', 'verification')[0]}def f(): ...\n", "README.md")
     assert list(mark.specs.arguments) == ["x", "mask", "lengths", "scale", "n"]
+
+
+def test_the_first_page_is_short() -> None:
+    assert len(README.splitlines()) < 250
+
+
+LINKS = [
+    (page, link)
+    for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+    for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text())
+]
+
+
+@pytest.mark.parametrize(("page", "link"), [pytest.param(page, link, id=f"{page.name}:{link}") for page, link in LINKS])
+def test_links_lead_somewhere(page: Path, link: str) -> None:
+    assert (page.parent / link).exists()
+
+
+def test_every_page_is_reached_from_the_first() -> None:
+    assert {f"docs/{name}.md" for name in DOCS} <= {link for page, link in LINKS if page.name == "README.md"}

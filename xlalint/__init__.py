@@ -2,10 +2,10 @@
 
 The data goes one way, one sub-package a stage:
 
-    source -> lowering -> semantics -> checks -> report
+    source -> lowering -> program -> interpreter -> analysis -> diagnostics -> report
 
-`xlalint.project` runs the stages over a set of paths, `xlalint.cli` is the command line. `xlalint.watch` counts what XLA does while
-the user's own code runs; it is imported when it is asked for.
+`xlalint.project` runs the stages over a set of paths, `xlalint.cli` is the command line; ARCHITECTURE.md has the map. `xlalint.watch`
+counts what XLA does while the user's own code runs; it is imported when it is asked for.
 """
 
 from __future__ import annotations

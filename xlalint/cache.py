@@ -18,13 +18,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from xlalint import __version__
+from xlalint.cache_folder import APPLICATION, FOLDER, clean, prepare, remove, remove_old
 from xlalint.rules import rules_folder
 
-FILE = "xlalint.db"
-FOLDER = ".xlalint_cache"
-_TAG = "Signature: 8a477f597d28d172789f06886806bc55\n# This folder is a cache of xlalint. See https://bford.info/cachedir/\n"
-_APPLICATION = 0x786C616C  # "xlal", SQLite's application_id: says whose file this is
-_SCHEMA = 2
+_SCHEMA = 3
 _BUSY_SECONDS = 5.0
 _CHUNK = 500  # variables in one statement; SQLite's oldest limit is 999
 _KEEP_DAYS = 14
@@ -36,7 +33,11 @@ _TABLES = """
     CREATE TABLE IF NOT EXISTS parts (key TEXT PRIMARY KEY, used INTEGER, blob BLOB);
     CREATE TABLE IF NOT EXISTS results (key TEXT PRIMARY KEY, used INTEGER, blob BLOB);
 """
+# What a database of ours may hold, as SQLite tells it: of tables the statement that made them, of their indexes none.
+_SCHEMA_TEXTS = {" ".join(text.split()).replace("IF NOT EXISTS ", "") for text in _TABLES.split(";")} | {None}
 _DAMAGE = ("malformed", "not a database", "no such table", "no such column", "has no column", "disk i/o error")
+
+__all__ = ["FOLDER", "Cache", "clean"]
 
 T = TypeVar("T")
 
@@ -44,11 +45,14 @@ T = TypeVar("T")
 class Cache:
     """The cache of one run. With `folder` None nothing is found and nothing kept.
 
-    `warning` says why there is no cache where one was wanted. Used by one thread of one process; others may use the same file.
+    `warning` says why there is no cache where one was wanted. Where the folder is said to be in a `project`, no link leads out of that.
+    Used by one thread of one process; others may use the same file.
     """
 
-    def __init__(self, folder: Path | None) -> None:
+    def __init__(self, folder: Path | None, project: str = "") -> None:
         self.folder = folder
+        self._project = project
+        self._file: Path | None = None
         self.warning: str | None = None
         self._db: sqlite3.Connection | None = None
         self._today = int(time.time() // 86400)
@@ -57,13 +61,13 @@ class Cache:
 
     def stats(self) -> dict[str, tuple[int, int, str]]:
         """Path → (modification time in ns, size, digest) of every file that was read before."""
-        rows: list[tuple[str, int, int, str]] = []
+        rows: list[tuple[str | bytes, int, int, str]] = []
         rows = self._ask(lambda db: db.execute("SELECT path, mtime, size, digest FROM stats").fetchall(), rows)
-        return {path: (mtime, size, content) for path, mtime, size, content in rows}
+        return {os.fsdecode(path): (mtime, size, content) for path, mtime, size, content in rows}
 
     def put_stats(self, rows: Iterable[tuple[str, int, int, str]]) -> None:
         """Remember (path, mtime_ns, size, digest)."""
-        values = [(_text(path), mtime, size, content, self._today) for path, mtime, size, content in rows]
+        values = [(_stored(path), mtime, size, content, self._today) for path, mtime, size, content in rows]
         self._write("INSERT OR REPLACE INTO stats VALUES (?, ?, ?, ?, ?)", values)
 
     def units(self, digests: Iterable[str]) -> dict[str, bytes]:
@@ -103,6 +107,9 @@ class Cache:
         if self._meta("pruned") == str(self._today):
             return
         self._ask(self._forget, None)
+        if self._file is not None:
+            with contextlib.suppress(OSError):
+                remove_old(self._file, _KEEP_DAYS)
 
     def close(self) -> None:
         """Let go of the file."""
@@ -119,9 +126,8 @@ class Cache:
 
     def _open(self, folder: Path) -> None:
         try:
-            folder.mkdir(parents=True, exist_ok=True)
-            _mark(folder)
-            self._connect(folder / FILE)
+            self._file = prepare(folder, self._project)
+            self._connect(self._file)
         except (OSError, sqlite3.Error) as error:
             self.close()
             reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
@@ -134,7 +140,7 @@ class Cache:
         except sqlite3.Error as error:
             if not _damaged(error):
                 raise
-            _remove(file)
+            remove(file)
             self._db = _connection(file)
 
     def _ask(self, question: Callable[[sqlite3.Connection], T], otherwise: T) -> T:
@@ -146,9 +152,10 @@ class Cache:
         except sqlite3.Error as error:
             with contextlib.suppress(sqlite3.Error):
                 self._db.rollback()
-            if _damaged(error) and self.folder is not None:
+            if _damaged(error) and self.folder is not None and self._file is not None:
                 self.close()
-                _remove(self.folder / FILE)
+                with contextlib.suppress(OSError):
+                    remove(self._file)
                 self._open(self.folder)
             return otherwise
 
@@ -203,29 +210,16 @@ class Cache:
         db.execute("PRAGMA incremental_vacuum").fetchall()
 
 
-def clean(folder: Path) -> bool:
-    """Remove a cache folder; only what xlalint wrote there. Whether there was one."""
-    ours = [
-        folder / FILE,
-        folder / f"{FILE}-wal",
-        folder / f"{FILE}-shm",
-        folder / "CACHEDIR.TAG",
-        folder / ".gitignore",
-    ]
-    if not (folder / FILE).exists() and not (folder / "CACHEDIR.TAG").exists():
-        return False
-    for file in ours:
-        file.unlink(missing_ok=True)
-    with contextlib.suppress(OSError):  # holds something else, which is not ours
-        folder.rmdir()
-    return True
-
-
 def _connection(file: Path) -> sqlite3.Connection:
     """An open database with the right tables of the right version."""
     db = sqlite3.connect(file, timeout=_BUSY_SECONDS, isolation_level=None)
     try:
-        db.execute("PRAGMA auto_vacuum = INCREMENTAL")
+        # Before anything is written: that it is ours, and has nothing in it that SQLite would act upon.
+        db.execute("PRAGMA trusted_schema = OFF")
+        db.execute("PRAGMA cell_size_check = ON")
+        if not _check(db):
+            db.execute("PRAGMA auto_vacuum = INCREMENTAL")
+            db.execute(f"PRAGMA application_id = {APPLICATION}")
         _write_ahead(db)
         db.execute("PRAGMA synchronous = NORMAL")
         _prepare(db)
@@ -265,17 +259,25 @@ def _prepare(db: sqlite3.Connection) -> None:
         for statement in _TABLES.split(";"):
             db.execute(statement)
         db.execute("INSERT OR REPLACE INTO meta VALUES ('version', ?)", (version,))
-        db.execute(f"PRAGMA application_id = {_APPLICATION}")
 
 
 def _recorded(db: sqlite3.Connection) -> str | None:
-    """The version that the tables were made by, None where there are none yet; a file of another program counts as damaged."""
-    if db.execute("PRAGMA application_id").fetchone()[0] != _APPLICATION:
-        if db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-            raise sqlite3.DatabaseError("not a database of xlalint")
+    """The version that the tables were made by, None where there are none yet."""
+    if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'meta'").fetchone():
         return None
     row = db.execute("SELECT value FROM meta WHERE key = 'version'").fetchone()
     return str(row[0]) if row else None
+
+
+def _check(db: sqlite3.Connection) -> bool:
+    """Whether it is a database of ours already, not an empty one; one that holds anything else counts as damaged."""
+    with db:
+        db.execute("BEGIN")  # one snapshot
+        made = [text for (text,) in db.execute("SELECT sql FROM sqlite_master")]
+        ours = bool(db.execute("PRAGMA application_id").fetchone()[0] == APPLICATION)
+    if (made and not ours) or not _SCHEMA_TEXTS.issuperset(made):
+        raise sqlite3.DatabaseError("not a database of xlalint")
+    return ours
 
 
 def _version() -> str:
@@ -301,23 +303,9 @@ def _own_files(folder: str) -> Iterator[tuple[str, int, int]]:
                 yield entry.path, told.st_mtime_ns, told.st_size
 
 
-def _mark(folder: Path) -> None:
-    """Tell backup programs and git to leave the folder alone."""
-    for name, content in (("CACHEDIR.TAG", _TAG), (".gitignore", "*\n")):
-        file = folder / name
-        if not file.exists():
-            file.write_text(content, encoding="utf-8")
-
-
 def _damaged(error: sqlite3.Error) -> bool:
     message = str(error).lower()
     return any(sign in message for sign in _DAMAGE)
-
-
-def _remove(file: Path) -> None:
-    for name in (file.name, f"{file.name}-wal", f"{file.name}-shm"):
-        with contextlib.suppress(FileNotFoundError):
-            (file.parent / name).unlink()
 
 
 def _sealed(blob: bytes) -> bytes:
@@ -332,9 +320,13 @@ def _unsealed(sealed: object) -> bytes | None:
     return content if zlib.crc32(content) == int.from_bytes(sealed[:4], "little") else None
 
 
-def _text(path: str) -> str:
-    """A path that SQLite takes: file names that are not UTF-8 are never found again, which is only slow."""
-    return path.encode("utf-8", "backslashreplace").decode()
+def _stored(path: str) -> str | bytes:
+    """A path as SQLite takes it: one that is not UTF-8 by its bytes."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return os.fsencode(path)
+    return path
 
 
 def _chunks(keys: Sequence[str]) -> Iterator[Sequence[str]]:

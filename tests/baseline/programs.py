@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 
 from xlalint.baseline.identity import Texts
-from xlalint.checks.finding import Finding, Location
+from xlalint.diagnostics.finding import Finding, Location
 
 _BAD = re.compile(r"bad\([^)]*\)")
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.baseline.programs import findings, texts
 from xlalint.baseline.identity import fingerprints, identities
 from xlalint.baseline.recorded import Baseline, BaselineError, read
-from xlalint.checks.finding import Location
+from xlalint.diagnostics.finding import Location
 
 BEFORE = """
     import torch

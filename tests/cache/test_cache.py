@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from xlalint import cache as module
-from xlalint.cache import FILE, Cache, clean
+from xlalint.cache import Cache, clean
+from xlalint.cache_folder import database_of
 
 STATS = [("/a.py", 10**18, 5, "d1"), ("/b.py", 1, 0, "d2")]
 
@@ -117,7 +118,7 @@ def other_version(file: Path) -> None:
 @pytest.mark.parametrize("harm", [truncate, scramble, overwrite, empty, foreign, lose_a_table, other_version])
 def test_a_file_of_no_use_is_made_anew(folder: Path, harm: Callable[[Path], None]) -> None:
     filled(folder)
-    harm(folder / FILE)
+    harm(database_of(folder))
     with Cache(folder) as cache:
         cache.units(["d1"])
         cache.stats()
@@ -132,7 +133,7 @@ def test_a_file_of_no_use_is_made_anew(folder: Path, harm: Callable[[Path], None
 def test_a_file_harmed_while_in_use(folder: Path) -> None:
     filled(folder)
     with Cache(folder) as cache:
-        truncate(folder / FILE)
+        truncate(database_of(folder))
         cache.put_units([("d1", b"again")])
         cache.units(["d1"])
         cache.put_units([("d2", b"later")])
@@ -141,7 +142,7 @@ def test_a_file_harmed_while_in_use(folder: Path) -> None:
 
 def test_a_blob_that_changed_is_a_miss(folder: Path) -> None:
     filled(folder)
-    with sqlite3.connect(folder / FILE) as db:
+    with sqlite3.connect(database_of(folder)) as db:
         db.execute("UPDATE units SET blob = x'0011223344' WHERE key = 'd1'")
         db.execute("UPDATE results SET blob = 'text'")
     with Cache(folder) as cache:
@@ -179,7 +180,7 @@ def test_an_unwritable_place_is_one_warning(tmp_path: Path) -> None:
 def test_a_file_locked_for_long_is_a_miss(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     filled(folder)
     monkeypatch.setattr(module, "_BUSY_SECONDS", 0.05)
-    other = sqlite3.connect(folder / FILE, isolation_level=None)
+    other = sqlite3.connect(database_of(folder), isolation_level=None)
     with Cache(folder) as cache:
         other.execute("BEGIN EXCLUSIVE")
         cache.put_result("key", b"lost")
@@ -233,7 +234,7 @@ def test_a_process_killed_while_writing_leaves_a_good_file(folder: Path) -> None
     with Cache(folder) as cache:
         assert cache.result("key") == b"result"
         assert cache.warning is None
-        assert sqlite3.connect(folder / FILE).execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        assert sqlite3.connect(database_of(folder)).execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
 
 def test_prune_forgets_what_is_old(folder: Path, tmp_path: Path) -> None:
@@ -244,7 +245,7 @@ def test_prune_forgets_what_is_old(folder: Path, tmp_path: Path) -> None:
         cache.put_units([("old", b"x"), ("new", b"x")])
         for i in range(40):
             cache.put_result(f"r{i}", b"x")
-    with sqlite3.connect(folder / FILE) as db:
+    with sqlite3.connect(database_of(folder)) as db:
         db.execute("UPDATE units SET used = 1 WHERE key = 'old'")
     with Cache(folder) as cache:
         cache.prune()
@@ -255,7 +256,7 @@ def test_prune_forgets_what_is_old(folder: Path, tmp_path: Path) -> None:
 
 def test_what_is_used_does_not_grow_old(folder: Path) -> None:
     filled(folder)
-    with sqlite3.connect(folder / FILE) as db:
+    with sqlite3.connect(database_of(folder)) as db:
         db.execute("UPDATE units SET used = 1")
     with Cache(folder) as cache:
         cache.units(["d1"])

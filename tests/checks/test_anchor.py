@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from xlalint.checks.anchor import Anchors
+from xlalint.diagnostics.anchor import Anchors
 
 # `«` and `»` mark the extent, `¦` where the statement begins; without it that is what the interpreter could not tell.
 BOUND = {

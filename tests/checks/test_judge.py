@@ -8,10 +8,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from xlalint.checks import Finding, check, judge, visible
+from xlalint.analysis.hazard import Confidence, Hazard, Step
 from xlalint.config import Settings
+from xlalint.diagnostics import Finding, check, judge, visible
 from xlalint.rules import Rule
-from xlalint.semantics.hazard import Confidence, Hazard, Step
 from xlalint.source.model import SourceFile
 
 TEXT = "def f(x, mask):\n    é = x[mask]\n    if x.any():\n        pass\n"

@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from xlalint.checks.finding import Finding, Location
+from xlalint import project
 from xlalint.cli import main
+from xlalint.diagnostics.finding import Finding, Location
 from xlalint.project.report import Report
 from xlalint.source.discovery import discover
 
@@ -33,6 +34,7 @@ class Pipeline(ModuleType):
 
     def __init__(self) -> None:
         super().__init__("xlalint.project")
+        self.__path__ = project.__path__  # its modules are the real ones
         self.failures: list[str] = []
         self.raises: BaseException | None = None
         self.calls: list[dict[str, Any]] = []

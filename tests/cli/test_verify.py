@@ -225,3 +225,27 @@ def test_settings_are_shown_with_their_targets(run: Any, project: Path) -> None:
     done = run("check", "--show-settings")
     shown = '\n[[verify]]\ntarget = "{}"\nmax-compiles = 2\n'.format(project / "model.py:good")
     assert done.out.endswith(shown)
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_each_file_s_target_says_the_backend(
+    run: Any, project: Path, monkeypatch: pytest.MonkeyPatch, nested: bool
+) -> None:
+    """By the configuration nearest to it."""
+    from xlalint.verify import targets
+
+    asked: dict[str, str] = {}
+
+    def noted(texts: Any, entries: Any, told: Any) -> Any:
+        asked.update(dict.fromkeys(texts, told.torch_backend))
+        return iter([targets.TargetError("not run")])
+
+    monkeypatch.setattr(targets, "targets_of", noted)
+    for name in ("a", "b"):
+        (project / name).mkdir()
+        (project / name / "m.py").write_text("")
+    (project / "xlalint.toml").write_text("")
+    if nested:
+        (project / "b/xlalint.toml").write_text('target = "torch_compile"\n')
+    run("verify", "a/m.py:f", "b/m.py:f")
+    assert asked == {"a/m.py:f": "torch_xla", "b/m.py:f": "torch_compile" if nested else "torch_xla"}

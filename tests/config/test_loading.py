@@ -186,6 +186,11 @@ def test_every_key(tmp_path: Path) -> None:
         pytest.param("select = 'XLA1'", "`select`: must be a list of strings, not 'XLA1'", id="not-a-list"),
         pytest.param("roots = [1]", "`roots`: must be a list of strings, not [1]", id="not-strings"),
         pytest.param("show-info = 'yes'", "`show-info`: must be true or false, not 'yes'", id="not-a-flag"),
+        pytest.param(
+            'max-file-size = "5 TB"', "`max-file-size`: must be a number of bytes or a size", id="unknown-unit"
+        ),
+        pytest.param('max-file-size = "2GB"', "`max-file-size`: must be from 1 byte to 1 GB", id="too-large-a-limit"),
+        pytest.param('max-file-size = "0MB"', "`max-file-size`: must be from 1 byte to 1 GB", id="no-limit"),
         pytest.param("jobs = -1", "`jobs`: must be a whole number from 0", id="negative"),
         pytest.param(
             "jobs = true", "`jobs`: must be a whole number from 0 (one per core), not true", id="flag-for-number"

@@ -32,7 +32,7 @@ def test_the_schema_in_the_repository_is_current(capsys: pytest.CaptureFixture[s
 
 def test_it_is_a_schema_of_all_settings() -> None:
     Draft7Validator.check_schema(schema())
-    assert {"root", "config_file", *OPTIONS} == set(Settings.__struct_fields__)
+    assert {"root", "config_file", "nested", *OPTIONS} == set(Settings.__struct_fields__)
 
 
 @pytest.mark.parametrize(
@@ -49,6 +49,19 @@ def test_it_is_a_schema_of_all_settings() -> None:
         pytest.param("jobs = 0", True, id="number"),
         pytest.param("jobs = -1", False, id="negative"),
         pytest.param("jobs = true", False, id="flag-for-a-number"),
+        pytest.param("max-file-size = 1", True, id="size-in-bytes"),
+        *(
+            pytest.param(f'max-file-size = "{size}"', True, id=f"size-{size}")
+            for size in ("5MB", "5 MB", "1.5mb", "2 MiB", "700kb", "12", " 3 k ", "9b")
+        ),
+        pytest.param("max-file-size = 0", False, id="no-size"),
+        pytest.param("max-file-size = -1", False, id="negative-size"),
+        pytest.param("max-file-size = true", False, id="flag-for-a-size"),
+        pytest.param("max-file-size = 1.5", False, id="half-a-byte"),
+        *(
+            pytest.param(f'max-file-size = "{size}"', False, id=f"size-{size}")
+            for size in ("", "MB", "5 TB", "-5MB", "5,5 MB", "1e6", "5 MB or so")
+        ),
         pytest.param("show-info = 1", False, id="number-for-a-flag"),
         pytest.param('baseline = "x.json"', True, id="baseline"),
         pytest.param("slect = []", False, id="unknown-key"),

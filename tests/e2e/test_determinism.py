@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,7 +16,10 @@ import pytest
 from xlalint.config import load_settings
 from xlalint.project import analysis, check_paths
 
-FIXTURES = Path(__file__).parents[2] / "fixtures"
+ROOT = Path(__file__).parents[2]
+FIXTURES = ROOT / "fixtures"
+# Parts of packages that the tests' own needs install: large enough to be shared out, and analysed in a second or two.
+PACKAGES = ("accelerate/utils", "flax/linen", "optax/_src", "torchvision/models")
 
 
 @pytest.fixture
@@ -46,3 +52,22 @@ def test_the_number_of_processes_changes_nothing(project: Path, monkeypatch: pyt
     reports = [check_paths([project], settings, jobs=jobs) for jobs in (1, 2, 3, 1)]
     assert reports[0].findings
     assert len({msgspec.json.encode(report.findings) for report in reports}) == 1
+
+
+def folder_of(part: str) -> Path:
+    """The folder of a part of an installed package, which is not imported; skips the test where it is not installed."""
+    package, _, inner = part.partition("/")
+    spec = importlib.util.find_spec(package)
+    if spec is None or not spec.submodule_search_locations:
+        pytest.skip(f"{package} is not installed")
+    return Path(next(iter(spec.submodule_search_locations)), inner)
+
+
+@pytest.mark.parametrize("part", [pytest.param("", id="fixtures"), *PACKAGES])
+def test_the_way_in_which_findings_are_worked_out_changes_nothing(part: str) -> None:
+    folder = folder_of(part) if part else FIXTURES
+    script = [sys.executable, str(ROOT / "scripts" / "determinism.py"), "--edits", "1", str(folder)]
+    done = subprocess.run(script, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    for name in ("1", "2", "3", "reversed", "seed", "cold", "warm", "edit 1 warm", "edit 1 session"):
+        assert f"{name}: " in done.stdout

@@ -234,24 +234,25 @@ def test_killed_at_any_time_each_file_is_old_or_new(tmp_path: Path, command: lis
         assert {read(file) for file in files} <= {IDLE, FIXED}
 
 
-def test_add_noqa(run: Run, tmp_path: Path) -> None:
+@pytest.mark.parametrize("option", ["--add-ignore", "--add-noqa"])
+def test_add_ignore(run: Run, tmp_path: Path, option: str) -> None:
     path = write(tmp_path / "a.py", "import torch\n\n\ndef f(x: torch.Tensor):\n    return x * x.sum().item()\n")
-    assert run("--add-noqa") == (0, "Silenced 1 finding.\n", "")
-    assert read(path).endswith("    return x * x.sum().item()  # noqa: XLA301\n")
-    assert run("--add-noqa") == (0, "Silenced 0 findings.\n", "")
+    assert run(option) == (0, "Silenced 1 finding.\n", "")
+    assert read(path).endswith("    return x * x.sum().item()  # xlalint: ignore[XLA301]\n")
+    assert run(option) == (0, "Silenced 0 findings.\n", "")
     assert run().code == 0
 
 
-def test_add_noqa_says_what_no_comment_silences(run: Run, tmp_path: Path) -> None:
+def test_add_ignore_says_what_no_comment_silences(run: Run, tmp_path: Path) -> None:
     write(tmp_path / "broken.py", "x = (\n")
-    done = run("--add-noqa", str(tmp_path / "broken.py"))
+    done = run("--add-ignore", str(tmp_path / "broken.py"))
     assert (done.code, read(tmp_path / "broken.py")) == (0, "x = (\n")
     assert done.out.startswith("Silenced 0 findings.\n1 more cannot be silenced by a comment")
 
 
 @pytest.mark.parametrize("other", ["--fix", "--diff", "-"])
-def test_add_noqa_is_given_alone(run: Run, file: Path, other: str) -> None:
-    done = run("--add-noqa", other)
+def test_add_ignore_is_given_alone(run: Run, file: Path, other: str) -> None:
+    done = run("--add-ignore", other)
     assert done.code == 2
     assert "fix first" in done.err
     assert read(file) == IDLE

@@ -177,8 +177,8 @@ def test_comments_silence_within_their_cell(run: Run, file: Path) -> None:
 
 
 def test_findings_are_silenced_by_comments(run: Run, file: Path) -> None:
-    assert run("check", "--add-noqa", "nb.ipynb").out == "Silenced 1 finding.\n"
-    assert file.read_text() == notebook(IMPORTS, MODEL.replace("# é", "# é  # noqa: XLA101"), RUN)
+    assert run("check", "--add-ignore", "nb.ipynb").out == "Silenced 1 finding.\n"
+    assert file.read_text() == notebook(IMPORTS, MODEL.replace("# é", "# é  # xlalint: ignore[XLA101]"), RUN)
     assert run("check", "nb.ipynb").code == 0
 
 

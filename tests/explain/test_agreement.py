@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from xlalint.checks.finding import Finding
 from xlalint.config import Settings
+from xlalint.diagnostics.finding import Finding
 from xlalint.explain import Explanation, PlaceError
 from xlalint.explain.answer import Explainer
 from xlalint.explain.place import Place

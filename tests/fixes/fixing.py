@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from xlalint.checks.finding import Fix
 from xlalint.config import Settings
+from xlalint.diagnostics.finding import Fix
 from xlalint.project import Report, check_text
 from xlalint.project.fixing import Fixed, fix
 from xlalint.project.rewriting import Memory
@@ -27,7 +27,7 @@ def fixed(text: str, *, unsafe: bool = True, target: str = "torch_xla") -> tuple
     return decode(done.files[PATH].after) if done.files else text, done
 
 
-class Outcome(NamedTuple):
+class FixResult(NamedTuple):
     """What becomes of the findings of one code in a text. `fix` is that of the first."""
 
     text: str
@@ -45,7 +45,7 @@ class Outcome(NamedTuple):
         return self.fix.message if self.fix is not None else ""
 
 
-def outcome(text: str, code: str, *, target: str = "torch_xla") -> Outcome:
+def outcome(text: str, code: str, *, target: str = "torch_xla") -> FixResult:
     """What the first finding of a code is offered, and the text when all of that code are fixed."""
     settings = Settings(target=target, python=None, select=(code,), show_info=True)
 
@@ -60,7 +60,7 @@ def outcome(text: str, code: str, *, target: str = "torch_xla") -> Outcome:
     done = fix(check, lambda _: text.encode(), unsafe=True)
     assert not done.troubles
     after = decode(done.files[PATH].after) if done.files else text
-    return Outcome(after, found[0].fix, found[0].no_fix)
+    return FixResult(after, found[0].fix, found[0].no_fix)
 
 
 def expression(code: str) -> str:

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xlalint.checks.finding import Edit, Finding, Fix, Location, Touches
-from xlalint.fixes.edits import Change, Offsets, Span, together
+from xlalint.diagnostics.finding import Edit, Finding, Fix, Location, Touches
+from xlalint.fixes.toolkit.edits import Change, Offsets, Span, together
 
 TEXT = "0123456789"
 

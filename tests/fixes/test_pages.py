@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.fixes.fixing import fixed
-from xlalint.fixes.rewrites import REWRITES
+from xlalint.fixes.registry import REWRITES
 from xlalint.rules import Example, rules
 
 PAIRS = [

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 import pytest
 
-from xlalint.checks.finding import Edit, Finding, Fix, Location
+from xlalint.diagnostics.finding import Edit, Finding, Fix, Location
 from xlalint.project.fixing import MOST_ROUNDS, Fixed, fix
 from xlalint.project.report import Report
 from xlalint.project.rewriting import Memory
@@ -120,14 +120,22 @@ def test_unsafe_fixes_are_made_when_asked_for(unsafe: bool) -> None:
     assert texts(done) == ({"a.py": "x = b\n"} if unsafe else {})
 
 
-def test_nothing_is_fixed_after_an_internal_error() -> None:
+def test_an_internal_error_elsewhere_keeps_nothing_from_being_fixed() -> None:
     done = run({"a.py": "x = a\n", "b.py": "boom\n"}, rule("a", lambda _: "b"))
-    assert (texts(done), done.report.failures) == ({}, ["b.py: RuntimeError"])
+    assert (texts(done), done.report.failures) == ({"a.py": "x = b\n"}, ["b.py: RuntimeError"])
 
 
 def test_a_result_that_is_too_much_for_the_analysis_is_not_taken() -> None:
     done = run({"a.py": "x = a\n"}, rule("a", lambda _: "boom"))
     assert (texts(done), done.report.failures) == ({}, ["a.py: RuntimeError"])
+    assert done.troubles == ["a.py:1: the fix of XLA900 was dropped: an internal error comes of its result"]
+
+
+def test_of_results_only_those_that_are_too_much_are_not_taken() -> None:
+    done = run(
+        {"a.py": "x = a\n", "b.py": "y = a  # b\n"}, rule(r"a(?=\n)", lambda _: "boom"), rule("a(?= )", lambda _: "c")
+    )
+    assert (texts(done), done.report.failures) == ({"b.py": "y = c  # b\n"}, ["a.py: RuntimeError"])
 
 
 def test_nothing_to_fix() -> None:

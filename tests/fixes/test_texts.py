@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from tests.fixes.fixing import PATH, fixed
 from tests.xla.grammars import Grammar, grammars, programs
-from xlalint.checks.finding import Finding
 from xlalint.config import Settings
-from xlalint.fixes.edits import Offsets, together
-from xlalint.fixes.rewrites import REWRITES
+from xlalint.diagnostics.finding import Finding
+from xlalint.fixes.registry import REWRITES
+from xlalint.fixes.toolkit.edits import Offsets, together
 from xlalint.project import check_text
 from xlalint.project.rewriting import Memory
 from xlalint.rules import rules
@@ -105,3 +105,78 @@ def test_generated_texts(grammar: Grammar) -> None:
         keeps_texts(text.replace("\n", "\r\n") if crlf else text, grammar.target or TARGETS[grammar.framework])
 
     check()
+
+
+FUNCTION = """\
+import torch
+
+
+class Model(torch.nn.Module):
+    # what it does
+    def forward(self, x):
+        if x.any():
+            return x
+        return x + 1
+
+
+def scale(x: torch.Tensor):
+    \'\'\'A
+    docstring.\'\'\'
+    y = x
+    # why
+    if y.sum() > 0:
+        y = -y
+    return y
+"""
+
+
+@pytest.mark.parametrize("end", ["\r", "\r\n"], ids=["cr", "crlf"])
+def test_line_ends_make_no_difference(end: str) -> None:
+    text, done = fixed(FUNCTION)
+    other, as_well = fixed(FUNCTION.replace("\n", end))
+    assert text != FUNCTION
+    assert other == text.replace("\n", end)
+    assert len(as_well.findings) == len(done.findings) == 2
+
+
+def test_of_a_file_with_returns_alone_only_a_function_is_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is parsed grows with the file, not with its square."""
+    from xlalint.fixes.toolkit import function_source
+
+    parsed: list[int] = []
+
+    def counted(text: str) -> object:
+        parsed.append(len(text))
+        return parse_concrete(text)
+
+    parse_concrete = function_source.parse_concrete
+    monkeypatch.setattr(function_source, "parse_concrete", counted)
+    for number in (1, 20):
+        one = "def f{}(x: torch.Tensor):\r    if x.any():\r        return x\r    return x + 1\r\r\r"
+        text = "import torch\r\r\r" + "".join(one.format(n) for n in range(number))
+        parsed.clear()
+        assert len(fixed(text)[1].findings) == number
+        assert max(parsed) < 100
+        assert len(parsed) <= number
+
+
+FORM_FEEDS = {
+    "line": FUNCTION.replace("\ndef scale", "\n\f\ndef scale"),
+    "before-def": FUNCTION.replace("\ndef scale", "\n\fdef scale"),
+    "blanks-before-it": FUNCTION.replace("\ndef scale", "\n  \fdef scale"),
+    "two": FUNCTION.replace("\ndef scale", "\n\f\fdef scale"),
+    "before-method": FUNCTION.replace("\n    def forward", "\n\f    def forward"),
+    "within": FUNCTION.replace("\n    # why", "\n\f\n    # why"),
+    "before-statement": FUNCTION.replace("\n    y = x\n", "\n\f    y = x\n"),
+}
+
+
+@pytest.mark.parametrize("text", FORM_FEEDS.values(), ids=FORM_FEEDS)
+def test_a_form_feed_costs_no_fix(text: str) -> None:
+    assert ast_of(fixed(text)[0]) == ast_of(fixed(FUNCTION)[0])
+
+
+def ast_of(text: str) -> str:
+    import ast
+
+    return ast.dump(ast.parse(text))

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from xlalint.fixes.writing import WriteError, write
+from xlalint.fixes.toolkit.writing import WriteError, write
 
 OLD, NEW = b"old\r\n" * 100_000, b"new\n" * 150_000
 
@@ -100,7 +100,7 @@ def test_a_file_elsewhere_that_the_user_named_is_written(file: Path, tmp_path: P
 
 WRITER = """
 import sys
-from xlalint.fixes.writing import write
+from xlalint.fixes.toolkit.writing import write
 path, root = sys.argv[1:]
 texts = [b"old\\r\\n" * 100_000, b"new\\n" * 150_000]
 if open(path, "rb").read() == texts[1]:
@@ -126,3 +126,107 @@ def test_killed_at_any_time_the_file_is_old_or_new(file: Path) -> None:
         assert content in (OLD, NEW)
         seen.add(content)
     assert seen == {OLD, NEW}
+
+
+def left_beside(file: Path) -> list[Path]:
+    return [path for path in file.parent.iterdir() if path != file]
+
+
+@pytest.mark.parametrize("nameless", [True, False], ids=["without-a-name", "with-a-name"])
+def test_what_a_killed_run_left_is_gone_after_the_next(
+    file: Path, monkeypatch: pytest.MonkeyPatch, nameless: bool
+) -> None:
+    if not nameless:
+        monkeypatch.delattr(os, "O_TMPFILE", raising=False)
+    elif not hasattr(os, "O_TMPFILE"):
+        pytest.skip("no files without a name here")
+    write(str(file), OLD, NEW, str(file.parent))
+    assert left_beside(file) == []
+    (file.parent / ".xlalint-0123456789abcdef.tmp").write_bytes(b"half")
+    write(str(file), NEW, OLD, str(file.parent))
+    assert left_beside(file) == []
+    assert file.read_bytes() == OLD
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no locks of this kind")
+def test_what_another_run_is_writing_stays(file: Path) -> None:
+    import fcntl
+
+    busy = file.parent / ".xlalint-0123456789abcdef.tmp"
+    with busy.open("wb") as stream:
+        fcntl.flock(stream, fcntl.LOCK_EX)
+        write(str(file), OLD, NEW, str(file.parent))
+        assert left_beside(file) == [busy]
+    write(str(file), NEW, OLD, str(file.parent))
+    assert left_beside(file) == []
+
+
+@pytest.mark.parametrize("name", [".xlalint-0123456789abcdef.tmp", ".xlalint-mine.tmp", "xlalint-0123456789abcdef.tmp"])
+def test_nothing_else_of_such_a_name_is_removed(file: Path, tmp_path: Path, name: str) -> None:
+    (tmp_path / "target").write_text("kept")
+    if name == ".xlalint-0123456789abcdef.tmp":
+        (file.parent / name).symlink_to(tmp_path / "target")
+    else:
+        (file.parent / name).write_text("kept")
+    write(str(file), OLD, NEW, str(file.parent))
+    assert (file.parent / name).read_text() == (tmp_path / "target").read_text() == "kept"
+
+
+KILLED = """
+import os, signal, sys
+from xlalint.fixes.toolkit import writing
+if sys.argv[3] == "named":
+    del os.O_TMPFILE
+os.fsync = lambda handle: os.kill(os.getpid(), signal.SIGKILL)
+writing.write(sys.argv[1], open(sys.argv[1], "rb").read(), b"new", sys.argv[2])
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "O_TMPFILE"), reason="no files without a name here")
+@pytest.mark.parametrize(("how", "left"), [("nameless", 0), ("named", 1)])
+def test_killed_while_writing(file: Path, how: str, left: int) -> None:
+    command = [sys.executable, "-c", KILLED, str(file), str(file.parent), how]
+    assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
+    assert file.read_bytes() == OLD
+    assert len(left_beside(file)) == left
+    write(str(file), OLD, NEW, str(file.parent))
+    assert left_beside(file) == []
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root gives files away")
+@pytest.mark.parametrize("mode", [0o644, 0o660, 0o4755])
+def test_the_owner_stays(file: Path, mode: int) -> None:
+    os.chown(file, 12345, 23456)
+    file.chmod(mode)
+    write(str(file), OLD, NEW, str(file.parent))
+    told = file.stat()
+    assert (told.st_uid, told.st_gid, told.st_mode & 0o7777) == (12345, 23456, mode)
+
+
+@pytest.mark.skipif(not hasattr(os, "fchown"), reason="a system without owners")
+@pytest.mark.parametrize(("mode", "after"), [(0o664, 0o644), (0o660, 0o600), (0o666, 0o666), (0o6775, 0o755)])
+def test_a_group_that_cannot_be_kept_leaves_no_rights_to_another(
+    file: Path, monkeypatch: pytest.MonkeyPatch, mode: int, after: int
+) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError
+
+    file.chmod(mode)
+    real = os.stat
+    other = os.stat_result((*real(file)[:4], 12345, 23456, *real(file)[6:]))
+    monkeypatch.setattr(os, "fchown", refuse)
+    monkeypatch.setattr(os, "stat", lambda path, **more: other if path == str(file) else real(path, **more))
+    write(str(file), OLD, NEW, str(file.parent))
+    monkeypatch.undo()
+    assert file.read_bytes() == NEW
+    assert file.stat().st_mode & 0o7777 == after
+
+
+@pytest.mark.skipif(not hasattr(os, "setxattr"), reason="a system without extended attributes")
+def test_extended_attributes_stay(file: Path) -> None:
+    try:
+        os.setxattr(file, "user.note", b"kept")
+    except OSError:
+        pytest.skip("a file system without extended attributes")
+    write(str(file), OLD, NEW, str(file.parent))
+    assert os.getxattr(file, "user.note") == b"kept"

@@ -26,8 +26,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from tests.fixes.fixing import PATH
-from xlalint.checks import Finding
 from xlalint.config import Settings
+from xlalint.diagnostics import Finding
 from xlalint.project import check_text
 from xlalint.project.fixing import fix
 from xlalint.project.rewriting import Memory

@@ -95,6 +95,7 @@ def test_the_action_annotates_and_summarizes(paths: str, project: Path, tmp_path
     told = {**os.environ, "RUNNER_TEMP": str(tmp_path), "GITHUB_STEP_SUMMARY": str(summary), **environment}
     done = _script([check["run"]], project, told)
     assert not done.stderr
+    assert "stop-commands" not in done.stdout
     if paths == "model.py":
         assert done.returncode == 1
         assert done.stdout.startswith(f"::warning title=XLA101 tensor-if,file={project}/model.py,line=7,")
@@ -102,6 +103,28 @@ def test_the_action_annotates_and_summarizes(paths: str, project: Path, tmp_path
     else:
         assert (done.returncode, done.stdout) == (0, "")
         assert "all clear" in summary.read_text()
+
+
+def test_the_action_keeps_what_reports_quote_from_the_job(tmp_path: Path) -> None:
+    """Between the two lines the job takes nothing for a command; the second one is printed however the check ends."""
+    [action] = _load(ACTION.read_text())
+    _, check = action["runs"]["steps"]
+    command = tmp_path / "xlalint" / "bin" / "xlalint"
+    command.parent.mkdir(parents=True)
+    command.write_text("#!/bin/sh\necho ::error::quoted; exit 1\n")
+    command.chmod(0o755)
+    environment = {**os.environ, **dict.fromkeys(check["env"], ""), "RUNNER_TEMP": str(tmp_path)}
+    done = _script([check["run"]], tmp_path, {**environment, "XLALINT_FORMAT": "full"})
+    begin, quoted, end = done.stdout.splitlines()
+    assert begin.startswith("::stop-commands::") and len(begin) > len("::stop-commands::") + 16
+    assert (quoted, end) == ("::error::quoted", f"::{begin.rpartition(':')[2]}::")
+    assert done.returncode == 1
+
+
+def test_environments_are_made_by_an_isolated_interpreter() -> None:
+    [action] = _load(ACTION.read_text())
+    lines = [*action["runs"]["steps"][0]["run"].splitlines(), *_job()["xlalint"]["script"]]
+    assert [" -I -m venv " in line for line in lines if "-m venv" in line] == [True, True]
 
 
 @pytest.mark.skipif(shutil.which("shellcheck") is None, reason="shellcheck is not installed")

@@ -97,7 +97,7 @@ def test_an_editor_shows_diagnostics_and_applies_an_action(editor: str, tmp_path
     (tmp_path / "model.py").write_text(MODEL)
     seen = EDITORS[editor](tmp_path, _configured(editor), "ignore XLA301")
     assert seen["before"] == FOUND
-    assert seen["text"][4] == "    return x.item()  # noqa: XLA301"
+    assert seen["text"][4] == "    return x.item()  # xlalint: ignore[XLA301]"
     assert seen["after"] == FOUND[1:]
 
 

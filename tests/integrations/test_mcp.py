@@ -43,13 +43,14 @@ class Scaled(torch.nn.Module):
 TOOLS = {"check_file", "check_text", "explain_line", "get_rule", "propose_fixes", "verify_fixes"}
 
 
-def converse(folder: Path, conversation: Conversation) -> None:
-    """Hold a conversation with a server that works in a folder."""
+def converse(folder: Path, conversation: Conversation, *options: str, **client: Any) -> None:
+    """Hold a conversation with a server that works in a folder. Its user's folder of caches lies beside that."""
 
     async def held() -> None:
-        server = mcp.StdioServerParameters(command=COMMAND, args=["mcp"], cwd=str(folder), env=dict(os.environ))
-        async with mcp.Client(server) as client:
-            await conversation(client)
+        environment = {**os.environ, "XDG_CACHE_HOME": str(folder.with_name(f"{folder.name}-caches"))}
+        server = mcp.StdioServerParameters(command=COMMAND, args=["mcp", *options], cwd=str(folder), env=environment)
+        async with mcp.Client(server, **client) as made:
+            await conversation(made)
 
     anyio.run(held)
 
@@ -79,6 +80,9 @@ def test_the_tools_describe_themselves(tmp_path: Path) -> None:
             assert tool.description
             assert all(one.get("description") for one in tool.input_schema["properties"].values()), name
             assert tool.annotations.read_only_hint == (name != "verify_fixes")
+            assert tool.annotations.destructive_hint == (name == "verify_fixes")
+            assert tool.annotations.open_world_hint == (name == "verify_fixes")
+            assert "roots" not in tool.input_schema["properties"]
 
     converse(tmp_path, conversation)
 
@@ -151,6 +155,86 @@ def test_fixes_are_proposed_and_nothing_is_written(tmp_path: Path) -> None:
 
     converse(tmp_path, conversation)
     assert (tmp_path / "model.py").read_text() == MODEL
+
+
+def test_nothing_is_written_into_the_project(tmp_path: Path) -> None:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "model.py").write_text(MODEL)
+
+    async def conversation(client: Any) -> None:
+        await call(client, "check_file", path="model.py", program=".")
+        await call(client, "propose_fixes", path="model.py", program=".")
+        await call(client, "explain_line", path="model.py", line=7)
+
+    converse(folder, conversation)
+    assert [path.name for path in folder.iterdir()] == ["model.py"]
+    assert list(tmp_path.glob("project-caches/xlalint/*/xlalint-*.db"))
+
+
+@pytest.fixture
+def places(tmp_path: Path) -> Path:
+    """A folder `here` to start in, with links out of it, and two others."""
+    for name in ("here", "there", "elsewhere"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "model.py").write_text(MODEL)
+    (tmp_path / "here" / "link.py").symlink_to(tmp_path / "there" / "model.py")
+    (tmp_path / "here" / "folder").symlink_to(tmp_path / "there")
+    (tmp_path / "here-and-more").mkdir()
+    (tmp_path / "here-and-more" / "model.py").write_text(MODEL)
+    return tmp_path / "here"
+
+
+OUTSIDE = (
+    "../there/model.py",
+    "link.py",
+    "folder/model.py",
+    "../here-and-more/model.py",
+    "../there/gone.py",
+    "/etc/passwd",
+)
+
+
+def test_what_lies_outside_of_the_start_folder_is_refused(places: Path) -> None:
+    async def conversation(client: Any) -> None:
+        for path in OUTSIDE:
+            for tool in ("check_file", "propose_fixes", "verify_fixes"):
+                assert "is outside of what this server reads" in await refused(client, tool, path=path)
+            assert "is outside of" in await refused(client, "explain_line", path=path, line=7)
+            assert "is outside of" in await refused(client, "check_text", text=MODEL, filename=path)
+            assert "is outside of" in await refused(client, "check_file", path="model.py", program=path)
+        assert (await call(client, "check_file", path=str(places / "model.py")))["findings"]
+        assert (await call(client, "check_text", text=MODEL, filename="new/model.py"))["findings"]
+
+    converse(places, conversation)
+
+
+def test_named_roots_take_the_place_of_the_start_folder(places: Path) -> None:
+    async def conversation(client: Any) -> None:
+        for path in ("../there/model.py", "../elsewhere/model.py", "link.py", "folder/model.py"):
+            assert (await call(client, "check_file", path=path))["findings"]
+        assert "is outside of" in await refused(client, "check_file", path="model.py")
+
+    converse(places, conversation, "--root", str(places.parent / "there"), "--root", "../elsewhere")
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_the_clients_roots_count_unless_some_are_named(mode: str, places: Path) -> None:
+    from mcp_types import ListRootsResult, Root
+
+    async def told(_: Any) -> ListRootsResult:
+        return ListRootsResult(roots=[Root(uri=(places.parent / "there").as_uri())])
+
+    async def conversation(client: Any) -> None:
+        assert (await call(client, "check_file", path="../there/model.py"))["findings"]
+        assert "is outside of" in await refused(client, "check_file", path="model.py")
+
+    async def otherwise(client: Any) -> None:
+        assert (await call(client, "check_file", path="model.py"))["findings"]
+        assert "is outside of" in await refused(client, "check_file", path="../there/model.py")
+
+    converse(places, conversation, list_roots_callback=told, mode=mode)
+    converse(places, otherwise, "--root", ".", list_roots_callback=told, mode=mode)
 
 
 @pytest.mark.torch_xla

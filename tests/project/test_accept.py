@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from xlalint.checks.finding import Proof
 from xlalint.config import Settings
+from xlalint.diagnostics.finding import Proof
 from xlalint.project import Report, check_text
 from xlalint.project.fixing import Answer, Fixed, Proposed, fix
 from xlalint.project.rewriting import Memory

@@ -10,8 +10,8 @@ from textwrap import dedent
 import pytest
 
 from xlalint.cache import Cache
-from xlalint.checks.finding import Finding
 from xlalint.config import Settings
+from xlalint.diagnostics.finding import Finding
 from xlalint.project import check_paths, check_text, following
 from xlalint.project.pipeline import Run
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from xlalint.cache import Cache
 from xlalint.config import load_settings
 from xlalint.project import analysis, check_paths
-from xlalint.project.analysis import Analysis, Outcome
+from xlalint.project.analysis import Analysis, ModuleOutcome
 
 BASE = """
     import torch
@@ -115,7 +115,7 @@ def analysed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     names: list[str] = []
     run = Analysis.run
 
-    def noted(self: Analysis, modules: Sequence[int]) -> list[Outcome]:
+    def noted(self: Analysis, modules: Sequence[int]) -> list[ModuleOutcome]:
         names.extend(Path(self.program.modules[index].path).name for index in modules)
         return run(self, modules)
 

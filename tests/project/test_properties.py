@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from xlalint.checks import Finding
 from xlalint.config import Settings, load_settings
+from xlalint.diagnostics import Finding
 from xlalint.project import check_paths, check_text
 from xlalint.source.model import SourceError
 from xlalint.source.syntax import parse

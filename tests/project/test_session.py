@@ -11,18 +11,18 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from xlalint.cache import Cache
-from xlalint.checks import Finding
-from xlalint.checks.finding import Location
 from xlalint.config import Settings, load_settings
+from xlalint.diagnostics import Finding
+from xlalint.diagnostics.finding import Location
 from xlalint.project import check_paths
-from xlalint.project.analysis import Analysis, Outcome
+from xlalint.project.analysis import Analysis, ModuleOutcome
 from xlalint.project.session import Session
 
 from .programs import functions, modules
 from .test_incremental import CHANGES, FILES
 
 UNHURRIED = settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
-Made = Callable[[Mapping[str, str]], Session]
+AllocationSite = Callable[[Mapping[str, str]], Session]
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +76,7 @@ def analysed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     names: list[str] = []
     run = Analysis.run
 
-    def noted(self: Analysis, indexes: list[int]) -> list[Outcome]:
+    def noted(self: Analysis, indexes: list[int]) -> list[ModuleOutcome]:
         names.extend(Path(self.program.modules[index].path).name for index in indexes)
         return run(self, indexes)
 
@@ -246,3 +246,22 @@ def test_any_edits(
         found = [one for one in settled(session) if Path(one.filename).name not in broken]
         expected = fresh(folder, everything, {k: v for k, v in contents.items() if k not in absent})
         assert found == [one for one in expected if Path(one.filename).name not in broken]
+
+
+def test_what_is_too_large_is_told_in_an_editor_too(folder: Path, everything: Settings) -> None:
+    import msgspec
+
+    options = msgspec.structs.replace(everything, max_file_size=2_000)
+    name = min(FILES)
+    path = str(folder / name)
+    session = session_of(folder, options)
+    small = settled(session)
+    large = f"{dedent(FILES[name])}#{'-' * 2_000}\n"
+    session.change(path, large.encode())
+    assert [one.code for one in settled(session) if one.filename == path] == ["XLA004"]
+    (folder / name).write_text(large)
+    session.change(path, None)
+    assert [one.code for one in settled(session) if one.filename == path] == ["XLA004"]
+    (folder / name).write_text(dedent(FILES[name]))
+    session.reread([path])
+    assert settled(session) == small

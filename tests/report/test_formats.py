@@ -18,8 +18,8 @@ import pytest
 from markdown_it import MarkdownIt
 
 from xlalint import __version__
-from xlalint.checks.finding import Edit, Finding, Fix, Location, TraceStep
 from xlalint.cli.check import _FORMATS
+from xlalint.diagnostics.finding import Edit, Finding, Fix, Location, TraceStep
 from xlalint.report import FORMATS, Checked, View, render
 from xlalint.rules import Rule
 

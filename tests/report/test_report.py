@@ -13,10 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xlalint.checks.finding import Edit, Finding, Fix, Location, TraceStep
+from xlalint.diagnostics.finding import Edit, Finding, Fix, Location, TraceStep
 from xlalint.report import Checked, View, fix_hint, fixes, render, statistics, summary
 from xlalint.report.diff import diff
-from xlalint.report.view import printable, wants_colour
+from xlalint.report.printable import printable
+from xlalint.report.view import wants_colour
 
 TEXT = "def f(mask):\n    y = 1\n    if mask.any():\n        return y\n"
 
@@ -193,7 +194,8 @@ def test_json_has_the_documented_fields_in_their_order() -> None:
 def test_json_of_nothing_and_of_odd_names() -> None:
     assert render([], "json", view()) == "[]\n"
     odd = finding(filename="/p/\udcff.py", message="é")
-    assert json.loads(render([odd], "json", view()))[0]["filename"] == "/p/\udcff.py"
+    assert msgspec.json.decode(render([odd], "json", view()))[0]["filename"] == "/p/\\xff.py"
+    assert msgspec.json.decode(render([odd], "json", view(ascii_only=True)))[0]["filename"] == "/p/\\xff.py"
     assert render([finding(message="é")], "json", view(ascii_only=True)).isascii()
 
 

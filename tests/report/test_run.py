@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from xlalint.checks.finding import Finding, Location
+from xlalint.diagnostics.finding import Finding, Location
 from xlalint.report.run import duration, text
 from xlalint.report.view import View
 from xlalint.verify.joined import Joined, join

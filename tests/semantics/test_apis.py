@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from xlalint.api_tables.cases import choose
+from xlalint.api_tables.entries import Constant
+from xlalint.api_tables.loading import TableError, compile_tables, tables_folder
+from xlalint.api_tables.lookup import Apis, Return, api_table, parse_return
+from xlalint.api_tables.returns import ReturnError
 from xlalint.rules import rules
-from xlalint.semantics.api_tables import TableError, compile_tables, tables_folder
-from xlalint.semantics.apis import Apis, Return, api_table, parse_return
-from xlalint.semantics.cases import choose
-from xlalint.semantics.entries import Constant
-from xlalint.semantics.returns import ReturnError
 
 PARSED = {
     "tensor": Return("tensor"),
@@ -49,7 +49,24 @@ def test_returns_parse(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "tensr", "tensor[z]", "tensor(x)", "list(tensor", "host[tensor]", "like like", "tuple(a:like, like)"]
+    "text",
+    [
+        "",
+        "tensr",
+        "tensor[z]",
+        "tensor(x)",
+        "list(tensor",
+        "host[tensor]",
+        "like like",
+        "tuple(a:like, like)",
+        "object",
+        "list(object)",
+        "object(a.B, a.C)",
+        "arg",
+        "element",
+        "result",
+        "wraps",
+    ],
 )
 def test_returns_that_do_not_parse_are_errors(text: str) -> None:
     with pytest.raises(ReturnError):
@@ -196,11 +213,35 @@ def test_a_users_table_overrides(tmp_path: Path) -> None:
         ('[functions]\n"a.b" = { retuns = "tensor" }\n', "retuns"),
         ("[function]\n", "function"),
         ("not toml", "own.toml"),
+        ('[functions]\n"a.b" = "object"\n', "a.b: object needs one name"),
+        ('[classes]\n"a.B" = { base = "object", methods = { c = "list(object)" } }\n', "a.B: object needs one name"),
+        ('[classes]\n"a.B" = { base = "object", attributes = { c = "object" } }\n', "a.B: object needs one name"),
+        ('[methods]\nc = { returns = "tensor", const = { dim = [[1]] } }\n', "c: Expected"),
+        ('[functions]\n"a.b" = { args = "two" }\n', "a.b: Expected `int`"),
+        ('[functions]\n"a.b" = { params = 3 }\n', "a.b: "),
+        ('[functions]\n"a.b" = { calls = [{ args = "*" }] }\n', "a.b: the key 'fun' is missing"),
+        ('[functions]\n"a.b" = { calls = [{ fun = "f", args = ["tensr"] }] }\n', "a.b: unknown kind 'tensr'"),
+        ('[unsupported_methods]\nc = { returns = "object" }\n', "c: object needs one name"),
+        ('[aliases]\n"a.b" = 3\n', "aliases: a.b: a text is expected"),
     ],
 )
 def test_a_table_that_cannot_be_used_says_why(text: str, message: str) -> None:
-    with pytest.raises(TableError, match=re.escape(message)):
+    with pytest.raises(TableError, match=re.escape(message)) as told:
         compile_tables([("own.toml", text)])
+    assert str(told.value).startswith("own.toml: ")
+
+
+def test_every_table_that_ships_is_read_from_its_text() -> None:
+    """Not from what is kept of it, which says nothing of the text."""
+    files = sorted(tables_folder().glob("*.toml"))
+    assert len(files) > 10
+    assert compile_tables((path.name, path.read_text()) for path in files).functions
+
+
+def test_a_graphs_definition_is_an_object(apis: Apis) -> None:
+    graph = apis.klass("tensorflow.Graph")
+    assert graph is not None
+    assert graph.methods["as_graph_def"].cases[0].returns.names == ("tensorflow.compat.v1.GraphDef",)
 
 
 def test_the_kept_form_is_used_repaired_and_not_needed(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from xlalint.semantics.apis import Apis, api_table
+from xlalint.api_tables.lookup import Apis, api_table
 
 CHILD = Path(__file__).with_name("real_names.py")
 PACKAGES = {

@@ -7,8 +7,8 @@ from typing import cast
 
 import pytest
 
+from xlalint.interpreter.frame import spelling
 from xlalint.lowering import ir
-from xlalint.semantics.frame import spelling
 
 _SIGNS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Pow: "**", ast.BitAnd: "&", ast.Gt: ">", ast.USub: "-"}
 

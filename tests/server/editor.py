@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -117,8 +117,10 @@ def converse(
     options: Mapping[str, Any] | None = None,
     configuration: Mapping[str, Any] | None = None,
     folders: tuple[Path, ...] | None = None,
+    command: Sequence[str] = COMMAND,
+    **process: Any,
 ) -> None:
-    """Start the server, talk to it, and end it as the protocol has it."""
+    """Start the server, talk to it, and end it as the protocol has it. `process` says how it is started: where, in which environment."""
 
     async def run() -> None:
         client = make_test_lsp_client()
@@ -129,7 +131,7 @@ def converse(
         def registered(params: types.RegistrationParams) -> None:
             editor.registered += [one.method for one in params.registrations]
 
-        await client.start_io(*COMMAND)
+        await client.start_io(*command, **process)
         roots = [folder] if folders is None else folders
         await client.initialize_session(
             types.InitializeParams(

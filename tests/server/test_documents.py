@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 
 import pytest
@@ -13,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lsprotocol import types
 
-from xlalint.checks.finding import Location
-from xlalint.server.documents import Document, Documents, path_of
+from xlalint.diagnostics.finding import Location
+from xlalint.server.documents import Document, Documents, path_of, uri_of
 from xlalint.server.places import Lined, chosen, index, units
 
 ENCODINGS = ("utf-8", "utf-16", "utf-32")
@@ -157,3 +158,12 @@ def test_notebooks_become_what_a_file_of_them_would_be() -> None:
 )
 def test_paths_of_uris(uri: str, path: str) -> None:
     assert path_of(uri, ".py") == path
+
+
+@pytest.mark.skipif(os.name == "nt", reason="names are text there")
+@pytest.mark.parametrize(
+    "path", ["/p/a b.py", "/p/é.py", "/p/b\udcff.py", "/p\udc80/%41.py", "/p/\N{REPLACEMENT CHARACTER}.py"]
+)
+def test_the_uri_of_a_path_leads_back_to_it(path: str) -> None:
+    assert uri_of(path).isascii()
+    assert path_of(uri_of(path)) == path

@@ -24,8 +24,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from lsprotocol import types
 
-from xlalint.checks.finding import Finding
 from xlalint.config import load_settings
+from xlalint.diagnostics.finding import Finding
 from xlalint.project import check_paths
 from xlalint.project.analysis import Interrupted
 from xlalint.project.lowered import lower_bytes

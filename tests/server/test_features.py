@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import shutil
 from pathlib import Path
 from textwrap import dedent
 from typing import cast
@@ -235,7 +237,7 @@ def test_a_finding_is_ignored_on_its_line(folder: Path) -> None:
         offered = await editor.actions("model.py", 10, 12)
         (ignoring,) = [one for one in offered if (one.data or {}).get("ignore")]
         after = applied(MODEL, edits_of(ignoring))
-        assert after.splitlines()[9] == "        if mask.any():  # noqa: XLA101"
+        assert after.splitlines()[9] == "        if mask.any():  # xlalint: ignore[XLA101]"
         editor.change("model.py", after)
         await editor.shows("model.py", ("XLA201", 14))
 
@@ -250,9 +252,76 @@ def test_a_value_is_taught(folder: Path) -> None:
         teaching = [one for one in offered if (one.data or {}).get("teach") == "static"]
         assert [one.title for one in teaching] == ["xlalint: teach that `mask` (line 9) is static, a host value"]
         after = applied(MODEL, edits_of(teaching[0]))
-        assert after.splitlines()[8] == "        mask = x > 0  # xlalint: static"
+        assert after.splitlines()[8] == "        mask = x > 0  # xlalint: static[mask]"
         editor.change("model.py", after)
         await editor.shows("model.py")
+
+    converse(folder, talk)
+
+
+JIT = "import jax\n\n\n@jax.jit\n"
+TEACHING = {
+    "a parameter among others": (
+        "def f(n, x):\n    return x if n > 0 else -x\n",
+        ["def f(n, x):  # xlalint: static[n]\n    return x if n > 0 else -x\n"],
+    ),
+    "a parameter on a row of its own": (
+        "def f(\n    n,\n    x,\n):\n    return x if n > 0 else -x\n",
+        ["def f(\n    n,  # xlalint: static[n]\n    x,\n):\n    return x if n > 0 else -x\n"],
+    ),
+    "a comment that is extended": (
+        "def f(n, m, x):  # xlalint: static[m]\n    return x if n > m else -x\n",
+        ["def f(n, m, x):  # xlalint: static[m, n]\n    return x if n > m else -x\n"],
+    ),
+    "a comment that is kept": (
+        "def f(n, x):  # why\n    return x if n > 0 else -x\n",
+        ["def f(n, x):  # why  # xlalint: static[n]\n    return x if n > 0 else -x\n"],
+    ),
+    "a comment that said otherwise": (
+        "def f(n, m, x):  # xlalint: tensor[n, m] seen\n    return x if n > 0 else -x\n",
+        ["def f(n, m, x):  # xlalint: tensor[m] seen  # xlalint: static[n]\n    return x if n > 0 else -x\n"],
+    ),
+    "the only one said otherwise": (
+        "def f(n, x):  # xlalint: tensor[n]\n    return x if n > 0 else -x\n",
+        ["def f(n, x):  # xlalint: static[n]\n    return x if n > 0 else -x\n"],
+    ),
+    "a target among others": (
+        "def f(x):\n    n, y = x + 1, x\n    return y if n > 0 else -y\n",
+        ["def f(x):\n    n, y = x + 1, x  # xlalint: static[n]\n    return y if n > 0 else -y\n"],
+    ),
+    "a statement of several rows": (
+        'def f(x):\n    n = x.sum("""\n""")\n    return x if n > 0 else -x\n',
+        ['def f(x):\n    n = x.sum("""\n""")  # xlalint: static[n]\n    return x if n > 0 else -x\n'],
+    ),
+    "two findings of one value": (
+        "def f(n, x):\n    return [x if n > 0 else -x, x if n > 1 else -x]\n",
+        ["def f(n, x):  # xlalint: static[n]\n    return [x if n > 0 else -x, x if n > 1 else -x]\n"],
+    ),
+    "annotated as a tensor": ("def f(n: jax.Array, x):\n    return x if n > 0 else -x\n", []),
+}
+
+
+@pytest.mark.parametrize("name", TEACHING)
+def test_one_name_is_taught(folder: Path, name: str) -> None:
+    """Once, whatever stands on the line, and its finding is gone."""
+    before, expected = TEACHING[name]
+    row = 4 + next(number for number, line in enumerate(before.split("\n"), 1) if " if " in line)
+    line = before.split("\n")[row - 5]
+    found = [line.index("n > "), line.rindex("n > ")]
+
+    async def talk(editor: Editor) -> None:
+        uri = editor.open("new.py", JIT + before)
+        await editor.until(lambda: editor.codes("new.py"))
+        span = types.Range(types.Position(row - 1, found[0]), types.Position(row - 1, found[1]))
+        params = types.CodeActionParams(types.TextDocumentIdentifier(uri), span, types.CodeActionContext([]))
+        offered = cast(list[types.CodeAction], await editor.client.text_document_code_action_async(params))
+        taught = [one for one in offered if (one.data or {}).get("teach") == "static" and "`n`" in one.title]
+        assert [applied(JIT + before, edits_of(one)) for one in taught] == [JIT + text for text in expected]
+        ignoring = [one.title for one in offered if (one.data or {}).get("ignore")]
+        assert len(ignoring) == len(set(ignoring))
+        if taught:
+            editor.change("new.py", applied(JIT + before, edits_of(taught[0])))
+            await editor.shows("new.py")
 
     converse(folder, talk)
 
@@ -448,6 +517,48 @@ def test_files_are_watched(folder: Path) -> None:
     converse(folder, talk)
 
 
+def test_a_configuration_in_a_folder_holds_there_and_is_watched(folder: Path) -> None:
+    (folder / "sub").mkdir()
+    (folder / "sub/__init__.py").write_text("")
+    (folder / "sub/model.py").write_text(MODEL)
+    (folder / "sub/xlalint.toml").write_text('select = ["XLA1"]\n')
+
+    def changed(editor: Editor, text: str | None, kind: types.FileChangeType) -> None:
+        file = folder / "sub/xlalint.toml"
+        file.write_text(text) if text is not None else file.unlink()
+        events = [types.FileEvent(editor.uri("sub/xlalint.toml"), kind)]
+        editor.client.workspace_did_change_watched_files(types.DidChangeWatchedFilesParams(events))
+
+    async def talk(editor: Editor) -> None:
+        await editor.until(lambda: "workspace/didChangeWatchedFiles" in editor.registered)
+        editor.open("sub/model.py")
+        await editor.shows("sub/model.py", ("XLA101", 10))
+        editor.open("model.py")
+        await editor.shows("model.py", *FOUND)
+        changed(editor, 'select = ["XLA2"]\n', types.FileChangeType.Changed)
+        await editor.shows("sub/model.py", ("XLA201", 14))
+        changed(editor, 'slect = ["XLA1"]\n', types.FileChangeType.Changed)
+        await editor.until(lambda: any("sub/xlalint.toml:1: `slect`" in one.message for one in editor.client.messages))
+        await editor.shows("sub/model.py", *FOUND)  # by what is around it
+        changed(editor, 'exclude = ["model.py"]\n', types.FileChangeType.Changed)
+        await editor.shows("sub/model.py")
+        changed(editor, None, types.FileChangeType.Deleted)
+        await editor.shows("sub/model.py", *FOUND)
+        changed(editor, 'ignore = ["XLA1"]\njobs = 1\n', types.FileChangeType.Created)
+        await editor.shows("sub/model.py", ("XLA201", 14))
+        await editor.until(lambda: any("`jobs` is for the whole" in one.message for one in editor.client.log_messages))
+        await editor.shows("model.py", *FOUND)
+
+    converse(folder, talk)
+    (folder / "sub/xlalint.toml").write_text('select = ["XLA1"]\ndevice = "gpu"\n')
+
+    async def by_client(editor: Editor) -> None:
+        editor.open("sub/model.py")
+        await editor.shows("sub/model.py", ("XLA201", 14))
+
+    converse(folder, by_client, configuration={"select": ["XLA2"]})
+
+
 # ----------------------------------------------------------------------------------------------------------- folders
 
 
@@ -531,7 +642,7 @@ def test_notebooks(folder: Path) -> None:
         assert "x[x > 1] = 0.0" not in applied(second, edits_of(fixing))
         offered = await editor.actions_in(cells[1], 4, 14)
         ignoring = next(one for one in offered if (one.data or {}).get("ignore"))
-        assert "    return x.item()  # noqa: XLA301" in applied(second, edits_of(ignoring))
+        assert "    return x.item()  # xlalint: ignore[XLA301]" in applied(second, edits_of(ignoring))
         event = types.NotebookDocumentChangeEvent(
             cells=types.NotebookDocumentCellChanges(
                 text_content=[
@@ -618,3 +729,92 @@ def test_the_function_around_a_row(row: int, expected: str | None, tmp_path: Pat
     path = tmp_path / "model.py"
     path.write_text(NESTED)
     assert function_at(cast(Session, Held()), str(path), row) == expected
+
+
+SIMPLE = "import torch\n\n\ndef f(x: torch.Tensor):\n    return x.item()\n"
+
+
+def linked(tmp_path: Path) -> Path:
+    """A folder with a file, a link to it, and links to the folder from beside it and to one that is elsewhere."""
+    real, other = tmp_path / "real", tmp_path / "other"
+    for folder in (real, other):
+        folder.mkdir()
+        (folder / "model.py").write_text(SIMPLE)
+    (tmp_path / "link").symlink_to(real)
+    (real / "alias.py").symlink_to(real / "model.py")
+    (real / "within").symlink_to(other)
+    return tmp_path
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links need rights there")
+@pytest.mark.parametrize(
+    ("root", "file"),
+    [
+        pytest.param("link", "link/model.py", id="folder-by-its-link"),
+        pytest.param("real", "link/model.py", id="file-by-a-link-to-the-folder"),
+        pytest.param("link", "real/model.py", id="file-by-its-own-name"),
+        pytest.param("real", "real/alias.py", id="link-to-a-file"),
+        pytest.param("real", "real/within/model.py", id="link-to-a-folder-elsewhere"),
+    ],
+)
+def test_files_behind_links(tmp_path: Path, root: str, file: str) -> None:
+    """They are files of the folder's program, by its configuration."""
+    folder = linked(tmp_path)
+    (folder / "real" / "xlalint.toml").write_text('select = ["XLA3"]\n')
+
+    async def talk(editor: Editor) -> None:
+        editor.open(file, SIMPLE + "\n\ndef g(x: torch.Tensor):\n    if x > 0:\n        return x\n    return -x\n")
+        await editor.shows(file, ("XLA301", 5))
+        editor.close(file)
+        await editor.shows(file)
+
+    converse(folder, talk, folders=(folder / root,))
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links need rights there")
+def test_a_file_that_is_open_by_two_names(tmp_path: Path) -> None:
+    folder = linked(tmp_path)
+
+    async def talk(editor: Editor) -> None:
+        editor.open("real/model.py")
+        await editor.shows("real/model.py", ("XLA301", 5))
+        editor.open("link/model.py")
+        await editor.shows("link/model.py", ("XLA301", 5))
+        editor.close("link/model.py")
+        await editor.shows("link/model.py")
+        await editor.shows("real/model.py", ("XLA301", 5))
+
+    converse(folder, talk, folders=(folder / "real",))
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_a_nested_folder_is_deleted(tmp_path: Path, told: bool) -> None:
+    """The log is free of tracebacks, and what is there is served on; also when the folder comes again."""
+    nested = tmp_path / "nested"
+    nested.mkdir()
+    for folder in (tmp_path, nested):
+        (folder / "model.py").write_text(SIMPLE)
+
+    async def talk(editor: Editor) -> None:
+        editor.open("nested/model.py")
+        await editor.shows("nested/model.py", ("XLA301", 5))
+        shutil.rmtree(nested)
+        if told:
+            gone = [
+                types.FileEvent(editor.uri(name), types.FileChangeType.Deleted)
+                for name in ("nested", "nested/model.py")
+            ]
+            editor.client.workspace_did_change_watched_files(types.DidChangeWatchedFilesParams(gone))
+        editor.change("nested/model.py", f"# more\n{SIMPLE}")
+        await editor.shows("nested/model.py", ("XLA301", 6))
+        event = types.WorkspaceFoldersChangeEvent([], [types.WorkspaceFolder(nested.as_uri(), "nested")])
+        editor.client.workspace_did_change_workspace_folders(types.DidChangeWorkspaceFoldersParams(event))
+        editor.open("model.py")
+        await editor.shows("model.py", ("XLA301", 5))
+        nested.mkdir()
+        (nested / "again.py").write_text(SIMPLE)
+        editor.open("nested/again.py")
+        await editor.shows("nested/again.py", ("XLA301", 5))
+        assert not [one.message for one in editor.client.log_messages if "rror" in one.message]
+
+    converse(tmp_path, talk, folders=(tmp_path, nested))

@@ -7,6 +7,7 @@ import os
 import random
 import re
 import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -156,6 +157,33 @@ def test_what_is_under_way_ends_with_the_server(wire: Wire, process: subprocess.
     assert not Path("/proc", child).exists()
 
 
+def test_a_client_that_is_killed_ends_the_server(wire: Wire, process: subprocess.Popen[bytes]) -> None:
+    """Its pipes may be held open by another process."""
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as client:
+        wire.initialize(processId=client.pid)
+        assert process.poll() is None
+        client.kill()
+    assert process.wait(PATIENCE) == 1
+
+
+def test_a_client_that_is_not_seen_from_here_is_none_that_has_ended(wire: Wire, tmp_path: Path) -> None:
+    wire.initialize(tmp_path, processId=2**22 + 7)
+    serves(wire, tmp_path)
+
+
+def test_a_working_directory_that_was_deleted(tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    start = "import os, sys; os.rmdir(os.getcwd()); os.execv(sys.executable, sys.argv[1:])"
+    given = [sys.executable, "-c", start, *COMMAND]
+    with subprocess.Popen(given, cwd=gone, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as started:
+        assert started.stdin is not None and started.stdout is not None
+        wire = Wire(started.stdin, started.stdout)
+        wire.initialize(tmp_path)
+        serves(wire, tmp_path)
+        started.kill()
+
+
 def _children(parent: int) -> list[str]:
     return [child for listed in Path(f"/proc/{parent}/task").glob("*/children") for child in listed.read_text().split()]
 
@@ -248,6 +276,65 @@ def test_headers_that_are_none_are_skipped(lasting: tuple[Wire, Path], header: b
     serves(*lasting)
 
 
+FRAMES = {
+    "negative": b"Content-Length: -5\r\n\r\n",
+    "no-number": b"Content-Length: 3.5\r\n\r\nabc",
+    "absurd": b"Content-Length: 1000000000000\r\n\r\n",
+    "too-many-digits": b"Content-Length: 100000000000000000000\r\n\r\n",
+    "no-header": b'{"jsonrpc": "2.0", "id": 1, "method": "x"}',
+    "too-long": b'Content-Length: 5000\r\n\r\n{"jsonrpc": "2.0", "id": 1, "method": "x"}',
+    "too-long-by-one": b'Content-Length: 43\r\n\r\n{"jsonrpc": "2.0", "id": 1, "method": "x"}',
+    "too-short": b'Content-Length: 10\r\n\r\n{"jsonrpc": "2.0", "id": 1, "method": "x"}',
+    "no-blank-line": b'Content-Length: 42\r\n{"jsonrpc": "2.0", "id": 1, "method": "x"}',
+    "http": b"GET / HTTP/1.1\r\nHost: x\r\n\r\n",
+    "zeros": bytes(100),
+}
+
+
+@pytest.mark.parametrize("frame", FRAMES.values(), ids=FRAMES)
+def test_what_is_no_message_is_told_and_the_next_is_read(lasting: tuple[Wire, Path], frame: bytes) -> None:
+    """The server neither ends nor waits for ever."""
+    wire, folder = lasting
+    wire.raw(frame)
+    wire.notify("nothing/known", {})  # a body that is too short ends with what follows it
+    assert wire.wait(lambda message: "error" in message and message["id"] is None)["error"]["code"] == -32700
+    serves(wire, folder)
+
+
+def test_parameters_may_be_left_out(lasting: tuple[Wire, Path]) -> None:
+    lasting[0].send({"jsonrpc": "2.0", "id": "bare", "method": "nothing/known"})
+    assert lasting[0].wait(lambda message: message.get("id") == "bare")["error"]["code"] == -32601
+
+
+ODD = {
+    "no-file": "untitled:Untitled-1",
+    "cell": "vscode-notebook-cell:/w/nb.ipynb#W0sZmlsZQ%3D%3D",
+    "localhost": "file://localhost{}/other.py",
+    "lower-case-percent": "file://{}/%c3%a4.py",
+    "no-utf8": "file://{}/%ff%fe.py",
+    "zero": "file://{}/a%00b.py",
+    "dots": "file://{}/sub/../other.py",
+    "half-a-character": "file://{}/\ud800.py",
+    "no-uri": "file://[::1/x.py",
+    "upper-case-scheme": "FILE://{}/other.py",
+    "long": "file://{}/" + "a" * 5000 + ".py",
+    "the-root": "file:///",
+    "empty": "",
+}
+
+
+@pytest.mark.parametrize("uri", ODD.values(), ids=ODD)
+def test_odd_names_of_documents(lasting: tuple[Wire, Path], uri: str) -> None:
+    """Each is shown what is found in it under the very name, and nothing more once it is closed."""
+    wire, folder = lasting
+    uri = uri.format(folder)
+    item = {"uri": uri, "languageId": "python", "version": 1, "text": MODEL}
+    wire.notify("textDocument/didOpen", {"textDocument": item})
+    wire.shows(uri, "XLA301")
+    wire.notify("textDocument/didClose", {"textDocument": {"uri": uri}})
+    wire.shows(uri)
+
+
 def test_requests_that_make_no_sense_are_answered(lasting: tuple[Wire, Path]) -> None:
     wire, folder = lasting
     assert wire.ask("nothing/known", {})["error"]["code"] == -32601
@@ -275,7 +362,7 @@ def test_places_that_are_not_there(lasting: tuple[Wire, Path]) -> None:
 
 def test_a_huge_text_and_a_message_that_is_too_large(lasting: tuple[Wire, Path]) -> None:
     wire, folder = lasting
-    uri = wire.open(folder / "huge.py", "# " + "x" * 5_000_000 + "\n" + MODEL)
+    uri = wire.open(folder / "huge.py", "# " + "x" * 4_000_000 + "\n" + MODEL)
     wire.shows(uri, "XLA301")
     wire.raw(b"Content-Length: 300000000\r\n\r\n")
     piece = b" " * 1_000_000
@@ -366,6 +453,28 @@ def test_a_socket(tmp_path: Path) -> None:
             wire.ask("shutdown")
             wire.notify("exit")
             assert started.wait(PATIENCE) == 0
+
+
+@pytest.mark.parametrize("requests", [0, 20])
+@pytest.mark.parametrize("reset", [True, False], ids=["reset", "closed"])
+def test_a_client_leaves_its_socket(tmp_path: Path, requests: int, reset: bool) -> None:
+    """In the middle of whatever: the server ends, and says nothing of it."""
+    with subprocess.Popen([*COMMAND, "--tcp", "127.0.0.1:0"], stderr=subprocess.PIPE, text=True) as started:
+        assert started.stderr is not None
+        found = re.search(r":(\d+)$", started.stderr.readline().strip())
+        assert found is not None
+        with socket.create_connection(("127.0.0.1", int(found[1]))) as connection:
+            wire = Wire(connection.makefile("wb"), connection.makefile("rb"))
+            wire.initialize(tmp_path)
+            serves(wire, tmp_path)
+            asked = {"jsonrpc": "2.0", "method": "workspace/diagnostic", "params": {"previousResultIds": []}}
+            bodies = [json.dumps({**asked, "id": f"r{number}"}).encode() for number in range(requests)]
+            wire.raw(b"".join(b"Content-Length: %d\r\n\r\n%b" % (len(body), body) for body in bodies))
+            if reset:
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            connection.shutdown(socket.SHUT_RDWR)
+        assert started.wait(PATIENCE) == 1
+        assert started.stderr.read() == ""
 
 
 @pytest.mark.parametrize("place", ["nonsense", "127.0.0.1", ":80", "127.0.0.1:x", "127.0.0.1:99999"])

@@ -47,6 +47,11 @@ def test_decode(raw: bytes, text: str | None) -> None:
         pytest.param("é = '".encode() + b"\xff'", "XLA002", 1, 6, "PEP 263", id="column-in-code-points"),
         pytest.param(b"a\r\nb\rc\n\xff", "XLA002", 4, 1, "0xff", id="rows-by-any-line-end"),
         pytest.param(b"# coding: ascii-ish\n", "XLA002", 1, 1, "`ascii-ish`", id="unknown-encoding"),
+        pytest.param(b"# coding: punycode\nx = 1\n-a", "XLA002", 1, 1, "no encoding of source code", id="punycode"),
+        pytest.param(b"# coding: idna\nx = 1\n", "XLA002", 1, 1, "no encoding of source code", id="idna"),
+        pytest.param(b"# coding: utf-16\nx = 1\n", "XLA002", 1, 1, "no encoding of source code", id="utf-16-declared"),
+        pytest.param(b"# coding: cp037\nx = 1\n", "XLA002", 1, 1, "no encoding of source code", id="ebcdic"),
+        pytest.param(b"# coding: cp1252-dos\n", "XLA002", 1, 1, "`cp1252-dos`", id="line-ends-of-another"),
         pytest.param(b"# coding: rot13\n", "XLA002", 1, 1, "`rot13`", id="not-a-text-encoding"),
         pytest.param(b"# coding: shift_jis\n'\x80'", "XLA002", 2, 2, "0x80 is not SHIFT-JIS", id="declared-but-wrong"),
         pytest.param(BOM + b"# coding: latin-1\n", "XLA002", 1, 1, "byte order mark", id="bom-against-coding"),
@@ -160,3 +165,69 @@ def test_encode_undoes_decode(raw: bytes, head: bytes) -> None:
     except SourceError:
         return
     assert encode(text, head + raw) == head + raw
+
+
+STYLES = ("", "-unix", "-dos", "-mac", "_UNIX", "-with-sig", "x")
+DECLARED = [
+    f"{name}{style}"
+    for name in (
+        "latin-1",
+        "Latin_1",
+        "iso-8859-1",
+        "ISO_8859_1",
+        "iso-latin-1",
+        "cp1252",
+        "utf-8",
+        "shift_jis",
+        "koi8-r",
+    )
+    for style in STYLES
+]
+
+
+@pytest.mark.parametrize("name", [*DECLARED, "iso-8859-15", "latin-1x", "utf-8x", "utf8-unix", "utf-7", "big5", "hz"])
+def test_a_declared_encoding_is_read_where_python_reads_it(name: str) -> None:
+    raw = f"# -*- coding: {name} -*-\nx = 1\n".encode()
+    try:
+        compile(raw, "<test>", "exec", dont_inherit=True)
+    except SyntaxError:
+        with pytest.raises(SourceError):
+            decode(raw)
+    else:
+        assert decode(raw) == raw.decode()
+
+
+def test_no_codec_takes_long_for_a_large_file() -> None:
+    """Those that are left decode in a time that grows with the text, and each declares itself in ASCII."""
+    import encodings
+    import pkgutil
+
+    read = []
+    for found in pkgutil.iter_modules(encodings.__path__):
+        raw = f"# coding: {found.name}\n".encode()
+        try:
+            assert decode(raw).encode() == raw
+        except SourceError:
+            continue
+        read.append(found.name)
+    assert {"latin_1", "cp1252", "shift_jis", "utf_7", "gb18030"} <= set(read)
+    assert {"punycode", "idna", "undefined", "utf_16", "cp037", "zlib_codec", "bz2_codec"}.isdisjoint(read)
+
+
+@pytest.mark.parametrize("depth", [1, 10, 1900])
+def test_module_names_at_any_depth(tmp_path: Path, depth: int) -> None:
+    folder = "/".join([str(tmp_path), *("d" * depth)])
+    assert module_name(f"{folder}/m.py") == ("m", False)
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("/p/b\udcff.py", "b\\xff"),
+        ("/p/b\udcff.ipynb", "b\\xff.ipynb"),
+        ("/p/\udcff/__init__.py", "\\xff"),
+        ("/p/é.py", "é"),
+    ],
+)
+def test_module_names_are_text(path: str, name: str) -> None:
+    assert module_name(path)[0] == name

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from xlalint.checks.finding import Finding, Location
+from xlalint.diagnostics.finding import Finding, Location
 from xlalint.verify.joined import Statements, after_warmup, join, lost, of_shapes
 from xlalint.verify.model import Counts, Event, Place, Step
 from xlalint.verify.recording import Recording

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.fixes.fixing import fixed
-from xlalint.fixes.rewrites import REWRITES
+from xlalint.fixes.registry import REWRITES
 from xlalint.rules import FRAMEWORK_TARGETS, Example, Rule
 from xlalint.verify.inputs import WARM_UP
 

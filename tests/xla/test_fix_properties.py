@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, event, given, settings
 
 from tests.fixes.fixing import fixed
 from tests.xla.grammars import Grammar, grammars, programs
-from xlalint.fixes.rewrites import REWRITES
+from xlalint.fixes.registry import REWRITES
 
 MARKS = {"torch": "torch_xla", "tensorflow": "tensorflow", "jax": "jax"}
 TARGETS = {"torch": "torch_xla", "tensorflow": "tf", "jax": "jax"}

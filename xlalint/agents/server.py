@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from inspect import cleandoc
 from typing import Any
 
@@ -11,6 +11,7 @@ from mcp_types import ToolAnnotations
 
 from xlalint import __version__
 from xlalint.agents import tools
+from xlalint.agents.roots import kept
 
 _INSTRUCTIONS = """\
 xlalint finds Python code that XLA cannot compile well (torch_xla, torch.compile, TensorFlow, Keras, JAX on TPUs) by static analysis.
@@ -19,14 +20,17 @@ propose_fixes shows safe rewrites as a patch; verify_fixes runs them against the
 """
 
 
-def serve() -> None:
-    """Answer until standard input ends."""
-    server = MCPServer("xlalint", instructions=_INSTRUCTIONS, version=__version__, log_level="WARNING")
-    reads = ToolAnnotations(read_only_hint=True, open_world_hint=False)
+def serve(roots: Sequence[str] = ()) -> None:
+    """Answer until standard input ends. What is read lies within the roots, if any are given."""
+    server = MCPServer(
+        "xlalint", instructions=_INSTRUCTIONS, version=__version__, log_level="WARNING", lifespan=kept(roots)
+    )
+    reads = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
     for tool in (tools.check_file, tools.check_text, tools.explain_line, tools.get_rule, tools.propose_fixes):
         _add(server, tool, reads)
     # What the code under test does is not ours to promise.
-    _add(server, tools.verify_fixes, ToolAnnotations(read_only_hint=False, open_world_hint=True))
+    runs = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=False, open_world_hint=True)
+    _add(server, tools.verify_fixes, runs)
     server.run("stdio")
 
 

@@ -2,13 +2,17 @@
 
 So a tool says what the command says, nothing it does outlives it, and a call that is cancelled ends what it started. Findings are told
 shortly, by the names that the tools' arguments have: agents pay for what they read.
+
+What tools only read stays as it is: results are kept in the user's folder of caches, not in the project's.
 """
 
 # No `from __future__ import annotations`: the protocol's library reads the annotations.
 import json
 import os
 import subprocess
+import sys
 from collections.abc import Sequence
+from hashlib import blake2b
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,9 +22,10 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import CallToolResult, TextContent
 from pydantic import Field
 
-from xlalint.checks.finding import Finding
+from xlalint.agents.roots import Allowed, Roots
 from xlalint.cli import FAILED
-from xlalint.cli.again import again
+from xlalint.diagnostics.finding import Finding
+from xlalint.processes import isolated
 from xlalint.report.full import chain
 
 _PATIENCE = 600.0
@@ -39,26 +44,29 @@ Program = Annotated[
 ]
 
 
-async def check_file(path: File, program: Program = "") -> CallToolResult:
+async def check_file(path: File, roots: Allowed, program: Program = "") -> CallToolResult:
     """Find code in a file that XLA cannot compile well: tensors whose values reach Python, shapes that depend on data, recompilation.
 
     Each finding has a rule's code, a place (lines and columns from 1), the consequence, why the code is traced, the way out, and what its
     fix does or why there is none. Nothing is executed. Give `program` for code of several files.
     """
-    _exists(path)
-    return _findings(await _check("--show-fixes", *_within(program), "--", path))
+    roots.existing(path)
+    return _findings(await _check("--show-fixes", *_within(program, roots), "--", path))
 
 
 async def check_text(
     text: Annotated[str, Field(description="The source of one Python module.")],
+    roots: Allowed,
     filename: Annotated[str, Field(description="What the module is called; it need not exist.")] = "snippet.py",
 ) -> CallToolResult:
     """Find code in a text that XLA cannot compile well, before it is written to a file. Says what `check_file` says."""
+    roots.allow(filename)
     return _findings(await _check("--show-fixes", "--stdin-filename", filename, "-", text=text))
 
 
 async def explain_line(
     path: File,
+    roots: Allowed,
     line: Annotated[int, Field(ge=1, description="The row, from 1; in a notebook within the cell.")],
     column: Annotated[
         int, Field(ge=0, description="The column, from 1, for one expression; 0 for the whole line.")
@@ -68,9 +76,9 @@ async def explain_line(
     """Say what the analysis believes at a line: what each value is (tensor, shape, host value) and why, whether the code is traced, which
     rules fired or what silenced them. Ask here when a finding looks wrong or one is missing.
     """
-    _exists(path)
+    roots.existing(path)
     place = f"{path}:cell {cell}:{line}" if cell else f"{path}:{line}"
-    return await _run("explain", "--", f"{place}:{column}" if column else place)
+    return await _run("explain", _cached(), "--", f"{place}:{column}" if column else place)
 
 
 async def get_rule(
@@ -80,20 +88,20 @@ async def get_rule(
     return await _run("rule", "--", code)
 
 
-async def propose_fixes(path: File, program: Program = "", unsafe: Unsafe = False) -> str:
+async def propose_fixes(path: File, roots: Allowed, program: Program = "", unsafe: Unsafe = False) -> str:
     """What the fixes of a file would change, as a patch; nothing is written, and there is no text where nothing can be fixed. They are made
     in rounds, as by `xlalint check --fix`.
     """
-    _exists(path)
-    return await _run("check", "--diff", *_allowed(unsafe), *_within(program), "--", path)
+    roots.existing(path)
+    return await _run("check", _cached(), "--diff", *_allowed(unsafe), *_within(program, roots), "--", path)
 
 
-async def verify_fixes(path: File, program: Program = "", unsafe: Unsafe = False) -> CallToolResult:
+async def verify_fixes(path: File, roots: Allowed, program: Program = "", unsafe: Unsafe = False) -> CallToolResult:
     """Run each fix of a file against the original on a real XLA device, on many inputs: proven, refuted with the inputs that show it, or
     unverified with the reason. Nothing is written. This imports and runs the file's code; its framework must be installed.
     """
-    _exists(path)
-    found = await _check("--verify", *_allowed(unsafe), *_within(program), "--", path)
+    roots.existing(path)
+    found = await _check("--verify", *_allowed(unsafe), *_within(program, roots), "--", path)
     return _findings([one for one in found if one.fix is not None and one.fix.proof is not None])
 
 
@@ -135,22 +143,29 @@ def _shown(filename: str) -> str:
     return filename if path.startswith(os.pardir) else path
 
 
-def _within(program: str) -> tuple[str, ...]:
-    return (f"--project={program}",) if program else ()
+def _within(program: str, roots: Roots) -> tuple[str, ...]:
+    if not program:
+        return ()
+    roots.allow(program)
+    return (f"--project={program}",)
+
+
+def _cached() -> str:
+    """The option that names the folder for results: outside of the project, one for each folder that servers are started in."""
+    named = os.environ.get("XLALINT_CACHE_DIR")
+    usual = Path("~/Library/Caches" if sys.platform == "darwin" else "~/.cache").expanduser()
+    own = blake2b(os.fsencode(Path.cwd()), digest_size=8).hexdigest()
+    # By the standard, a relative `XDG_CACHE_HOME` counts for nothing.
+    given = os.environ.get("XDG_CACHE_HOME", "")
+    return f"--cache-dir={named or Path(given if Path(given).is_absolute() else usual, 'xlalint', own)}"
 
 
 def _allowed(unsafe: bool) -> tuple[str, ...]:
     return ("--unsafe-fixes",) if unsafe else ()
 
 
-def _exists(path: str) -> None:
-    """A name that begins with a dash would be taken for an option."""
-    if path.startswith("-") or not Path(path).exists():
-        raise ToolError(f"`{path}`: no such file or folder (the server works in {Path.cwd()})")
-
-
 async def _check(*arguments: str, text: str = "") -> list[Finding]:
-    done = await _run("check", "--output-format", "json", "--exit-zero", *arguments, text=text)
+    done = await _run("check", _cached(), "--output-format", "json", "--exit-zero", *arguments, text=text)
     return msgspec.json.decode(done, type=list[Finding])
 
 
@@ -159,7 +174,10 @@ async def _run(*arguments: str, text: str = "") -> str:
     try:
         with anyio.fail_after(_PATIENCE):
             done = await anyio.run_process(
-                again(arguments), input=text.encode("utf-8", "surrogatepass"), check=False, stderr=subprocess.PIPE
+                isolated("xlalint.start", *arguments),
+                input=text.encode("utf-8", "surrogatepass"),
+                check=False,
+                stderr=subprocess.PIPE,
             )
     except TimeoutError:
         raise ToolError(f"xlalint took longer than {_PATIENCE:.0f} seconds") from None

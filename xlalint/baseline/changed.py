@@ -7,20 +7,19 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
-import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from difflib import SequenceMatcher
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from xlalint.baseline.recorded import NEVER_KNOWN
+from xlalint.source.files import read_file
+from xlalint.source.git import Git, GitError
 from xlalint.source.model import SourceError
 from xlalint.source.reading import is_notebook, text_of
 
 if TYPE_CHECKING:
-    from xlalint.checks.finding import Finding
+    from xlalint.diagnostics.finding import Finding
 
 Rows = frozenset[int] | None
 """Rows of a file that changed; None stands for all of them."""
@@ -47,11 +46,12 @@ class Changes:
     """What changed in the repository around a folder since a revision. Raises `RevisionError` where there is no such thing."""
 
     def __init__(self, revision: str, folder: str) -> None:
-        self._folder = folder
         if revision.startswith("-"):
             raise RevisionError(f"--diff-base: `{revision}` is no revision")
-        if shutil.which("git") is None:
-            raise RevisionError("--diff-base: git is not installed")
+        try:
+            self._run = Git(folder)
+        except GitError as error:
+            raise RevisionError(f"--diff-base: {error}") from error
         try:
             self._top = _line(self._git("rev-parse", "--show-toplevel"))
         except RevisionError as error:
@@ -95,7 +95,7 @@ class Changes:
         rows = self._on_disk(filename)
         if content is None or rows is None:
             return rows
-        before, after = _text(filename, Path(filename).read_bytes), _text(filename, lambda: content)
+        before, after = _text(filename, lambda: read_file(filename)), _text(filename, lambda: content)
         return None if before is None or after is None else _carried(before, after, rows)
 
     def _on_disk(self, filename: str) -> Rows:
@@ -108,8 +108,8 @@ class Changes:
         return frozenset() if inside else None
 
     def _cells(self, filename: str, diff: _Diff) -> Rows:
-        before = _text(filename, lambda: self._git("show", f"{self._base}:{diff.before}"))
-        after = _text(filename, Path(filename).read_bytes)
+        before = _text(filename, lambda: self._git("cat-file", "blob", f"{self._base}:{diff.before}"))
+        after = _text(filename, lambda: read_file(filename))
         return None if before is None or after is None else _carried(before, after, frozenset())
 
     # -------------------------------------------------------------------------------------------------------- git
@@ -140,16 +140,10 @@ class Changes:
         return files, submodules
 
     def _git(self, *arguments: str, top: bool = False) -> bytes:
-        command = ["git", "-C", self._top if top else self._folder, *arguments]
         try:
-            done = subprocess.run(
-                command, capture_output=True, check=False, env={**os.environ, "GIT_OPTIONAL_LOCKS": "0"}
-            )
-        except OSError as error:
-            raise RevisionError(f"git cannot be run: {error.strerror}") from error
-        if done.returncode:
-            raise RevisionError(done.stderr.decode("utf-8", "replace").strip() or f"`git {arguments[0]}` failed")
-        return done.stdout
+            return self._run(*arguments, folder=self._top if top else "")
+        except GitError as error:
+            raise RevisionError(str(error)) from error
 
 
 def _line(output: bytes) -> str:

@@ -14,7 +14,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from xlalint.checks.finding import Finding
+    from xlalint.diagnostics.finding import Finding
 
 _LINE_END = re.compile(r"\r\n?|\n")
 # Not the syntax tree: a file may not parse, and parsing thousands of files takes longer than checking them again.

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from xlalint.baseline.identity import Identity, Texts, identities, scopes
+from xlalint.source.files import read_file
 
 if TYPE_CHECKING:
-    from xlalint.checks.finding import Finding
+    from xlalint.diagnostics.finding import Finding
 
 NAME = "xlalint-baseline.json"
 # What keeps a file from being checked must not pass for known: nobody knows what else is in it.
-NEVER_KNOWN = frozenset({"XLA001", "XLA002"})
+NEVER_KNOWN = frozenset({"XLA001", "XLA002", "XLA004"})
 _VERSION = 1
 
 
@@ -111,7 +112,7 @@ class Baseline:
 def read(file: Path) -> Baseline:
     """The baseline in a file."""
     try:
-        raw = file.read_bytes()
+        raw = read_file(file)
     except FileNotFoundError as error:
         raise BaselineError(
             f"`{file}`: no such baseline; `xlalint baseline update --baseline {file}` makes it"

@@ -2,25 +2,37 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from difflib import get_close_matches
 from importlib import import_module
-from typing import NoReturn, TextIO
+from typing import Any, NoReturn, TextIO
 
 import click
 
-from xlalint import __version__
+from xlalint import __version__, interrupts
 
 CLEAN, FINDINGS, FAILED = 0, 1, 2
 _COMMANDS = ("check", "verify", "run", "explain", "server", "rule", "rules", "config", "baseline", "mcp", "clean")
 _DEBUG = "XLALINT_DEBUG"
+_FULL = (errno.ENOSPC, errno.EIO, errno.EFBIG)
+
+
+class _Interrupted(BaseException):
+    """Ctrl-C or the like, past click, which would say something of its own."""
 
 
 class _Commands(click.Group):
     """The commands, each `command` of the module of its name."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as error:
+            raise _Interrupted from error
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return list(_COMMANDS)
@@ -49,7 +61,17 @@ def commands() -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command; its exit code is 0 when nothing was found, 1 when something was, 2 when xlalint itself failed."""
+    """Run a command; its exit code is 0 when nothing was found, 1 when something was, 2 when xlalint itself failed, and what shells make of
+    a signal (130: Ctrl-C) when one ended it."""
+    before = interrupts.heed()
+    try:
+        return _main(argv)
+    finally:
+        interrupts.unheed(before)
+
+
+def _main(argv: Sequence[str] | None) -> int:
+    _replace_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         _tolerate(stream)
     arguments = list(sys.argv[1:] if argv is None else argv)
@@ -57,10 +79,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         status = commands.main(arguments, prog_name="xlalint", standalone_mode=False, obj=tuple(arguments))
         sys.stdout.flush()
     except click.ClickException as error:
-        error.show()
+        from xlalint.cli.saying import show_error
+
+        show_error(error)
         return FAILED
-    except (click.Abort, KeyboardInterrupt):
-        return _failed("interrupted")
+    except (click.Abort, KeyboardInterrupt, _Interrupted):
+        interrupts.told()
+        _failed(interrupts.reason())
+        return interrupts.exit_code()
     except BrokenPipeError:
         return _unread()
     except Exception as error:  # noqa: BLE001  (the last resort: no traceback for users)
@@ -70,11 +96,27 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def run() -> NoReturn:
     """`main` as a process: it ends at once, as mypy does, for to free a large program's trees one by one takes most of a second."""
-    status = main()
-    for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError, ValueError):  # whoever read it has gone, or closed it
-            stream.flush()
+    interrupts.heed()
+    try:
+        status = main()
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError, ValueError):  # whoever read it has gone, or closed it
+                stream.flush()
+    except KeyboardInterrupt:
+        interrupts.leave()
     os._exit(status)
+
+
+def _replace_closed_streams() -> None:
+    """Have nothing in the place of standard streams that whoever started this has closed: the next file to be opened would get their
+    number, and what is printed.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            with suppress(OSError):
+                while os.open(os.devnull, os.O_RDWR) < number:
+                    pass
+            setattr(sys, name, open(os.devnull, "w" if number else "r", encoding="utf-8"))  # noqa: PTH123, SIM115
 
 
 def _tolerate(stream: TextIO) -> None:
@@ -85,7 +127,9 @@ def _tolerate(stream: TextIO) -> None:
 
 
 def _failed(message: str) -> int:
-    click.echo(f"xlalint: {message}", err=True)
+    from xlalint.cli.saying import say
+
+    say(message)
     return FAILED
 
 
@@ -96,12 +140,13 @@ def _unread() -> int:
 
 
 def _explained(error: Exception) -> str:
+    from xlalint.api_tables.loading import TableError
     from xlalint.baseline.changed import RevisionError
     from xlalint.baseline.recorded import BaselineError
     from xlalint.config import ConfigError
     from xlalint.explain.place import PlaceError
+    from xlalint.project.workers import WorkerError
     from xlalint.rules import RuleError, UnknownRuleError
-    from xlalint.semantics.api_tables import TableError
     from xlalint.source.discovery import DiscoveryError
 
     if os.environ.get(_DEBUG):
@@ -115,7 +160,10 @@ def _explained(error: Exception) -> str:
         RuleError,
         TableError,
         UnknownRuleError,
+        WorkerError,
     )
     if isinstance(error, told):
         return str(error)
+    if isinstance(error, OSError) and error.errno in _FULL and error.filename is None:
+        return f"what there is to say cannot be written: {error.strerror}"
     return f"internal error: {type(error).__name__}: {error} (set {_DEBUG}=1 to see where)"

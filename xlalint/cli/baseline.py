@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from xlalint.cli import CLEAN, FAILED
-from xlalint.cli.settings import cache_of, cores, given, rule_options, running_options
+from xlalint.cli.saying import say, show, warn
+from xlalint.cli.settings import cache_of, cores, given, rule_options, running_options, surveyed
 
 if TYPE_CHECKING:
     from xlalint.baseline.recorded import Baseline
@@ -36,26 +38,29 @@ def update(paths: tuple[Path, ...], **options: Any) -> int:
     from xlalint.baseline.recorded import NAME, NEVER_KNOWN
     from xlalint.cli.narrowing import checked_by, given_baseline, texts_of
     from xlalint.cli.progress import Progress
-    from xlalint.config import load_settings
+    from xlalint.config import load_configuration
     from xlalint.project import check_paths
     from xlalint.report import Cells
     from xlalint.source.reading import read_bytes
 
     paths = paths or (Path(),)
     told = given(options) | given_baseline(options)
-    settings = load_settings(paths, config=options["config"], isolated=options["isolated"], options=told)
+    configuration = load_configuration(paths, config=options["config"], isolated=options["isolated"], options=told)
+    survey = surveyed(configuration, paths)
+    settings = survey.settings
     file = Path(settings.baseline or Path(settings.root, NAME))
     before = _before(file)
     with cache_of(options, settings) as cache, Progress(sys.stderr) as progress:
         jobs = settings.jobs or cores()
-        report = check_paths(paths, settings, cache=cache, jobs=jobs, progress=progress)
+        report = check_paths(paths, settings, cache=cache, jobs=jobs, progress=progress, found=survey.files)
     for failure in report.failures:
-        click.echo(f"xlalint: internal error: {failure}", err=True)
-    if report.failures:
-        click.echo(f"xlalint: `{file}` is left as it was", err=True)
+        say(f"internal error: {failure}")
+    if report.failures or survey.errors:
+        say(f"`{file}` is left as it was")
         return FAILED
-    findings = Cells(read_bytes).located(report.findings)
-    after = before.updated(findings, texts_of(read_bytes), checked_by(paths, settings))
+    read = partial(read_bytes, limit=settings.max_file_size)
+    findings = Cells(read).located(report.findings)
+    after = before.updated(findings, texts_of(read), checked_by(paths, settings))
     _write(file, after.render())
     _tell(before, after, sum(finding.code in NEVER_KNOWN for finding in findings))
     return CLEAN
@@ -70,7 +75,7 @@ def _before(file: Path) -> Baseline:
     try:
         return read(file)
     except BaselineError as error:
-        click.echo(f"xlalint: warning: {error}", err=True)
+        warn(str(error))
         return Baseline(file)
 
 
@@ -86,10 +91,12 @@ def _write(file: Path, text: str) -> None:
 
 
 def _tell(before: Baseline, after: Baseline, unread: int) -> None:
+    from xlalint.report.printable import printable_path
+
     number = after.known.total()
     added, removed = (after.known - before.known).total(), (before.known - after.known).total()
     files = len({identity.path for identity in after.known})
     what = f"{number:,} finding{'' if number == 1 else 's'} in {files:,} file{'' if files == 1 else 's'}"
-    click.echo(f"{os.path.relpath(after.file)}: {what} ({added:,} new, {removed:,} gone).")
+    show(f"{printable_path(os.path.relpath(after.file))}: {what} ({added:,} new, {removed:,} gone).")
     if unread:
         click.echo(f"{unread:,} more cannot be recorded: nobody knows what else is in a file that cannot be read.")

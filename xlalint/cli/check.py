@@ -7,6 +7,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ import click
 
 from xlalint.cli import CLEAN, FAILED
 from xlalint.cli.fixing import (
-    add_noqa,
+    add_ignore,
     fix_options,
     fixed_by,
     memory_of,
@@ -25,14 +26,15 @@ from xlalint.cli.fixing import (
 )
 from xlalint.cli.narrowing import given_baseline, narrowing, narrowing_options
 from xlalint.cli.proving import proving
-from xlalint.cli.settings import cache_of, cores, given, rule_options, running_options
+from xlalint.cli.saying import say, show, warn
+from xlalint.cli.settings import cache_of, cores, given, rule_options, running_options, surveyed
 from xlalint.cli.telling import Telling, check_format
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-    from xlalint.checks.finding import Finding
-    from xlalint.config import Settings
+    from xlalint.config import Configuration, Settings, Survey
+    from xlalint.diagnostics.finding import Finding
     from xlalint.project import Report
     from xlalint.project.rewriting import Memory
 
@@ -73,10 +75,11 @@ _FORMATS = (  # those of `xlalint.report`, which takes longer to import than to 
 @running_options
 def command(paths: tuple[Path, ...], **options: Any) -> int:
     """Find tensor values that reach the host program, in files and folders (default: here; `-`: standard input)."""
-    from xlalint.config import load_settings
+    from xlalint.config import load_configuration
 
-    if options["add_noqa"] and (wants_fixes(options) or Path(STDIN) in paths):
-        raise click.UsageError("`--add-noqa` works on files, and by itself: fix first, then silence what is left")
+    _no_files(click.get_current_context().obj)
+    if options["add_ignore"] and (wants_fixes(options) or Path(STDIN) in paths):
+        raise click.UsageError("`--add-ignore` works on files, and by itself: fix first, then silence what is left")
     from_stdin = _reads_stdin(paths, options["stdin_filename"])
     if from_stdin and options["project"]:
         raise click.UsageError("`--project` is for files: standard input is checked by itself")
@@ -89,20 +92,35 @@ def command(paths: tuple[Path, ...], **options: Any) -> int:
     told = given(options) | given_baseline(options)
     # What is part of a program is judged by the program's configuration, whichever of its files are looked at.
     program = (*paths, *options["project"])
-    settings = load_settings(program, config=options["config"], isolated=options["isolated"], options=told)
+    configuration = load_configuration(program, config=options["config"], isolated=options["isolated"], options=told)
     if options["show_settings"]:
-        return _show_settings(settings)
-    if options["show_files"]:
-        return _show_files(paths, settings)
+        return _show_settings(_known(configuration, program))
     if options["watch"]:
         if from_stdin:
             raise click.UsageError("`--watch` works on files")
         from xlalint.cli.watching import watch
 
-        return watch(program, settings, click.get_current_context().obj)
+        return watch(program, _known(configuration, program), click.get_current_context().obj)
     if from_stdin:
-        return _check_stdin(options, settings)
-    return _check_paths(paths, options, settings)
+        return _check_stdin(options, configuration.settings)
+    if options["show_files"]:
+        return _show_files(surveyed(configuration, paths))
+    survey = surveyed(configuration, program)
+    if survey.errors and (wants_fixes(options) or options["add_ignore"]):
+        say("no file is changed before the configuration is mended")
+        return FAILED
+    return _check_paths(paths, options, survey)
+
+
+def _no_files(arguments: Sequence[str]) -> None:
+    """See to it that no option is the name of a file, which a commit hook or a glob of the shell has put there, and nobody meant."""
+    for argument in arguments:
+        if argument == "--":
+            return
+        if argument.startswith("-") and argument != STDIN and os.path.lexists(argument):
+            raise click.UsageError(
+                f"`{argument}` is an option and the name of a file here: write `./{argument}` for the file, or rename it"
+            )
 
 
 def _reads_stdin(paths: tuple[Path, ...], stdin_filename: str | None) -> bool:
@@ -113,27 +131,39 @@ def _reads_stdin(paths: tuple[Path, ...], stdin_filename: str | None) -> bool:
     return True
 
 
+def _known(configuration: Configuration, paths: Sequence[Path]) -> Settings:
+    """The settings with what is nested, as far as the paths exist."""
+    from xlalint.source.discovery import DiscoveryError
+
+    try:
+        return configuration.survey(paths).settings
+    except DiscoveryError:
+        return configuration.settings
+
+
 def _show_settings(settings: Settings) -> int:
     from xlalint.cli.output import settings_text
 
-    click.echo(settings_text(settings), nl=False)
+    show(settings_text(settings), end="")
     return CLEAN
 
 
-def _show_files(paths: tuple[Path, ...], settings: Settings) -> int:
-    from xlalint.source.discovery import discover
+def _show_files(survey: Survey) -> int:
+    from xlalint.report.printable import printable
 
-    for path in discover(paths, settings):
-        click.echo(str(path))
-    return CLEAN
+    for path in survey.files:
+        show(printable(str(path)))
+    return FAILED if survey.errors else CLEAN
 
 
-def _check_paths(paths: tuple[Path, ...], options: Mapping[str, Any], settings: Settings) -> int:
+def _check_paths(paths: tuple[Path, ...], options: Mapping[str, Any], survey: Survey) -> int:
     from xlalint.cli.progress import Progress
     from xlalint.project import check_paths
     from xlalint.source.reading import read_bytes
 
-    narrowed = narrowing(options, settings, paths, read_bytes)
+    settings = survey.settings
+    read = partial(read_bytes, limit=settings.max_file_size)
+    narrowed = narrowing(options, settings, paths, read)
     troubles: Counter[str] = Counter()
     with (
         cache_of(options, settings, rounds=wants_fixes(options)) as cache,
@@ -153,36 +183,37 @@ def _check_paths(paths: tuple[Path, ...], options: Mapping[str, Any], settings: 
                 fixes=memory,
                 executor=executor,
                 troubles=troubles,
+                found=survey.files,
             )
 
         with proving(options, settings) as proofs:
             if wants_fixes(options):
-                fixed = fixed_by(check, read_bytes, options, proofs.accept, narrowed if narrowed.narrows else None)
+                fixed = fixed_by(check, read, options, proofs.accept, narrowed if narrowed.narrows else None)
                 report = narrowed.report(fixed.report, {path: one.after for path, one in fixed.files.items()})
             else:
                 fixed = None
-                report = proofs.shown(narrowed.report(check({}, memory_of(options)), {}), read_bytes)
+                report = proofs.shown(narrowed.report(check({}, memory_of(options)), {}), read)
         warning = cache.warning
     if warning:
-        _warn(warning)
+        warn(warning)
     for trouble, number in troubles.most_common():
-        _warn(
+        warn(
             f"{number:,} part{'' if number == 1 else 's'} of the work {'was' if number == 1 else 'were'} done here: {trouble}"
         )
     if not report.files:
-        _warn("no Python files found under the given paths")
+        warn("no Python files found under the given paths")
     narrowed.warn(paths, settings)
-    if options["add_noqa"]:
-        return FAILED if report.failures or not add_noqa(report, settings) else CLEAN
+    if options["add_ignore"]:
+        return FAILED if report.failures or not add_ignore(report, settings) else CLEAN
     telling = Telling(options, settings, narrowed, proofs)
     if fixed is None:
-        return telling.tell(report)
+        return telling.tell(report, failed=bool(survey.errors))
     if options["diff"]:
         show_diff(fixed)
         return telling.tell(report, fixed.findings)
     unwritten = write_files(fixed, settings)
     for path, reason in unwritten.items():
-        click.echo(f"xlalint: `{path}` is not fixed: {reason}", err=True)
+        say(f"`{path}` is not fixed: {reason}")
     done = [finding for finding in fixed.findings if finding.filename not in unwritten]
     return telling.tell(report, done, failed=bool(unwritten))
 
@@ -217,11 +248,11 @@ def _check_stdin(options: Mapping[str, Any], settings: Settings) -> int:
     try:
         text = decoded(raw)
     except SourceError as error:
-        click.echo(f"xlalint: standard input: {error.message}", err=True)
+        say(f"standard input: {error.message}")
         return FAILED
 
     def read(path: str) -> bytes:
-        return raw if path == filename else read_bytes(path)
+        return raw if path == filename else read_bytes(path, settings.max_file_size)
 
     left_alone = unwanted(filename, settings)
 
@@ -249,7 +280,3 @@ def _check_stdin(options: Mapping[str, Any], settings: Settings) -> int:
     left = fixed.files[filename].after if filename in fixed.files else raw
     report = narrowed.report(fixed.report, {filename: left})
     return telling.tell(report, fixed.findings, texts={filename: decoded(left)}, stream=sys.stderr)
-
-
-def _warn(message: str) -> None:
-    click.echo(f"xlalint: warning: {message}", err=True)

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from xlalint.cli import CLEAN
+from xlalint.cli.saying import show
 
 
 @click.command("clean")
@@ -18,6 +19,7 @@ def command(paths: tuple[Path, ...], cache_dir: str | None, config: Path | None,
     """Remove what earlier runs kept for a project (default: the one here)."""
     from xlalint.cache import FOLDER, clean
     from xlalint.config import load_settings
+    from xlalint.report.printable import printable
 
     options = {"cache_dir": cache_dir} if cache_dir else {}
     settings = load_settings(paths, config=config, isolated=isolated, options=options)
@@ -26,5 +28,5 @@ def command(paths: tuple[Path, ...], cache_dir: str | None, config: Path | None,
         removed = clean(folder)
     except OSError as error:
         raise click.ClickException(f"`{folder}`: the cache cannot be removed: {error.strerror}") from error
-    click.echo(f"Removed {folder}" if removed else f"No cache at {folder}")
+    show(printable(f"Removed {folder}" if removed else f"No cache at {folder}"))
     return CLEAN

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from xlalint.cli import CLEAN
-from xlalint.cli.settings import cache_of, cores, given, rule_options, running_options
+from xlalint.cli.settings import cache_of, cores, given, rule_options, running_options, surveyed
 
 if TYPE_CHECKING:
     from xlalint.explain import Explanation
@@ -69,14 +69,15 @@ def _rule(what: str, options: dict[str, Any]) -> int:
 
 def _explained(what: str, paths: tuple[Path, ...], options: dict[str, Any]) -> Explanation:
     from xlalint.cli.progress import Progress
-    from xlalint.config import load_settings
+    from xlalint.config import load_configuration
     from xlalint.explain import explain, parse_place, program_paths
 
     file = Path(parse_place(what).file)
-    settings = load_settings(
+    configuration = load_configuration(
         paths or (file,), config=options["config"], isolated=options["isolated"], options=given(options)
     )
-    program = paths or program_paths(file, settings)
+    program = paths or program_paths(file, configuration.settings)
+    settings = surveyed(configuration, (*program, file) if file.is_file() else program).settings
     with cache_of(options, settings) as cache, Progress(sys.stderr) as progress:
         return explain(
             what,

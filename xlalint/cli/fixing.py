@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from xlalint.cli import CLEAN, FAILED, FINDINGS
+from xlalint.cli.saying import say, warn
 
 if TYPE_CHECKING:
     from xlalint.config import Settings
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _MODES = ("fix", "fix_only", "diff")
-_READING = ("XLA001", "XLA002", "XLA003")  # no comment silences a file that cannot be read, or a comment
+_READING = ("XLA001", "XLA002", "XLA003", "XLA004")  # no comment silences a file that cannot be read, or a comment
 
 _OPTIONS = (
     click.option("--fix", is_flag=True, help="Apply the safe fixes, and report what is left."),
@@ -37,7 +38,13 @@ _OPTIONS = (
     ),
     click.option("--allow-unverified", is_flag=True, help="With --verify: take fixes too that could not be run."),
     click.option("--exit-non-zero-on-fix", is_flag=True, help="Exit with 1 also when all that was found was fixed."),
-    click.option("--add-noqa", is_flag=True, help="Silence all that is found by comments, and report nothing."),
+    click.option(
+        "--add-ignore",
+        "--add-noqa",
+        "add_ignore",
+        is_flag=True,
+        help="Silence all that is found by `# xlalint: ignore[CODE]` comments, and report nothing.",
+    ),
 )
 
 
@@ -77,7 +84,7 @@ def fixed_by(
 
     fixed = fix(check, read, unsafe=options["unsafe_fixes"], accept=accept, choose=choose)
     for trouble in fixed.troubles:
-        click.echo(f"xlalint: warning: {trouble}", err=True)
+        warn(trouble)
     return fixed
 
 
@@ -85,20 +92,22 @@ def show_diff(fixed: Fixed) -> None:
     """The fixes as a patch, to standard output."""
     from xlalint.cli.output import view
     from xlalint.report import cells_of
-    from xlalint.report.diff import cell_diff, diff
+    from xlalint.report.diff import cell_diff, diff, patch
     from xlalint.source.reading import decode, is_notebook
 
     looked = view()
     for path, (before, after) in fixed.files.items():
         if is_notebook(path):
             sys.stdout.write(cell_diff(path, cells_of(path, before), cells_of(path, after), looked))
-        else:
+        elif looked.colour:
             sys.stdout.write(diff(path, decode(before), decode(after), looked))
+        else:
+            write_bytes(patch(path, before, after, looked))
 
 
 def write_files(fixed: Fixed, settings: Settings) -> dict[str, str]:
     """Write the files that were fixed; the reasons why some were not, by path."""
-    from xlalint.fixes.writing import WriteError, write
+    from xlalint.fixes.toolkit.writing import WriteError, write
 
     unwritten: dict[str, str] = {}
     for path, (before, after) in fixed.files.items():
@@ -109,12 +118,12 @@ def write_files(fixed: Fixed, settings: Settings) -> dict[str, str]:
     return unwritten
 
 
-def add_noqa(report: Report, settings: Settings) -> bool:
+def add_ignore(report: Report, settings: Settings) -> bool:
     """Silence the findings of a report by comments in their files, and say how many; whether all could be written."""
     from itertools import groupby
 
-    from xlalint.fixes.noqa import silencing
-    from xlalint.fixes.writing import WriteError, write
+    from xlalint.fixes.ignore_comments import silencing
+    from xlalint.fixes.toolkit.writing import WriteError, write
     from xlalint.source.model import SourceError
     from xlalint.source.reading import content_of, read_bytes, text_of
 
@@ -130,7 +139,7 @@ def add_noqa(report: Report, settings: Settings) -> bool:
             done += len(own)
         except (SourceError, WriteError) as error:
             failed += 1
-            click.echo(f"xlalint: `{path}` is left as it was: {error}", err=True)
+            say(f"`{path}` is left as it was: {error}")
     click.echo(f"Silenced {done:,} finding{'' if done == 1 else 's'}.")
     if beyond:
         what = "files that cannot be read, and comments that silence nothing"
@@ -140,8 +149,13 @@ def add_noqa(report: Report, settings: Settings) -> bool:
 
 def write_text(fixed: Fixed, filename: str, raw: bytes) -> None:
     """Standard input with its fixes, to standard output, byte for byte."""
+    write_bytes(fixed.files[filename].after if filename in fixed.files else raw)
+
+
+def write_bytes(content: bytes) -> None:
+    """Write to standard output, whatever its encoding is."""
     sys.stdout.flush()
-    sys.stdout.buffer.write(fixed.files[filename].after if filename in fixed.files else raw)
+    sys.stdout.buffer.write(content)
     sys.stdout.buffer.flush()
 
 

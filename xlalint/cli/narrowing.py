@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from xlalint.cli.saying import say
+
 if TYPE_CHECKING:
     from collections import Counter
 
     from xlalint.baseline.changed import Changes
     from xlalint.baseline.identity import Identity, Texts
     from xlalint.baseline.recorded import Baseline
-    from xlalint.checks.finding import Finding
     from xlalint.config import Settings
+    from xlalint.diagnostics.finding import Finding
     from xlalint.project import Report
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -97,13 +99,13 @@ class Narrowing:
         gone = sum(
             number
             for identity, number in self.gone.items()
-            if settings.enabled(identity.code)
-            and (checked(path := self._baseline.path(identity)) or not Path(path).exists())
+            if settings.of(path := self._baseline.path(identity)).enabled(identity.code)
+            and (checked(path) or not Path(path).exists())
         )
         if gone:
             what = "1 finding is" if gone == 1 else f"{gone:,} findings are"
             command = f"xlalint baseline update --baseline {_shown(self._baseline.file)}"
-            click.echo(f"xlalint: {what} gone that the baseline knows: `{command}` forgets what was mended", err=True)
+            say(f"{what} gone that the baseline knows: `{command}` forgets what was mended")
 
     def _new(self, baseline: Baseline, findings: list[Finding], contents: Mapping[str, bytes]) -> list[Finding]:
         from xlalint.report import Cells

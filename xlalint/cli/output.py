@@ -12,24 +12,35 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 import msgspec
 
-from xlalint.checks.finding import Location
+from xlalint.config.settings import PROGRAM_KEYS
+from xlalint.diagnostics.finding import Location
 from xlalint.report import FOR_PEOPLE, Cells, Checked, View, cells_of, fix_hint, fixes, render, statistics, summary
+from xlalint.report.json import encoded
 from xlalint.report.view import wants_colour
+from xlalint.source.files import MOST_BYTES
 from xlalint.source.model import SourceError
 from xlalint.source.reading import decode, decode_json, read_bytes
 
 if TYPE_CHECKING:
-    from xlalint.checks.finding import Finding
     from xlalint.config import Settings
+    from xlalint.diagnostics.finding import Finding
 
 
 def publish(
-    findings: Sequence[Finding], checked: Checked, options: Mapping[str, Any], texts: Mapping[str, str], stream: TextIO
+    findings: Sequence[Finding],
+    checked: Checked,
+    options: Mapping[str, Any],
+    texts: Mapping[str, str],
+    stream: TextIO,
+    limit: int = MOST_BYTES,
 ) -> None:
-    """Write findings, or with `statistics` how many there are, to the file that the options name or to a stream."""
+    """Write findings, or with `statistics` how many there are, to the file that the options name or to a stream.
+
+    Files of more than `limit` bytes are not read for it.
+    """
     form, file = options["output_format"], options["output_file"]
-    looked = view(file, texts, stream)._replace(unsafe_fixes=options["unsafe_fixes"], checked=checked)
-    findings = Cells(lambda path: _content(path, texts)).located(findings)
+    looked = view(file, texts, stream, limit)._replace(unsafe_fixes=options["unsafe_fixes"], checked=checked)
+    findings = Cells(lambda path: _content(path, texts, limit)).located(findings)
     said = statistics(findings, form, looked) if options["statistics"] else render(findings, form, looked)
     if form in FOR_PEOPLE:
         said += summary(findings, looked)
@@ -53,13 +64,19 @@ def publish_fixes(fixed: Sequence[Finding], options: Mapping[str, Any], stream: 
 
 
 def settings_text(settings: Settings) -> str:
-    """The settings as a configuration file would have them."""
-    told = {key: value for key, value in msgspec.structs.asdict(settings).items() if value is not None}
+    """The settings as a configuration file would have them; then those of each folder below that has its own."""
+    return "\n".join([_table(settings), *(_table(one, without=PROGRAM_KEYS) for one in settings.nested)])
+
+
+def _table(settings: Settings, without: Sequence[str] = ()) -> str:
+    """One configuration, less some keys."""
+    given = msgspec.structs.asdict(settings).items()
+    told = {key: value for key, value in given if value is not None and key not in ("nested", *without)}
     comments = f"# root: {told.pop('root')}\n# file: {told.pop('config_file', 'none')}\n"
     for key in ("select", "extend_select", "ignore"):
         told[key] = _selectors(told[key])
     per_file = [(pattern, _selectors(codes)) for pattern, codes in told.pop("per_file_ignores")]
-    entries = told.pop("verify")
+    entries = told.pop("verify", ())
     lines = [f"{key.replace('_', '-')} = {toml(value)}\n" for key, value in told.items()]
     table = [f"{toml(pattern)} = {toml(codes)}\n" for pattern, codes in per_file]
     tables = ["\n[per-file-ignores]\n", *table] if table else []
@@ -75,7 +92,10 @@ def _selectors(prefixes: tuple[str, ...]) -> list[str]:
 
 
 def view(
-    file: Path | None = None, texts: Mapping[str, str] = MappingProxyType({}), stream: TextIO | None = None
+    file: Path | None = None,
+    texts: Mapping[str, str] = MappingProxyType({}),
+    stream: TextIO | None = None,
+    limit: int = MOST_BYTES,
 ) -> View:
     """How the reader looks at what goes to a file, or to a stream (standard output)."""
     stream = stream or sys.stdout
@@ -83,9 +103,9 @@ def view(
     return View(
         folder=str(Path.cwd()),
         colour=file is None and wants_colour(stream, os.environ),
-        text_of=lambda filename: texts[filename] if filename in texts else _text(filename),
-        cells_of=lambda filename: _cells(filename, texts),
-        json_place=lambda filename, cell, place: _json_place(_content(filename, texts), cell, place),
+        text_of=lambda filename: texts[filename] if filename in texts else _text(filename, limit),
+        cells_of=lambda filename: _cells(filename, texts, limit),
+        json_place=lambda filename, cell, place: _json_place(_content(filename, texts, limit), cell, place),
         checkout=os.environ.get("CI_PROJECT_DIR") or _repository(Path.cwd()),
         # Azure's code scanning asks for one; GitHub's takes the `category` of the upload where there is none.
         analysis="xlalint" if os.environ.get("TF_BUILD") else "",
@@ -98,10 +118,10 @@ def _repository(folder: Path) -> str:
     return next((str(place) for place in (folder, *folder.parents) if (place / ".git").exists()), "")
 
 
-def _cells(filename: str, texts: Mapping[str, str]) -> dict[int, str]:
+def _cells(filename: str, texts: Mapping[str, str], limit: int) -> dict[int, str]:
     """The cells of a notebook for their frames."""
     try:
-        return cells_of(filename, _content(filename, texts))
+        return cells_of(filename, _content(filename, texts, limit))
     except SourceError:
         return {}
 
@@ -115,14 +135,14 @@ def _json_place(content: bytes, cell: int, place: Location) -> Location:
     return Location(*place_of(document.text, document.cells[cell - 1], place.row, place.column))
 
 
-def _content(filename: str, texts: Mapping[str, str]) -> bytes:
-    return texts[filename].encode() if filename in texts else read_bytes(filename)
+def _content(filename: str, texts: Mapping[str, str], limit: int) -> bytes:
+    return texts[filename].encode() if filename in texts else read_bytes(filename, limit)
 
 
-def _text(filename: str) -> str | None:
+def _text(filename: str, limit: int) -> str | None:
     """The text of a file for its frames; one that cannot be decoded is shown as far as it is UTF-8."""
     try:
-        raw = read_bytes(filename)
+        raw = read_bytes(filename, limit)
     except SourceError:
         return None
     try:
@@ -133,4 +153,4 @@ def _text(filename: str) -> str | None:
 
 def toml(value: object) -> str:
     """A value as a configuration file has it."""
-    return msgspec.json.encode(value).decode()
+    return encoded(value)

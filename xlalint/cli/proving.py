@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 
 if TYPE_CHECKING:
-    from xlalint.checks.finding import Finding, Proof
     from xlalint.config import Settings
+    from xlalint.diagnostics.finding import Finding, Proof
     from xlalint.project import Report
     from xlalint.project.fixing import Accept, Proposed
 
@@ -62,7 +62,7 @@ class Proving:
         if self.accept is None:
             return
         from xlalint.cli.output import view
-        from xlalint.report.view import printable
+        from xlalint.report.printable import printable
 
         looked = view(stream=stream)
         if sys.stderr.isatty():
@@ -72,7 +72,7 @@ class Proving:
                 continue
             head = looked.paint(proof.verdict, *_STYLES[proof.verdict])
             stream.write(f"{head}: {looked.place(finding)} {finding.code}: {printable(proof.reason)}\n")
-            stream.write("".join(f"    {line}\n" for line in proof.counterexample.splitlines()))
+            stream.write("".join(f"    {printable(line)}\n" for line in proof.counterexample.splitlines()))
         counts = Counter(proof.verdict for _, proof in self._told)
         number = counts["proven"]
         said = f"{number:,} {'fix' if number == 1 else 'fixes'} proven"

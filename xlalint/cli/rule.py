@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from xlalint.cli import CLEAN
+from xlalint.cli.saying import show
 
 
 @click.command("rule")
@@ -21,6 +22,7 @@ def command(rule: str, output_format: str, config: Path | None, isolated: bool) 
     from xlalint.cli.pages import as_entry, as_markdown
     from xlalint.config import load_settings
     from xlalint.report.json import array
+    from xlalint.report.printable import printable_lines
     from xlalint.report.view import wants_colour
     from xlalint.rules import find_rule
 
@@ -32,7 +34,7 @@ def command(rule: str, output_format: str, config: Path | None, isolated: bool) 
         from rich.console import Console
         from rich.markdown import Markdown
 
-        Console(force_terminal=True).print(Markdown(as_markdown(found)))
+        Console(force_terminal=True).print(Markdown(printable_lines(as_markdown(found))))
     else:
-        click.echo(as_markdown(found), nl=False)
+        show(as_markdown(found), end="")
     return CLEAN

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from xlalint.cli import CLEAN
+from xlalint.cli.saying import show
 
 
 @click.command("rules")
@@ -22,6 +23,5 @@ def command(output_format: str, config: Path | None, isolated: bool) -> int:
 
     settings = load_settings(config=config, isolated=isolated)
     known = list(rules(tuple(map(Path, settings.extend_rules))).values())
-    said = array([as_entry(rule) for rule in known]) if output_format == "json" else as_table(known)
-    click.echo(said, nl=False)
+    show(array([as_entry(rule) for rule in known]) if output_format == "json" else as_table(known), end="")
     return CLEAN

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from xlalint.cli import CLEAN, FAILED, FINDINGS
-from xlalint.cli.settings import cache_of, cores, given, rule_options, running_options
+from xlalint.cli.saying import say
+from xlalint.cli.settings import cache_of, cores, given, rule_options, running_options, surveyed
 
 if TYPE_CHECKING:
-    from xlalint.checks.finding import Finding
-    from xlalint.config import Settings
+    from xlalint.diagnostics.finding import Finding
     from xlalint.verify.joined import Joined
     from xlalint.verify.recording import Recording
 
@@ -102,24 +102,25 @@ def command(script: str, arguments: tuple[str, ...], **options: Any) -> int:
 def _findings(recording: Recording, options: Mapping[str, Any]) -> tuple[Sequence[Finding], bool]:
     """What is predicted of the script's program, and whether that failed somewhere."""
     from xlalint.cli.progress import Progress
-    from xlalint.config import load_settings
+    from xlalint.config import load_configuration
     from xlalint.explain import program_paths
     from xlalint.project import check_paths
 
     if not recording.main or not Path(recording.main).is_file():
         return (), False
     file, paths = Path(recording.main), options["paths"]
-    settings: Settings = load_settings(
+    configuration = load_configuration(
         paths or (file,), config=options["config"], isolated=options["isolated"], options=given(options)
     )
+    program = paths or program_paths(file, configuration.settings)
+    survey = surveyed(configuration, program)
+    settings = survey.settings
     with cache_of(options, settings) as cache, Progress(sys.stderr) as progress:
         jobs = settings.jobs or cores()
-        report = check_paths(
-            paths or program_paths(file, settings), settings, cache=cache, jobs=jobs, progress=progress
-        )
+        report = check_paths(program, settings, cache=cache, jobs=jobs, progress=progress, found=survey.files)
     for failure in report.failures:
-        click.echo(f"xlalint: internal error: {failure}", err=True)
-    return report.findings, bool(report.failures)
+        say(f"internal error: {failure}")
+    return report.findings, bool(report.failures or survey.errors)
 
 
 def _tell(joined: Joined, script: str, options: Mapping[str, Any]) -> None:

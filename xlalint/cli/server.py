@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import socket
 import sys
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from typing import IO, TYPE_CHECKING
 
 import click
+
+from xlalint.cli.saying import say
 
 if TYPE_CHECKING:
     from xlalint.server.server import Server
@@ -21,6 +24,10 @@ def command(tcp: str | None, stdio: bool) -> int:
     if tcp is not None and stdio:
         raise click.UsageError("--tcp and --stdio exclude each other")
     place = _place(tcp) if tcp is not None else None
+    try:
+        os.getcwd()  # noqa: PTH109
+    except OSError:  # it was deleted; an editor's working directory means nothing
+        os.chdir(os.sep)
     server = _server()
     return _on_socket(server, *place) if place is not None else _on_pipes(server)
 
@@ -59,7 +66,7 @@ def _on_socket(server: Server, host: str, port: int) -> int:
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listening.bind(address)
             listening.listen(1)
-            click.echo(f"xlalint: listening on {host}:{listening.getsockname()[1]}", err=True)
+            say(f"listening on {host}:{listening.getsockname()[1]}")
             sys.stderr.flush()
             connection, _ = listening.accept()
     except OSError as error:
@@ -68,4 +75,12 @@ def _on_socket(server: Server, host: str, port: int) -> int:
         try:
             return server.converse(reader, writer)
         finally:
-            connection.shutdown(socket.SHUT_RDWR)  # or closing would wait for the thread that reads
+            _close(connection, writer)
+
+
+def _close(connection: socket.socket, writer: IO[bytes]) -> None:
+    """Close a connection whose client may have left: what it was to be sent yet is lost."""
+    with suppress(OSError):
+        connection.shutdown(socket.SHUT_RDWR)  # or closing would wait for the thread that reads
+    with suppress(OSError):
+        writer.close()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from xlalint.cli.saying import say, warn
+
 if TYPE_CHECKING:
     from xlalint.cache import Cache
-    from xlalint.config import Settings
+    from xlalint.config import Configuration, Settings, Survey
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _LISTS = ("select", "ignore", "extend_select", "include", "exclude", "extend_exclude")
@@ -27,6 +29,7 @@ _PLAIN = (
     "cache_dir",
     "python",
     "jobs",
+    "max_file_size",
 )
 
 _OPTIONS = (
@@ -63,6 +66,7 @@ _RUNNING = (
         default=None,
         help="Leave alone what is excluded also where it is named, as commit hooks name files.",
     ),
+    click.option("--max-file-size", metavar="SIZE", help="Leave larger files unread and report them (default: 5MB)."),
     click.option("--respect-gitignore/--no-respect-gitignore", default=None, help="Leave alone what git ignores."),
 )
 
@@ -90,13 +94,23 @@ def given(options: Mapping[str, Any]) -> dict[str, object]:
     return told
 
 
+def surveyed(configuration: Configuration, paths: Sequence[Path]) -> Survey:
+    """The files under the paths with their settings; what nested configurations say to no purpose, or cannot say, is told."""
+    survey = configuration.survey(paths)
+    for warning in survey.warnings:
+        warn(warning)
+    for error in survey.errors:
+        say(f"{error} (this configuration is not used)")
+    return survey
+
+
 @contextmanager
 def cache_of(options: Mapping[str, Any], settings: Settings, *, rounds: bool = False) -> Iterator[Cache]:
     """The cache that a run uses. A run of several `rounds` that may leave nothing behind has one of its own for as long as it takes."""
     from xlalint.cache import FOLDER, Cache
 
     if not options["no_cache"]:
-        with Cache(Path(settings.cache_dir or Path(settings.root, FOLDER))) as cache:
+        with Cache(Path(settings.cache_dir or Path(settings.root, FOLDER)), settings.root) as cache:
             yield cache
     elif rounds:
         with TemporaryDirectory(prefix="xlalint-") as folder, Cache(Path(folder)) as cache:

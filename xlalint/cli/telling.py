@@ -13,10 +13,11 @@ import click
 from xlalint.cli.fixing import only_fixes, status, wants_fixes
 from xlalint.cli.narrowing import Narrowing
 from xlalint.cli.proving import Proving
+from xlalint.cli.saying import say
 
 if TYPE_CHECKING:
-    from xlalint.checks.finding import Finding
     from xlalint.config import Settings
+    from xlalint.diagnostics.finding import Finding
     from xlalint.project import Report
     from xlalint.rules import Rule
 
@@ -56,9 +57,9 @@ class Telling:
             self._proofs.tell(aside)
         if not only_fixes(options):
             checked = Checked(report.files, tuple(report.failures), self._rules, self._narrowed.known)
-            publish(report.findings, checked, options, texts, stream)
+            publish(report.findings, checked, options, texts, stream, limit=self._settings.max_file_size)
         for failure in report.failures:
-            click.echo(f"xlalint: internal error: {failure}", err=True)
+            say(f"internal error: {failure}")
         return status(bool(report.findings), bool(fixed), failed or bool(report.failures), options)
 
     def _rules(self) -> Mapping[str, Rule]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -11,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from xlalint.cli import CLEAN, FAILED, FINDINGS
+from xlalint.cli.settings import surveyed
 
 if TYPE_CHECKING:
     from xlalint.config import Settings
@@ -65,10 +68,11 @@ def command(targets: tuple[str, ...], **options: Any) -> int:
     and the [[tool.xlalint.verify]] entries for it; without a TARGET all of these entries. Exit code 0: nothing hurts; 1: something does;
     2: something could not be run.
     """
-    from xlalint.config import load_settings
+    from xlalint.config import load_configuration
 
     paths = [Path(file) for target in targets if (file := target.partition(".py")[0] + ".py") and Path(file).exists()]
-    settings = load_settings(paths, config=options["config"], isolated=options["isolated"])
+    configuration = load_configuration(paths, config=options["config"], isolated=options["isolated"])
+    settings = surveyed(configuration, paths).settings
     if not targets and not settings.verify:
         raise click.UsageError("nothing to verify: name a target, or declare some as [[tool.xlalint.verify]]")
     done = []
@@ -105,15 +109,25 @@ def _verified(texts: tuple[str, ...], settings: Settings, options: Mapping[str, 
 
     limits = _limits(options)
     backend = _backend(options["backend"])
-    told = Told(
-        options["inputs"], options["factory"], backend, _NAMED.get(settings.target or "", "torch_xla"), settings
-    )
-    for target in targets_of(texts, settings.verify, told):
+    told = Told(options["inputs"], options["factory"], backend, _torch_backend(settings), settings)
+    each: list[tuple[tuple[str, ...], Told]] = [
+        ((text,), told._replace(torch_backend=_torch_backend(settings.of(_file_of(text))))) for text in texts
+    ]
+    for target in chain.from_iterable(targets_of(one, settings.verify, said) for one, said in each or [((), told)]):
         if isinstance(target, TargetError):
             name = target.place.function if target.place else ""
             yield Verified(name, target.place, failure=str(target))
         else:
             yield _observed(target, options, limits, view)
+
+
+def _torch_backend(settings: Settings) -> str:
+    return _NAMED.get(settings.target or "", "torch_xla")
+
+
+def _file_of(text: str) -> str:
+    """The file that a target names, by absolute path."""
+    return os.path.abspath(text.partition(".py")[0] + ".py")  # noqa: PTH100
 
 
 def _observed(target: Target, options: Mapping[str, Any], limits: Limits, view: View) -> Verified:

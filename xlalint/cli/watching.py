@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING
 
 import click
 
+from xlalint import interrupts
 from xlalint.cli import FAILED
-from xlalint.cli.again import again
 from xlalint.cli.packages import require
+from xlalint.cli.saying import say
 from xlalint.config.loading import OWN_FILE
+from xlalint.processes import isolated
 from xlalint.source.data_files import counts, is_data
 from xlalint.source.globs import Globs
 
@@ -33,20 +35,20 @@ _NAMED = 3
 def watch(paths: Sequence[Path], settings: Settings, arguments: Sequence[str]) -> int:
     """Run `xlalint` with the arguments, less `--watch`, now and after each change, until an interrupt; the exit code is the last one's."""
     require("watchfiles", OPTION, "watch")
-    command = again(_once(arguments))
+    command = isolated("xlalint.start", *_once(arguments))
     status: int | None = None
     try:
         for changed in _changes(paths, settings):
             if sys.stdout.isatty():
                 click.clear()
             if changed:
-                _say(f"{_shown(changed)} changed: checking again")
+                say(f"{_shown(changed)} changed: checking again")
             status = _checked(command)
-            _say("watching for changes; Ctrl-C ends")
+            say("watching for changes; Ctrl-C ends")
     except KeyboardInterrupt:
-        if status is None:
+        if status is None or not interrupts.interrupted_only():
             raise
-        _say("ended")
+        say("ended")
     return FAILED if status is None else status
 
 
@@ -100,10 +102,11 @@ class _Relevant:
         self.recursive = bool(folders)
         self._files = {path for path in named if path not in folders}
         self._folders = tuple(folder.rstrip(os.sep) + os.sep for folder in folders)
-        self._told = tuple(filter(None, (settings.config_file, settings.baseline)))
+        self._told = tuple(
+            filter(None, (settings.config_file, settings.baseline, *(one.config_file for one in settings.nested)))
+        )
         self._rules = settings.extend_rules
-        self._included = Globs(settings.include, settings.root)
-        self._excluded = Globs(settings.excluded, settings.root)
+        self._settings = settings
         # Editors put a new file in the place of an old one, which only a watch on its folder sees.
         places = [*folders, *map(os.path.dirname, (*self._files, *self._told)), *self._rules]
         self.places = _outermost(place for place in places if os.path.exists(place))  # noqa: PTH110
@@ -115,7 +118,9 @@ class _Relevant:
             return False
         if os.path.basename(path) in _CONFIGURATIONS:  # noqa: PTH119
             return True
-        return (self._included.match(path) or _is_folder(path) or _is_data(path)) and not self._excluded.match(path)
+        own = self._settings.of(path)
+        included = Globs(own.include, own.root).match(path) or _is_folder(path) or _is_data(path)
+        return included and not Globs(own.excluded, own.root).match(path)
 
 
 def _is_data(path: str) -> bool:
@@ -143,7 +148,3 @@ def _shown(changed: Sequence[str]) -> str:
     names = [os.path.relpath(path) for path in changed[:_NAMED]]
     more = len(changed) - len(names)
     return ", ".join(names) + (f" and {more:,} more" if more else "")
-
-
-def _say(message: str) -> None:
-    click.echo(f"xlalint: {message}", err=True)

@@ -2,5 +2,6 @@
 
 from xlalint.config.loading import load_settings, settings_from
 from xlalint.config.settings import ConfigError, Settings
+from xlalint.config.tree import Configuration, Survey, load_configuration
 
-__all__ = ["ConfigError", "Settings", "load_settings", "settings_from"]
+__all__ = ["ConfigError", "Configuration", "Settings", "Survey", "load_configuration", "load_settings", "settings_from"]

@@ -1,4 +1,7 @@
-"""Find the configuration file, check every key of it and of the command line, and make `Settings` of both."""
+"""Find the configuration file, check every key of it and of the command line, and make `Settings` of both.
+
+What configuration files below say is `xlalint.config.tree`'s part.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,8 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from msgspec import structs
 
@@ -15,8 +19,10 @@ from xlalint.config.options import OPTIONS, OptionError
 from xlalint.config.selectors import merged_selection, resolved
 from xlalint.config.settings import ConfigError, Settings, VerifyEntry
 from xlalint.source.environment import environment_of, installed_packages
+from xlalint.source.files import MOST_TEXT, read_file
 
 OWN_FILE = "xlalint.toml"
+PROJECT_FILE = "pyproject.toml"
 _PATHS = ("extend_rules",)
 _SELECTIONS = ("select", "extend_select", "ignore")
 
@@ -31,7 +37,8 @@ def load_settings(
     """The settings for checking `paths`: the nearest configuration file, with `options` of the command line over it.
 
     `options` has keys as Settings names them, and only those that were given. Where nothing says which `python` the code runs on, the
-    active environment is taken, or the project's own.
+    active environment is taken, or the project's own. What lies below the folder of that file may have configurations of its own
+    (`load_configuration`).
     """
     told = dict(options or {})
     if isolated:
@@ -54,18 +61,41 @@ def _with_python(options: dict[str, object], paths: Sequence[Path], file: Path |
     return {**options, "python": found} if found is not None else options
 
 
-def settings_from(table: Mapping[str, object], options: Mapping[str, object], file: Path | None = None) -> Settings:
-    """Check a configuration table (keys in kebab-case) and options (in snake_case), and put the options over the table."""
-    in_file = _checked({key.replace("-", "_"): value for key, value in table.items()}, table, file)
+class Origin(NamedTuple):
+    """Where a configuration table stands, for messages: its file, and the rows of its keys as far as they shall be told."""
+
+    file: Path | None = None
+    rows: Mapping[str, int] = MappingProxyType({})
+
+    def of(self, key: str) -> str:
+        """Where a key stands, by its name in kebab-case."""
+        row = f":{self.rows[key]}" if key in self.rows else ""
+        return f"{self.file}{row}: `{key}`" if self.file else f"`{key}`"
+
+
+def settings_from(
+    table: Mapping[str, object],
+    options: Mapping[str, object],
+    file: Path | None = None,
+    *,
+    origin: Origin | None = None,
+    rules: Sequence[str] = (),
+) -> Settings:
+    """Check a configuration table (keys in kebab-case) and options (in snake_case), and put the options over the table.
+
+    `origin` is the table's, for messages; `rules` are places of rules that may be named besides those that table and options extend.
+    """
+    origin = origin or Origin(file)
+    in_file = _checked({key.replace("-", "_"): value for key, value in table.items()}, table, origin)
     given = {key: _value(key, value, f"--{_kebab(key)}") for key, value in options.items()}
     root = file.parent if file else Path.cwd()
     _absolute(in_file, root)
     _absolute(given, Path.cwd())
-    for values, where in ((in_file, _where(file, "python")), (given, "--python")):
+    for values, where in ((in_file, origin.of("python")), (given, "--python")):
         _check_python(values, where)
-    extra = (*in_file.get("extend_rules", ()), *given.get("extend_rules", ()))
+    extra = (*rules, *in_file.get("extend_rules", ()), *given.get("extend_rules", ()))
     for key in (*_SELECTIONS, "per_file_ignores"):
-        for values, where in ((in_file, _where(file, _kebab(key))), (given, f"--{_kebab(key)}")):
+        for values, where in ((in_file, origin.of(_kebab(key))), (given, f"--{_kebab(key)}")):
             if key in values:
                 values[key] = resolved(values[key], extra, where)
     merged = {**in_file, **given, **merged_selection(in_file, given)}
@@ -76,10 +106,10 @@ def settings_from(table: Mapping[str, object], options: Mapping[str, object], fi
 def find_config(paths: Sequence[Path]) -> tuple[Path, dict[str, Any]] | None:
     """The configuration file nearest to what the paths have in common, else to the working directory."""
     cwd = Path.cwd()
-    common = _common(paths)
+    common = common_of(paths)
     seen: set[Path] = set()
     for folder in (common, *common.parents, cwd, *cwd.parents):
-        if folder not in seen and (found := _in_folder(folder)) is not None:
+        if folder not in seen and (found := config_in(folder)) is not None:
             return found
         seen.add(folder)
     return None
@@ -87,11 +117,11 @@ def find_config(paths: Sequence[Path]) -> tuple[Path, dict[str, Any]] | None:
 
 def _project(paths: Sequence[Path]) -> Path | None:
     """The nearest folder around what the paths have in common that holds a `pyproject.toml`; None where none does."""
-    common = _common(paths)
+    common = common_of(paths)
     return next((folder for folder in (common, *common.parents) if (folder / "pyproject.toml").is_file()), None)
 
 
-def _common(paths: Sequence[Path]) -> Path:
+def common_of(paths: Sequence[Path]) -> Path:
     """What the paths have in common; the working directory where that is nothing."""
     places = [Path(os.path.abspath(path)) for path in paths] or [Path.cwd()]  # noqa: PTH100
     try:
@@ -100,13 +130,14 @@ def _common(paths: Sequence[Path]) -> Path:
         return Path.cwd()
 
 
-def _in_folder(folder: Path) -> tuple[Path, dict[str, Any]] | None:
+def config_in(folder: Path) -> tuple[Path, dict[str, Any]] | None:
+    """The configuration file in a folder, with its table; None where there is none."""
     own = folder / OWN_FILE
     if own.is_file():
-        return own, _table(own, _read(own))
-    project = folder / "pyproject.toml"
+        return own, _table(own, read_config(own))
+    project = folder / PROJECT_FILE
     if project.is_file():
-        raw = _read(project)
+        raw = read_config(project)
         # Foreign projects' files, valid or not, are not our concern; and parsing takes longer than a search.
         if b"xlalint" in raw and (table := _table(project, raw)):
             return project, table
@@ -115,12 +146,13 @@ def _in_folder(folder: Path) -> tuple[Path, dict[str, Any]] | None:
 
 def _given(config: Path) -> tuple[Path, dict[str, Any]]:
     file = Path(os.path.abspath(config))  # noqa: PTH100
-    return file, _table(file, _read(file))
+    return file, _table(file, read_config(file))
 
 
-def _read(file: Path) -> bytes:
+def read_config(file: Path) -> bytes:
+    """The content of a configuration file. Raises `ConfigError`."""
     try:
-        return file.read_bytes()
+        return read_file(file, MOST_TEXT)
     except OSError as error:
         raise ConfigError(f"{file}: the configuration cannot be read: {error.strerror}") from error
 
@@ -144,14 +176,14 @@ def _table(file: Path, raw: bytes) -> dict[str, Any]:
     return table
 
 
-def _checked(told: Mapping[str, object], written: Iterable[str], file: Path | None) -> dict[str, Any]:
+def _checked(told: Mapping[str, object], written: Iterable[str], origin: Origin) -> dict[str, Any]:
     known = [_kebab(key) for key in OPTIONS]
     for key in written:
         if key not in known:
             near = get_close_matches(key, known, n=1, cutoff=0.5)
             hint = f"; did you mean `{near[0]}`?" if near else ""
-            raise ConfigError(f"{_where(file, key)}: unknown key{hint}")
-    return {key: _value(key, value, _where(file, _kebab(key))) for key, value in told.items()}
+            raise ConfigError(f"{origin.of(key)}: unknown key{hint}")
+    return {key: _value(key, value, origin.of(_kebab(key))) for key, value in told.items()}
 
 
 def _value(key: str, value: object, where: str) -> Any:
@@ -190,10 +222,6 @@ def _check_python(values: dict[str, Any], where: str) -> None:
 
 def _path(base: Path, value: str) -> str:
     return os.path.abspath(base / Path(value).expanduser())  # noqa: PTH100
-
-
-def _where(file: Path | None, key: str) -> str:
-    return f"{file}: `{key}`" if file else f"`{key}`"
 
 
 def _kebab(key: str) -> str:

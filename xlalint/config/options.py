@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from typing import Any, NamedTuple, get_args
 
 from xlalint.config.settings import Backend, Confidence, Device, Target, VerifyEntry
+from xlalint.source.files import MOST_BYTES, shown_size
+
+_UNITS = {"": 1, "b": 1, "k": 10**3, "m": 10**6, "g": 10**9, "kb": 10**3, "mb": 10**6, "gb": 10**9}
+_UNITS |= {"kib": 2**10, "mib": 2**20, "gib": 2**30}
+_SIZE = re.compile(rf"([0-9]{{1,12}}(?:\.[0-9]{{1,6}})?)\s*({'|'.join(sorted(_UNITS, reverse=True))})", re.IGNORECASE)
 
 
 class OptionError(ValueError):
@@ -35,6 +41,20 @@ def _count(value: object, what: str = "a whole number from 0 (one per core)") ->
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
         raise OptionError(f"must be {what}, not {_shown(value)}")
     return value
+
+
+def _size(value: object) -> int:
+    """A number of bytes, or a text as `5MB`."""
+    written = _SIZE.fullmatch(value.strip()) if isinstance(value, str) else None
+    if written is not None:
+        size = int(float(written[1]) * _UNITS[written[2].lower()])
+    elif isinstance(value, int) and not isinstance(value, bool):
+        size = value
+    else:
+        raise OptionError(f'must be a number of bytes or a size as "5MB", not {_shown(value)}')
+    if not 0 < size <= MOST_BYTES:
+        raise OptionError(f"must be from 1 byte to {shown_size(MOST_BYTES)}, not {_shown(value)}")
+    return size
 
 
 def _per_file(value: object) -> tuple[tuple[str, tuple[str, ...]], ...]:
@@ -103,6 +123,7 @@ class Option(NamedTuple):
         return self.check(value)
 
 
+_SIZE_SCHEMA = r"^\s*[0-9]+(\.[0-9]+)?\s*([kKmMgG]?[bB]?|[kKmMgG][iI][bB])\s*$"
 _STRING = {"type": "string"}
 _STRINGS = {"type": "array", "items": _STRING}
 _FLAG = {"type": "boolean"}
@@ -169,6 +190,11 @@ OPTIONS: dict[str, Option] = {
             },
         },
         "What `xlalint verify` runs where it is given no target.",
+    ),
+    "max_file_size": Option(
+        _size,
+        {"anyOf": [{"type": "integer", "minimum": 1}, {"type": "string", "pattern": _SIZE_SCHEMA}]},
+        'Files larger than this are not read, and reported as XLA004: a number of bytes, or a text as "5MB".',
     ),
     "baseline": Option(_string, _STRING, "The file that holds the findings which are not reported."),
 }

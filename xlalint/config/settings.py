@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+import os
+from functools import cached_property, lru_cache
 from hashlib import blake2b
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
+from xlalint.source.files import MOST_TEXT, read_file
 from xlalint.source.globs import Globs
 
 Target = Literal["torch_xla", "torch_tpu", "torch_compile", "tf", "jax"]
@@ -43,7 +45,7 @@ DEFAULT_INCLUDE = ("*.py", "*.ipynb")
 # The prefix of every code.
 EVERY_RULE = ("",)
 # Asked for or not: a file that was not analysed must not pass for a clean one. Only `ignore` silences them.
-ALWAYS = frozenset({"XLA001", "XLA002"})
+ALWAYS = frozenset({"XLA001", "XLA002", "XLA004"})
 
 
 class ConfigError(Exception):
@@ -60,7 +62,23 @@ class VerifyEntry(msgspec.Struct, frozen=True):
     max_compiles: int | None = None
 
 
-class Settings(msgspec.Struct, frozen=True):
+# What is one for the whole program: the configuration of the run says it, those of folders below do not. (Whether what is named is excluded
+# too, and whether git is asked, is of the run as well; so does Ruff.)
+PROGRAM_KEYS = (
+    "roots",
+    "extend_rules",
+    "cache_dir",
+    "python",
+    "jobs",
+    "max_file_size",
+    "verify",
+    "baseline",
+    "force_exclude",
+    "respect_gitignore",
+)
+
+
+class Settings(msgspec.Struct, frozen=True, dict=True):
     """Everything a run was told.
 
     `root` is the folder that relative patterns start from: that of the configuration file, else the working directory.
@@ -68,7 +86,10 @@ class Settings(msgspec.Struct, frozen=True):
     shorter one, and `ignore` wins a tie. `target` is None where the code's own framework decides.
     `roots`, `static` and `tensor` are dotted globs. `extend_rules` and `cache_dir` are absolute paths, and so is
     `python`: the interpreter or the environment whose installed packages are followed, None for none. `jobs` = 0: one per core.
-    `baseline` is the absolute path of the file whose findings are not reported.
+    `baseline` is the absolute path of the file whose findings are not reported. Files of more than `max_file_size` bytes are not read.
+
+    `nested` are the settings of the folders below that have a configuration of their own, by `root`, in order: what concerns one file is
+    asked of `of(path)`, what concerns the program (`PROGRAM_KEYS`) is the same in all of them. Settings that are nested hold none.
     """
 
     root: str = "."
@@ -95,6 +116,45 @@ class Settings(msgspec.Struct, frozen=True):
     jobs: int = 0
     verify: tuple[VerifyEntry, ...] = ()
     baseline: str | None = None
+    max_file_size: int = 5_000_000
+    nested: tuple[Settings, ...] = ()
+
+    @property
+    def settings(self) -> Settings:
+        """These: what is asked for the settings that hold somewhere (`xlalint.source.discovery.Nearest`) may be settings that know."""
+        return self
+
+    def of(self, path: str) -> Settings:
+        """The settings of a file, by absolute path: those of the nearest configuration above it."""
+        return self.around(os.path.dirname(path)) if self.nested else self  # noqa: PTH120
+
+    def around(self, folder: str) -> Settings:
+        """The settings that hold in a folder."""
+        known = self._around
+        outer = folder
+        passed = []
+        while outer not in known:
+            passed.append(outer)
+            parent = os.path.dirname(outer)  # noqa: PTH120
+            if parent == outer:
+                known[outer] = self
+            outer = parent
+        found = known[outer]
+        known.update(dict.fromkeys(passed, found))
+        return found
+
+    def at(self, folder: str) -> Settings | None:
+        """What the configuration in a folder itself says; None where there is none."""
+        return self._at.get(folder)
+
+    @cached_property
+    def _at(self) -> dict[str, Settings]:
+        return {one.root: one for one in self.nested}
+
+    @cached_property
+    def _around(self) -> dict[str, Settings]:
+        """By folder, what holds in it: those that were asked for."""
+        return dict(self._at)
 
     @property
     def excluded(self) -> tuple[str, ...]:
@@ -133,10 +193,16 @@ class Settings(msgspec.Struct, frozen=True):
             del told[name]
         if not self.per_file_ignores:
             del told["root"]
-        state = blake2b(msgspec.json.encode(told), digest_size=16)
+        del told["nested"]
+        try:
+            state = blake2b(msgspec.json.encode(told), digest_size=16)
+        except UnicodeEncodeError:  # the project's folder has a name that is not UTF-8
+            state = blake2b(repr(told).encode("utf-8", "surrogatepass"), digest_size=16)
+        for one in self.nested:
+            state.update(f"\0{one.root}\0{one.fingerprint()}".encode("utf-8", "surrogateescape"))
         for page in _pages(self.extend_rules):
             state.update(f"\0{page}\0".encode("utf-8", "surrogateescape"))
-            state.update(page.read_bytes())
+            state.update(_content(page))
         return state.hexdigest()
 
 
@@ -162,6 +228,14 @@ def _per_file(ignores: tuple[tuple[str, tuple[str, ...]], ...], root: str, path:
         if Globs([pattern.removeprefix("!")], root).match(path) == wanted:
             found.extend(codes)
     return tuple(found)
+
+
+def _content(page: Path) -> bytes:
+    """What a page says; what cannot be read is complained of where it is used."""
+    try:
+        return read_file(page, MOST_TEXT)
+    except OSError:
+        return b""
 
 
 def _pages(places: tuple[str, ...]) -> list[Path]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from xlalint.checks.judge import target_of
+from xlalint.diagnostics.judge import target_of
 from xlalint.explain.beliefs import Beliefs
 from xlalint.explain.cells import located
 from xlalint.explain.hints import hints
@@ -22,6 +22,7 @@ from xlalint.explain.tables import Tables
 from xlalint.explain.tracing import Tracing
 from xlalint.explain.verdicts import Verdicts
 from xlalint.explain.wording import Wording
+from xlalint.lowering.lessons import Lessons
 from xlalint.project.pipeline import Run, tables_of, targets_of
 from xlalint.rules import rules
 from xlalint.source.model import SourceError
@@ -30,10 +31,10 @@ if TYPE_CHECKING:
     from xlalint.cache import Cache
     from xlalint.config import Settings
     from xlalint.lowering.ir import Unit
+    from xlalint.program.linker import ModuleInfo
     from xlalint.project.analysis import Analysis
     from xlalint.project.lowered import Lowered
     from xlalint.project.report import Report
-    from xlalint.semantics.program import ModuleInfo
     from xlalint.source.model import SourceFile
 
 
@@ -103,7 +104,7 @@ class Explainer:
         replay.look_alone(module, scope.info)
         scope.look(replay)
         scope.site = site.pointed_at(replay.extents(module))
-        said = _assembled(place, self.paths, scope, replay, self.settings, own, report)
+        said = _assembled(place, self.paths, scope, replay, self.settings.of(path), own, report)
         return located(said) if self.loaded is None else said
 
     def _text(self, path: str, place: Place) -> Text:
@@ -140,7 +141,7 @@ def _assembled(
     extra = tuple(Path(folder) for folder in settings.extend_rules)
     wording = Wording(replay.interpreter)
     library = LibraryFacts(replay.interpreter.apis, Tables(tables_of(settings)), wording)
-    origins = Origins(scope, replay, wording, library, own.suppressions.taught)
+    origins = Origins(scope, replay, wording, library, Lessons(own.suppressions.taught))
     tracing = Tracing(scope, replay, wording, origins.parameters)
     reported = report.findings if report is not None else None
     verdicts = Verdicts(scope, replay, rules(extra), settings, own.suppressions, reported).tell()

@@ -5,17 +5,17 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
+from xlalint.abstract.lattice import join_all
+from xlalint.abstract.values import Class, Function, LibrarySymbol, Method, Module, Super, Value, members
 from xlalint.explain.model import Belief, Kind, Question, Verdict
 from xlalint.explain.origins import Origins
 from xlalint.explain.scope import Scope
 from xlalint.explain.tracing import Tracing
 from xlalint.explain.wording import Wording
-from xlalint.semantics.lattice import join_all
-from xlalint.semantics.values import Class, External, Function, Method, Module, Super, Value, members
 
 _MOST = 14
 _LONGEST = 60
-_QUIET = (Module, External, Method, Super, Function, Class)
+_QUIET = (Module, LibrarySymbol, Method, Super, Function, Class)
 
 
 class Beliefs:
@@ -64,7 +64,7 @@ class Beliefs:
         return sorted(chosen, key=lambda node: (not self._names(node),))
 
     def _names(self, node: ast.AST) -> bool:
-        """Whether a node is a name or a dotted path by itself, not the beginning of a longer one, nor what a call calls."""
+        """Return whether a node is a name or a dotted path by itself: not the beginning of a longer one, and not what a call calls."""
         if not isinstance(node, (ast.Name, ast.Attribute)):
             return False
         parent = self.text.parents.get(node)
@@ -92,7 +92,7 @@ class Beliefs:
         return False
 
     def _quiet(self, node: ast.expr) -> bool:
-        """Whether a name stands for a module, library or class: of no interest by itself."""
+        """Return whether a name stands for a module, library or class, which is of no interest by itself."""
         value = self.scope.value(node)
         receiver = self.scope.info is not None and self.scope.owner is not None and self._is_receiver(node)
         return receiver or (value is not None and all(isinstance(member, _QUIET) for member in members(value)))
@@ -102,7 +102,7 @@ class Beliefs:
         return bool(params) and isinstance(node, ast.Name) and node.id == params[0].name
 
     def _tells(self, node: ast.expr) -> bool:
-        """Whether an expression that is no name is worth telling: a rule or question is about it, or it is the statement's result."""
+        """Return whether an expression that is no name is worth showing: a rule or question is about it, or it is the result."""
         place = self.text.location(self.text.start(node)), self.text.location(self.text.end(node))
         return place in self._told_of or isinstance(self.text.parents.get(node), (ast.Return, ast.Expr))
 

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 import msgspec
 
-from xlalint.checks.finding import Location
+from xlalint.diagnostics.finding import Location
 from xlalint.explain.model import Activation, Belief, Explanation, Origin, Question, Verdict
 from xlalint.report.cells import Cells, cells_of
 from xlalint.source.reading import read_bytes

@@ -1,4 +1,4 @@
-"""Which assignments may have given a name the value that it has at a statement: reaching definitions over one function's tree.
+"""Finds the assignments that may have given a name its value at a statement: reaching definitions over one function's tree.
 
 The interpreter keeps values, not where they came from; this finds the places, and `xlalint.explain.origins` looks up there what was seen.
 """

@@ -1,4 +1,4 @@
-"""What to do where an answer is wrong: how to teach the analysis otherwise."""
+"""Says how to correct a wrong answer: how to teach the analysis otherwise."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ def hints(
     if fired and traced.confidence == "likely":
         yield "if this never runs on the device, leave it out with `per-file-ignores`, or the line with `# xlalint: ignore`"
     if fired and any(belief.value.kind in ("tensor", "union") and not belief.value.sure for belief in values):
-        yield "if that is no tensor, say so: `# xlalint: static` on the assignment or parameter, or an annotation"
+        yield "if that is no tensor, say so: `# xlalint: static[NAME]` on the assignment or parameter, or an annotation"
     if not traced.traced and not traced.trace and scope.info is not None and not scope.info.name.startswith("__"):
         name = f"{scope.module.name}.{scope.info.ir.qualname}"
         yield f'if XLA traces this, say so in the configuration: `roots = ["{name}"]`'
     unknown = any(question.silence == "unknown-value" for question in questions)
     if unknown and not fired:
-        yield "if that is a tensor, annotate it, or say so with `# xlalint: tensor` on the assignment or parameter"
+        yield "if that is a tensor, annotate it, or say so with `# xlalint: tensor[NAME]` on the assignment or parameter"

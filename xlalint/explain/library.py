@@ -1,15 +1,15 @@
-"""What API tables say of library calls and names, with the file and line where they say it."""
+"""Looks up library calls and names in the API tables, with the file and line of the entry."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from xlalint.abstract.values import UNKNOWN, Instance, LibraryInstance, LibrarySymbol, Method, Tensor, Value
+from xlalint.api_tables.lookup import Apis, Entry
 from xlalint.explain.model import Origin
 from xlalint.explain.tables import TablePlace, Tables
 from xlalint.explain.wording import Wording, written
-from xlalint.semantics.apis import Apis, Entry
-from xlalint.semantics.provenance import Applied
-from xlalint.semantics.values import UNKNOWN, External, Foreign, Method, Object, Tensor, Value
+from xlalint.interpreter.recording import Applied
 
 
 class LibraryFacts:
@@ -21,7 +21,7 @@ class LibraryFacts:
         self.wording = wording
 
     def call(self, func: Value, applied: Sequence[Applied], result: Value | None, depth: int) -> Origin:
-        """What a call of a library's function, class or method gives, by which entry."""
+        """Describe the result of calling a library's function, class or method, with its entry."""
         name, place = self._entry(func)
         entry = self._looked_up(func)
         applied = [case for case in applied if entry is None or case.entry is entry]
@@ -40,9 +40,9 @@ class LibraryFacts:
 
     def _looked_up(self, func: Value) -> Entry | None:
         """The entry that the analysis applies to a call of this value, where that is plain."""
-        if isinstance(func, External):
+        if isinstance(func, LibrarySymbol):
             return self.apis.function(func.name)
-        if isinstance(func, Foreign):
+        if isinstance(func, LibraryInstance):
             return self.apis.class_method(func.name, "__call__")
         if isinstance(func, Method) and isinstance(func.receiver, Tensor):
             return self.apis.method(func.receiver.framework, func.name)
@@ -51,9 +51,9 @@ class LibraryFacts:
     def _entry(self, func: Value) -> tuple[str, TablePlace | None]:
         if isinstance(func, Method):
             return self._method(func.receiver, func.name)
-        if isinstance(func, Foreign):
+        if isinstance(func, LibraryInstance):
             return f"{func.name}()", self._class(func.name)
-        name = func.name if isinstance(func, External) else self.wording.text(func)
+        name = func.name if isinstance(func, LibrarySymbol) else self.wording.text(func)
         canonical = self.apis.canonical(name)
         for candidate in (name, canonical, *_wildcards(canonical)):
             place = self.tables.find("functions", candidate)
@@ -66,9 +66,9 @@ class LibraryFacts:
             owner = "ndarray" if receiver.framework == "numpy" else "Tensor"
             return f"{owner}.{name}", self.tables.find("methods", name, receiver.framework)
         bases: Iterable[str] = ()
-        if isinstance(receiver, Foreign):
+        if isinstance(receiver, LibraryInstance):
             bases = self.apis.ancestors(receiver.name)
-        elif isinstance(receiver, Object):
+        elif isinstance(receiver, Instance):
             bases = [one for base in receiver.klass.library_bases() for one in self.apis.ancestors(base)]
         for base in bases:
             spec = self.apis.klass(base)
@@ -83,7 +83,7 @@ class LibraryFacts:
         return found or (self.tables.find("classes", f"{package}.*") if last[:1].isupper() else None)
 
     def instance_call(self, bases: Sequence[str], depth: int) -> Origin:
-        """What calling an instance gives whose class inherits that from a library's."""
+        """Describe the result of calling an instance whose class inherits that from a library's."""
         for base in bases:
             place = self._class(base)
             if place is not None:

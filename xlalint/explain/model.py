@@ -1,5 +1,5 @@
-"""What an explanation says. Field names and order are those of `xlalint explain --output-format json`; they are stable: fields are added,
-never renamed or taken away. Rows and columns count from 1, columns in code points, ends are exclusive.
+"""The data of an explanation. Field names and order are those of `xlalint explain --output-format json`; they are stable: fields are
+added, never renamed or taken away. Rows and columns count from 1, columns in code points, ends are exclusive.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-from xlalint.checks.finding import ConfidenceName, Location, Severity, TraceStep
+from xlalint.diagnostics.finding import ConfidenceName, Location, Severity, TraceStep
 
 KindName = Literal[
     "tensor", "array", "host", "none", "sequence", "mapping", "module", "config", "object", "callable", "namespace",
@@ -53,7 +53,7 @@ Silence = Literal["host-value", "unknown-value", "untraced", "unreached", "no-qu
 
 
 class Kind(msgspec.Struct, frozen=True):
-    """What a value is believed to be: in words, and in parts.
+    """Describes a value, in words and in parts.
 
     `dtype` is bool, int, float or complex; `rank` the number of dimensions; both None where not known. `sure` is false for what was taken
     for a tensor by its use. `origin` of a host value: python, shape (of a tensor), data (read from
@@ -107,7 +107,7 @@ class Activation(msgspec.Struct, frozen=True):
 
 
 class Tracedness(msgspec.Struct, frozen=True):
-    """Whether the code is traced, how sure that is, by which chain (the root first), and in words why or why not."""
+    """Says whether the code is traced, how sure that is, by which chain (the root first), and in words why or why not."""
 
     traced: bool
     confidence: Literal["certain", "likely"] | None
@@ -117,7 +117,7 @@ class Tracedness(msgspec.Struct, frozen=True):
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """What became of one hazard at the place: `fired`, or why not."""
+    """Says what became of one hazard at the place: `fired`, or why not."""
 
     code: str
     name: str
@@ -141,8 +141,8 @@ class Question(msgspec.Struct, frozen=True):
 
 
 class ProgramPart(msgspec.Struct, frozen=True):
-    """What was analysed: the paths that make the program and how many files these are. `complete` says that the roots of all of them were
-    entered, else `modules` lists those that were; `checked`, that what is reported is what `check` gives for the same files.
+    """Names what was analysed: the paths that make the program, and their number of files. `complete`: the roots of all of them were
+    entered; else `modules` lists those that were. `checked`: the reports are what `check` gives for the same files.
     """
 
     paths: tuple[str, ...]

@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from xlalint.abstract.lattice import join_all
+from xlalint.abstract.values import Value
 from xlalint.explain.definitions import dotted
 from xlalint.explain.model import Origin
 from xlalint.explain.place import Text
 from xlalint.explain.scope import Scope
 from xlalint.explain.wording import Wording
-from xlalint.semantics.lattice import join_all
-from xlalint.semantics.values import Value
 
 
 class NarrowingFacts:
@@ -78,5 +78,5 @@ class NarrowingFacts:
 
 
 def _chained(text: Text, node: ast.AST, test: ast.AST) -> bool:
-    """Whether a node stands in a chain of `and` or `or` with a test, behind it."""
+    """Return whether a node follows a test in a chain of `and` or `or`."""
     return any(isinstance(outer, ast.BoolOp) and test in outer.values for outer in text.around(node))

@@ -3,11 +3,26 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import msgspec
 
+from xlalint.abstract.values import (
+    NONE,
+    UNKNOWN,
+    Answer,
+    Class,
+    Function,
+    Instance,
+    LibraryInstance,
+    LibrarySymbol,
+    Method,
+    Module,
+    Partial,
+    Tensor,
+    Value,
+)
 from xlalint.explain.definitions import Definition, dotted
 from xlalint.explain.library import LibraryFacts
 from xlalint.explain.model import Cause, Origin
@@ -17,23 +32,9 @@ from xlalint.explain.replay import Replay
 from xlalint.explain.scope import Scope
 from xlalint.explain.stores import AttributeFacts
 from xlalint.explain.wording import Wording
-from xlalint.semantics.interpreter import called_method
-from xlalint.semantics.program import FunctionInfo
-from xlalint.semantics.values import (
-    NONE,
-    UNKNOWN,
-    Answer,
-    Class,
-    External,
-    Foreign,
-    Function,
-    Method,
-    Module,
-    Object,
-    Partial,
-    Tensor,
-    Value,
-)
+from xlalint.interpreter.interpreter import called_method
+from xlalint.lowering.lessons import Lessons
+from xlalint.program.linker import FunctionInfo
 
 _DEEPEST = 7
 _MOST = 10
@@ -48,11 +49,9 @@ _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 class Origins:
     """Explains the expressions of one scope."""
 
-    def __init__(
-        self, scope: Scope, replay: Replay, wording: Wording, library: LibraryFacts, taught: Mapping[int, str]
-    ) -> None:
+    def __init__(self, scope: Scope, replay: Replay, wording: Wording, library: LibraryFacts, lessons: Lessons) -> None:
         self.scope = scope
-        self.taught = taught
+        self.lessons = lessons
         self.text = scope.text
         self.replay = replay
         self.wording = wording
@@ -104,12 +103,12 @@ class Origins:
             yield msgspec.structs.replace(narrowed, depth=depth)
         found = self.scope.before(node).get(node.id)
         if found is not None:
-            yield from self._defined(found, depth)
+            yield from self._defined(found, node.id, depth)
         else:
             yield from self._outer(node, depth)
 
     def _target(self, node: ast.expr, depth: int) -> Iterator[Origin]:
-        """What is assigned by the very statement."""
+        """Yield the origins of what this very statement assigns."""
         statement = self.text.statement_of(node)
         if isinstance(statement, (ast.For, ast.AsyncFor)):
             yield self._here("loop", f"an element of `{self.text.code(statement.iter)}`", depth, statement)
@@ -138,9 +137,13 @@ class Origins:
             inner = outer
         return None
 
-    def _defined(self, found: tuple[Definition, ...], depth: int) -> Iterator[Origin]:
+    def _defined(self, found: tuple[Definition, ...], name: str, depth: int) -> Iterator[Origin]:
         for definition in found[-_MOST_DEFINITIONS:]:
-            yield from _DEFINED[definition.how](self, definition, depth)
+            taught = self._taught(definition, name)
+            if taught is not None:
+                yield taught
+            else:
+                yield from _DEFINED[definition.how](self, definition, depth)
         if len(found) > _MOST_DEFINITIONS:
             rows = self.text.said(*(definition.row for definition in found[:-_MOST_DEFINITIONS]))
             yield Origin("assignment", f"assigned on {rows} too", depth, self.text.source.path)
@@ -149,19 +152,23 @@ class Origins:
         yield from self.parameters.of(definition.node.arg, depth)  # type: ignore[attr-defined]
 
     def assigned(self, definition: Definition, depth: int) -> Iterator[Origin]:
-        taught = self._taught(definition)
-        yield taught or self._here("assignment", f"`{self.text.code(definition.node)}`", depth, definition.node)
-        if definition.value is not None and taught is None:
+        yield self._here("assignment", f"`{self.text.code(definition.node)}`", depth, definition.node)
+        if definition.value is not None:
             yield from self._of(definition.value, depth + 1)
 
-    def _taught(self, definition: Definition) -> Origin | None:
-        """What a comment on the assignment says of it."""
-        rows = range(definition.row, (getattr(definition.node, "end_lineno", 0) or 0) + 1)
-        for row in rows:
-            word = self.taught.get(row)
-            if word is not None:
-                return self._here("taught", f"the comment `# xlalint: {word}` says so", 0, definition.node)
-        return None
+    def _taught(self, definition: Definition, name: str) -> Origin | None:
+        """Return what a comment on the assignment says of it."""
+        if definition.how == "param":  # the parameters' own facts tell
+            return None
+        row = definition.row
+        if definition.how in ("assign", "unpack"):
+            lesson = self.lessons.of(name, row, getattr(definition.node, "end_lineno", row))
+        else:
+            lesson = self.lessons.named(name, row)
+        if lesson is None:
+            return None
+        said = f"`# xlalint: {lesson.kind}[{lesson.name}]`" if lesson.name else f"`# xlalint: {lesson.kind}`"
+        return self._here("taught", f"the comment {said} says so", 0, definition.node)
 
     def looped(self, definition: Definition, depth: int) -> Iterator[Origin]:
         assert definition.value is not None
@@ -230,18 +237,18 @@ class Origins:
             return
         found = self.scope.before(node).get(path) if path else None
         if found:
-            yield from self._defined(found, depth)
+            yield from self._defined(found, dotted(node), depth)
             return
         for member in self.scope.alternatives(node.value):
             if member is NONE:
                 continue
-            if isinstance(member, Object):
+            if isinstance(member, Instance):
                 yield from self.attributes.of(member.klass, node.attr, depth)
             elif isinstance(member, Tensor):
                 yield self.library.attribute(member.framework, node.attr, depth)
-            elif isinstance(member, External):
+            elif isinstance(member, LibrarySymbol):
                 yield self.library.name(f"{member.name}.{node.attr}", depth)
-            elif isinstance(member, Foreign):
+            elif isinstance(member, LibraryInstance):
                 yield self.library.member(member.name, node.attr, depth)
             elif isinstance(member, Module):
                 yield Origin("import", f"a name of module `{member.info.name}`", depth, member.info.path)
@@ -265,7 +272,7 @@ class Origins:
             yield from self._called(node, func.func, depth)
         elif isinstance(func, Function):
             yield self._returned(func.info, depth)
-        elif isinstance(func, Object):
+        elif isinstance(func, Instance):
             info = called_method(func.klass) or func.klass.method_below("forward")
             if info is not None:
                 yield self._returned(info, depth)
@@ -275,7 +282,7 @@ class Origins:
             yield Origin("class", f"an instance of `{func.info.name}`", depth, func.info.module.path, func.info.ir.row)
         elif isinstance(func, Answer):
             yield self._here("function", f"given back by what `{self.text.code(node.func)}` wraps", depth, node)
-        elif isinstance(func, (External, Method, Foreign)):
+        elif isinstance(func, (LibrarySymbol, Method, LibraryInstance)):
             yield from self._library_call(node, func, depth)
         else:
             yield self._here("unknown", f"what `{self.text.code(node.func)}` calls is not known", depth, node)
@@ -285,7 +292,7 @@ class Origins:
         applied = [case for _, sight in self.scope.believed for case in sight.applied.get(self.scope.at(node), ())]
         result = self.scope.value(node)
         source = self._maker(node, func)
-        passing = source is not None and isinstance(func, External) and func.name in _PASSING
+        passing = source is not None and isinstance(func, LibrarySymbol) and func.name in _PASSING
         if not passing:
             yield self.library.call(func, applied, result, depth)
         if source is not None:
@@ -296,7 +303,7 @@ class Origins:
         if isinstance(func, Method) and isinstance(node.func, ast.Attribute):
             return node.func.value
         given = [*node.args, *(keyword.value for keyword in node.keywords)]
-        if isinstance(func, External) and func.name in _PASSING:
+        if isinstance(func, LibrarySymbol) and func.name in _PASSING:
             return next(iter(given), None)
         tensors = [arg for arg in given if self._may_be_tensor(arg)]
         unknown = [arg for arg in given if UNKNOWN in self.scope.alternatives(arg)]

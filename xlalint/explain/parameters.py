@@ -6,17 +6,17 @@ import ast
 from collections.abc import Iterator
 from functools import lru_cache
 
+from xlalint.abstract.values import UNKNOWN, Tensor
 from xlalint.explain.model import Origin
 from xlalint.explain.place import clipped
 from xlalint.explain.replay import Replay
 from xlalint.explain.scope import Scope
 from xlalint.explain.wording import Wording
+from xlalint.interpreter.context import Context
+from xlalint.interpreter.frame import spelling
+from xlalint.interpreter.recording import start_of
 from xlalint.lowering import ir
-from xlalint.semantics.context import Context
-from xlalint.semantics.frame import spelling
-from xlalint.semantics.program import FunctionInfo
-from xlalint.semantics.provenance import start_of
-from xlalint.semantics.values import UNKNOWN, Tensor
+from xlalint.program.linker import FunctionInfo
 from xlalint.source.lines import Lines
 from xlalint.source.model import SourceError
 from xlalint.source.reading import read_source
@@ -139,15 +139,15 @@ class ParameterFacts:
             yield Origin("call-site", f"and {len(told) - _MOST_CALLS} more calls", depth)
 
     def _declared(self, info: FunctionInfo, position: int, depth: int) -> Iterator[Origin]:
-        """What the parameter says of itself."""
+        """Yield what the parameter says of itself."""
         param = info.params[position]
         annotations = self.replay.interpreter.annotations
         default = self.replay.interpreter.defaults(info)[position]
         path, row = info.module.path, self._row(param.name, info)
         declared = annotations.value(info.module, param.annotation)
         if param.annotation is not None and declared is not None:
-            if isinstance(param.annotation, ir.Taught):
-                yield Origin("taught", f"the comment `# xlalint: {param.annotation.kind}` says so", depth, path, row)
+            if isinstance(param.annotation, ir.Hinted):
+                yield Origin("taught", f"the comment {_comment(param.annotation)} says so", depth, path, row)
             else:
                 yield Origin("annotation", f"annotated `{_annotation(param.annotation)}`", depth, path, row)
             return
@@ -187,6 +187,10 @@ class ParameterFacts:
                 if isinstance(arg, ast.arg) and arg.arg == name:
                     return arg.lineno
         return info.ir.row
+
+
+def _comment(node: ir.Hinted) -> str:
+    return f"`# xlalint: {node.kind}[{node.name}]`" if node.name else f"`# xlalint: {node.kind}`"
 
 
 def _annotation(node: ir.Node) -> str:

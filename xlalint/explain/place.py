@@ -8,7 +8,7 @@ from collections.abc import Container, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from xlalint.checks.finding import Location
+from xlalint.diagnostics.finding import Location
 from xlalint.source.lines import Lines
 from xlalint.source.model import SourceError, SourceFile, place_in
 from xlalint.source.reading import is_notebook, read_source
@@ -30,7 +30,7 @@ class PlaceError(Exception):
 
 
 class Place(NamedTuple):
-    """What the user asked about; in a notebook, `row` counts within `cell`."""
+    """Names the place that the user asked about. In a notebook, `row` counts within `cell`."""
 
     file: str
     row: int
@@ -184,7 +184,7 @@ class Site(NamedTuple):
         return max(starts[row - 1] + len(line.rstrip()), self.start)
 
     def covers(self, start: int, end: int) -> bool:
-        """Whether an extent is what was asked about: begins on the rows that are meant, or with a column, holds it or is in it."""
+        """Return whether an extent is meant: it begins on one of the rows or, with a column, it holds the place or lies in it."""
         if self.pointed is not None:
             return (start <= self.start and self.end <= end) or (self.start <= start and end <= self.end)
         return self.first <= self.text.lines.byte_place(start)[0] <= self.last
@@ -254,7 +254,7 @@ def _body_row(statement: ast.stmt) -> int:
 
 
 def _is_text(statement: ast.stmt) -> bool:
-    """Whether a statement is a docstring or another bare literal, which computes nothing."""
+    """Return whether a statement is a docstring or another bare literal, which computes nothing."""
     return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
 
 
@@ -287,7 +287,7 @@ def _expressions(text: Text, statement: ast.stmt, first: int, last: int) -> Iter
 
 
 def _within_text(text: Text, node: ast.expr) -> bool:
-    """Whether a node is a piece of a format specification, which has no place of its own."""
+    """Return whether a node is a piece of a format specification, which has no place of its own."""
     return isinstance(text.parents.get(node), ast.JoinedStr) or isinstance(node, ast.Slice)
 
 

@@ -1,4 +1,4 @@
-"""What on a line would be a hazard if a value were a tensor's, and why it is none: the answer to a missing finding."""
+"""Answers for a missing finding: what on a line would be a hazard if a value were a tensor's, and why it is none."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from xlalint.abstract.values import NEVER, UNKNOWN, Tensor, Value, members, tensors
 from xlalint.explain.model import Question, Silence, Verdict
 from xlalint.explain.origins import Origins
 from xlalint.explain.scope import Scope
 from xlalint.explain.wording import Wording
-from xlalint.semantics.values import NEVER, UNKNOWN, Tensor, Value, members, tensors
 
 _READS = frozenset(("item", "tolist", "numpy", "cpu", "to_py", "nonzero", "unique", "masked_select"))
 _BUILTINS = frozenset(
@@ -20,7 +20,7 @@ _LONGEST = 60
 
 
 class _Asked(NamedTuple):
-    """What is asked (in words), of which expression."""
+    """Names what is asked (in words), and of which expression."""
 
     what: str
     node: ast.expr

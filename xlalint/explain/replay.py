@@ -11,15 +11,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from xlalint.analysis.collection import Link, ModuleResult, Reach, chains_of, harvest, merge, trace_of
+from xlalint.analysis.hazard import Hazard, Step
+from xlalint.api_tables.lookup import api_table
+from xlalint.interpreter.context import HOST_TIER, MODULE_LEVEL, Context
+from xlalint.interpreter.recording import Recorder, Sight, observed, start_of
 from xlalint.lowering.ir import Unit
+from xlalint.program.dependencies import DependencySet
+from xlalint.program.linker import ClassInfo, FunctionInfo, ModuleInfo, Program
 from xlalint.project.analysis import Analysis, deep
-from xlalint.semantics.apis import api_table
-from xlalint.semantics.collect import Harvest, Link, Reach, chains_of, harvest, merge, trace_of
-from xlalint.semantics.context import HOST_TIER, Context, RootContext
-from xlalint.semantics.hazard import Hazard, Step
-from xlalint.semantics.program import ClassInfo, FunctionInfo, ModuleInfo, Program
-from xlalint.semantics.provenance import Recorder, Sight, observed, start_of
-from xlalint.semantics.taught import Taught
+from xlalint.project.pipeline import taught_of
 
 if TYPE_CHECKING:
     from xlalint.config import Settings
@@ -45,7 +46,7 @@ class Replay:
         analysis: Analysis | None = None,
     ) -> None:
         apis = api_table(tuple(Path(table) for table in tables))
-        taught = Taught(settings.static, settings.tensor, settings.target or "")
+        taught = taught_of(settings)
         self._analysis = analysis or Analysis(units, apis, targets, settings.roots, taught, followed)
         self.program: Program = self._analysis.program
         self.interpreter = self._analysis.interpreter
@@ -54,7 +55,7 @@ class Replay:
         self.entered: list[ModuleInfo] = []
         self.complete = False
         self.chains: dict[Reach, Link] = {}
-        self.harvests: list[Harvest] = []
+        self.harvests: list[ModuleResult] = []
         self.called: set[tuple[int, int]] = set()
         self.hazards: list[Hazard] = []
         self.failures: list[str] = []
@@ -91,7 +92,7 @@ class Replay:
         self.hazards = merge(self.harvests, self.program)
 
     def _called(self, function: FunctionInfo | None) -> bool:
-        """Whether a function is reached by more than being a library's."""
+        """Return whether more leads to a function than that it is a library's."""
         ways = [link for (context, _), link in self.chains.items() if context.function is function]
         return any(link.root.tier == 1 or link.depth for link in ways)
 
@@ -136,12 +137,10 @@ class Replay:
     def _enter(self, module: ModuleInfo) -> None:
         """Analyse a module's roots."""
         self.entered.append(module)
-        try:
-            found: Sequence[RootContext] = self.roots.enter(module)
-        except Exception as error:  # noqa: BLE001 - as in a check, an internal error lets the others go on
-            self.interpreter.stack.clear()
-            self.failures.append(f"{module.path}: {type(error).__name__}: {error}")
-            found = self.interpreter.roots
+        found = self.roots.enter(module)
+        if self.interpreter.fails:
+            told = self.program.reader.current.all_failures().values()
+            self.failures += [line for line in told if line not in self.failures]
         harvested = harvest(found, self.roots.platforms)
         self.harvests.append(harvested)
         self.called.update(harvested.called)
@@ -156,22 +155,29 @@ class Replay:
 
     @property
     def reusable(self) -> bool:
-        """Whether the replay knows as much of every other function of the program."""
+        """Return whether the replay knows as much about every other function of the program."""
         return self.complete and len(self.recorder.modules) == self.program.linted
 
     def look_alone(self, module: ModuleInfo, function: FunctionInfo | None) -> None:
         """See to it that something is known of code that nothing enters: by itself, it is analysed now."""
         interpreter = self.interpreter
+        self.program.reader.current = DependencySet()
         with observed(self.recorder), deep():
             try:
                 if function is None:
                     if module.index not in interpreter.module_contexts:
-                        interpreter.run_module(module)
+                        interpreter.evaluate_global(module, "")
                 elif not any(context.function is function for context in self.recorder.sights):
                     interpreter.enter(function, interpreter.standalone(function))
             except Exception as error:  # noqa: BLE001 - what went wrong is told, and the rest of the answer with it
                 interpreter.stack.clear()
-                self.failures.append(f"{module.path}: {type(error).__name__}: {error}")
+                self.program.reader.current.fail(
+                    module.path, MODULE_LEVEL if function is None else function.ir.qualname, error
+                )
+                interpreter.fails = True
+        if interpreter.fails:
+            told = self.program.reader.current.all_failures().values()
+            self.failures += [line for line in told if line not in self.failures]
 
     # ----------------------------------------------------------------------------------------------- what was seen
 
@@ -196,7 +202,7 @@ class Replay:
         return min(traced, key=lambda way: self.rank(self.chains[way]), default=None)
 
     def superseded(self, context: Context) -> bool:
-        """Whether a context is a library function analysed with unknown arguments, of which actual calls say more."""
+        """Return whether a context is a library function analysed with unknown arguments, and actual calls say more of it."""
         way = self.reach(context)
         if way is None or context.function is None:
             return False
@@ -205,7 +211,7 @@ class Replay:
 
     def in_tables(self) -> set[int]:
         """Contexts, by identity, that were analysed to learn what a class stores, with few calls followed."""
-        return {id(context) for context in self.interpreter.table_contexts()}
+        return {id(context) for context in self.recorder.sights if context.of_table}
 
     def trace(self, way: Reach) -> tuple[Step, ...]:
         """The chain of functions by which a context is reached."""

@@ -6,14 +6,14 @@ import ast
 from collections.abc import Iterable
 from functools import cached_property
 
+from xlalint.abstract.lattice import join, join_all
+from xlalint.abstract.values import HOST, NEVER, Value, constant, host, members
 from xlalint.explain.definitions import Definitions, Env, dotted
 from xlalint.explain.place import Definition, Site, Text
 from xlalint.explain.replay import Replay
-from xlalint.semantics.context import Context
-from xlalint.semantics.lattice import join, join_all
-from xlalint.semantics.program import ClassInfo, FunctionInfo, ModuleInfo
-from xlalint.semantics.provenance import Sight, start_of
-from xlalint.semantics.values import HOST, NEVER, Value, constant, host, members
+from xlalint.interpreter.context import Context
+from xlalint.interpreter.recording import Sight, start_of
+from xlalint.program.linker import ClassInfo, FunctionInfo, ModuleInfo
 
 Seen = tuple[Context, Sight]
 
@@ -63,7 +63,7 @@ class Scope:
         return join_all(found) if found else None
 
     def values(self, node: ast.expr, seen: Iterable[Seen] | None = None) -> list[Value]:
-        """What an expression was in each of the contexts that worked it out."""
+        """List an expression's values, one for each of the contexts that evaluated it."""
         return [value for _, value in self.by_context(node, self.believed if seen is None else seen)]
 
     def alternatives(self, node: ast.expr) -> list[Value]:
@@ -92,15 +92,15 @@ class Scope:
         return None
 
     def parameter(self, name: str) -> list[Value]:
-        """What a parameter is in each believed context."""
+        """List a parameter's values, one for each believed context."""
         if self.info is None:
             return []
         position = next((i for i, param in enumerate(self.info.params) if param.name == name), -1)
         return [context.args[position] for context, _ in self.believed if 0 <= position < len(context.args)]
 
     def truth_of(self, test: ast.expr) -> bool | None:
-        """What a condition is known to be in all believed contexts."""
-        from xlalint.semantics.lattice import truth
+        """Return a condition's truth, if it is the same in all believed contexts."""
+        from xlalint.abstract.lattice import truth
 
         if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
             inner = self.truth_of(test.operand)
@@ -117,7 +117,7 @@ class Scope:
     # ------------------------------------------------------------------------------------------- definitions
 
     def ran(self, statement: ast.stmt) -> bool:
-        """Whether a statement was reached in a believed context; true of those that leave no trace."""
+        """Return whether a statement was reached in a believed context; True for statements that leave no trace."""
         if isinstance(statement, _UNNOTED) or _is_text(statement) or not self.believed:
             return True
         start = self.text.start(statement) - (self.base & 0xFFFFFFFF)

@@ -6,14 +6,14 @@ import ast
 from collections.abc import Iterator
 from functools import lru_cache
 
+from xlalint.abstract.values import Value
 from xlalint.explain.model import Origin
 from xlalint.explain.place import PlaceError, Text
 from xlalint.explain.replay import Replay
 from xlalint.explain.wording import Wording
+from xlalint.interpreter.recording import start_of
 from xlalint.lowering.ir import Class as ClassIr
-from xlalint.semantics.program import ClassInfo
-from xlalint.semantics.provenance import start_of
-from xlalint.semantics.values import Value
+from xlalint.program.linker import ClassInfo
 
 _MOST = 4
 _REGISTRARS = ("register_buffer", "register_parameter", "add_module", "register_module", "setattr")
@@ -43,7 +43,7 @@ class AttributeFacts:
             yield from self._inherited(klass, name, depth)
 
     def _assigned(self, klass: ClassInfo, name: str, depth: int) -> Iterator[Origin]:
-        """What the methods and the body of one class assign."""
+        """Yield what the methods and the body of one class assign."""
         storing = any(name in klass.module.functions[index].ir.stores for index in klass.ir.methods.values())
         text = _text(klass.module.path) if storing or name in self.replay.interpreter.tables.body(klass) else None
         node = _class_node(text, klass.ir) if text is not None else None

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from xlalint.rules import rules_folder
+from xlalint.source.files import read_text
 
 _SECTION = re.compile(r"^\[(\w+)\]")
 _FRAMEWORK = re.compile(r'^framework\s*=\s*"(\w*)"')
@@ -52,7 +53,7 @@ def _index(extra: tuple[str, ...]) -> dict[tuple[str, str, str], TablePlace]:
 
 def _read(path: Path, name: str, index: dict[tuple[str, str, str], TablePlace]) -> None:
     section = framework = ""
-    for row, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+    for row, line in enumerate(read_text(path).splitlines(), 1):
         if found := _SECTION.match(line):
             section = found[1]
         elif found := _FRAMEWORK.match(line):

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from xlalint.explain.model import Activation, Belief, Explanation, Kind, Origin, Verdict
-from xlalint.report.view import SEVERITY_STYLE, View, printable, width
+from xlalint.report.printable import printable
+from xlalint.report.view import SEVERITY_STYLE, View, width
 
 _ORIGINS = 7
 _HARMLESS = ("off", "converted", "excused")

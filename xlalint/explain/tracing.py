@@ -6,15 +6,15 @@ import ast
 from collections.abc import Iterator
 from typing import Literal
 
-from xlalint.checks.finding import TraceStep
+from xlalint.analysis.collection import Reach
+from xlalint.diagnostics.finding import TraceStep
 from xlalint.explain.model import Activation, Tracedness
 from xlalint.explain.parameters import ParameterFacts
 from xlalint.explain.replay import Replay
 from xlalint.explain.scope import Scope
 from xlalint.explain.wording import Wording
-from xlalint.semantics.collect import Reach
-from xlalint.semantics.context import HOST_TIER, Context
-from xlalint.semantics.program import FunctionInfo
+from xlalint.interpreter.context import HOST_TIER, Context
+from xlalint.program.linker import FunctionInfo
 
 
 class Tracing:
@@ -28,7 +28,7 @@ class Tracing:
         self.parameters = parameters
 
     def tell(self) -> Tracedness:
-        """Whether the statement is traced, and why."""
+        """Say whether the statement is traced, and why."""
         info = self.scope.info
         if info is None and not self._repeated():
             return Tracedness(False, None, "module level runs once, when the file is imported, on the host")
@@ -44,7 +44,7 @@ class Tracing:
         return Tracedness(True, self._sureness(best), self._reason(best), steps, len(roots) - 1)
 
     def _repeated(self) -> bool:
-        """Whether the statement stands in a loop."""
+        """Return whether the statement stands in a loop."""
         return any(isinstance(outer, (ast.For, ast.While)) for outer in self.text.around(self.scope.site.statement))
 
     def _sureness(self, way: Reach) -> Literal["certain", "likely"]:

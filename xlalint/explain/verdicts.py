@@ -1,4 +1,4 @@
-"""What became of the hazards at a place: fired, or which fact silenced each."""
+"""Says what became of the hazards at a place: they fired, or which fact silenced each."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from xlalint.checks.finding import Finding, Location
-from xlalint.checks.judge import finding_of, severity_of, target_of
+from xlalint.abstract.values import Tensor, members
+from xlalint.analysis.collection import placed
+from xlalint.analysis.hazard import Confidence, Hazard
+from xlalint.diagnostics.finding import Finding, Location
+from xlalint.diagnostics.judge import finding_of, severity_of, target_of
 from xlalint.explain.model import Status, Verdict
 from xlalint.explain.replay import Replay
 from xlalint.explain.scope import Scope
-from xlalint.semantics.collect import placed
-from xlalint.semantics.context import HOST_TIER, Context, Sighting
-from xlalint.semantics.hazard import Confidence, Hazard
-from xlalint.semantics.provenance import Withheld
-from xlalint.semantics.tracing import UNTRACED, variant_under
-from xlalint.semantics.values import Tensor, members
+from xlalint.frameworks.tracing import UNTRACED, variant_under
+from xlalint.interpreter.context import HOST_TIER, Context, PendingHazard
+from xlalint.interpreter.recording import Withheld
 from xlalint.source.suppressions import Suppressions, apply
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class Verdicts:
     # ------------------------------------------------------------------------------------------------- judging
 
     def _judged(self, hazard: Hazard) -> Verdict:
-        """What the settings and comments make of a hazard, in the order in which `check` asks."""
+        """Judge a hazard by the settings and comments, in the order in which `check` asks."""
         rule, settings = self.rules[hazard.rule], self.settings
         severity = severity_of(hazard, rule, settings)
         if severity is None:
@@ -128,7 +128,7 @@ class Verdicts:
     def _reported_only(
         self, known: Mapping[tuple[int, int, str], Verdict]
     ) -> Iterator[tuple[Verdict, tuple[int, int, str]]]:
-        """What `check` reports here and the replay did not meet."""
+        """Yield verdicts of what `check` reports here and the replay did not meet."""
         fired = [verdict for verdict in known.values() if verdict.status == "fired"]
         for finding in self.reported or ():
             if finding.filename != self.path or any(_same(finding, verdict) for verdict in fired):
@@ -155,7 +155,7 @@ class Verdicts:
                     yield placed(found, self.replay.program)
 
     def _unreached(self) -> Iterator[tuple[Verdict, tuple[int, int, str]]]:
-        """What was seen in calls that nothing traced makes, and what a tracer turns into graph operations."""
+        """Yield verdicts of what was seen in calls that nothing traced makes, and of what a tracer turns into graph operations."""
         for context, _ in self.scope.all:
             way = self.replay.reach(context)
             for sighting in context.sightings.values():
@@ -176,7 +176,7 @@ class Verdicts:
                     reason = "AutoGraph turns it into a graph operation"
                     yield self._seen(context, sighting, sighting.variant, "converted", reason), key
 
-    def _seen(self, context: Context, sighting: Sighting, variant: str, status: Status, reason: str) -> Verdict:
+    def _seen(self, context: Context, sighting: PendingHazard, variant: str, status: Status, reason: str) -> Verdict:
         at = sighting.at + self.scope.base
         hazard = Hazard(
             self.path,
@@ -203,7 +203,7 @@ class Verdicts:
                 if known or withheld.rule not in self.rules or not self.scope.site.covers(start, end):
                     continue
                 found = [m for m in members(withheld.value) if isinstance(m, Tensor)]
-                sighting = Sighting(
+                sighting = PendingHazard(
                     withheld.rule, withheld.at, withheld.at >> 32, _framework(found), Confidence.LIKELY, ""
                 )
                 verdict = self._seen(context, sighting, "", "excused", _excuse(withheld, found))

@@ -5,31 +5,31 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from xlalint.explain.model import Kind, KindName
-from xlalint.semantics.interpreter import Interpreter
-from xlalint.semantics.returns import Return
-from xlalint.semantics.values import (
+from xlalint.abstract.values import (
     NEVER,
     NONE,
     UNKNOWN,
     Answer,
     Class,
     Const,
-    External,
-    Foreign,
     Function,
     Host,
+    Instance,
+    LibraryInstance,
+    LibrarySymbol,
     Mapping,
     Method,
     Module,
-    Object,
-    OneOf,
     Partial,
     Sequence,
     Super,
     Tensor,
+    Union,
     Value,
 )
+from xlalint.api_tables.returns import Return
+from xlalint.explain.model import Kind, KindName
+from xlalint.interpreter.interpreter import Interpreter
 
 _DTYPES = {"b": "bool", "i": "int", "f": "float", "c": "complex"}
 _FRAMEWORKS = {"torch": "torch", "tensorflow": "TensorFlow", "jax": "JAX", "numpy": "NumPy"}
@@ -52,7 +52,7 @@ class Wording:
         self._interpreter = interpreter
 
     def kind(self, value: Value) -> Kind:
-        """What a value is, in words and in parts."""
+        """Describe a value, in words and in parts."""
         text = self.text(value)
         if isinstance(value, Tensor):
             return Kind(
@@ -68,7 +68,7 @@ class Wording:
         return Kind(self._name(value), text)
 
     def joined(self, alternatives: list[Value], value: Value) -> Kind:
-        """What a value is whose alternatives in several calls are known; their join may have forgotten them."""
+        """Describe a value by its alternatives in several calls, which their join may have forgotten."""
         if value is not UNKNOWN or UNKNOWN in alternatives:
             return self.kind(value)
         told = list(dict.fromkeys(self.text(one) for one in alternatives))
@@ -78,14 +78,14 @@ class Wording:
     def _name(self, value: Value) -> KindName:
         if value is NONE:
             return "none"
-        if isinstance(value, Object):
+        if isinstance(value, Instance):
             kind = self._interpreter.tables.kind(value.klass)
             return "module" if kind in ("module", "container") else "config" if kind == "config" else "object"
-        if isinstance(value, Foreign):
+        if isinstance(value, LibraryInstance):
             spec = self._interpreter.apis.klass(value.name)
             base = spec.base if spec is not None else ""
             return "module" if base in ("module", "container") else "config" if base == "config" else "object"
-        if isinstance(value, External):
+        if isinstance(value, LibrarySymbol):
             return "callable" if self._interpreter.apis.function(value.name) is not None else "namespace"
         return _NAMES.get(type(value), "unknown")
 
@@ -147,15 +147,15 @@ class Wording:
             shown.append(f"other: {self.text(value.rest, depth - 1)}")
         return f"dict {{{'; '.join(shown)}}}" if value.items else f"dict of {self.text(value.rest, depth - 1)}"
 
-    def object(self, value: Object, _: int) -> str:
+    def object(self, value: Instance, _: int) -> str:
         kind = self._interpreter.tables.kind(value.klass)
         return f"{kind if kind not in ('', 'object') else 'object'} {value.klass.name}"
 
-    def foreign(self, value: Foreign, _: int) -> str:
+    def foreign(self, value: LibraryInstance, _: int) -> str:
         spec = self._interpreter.apis.klass(value.name)
         return f"{spec.base if spec is not None and spec.base else 'object'} {value.name}"
 
-    def external(self, value: External, _: int) -> str:
+    def external(self, value: LibrarySymbol, _: int) -> str:
         apis, name = self._interpreter.apis, value.name
         if name.startswith("builtins."):
             return f"builtin {name[9:]}"
@@ -166,7 +166,7 @@ class Wording:
     def method(self, value: Method, depth: int) -> str:
         return f"method {value.name} of {self.text(value.receiver, max(depth - 1, 0))}"
 
-    def union(self, value: OneOf, depth: int) -> str:
+    def union(self, value: Union, depth: int) -> str:
         told = [self.text(member, depth) for member in value.members]
         return " or ".join(dict.fromkeys(told))
 
@@ -182,7 +182,7 @@ _NAMES: dict[type[Value], KindName] = {
     Class: "callable",
     Super: "object",
     Module: "namespace",
-    OneOf: "union",
+    Union: "union",
     type(NEVER): "never",
 }
 _TELLERS: dict[type[Value], Callable[[Wording, Any, int], str]] = {
@@ -191,11 +191,11 @@ _TELLERS: dict[type[Value], Callable[[Wording, Any, int], str]] = {
     Host: Wording.host,
     Sequence: Wording.sequence,
     Mapping: Wording.mapping,
-    Object: Wording.object,
-    Foreign: Wording.foreign,
-    External: Wording.external,
+    Instance: Wording.object,
+    LibraryInstance: Wording.foreign,
+    LibrarySymbol: Wording.external,
     Method: Wording.method,
-    OneOf: Wording.union,
+    Union: Wording.union,
     Function: lambda _, value, __: f"function {value.info.ir.qualname}",
     Class: lambda _, value, __: f"class {value.info.ir.qualname}",
     Module: lambda _, value, __: f"module {value.info.name}",

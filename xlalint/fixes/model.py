@@ -1,4 +1,4 @@
-"""What a rewrite gets and what it says: a `Site`, and a `Rewrite`, a `Reason`, or None."""
+"""The types of rewriters: a `Site` goes in; a `Rewrite`, a `NoFix` or None comes out."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import NamedTuple, Union
 import libcst as cst
 import msgspec
 
-from xlalint.checks.finding import Fix
-from xlalint.fixes.scene import Replacement, Scene
-from xlalint.semantics.hazard import Hazard
+from xlalint.analysis.hazard import Hazard
+from xlalint.diagnostics.finding import Fix
+from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
 
 
-class Reason(msgspec.Struct, frozen=True):
+class NoFix(msgspec.Struct, frozen=True):
     """Why a rewrite does not apply, in one line for the user: "the branches give tensors of different shapes"."""
 
     text: str
 
 
-Outcome = Union[Fix, Reason]
+FixResult = Union[Fix, NoFix]
 
 
 class Site(NamedTuple):
@@ -27,7 +27,7 @@ class Site(NamedTuple):
 
     hazard: Hazard
     node: cst.CSTNode
-    scene: Scene
+    scene: FunctionSource
     target: str
 
     @property
@@ -37,7 +37,7 @@ class Site(NamedTuple):
 
 
 class Rewrite(NamedTuple):
-    """What to replace, and what that does, as an order: "Use `torch.where`".
+    """Holds the replacements, and a message in the imperative: "Use `torch.where`".
 
     `assumes` says on what the results being the same depends ("both branches give the same shape"); it makes the fix unsafe. Empty, the
     fix is safe: every input on which the original ran gives the same values, dtypes, shapes and gradients. `imports` are modules by dotted
@@ -49,13 +49,13 @@ class Rewrite(NamedTuple):
     assumes: str = ""
 
 
-Rewriter = Callable[[Site], Union[Rewrite, Reason, None]]
-"""Looks at a site: a `Rewrite`; a `Reason` where it is of the form that it knows and yet cannot be rewritten; None for other forms.
+Rewriter = Callable[[Site], Union[Rewrite, NoFix, None]]
+"""Looks at a site: a `Rewrite`; a `NoFix` where it is of the form that it knows and yet cannot be rewritten; None for other forms.
 
 Pure. Guard clauses come first. It may read the scene's tree, facts and names, and must not change them.
 """
 
 
 def all_of(assumed: Iterable[str]) -> str:
-    """What a rewrite assumes, from its parts, each said once."""
+    """Join the assumptions of a rewrite, each mentioned once."""
     return " and ".join(dict.fromkeys(assumed))

@@ -5,14 +5,14 @@ Safe: only a comment changes, and Python reads none. (A coding declaration is re
 
 from __future__ import annotations
 
-from xlalint.checks.finding import Edit, Fix, Location
-from xlalint.fixes.model import Outcome, Reason
+from xlalint.diagnostics.finding import Edit, Fix, Location
+from xlalint.fixes.model import FixResult, NoFix
 from xlalint.source.unused import Unused
 
 
-def rewrite(unused: Unused) -> Outcome:
+def rewrite(unused: Unused) -> FixResult:
     """Remove what `unused` says is idle."""
     if not unused.fix:
-        return Reason("only its author knows which directive was meant")
+        return NoFix(unused.no_fix)
     edit = Edit(unused.content, Location(unused.row, unused.cut), Location(unused.cut_row, unused.cut_end))
     return Fix("safe", unused.fix, (edit,))

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
 
 from xlalint.lowering.digests import interface, with_digests
 from xlalint.lowering.ir import Unit, encode_body
+from xlalint.lowering.lessons import Lessons
 from xlalint.lowering.lower import Lowerer
 from xlalint.source.model import SourceFile
 
 __all__ = ["Unit", "lower"]
 
-VERSION = 5
+VERSION = 6
 """Version of the representation: part of every cache key of lowered units."""
 
 
-def lower(source: SourceFile, tree: ast.Module, taught: Mapping[int, str] | None = None) -> Unit:
+def lower(source: SourceFile, tree: ast.Module, lessons: Lessons | None = None) -> Unit:
     """Lower a parsed file.
 
-    `taught` maps rows to "static" or "tensor" where a comment teaches the analysis.
+    `lessons` are what comments teach the analysis of its names.
     """
-    lowerer = Lowerer(source.text.encode("utf-8", "surrogatepass"), taught or {})
+    lowerer = Lowerer(source.text.encode("utf-8", "surrogatepass"), lessons)
     try:
         statements, starts = lowerer.definitions(tree.body, outermost=True)
         body = encode_body(statements)

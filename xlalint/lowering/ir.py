@@ -192,11 +192,12 @@ class Walrus(Expr, frozen=True, tag=21):
     value: Node
 
 
-class Taught(Expr, frozen=True, tag=22):
-    """The user said in a comment what this value is: `kind` is "static" or "tensor"."""
+class Hinted(Expr, frozen=True, tag=22):
+    """The user said in a comment what this value is: `kind` is "static" or "tensor"; `name` is by which the comment lists it, if any."""
 
     kind: str
     value: Node
+    name: str = ""
 
 
 Node = Union[
@@ -222,7 +223,7 @@ Node = Union[
     Yield,
     Await,
     Walrus,
-    Taught,
+    Hinted,
 ]
 
 # ----------------------------------------------------------------------------------------------- statements

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from xlalint.lowering import ir
 from xlalint.lowering.ir import encode_body
+from xlalint.lowering.lessons import Lessons
 from xlalint.lowering.scope import Scope
 from xlalint.source.lines import Lines
 
@@ -52,10 +53,10 @@ _OPERATORS: dict[type[ast.AST], str] = {
 class Lowerer:
     """Builds the tables of one unit while it walks the file's tree."""
 
-    def __init__(self, data: bytes, taught: Mapping[int, str]) -> None:
+    def __init__(self, data: bytes, lessons: Lessons | None) -> None:
         # Indexed by ast's line numbers, which count from 1.
         self.starts = [0, *Lines(data).starts]
-        self.taught = taught
+        self.lessons = lessons
         # Where what is being lowered begins (as `at` packs it), and the index that function references count from.
         self.base = 0
         self.origin = 0
@@ -269,7 +270,9 @@ class Lowerer:
 
     def walrus(self, node: ast.NamedExpr) -> ir.Node:
         self.scope.bound.add(node.target.id)
-        return ir.Walrus(node.target.id, self.expr(node.value))
+        value = self.expr(node.value)
+        lesson = self.lessons.named(node.target.id, node.target.lineno) if self.lessons is not None else None
+        return ir.Walrus(node.target.id, value if lesson is None else ir.Hinted(lesson.kind, value, lesson.name))
 
     def annotation(self, node: ast.expr | None) -> ir.Node | None:
         """An annotation, with forward references (strings) parsed."""
@@ -304,6 +307,8 @@ class Lowerer:
             statement = _STATEMENTS[type(node)](self, node)
             if statement is not None:
                 lowered.append(statement)
+            if self.lessons is not None:
+                lowered += self._taught_after(node)
         return tuple(lowered)
 
     def definitions(
@@ -317,20 +322,48 @@ class Lowerer:
             statement = _STATEMENTS[type(node)](self, node)
             if statement is not None:
                 lowered.append(statement)
-                starts.append(self.base & 0xFFFFFFFF)
+            if self.lessons is not None:
+                lowered += self._taught_after(node)
+            starts += [self.base & 0xFFFFFFFF] * (len(lowered) - len(starts))
             if outermost:
                 self.before = len(lowered)
             self.base = before
         return tuple(lowered), tuple(starts)
 
-    def _value(self, node: Any, value: ast.expr) -> ir.Node:
-        """The assigned value, wrapped where a comment on the statement's lines teaches its kind."""
+    def _value(self, node: Any, value: ast.expr, targets: Sequence[ast.expr]) -> ir.Node:
+        """The assigned value, wrapped where a comment teaches its kind."""
         lowered = self.expr(value)
-        if self.taught:
-            for row in range(node.lineno, node.end_lineno + 1):
-                if row in self.taught:
-                    return ir.Taught(self.taught[row], lowered)
+        if self.lessons is not None:
+            name = _dotted(targets[0]) if len(targets) == 1 else ""
+            lesson = self.lessons.of(name, node.lineno, node.end_lineno)
+            if lesson is not None:
+                return ir.Hinted(lesson.kind, lowered, lesson.name)
         return lowered
+
+    def _taught_after(self, node: ast.stmt) -> list[ir.Statement]:
+        """For names that a comment lists among others that an assignment binds: `a, b = f()` and then `a = <taught> a`."""
+        if isinstance(node, ast.Assign) and (len(node.targets) > 1 or type(node.targets[0]) in (ast.Tuple, ast.List)):
+            return [statement for target in node.targets for statement in self._taught_again(target)]
+        return self._taught_again(node.target) if isinstance(node, ast.AugAssign) else []
+
+    def _taught_again(self, target: ast.expr | None) -> list[ir.Statement]:
+        """Assignments of the names of a target to themselves, as comments teach of them."""
+        if self.lessons is None or target is None:
+            return []
+        if isinstance(target, (ast.Tuple, ast.List)):
+            return [statement for item in target.elts for statement in self._taught_again(item)]
+        if isinstance(target, ast.Starred):
+            return self._taught_again(target.value)
+        lesson = self.lessons.named(_dotted(target), target.lineno)
+        if lesson is None:
+            return []
+        loaded: ast.expr = target
+        if isinstance(target, ast.Name):
+            loaded = ast.copy_location(ast.Name(target.id, ast.Load()), target)
+        elif isinstance(target, ast.Attribute):
+            loaded = ast.copy_location(ast.Attribute(target.value, target.attr, ast.Load()), target)
+        value = ir.Hinted(lesson.kind, self.expr(loaded), lesson.name)
+        return [ir.Assign((self.expr(target),), value, self.start(target))]
 
     def eval(self, node: ast.Expr) -> ir.Statement | None:
         if type(node.value) is ast.Constant:
@@ -338,7 +371,7 @@ class Lowerer:
         return ir.Eval(self.expr(node.value), self.start(node))
 
     def assign(self, node: ast.Assign) -> ir.Statement:
-        value = self._value(node, node.value)
+        value = self._value(node, node.value, node.targets)
         return ir.Assign(self.exprs(node.targets), value, self.start(node))
 
     def aug_assign(self, node: ast.AugAssign) -> ir.Statement:
@@ -348,7 +381,7 @@ class Lowerer:
         return ir.AugAssign(target, _OPERATORS[type(node.op)], self.expr(node.value), self.start(node), self.at(node))
 
     def ann_assign(self, node: ast.AnnAssign) -> ir.Statement:
-        value = None if node.value is None else self._value(node, node.value)
+        value = None if node.value is None else self._value(node, node.value, [node.target])
         annotation = self.annotation(node.annotation) or ir.Const(None)
         return ir.AnnAssign(self.expr(node.target), annotation, value, self.start(node))
 
@@ -368,13 +401,14 @@ class Lowerer:
 
     def for_(self, node: Any) -> ir.Statement:
         iterable = self.expr(node.iter)
-        return ir.For(
-            self.expr(node.target), iterable, self.block(node.body), self.block(node.orelse), self.start(node)
-        )
+        target, taught = self.expr(node.target), self._taught_again(node.target)
+        body = (*taught, *self.block(node.body))
+        return ir.For(target, iterable, body, self.block(node.orelse), self.start(node))
 
     def with_(self, node: Any) -> ir.Statement:
         items = tuple((self.expr(item.context_expr), self.maybe(item.optional_vars)) for item in node.items)
-        return ir.With(items, self.block(node.body), self.start(node))
+        taught = [statement for item in node.items for statement in self._taught_again(item.optional_vars)]
+        return ir.With(items, (*taught, *self.block(node.body)), self.start(node))
 
     def try_(self, node: Any) -> ir.Statement:
         self.guards += 1
@@ -509,8 +543,9 @@ class Lowerer:
             yield arguments.kwarg.arg, "**", self._param_annotation(arguments.kwarg), None
 
     def _param_annotation(self, arg: ast.arg) -> ir.Node | None:
-        if self.taught and arg.lineno in self.taught:
-            return ir.Taught(self.taught[arg.lineno], ir.Const(None))
+        lesson = self.lessons.of(arg.arg, arg.lineno, arg.lineno) if self.lessons is not None else None
+        if lesson is not None:
+            return ir.Hinted(lesson.kind, ir.Const(None), lesson.name)
         return self.annotation(arg.annotation)
 
     def class_(self, node: ast.ClassDef) -> ir.Statement:

@@ -34,8 +34,9 @@ def check_paths(
     fixes: Memory | None = None,
     executor: Executor | None = None,
     troubles: Counter[str] | None = None,
+    found: Sequence[Path] | None = None,
 ) -> Report:
-    """Check all Python files under the paths as one program.
+    """Check all Python files under the paths as one program. `found` are these files, where `Configuration.survey` gave them.
 
     `jobs` is the number of processes; `progress` is called with the number of files done and of all files; `contents` holds
     what files shall be read as, by absolute path; with `fixes`, which remembers them, findings have their fixes. With an
@@ -45,7 +46,7 @@ def check_paths(
     from xlalint.project.pipeline import Run
 
     run = Run(settings, cache, jobs, progress, contents, fixes=fixes, executor=executor, troubles=troubles)
-    return run.check(paths)
+    return run.check(paths, found)
 
 
 def check_text(text: str, filename: str, settings: Settings, *, fixes: Memory | None = None) -> Report:

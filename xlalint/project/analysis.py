@@ -15,21 +15,23 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
+from xlalint.abstract.lattice import begin
+from xlalint.analysis.collection import ModuleResult, harvest, merge
+from xlalint.analysis.hazard import Hazard
+from xlalint.analysis.roots import Contained, Roots
+from xlalint.api_tables.lookup import Apis
+from xlalint.interpreter.context import MODULE_LEVEL
+from xlalint.interpreter.interpreter import Interpreter
+from xlalint.interpreter.invalidation import forget
 from xlalint.lowering.ir import Unit
+from xlalint.program.hints import NOTHING_TAUGHT, UserHints
+from xlalint.program.linker import FunctionInfo, ModuleInfo, Program, link
 from xlalint.project.dependencies import Dependencies, States
+from xlalint.project.packing import Decoder, encode
 from xlalint.project.workers import mapped
-from xlalint.semantics.apis import Apis
-from xlalint.semantics.collect import Harvest, harvest, merge
-from xlalint.semantics.forgetting import forget
-from xlalint.semantics.hazard import Hazard
-from xlalint.semantics.interpreter import Interpreter
-from xlalint.semantics.lattice import begin
-from xlalint.semantics.program import FunctionInfo, ModuleInfo, Program, link
-from xlalint.semantics.roots import Roots
-from xlalint.semantics.taught import NOTHING_TAUGHT, Taught
 
 if TYPE_CHECKING:
-    from xlalint.project.kept import Kept
+    from xlalint.project.kept import ResultCache
 
 _CHUNK_BYTES = 1_500_000
 _SMALLEST_SHARED = 1_500_000
@@ -44,12 +46,16 @@ class Interrupted(BaseException):
     """What was under way is not wanted any more. No `Exception`: the rest is not to go on without it."""
 
 
-class Outcome(msgspec.Struct, frozen=True, array_like=True):
-    """What a module's roots gave, what that depends on, and the internal error that cut it short, or ""."""
+class ModuleOutcome(msgspec.Struct, frozen=True, array_like=True):
+    """What a module's roots gave, what that depends on, and the internal errors that cut it short, a line each, or ""."""
 
-    harvest: Harvest
+    harvest: ModuleResult
     dependencies: Dependencies
     failure: str = ""
+
+    def failures(self) -> list[str]:
+        """The internal errors, a line each."""
+        return self.failure.splitlines()
 
 
 class Analysed(NamedTuple):
@@ -57,12 +63,15 @@ class Analysed(NamedTuple):
 
     hazards: list[Hazard]
     failures: list[str]
-    harvests: list[Harvest]
+    harvests: list[ModuleResult]
 
 
-_decoder = msgspec.msgpack.Decoder(list[Outcome])
-_outcome_decoder = msgspec.msgpack.Decoder(Outcome)
-_encoder = msgspec.msgpack.Encoder()
+def _rest() -> None:
+    """Let Python look whether a signal has come: compiled code alone never does."""
+
+
+_decoder: Decoder[list[ModuleOutcome]] = Decoder(list[ModuleOutcome])
+_outcome_decoder: Decoder[ModuleOutcome] = Decoder(ModuleOutcome)
 
 
 class Analysis:
@@ -74,7 +83,7 @@ class Analysis:
         apis: Apis,
         targets: tuple[str, ...],
         extra_roots: tuple[str, ...],
-        taught: Taught,
+        taught: UserHints,
         followed: Sequence[Unit] = (),
         pulse: Pulse | None = None,
     ) -> None:
@@ -94,9 +103,9 @@ class Analysis:
     def restart(self) -> None:
         """Forget what was interpreted, not how the program hangs together."""
         apis, targets, taught, extra_roots = self._asked
-        self.program.names = {}
+        self.program.names = self.program.no_names()
         self.interpreter = Interpreter(self.program, apis, targets, taught)
-        self.interpreter.pulse = self._pulse
+        self.interpreter.pulse = self._pulse or _rest
         self.roots = Roots(self.interpreter, extra_roots)
 
     @contextmanager
@@ -118,7 +127,7 @@ class Analysis:
         forget(self.interpreter, module, changed)
         return changed
 
-    def run(self, modules: Sequence[int]) -> list[Outcome]:
+    def run(self, modules: Sequence[int]) -> list[ModuleOutcome]:
         """Analyse the roots of some modules, by index."""
         limit = sys.getrecursionlimit()
         sys.setrecursionlimit(max(limit, _RECURSION_LIMIT))
@@ -133,15 +142,18 @@ class Analysis:
                 for function in module.functions:
                     function.forget()
 
-    def _outcome(self, module: ModuleInfo) -> Outcome:
-        failure = ""
-        try:
-            given = harvest(self.roots.enter(module), self.roots.platforms)
-        except Exception as error:  # noqa: BLE001 - an internal error names the file and lets the others go on
-            self.interpreter.stack.clear()
-            given = harvest(self.interpreter.roots, self.roots.platforms)
-            failure = f"{module.path}: {type(error).__name__}: {error}"
-        return Outcome(given, self.states.dependencies(module, self.program.reader.current, given), failure)
+    def _outcome(self, module: ModuleInfo) -> ModuleOutcome:
+        interpreter = self.interpreter
+        found = self.roots.enter(module)
+        reads = self.program.reader.current
+        given = ModuleResult([], [], [])
+        with Contained(interpreter, module, MODULE_LEVEL):
+            given = harvest(found, self.roots.platforms)
+        outcome = ModuleOutcome(given, self.states.dependencies(module, reads, given))
+        if interpreter.fails:
+            outcome = msgspec.structs.replace(outcome, failure="\n".join(reads.all_failures().values()))
+            self.restart()  # what was left half done must not show in the next module
+        return outcome
 
     def chunks(self, modules: Sequence[int]) -> list[list[int]]:
         """Modules in chunks of about the same amount of code."""
@@ -181,7 +193,7 @@ def _run_shared(modules: list[int]) -> bytes:
     """Analyse modules in a forked process, on the program that the parent linked."""
     if _shared is None:
         raise RuntimeError("no program to analyse in this process")
-    return _encoder.encode(_shared.run(modules))
+    return encode(_shared.run(modules))
 
 
 def analyse(
@@ -191,8 +203,8 @@ def analyse(
     extra_roots: tuple[str, ...] = (),
     followed: Sequence[Unit] = (),
     jobs: int = 1,
-    taught: Taught = NOTHING_TAUGHT,
-    kept: Kept | None = None,
+    taught: UserHints = NOTHING_TAUGHT,
+    kept: ResultCache | None = None,
 ) -> Analysed:
     """The hazards of a program made of these units.
 
@@ -208,35 +220,33 @@ def analyse(
         keep_outcomes(analysis, kept, fresh)
     outcomes.update(fresh)
     ordered = [outcomes[index] for index in range(len(units))]
-    failures = [outcome.failure for outcome in ordered if outcome.failure]
+    failures = list(dict.fromkeys(line for outcome in ordered for line in outcome.failures()))
     harvests = [outcome.harvest for outcome in ordered]
     return Analysed(merge(harvests, analysis.program), failures, harvests)
 
 
-def kept_outcomes(analysis: Analysis, kept: Kept | None) -> dict[int, Outcome]:
+def kept_outcomes(analysis: Analysis, kept: ResultCache | None) -> dict[int, ModuleOutcome]:
     """Outcomes of earlier runs of which all that they depend on is as it was."""
-    found: dict[int, Outcome] = {}
+    found: dict[int, ModuleOutcome] = {}
     if kept is None:
         return found
     linted = analysis.program.modules[: analysis.program.linted]
     blobs = kept.outcomes(analysis.states.modules, [module.path for module in linted])
     for module in linted:
-        blob = blobs.get(module.path)
-        if blob is not None:
-            outcome = _outcome_decoder.decode(blob)
-            if analysis.states.hold(outcome.dependencies):
-                found[module.index] = outcome
+        outcome = _outcome_decoder.decode_or_none(blobs.get(module.path))
+        if outcome is not None and analysis.states.hold(outcome.dependencies):
+            found[module.index] = outcome
     return found
 
 
-def keep_outcomes(analysis: Analysis, kept: Kept, outcomes: Mapping[int, Outcome]) -> None:
+def keep_outcomes(analysis: Analysis, kept: ResultCache, outcomes: Mapping[int, ModuleOutcome]) -> None:
     """Keep the outcomes of modules, by index, for later runs."""
     modules = analysis.program.modules
-    rows = {modules[at].path: _encoder.encode(outcome) for at, outcome in outcomes.items() if not outcome.failure}
+    rows = {modules[at].path: encode(outcome) for at, outcome in outcomes.items() if not outcome.failure}
     kept.put_outcomes(analysis.states.modules, rows)
 
 
-def _run(analysis: Analysis, modules: list[int], jobs: int) -> list[Outcome]:
+def _run(analysis: Analysis, modules: list[int], jobs: int) -> list[ModuleOutcome]:
     global _shared
     chunks = analysis.chunks(modules)
     small = sum(analysis.sizes[index] for index in modules) < _SMALLEST_SHARED

@@ -10,9 +10,9 @@ from hashlib import blake2b
 
 import msgspec
 
-from xlalint.semantics.collect import Harvest
-from xlalint.semantics.program import ClassInfo, ModuleInfo, Program
-from xlalint.semantics.reads import Reads
+from xlalint.analysis.collection import ModuleResult
+from xlalint.program.dependencies import DependencySet
+from xlalint.program.linker import ClassInfo, ModuleInfo, Program
 
 _SIZE = 16
 FUNCTION_BITS = 20
@@ -41,7 +41,7 @@ class States:
             names.update(f"{module.path}\0{module.name}\0{module.unit.is_package}\0".encode("utf-8", "surrogateescape"))
         self.modules = names.hexdigest()
 
-    def dependencies(self, module: ModuleInfo, reads: Reads, given: Harvest) -> Dependencies:
+    def dependencies(self, module: ModuleInfo, reads: DependencySet, given: ModuleResult) -> Dependencies:
         """What the outcome of analysing a module depends on, as things stand: what was read for it, and the module itself."""
         bits, functions, classes = reads.closure()
         for function in functions:
@@ -93,7 +93,7 @@ class States:
     def _lineage(self, index: int) -> int:
         found = self._lineages.get(index)
         if found is None:
-            lineages = Reads()
+            lineages = DependencySet()
             for klass in self._program.modules[index].classes:
                 lineages.parts[klass.lineage] = None
             found = self._lineages[index] = lineages.closure()[0]

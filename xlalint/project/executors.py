@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from xlalint.project.lowered import lower_parcel, lower_paths, packed
+from xlalint.source.files import MOST_BYTES
 
 _AHEAD = 256  # batches of a dozen files that are sent before the first is back
 _PATIENCE = 120.0  # seconds without a batch after which an executor is given up
@@ -30,9 +31,14 @@ class _Sent(NamedTuple):
 
 
 def lowered_by(
-    executor: Executor, batches: Sequence[list[str]], troubles: Counter[str], patience: float = _PATIENCE
+    executor: Executor,
+    batches: Sequence[list[str]],
+    troubles: Counter[str],
+    limit: int = MOST_BYTES,
+    patience: float = _PATIENCE,
 ) -> Iterator[list[bytes]]:
-    """Batches of files, lowered by an executor to encoded `Lowered`, in order. `troubles` counts why batches were lowered here."""
+    """Batches of files, lowered by an executor to encoded `Lowered`, in order; those of more than `limit` bytes are not read. `troubles`
+    counts why batches were lowered here."""
     sent: deque[_Sent] = deque()
     lost = False
 
@@ -40,7 +46,7 @@ def lowered_by(
         nonlocal lost
         paths, unread, future = sent.popleft()
         if future is None or lost:
-            return lower_paths(paths)
+            return lower_paths(paths, limit)
         try:
             return [*unread, *future.result(timeout=patience)]
         except (LateError, TimeoutError):
@@ -50,11 +56,11 @@ def lowered_by(
             troubles["the cluster gave the work back"] += 1
         except Exception as error:  # noqa: BLE001 - a worker may fail in ways that only its executor knows
             troubles[_reason(error)] += 1
-        return lower_paths(paths)
+        return lower_paths(paths, limit)
 
     try:
         for batch in batches:
-            sent.append(_Sent(batch, [], None) if lost else _send(executor, batch, troubles))
+            sent.append(_Sent(batch, [], None) if lost else _send(executor, batch, troubles, limit))
             if len(sent) >= _AHEAD:
                 yield back()
         while sent:
@@ -65,8 +71,8 @@ def lowered_by(
                 one.future.cancel()
 
 
-def _send(executor: Executor, paths: list[str], troubles: Counter[str]) -> _Sent:
-    unread, parcel = packed(paths)
+def _send(executor: Executor, paths: list[str], troubles: Counter[str], limit: int) -> _Sent:
+    unread, parcel = packed(paths, limit)
     try:
         return _Sent(paths, unread, executor.submit(lower_parcel, parcel))
     except Exception as error:  # noqa: BLE001 - as above

@@ -9,13 +9,13 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
 
-from xlalint.checks.finding import Finding, Proof
-from xlalint.fixes.edits import Change, Offsets, together
+from xlalint.diagnostics.finding import Finding, Proof
+from xlalint.fixes.toolkit.edits import Change, Offsets, together
 from xlalint.project.report import Report
 from xlalint.project.rewriting import Memory
 from xlalint.source.data_files import is_data
@@ -91,8 +91,9 @@ def fix(
     """Fix all that can be fixed in what `check` checks; `read` gives a file's content on the disk. Raises `SourceError` for
     a file that can no longer be read.
 
-    What went wrong inside xlalint may hide findings, so a program where something did is left alone. With `accept`, only fixes that
-    it takes are applied, and what it shows of them is in the fixes of the findings, both those made and those left. Findings that
+    What goes wrong inside xlalint costs what it says it does: a result that makes more go wrong is not taken, and the report tells of all
+    that did in some round. With `accept`, only fixes that it takes are applied, and what it shows of them is in the fixes of the findings,
+    both those made and those left. Findings that
     `choose` leaves out are in the report all the same; where it leaves out all, no fixes are looked for.
     """
     return _Rounds(check, read, unsafe=unsafe, accept=accept, choose=choose).run()
@@ -139,17 +140,16 @@ class _Rounds:
         self._dropped: defaultdict[str, set[tuple[str, int]]] = defaultdict(set)
         self._fixed: list[Finding] = []
         self._troubles: list[str] = []
+        self._failures: dict[str, None] = {}
 
     def run(self) -> Fixed:
         if self._choose is not None:
             # Of the files of a commit most have nothing to fix, which a check without fixes says sooner.
-            report = self._check({}, None)
-            if report.failures or not self._choose(report.findings, {}):
+            report = self._checked({}, None)
+            if not self._choose(report.findings, {}):
                 return self._done(report)
-        report = self._check({}, self._memory)
+        report = self._checked({}, self._memory)
         for _ in range(MOST_ROUNDS):
-            if report.failures:
-                return self._done(report)
             proposals = dict(self._propose(report))
             if not proposals:
                 return self._done(report)
@@ -159,8 +159,13 @@ class _Rounds:
             self._troubles.append(f"after {MOST_ROUNDS} rounds there is still something to fix: {', '.join(left)}")
         return self._done(report)
 
+    def _checked(self, contents: Mapping[str, bytes], memory: Memory | None) -> Report:
+        report = self._check(contents, memory)
+        self._failures.update(dict.fromkeys(report.failures))
+        return report
+
     def _done(self, report: Report) -> Fixed:
-        report = self._proven(report)
+        report = self._proven(msgspec.structs.replace(report, failures=list(self._failures)))
         files = {path: Rewritten(self._before[path], content) for path, content in sorted(self._contents.items())}
         return Fixed(report, self._fixed, files, self._troubles)
 
@@ -242,13 +247,15 @@ class _Rounds:
     def _judge(self, report: Report, proposals: Mapping[str, _Proposal]) -> Report:
         """Take the results of a round that are good; the report on the program as it then is."""
         contents = {path: proposal.content for path, proposal in proposals.items()}
-        after = self._check({**self._contents, **contents}, self._memory)
-        if after.failures:
-            return Report(report.findings, report.files, after.failures)
+        known = set(self._failures)
+        after = self._checked({**self._contents, **contents}, self._memory)
+        blamed = _blamed(proposals, [line for line in after.failures if line not in known])
         bad = False
         for path, made in proposals.items():
             compared = _Compared(path, made, report, after)
-            if shown := compared.still_shown():
+            if path in blamed:
+                self._drop(path, made.change.findings, Offsets(made.text), "an internal error comes of its result")
+            elif shown := compared.still_shown():
                 self._drop(path, shown, Offsets(made.text), "its result still shows the finding")
             elif idle := compared.idle():
                 self._drop(path, idle, Offsets(made.text), "its result shows as many findings, of other rules")
@@ -256,7 +263,7 @@ class _Rounds:
                 self._take(path, made)
                 continue
             bad = True
-        return self._check(self._contents, self._memory) if bad else after
+        return self._checked(self._contents, self._memory) if bad else after
 
     def _take(self, path: str, made: _Proposal) -> None:
         self._contents[path] = made.content
@@ -273,6 +280,12 @@ class _Rounds:
             self._dropped[path].add((finding.code, offsets.at(finding.location)))
             source = from_bytes(path, self._content(path))
             self._troubles.append(f"{source.shown(finding.location.row)}: the fix of {finding.code} was dropped: {why}")
+
+
+def _blamed(changed: Collection[str], failures: Sequence[str]) -> set[str]:
+    """The files whose change internal errors come of: those that the errors name, all where they name others."""
+    named = {path for path in changed if any(line.startswith(f"{path}:") for line in failures)}
+    return named or set(changed if failures else ())
 
 
 def _made(path: str, change: Change, raw: bytes, text: str) -> bytes:

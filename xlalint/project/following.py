@@ -14,9 +14,9 @@ from typing import NamedTuple
 import msgspec
 from msgspec import Struct
 
+from xlalint.api_tables.lookup import Apis
 from xlalint.lowering.ir import Attr, Name, Unit, decode_body
-from xlalint.semantics.apis import Apis
-from xlalint.semantics.program import absolute_name, package_of
+from xlalint.program.linker import absolute_name, package_of
 from xlalint.source.environment import Installed, ModuleFile
 
 # A search ends where it has gone through so many modules that define names, or looked at so many files, or followed so much code: what

@@ -8,16 +8,16 @@ from operator import itemgetter
 
 import msgspec
 
-from xlalint.semantics.collect import Found, Harvest, Key, merged
-from xlalint.semantics.hazard import Hazard
-from xlalint.semantics.program import Program
+from xlalint.analysis.collection import FunctionHazard, Key, ModuleResult, merged
+from xlalint.analysis.hazard import Hazard
+from xlalint.program.linker import Program
 
 Move = Callable[[Key], "Key | None"]
 """Where a function is now; None where it is gone."""
-_NOTHING = Harvest([], [], [])
+_NOTHING = ModuleResult([], [], [])
 
 
-def callers_of(harvests: Iterable[tuple[int, Harvest]], home: int | None = None) -> dict[Key, list[int]]:
+def callers_of(harvests: Iterable[tuple[int, ModuleResult]], home: int | None = None) -> dict[Key, list[int]]:
     """The modules whose roots lead to calls of functions of others, or of those of one module alone, by function; harvests are given with
     their modules, in order."""
     callers: defaultdict[Key, list[int]] = defaultdict(list)
@@ -28,23 +28,23 @@ def callers_of(harvests: Iterable[tuple[int, Harvest]], home: int | None = None)
     return callers
 
 
-class Harvests:
+class ResultStore:
     """The harvest of each module, by index. A change gives the modules whose hazards may be others now."""
 
     def __init__(self) -> None:
-        self._harvests: dict[int, Harvest] = {}
-        self._held: dict[int, dict[int, list[Found]]] = {}
+        self._harvests: dict[int, ModuleResult] = {}
+        self._held: dict[int, dict[int, list[FunctionHazard]]] = {}
         self._called: Counter[Key] = Counter()
         self._hosted: Counter[Key] = Counter()
         self._through: defaultdict[int, set[int]] = defaultdict(set)
 
-    def put(self, module: int, harvest: Harvest) -> set[int]:
+    def put(self, module: int, harvest: ModuleResult) -> set[int]:
         """Take what a module's roots gave, in place of what they gave before."""
         before = self._harvests.get(module, _NOTHING)
         self._harvests[module] = harvest
         affected = _count(self._called, set(before.called), set(harvest.called))
         affected |= _count(self._hosted, set(before.hosted), set(harvest.hosted))
-        held: dict[int, list[Found]] = {}
+        held: dict[int, list[FunctionHazard]] = {}
         for found in harvest.found:
             held.setdefault(found.function[0], []).append(found)
             for passed in _passed(found):
@@ -60,7 +60,7 @@ class Harvests:
         return affected
 
     def hazards(self, module: int, program: Program) -> list[Hazard]:
-        """The hazards in a module, as `xlalint.semantics.collect.merge` gives them."""
+        """The hazards in a module, as `xlalint.analysis.collection.merge` gives them."""
         held = self._held.get(module, {})
         return merged((found for source in sorted(held) for found in held[source]), self._called, self._hosted, program)
 
@@ -81,18 +81,18 @@ class Harvests:
         harvest = self._harvests.get(module)
         if harvest is not None and any(found.function in functions for found in harvest.found):
             left = [found for found in harvest.found if found.function not in functions]
-            self.put(module, Harvest(left, harvest.called, harvest.hosted))
+            self.put(module, ModuleResult(left, harvest.called, harvest.hosted))
 
-    def moved(self, move: Move) -> Harvests:
+    def moved(self, move: Move) -> ResultStore:
         """The same where functions have moved; what speaks of those that are gone is left out."""
-        after = Harvests()
+        after = ResultStore()
         for module, harvest in self._harvests.items():
             place = move((module, -1))
             if place is not None:
                 found = [one for before in harvest.found if (one := _moved(before, move)) is not None]
                 called = [key for before in harvest.called if (key := move(before)) is not None]
                 hosted = [key for before in harvest.hosted if (key := move(before)) is not None]
-                after.put(place[0], Harvest(found, called, hosted))
+                after.put(place[0], ModuleResult(found, called, hosted))
         return after
 
 
@@ -111,7 +111,7 @@ def _count(counts: Counter[Key], before: set[Key], after: set[Key]) -> set[int]:
     return affected
 
 
-def _passed(found: Found) -> Iterator[int]:
+def _passed(found: FunctionHazard) -> Iterator[int]:
     """The modules whose places are told with a hazard."""
     for key, _ in found.chain:
         yield key[0]
@@ -119,7 +119,7 @@ def _passed(found: Found) -> Iterator[int]:
         yield found.inside[0][0]
 
 
-def _moved(found: Found, move: Move) -> Found | None:
+def _moved(found: FunctionHazard, move: Move) -> FunctionHazard | None:
     function = move(found.function)
     chain = [(move(key), why) for key, why in found.chain]
     inside = found.inside and (move(found.inside[0]), found.inside[1])

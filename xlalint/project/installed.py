@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from hashlib import blake2b
 from itertools import chain
 from typing import TYPE_CHECKING
 
 from xlalint.project.following import Following
-from xlalint.project.looked import NOTHING, Looked, stat_of
+from xlalint.project.looked import NOTHING, SearchFingerprint, stat_of
 from xlalint.project.lowered import Lowered, decode_lowered, lower_installed
 from xlalint.project.workers import mapped
 from xlalint.source.environment import Installed, ModuleFile, installed_packages
 
 if TYPE_CHECKING:
+    from xlalint.api_tables.lookup import Apis
     from xlalint.cache import Cache
     from xlalint.config import Settings
     from xlalint.lowering.ir import Unit
-    from xlalint.semantics.apis import Apis
 
 _BATCH = 12
 _SMALLEST_POOL = 24
@@ -25,26 +26,27 @@ _SMALLEST_POOL = 24
 
 def follow(
     linted: Sequence[Unit], settings: Settings, apis: Apis, cache: Cache | None = None, jobs: int = 1
-) -> tuple[list[Unit], Looked]:
+) -> tuple[list[Unit], SearchFingerprint]:
     """The units of installed modules that the linted ones need, and what finding them depended on."""
     folder = installed_packages(settings.python) if settings.python is not None else None
     if folder is None:
         return [], NOTHING
     installed = Installed(folder)
-    loader = _Loader(cache, jobs)
+    loader = _Loader(cache, jobs, settings.max_file_size)
     units = Following(linted, installed, apis, loader.load).units()
     if cache is not None:
         cache.put_stats(row for row in loader.files if row[3] and loader.known.get(row[0]) != row[1:])
     folders = [(path, stat_of(path)[0]) for path in sorted(installed.listed)]
-    return units, Looked(folders, sorted(loader.files))
+    return units, SearchFingerprint(folders, sorted(loader.files))
 
 
 class _Loader:
-    """Lowers installed modules, or finds them in the cache. `files` are those that were asked for, as in `Looked`."""
+    """Lowers installed modules, or finds them in the cache. `files` are those that were asked for, as in `SearchFingerprint`."""
 
-    def __init__(self, cache: Cache | None, jobs: int) -> None:
+    def __init__(self, cache: Cache | None, jobs: int, limit: int) -> None:
         self.cache = cache
         self.jobs = jobs
+        self.work = partial(lower_installed, limit=limit)
         self.known = cache.stats() if cache is not None else {}
         self.files: list[tuple[str, int, int, str]] = []
 
@@ -80,9 +82,7 @@ class _Loader:
     def _lower(self, modules: list[ModuleFile], imports: bytes) -> Iterator[bytes]:
         batches = [(modules[start : start + _BATCH], imports) for start in range(0, len(modules), _BATCH)]
         shared = self.jobs > 1 and len(modules) >= _SMALLEST_POOL
-        yield from chain.from_iterable(
-            mapped(lower_installed, batches, self.jobs) if shared else map(lower_installed, batches)
-        )
+        yield from chain.from_iterable(mapped(self.work, batches, self.jobs) if shared else map(self.work, batches))
 
 
 def _unit_key(module: ModuleFile, content: str, imports: bytes) -> str:

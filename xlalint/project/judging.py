@@ -7,27 +7,26 @@ from collections.abc import Iterable, Mapping
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
-import msgspec
-
-from xlalint.checks import judge, visible
-from xlalint.checks.finding import Finding, Fix, Location
-from xlalint.fixes.model import Outcome, Reason
-from xlalint.fixes.rewrites import COMMENT_REWRITES
+from xlalint.diagnostics import judge, visible
+from xlalint.diagnostics.finding import Finding, Fix, Location
+from xlalint.fixes.model import FixResult, NoFix
+from xlalint.fixes.registry import COMMENT_REWRITES
+from xlalint.program.failures import told
+from xlalint.project.packing import Decoder, encode
 from xlalint.source.model import SourceError, SourceFile
 from xlalint.source.reading import read_source
 from xlalint.source.suppressions import Unused, apply
 
 if TYPE_CHECKING:
-    from xlalint.checks.anchor import Anchors
+    from xlalint.analysis.hazard import Hazard
     from xlalint.config import Settings
-    from xlalint.project.kept import Kept
+    from xlalint.diagnostics.anchor import Anchors
+    from xlalint.project.kept import ResultCache
     from xlalint.project.lowered import Lowered
     from xlalint.rules import Rule
-    from xlalint.semantics.hazard import Hazard
 
 
-_decoder = msgspec.msgpack.Decoder(list[Finding])
-_encoder = msgspec.msgpack.Encoder()
+_decoder: Decoder[list[Finding]] = Decoder(list[Finding])
 
 
 def findings_of(
@@ -36,7 +35,7 @@ def findings_of(
     rules: Mapping[str, Rule],
     settings: Settings,
     texts: Mapping[str, SourceFile],
-    kept: Kept | None = None,
+    kept: ResultCache | None = None,
     anchors: Anchors | None = None,
 ) -> tuple[list[Finding], list[str]]:
     """The visible findings of all files, suppressions applied, and internal errors.
@@ -52,33 +51,43 @@ def findings_of(
         for lowered in files
         if kept is not None and lowered.digest and lowered.path in by_path and lowered.path not in texts
     }
-    known = kept.findings(digests) if kept is not None else {}
+    known = _known(kept, digests) if kept is not None else {}
     fresh: list[tuple[str, str, bytes]] = []
     found: list[Finding] = []
     failures: list[str] = []
     for lowered in files:
         own = by_path.get(lowered.path, [])
+        asked = settings.of(lowered.path)
         if lowered.error is not None:
-            found += _unread(lowered, rules, settings)
+            found += _unread(lowered.path, lowered.error, rules, asked)
             continue
-        found += _problems(lowered, rules, settings)
+        found += _problems(lowered, rules, asked)
         if lowered.path in known:
-            found += _decoder.decode(known[lowered.path])
+            found += known[lowered.path]
         elif own or lowered.suppressions:
             try:
-                findings, lines = _of_file(lowered, own, rules, settings, texts, anchors)
+                findings, lines = _of_file(lowered, own, rules, asked, texts, anchors)
             except SourceError as error:
-                failures.append(f"{lowered.path}: changed while it was being checked: {error.message}")
+                found += _unread(lowered.path, _changed(error), rules, asked)
+                continue
+            except Exception as error:  # noqa: BLE001 - an internal error names the file and lets the others go on
+                failures.append(told(lowered.path, error))
                 continue
             found += findings
             failures += lines
             if lowered.path in digests and not lines:
-                fresh.append((lowered.path, digests[lowered.path], _encoder.encode(findings)))
+                fresh.append((lowered.path, digests[lowered.path], encode(findings)))
         if lowered.failure:
             failures.append(lowered.failure)
     if kept is not None:
         kept.put_findings(fresh)
     return found, failures
+
+
+def _known(kept: ResultCache, digests: Mapping[str, str]) -> dict[str, list[Finding]]:
+    """The findings of earlier runs, by path; what cannot be read is as if it were not kept."""
+    decoded = ((path, _decoder.decode_or_none(blob)) for path, blob in kept.findings(digests).items())
+    return {path: findings for path, findings in decoded if findings is not None}
 
 
 def _problems(lowered: Lowered, rules: Mapping[str, Rule], settings: Settings) -> list[Finding]:
@@ -92,23 +101,28 @@ def _problems(lowered: Lowered, rules: Mapping[str, Rule], settings: Settings) -
 
 
 def _digest(lowered: Lowered, hazards: list[Hazard]) -> str:
-    state = blake2b(_encoder.encode(hazards), digest_size=16)
+    state = blake2b(encode(hazards), digest_size=16)
     state.update(lowered.digest.encode())
     return state.hexdigest()
 
 
-def _unread(lowered: Lowered, rules: Mapping[str, Rule], settings: Settings) -> list[Finding]:
-    if lowered.error is None:
-        return []
-    code, message, row, column = lowered.error
-    if not settings.enabled(code, lowered.path):
+def _unread(
+    path: str, error: tuple[str, str, int, int], rules: Mapping[str, Rule], settings: Settings
+) -> list[Finding]:
+    code, message, row, column = error
+    if not settings.enabled(code, path):
         return []
     place = Location(row, column)
-    return [_tool_finding(rules[code], lowered.path, message, place, place, None)]
+    return [_tool_finding(rules[code], path, message, place, place, None)]
+
+
+def _changed(error: SourceError) -> tuple[str, str, int, int]:
+    """A file that could be read at first, and not any more when its findings were to be placed in its text."""
+    return "XLA002", f"it was changed while it was being checked: {error.message}", 1, 1
 
 
 def _tool_finding(
-    rule: Rule, path: str, subject: str, start: Location, end: Location, outcome: Outcome | None
+    rule: Rule, path: str, subject: str, start: Location, end: Location, outcome: FixResult | None
 ) -> Finding:
     return Finding(
         code=rule.code,
@@ -126,7 +140,7 @@ def _tool_finding(
         fix=outcome if isinstance(outcome, Fix) else None,
         url=rule.path.absolute().as_uri(),
         help=rule.help_for(None),
-        no_fix=outcome.text if isinstance(outcome, Reason) else "",
+        no_fix=outcome.text if isinstance(outcome, NoFix) else "",
     )
 
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from xlalint.cache import Cache
 
 
-class Kept:
+class ResultCache:
     """A view of the cache for one state of the settings."""
 
     def __init__(self, cache: Cache, fingerprint: str) -> None:

@@ -7,10 +7,12 @@ from hashlib import blake2b
 
 import msgspec
 
+from xlalint.project.packing import Decoder, encode
+
 _GONE = -1
 
 
-class Looked(msgspec.Struct, frozen=True, array_like=True):
+class SearchFingerprint(msgspec.Struct, frozen=True, array_like=True):
     """What a search depended on: folders with their time of change, and files with time, size and content."""
 
     folders: list[tuple[str, int]]
@@ -30,22 +32,18 @@ class Looked(msgspec.Struct, frozen=True, array_like=True):
         return state.hexdigest()
 
 
-_decoder = msgspec.msgpack.Decoder(Looked)
-_encoder = msgspec.msgpack.Encoder()
-NOTHING = Looked([], [])
+_decoder: Decoder[SearchFingerprint] = Decoder(SearchFingerprint)
+NOTHING = SearchFingerprint([], [])
 
 
-def encode_looked(looked: Looked) -> bytes:
+def encode_looked(looked: SearchFingerprint) -> bytes:
     """The form in which it is cached."""
-    return _encoder.encode(looked)
+    return encode(looked)
 
 
-def decode_looked(blob: bytes) -> Looked | None:
+def decode_looked(blob: bytes) -> SearchFingerprint | None:
     """What was cached; None when it is foreign."""
-    try:
-        return _decoder.decode(blob)
-    except msgspec.MsgspecError:
-        return None
+    return _decoder.decode_or_none(blob)
 
 
 def stat_of(path: str) -> tuple[int, int]:

@@ -7,27 +7,29 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from xlalint.project.looked import NOTHING, Looked, decode_looked, encode_looked
+from xlalint.project.looked import NOTHING, SearchFingerprint, decode_looked, encode_looked
 from xlalint.project.report import Report, decode_report, encode_report
 from xlalint.source.discovery import discover
-from xlalint.source.reading import digest, forget_packages, from_bytes, module_name
+from xlalint.source.reading import digest, digest_of_large, forget_packages, from_bytes, module_name, too_large
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
+    from xlalint.api_tables.lookup import Apis
     from xlalint.cache import Cache
-    from xlalint.checks.finding import Finding
     from xlalint.config import Settings
+    from xlalint.diagnostics.finding import Finding
     from xlalint.lowering.ir import Unit
+    from xlalint.program.hints import UserHints
     from xlalint.project.analysis import Analysed
     from xlalint.project.lowered import Lowered
     from xlalint.project.rewriting import Memory
-    from xlalint.semantics.apis import Apis
     from xlalint.source.model import SourceFile
 
 _BATCH = 12
@@ -66,9 +68,9 @@ class Run:
         self.troubles: Counter[str] = Counter() if troubles is None else troubles
         forget_packages()
 
-    def check(self, paths: Sequence[Path]) -> Report:
-        """The findings in all files under the paths."""
-        files = [str(path) for path in discover(paths, self.settings)]
+    def check(self, paths: Sequence[Path], found: Sequence[Path] | None = None) -> Report:
+        """The findings in all files under the paths; `found` are these, where they were looked for already."""
+        files = [str(path) for path in (discover(paths, self.settings) if found is None else found)]
         digests, stats = self._known(files)
         kept = self._kept(files, digests)
         if kept is not None:
@@ -110,10 +112,10 @@ class Run:
         keys = {_unit_key(file, content) for file, content in digests.items()}
         return len(files) - (self.cache.count_units(keys) if self.cache is not None else 0)
 
-    def follow(self, lowered: Sequence[Lowered]) -> tuple[list[Unit], Looked]:
+    def follow(self, lowered: Sequence[Lowered]) -> tuple[list[Unit], SearchFingerprint]:
         """The units of installed modules that lowered files lead to, and what finding them depended on."""
+        from xlalint.api_tables.lookup import api_table
         from xlalint.project.installed import follow
-        from xlalint.semantics.apis import api_table
 
         if self.settings.python is None:
             return [], NOTHING
@@ -132,7 +134,7 @@ class Run:
         stats: dict[str, tuple[int, int]] = {}
         for file in files:
             if file in self.contents:
-                digests[file] = digest(self.contents[file])
+                digests[file] = self._digest_of(self.contents[file])
                 continue
             try:
                 told = os.stat(file)  # noqa: PTH116 - a third of the time of Path.stat, over thousands of files
@@ -140,9 +142,15 @@ class Run:
                 continue
             stats[file] = told.st_mtime_ns, told.st_size
             known = before.get(file)
-            if known is not None and known[:2] == stats[file]:
+            if told.st_size > self.settings.max_file_size:
+                digests[file] = digest_of_large(too_large(told.st_size, self.settings.max_file_size))
+            elif known is not None and known[:2] == stats[file]:
                 digests[file] = known[2]
         return digests, stats
+
+    def _digest_of(self, content: bytes) -> str:
+        limit = self.settings.max_file_size
+        return digest(content) if len(content) <= limit else digest_of_large(too_large(len(content), limit))
 
     def _keep_stats(
         self,
@@ -169,7 +177,7 @@ class Run:
         blob = self.cache.result(key)
         return decode_report(blob) if blob is not None else None
 
-    def _keep_result(self, key: str, looked: Looked, report: Report) -> None:
+    def _keep_result(self, key: str, looked: SearchFingerprint, report: Report) -> None:
         assert self.cache is not None
         if self.settings.python is not None:
             self.cache.put_result(f"{key}-looked", encode_looked(looked))
@@ -214,11 +222,12 @@ class Run:
     def _lower_all(self, files: list[str], total: int) -> Iterator[bytes]:
         from xlalint.project.lowered import lower_content, lower_paths
 
-        yield from (lower_content(file, self.contents[file]) for file in files if file in self.contents)
+        limit = self.settings.max_file_size
+        yield from (lower_content(file, self.contents[file], limit) for file in files if file in self.contents)
         files = [file for file in files if file not in self.contents]
         batches = [files[start : start + _BATCH] for start in range(0, len(files), _BATCH)]
         done = total - len(files)
-        for blobs in self._mapped(lower_paths, batches, len(files)):
+        for blobs in self._mapped(partial(lower_paths, limit=limit), batches, len(files)):
             done += len(blobs)
             if self.progress is not None:
                 self.progress(done, total)
@@ -230,7 +239,7 @@ class Run:
         if self.executor is not None:
             from xlalint.project.executors import lowered_by
 
-            yield from lowered_by(self.executor, batches, self.troubles)
+            yield from lowered_by(self.executor, batches, self.troubles, self.settings.max_file_size)
             return
         if self.jobs < 2 or size < _SMALLEST_POOL:
             yield from map(work, batches)
@@ -242,19 +251,18 @@ class Run:
     # ------------------------------------------------------------------------------------------------ judging
 
     def _judge(self, lowered: list[Lowered], followed: list[Unit]) -> Report:
+        from xlalint.api_tables.lookup import api_table
         from xlalint.project.analysis import analyse
         from xlalint.project.judging import findings_of
-        from xlalint.project.kept import Kept
+        from xlalint.project.kept import ResultCache
         from xlalint.rules import rules
-        from xlalint.semantics.apis import api_table
-        from xlalint.semantics.taught import Taught
 
         extra = tuple(Path(place) for place in self.settings.extend_rules)
         pages = rules(extra)
         units = [entry.unit for entry in lowered if entry.unit is not None]
         apis = api_table(tuple(Path(table) for table in tables_of(self.settings)))
-        taught = Taught(self.settings.static, self.settings.tensor, self.settings.target or "")
-        kept = Kept(self.cache, self.settings.fingerprint()) if self.cache is not None else None
+        taught = taught_of(self.settings)
+        kept = ResultCache(self.cache, self.settings.fingerprint()) if self.cache is not None else None
         targets = targets_of(self.settings)
         analysed = analyse(units, apis, targets, self.settings.roots, followed, self.jobs, taught, kept)
         texts = self._texts(lowered)
@@ -271,28 +279,29 @@ class Run:
 
 def check_one(text: str, filename: str, settings: Settings, *, fixes: Memory | None = None) -> Report:
     """Check one text by itself."""
+    from xlalint.api_tables.lookup import api_table
     from xlalint.project.analysis import analyse
     from xlalint.project.installed import follow
     from xlalint.project.judging import findings_of
-    from xlalint.project.lowered import Lowered, lower_source
+    from xlalint.project.lowered import lower_source, unread
     from xlalint.rules import rules
-    from xlalint.semantics.apis import api_table
-    from xlalint.semantics.taught import Taught
     from xlalint.source.model import SourceError
     from xlalint.source.reading import from_text
 
     texts = {}
     try:
+        if (size := len(text.encode("utf-8", "surrogatepass"))) > settings.max_file_size:
+            raise too_large(size, settings.max_file_size)
         source = from_text(filename, text)
         texts[source.path] = source
         lowered = lower_source(source)
     except SourceError as error:
-        lowered = Lowered(filename, "", error=(error.code, error.message, error.row, error.column))
+        lowered = unread(filename, error)
     units = [lowered.unit] if lowered.unit is not None else []
     pages = rules(tuple(Path(place) for place in settings.extend_rules))
     apis = api_table(tuple(Path(table) for table in tables_of(settings)))
     followed, _ = follow(units, settings, apis)
-    taught = Taught(settings.static, settings.tensor, settings.target or "")
+    taught = taught_of(settings)
     analysed = analyse(units, apis, targets_of(settings), settings.roots, followed, taught=taught)
     findings, more = findings_of([lowered], analysed.hazards, pages, settings, texts)
     findings, errors = _with_fixes((findings, analysed), units, followed, apis, settings, texts, fixes, 1)
@@ -327,6 +336,14 @@ def targets_of(settings: Settings) -> tuple[str, ...]:
     """The target of each framework under these settings."""
     torch = settings.target if settings.target in _TORCH_TARGETS else "torch_xla"
     return (torch, "tf", "jax")
+
+
+def taught_of(settings: Settings) -> UserHints:
+    """What the settings say of names, and of where the code of each file runs."""
+    from xlalint.program.hints import UserHints
+
+    below = {one.root: taught_of(one) for one in settings.nested}
+    return UserHints(settings.static, settings.tensor, settings.target or "", targets_of(settings), below)
 
 
 def tables_of(settings: Settings) -> list[str]:

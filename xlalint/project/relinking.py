@@ -9,14 +9,14 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
+from xlalint.analysis.collection import Key
 from xlalint.lowering.ir import Unit
+from xlalint.program.linker import ModuleInfo, Program
 from xlalint.project.dependencies import FUNCTION_BITS, Dependencies
 from xlalint.project.harvests import Move
-from xlalint.semantics.collect import Key
-from xlalint.semantics.program import ModuleInfo, Program
 from xlalint.source.data_files import names_data
 
-_STARTER = "xla_spawn"  # see `xlalint.semantics.platforms`
+_STARTER = "xla_spawn"  # see `xlalint.frameworks.platforms`
 
 
 def moves(before: Program, after: Program) -> Move:

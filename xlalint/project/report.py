@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from xlalint.checks.finding import Finding
+from xlalint.diagnostics.finding import Finding
+from xlalint.project.packing import Decoder, encode
 
 
 class Report(msgspec.Struct, frozen=True, array_like=True):
@@ -15,17 +16,14 @@ class Report(msgspec.Struct, frozen=True, array_like=True):
     failures: list[str]
 
 
-_decoder = msgspec.msgpack.Decoder(Report)
+_decoder: Decoder[Report] = Decoder(Report)
 
 
 def encode_report(report: Report) -> bytes:
     """The form in which reports are cached."""
-    return msgspec.msgpack.encode(report)
+    return encode(report)
 
 
 def decode_report(blob: bytes) -> Report | None:
     """The report of a cached blob; None when it is foreign."""
-    try:
-        return _decoder.decode(blob)
-    except msgspec.MsgspecError:
-        return None
+    return _decoder.decode_or_none(blob)

@@ -8,27 +8,30 @@ from __future__ import annotations
 
 import multiprocessing
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from xlalint.checks.finding import Finding, Fix, Location
-from xlalint.checks.judge import target_of
-from xlalint.fixes import data_files
-from xlalint.fixes.model import Reason
-from xlalint.fixes.rewrites import outcome_of
-from xlalint.fixes.scene import Document
+from xlalint.analysis.collection import Key
+from xlalint.analysis.hazard import Hazard
+from xlalint.api_tables.lookup import Apis
+from xlalint.diagnostics.finding import Finding, Fix, Location
+from xlalint.diagnostics.judge import target_of
+from xlalint.fixes.model import NoFix
+from xlalint.fixes.registry import outcome_of
+from xlalint.fixes.toolkit import data_files
+from xlalint.fixes.toolkit.function_source import Document
+from xlalint.interpreter.context import MODULE_LEVEL
+from xlalint.program.failures import in_function, told
+from xlalint.program.linker import ModuleInfo
 from xlalint.project.analysis import Analysis
-from xlalint.project.watching import watched
+from xlalint.project.packing import Decoder, encode
+from xlalint.project.pipeline import taught_of
+from xlalint.project.watching import facts_of, recorded
 from xlalint.project.workers import mapped
-from xlalint.semantics.apis import Apis
-from xlalint.semantics.collect import Key
-from xlalint.semantics.hazard import Hazard
-from xlalint.semantics.program import ModuleInfo
-from xlalint.semantics.taught import Taught
 from xlalint.source.data_files import is_data
 from xlalint.source.lines import Lines
 from xlalint.source.reading import read_source
@@ -38,6 +41,9 @@ if TYPE_CHECKING:
     from xlalint.lowering.ir import Unit
     from xlalint.source.model import SourceFile
 
+_TOO_DEEP = "the code is nested too deeply to be rewritten"
+_FAILED = "an internal error kept it from being made"
+_CUT = "an internal error cut the analysis of its function short"
 _CHUNK = 40  # files that share the analysis of what leads to them
 
 Place = tuple[str, str, Location, Location]
@@ -71,8 +77,7 @@ class Memory:
         self._made[path] = key, made
 
 
-_encoder = msgspec.msgpack.Encoder()
-_decoder = msgspec.msgpack.Decoder(tuple[list[_Made], list[str]])
+_decoder: Decoder[tuple[list[_Made], list[str]]] = Decoder(tuple[list[_Made], list[str]])
 
 
 class Rewriting:
@@ -95,7 +100,7 @@ class Rewriting:
         callers: Mapping[Key, Iterable[int]] = MappingProxyType({}),
         analysis: Analysis | None = None,
     ) -> None:
-        taught = Taught(settings.static, settings.tensor, settings.target or "")
+        taught = taught_of(settings)
         self._program = units, apis, targets, settings.roots, taught, followed
         self._units = {unit.path: unit for unit in units}
         self._settings = settings
@@ -132,7 +137,7 @@ class Rewriting:
         return [_with(finding, made.get(_place_of(finding))) for finding in findings], failures
 
     def _key(self, path: str) -> str:
-        state = blake2b(_encoder.encode(self._hazards[path]), digest_size=16)
+        state = blake2b(encode(self._hazards[path]), digest_size=16)
         state.update(self._source(path).text.encode())
         return state.hexdigest()
 
@@ -164,20 +169,30 @@ class Rewriting:
         paths = [path for path in paths if not is_data(path)]
         calling = {module.path for path in paths for module in self._calling(modules[path])}
         entered = [modules[p] for p in sorted(roots | calling | set(paths))] if paths else []
+        files = [modules[path] for path in paths]
         with analysis.aside():
-            facts = watched(analysis, [modules[path] for path in paths], entered)
+            recorder = recorded(analysis, files, entered)
+        facts = facts_of(recorder, files)
         failures: list[str] = []
         for path in paths:
-            document = Document(self._source(path).text, self._units[path], facts[path])
+            try:
+                document = Document(self._source(path).text, self._units[path], facts[path])
+            except Exception as error:  # noqa: BLE001 - an internal error costs the file's fixes
+                failures.append(told(f"{path}: the fixes", error))
+                continue
             for hazard in self._hazards[path]:
                 lines = document.lines
                 place = path, hazard.rule, Location(*lines.place(hazard.start)), Location(*lines.place(hazard.end))
                 if place not in self._shown:
                     continue
                 try:
-                    made.append(self._made(place, hazard, document))
+                    cut = _is_cut(hazard, recorder.cut_short)
+                    made.append(_Made(place, None, _CUT) if cut else self._made(place, hazard, document))
+                except RecursionError:
+                    made.append(_Made(place, None, _TOO_DEEP))
                 except Exception as error:  # noqa: BLE001 - an internal error costs one fix
-                    failures.append(f"{path}: the fix of {hazard.rule}: {type(error).__name__}: {error}")
+                    made.append(_Made(place, None, _FAILED))
+                    failures.append(told(f"{in_function(path, hazard.function)}: the fix of {hazard.rule}", error))
         return made, failures
 
     def _calling(self, home: ModuleInfo) -> Iterator[ModuleInfo]:
@@ -195,14 +210,23 @@ class Rewriting:
         for hazard in self._hazards[path]:
             place = path, hazard.rule, Location(*lines.place(hazard.start)), Location(*lines.place(hazard.end))
             outcome = data_files.rewritten(hazard, lines)
-            made = (None, outcome.text) if isinstance(outcome, Reason) else (outcome, "")
+            made = (None, outcome.text) if isinstance(outcome, NoFix) else (outcome, "")
             yield _Made(place, *made)
 
     def _made(self, place: Place, hazard: Hazard, document: Document) -> _Made:
-        outcome = outcome_of(hazard, document, target_of(hazard.framework, self._settings))
-        if isinstance(outcome, Reason):
+        outcome = outcome_of(hazard, document, target_of(hazard.framework, self._settings.of(place[0])))
+        if isinstance(outcome, NoFix):
             return _Made(place, None, outcome.text)
         return _Made(place, outcome, "")
+
+
+def _is_cut(hazard: Hazard, cut_short: Collection[tuple[str, str]]) -> bool:
+    """Whether an internal error ended the analysis of what holds a hazard: of what comes after it nothing is known."""
+    if not cut_short:
+        return False
+    parts = hazard.function.split(".")
+    names = [MODULE_LEVEL, *(".".join(parts[:end]) for end in range(1, len(parts) + 1))]
+    return any((hazard.path, name) in cut_short for name in names)
 
 
 _shared: Rewriting | None = None
@@ -212,7 +236,7 @@ def _run_shared(paths: list[str]) -> bytes:
     """Rewrite files in a forked process."""
     if _shared is None:
         raise RuntimeError("nothing to rewrite in this process")
-    return _encoder.encode(_shared.run(paths))
+    return encode(_shared.run(paths))
 
 
 def _place_of(finding: Finding) -> Place:

@@ -19,37 +19,36 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from xlalint.checks.anchor import Anchors
-from xlalint.project.analysis import Analysis, Interrupted, Outcome, Pulse, deep, keep_outcomes, kept_outcomes
+from xlalint.abstract.lattice import begin, begun
+from xlalint.api_tables.lookup import api_table
+from xlalint.diagnostics.anchor import Anchors
+from xlalint.interpreter.invalidation import size_of
+from xlalint.project.analysis import Analysis, Interrupted, ModuleOutcome, Pulse, deep, keep_outcomes, kept_outcomes
 from xlalint.project.dependencies import FUNCTION_BITS
-from xlalint.project.harvests import Harvests
+from xlalint.project.harvests import ResultStore
 from xlalint.project.judging import findings_of
-from xlalint.project.kept import Kept
-from xlalint.project.lowered import Lowered, lower_bytes
-from xlalint.project.pipeline import Run, tables_of, targets_of
+from xlalint.project.kept import ResultCache
+from xlalint.project.lowered import Lowered, lower_bytes, unread
+from xlalint.project.pipeline import Run, tables_of, targets_of, taught_of
 from xlalint.project.relinking import mentioning, moved, moves
 from xlalint.project.report import Report
 from xlalint.project.rewriting import Memory, Rewriting
 from xlalint.project.watching import Facts, watched
 from xlalint.rules import rules
-from xlalint.semantics.apis import api_table
-from xlalint.semantics.forgetting import size_of
-from xlalint.semantics.lattice import begin, begun
-from xlalint.semantics.taught import Taught
 from xlalint.source.discovery import discover
-from xlalint.source.model import SourceError, SourceFile
+from xlalint.source.model import TOO_LARGE, SourceError, SourceFile
 from xlalint.source.reading import digest, forget_packages, from_bytes, module_name, read_bytes
 
 if TYPE_CHECKING:
+    from xlalint.analysis.hazard import Hazard
     from xlalint.cache import Cache
-    from xlalint.checks.finding import Finding
     from xlalint.config import Settings
+    from xlalint.diagnostics.finding import Finding
     from xlalint.explain import Explanation
     from xlalint.explain.place import Place
+    from xlalint.interpreter.interpreter import Interpreter
     from xlalint.lowering.ir import Unit
-    from xlalint.semantics.hazard import Hazard
-    from xlalint.semantics.interpreter import Interpreter
-    from xlalint.semantics.program import FunctionInfo
+    from xlalint.program.linker import FunctionInfo
 
 _PACKAGE = f"{os.sep}__init__.py"
 _SETTLED_AT_ONCE = 40  # modules: some seconds at most
@@ -74,7 +73,7 @@ class Session:
         jobs: int = 1,
         pulse: Pulse | None = None,
     ) -> None:
-        self.paths = paths
+        self._paths = paths
         self.settings = settings
         self.failures: dict[str, list[str]] = {}
         self._cache = cache
@@ -83,14 +82,14 @@ class Session:
         self._contents: dict[str, bytes] = {}
         self._rules = rules(tuple(Path(place) for place in settings.extend_rules))
         self._apis = api_table(tuple(Path(table) for table in tables_of(settings)))
-        self._taught = Taught(settings.static, settings.tensor, settings.target or "")
+        self._taught = taught_of(settings)
         self._lowered: dict[str, Lowered] = {}
         self._units: dict[str, Unit] = {}
         self._packages: set[str] = set()
         self._followed: list[Unit] = []
         self._analysis = self._linked()
-        self._outcomes: dict[int, Outcome] = {}
-        self._harvests = Harvests()
+        self._outcomes: dict[int, ModuleOutcome] = {}
+        self._harvests = ResultStore()
         self._begun = begun()
         self._fresh = True  # nothing in the interpreter's memory is older than the last change
         self._pending: set[int] = set()
@@ -126,7 +125,7 @@ class Session:
         self._analysis = self._linked()
         self._begun = begun()
         self._outcomes = kept_outcomes(self._analysis, self._kept())
-        self._harvests = Harvests()
+        self._harvests = ResultStore()
         for index, outcome in self._outcomes.items():
             self._harvests.put(index, outcome.harvest)
         linted = range(self._analysis.program.linted)
@@ -135,6 +134,11 @@ class Session:
         self._unjudged = set(files)
         if report is not None and not self._pending:
             self._take(report)
+
+    @property
+    def paths(self) -> list[Path]:
+        """What the program is made of, but for what was deleted meanwhile: it may come again."""
+        return [path for path in self._paths if os.path.lexists(path)]
 
     def _files(self) -> list[str]:
         return sorted({*map(str, discover(self.paths, self.settings)), *self._contents})
@@ -145,8 +149,8 @@ class Session:
         self._fresh = True
         return Analysis(units, self._apis, targets, self.settings.roots, self._taught, self._followed, self._pulse)
 
-    def _kept(self) -> Kept | None:
-        return Kept(self._cache, self.settings.fingerprint()) if self._cache is not None else None
+    def _kept(self) -> ResultCache | None:
+        return ResultCache(self._cache, self.settings.fingerprint()) if self._cache is not None else None
 
     def _take(self, report: Report) -> None:
         """Take the findings of a check of these very texts."""
@@ -170,7 +174,7 @@ class Session:
 
     def content(self, path: str) -> bytes:
         """What a file is read as. Raises `SourceError`."""
-        return self._contents[path] if path in self._contents else read_bytes(path)
+        return self._contents[path] if path in self._contents else read_bytes(path, self.settings.max_file_size)
 
     def source(self, path: str) -> SourceFile:
         """A file as it is read. Raises `SourceError`."""
@@ -200,14 +204,16 @@ class Session:
         for path in dict.fromkeys(paths):
             try:
                 raw = self.content(path)
-            except SourceError:
-                if path in self._lowered:
+            except SourceError as error:
+                if error.code == TOO_LARGE:
+                    fresh[path] = unread(path, error)
+                elif path in self._lowered:
                     fresh[path] = None
                 continue
             known = self._lowered.get(path)
             if known is None or not known.digest or known.digest != digest(raw):
                 with deep():
-                    fresh[path] = lower_bytes(path, raw)
+                    fresh[path] = lower_bytes(path, raw, self.settings.max_file_size)
         if fresh:
             self._change(fresh)
 
@@ -291,13 +297,13 @@ class Session:
         names = {m.path: m.name for m in before.modules}.items() ^ {m.path: m.name for m in after.modules}.items()
         in_doubt = mentioning(after, {name for _, name in names}) if names else set()
         same = [m.path for m in before.modules] == [m.path for m in after.modules]
-        outcomes: dict[int, Outcome] = {}
+        outcomes: dict[int, ModuleOutcome] = {}
         for index, outcome in old.items():
             place = move((index, -1))
             needed = outcome.dependencies if same else moved(outcome.dependencies, before, after)
             if place is None or needed is None or not in_doubt.isdisjoint(needed.modules) or not states.hold(needed):
                 continue
-            outcomes[place[0]] = Outcome(outcome.harvest, needed, outcome.failure)
+            outcomes[place[0]] = ModuleOutcome(outcome.harvest, needed, outcome.failure)
         waiting = {place[0] for index in self._pending if (place := move((index, -1))) is not None}
         self._by_memory = {place[0] for index in self._by_memory if (place := move((index, -1))) is not None}
         self._unkept = {place[0] for index in self._unkept if (place := move((index, -1))) is not None}
@@ -420,7 +426,8 @@ class Session:
             pass
         findings = [finding for path in self._lowered for finding in self._findings[path]]
         own = [line for path in self._lowered for line in self.failures.get(path, ())]
-        return Report(findings, len(self._lowered), own + [o.failure for o in self._outcomes.values() if o.failure])
+        told = (line for _, outcome in sorted(self._outcomes.items()) for line in outcome.failures())
+        return Report(findings, len(self._lowered), own + list(dict.fromkeys(told)))
 
     def _analyse(self, index: int) -> None:
         self._make_ready()
@@ -436,7 +443,7 @@ class Session:
             self._by_memory.discard(index)
         self._settle(index, outcome)
 
-    def _run(self, index: int) -> Outcome:
+    def _run(self, index: int) -> ModuleOutcome:
         try:
             with deep():
                 return self._analysis.run([index])[0]
@@ -444,7 +451,7 @@ class Session:
             self._forget()
             raise
 
-    def _settle(self, index: int, outcome: Outcome) -> None:
+    def _settle(self, index: int, outcome: ModuleOutcome) -> None:
         self._outcomes[index] = outcome
         self._unkept.add(index)
         self._pending.discard(index)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from xlalint.abstract.lattice import join
+from xlalint.abstract.values import NEVER, Value
+from xlalint.interpreter.recording import Recorder, observed, start_of
+from xlalint.program.linker import ModuleInfo
 from xlalint.project.analysis import Analysis, deep
-from xlalint.semantics.lattice import join
-from xlalint.semantics.program import ModuleInfo
-from xlalint.semantics.provenance import Recorder, observed, start_of
-from xlalint.semantics.values import NEVER, Value
 
 Facts = dict[tuple[int, int], Value]
 """What expressions are, by their extents in bytes."""
@@ -20,10 +20,9 @@ def recorded(analysis: Analysis, files: Sequence[ModuleInfo], entered: Sequence[
     analysis.interpreter.observer = recorder
     with observed(recorder), deep():
         for module in entered:
-            try:
-                analysis.roots.enter(module)
-            except Exception:  # noqa: BLE001 - the check has told of it; what was seen until then is known
-                analysis.interpreter.stack.clear()
+            analysis.roots.enter(module)
+            if analysis.interpreter.fails:  # of which the check has told
+                recorder.cut_short.update(analysis.program.reader.current.all_failures())
     return recorder
 
 

@@ -13,7 +13,7 @@ from xlalint.report.summary import summary
 from xlalint.report.view import Checked, View
 
 if TYPE_CHECKING:
-    from xlalint.checks.finding import Finding
+    from xlalint.diagnostics.finding import Finding
 
 __all__ = [
     "FORMATS",

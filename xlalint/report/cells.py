@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
-from xlalint.checks.finding import Edit, Finding, Location, TraceStep
+from xlalint.diagnostics.finding import Edit, Finding, Location, TraceStep
 from xlalint.source.model import Cell, SourceError, place_in
 from xlalint.source.reading import decode_json, from_bytes, is_notebook
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from xlalint.report.view import SEVERITY_STYLE, View, printable
+from xlalint.report.printable import printable
+from xlalint.report.view import SEVERITY_STYLE, View
 
 if TYPE_CHECKING:
-    from xlalint.checks.finding import Finding
+    from xlalint.diagnostics.finding import Finding
 
 
 def render(findings: Sequence[Finding], view: View) -> str:

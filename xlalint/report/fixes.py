@@ -1,4 +1,4 @@
-"""What is said of fixes: which were made, and which could be."""
+"""Says which fixes were made, and which could be."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from xlalint.report.summary import by_severity
 from xlalint.report.view import View
 
 if TYPE_CHECKING:
-    from xlalint.checks.finding import Finding
+    from xlalint.diagnostics.finding import Finding
 
 
 def fixes(findings: Sequence[Finding], verb: str, view: View, *, listed: bool) -> str:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from xlalint.report.view import SEVERITY_STYLE, View, printable, width
+from xlalint.report.printable import printable
+from xlalint.report.view import SEVERITY_STYLE, View, width
 
 if TYPE_CHECKING:
-    from xlalint.checks.finding import Finding
+    from xlalint.diagnostics.finding import Finding
 
 _CONTEXT = 2
 _LONGEST = 160
@@ -65,7 +66,7 @@ def _row(row: int, finding: Finding, line: str, view: View, margin: int, bar: st
 
 
 def _span(row: int, finding: Finding, line: str) -> tuple[int, int]:
-    """What to underline in a row: code points from 0, end exclusive; nothing gives (0, 0)."""
+    """Return the extent to underline in a row: code points from 0, end exclusive; (0, 0) for nothing."""
     begin, finish = finding.location, finding.end_location
     if not begin.row <= row <= max(begin.row, finish.row):
         return 0, 0

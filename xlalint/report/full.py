@@ -9,10 +9,11 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from xlalint.report.frame import frame
-from xlalint.report.view import SEVERITY_STYLE, View, printable
+from xlalint.report.printable import printable
+from xlalint.report.view import SEVERITY_STYLE, View
 
 if TYPE_CHECKING:
-    from xlalint.checks.finding import Finding
+    from xlalint.diagnostics.finding import Finding
 
 _LINE_END = re.compile(r"\r\n?|\n")
 
@@ -41,7 +42,7 @@ def _block(finding: Finding, lines: Sequence[str] | None, view: View) -> Iterato
 
 
 def notes(finding: Finding) -> Iterator[tuple[str, str]]:
-    """What is said of a finding below its message, each with what it is."""
+    """Yield the notes below a finding's message, each with its label."""
     if finding.trace:
         yield "why traced", chain(finding)
     if finding.confidence != "certain":

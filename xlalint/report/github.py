@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from xlalint.report.view import View, printable
+from xlalint.report.printable import printable
+from xlalint.report.view import View
 
 if TYPE_CHECKING:
-    from xlalint.checks.finding import Finding
+    from xlalint.diagnostics.finding import Finding
 
 _COMMANDS = {"error": "error", "warning": "warning", "info": "notice"}
 

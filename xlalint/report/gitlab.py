@@ -10,7 +10,7 @@ from xlalint.report.json import array
 from xlalint.report.view import View
 
 if TYPE_CHECKING:
-    from xlalint.checks.finding import Finding
+    from xlalint.diagnostics.finding import Finding
 
 _SEVERITIES = {"error": "critical", "warning": "major", "info": "info"}
 

@@ -19,11 +19,12 @@ from pygments.util import ClassNotFound
 
 from xlalint.report.full import notes
 from xlalint.report.pages import SHADES, around, highlighted, lines_of, page
+from xlalint.report.printable import printable
 from xlalint.report.summary import by_severity, counted
-from xlalint.report.view import View, printable
+from xlalint.report.view import View
 
 if TYPE_CHECKING:
-    from xlalint.checks.finding import Finding
+    from xlalint.diagnostics.finding import Finding
     from xlalint.rules import Rule
 
 _QUOTED = re.compile(r"`([^`]+)`")
@@ -82,7 +83,7 @@ class Broken(NamedTuple):
 
 
 class Text(NamedTuple):
-    """What a rule says."""
+    """Holds the texts of a rule."""
 
     code: str
     name: str
@@ -127,7 +128,7 @@ def _files(findings: Sequence[Finding], view: View) -> Iterator[File]:
 
 def _anchor(place: str) -> str:
     """A name for a place which links have as it is: without blanks, and no browser takes anything in it for an escape."""
-    return quote(place, safe="/:", errors="surrogatepass")
+    return quote(place, safe="/:")
 
 
 def _part(path: str, findings: list[Finding], view: View) -> Part:

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from xlalint.report.printable import inert_json
 from xlalint.report.view import View
+from xlalint.source.files import shown_name
 
 if TYPE_CHECKING:
-    from xlalint.checks.finding import Finding
+    from xlalint.diagnostics.finding import Finding
 
 
 def render(findings: Sequence[Finding], view: View) -> str:
@@ -28,23 +30,29 @@ def array(values: Sequence[Any], *, ascii_only: bool = False) -> str:
 
 def document(value: Any, *, ascii_only: bool = False) -> str:
     """One JSON value, indented for people who look into it."""
-    if not ascii_only:
-        try:
-            return msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n"
-        except UnicodeEncodeError:  # a file name that is not UTF-8
-            pass
-    return json.dumps(msgspec.to_builtins(value), indent=2) + "\n"
+    if ascii_only:
+        return inert_json(json.dumps(_escaped(msgspec.to_builtins(value)), indent=2)) + "\n"
+    return inert_json(msgspec.json.format(_utf8(value), indent=2).decode()) + "\n"
 
 
 def encoded(value: Any, *, ascii_only: bool = False) -> str:
     """One JSON value."""
     if ascii_only:
-        return _ascii(value)
+        return inert_json(json.dumps(_escaped(msgspec.to_builtins(value)), separators=(",", ":")))
+    return inert_json(_utf8(value).decode())
+
+
+def _utf8(value: Any) -> bytes:
     try:
-        return msgspec.json.encode(value).decode()
-    except UnicodeEncodeError:  # a file name that is not UTF-8
-        return _ascii(value)
+        return msgspec.json.encode(value)
+    except UnicodeEncodeError:
+        return msgspec.json.encode(_escaped(msgspec.to_builtins(value)))
 
 
-def _ascii(value: Any) -> str:
-    return json.dumps(msgspec.to_builtins(value), separators=(",", ":"))
+def _escaped(value: Any) -> Any:
+    """A value with file names that are not UTF-8 escaped: most readers of JSON refuse a lone surrogate, however it is written."""
+    if isinstance(value, str):
+        return shown_name(value)
+    if isinstance(value, dict):
+        return {_escaped(key): _escaped(item) for key, item in value.items()}
+    return [_escaped(item) for item in value] if isinstance(value, (list, tuple)) else value

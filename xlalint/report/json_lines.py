@@ -9,7 +9,7 @@ from xlalint.report.json import encoded
 from xlalint.report.view import View
 
 if TYPE_CHECKING:
-    from xlalint.checks.finding import Finding
+    from xlalint.diagnostics.finding import Finding
 
 
 def render(findings: Sequence[Finding], view: View) -> str:

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
 from xlalint.report.full import notes
-from xlalint.report.view import View, printable
+from xlalint.report.printable import printable
+from xlalint.report.view import View
 
 if TYPE_CHECKING:
-    from xlalint.checks.finding import Finding
+    from xlalint.diagnostics.finding import Finding
 
 
 def render(findings: Sequence[Finding], view: View) -> str:

@@ -10,11 +10,12 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from xlalint.report.full import notes
+from xlalint.report.printable import printable
 from xlalint.report.summary import by_severity, counted
-from xlalint.report.view import View, printable
+from xlalint.report.view import View
 
 if TYPE_CHECKING:
-    from xlalint.checks.finding import Finding
+    from xlalint.diagnostics.finding import Finding
 
 _CODE = re.compile(r"(`[^`]*`)")
 _ACTIVE = re.compile(r"([\\*_\[\]<>#|~&$@])")

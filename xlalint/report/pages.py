@@ -1,4 +1,4 @@
-"""What pages have in common: made by Jinja2, one file that needs nothing beside it, source in colours for light and dark screens."""
+"""The common parts of HTML pages: made by Jinja2, one file that needs nothing beside it, source in colours for light and dark screens."""
 
 from __future__ import annotations
 

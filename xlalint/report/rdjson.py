@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from xlalint.baseline.identity import relative
-from xlalint.checks.finding import Location
-from xlalint.fixes.edits import Change, Offsets
+from xlalint.diagnostics.finding import Location
+from xlalint.fixes.toolkit.edits import Change, Offsets
 from xlalint.report.json import document
 from xlalint.report.view import View
 
 if TYPE_CHECKING:
-    from xlalint.checks.finding import Finding, Fix
+    from xlalint.diagnostics.finding import Finding, Fix
 
 _SEVERITIES = {"error": "ERROR", "warning": "WARNING", "info": "INFO"}
 

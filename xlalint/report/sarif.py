@@ -15,12 +15,12 @@ from urllib.parse import quote
 
 from xlalint import __version__
 from xlalint.baseline.identity import fingerprints
-from xlalint.fixes.edits import Offsets
+from xlalint.fixes.toolkit.edits import Offsets
 from xlalint.report.json import document
 from xlalint.report.view import View
 
 if TYPE_CHECKING:
-    from xlalint.checks.finding import Edit, Finding, Location, TraceStep
+    from xlalint.diagnostics.finding import Edit, Finding, Location, TraceStep
     from xlalint.rules import Rule
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"

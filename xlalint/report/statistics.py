@@ -10,7 +10,7 @@ from xlalint.report.json import array
 from xlalint.report.view import SEVERITY_STYLE, View
 
 if TYPE_CHECKING:
-    from xlalint.checks.finding import Finding
+    from xlalint.diagnostics.finding import Finding
 
 
 def statistics(findings: Sequence[Finding], form: str, view: View) -> str:

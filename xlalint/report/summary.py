@@ -7,20 +7,23 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from xlalint.report.view import View
+from xlalint.source.model import TOO_LARGE
 
 if TYPE_CHECKING:
-    from xlalint.checks.finding import Finding
+    from xlalint.diagnostics.finding import Finding
 
 
 def summary(findings: Sequence[Finding], view: View) -> str:
-    """`Found 3 errors, 1 warning in 2 files (1,533 checked).`"""
+    """`Found 3 errors, 1 warning in 2 files (1,533 checked, 1 too large).`"""
     files, known = view.checked.files, view.checked.known
     more = f" {counted(known, 'more finding')} {'is' if known == 1 else 'are'} in the baseline." if known else ""
     if not findings:
         return f"{view.paint('All clear', 'bold')}: {counted(files, 'file')} checked.{more}\n"
     places = counted(len({finding.filename for finding in findings}), "file")
     found = view.paint(f"Found {by_severity(findings)}", "bold")
-    return f"{found} in {places} ({files:,} checked).{more}\n"
+    large = sum(finding.code == TOO_LARGE for finding in findings)
+    checked = f"{files - large:,} checked, {large:,} too large" if large else f"{files:,} checked"
+    return f"{found} in {places} ({checked}).{more}\n"
 
 
 def by_severity(findings: Sequence[Finding]) -> str:

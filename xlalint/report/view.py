@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 import os
-import re
 import unicodedata
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 from xlalint.baseline.identity import Texts
-from xlalint.checks.finding import Location
+from xlalint.diagnostics.finding import Location
+from xlalint.report.printable import printable_path
 
 if TYPE_CHECKING:
-    from xlalint.checks.finding import Finding, TraceStep
+    from xlalint.diagnostics.finding import Finding, TraceStep
     from xlalint.rules import Rule
 
 _CODES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "blue": "34", "cyan": "36"}
 SEVERITY_STYLE = {"error": ("bold", "red"), "warning": ("bold", "yellow"), "info": ("bold", "cyan")}
-# What a terminal would act on: control characters, and those that reorder the text around them.
-_ACTIVE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 class Checked(NamedTuple):
-    """What a report tells of a run beside its findings: how many files were looked at, what went wrong inside xlalint, a line each,
-    the rules that were looked for, by code, and how many more findings a baseline knows.
+    """Holds what a report says of a run beside its findings: the number of files, internal errors, a line each, the rules that were
+    looked for, by code, and the number of further findings that a baseline knows.
     """
 
     files: int = 0
@@ -57,7 +55,7 @@ class View(NamedTuple):
 
     @staticmethod
     def public(url: str) -> bool:
-        """Whether others than this machine can open an address."""
+        """Return whether other machines can open an address."""
         return url.startswith(("https://", "http://"))
 
     @property
@@ -79,10 +77,13 @@ class View(NamedTuple):
             return text
         return f"\x1b[{';'.join(_CODES[style] for style in styles)}m{text}\x1b[0m"
 
+    def relative(self, filename: str) -> str:
+        """The path from the folder, where that is shorter than climbing up."""
+        return filename.removeprefix(self.folder.rstrip(os.sep) + os.sep)
+
     def path(self, filename: str) -> str:
-        """The path as shown: relative where that is shorter than climbing up."""
-        base = self.folder.rstrip(os.sep) + os.sep
-        return printable(filename.removeprefix(base))
+        """The path as shown."""
+        return printable_path(self.relative(filename))
 
     def place(self, finding: Finding) -> str:
         """`path:row:column`, with the cell of a notebook."""
@@ -94,7 +95,7 @@ class View(NamedTuple):
         return f"{cell}{finding.location.row}:{finding.location.column}"
 
     def mark(self, finding: Finding) -> str:
-        """What says, before the message, that `--fix` would mend it."""
+        """Return the mark, in front of the message, of a finding that `--fix` would mend."""
         return f"[{self.paint('*', 'cyan')}] " if finding.fixable(unsafe=self.unsafe_fixes) else ""
 
 
@@ -106,19 +107,9 @@ def wants_colour(stream: TextIO, environ: Mapping[str, str]) -> bool:
     return not environ.get("NO_COLOR") and environ.get("TERM") != "dumb" and stream.isatty()
 
 
-def printable(text: str) -> str:
-    """The text without characters that a terminal acts on, and on one line."""
-    return _ACTIVE.sub(_picture, text).replace("\n", "␊")
-
-
 def width(text: str) -> int:
     """How many terminal columns the text takes."""
     return len(text) if text.isascii() else sum(map(_columns, text))
-
-
-def _picture(match: re.Match[str]) -> str:
-    code = ord(match[0])
-    return chr(0x2400 + code) if code < 0x20 else "�"
 
 
 def _columns(character: str) -> int:

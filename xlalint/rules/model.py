@@ -9,6 +9,8 @@ from typing import Literal
 
 import msgspec
 
+from xlalint.source.files import read_text
+
 ExampleKind = Literal["bad", "good", "fixed"]
 TARGETS = ("torch_xla", "torch_tpu", "torch_compile", "tf", "jax")
 FRAMEWORKS = ("torch", "tensorflow", "jax")
@@ -110,6 +112,6 @@ class Rule(msgspec.Struct, frozen=True, dict=True):
 def read_page(path: Path) -> str:
     """The text of a page, whatever its line endings."""
     try:
-        return path.read_text(encoding="utf-8-sig")
+        return read_text(path)
     except (OSError, UnicodeDecodeError) as error:
         raise RuleError(path, f"cannot be read: {error}") from error

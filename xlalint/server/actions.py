@@ -6,11 +6,10 @@ from collections.abc import Iterator, Mapping
 
 from lsprotocol import types
 
-from xlalint.checks.finding import Finding, Location
+from xlalint.diagnostics.finding import Finding, Location
 from xlalint.explain.model import Explanation
 from xlalint.explain.place import Place, PlaceError
-from xlalint.fixes.edits import Offsets, Span
-from xlalint.fixes.noqa import silencing
+from xlalint.fixes.ignore_comments import silencing
 from xlalint.project.fixing import fix
 from xlalint.project.report import Report
 from xlalint.project.session import Session
@@ -18,7 +17,8 @@ from xlalint.report.cells import Cells
 from xlalint.server.diagnostics import Diagnostics
 from xlalint.server.documents import Snapshot
 from xlalint.server.edits import Edits, between, of_fix, of_spans, workspace_edit
-from xlalint.source.lines import split_rows
+from xlalint.server.teaching import is_tensor_by_annotation, parameter_row, teaching
+from xlalint.source.directives import HintKind
 from xlalint.source.model import SourceFile
 from xlalint.source.reading import text_of
 
@@ -26,9 +26,10 @@ QUICK_FIX = types.CodeActionKind.QuickFix
 FIX_ALL = "source.fixAll.xlalint"
 NOTEBOOK_FIX_ALL = "notebook.source.fixAll.xlalint"
 KINDS = [QUICK_FIX, FIX_ALL, NOTEBOOK_FIX_ALL]
-_READING = ("XLA001", "XLA002")  # what no comment silences
+_READING = ("XLA001", "XLA002", "XLA004")  # what no comment silences
 _COMMENT = "XLA003"
 _TELLING = ("annotation", "assignment", "default", "use", "loop", "context-manager", "call-site", "taught")
+_PASSED = ("call-site", "default")
 
 
 class Actions:
@@ -51,25 +52,26 @@ class Actions:
         if not own:
             return
         places = {(one.code, one.location, one.end_location) for one in own}
+        made: list[types.CodeAction] = []
         for finding in self.session.proposals(self.path):
             if (finding.code, finding.location, finding.end_location) not in places:
                 continue
             if finding.fix is not None:
-                yield self._fixing(finding)
+                made.append(self._fixing(finding))
             if finding.code not in (*_READING, _COMMENT):
-                yield self._ignoring(finding)
-                yield from self._teaching(finding, "static")
+                made.append(self._ignoring(finding))
+                made += self._teaching(finding, "static")
+        yield from _merged(made)
 
     def asked(self, extent: types.Range) -> Iterator[types.CodeAction]:
-        """What is offered besides where the user asks for it: to say that what is not known is a tensor."""
+        """Yield actions that are offered only where the user asks for them: to say that an unknown value is a tensor."""
         place = self._row(self.diagnostics.lined(self.path, self.cell).location(extent.start))
         try:
             said = self.session.explain(Place(self.path, place.row, None))
         except PlaceError:
             return
         if any(question.silence == "unknown-value" for question in said.questions):
-            for row, name in _sources(said, self.path):
-                yield self._taught(row, name, "tensor", None)
+            yield from self._taught(said, "tensor", None)
 
     def everything(self, kind: str) -> types.CodeAction | None:
         """All fixes that go without asking; None where there are none."""
@@ -80,7 +82,7 @@ class Actions:
         return types.CodeAction(f"xlalint: apply {what}", kind=kind, edit=workspace_edit(edits))
 
     def all_fixes(self) -> list[Edits]:
-        """What the rounds of fixing make of the document."""
+        """List the edits that the rounds of fixing make in the document."""
         before = self.snapshot.content
 
         def check(contents: Mapping[str, bytes], _: object) -> Report:
@@ -131,7 +133,7 @@ class Actions:
             data={"code": finding.code, "ignore": True},
         )
 
-    def _teaching(self, finding: Finding, word: str) -> Iterator[types.CodeAction]:
+    def _teaching(self, finding: Finding, word: HintKind) -> Iterator[types.CodeAction]:
         """Say of a value that the finding is about that it is none of the device's."""
         if finding.framework is None:
             return
@@ -139,24 +141,24 @@ class Actions:
             said = self.session.explain(Place(self.path, finding.location.row, finding.location.column))
         except PlaceError:
             return
-        for row, name in _sources(said, self.path):
-            yield self._taught(row, name, word, finding)
+        yield from self._taught(said, word, finding)
 
-    def _taught(self, row: int, name: str, word: str, finding: Finding | None) -> types.CodeAction:
-        meaning = "static, a host value" if word == "static" else "a tensor"
-        return types.CodeAction(
-            f"xlalint: teach that `{name}` (line {self._shown(row)}) is {meaning}",
-            kind=QUICK_FIX,
-            diagnostics=[self._diagnostic(finding)] if finding is not None else None,
-            edit=workspace_edit(of_spans([self._comment(row, word)], self.diagnostics, self.snapshot)),
-            data={"teach": word},
-        )
-
-    def _comment(self, row: int, word: str) -> Span:
-        text = self.source.text
-        line = split_rows(text)[row - 1].rstrip("\r\n")
-        at = Offsets(text).at(Location(row, len(line.rstrip()) + 1))
-        return Span(at, at + len(line) - len(line.rstrip()), f"  # xlalint: {word}")
+    def _taught(self, said: Explanation, word: HintKind, finding: Finding | None) -> Iterator[types.CodeAction]:
+        """For each value a comment where it comes from; none of one that an annotation says to be a tensor."""
+        for row, name in _sources(said, self.path, self.source):
+            if word == "static" and is_tensor_by_annotation(self.source, row, name):
+                continue
+            spans = teaching(self.source, row, name, word)
+            if not spans:
+                continue
+            meaning = "static, a host value" if word == "static" else "a tensor"
+            yield types.CodeAction(
+                f"xlalint: teach that `{name}` (line {self._shown(row)}) is {meaning}",
+                kind=QUICK_FIX,
+                diagnostics=[self._diagnostic(finding)] if finding is not None else None,
+                edit=workspace_edit(of_spans(spans, self.diagnostics, self.snapshot)),
+                data={"teach": word},
+            )
 
     def _shown(self, row: int) -> str:
         cell, shown = Cells(lambda _: self.snapshot.content).place(self.path, row)
@@ -172,19 +174,34 @@ def row_in_module(source: SourceFile, cell: int | None, place: Location) -> Loca
     return place if found is None else Location(found.first + place.row - 1, place.column)
 
 
-def _sources(said: Explanation, path: str) -> Iterator[tuple[int, str]]:
+def _sources(said: Explanation, path: str, source: SourceFile) -> Iterator[tuple[int, str]]:
     """The rows that make the values what they are, nearest first: of each name the row that a comment would teach."""
-    told: set[int] = set()
+    told: set[tuple[int, str]] = set()
     names = sorted(said.values, key=lambda belief: not belief.expression.isidentifier())
     for belief in names[:3]:
-        if not belief.expression.replace(".", "").isidentifier():
+        name = belief.expression
+        if not name.replace(".", "").isidentifier():
             continue
         for origin in belief.origins:
             if origin.row is not None and origin.filename == path and origin.cause in _TELLING and origin.depth == 0:
-                if origin.row not in told:
-                    told.add(origin.row)
-                    yield origin.row, belief.expression
+                # What calls pass is taught where it arrives.
+                row = parameter_row(source, said.location.row, name) if origin.cause in _PASSED else origin.row
+                if row is not None and (row, name) not in told:
+                    told.add((row, name))
+                    yield row, name
                 break
+
+
+def _merged(actions: list[types.CodeAction]) -> Iterator[types.CodeAction]:
+    """Each action once: what several findings call for is for all of them."""
+    known: dict[tuple[str, str], types.CodeAction] = {}
+    for action in actions:
+        key = action.title, repr(action.edit)
+        if key in known:
+            known[key].diagnostics = [*(known[key].diagnostics or ()), *(action.diagnostics or ())]
+        else:
+            known[key] = action
+    yield from known.values()
 
 
 def _place(position: types.Position) -> tuple[int, int]:

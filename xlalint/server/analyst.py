@@ -26,11 +26,11 @@ Result = TypeVar("Result")
 
 
 class OutdatedError(Exception):
-    """What was asked was not worked out: something was changed meanwhile."""
+    """A question was not answered, because something changed meanwhile."""
 
 
 class Question:
-    """What somebody waits for. `changes` is how often something had been changed when it was asked."""
+    """A question that somebody waits for. `changes` is the number of changes when it was asked."""
 
     def __init__(self, changes: int) -> None:
         self.changes = changes
@@ -89,7 +89,11 @@ class Analyst:
         self._jobs.put(run)
 
     async def ask(self, job: Callable[[], Result]) -> Result:
-        """Have something worked out; if the one who waits for it is cancelled before it is begun, it is not."""
+        """Have something worked out; if the one who waits for it is cancelled before it is begun, it is not.
+
+        Raises `OutdatedError` where it is not worked out, `CancelledError` once the thread has been ended.
+        """
+        self._refuse_when_ended()
         future: Future[Result] = Future()
         question = Question(self._changes)
 
@@ -114,7 +118,8 @@ class Analyst:
             raise
 
     async def rest(self) -> None:
-        """Wait until nothing is left to do."""
+        """Wait until nothing is left to do. Raises `CancelledError` once the thread has been ended."""
+        self._refuse_when_ended()
         loop, over = asyncio.get_running_loop(), asyncio.Event()
 
         def tell() -> None:
@@ -123,6 +128,11 @@ class Analyst:
 
         self._jobs.put(lambda: self._resting.append(tell))
         await over.wait()
+
+    def _refuse_when_ended(self) -> None:
+        """Whoever asks now would wait for ever; `asyncio.wait_for` may swallow that its task was cancelled."""
+        if self._ended:
+            raise asyncio.CancelledError
 
     def disturbed(self) -> None:
         """Something was changed: leave alone what can wait until it has been quiet for a moment."""

@@ -6,11 +6,10 @@ from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Sequence
 
 from lsprotocol import types
-from pygls.uris import from_fs_path
 
-from xlalint.checks.finding import Finding
+from xlalint.diagnostics.finding import Finding
 from xlalint.report.cells import Cells
-from xlalint.server.documents import Snapshot
+from xlalint.server.documents import Snapshot, uri_of
 from xlalint.server.places import Lined
 from xlalint.source.model import SourceError
 from xlalint.source.reading import decode
@@ -73,7 +72,7 @@ class Diagnostics:
         """The URI by which the client knows a file, or a cell of a notebook."""
         snapshot = self._opened(path)
         if snapshot is None:
-            return from_fs_path(path) or path
+            return uri_of(path)
         if cell is not None and cell <= len(snapshot.cells):
             return snapshot.cells[cell - 1].uri
         return snapshot.uri

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from lsprotocol import types
 
-from xlalint.checks.finding import Finding
-from xlalint.fixes.edits import Span
+from xlalint.diagnostics.finding import Finding
+from xlalint.fixes.toolkit.edits import Span
 from xlalint.report.cells import Cells, cells_of
 from xlalint.server.diagnostics import Diagnostics
 from xlalint.server.documents import Snapshot
@@ -60,7 +60,7 @@ def of_spans(spans: Iterable[Span], diagnostics: Diagnostics, snapshot: Snapshot
 
 
 def between(snapshot: Snapshot, after: bytes, diagnostics: Diagnostics) -> list[Edits]:
-    """What makes a document out of what it is."""
+    """List the edits that turn one document into another."""
     if not snapshot.cells:
         edits = _changes(diagnostics.lined(snapshot.path), decode(after))
         return [Edits(snapshot.uri, snapshot.version, edits)] if edits else []

@@ -1,5 +1,6 @@
-"""What is told of a place: of a finding the rule's page; of any other name what the analysis knows of it, and why; and the same as hints
-between the characters of the text."""
+"""Describes a place: of a finding, the rule's page; of any other name, what the analysis knows of it, and why. Shows the same as hints
+between the characters of the text.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +9,8 @@ from pathlib import Path
 
 from lsprotocol import types
 
-from xlalint.checks.finding import Finding, Location
 from xlalint.config import Settings
+from xlalint.diagnostics.finding import Finding, Location
 from xlalint.explain.model import Belief, Explanation
 from xlalint.explain.place import Place, PlaceError, Text
 from xlalint.explain.wording import Wording
@@ -28,7 +29,7 @@ _HINTED = ("tensor", "array", "host")
 def hover(
     session: Session, snapshot: Snapshot, diagnostics: Diagnostics, cell: int | None, position: types.Position
 ) -> types.Hover | None:
-    """What is told of a position."""
+    """Describe a position."""
     path = snapshot.path
     lined = diagnostics.lined(path, cell)
     place = lined.location(position)
@@ -54,7 +55,7 @@ def _explained(session: Session, path: str, cell: int | None, place: Location) -
 
 
 def _nearest(said: Explanation, place: Location) -> Belief | None:
-    """What is believed of the smallest expression at a place."""
+    """Return the belief about the smallest expression at a place."""
     holding = [one for one in said.values if one.location <= place <= one.end_location]
     return min(
         holding,
@@ -92,7 +93,7 @@ def _small(page: str) -> str:
 def hints(
     session: Session, snapshot: Snapshot, diagnostics: Diagnostics, cell: int | None, extent: types.Range
 ) -> Iterator[types.InlayHint]:
-    """What the names that are assigned in an extent hold: tensors and host values of which the analysis knows."""
+    """Yield hints for the names that are assigned in an extent: tensors and host values that the analysis knows."""
     import ast
 
     try:

@@ -1,4 +1,4 @@
-"""What names the diagnostics of a document, and those of all files: what a client asks for again and again, though most is as it was."""
+"""Names the state of a document's diagnostics, and of all files' together. A client asks again and again, though most has not changed."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from typing import TypeAlias
 
-import msgspec
 from lsprotocol import types
 
-from xlalint.checks.finding import Finding
+from xlalint.diagnostics.finding import Finding
+from xlalint.project.packing import encode
 from xlalint.server.documents import path_of
 from xlalint.server.workspace import Workspace
 
@@ -26,7 +26,7 @@ class Overview:
         self._states: dict[str, tuple[Sequence[Finding], int | None, int, str]] = {}
 
     def state(self, path: str, findings: Sequence[Finding]) -> str:
-        """What names the diagnostics of a file."""
+        """Return a name for the state of a file's diagnostics."""
         snapshot = self._model.opened(path)
         version = snapshot.version if snapshot is not None else None
         known = self._states.get(path)
@@ -38,12 +38,12 @@ class Overview:
             for place in sorted(through)
             if (one := self._model.opened(place))
         ]
-        made = blake2b(msgspec.msgpack.encode([findings, version, opened]), digest_size=8).hexdigest()
+        made = blake2b(encode([findings, version, opened]), digest_size=8).hexdigest()
         self._states[path] = findings, version, self._model.layout, made
         return made
 
     def reports(self, before: Mapping[str, str]) -> Reports:
-        """What is new to the client in all files, and what is not; of files that it knows and that are gone, that there is nothing."""
+        """Report what is new to the client in all files, and what is not. Files that it knows and that are gone have no diagnostics."""
         told: Reports = []
         known = {path_of(uri.partition("#")[0]) for uri in before} if before else set()
         diagnostics = self._model.diagnostics()
@@ -66,5 +66,5 @@ class Overview:
 
 
 def tells(reports: Reports) -> bool:
-    """Whether there is anything that the client does not know."""
+    """Return whether there is anything that the client does not know."""
     return any(one.kind == "full" for one in reports)

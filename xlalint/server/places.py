@@ -11,7 +11,7 @@ from itertools import accumulate
 
 from lsprotocol import types
 
-from xlalint.checks.finding import Location
+from xlalint.diagnostics.finding import Location
 
 _LINE_END = re.compile(r"\r\n|\n|\r")
 UTF8, UTF16, UTF32 = "utf-8", "utf-16", "utf-32"

@@ -1,4 +1,4 @@
-"""What the client's settings say: the section `xlalint`, or `initializationOptions`.
+"""Reads the client's settings: the section `xlalint`, or `initializationOptions`.
 
 Keys of the configuration file, in camelCase or as they are there, win over that file, as options of the command line do. The others are
 for editors alone.

@@ -11,37 +11,42 @@ from pathlib import Path
 
 import msgspec
 
+from xlalint.api_tables.loading import TableError
 from xlalint.cache import FOLDER, Cache
-from xlalint.config import ConfigError, Settings, load_settings
+from xlalint.config import ConfigError, Configuration, Settings, Survey, load_configuration, load_settings
 from xlalint.project.analysis import Pulse
 from xlalint.project.pipeline import Run
 from xlalint.project.report import Report
 from xlalint.project.session import Session
 from xlalint.rules import RuleError
-from xlalint.semantics.api_tables import TableError
 from xlalint.server.preferences import Preferences
 from xlalint.server.warming import Warming
-from xlalint.source.discovery import discover
-from xlalint.source.globs import Globs
+from xlalint.source.discovery import discover, includes
 
 _LARGE = 150  # files not in the cache: about a second of work
 UNUSABLE = (ConfigError, RuleError, TableError)
 
 
 class Program:
-    """One program. `root` is the folder, or the file; `trouble` says why its configuration is not used."""
+    """One program. `root` is the folder, or the file; `trouble` says why its configuration is not used. One that is `loose` is a
+    document that lies in no folder: a file, or nothing that is on the disk.
+
+    Configurations of folders below are read when it is first asked which files there are; `below` is what was said of them.
+    """
 
     def __init__(
-        self, root: Path, preferences: Preferences, *, cached: bool = True, pulse: Pulse | None = None
+        self, root: Path, preferences: Preferences, *, loose: bool = False, pulse: Pulse | None = None
     ) -> None:
         self.root = root
         self.preferences = preferences
         self.trouble = ""
+        self.below: Survey | None = None
+        self._configuration: Configuration | None = None
         self.settings = self._settings()
-        self.paths = [root] if root.exists() else []
         self.session: Session | None = None
         self.warming: Warming | None = None
-        self._cached = cached and root.is_dir()
+        self._loose = loose
+        self._cached = not loose and root.is_dir()
         self._pulse = pulse
         self._cache: Cache | None = None
 
@@ -49,46 +54,71 @@ class Program:
         given = self.preferences
         config = Path(given.config) if given.config else None
         try:
-            found = load_settings([self.root], config=config, isolated=given.isolated, options=given.options)
+            self._configuration = load_configuration(
+                [self.root], config=config, isolated=given.isolated, options=given.options
+            )
+            found = self._configuration.settings
         except UNUSABLE as error:
             self.trouble = str(error)
             found = load_settings([self.root], isolated=True)
         if found.config_file is None:  # an editor's working directory means nothing
             folder = self.root if self.root.is_dir() else self.root.parent
             found = msgspec.structs.replace(found, root=str(folder))
+            if self._configuration is not None:
+                self._configuration.settings = found
         return found
+
+    def files(self) -> list[str]:
+        """The program's files, by path."""
+        if self._configuration is None:
+            return [str(path) for path in discover(self.paths, self.settings)]
+        survey = self._configuration.survey(self.paths)
+        self._configuration = None
+        self.settings = msgspec.structs.replace(self.settings, nested=survey.settings.nested)
+        self.below = survey
+        return [str(path) for path in survey.files]
+
+    @property
+    def paths(self) -> list[Path]:
+        """What is on the disk of it now: folders are deleted, and come again, while a server has them open."""
+        there = self.root.is_file() if self._loose else self.root.exists()
+        return [self.root] if there else []
 
     @property
     def cache(self) -> Cache | None:
         if self._cache is None and self._cached:
-            self._cache = Cache(Path(self.settings.cache_dir or Path(self.settings.root, FOLDER)))
+            folder = Path(self.settings.cache_dir or Path(self.settings.root, FOLDER))
+            self._cache = Cache(folder, self.settings.root)
         return self._cache
 
     def holds(self, path: str) -> bool:
-        """Whether a file lies in the folder."""
+        """Return whether a file lies in the folder."""
         return Path(path).is_relative_to(self.root)
 
     def wants(self, path: str) -> bool:
-        """Whether a file is one of the program's, or would be if it were saved."""
+        """Return whether a file is part of the program, or would be if it were saved."""
         if self.session is not None and self.session.holds(path):
             return True
-        if os.path.exists(path):  # noqa: PTH110
-            return path in map(str, discover(self.paths, self.settings))
-        included = Globs(self.settings.include, self.settings.root)
-        return included.match(path) and not Globs(self.settings.excluded, self.settings.root).match(path)
+        if os.path.exists(path) and not self._is_linked(path):  # noqa: PTH110
+            return path in self.files()
+        return includes(path, self.settings)
+
+    def _is_linked(self, path: str) -> bool:
+        """Whether a link leads from the folder to a file, which `discover` then does not come to."""
+        return os.path.realpath(path) != os.path.join(os.path.realpath(self.root), os.path.relpath(path, self.root))  # noqa: PTH118
 
     def known(self, contents: Mapping[str, bytes]) -> Report | None:
-        """What an earlier check of these very texts said."""
+        """Return the result of an earlier check of the same texts."""
         if self.cache is None:
             return None
-        files = sorted({*map(str, discover(self.paths, self.settings)), *contents})
+        files = sorted({*self.files(), *contents})
         return Run(self.settings, self.cache, 1, None, contents).known(files)
 
     def begin(self) -> None:
         """Warm the cache, where that saves time."""
         if self.cache is None or self.cache.folder is None or self.cache.warning or not self.paths:
             return
-        files = [str(path) for path in discover(self.paths, self.settings)]
+        files = self.files()
         if Run(self.settings, self.cache, 1, None).missing(files) >= _LARGE:
             jobs = self.settings.jobs or os.cpu_count() or 1
             self.warming = Warming(self.paths, self.settings, self.cache.folder, jobs)
@@ -96,15 +126,22 @@ class Program:
     def load(self, contents: Mapping[str, bytes], progress: Callable[[int, int], None] | None = None) -> Session:
         """Read the program."""
         self.warming = None
+        if self._configuration is not None:
+            self.files()
         try:
-            session = Session(self.paths, self.settings, self.cache, pulse=self._pulse)
+            session = self._new_session()
         except UNUSABLE as error:
             self.trouble = str(error)
             self.settings = load_settings([self.root], isolated=True)
-            session = Session(self.paths, self.settings, self.cache, pulse=self._pulse)
+            self.below = None
+            session = self._new_session()
         session.load(contents, progress)
         self.session = session
         return session
+
+    def _new_session(self) -> Session:
+        places = [] if self._loose and not self.paths else [self.root]
+        return Session(places, self.settings, self.cache, pulse=self._pulse)
 
     def close(self) -> None:
         """Keep what was worked out, and let go of everything."""

@@ -4,8 +4,7 @@ whenever it comes, and the exit code tells whether `shutdown` came before `exit`
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from typing import Any, BinaryIO
+from typing import Any
 
 from lsprotocol import types
 from pygls.protocol import LanguageServerProtocol
@@ -17,8 +16,6 @@ _NOT_INITIALIZED = -32002
 _INVALID_REQUEST = -32600
 _INVALID_PARAMS = -32602
 _PARSE_ERROR = -32700
-_PIECE = 1 << 20
-_LONGEST_HEADER = 1 << 16
 _BEFORE = (types.INITIALIZE, types.EXIT)
 
 
@@ -34,6 +31,8 @@ class Protocol(LanguageServerProtocol):  # type: ignore[misc]
         """A message as an object. One that does not fit its type becomes a complaint, answered in its turn."""
         if "jsonrpc" not in data:
             return data
+        if "method" in data:
+            data.setdefault("params", None)  # which the protocol lets a client leave out
         try:
             return super().structure_message(data)
         except Exception as error:  # noqa: BLE001 - whatever a client may send
@@ -136,32 +135,3 @@ class _Misfit:
 def _ident(data: object) -> Any:
     found = data.get("id") if isinstance(data, dict) else None
     return found if isinstance(found, (str, int)) else None
-
-
-def messages(stream: BinaryIO, largest: int) -> Iterator[bytes | ValueError]:
-    """The bodies of the messages on a stream, until it ends. Headers are read as mail has them, what is none is skipped; in place of a
-    message that is too large comes an error."""
-    while (length := _length(stream)) is not None:
-        if length > largest:
-            yield ValueError(f"it has {length:,} bytes, more than {largest:,}")
-            while length > 0 and (piece := stream.read(min(length, _PIECE))):
-                length -= len(piece)
-            continue
-        body = stream.read(length)
-        if len(body) < length:
-            return
-        yield body
-
-
-def _length(stream: BinaryIO) -> int | None:
-    """The length of the next message; None at the end."""
-    length = -1
-    while line := stream.readline(_LONGEST_HEADER):
-        if not line.strip():
-            if length >= 0:
-                return length
-            continue
-        name, _, value = line.partition(b":")
-        if name.strip().lower() == b"content-length" and value.strip().isdigit() and len(value) < 20:
-            length = int(value)
-    return None

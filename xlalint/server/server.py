@@ -10,7 +10,6 @@ import itertools
 import logging
 import os
 import signal
-import sys
 import threading
 import time
 import traceback
@@ -22,21 +21,23 @@ from typing import Any, BinaryIO, TypeVar
 from lsprotocol import types
 from lsprotocol.converters import get_converter
 from pygls.exceptions import JsonRpcContentModified, JsonRpcException
-from pygls.io_ import StdoutWriter
 from pygls.lsp.server import LanguageServer
-from pygls.uris import from_fs_path
 
 from xlalint import __version__
 from xlalint.explain.place import Place, PlaceError
+from xlalint.processes import isolated
+from xlalint.report.printable import printable
 from xlalint.server.actions import FIX_ALL, KINDS, NOTEBOOK_FIX_ALL, QUICK_FIX, Actions, row_in_module
 from xlalint.server.analyst import Analyst, OutdatedError
 from xlalint.server.diagnostics import SOURCE
-from xlalint.server.documents import Documents, Snapshot, path_of
+from xlalint.server.documents import Documents, Folders, Snapshot, path_of, uri_of
 from xlalint.server.edits import Edits, workspace_edit
+from xlalint.server.framing import Stream, Writer, messages
 from xlalint.server.hovers import function_at, hints, hover, lenses
+from xlalint.server.liveness import watch
 from xlalint.server.overview import Overview, tells
 from xlalint.server.preferences import SECTION, Preferences, preferences, within
-from xlalint.server.protocol import Protocol, messages
+from xlalint.server.protocol import Protocol
 from xlalint.server.workspace import Workspace
 
 VERIFY, APPLY_ALL, EXPLAIN = "xlalint.verify", "xlalint.fixAll", "xlalint.explain"
@@ -92,20 +93,23 @@ class Server(LanguageServer):  # type: ignore[misc]
 
     # ----------------------------------------------------------------------------------------------- running
 
-    def converse(self, reader: BinaryIO, writer: BinaryIO) -> int:
+    def converse(self, reader: Stream, writer: BinaryIO) -> int:
         """Serve the client until it leaves; the exit code."""
-        self.protocol.set_writer(StdoutWriter(writer))
+        if not os.environ.get("XLALINT_DEBUG"):
+            # The client is answered, or told by the log: nobody wants to read it again, with a traceback, in standard error.
+            logging.getLogger("pygls").addHandler(logging.NullHandler())
+        self.protocol.set_writer(Writer(writer, self.stop))
         asyncio.run(self._serve(reader))
         return int(self.protocol.returncode)
 
-    async def _serve(self, reader: BinaryIO) -> None:
+    async def _serve(self, reader: Stream) -> None:
         self._loop = asyncio.get_running_loop()
         self.analyst.start()
         threading.Thread(target=self._listen, args=(reader,), name="reading", daemon=True).start()
         await self._over.wait()
         self.analyst.end(self.model.end)
 
-    def _listen(self, reader: BinaryIO) -> None:
+    def _listen(self, reader: Stream) -> None:
         with suppress(OSError, ValueError):  # the client is gone
             for body in messages(reader, _LARGEST):
                 self._soon(lambda body=body: self.protocol.receive(body))  # type: ignore[misc]
@@ -124,8 +128,6 @@ class Server(LanguageServer):  # type: ignore[misc]
     def _safely(self, act: Callable[[], object]) -> None:
         try:
             act()
-        except BrokenPipeError:
-            self.stop()
         except Exception as error:  # noqa: BLE001 - no message ends the server
             _logger.warning("%s", error)
 
@@ -153,7 +155,7 @@ class Server(LanguageServer):  # type: ignore[misc]
 
     def complain(self, message: str) -> None:
         """The user should know."""
-        params = types.ShowMessageParams(types.MessageType.Warning, f"xlalint: {message}")
+        params = types.ShowMessageParams(types.MessageType.Warning, f"xlalint: {printable(message)}")
         self._soon(lambda: self.window_show_message(params))
 
     def report(self, message: str, kind: types.MessageType = types.MessageType.Log) -> None:
@@ -227,7 +229,8 @@ class Server(LanguageServer):  # type: ignore[misc]
         self.documents.close(uri)
         if snapshot is not None and snapshot.uri == uri:
             self.analyst.disturbed()
-            self.analyst.post(lambda: self.model.close(snapshot.path), "analysis")
+            self.analyst.post(lambda: self.model.close(snapshot.path, uri), "analysis")
+            self.took(self.documents.another(snapshot.path), opened=True)
 
     # --------------------------------------------------------------------------------------------- configuration
 
@@ -236,6 +239,9 @@ class Server(LanguageServer):  # type: ignore[misc]
         document = params.capabilities.text_document
         self.model.pushes = document is None or document.diagnostic is None
         self._given = params.initialization_options
+        self.documents.folders = Folders(self._folders())
+        if params.process_id is not None:
+            watch(params.process_id, lambda: self._soon(self.stop))
 
     async def initialized(self) -> None:
         """Begin to work."""
@@ -259,6 +265,7 @@ class Server(LanguageServer):  # type: ignore[misc]
         """Folders were added or removed."""
         removed = [path_of(folder.uri) for folder in event.removed]
         added = [path_of(folder.uri) for folder in event.added]
+        self.documents.folders = Folders(self._folders())
         _, told, default = await self._asked()
 
         def act() -> None:
@@ -281,7 +288,7 @@ class Server(LanguageServer):  # type: ignore[misc]
         answers: Sequence[object] = [self._sent] * (len(folders) + 1)
         told = self.client_capabilities.workspace
         if told is not None and told.configuration:
-            items = [types.ConfigurationItem(from_fs_path(folder), SECTION) for folder in folders]
+            items = [types.ConfigurationItem(uri_of(folder), SECTION) for folder in folders]
             asked = types.ConfigurationParams([*items, types.ConfigurationItem(section=SECTION)])
             with suppress(Exception):  # a client that does not answer has no settings
                 answers = await asyncio.wait_for(self.workspace_configuration_async(asked), _PATIENCE)
@@ -322,6 +329,8 @@ class Server(LanguageServer):  # type: ignore[misc]
 
     async def _begun(self) -> None:
         """Wait for the settings; a client that never says that it is initialized is answered without."""
+        if self._started.is_set():
+            return
         with suppress(asyncio.TimeoutError):
             await asyncio.wait_for(self._started.wait(), 2 * _PATIENCE)
 
@@ -432,7 +441,7 @@ class Server(LanguageServer):  # type: ignore[misc]
         uri, told = _uri_and(given)
         name = told if isinstance(told, str) else await self._function_at(uri, _position(told))
         target = f"{path_of(uri)}:{name}" if name else path_of(uri)
-        command = [sys.executable, "-m", "xlalint", "verify", target]
+        command = isolated("xlalint.start", "verify", "--", target)
         process = await asyncio.create_subprocess_exec(
             *command,
             stdin=asyncio.subprocess.DEVNULL,
@@ -589,7 +598,7 @@ def server() -> Server:
 
 
 def _files_changed(made: Server, params: types.DidChangeWatchedFilesParams) -> None:
-    changes = [(path_of(change.uri), change.type) for change in params.changes]
+    changes = [(made.documents.folders.place(path_of(change.uri)), change.type) for change in params.changes]
     made.analyst.disturbed()
     made.analyst.post(lambda: made.model.files_changed(changes), "analysis")
 

@@ -1,4 +1,4 @@
-"""A first check of a large folder, in a process of its own that leaves everything in the cache: `python -m xlalint.server.warming`.
+"""A first check of a large folder, in a process of its own that leaves everything in the cache.
 
 It uses all cores, and what it needs in memory is gone when it ends. Standard input says what to check; standard output tells how far it is.
 """
@@ -14,6 +14,8 @@ from pathlib import Path
 import msgspec
 
 from xlalint.config import Settings
+from xlalint.processes import isolated
+from xlalint.project.packing import Decoder, encode
 
 
 class _Order(msgspec.Struct, frozen=True):
@@ -27,9 +29,10 @@ class Warming:
     """The process. `done` and `total` tell how far it is."""
 
     def __init__(self, paths: Sequence[Path], settings: Settings, cache: Path, jobs: int) -> None:
-        order = msgspec.json.encode(_Order([str(path) for path in paths], settings, str(cache), jobs))
-        command = [sys.executable, "-m", "xlalint.server.warming"]
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        order = encode(_Order([str(path) for path in paths], settings, str(cache), jobs))
+        self._process = subprocess.Popen(
+            isolated("xlalint.server.warming"), stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
         self.done = self.total = 0
         assert self._process.stdin is not None
         try:
@@ -62,16 +65,12 @@ def main() -> int:
     from xlalint.cache import Cache
     from xlalint.project import check_paths
 
-    order = msgspec.json.decode(sys.stdin.buffer.read(), type=_Order)
+    order: _Order = Decoder[_Order](_Order).decode(sys.stdin.buffer.read())
 
     def tell(done: int, total: int) -> None:
         sys.stdout.write(f"{done} {total}\n")
         sys.stdout.flush()
 
-    with Cache(Path(order.cache)) as cache:
+    with Cache(Path(order.cache), order.settings.root) as cache:
         check_paths([Path(path) for path in order.paths], order.settings, cache=cache, jobs=order.jobs, progress=tell)
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

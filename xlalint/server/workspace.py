@@ -13,7 +13,7 @@ from typing import Protocol
 
 from lsprotocol import types
 
-from xlalint.checks.finding import Finding
+from xlalint.diagnostics.finding import Finding
 from xlalint.project.analysis import Pulse
 from xlalint.project.session import Session
 from xlalint.server.diagnostics import Diagnostics
@@ -96,7 +96,7 @@ class Workspace:
             self._programs.remove(program)
             program.close()
             for path in self._of(program):
-                self._withdraw(path)
+                self._withdraw(path, self._open[path].uri)
         self._changed = True
         for path in self._open:
             if self._program(path) is None:
@@ -136,6 +136,12 @@ class Workspace:
     def _tell_trouble(self, program: Program) -> None:
         if program.trouble:
             self._outlet.complain(f"{program.trouble} (the configuration is not used)")
+        if program.below is not None:
+            for error in program.below.errors:
+                self._outlet.complain(f"{error} (this configuration is not used)")
+            for warning in program.below.warnings:
+                self._outlet.report(warning)
+            program.below = None
         for key in program.preferences.unknown:
             self._outlet.report(f"unknown setting `xlalint.{key}`")
         if program.cache is not None and program.cache.warning:
@@ -158,7 +164,7 @@ class Workspace:
             return None
         program = self._program(path)
         if program is None:
-            program = self._loose[path] = Program(Path(path), self._default, cached=False, pulse=self._pulse)
+            program = self._loose[path] = Program(Path(path), self._default, loose=True, pulse=self._pulse)
             self._tell_trouble(program)
         if program.session is None:
             if program.warming is not None:
@@ -228,7 +234,7 @@ class Workspace:
         self._publish(path, [finding for finding in report.findings if finding.filename == path])
         return True
 
-    def close(self, path: str) -> None:
+    def close(self, path: str, uri: str) -> None:
         """A text was closed: what counts is what is on the disk."""
         if self._open.pop(path, None) is None:
             return
@@ -239,7 +245,7 @@ class Workspace:
             program = self._program(path)
             if program is not None and program.session is not None and program.session.holds(path):
                 program.session.change(path, None)
-        self._withdraw(path)
+        self._withdraw(path, uri)
         self._changed = True
         self.layout += 1
         self._show_leading_through(path)
@@ -392,12 +398,12 @@ class Workspace:
         for uri, diagnostics in made.items():
             self._outlet.publish(uri, snapshot.version if not snapshot.cells else None, diagnostics)
 
-    def _withdraw(self, path: str) -> None:
+    def _withdraw(self, path: str, uri: str) -> None:
+        """Show nothing more in a document, or in the cells of a notebook."""
         self._published.pop(path, None)
         if self.pushes:
-            cells = self._cells.pop(path, None)
-            for uri in cells if cells is not None else (self.diagnostics().uri(path),):
-                self._outlet.publish(uri, None, [])
+            for shown in self._cells.pop(path, (uri,)):
+                self._outlet.publish(shown, None, [])
 
 
 def _cells(snapshot: Snapshot | None) -> list[str]:

@@ -80,7 +80,7 @@ class _Scan:
             self.line = match.start() + ends[-1].end()
 
     def holds_code(self, text: str, end: int) -> bool:
-        """Whether the logical line that ends here is one: more than blanks and a comment."""
+        """Return whether the logical line that ends here holds code: more than blanks and a comment."""
         return bool(self.first) or not _NO_CODE.fullmatch(text, self.line, end)
 
     def finish(self) -> Iterator[Comment]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import sys
 import threading
+import warnings
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -16,14 +18,40 @@ Result = TypeVar("Result")
 _SHORT = 4_000
 _STACK = 512 * 1024 * 1024
 _CALLS = 200_000
+_LONGEST_CHAIN = 300
 
 
 def parse_concrete(text: str) -> cst.Module | None:
-    """Return the concrete tree of `text`, or None if it is not Python."""
+    """Return the concrete tree of `text`, or None if it is not Python, or Python that no person writes (`is_too_deep`)."""
     try:
-        return parse_or_fail(text)
+        return None if is_too_deep(text) else parse_or_fail(text)
     except SyntaxError:
         return None
+
+
+def is_too_deep(text: str) -> bool:
+    """Whether a chain of operators, attributes, calls or subscripts in a text is so long that libcst, which copies what it has of a chain
+    at each link, would take seconds."""
+    if len(text) <= _SHORT:
+        return False
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # those of the linted code are not ours to print
+            nodes = list(ast.walk(ast.parse(text)))
+    except (RecursionError, MemoryError):
+        return True
+    except (SyntaxError, ValueError):
+        return False
+    links: dict[ast.AST, int] = {}
+    for node in reversed(nodes):  # what a node holds comes before it
+        first = getattr(node, _FIRST.get(type(node), ""), None)
+        if first is not None:
+            links[node] = links.get(first, 0) + 1
+    return max(links.values(), default=0) > _LONGEST_CHAIN
+
+
+_FIRST = {ast.BinOp: "left", ast.Attribute: "value", ast.Call: "func", ast.Subscript: "value"}
+"""What a link of a chain goes on from."""
 
 
 def parse_or_fail(text: str) -> cst.Module:

@@ -10,6 +10,8 @@ import os
 import re
 from typing import TYPE_CHECKING, NamedTuple, Union
 
+from xlalint.source.files import read_file
+
 if TYPE_CHECKING:
     from yaml import Node, SafeLoader
 
@@ -36,18 +38,17 @@ Scalar = Union[bool, int, float, str]
 
 
 def is_data(path: str | os.PathLike[str]) -> bool:
-    """Whether a file is read as data: its name says so."""
+    """Return whether a file is read as data, by its name."""
     return str(path).endswith(ENDINGS)
 
 
 def counts(path: str) -> bool:
-    """Whether a file of data says how programs run. One that cannot be read does not."""
+    """Return whether a data file says how programs run. One that cannot be read does not."""
     try:
-        with open(path, "rb") as stream:  # noqa: PTH123 - see `reading.read_bytes`
-            raw = stream.read(_MOST_BYTES + 1)
+        raw = read_file(path, _MOST_BYTES)
     except OSError:
         return False
-    return len(raw) <= _MOST_BYTES and _KEYS[_JSON if path.endswith(_JSON) else ""].search(raw) is not None
+    return _KEYS[_JSON if path.endswith(_JSON) else ""].search(raw) is not None
 
 
 def data_name(stem: str, ending: str) -> str:
@@ -56,7 +57,7 @@ def data_name(stem: str, ending: str) -> str:
 
 
 def names_data(module: str) -> bool:
-    """Whether a name is that of a file of data."""
+    """Return whether a name is that of a data file."""
     return _NAME_MARK in module
 
 

@@ -7,7 +7,8 @@
 | `# xlalint: ignore-file`, `# xlalint: ignore-file[XLA1]` | findings of the whole file |
 | `# xlalint: noqa`, `# xlalint: noqa: XLA1` | the whole file on a line of its own, else its statement |
 
-`# xlalint: static` and `# xlalint: tensor` silence nothing: they teach the analysis what a value is.
+`# xlalint: static` and `# xlalint: tensor` silence nothing: they teach the analysis what the values are that are assigned on their line, or
+its parameters; `# xlalint: static[n, m]` that only `n` and `m` are that, anywhere in its statement.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import msgspec
 from xlalint.source.comments import Comment, comments
 
 Scope = Literal["statement", "file"]
-Taught = Literal["static", "tensor"]
+HintKind = Literal["static", "tensor"]
 
 _WORDS = ("noqa", "NOQA", "NoQA", "NoQa", "Noqa", "xlalint")
 _DIRECTIVE = re.compile(
@@ -59,15 +60,35 @@ class Directive(msgspec.Struct, frozen=True, array_like=True):
     words: tuple[tuple[str, int, int], ...] = ()
 
 
-class Suppressions(msgspec.Struct, frozen=True, array_like=True):
-    """What the comments of one file say. `taught` maps rows to what the values named there are taken for.
+class Teaching(msgspec.Struct, frozen=True, array_like=True):
+    """One comment that says what values are.
 
-    `misspelt` are comments with an unknown verb that is close to a known one: (row, column, end column, verb, nearest).
+    Where it lists `names` (with their columns) it holds for these in the rows `first` to `last` of its statement, else (None) for all in
+    `row`. It stands in row `at`, in the columns `start` to `end`.
+    """
+
+    kind: HintKind
+    row: int
+    first: int
+    last: int
+    at: int
+    start: int
+    end: int
+    text: str
+    names: tuple[tuple[str, int, int], ...] | None = None
+
+
+class Suppressions(msgspec.Struct, frozen=True, array_like=True):
+    """Holds what the comments of one file say. `taught` says what values are taken for.
+
+    `misspelt` are comments with an unknown verb that is close to a known one: (row, column, end column, verb, nearest). `unheeded` are
+    those that teach of names which their statements do not have, known once the file is lowered: (row, column, end column, message).
     """
 
     directives: tuple[Directive, ...] = ()
-    taught: dict[int, Taught] = {}
+    taught: tuple[Teaching, ...] = ()
     misspelt: tuple[tuple[int, int, int, str, str], ...] = ()
+    unheeded: tuple[tuple[int, int, int, str], ...] = ()
 
     def __bool__(self) -> bool:
         return bool(self.directives or self.taught or self.misspelt)
@@ -78,19 +99,19 @@ def suppressions(text: str) -> Suppressions:
     if not any(word in text for word in _WORDS):
         return Suppressions()
     directives: list[Directive] = []
-    taught: dict[int, Taught] = {}
+    taught: list[Teaching] = []
     misspelt: list[tuple[int, int, int, str, str]] = []
     for comment in comments(text, _DIRECTIVE):
         for match, end in _parts(comment):
             verb = match["verb"] or "noqa"
             if verb in ("static", "tensor"):
-                taught[comment.covers] = "static" if verb == "static" else "tensor"
+                taught.append(_teaching(comment, match, "static" if verb == "static" else "tensor"))
             elif verb in _VERBS:
                 directives.append(_directive(comment, match, end))
             elif nearest := get_close_matches(verb, _VERBS, n=1, cutoff=0.75):
                 column = comment.column + match.start()
                 misspelt.append((comment.row, column, column + len(match[0]), verb, nearest[0]))
-    return Suppressions(tuple(directives), taught, tuple(misspelt))
+    return Suppressions(tuple(directives), tuple(taught), tuple(misspelt))
 
 
 def shifted(given: Suppressions, rows: int) -> Suppressions:
@@ -106,7 +127,12 @@ def shifted(given: Suppressions, rows: int) -> Suppressions:
             )
             for directive in given.directives
         ),
-        {row + rows: word for row, word in given.taught.items()},
+        tuple(
+            msgspec.structs.replace(
+                one, row=one.row + rows, first=one.first + rows, last=one.last + rows, at=one.at + rows
+            )
+            for one in given.taught
+        ),
         tuple((row + rows, *rest) for row, *rest in given.misspelt),  # type: ignore[misc]
     )
 
@@ -142,6 +168,28 @@ def _directive(comment: Comment, match: re.Match[str], end: int) -> Directive:
     )
 
 
+def _teaching(comment: Comment, match: re.Match[str], kind: HintKind) -> Teaching:
+    end = match.end()
+    names: tuple[tuple[str, int, int], ...] | None = None
+    if match["bracket"] is not None:
+        spans = (found.span() for found in _BRACKETED.finditer(comment.text, *match.span("inside")))
+        names = tuple((comment.text[a:b], comment.column + a, comment.column + b) for a, b in spans)
+    elif comment.text[end:].lstrip().startswith("["):  # a list without its end: nobody meant all that is on the line
+        names = ()
+        end = len(comment.text)
+    return Teaching(
+        kind,
+        comment.covers,
+        comment.first,
+        comment.last,
+        comment.row,
+        comment.column + match.start(),
+        comment.column + end,
+        comment.text[match.start() : end].strip(),
+        names,
+    )
+
+
 def _cut(comment: Comment, match: re.Match[str], end: int) -> int:
     """Where in the comment to begin removing a directive, so that no blanks are left at the line's end."""
     if end < len(comment.text):
@@ -150,7 +198,7 @@ def _cut(comment: Comment, match: re.Match[str], end: int) -> int:
 
 
 def _words(comment: Comment, match: re.Match[str], end: int) -> tuple[bool, tuple[tuple[str, int, int], ...]]:
-    """Whether the directive lists anything, and the words it lists with their columns."""
+    """Return whether the directive lists anything, and the words that it lists, with their columns."""
     if match["bracket"] is not None:
         listed, spans = True, [m.span() for m in _BRACKETED.finditer(comment.text, *match.span("inside"))]
     else:

@@ -12,15 +12,19 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from xlalint.source import data_files, gitignore
 from xlalint.source.globs import Globs
+from xlalint.source.repository import repository_at
 
 if TYPE_CHECKING:
     from xlalint.config import Settings
 
 
+_GIT = frozenset({".git", ".gitignore"})
+CONFIGURATIONS = frozenset({"pyproject.toml", "xlalint.toml"})
+_TOLD = _GIT | CONFIGURATIONS
 _ENDING = re.compile(r"\*[^*?\[\]/\\]+")
 
 
@@ -28,19 +32,47 @@ class DiscoveryError(Exception):
     """A path that the user named does not exist."""
 
 
+class Nearest(Protocol):
+    """Which settings hold where. `Settings` that know what is nested say so themselves; `Configuration` finds it out on the way."""
+
+    @property
+    def settings(self) -> Settings:
+        """Those of the run."""
+
+    def around(self, folder: str) -> Settings:
+        """Those that hold in a folder."""
+
+    def at(self, folder: str) -> Settings | None:
+        """Those of the configuration in a folder itself."""
+
+
 def discover(paths: Sequence[Path], settings: Settings) -> list[Path]:
-    """The files to check: absolute, sorted, each once."""
-    walk = _Walk(settings)
+    """The files to check: absolute, sorted, each once. Raises `DiscoveryError`."""
+    return walked(paths, settings)
+
+
+def walked(paths: Sequence[Path], nearest: Nearest) -> list[Path]:
+    """The files to check by the settings that are nearest to each. Raises `DiscoveryError`."""
+    walk = _Walk(nearest)
     for path in paths:
         for place in _existing(path):
-            if not unwanted(place, settings):
+            if not unwanted(place, nearest):
                 walk.add(place)
     return [Path(path) for path in sorted(walk.files())]
 
 
-def unwanted(place: str, settings: Settings) -> bool:
+def unwanted(place: str, nearest: Nearest) -> bool:
     """Whether a place, by absolute path, is left alone although it is named."""
-    return settings.force_exclude and Globs(settings.excluded, settings.root).match(place)
+    if not nearest.settings.force_exclude:
+        return False
+    settings = nearest.around(os.path.dirname(place))  # noqa: PTH120
+    return Globs(settings.excluded, settings.root).match(place)
+
+
+def includes(path: str, settings: Settings) -> bool:
+    """Whether a file that lies in a folder that is checked would be, as far as patterns say, by the settings of the run."""
+    own = settings.of(path)
+    return Globs(own.include, own.root).match(path) and not Globs(own.excluded, own.root).match(path)
 
 
 def _existing(path: Path) -> Iterator[str]:
@@ -55,15 +87,30 @@ def _existing(path: Path) -> Iterator[str]:
     yield from found
 
 
+class _Patterns:
+    """The patterns of some settings, ready to match what lies below a folder that the user named."""
+
+    def __init__(self, settings: Settings, named: str) -> None:
+        self.included = Globs(settings.include, settings.root)
+        # The usual patterns, which thousands of names are held against, as plain ends of names.
+        endings = tuple(pattern[1:] for pattern in settings.include if _ENDING.fullmatch(pattern))
+        self.only_endings = len(endings) == len(settings.include)
+        self.endings = (*endings, *data_files.ENDINGS)
+        self.excluded = Globs(settings.excluded, settings.root).without(named)
+
+    def includes(self, entry: os.DirEntry[str]) -> bool:
+        """Whether a file is one to look at."""
+        if entry.name.endswith(self.endings):
+            return True
+        return not self.only_endings and self.included.match(entry.path)
+
+
 class _Walk:
     """The walk over what was named: files found so far, folders seen, links held back until all real files are known."""
 
-    def __init__(self, settings: Settings) -> None:
-        self.settings = settings
-        self.included = Globs(settings.include, settings.root)
-        # The usual patterns, which thousands of names are held against, as plain ends of names.
-        self.endings = tuple(pattern[1:] for pattern in settings.include if _ENDING.fullmatch(pattern))
-        self.only_endings = len(self.endings) == len(settings.include)
+    def __init__(self, nearest: Nearest) -> None:
+        self.nearest = nearest
+        self.respects_git = nearest.settings.respect_gitignore
         self.found: set[str] = set()
         self.links: list[str] = []
         self.seen: set[str] = set()
@@ -81,16 +128,16 @@ class _Walk:
     def add(self, path: str) -> None:
         """Take what the user named."""
         if not os.path.isdir(path):  # noqa: PTH112
+            self.nearest.around(os.path.dirname(path))  # noqa: PTH120 - now is when configurations are read
             self.found.add(path)  # a broken link and a forbidden place too: reading them gives the reason as a finding
         elif path not in self.seen:
-            above = gitignore.above(Path(path)) if self.settings.respect_gitignore else []
-            self.walk(path, above, Globs(self.settings.excluded, self.settings.root).without(path))
+            self.walk(path, gitignore.above(Path(path)) if self.respects_git else [])
 
-    def walk(self, named: str, above: list[gitignore.IgnoreFile], excluded: Globs) -> None:
+    def walk(self, named: str, above: list[gitignore.IgnoreFile]) -> None:
         """Take what lies below a folder that the user named."""
-        todo = [(named, above)]
+        todo = [(named, above, _Patterns(self.nearest.around(named), named))]
         while todo:
-            folder, inherited = todo.pop()
+            folder, ignores, patterns = todo.pop()
             self.seen.add(folder)
             try:
                 with os.scandir(folder) as scan:
@@ -98,31 +145,32 @@ class _Walk:
             except OSError:
                 self.found.add(folder)  # reading it gives the reason as a finding
                 continue
-            ignores = self.ignores(folder, entries, inherited, named=folder == named)
+            names = _TOLD.intersection([entry.name for entry in entries])
+            if names and self.respects_git:
+                ignores = self.ignores(folder, names, ignores, named=folder == named)
+            if folder != named and not names.isdisjoint(CONFIGURATIONS):
+                own = self.nearest.at(folder)
+                patterns = _Patterns(own, named) if own is not None else patterns
             for entry in entries:
                 is_folder = entry.is_dir(follow_symlinks=False)
-                if not is_folder and not self.includes(entry):
+                if not is_folder and not patterns.includes(entry):
                     continue
-                if excluded.match_entry(entry.path, entry.name):
+                if patterns.excluded.match_entry(entry.path, entry.name):
                     continue
                 if ignores and gitignore.ignored(entry.path, ignores, folder=is_folder):
                     continue
                 if is_folder:
-                    todo.append((entry.path, ignores))
+                    todo.append((entry.path, ignores, patterns))
                 else:
                     self.take(entry)
 
-    def includes(self, entry: os.DirEntry[str]) -> bool:
-        """Whether a file is one to look at."""
-        if entry.name.endswith((*self.endings, *data_files.ENDINGS)):
-            return True
-        return not self.only_endings and self.included.match(entry.path)
-
     def ignores(
-        self, folder: str, entries: list[os.DirEntry[str]], inherited: list[gitignore.IgnoreFile], *, named: bool
+        self, folder: str, names: frozenset[str], inherited: list[gitignore.IgnoreFile], *, named: bool
     ) -> list[gitignore.IgnoreFile]:
-        """The ignore files that hold in a folder: those of the folders above and its own."""
-        if not self.settings.respect_gitignore or all(entry.name != ".gitignore" for entry in entries):
+        """The ignore files that hold in a folder: those of the folders above and its own. A repository in another goes by its own alone."""
+        if ".git" in names and not named and (repository := repository_at(Path(folder))) is not None:
+            inherited = gitignore.whole(repository)
+        if ".gitignore" not in names:
             return inherited
         own = gitignore.load(Path(folder, ".gitignore"), folder, named=named)
         return [*inherited, own] if own else inherited

@@ -78,7 +78,7 @@ class Installed:
         self.listed: dict[str, frozenset[str]] = {}
 
     def has(self, package: str) -> bool:
-        """Whether there is something of that name at the top."""
+        """Return whether there is something of that name at the top."""
         names = self._names(self.folder)
         return package in names or f"{package}.py" in names
 

@@ -1,12 +1,15 @@
-"""What git leaves alone: `.gitignore` files, from the repository's root down, and `.git/info/exclude`."""
+"""What git leaves alone: by the file of `core.excludesFile`, `info/exclude`, and the `.gitignore` files from the repository's root down."""
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
+
+from xlalint.source.repository import Repository, excludes_file, read_text, repository_around
 
 # The idiom by which a folder says of itself that git should not see it (virtual environments, caches).
 _EVERYTHING = {"*", "/*", "**", "/**"}
@@ -95,11 +98,8 @@ def load(path: Path, base: str, *, named: bool = False) -> IgnoreFile | None:
 
     In a folder that the user `named`, a file that only says "ignore everything here" is overruled.
     """
-    try:
-        lines = path.read_text(encoding="utf-8-sig", errors="replace").splitlines()
-    except OSError:
-        return None
-    said = [line for line in lines if line.strip() and not line.startswith("#")]
+    text = read_text(path)
+    said = [line for line in (text or "").splitlines() if line.strip() and not line.startswith("#")]
     if not said or (named and {line.strip() for line in said} <= _EVERYTHING):
         return None
     # Not at the top: most folders have no ignore file, and the import takes as long as finding 1,500 files.
@@ -119,16 +119,16 @@ def above(folder: Path) -> list[IgnoreFile]:
 
     The user named `folder`, so patterns that would ignore the folder itself are overruled.
     """
-    root = next((p for p in (folder, *folder.parents) if (p / ".git").exists()), None)
-    if root is None:
+    repository = repository_around(folder)
+    if repository is None:
         return []
-    return [file.without(str(folder)) for file in _repository(root, folder)]
-
-
-def _repository(root: Path, folder: Path) -> Iterator[IgnoreFile]:
-    if file := load(root / ".git" / "info" / "exclude", str(root)):
-        yield file
+    root = repository.top
     between = [p for p in folder.parents if p == root or root in p.parents]
-    for parent in reversed(between):
-        if file := load(parent / ".gitignore", str(parent)):
-            yield file
+    inside = [file for p in reversed(between) if (file := load(p / ".gitignore", str(p)))]
+    return [file.without(str(folder)) for file in (*whole(repository), *inside)]
+
+
+def whole(repository: Repository) -> list[IgnoreFile]:
+    """The ignore files that hold in all of a repository and lie outside of its work tree, the weakest first."""
+    files = (excludes_file(repository, os.environ), repository.exclude)
+    return [said for file in files if file is not None and (said := load(file, str(repository.top)))]

@@ -29,7 +29,7 @@ class Globs:
         return self
 
     def match_entry(self, path: str, name: str) -> bool:
-        """Whether this very file or folder is meant, whatever holds for the folders above it."""
+        """Return whether this very file or folder is meant, whatever holds for the folders above it."""
         if name in self._names:
             return True
         if not self._regexes:
@@ -38,7 +38,7 @@ class Globs:
         return any(m[1] is None for regex in self._regexes for form in forms if (m := regex.fullmatch(form)))
 
     def match(self, path: str) -> bool:
-        """Whether the file is meant, by itself or through a folder below the root."""
+        """Return whether the file is meant, by itself or through a folder below the root."""
         inside = path.replace("\\", "/").removeprefix(self._root)
         if not self._names.isdisjoint(inside.split("/")):
             return True

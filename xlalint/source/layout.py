@@ -34,7 +34,7 @@ CounterType = TypeVar("CounterType", bound=Counter)
 
 
 def laid_out(module: cst.Module, make: Callable[[cst.Module], CounterType]) -> CounterType:
-    """What a counter made by `make` learns of a tree."""
+    """Walk a tree with a counter made by `make`, and return the counter."""
     counter = make(module)
     try:
         module._codegen(counter)

@@ -99,7 +99,7 @@ def masked(cell: str) -> Masked | None:
 
 
 def switches_language(cell: str) -> bool:
-    """Whether a cell that is no Python begins as one of another language does where notebooks are hosted."""
+    """Return whether a cell that is no Python begins as a cell of another language does on platforms that host notebooks."""
     return _SWITCHES.match(cell) is not None
 
 
@@ -245,7 +245,7 @@ def _python_body(command: str) -> int | None:
 
 
 def _is_automagic(text: str) -> bool:
-    """Whether a cell is one line, such as `pip install x`, that IPython takes for a magic because it is no Python."""
+    """Return whether a cell is one line, such as `pip install x`, that IPython takes for a magic because it is no Python."""
     line = text.strip()
     word = re.match(r"(\w+)(?=\s|$)", line)
     return (
@@ -254,7 +254,7 @@ def _is_automagic(text: str) -> bool:
 
 
 def _is_simple(text: str) -> bool:
-    """Whether a text is simple statements, which may stand behind a semicolon."""
+    """Return whether a text is simple statements, which may stand behind a semicolon."""
     tree = _tree(text)
     return tree is not None and bool(tree.body) and not any(hasattr(statement, "body") for statement in tree.body)
 

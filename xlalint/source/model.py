@@ -8,6 +8,9 @@ from typing import NamedTuple
 
 import msgspec
 
+TOO_LARGE = "XLA004"
+"""The code of a finding that says that a file was not read since it is too large."""
+
 
 class Cell(NamedTuple):
     """A notebook's code cell in its module: its number among all cells, from 1; the row of its first row; how many rows it has."""
@@ -18,7 +21,7 @@ class Cell(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """What keeps a cell from being read, as `SourceError` has it; the others are."""
+    """Describes why a cell cannot be read, as `SourceError` does; the other cells are read."""
 
     code: str
     message: str

@@ -110,7 +110,7 @@ def _cell(text: str, number: int, found: tuple[int, _Members]) -> JsonCell:
 
 
 def _invalid(text: str, error: BaseException) -> SourceError:
-    """What is wrong with a text that is no JSON."""
+    """Describe what is wrong with a text that is no JSON."""
     if not text.strip():
         return SourceError("XLA001", "not a notebook: the file is empty")
     if text.startswith(_LFS):
@@ -294,5 +294,5 @@ def written(strings: list[list[str]], old: Literals, text: str) -> str:
 
 
 def _separator(lead: str, text: str) -> str:
-    """What to put between strings where there was one: the indentation that it has, else what the notebook puts behind keys."""
+    """Return the separator for strings where there was one: with its indentation, else with the space that notebooks put behind keys."""
     return f",{lead}" if lead or not re.search(r'": ', text) else ", "

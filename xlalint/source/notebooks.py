@@ -92,7 +92,7 @@ def read_notebook(text: str) -> Notebook:
 
 
 def _is_python(metadata: dict[str, Any]) -> bool:
-    """Whether a notebook's kernel runs Python: one that does not say is taken to."""
+    """Return whether a notebook's kernel runs Python. One that does not say is taken to."""
     told = _member(metadata, "language_info"), _member(metadata, "kernelspec")
     languages = [told[0].get("name"), told[1].get("language")]
     if named := [name for name in languages if isinstance(name, str) and name]:
@@ -102,7 +102,7 @@ def _is_python(metadata: dict[str, Any]) -> bool:
 
 
 def _cell_is_python(cell: JsonCell) -> bool:
-    """Whether a code cell is in the notebook's language, where several may be in one."""
+    """Return whether a code cell is in the notebook's language, where several may be in one."""
     told = [cell.language, _member(cell.metadata, "vscode").get("languageId")]
     told += [_member(cell.metadata, key).get("language") for key in ("dotnet_interactive", "polyglot_notebook")]
     return all(_PYTHON.fullmatch(name) for name in told if isinstance(name, str) and name)
@@ -145,7 +145,7 @@ def _blanked(block: _Block) -> _Block:
 
 
 def _stands(blocks: Sequence[_Block]) -> bool:
-    """Whether the cells are Python, each by itself: no statement begins in one and ends in another."""
+    """Return whether each cell is Python by itself: no statement begins in one and ends in another."""
     try:
         tree = parse("".join(block.whole for block in blocks))
     except SourceError:
@@ -162,7 +162,7 @@ def _stands(blocks: Sequence[_Block]) -> bool:
 
 
 def _problem(block: _Block) -> Problem | None:
-    """What keeps a cell from being Python, at the row of its own."""
+    """Return what keeps a cell from being Python, at its own row."""
     try:
         parse(block.whole)
     except SourceError as error:
@@ -303,7 +303,7 @@ def _unended(strings: list[list[str]]) -> None:
 
 
 def _by_line(old: Literals) -> bool:
-    """Whether a source is a list of lines, as Jupyter writes it."""
+    """Return whether a source is a list of lines, as Jupyter writes it."""
     feeds = [[n for n, character in enumerate(string) if _is_line_feed(character)] for string in old.strings]
     whole = all(found == [len(string) - 1] for found, string in zip(feeds[:-1], old.strings, strict=False))
     return old.is_list and whole and all(old.strings) and (not feeds or feeds[-1] in ([], [len(old.strings[-1]) - 1]))

@@ -14,13 +14,20 @@ from hashlib import blake2b
 from pathlib import Path
 
 from xlalint.source.data_files import data_name, is_data
-from xlalint.source.model import SourceError, SourceFile
+from xlalint.source.files import MOST_BYTES, TooLargeError, read_file, shown_name, shown_size
+from xlalint.source.model import TOO_LARGE, SourceError, SourceFile
 
 _NOTEBOOK = ".ipynb"
 
 # PEP 263: the first line, or the second after a blank line or a comment.
 _CODING = re.compile(rb"(?:[ \t\f]*(?:#[^\r\n]*)?(?:\r\n?|\n))?[ \t\f]*#[^\r\n]*?coding[:=][ \t]*([-\w.]+)")
 _UTF8_NAMES = frozenset({"utf-8", "utf8", "utf-8-sig", "u8", "utf", "ascii", "us-ascii"})
+# What Python's tokenizer knows by the first characters of a name, so that `latin-1-unix` is Latin-1: PEP 263, for Emacs' sake.
+_LATIN_1_NAMES = ("latin-1", "iso-8859-1")
+_LATIN_1_STARTS = ("latin-1-", "iso-8859-1-", "iso-latin-1-")
+_NAME_KNOWN_BY = 12
+# For names of hosts: to decode a file takes a time that grows with the square of its size. `undefined` decodes nothing.
+_NO_SOURCE_CODE = frozenset({"idna", "punycode", "undefined"})
 _UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
@@ -29,14 +36,29 @@ def read_source(path: str | Path) -> SourceFile:
     return from_bytes(path, read_bytes(path))
 
 
-def read_bytes(path: str | Path) -> bytes:
-    """The file's bytes; `SourceError` XLA002 when the system refuses, also for a file that is gone by now."""
+def read_bytes(path: str | Path, limit: int = MOST_BYTES) -> bytes:
+    """The file's bytes.
+
+    Raises `SourceError`: XLA002 when the system refuses, also for a file that is gone by now, and for what is no regular file; XLA004 for
+    one of more than `limit` bytes.
+    """
     try:
-        with open(path, "rb") as stream:  # noqa: PTH123  (a third of the time of Path.read_bytes)
-            return stream.read()
+        return read_file(path, limit)
+    except TooLargeError as error:
+        raise too_large(error.size, limit) from error
     except (OSError, ValueError) as error:
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
         raise SourceError("XLA002", f"the file cannot be read: {reason}") from error
+
+
+def too_large(size: int, limit: int) -> SourceError:
+    """What is said of a file of more bytes than `max-file-size` allows."""
+    return SourceError(TOO_LARGE, f"its {shown_size(size)} are more than `max-file-size` allows ({shown_size(limit)})")
+
+
+def digest_of_large(error: SourceError) -> str:
+    """The content hash of a file that was not read since it is `too_large`."""
+    return digest(error.message.encode())
 
 
 def from_bytes(path: str | Path, raw: bytes) -> SourceFile:
@@ -160,26 +182,39 @@ def module_name(path: str | Path) -> tuple[str, bool]:
         stem = stem.replace(".", "_") + _NOTEBOOK
     elif is_data(name):
         stem = data_name(stem, ending)
+    if not stem.isascii():  # no `import` can spell a name that is not UTF-8
+        stem = shown_name(stem)
     if stem == "__init__":
-        return package or Path(folder).name, True
+        return package or shown_name(Path(folder).name), True
     return f"{package}.{stem}" if package else stem, False
 
 
-@lru_cache(maxsize=4096)
+_packages: dict[str, str] = {}
+
+
 def _package(folder: str) -> str:
     """The dotted name of the package that a folder is, or ""."""
-    here = Path(folder)
-    if not here.name:
-        return ""
-    outer = _package(str(here.parent))
-    if not (here / "__init__.py").is_file() and not outer:
-        return ""
-    return f"{outer}.{here.name}" if outer else here.name
+    if folder in _packages:
+        return _packages[folder]
+    # No recursion: a tree may be deeper than Python's stack. The outermost package decides, so the way goes up and then down again.
+    way = [Path(folder)]
+    while way[-1].name and str(way[-1]) not in _packages:
+        way.append(way[-1].parent)
+    outer = _packages.get(str(way[-1]), "")
+    for here in reversed(way[:-1]):
+        name = shown_name(here.name)
+        if outer:
+            outer = f"{outer}.{name}"
+        elif (here / "__init__.py").is_file():
+            outer = name
+        _packages[str(here)] = outer
+    _packages[folder] = outer
+    return outer
 
 
 def forget_packages() -> None:
     """Look anew which folders are packages when the next module is named: that may have changed."""
-    _package.cache_clear()
+    _packages.clear()
 
 
 def _source(path: str | Path, text: str, content: str) -> SourceFile:
@@ -200,10 +235,34 @@ def _coding(body: bytes) -> str:
     if match is None:
         return "utf-8"
     name = match[1].decode("ascii", "replace").lower().replace("_", "-")
-    return "utf-8" if name in _UTF8_NAMES or name.startswith("utf-8-") else name
+    start = name[:_NAME_KNOWN_BY]
+    if name in _UTF8_NAMES or start.startswith("utf-8-"):
+        return "utf-8"
+    if name not in _LATIN_1_NAMES and f"{start}-".startswith(_LATIN_1_STARTS):
+        return "latin-1"
+    return name
+
+
+@lru_cache(maxsize=64)
+def _check_encoding(encoding: str) -> None:
+    """Raise `SourceError` for an encoding that no source code has: one of no text, or one in which its declaration reads otherwise."""
+    declaration = f"# coding: {encoding}\n"
+    try:
+        own = codecs.lookup(encoding).name
+        fits = own not in _NO_SOURCE_CODE and declaration.encode().decode(encoding) == declaration
+    except UnicodeError:
+        fits = False
+    except (LookupError, ValueError) as error:
+        raise SourceError("XLA002", f"the file declares an encoding that Python does not read: `{encoding}`") from error
+    if not fits:
+        raise SourceError(
+            "XLA002", f"the file declares `{encoding}`, which is no encoding of source code: save it as UTF-8"
+        )
 
 
 def _decoded(body: bytes, encoding: str) -> str:
+    if encoding != "utf-8":
+        _check_encoding(encoding)
     try:
         text = body.decode(encoding)
     except UnicodeDecodeError as error:

@@ -17,7 +17,7 @@ from xlalint.source.unused import Unused, means, unused
 __all__ = ["Directive", "Suppressions", "Unused", "apply", "suppressions", "suppressions_of"]
 
 # Errors of reading: after one of them nothing else was looked for, so nothing can be called unused.
-_UNREAD = ("XLA001", "XLA002")
+_UNREAD = ("XLA001", "XLA002", "XLA004")
 
 
 class Placed(Protocol):
@@ -52,7 +52,7 @@ def suppressions_of(source: SourceFile) -> Suppressions:
     ]
     return Suppressions(
         tuple(directive for each in told for directive in each.directives),
-        {row: word for each in told for row, word in each.taught.items()},
+        tuple(one for each in told for one in each.taught),
         tuple(word for each in told for word in each.misspelt),
     )
 

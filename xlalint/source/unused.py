@@ -18,7 +18,7 @@ class Unused(msgspec.Struct, frozen=True):
     """A suppression, or a part of one, that silences nothing: becomes an XLA003 finding.
 
     Rows and columns count from 1, ends are exclusive. The safe fix, if there is one (`fix` is then its message), replaces the text
-    between (`row`, `cut`) and (`cut_row`, `cut_end`) by `content`.
+    between (`row`, `cut`) and (`cut_row`, `cut_end`) by `content`; `no_fix` says why there is none.
     """
 
     message: str
@@ -30,6 +30,7 @@ class Unused(msgspec.Struct, frozen=True):
     cut_row: int = 0
     cut_end: int = 0
     content: str = ""
+    no_fix: str = ""
 
 
 def unused(
@@ -47,7 +48,10 @@ def unused(
         if (idle := _idle(directive, i, used, names, judged)) is not None:
             yield idle
     for row, column, end_column, verb, nearest in given.misspelt:
-        yield Unused(f"unknown directive `xlalint: {verb}`; did you mean `{nearest}`?", row, column, end_column)
+        message = f"unknown directive `xlalint: {verb}`; did you mean `{nearest}`?"
+        yield Unused(message, row, column, end_column, no_fix="only its author knows which directive was meant")
+    for row, column, end_column, message in given.unheeded:
+        yield Unused(message, row, column, end_column, no_fix="only its author knows which name was meant")
 
 
 def _idle(
@@ -74,7 +78,7 @@ def _idle(
 
 
 def _foreign(word: str, directive: Directive, names: Mapping[str, str]) -> bool:
-    """Whether a word of a `# noqa` belongs to another tool: its letters are those of no rule here."""
+    """Return whether a word of a `# noqa` belongs to another tool: no rule here has its letters."""
     return directive.shared and _letters(word.upper()) not in set(map(_letters, names))
 
 
@@ -106,7 +110,7 @@ def _shortened(directive: Directive, idle: Sequence[tuple[str, int, int]], messa
 
 
 def means(word: str, code: str, names: Mapping[str, str]) -> bool:
-    """Whether a code, a prefix of codes with all of their letters, or a name means the rule `code`."""
+    """Return whether a code, a prefix of codes with all of their letters, or a name means the rule `code`."""
     return (code.startswith(word.upper()) and len(word) >= len(_letters(code))) or names.get(code) == word.lower()
 
 

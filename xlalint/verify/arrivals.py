@@ -10,7 +10,7 @@ from types import ModuleType
 
 
 def imported(name: str) -> bool:
-    """Whether a module was imported to its end."""
+    """Return whether a module's import has finished."""
     spec = getattr(sys.modules.get(name), "__spec__", None)
     return spec is not None and not getattr(spec, "_initializing", False)
 

@@ -124,7 +124,7 @@ def place_of(collate: Any) -> Place | None:
 
 
 def is_own(file: str) -> bool:
-    """Whether a file is of the user's own program, not of any installed package."""
+    """Return whether a file belongs to the user's own program, not to an installed package."""
     return is_users(file) and not any(folder in file for folder in _LIBRARIES)
 
 

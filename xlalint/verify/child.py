@@ -154,7 +154,7 @@ def own_place(place: Place | None, subject: Subject, file: str = "") -> Place | 
 
 
 def error_event(error: BaseException, program: Program, subject: Subject) -> Event:
-    """What was raised, at the subject's own line, else at the innermost of the user's."""
+    """Describe an exception, at the subject's own line, else at the innermost one of the user's."""
     place = places.of_error(error, program.file)
     return Event("error", places.headline(error), own_place(place, subject, program.file))
 
@@ -164,7 +164,7 @@ def _written(folder: str) -> tuple[str, ...]:
 
 
 def _teller() -> Tell:
-    """What sends messages; a process that the subject forks does not speak for this one, nor inherit the descriptor."""
+    """Return a function that sends messages. A process that the subject forks neither sends any nor inherits the descriptor."""
     descriptor, owner = int(os.environ.pop(MESSAGES)), os.getpid()
     os.set_inheritable(descriptor, False)
     encoder = msgspec.msgpack.Encoder()

@@ -133,8 +133,8 @@ def _outcomes(
     *,
     like: Mapping[int, Result] | None = None,
 ) -> dict[int, Outcome]:
-    """What a program does on draws, by their numbers. It begins anew with each segment of them, and after each on which it raises, so that
-    what it keeps from call to call is the same in both programs.
+    """Run a program on draws; return the outcomes by the draws' numbers. It starts anew with each segment of draws, and after each draw
+    on which it raises, so that both programs keep the same state from call to call.
 
     `like`: what the first program did, of the second. Its gradients come from the outputs that had some in the first: those that only now
     have some change no training that was. Nothing comes after a draw that takes too long.

@@ -18,13 +18,13 @@ def countable() -> None:
 
 
 def counts_compilations() -> bool:
-    """Whether the environment has TensorFlow tell of compilations; only what it was at TensorFlow's import matters."""
+    """Return whether the environment makes TensorFlow report compilations. Only its state at TensorFlow's import matters."""
     told = "device_compilation_profiler=" in os.environ.get("TF_CPP_VMODULE", "")
     return told and os.environ.get("TF_CPP_MIN_LOG_LEVEL", "0") == "0"
 
 
 def for_tensorflow() -> dict[str, str]:
-    """What has TensorFlow tell of compilations, compute the same in each run, and be the Keras backend."""
+    """Return variables that make TensorFlow report compilations, compute the same in each run, and be the Keras backend."""
     levels = os.environ.get("TF_CPP_VMODULE", "")
     told = COUNTS_COMPILATIONS["TF_CPP_VMODULE"]
     return {
@@ -40,7 +40,9 @@ OWN_GRAPHS = "xlalint-graphs-"
 
 
 def for_torch_xla(folder: str) -> dict[str, str]:
-    """What has torch_xla use the TPU if there is one, else the CPU, and write its graphs into a folder, for `meters.graphs` to compare."""
+    """Return variables that make torch_xla use the TPU if there is one, else the CPU, and write its graphs into a folder, for
+    `meters.graphs` to compare.
+    """
     tpu = any(Path(device).exists() for device in ("/dev/accel0", "/dev/vfio/0"))
     wanted = {"PJRT_DEVICE": "TPU" if tpu else "CPU"}
     if "XLA_SAVE_TENSORS_FILE" not in os.environ:
@@ -49,7 +51,9 @@ def for_torch_xla(folder: str) -> dict[str, str]:
 
 
 def for_jax() -> dict[str, str]:
-    """What keeps JAX to the CPU where there is neither a TPU nor a GPU: an installed libtpu would look for its TPU for seconds."""
+    """Return variables that keep JAX on the CPU if there is neither a TPU nor a GPU. An installed libtpu would look for its TPU for
+    seconds.
+    """
     devices = ("/dev/accel0", "/dev/vfio/0", "/dev/nvidiactl", "/dev/kfd")
     if "JAX_PLATFORMS" in os.environ or any(Path(device).exists() for device in devices):
         return {}

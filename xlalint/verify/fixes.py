@@ -12,9 +12,9 @@ from hashlib import blake2b
 
 import msgspec
 
-from xlalint.checks.finding import Finding, Proof
 from xlalint.config import Settings
 from xlalint.config.settings import VerifyEntry
+from xlalint.diagnostics.finding import Finding, Proof
 from xlalint.project.fixing import Answer, Proposed
 from xlalint.source.syntax import parse
 from xlalint.verify import proofs
@@ -86,7 +86,7 @@ class Prover:
         self._hear(one, proof)
 
     def _backend(self, finding: Finding) -> str:
-        target = self._settings.target
+        target = self._settings.of(finding.filename).target
         torch = "torch_compile" if target == "torch_compile" else "torch_xla"
         return {"torch": torch, "tensorflow": "tensorflow", "jax": "jax"}.get(finding.framework or "", "")
 
@@ -196,12 +196,12 @@ def _declared(one: Proposed, tree: ast.Module, place: Around, entry: VerifyEntry
 
 
 def _is_same(one: Proposed) -> bool:
-    """Whether a fix changes comments and layout only."""
+    """Return whether a fix changes only comments and layout."""
     before, after = (ast.dump(parse(text)) for text in (one.before, one.after))
     return before == after
 
 
 def _key(one: Proposed) -> str:
-    """What a proof depends on: the file's texts with and without the fix, as far as their code goes."""
+    """Return a key of what a proof depends on: the code of the file with and without the fix."""
     state = blake2b(f"{one.path}\0{one.finding.code}\0{one.before}\0{one.after}".encode(), digest_size=16)
     return state.hexdigest()

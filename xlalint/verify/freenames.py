@@ -1,4 +1,4 @@
-"""Which names some statements need from outside, and which they bind: what makes them a function."""
+"""Finds the names that some statements need from outside, and those that they bind, to make a function of them."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _own(root: ast.AST) -> Iterable[ast.AST]:
 
 
 def _block(statements: Sequence[ast.stmt], known: set[str], found: dict[str, None]) -> set[str]:
-    """What is bound for sure after some statements; what they need is added to `found`."""
+    """Return the names that are surely bound after some statements; add those that they need to `found`."""
     for one in statements:
         known = _statement(one, known, found)
     return known

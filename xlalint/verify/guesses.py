@@ -1,4 +1,4 @@
-"""What can be run of a function or method that nobody declared anything for: subjects, and candidates for their inputs."""
+"""Guesses how to run a function or method that nobody declared anything for: subjects, and candidates for their inputs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Guessed(NamedTuple):
 
 
 def guessed(around: Around, subject: Subject, kinds: Mapping[str, Kind], framework: str) -> Guessed:
-    """What to try for a function; `subject` says where it lies, and how its class is made where that is told."""
+    """Guess what to try for a function. `subject` gives its place, and how its class is made if that is known."""
     node, owner = around.node, around.owner
     if isinstance(node, ast.AsyncFunctionDef):
         return Guessed((), reason="it is asynchronous")

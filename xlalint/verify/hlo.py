@@ -124,7 +124,7 @@ def _padded(match: re.Match[str], line: str, role: Role, tables: Tables, lines: 
 
 
 def _sizes(array: re.Match[str]) -> tuple[int, int] | None:
-    """What the elements of an array take, and what it takes in whole tiles, in bytes; None for a scalar or an unknown dtype.
+    """Return the bytes of an array's elements, and the bytes that it takes in whole tiles; None for a scalar or an unknown dtype.
 
     A tile's last number lies along the dimension that is first in the order, the one before it along the second, and so on. Tiles within
     the tile, as bf16 has them, divide it.

@@ -65,7 +65,7 @@ class Instruments:
             self._meters.clear()
 
     def read(self, *, wait: bool) -> dict[str, Counts]:
-        """What each meter says since it started, by its name; `wait` for the device or not."""
+        """Return what each meter counted since it started, by its name. `wait`: for the device."""
         with self._lock:
             self._start_missing()
             return {meter.name: meter.read(wait=wait) for meter in self._meters.values()}

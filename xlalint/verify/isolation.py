@@ -14,12 +14,13 @@ import os
 import selectors
 import signal
 import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Literal, NamedTuple
+
+from xlalint.processes import isolated
 
 MESSAGES = "XLALINT_MESSAGES"
 """The environment variable that tells a command which descriptor takes messages: each its length in four bytes, then itself."""
@@ -33,7 +34,7 @@ Kind = Literal["finished", "crashed", "timed-out", "out-of-memory"]
 
 
 class Limits(NamedTuple):
-    """What a command may take: `seconds` of wall time, and `memory` in bytes, resident, of all its processes together.
+    """Limits of a command: `seconds` of wall time, and `memory` in bytes, resident, of all its processes together.
 
     The limit on memory is not the system's on address space: XLA and its thread pools reserve tens of gigabytes that they never touch.
     """
@@ -63,18 +64,6 @@ class Ended(NamedTuple):
 
 class IsolationError(Exception):
     """No command was run: it, its folder or the supervisor could not be started."""
-
-
-def python(module: str, *arguments: str) -> list[str]:
-    """The command that runs `main` of a module of xlalint by this interpreter, with neither the working directory nor a script's folder
-    in front of its path: a `random.py` there must not take the place of Python's.
-    """
-    root = str(Path(__file__).resolve().parents[2])
-    boot = (
-        "import sys\nif not sys.path[0]: del sys.path[0]\nsys.path.append(sys.argv.pop())\n"
-        f"from {module} import main\nmain()"
-    )
-    return [sys.executable, "-c", boot, *arguments, root]
 
 
 def run(
@@ -130,7 +119,7 @@ def _started(
             given.write(stdin)
             given.seek(0)
             supervisor = subprocess.Popen(
-                python("xlalint.verify.supervisor", json.dumps(plan)),
+                isolated("xlalint.verify.supervisor", json.dumps(plan)),
                 stdin=given,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
@@ -220,7 +209,7 @@ def _text(raw: bytearray) -> str:
 
 
 def _verdict(status: bytes, limits: Limits, errors: str) -> tuple[Kind, str, int]:
-    """What a supervisor's last words mean."""
+    """Interpret a supervisor's last words."""
     if not status:
         last = (errors.strip().splitlines() or ["it was killed"])[-1]
         raise IsolationError(f"the process that watches over the child is gone: {last}")

@@ -1,4 +1,4 @@
-"""What a script did, by line of source, joined with what was predicted of it."""
+"""Joins what a script did, by line of source, with the predictions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from statistics import median
 from msgspec import Struct
 from msgspec.structs import replace
 
-from xlalint.checks.finding import Finding
+from xlalint.diagnostics.finding import Finding
 from xlalint.verify.model import Counts, Event, EventKind, Place, Step
 from xlalint.verify.recording import Recording
 from xlalint.verify.seen import shown
@@ -35,7 +35,7 @@ class Cause(Struct, frozen=True):
 
 
 class Line(Struct, frozen=True):
-    """What one line of source cost after the warm-up, in events of one kind, and what was predicted there.
+    """Describes the cost of one line after the warm-up, in events of one kind, and what was predicted there.
 
     `causes` has the most frequent first; `seconds` is what it took, `steps` in how many steps. The place has no file where the framework
     tells no line.
@@ -138,7 +138,7 @@ def lost(step: Step, usual: float) -> Mapping[int, float]:
 
 
 def usual_seconds(steps: Sequence[Step]) -> dict[str, float]:
-    """What a step of each name takes if nothing is compiled: the median; all of it is usual where something always is."""
+    """Return the seconds that a step of each name takes if nothing is compiled: the median; all of it where something always is."""
     clean: dict[str, list[float]] = defaultdict(list)
     every: dict[str, list[float]] = defaultdict(list)
     for step in steps:
@@ -188,19 +188,19 @@ def _with_findings(line: Line, findings: Sequence[Finding], blocks: Callable[[st
 
 
 def _bears_out(line: Line, finding: Finding, statements: Statements) -> bool:
-    """Whether a line is on a finding's statement; what is compiled in a branch or loop is owed to its condition too."""
+    """Return whether a line is on a finding's statement. What is compiled in a branch or loop is charged to its condition too."""
     row = finding.location.row
     conditional = finding.kind == "control-flow" and line.kind == "compilation"
     return statements.same(row, line.place.line) or (conditional and statements.governs(row, line.place.line))
 
 
 def of_shapes(what: str) -> bool:
-    """Whether the reason for a compilation is another shape: it tells both."""
+    """Return whether a compilation's reason is another shape: it mentions both."""
     return len(set(_SHAPE.findall(what))) > 1
 
 
 class Statements:
-    """Which rows of a file belong to one statement, or to the header of one that holds others."""
+    """Finds the rows of a file that belong to one statement, or to the header of one that holds others."""
 
     def __init__(self, text: str) -> None:
         try:
@@ -212,11 +212,11 @@ class Statements:
         self._starts = sorted({node.lineno for node in ast.walk(tree) if isinstance(node, ast.stmt)})
 
     def same(self, row: int, other: int) -> bool:
-        """Whether two rows lie in one statement."""
+        """Return whether two rows lie in one statement."""
         return row == other or (self._starts != [] and self._start(row) == self._start(other))
 
     def governs(self, row: int, other: int) -> bool:
-        """Whether a row is in the header of a branch or loop that another is in."""
+        """Return whether a row is in the header of a branch or loop that contains another row."""
         index = self._start(row)
         start = self._starts[index - 1] if index else 0
         return start <= other <= self._ends.get(start, 0)

@@ -17,7 +17,7 @@ _SHOWN = 2  # lines named in a verdict
 
 
 class Cause(Struct, frozen=True):
-    """What happened at one line, over all steps: `what` in the framework's words, how often, in which steps.
+    """Describes what happened at one line, over all steps: `what` in the framework's words, how often, in which steps.
 
     `expected`: compilations of the warm-up, or of sizes that no step had before.
     """
@@ -63,7 +63,7 @@ _HAZARDS: tuple[tuple[EventKind, Callable[[Counts], int], str], ...] = (
 
 
 def _end(seen: Observation, wanted: int, line: Line) -> Iterator[str]:
-    """What stopped it, if something did."""
+    """Say what stopped the run, if something did."""
     if seen.error is not None:
         verb = "raises " if seen.ended == "finished" else ""
         where = f": {line(seen.error.place)}" if seen.error.place else ""

@@ -122,7 +122,7 @@ def _instance(made: type) -> Any:
 
 
 def _made(module: ModuleType, factory: str) -> Any:
-    """What a factory makes: an expression in the module's names, or a function elsewhere, `pkg.mod:make`."""
+    """Call a factory: an expression in the module's names, or a function elsewhere, `pkg.mod:make`."""
     elsewhere = _ELSEWHERE.fullmatch(factory.strip())
     try:
         if elsewhere is None:

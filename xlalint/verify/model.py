@@ -1,4 +1,4 @@
-"""What verification speaks of: what to run, on what inputs, what each step showed, and verdicts.
+"""The types of verification: what to run, on what inputs, what each step showed, and verdicts.
 
 All of it crosses process borders as msgpack; arrays do not: results are compared where they were computed.
 """
@@ -84,7 +84,7 @@ class Event(Struct, frozen=True):
 
 
 class Counts(Struct, frozen=True):
-    """What a framework's own counters say: since a meter started, or of one step.
+    """Counts of a framework's own counters: since a meter started, or in one step.
 
     `transfers` are device-to-host reads; `fallbacks` operations that ran on the host for want of a kernel; `graph_breaks` the places where
     `torch.compile` gave up.
@@ -130,7 +130,7 @@ class Step(Struct, frozen=True):
 
 
 class Observation(Struct, frozen=True):
-    """What a backend saw of a subject: its steps, up to the one that raised `error`, if one did.
+    """Records a backend's run of a subject: its steps, up to the one that raised `error`, if one did.
 
     `ended` is how the child process did; where it did not finish, `error` says why and, as far as is known, on which line, and
     `last_words` is the end of what it wrote to standard error. `programs` are files that hold the StableHLO of the distinct compiled
@@ -146,7 +146,7 @@ class Observation(Struct, frozen=True):
 
 
 class Verdict(Struct, frozen=True):
-    """What was shown of a rewrite; `counterexample` is Python text that makes the inputs on which it is refuted, `reason` one line."""
+    """Judges a rewrite. `counterexample` is Python text that makes the inputs on which it is refuted, `reason` one line."""
 
     kind: VerdictKind
     reason: str = ""
@@ -183,7 +183,7 @@ class Padding(Struct, frozen=True):
 
 
 class TpuProgram(Struct, frozen=True):
-    """What the TPU's compiler made of a StableHLO file for one generation: nothing, if there is an `error`.
+    """Describes the program that the TPU's compiler made of a StableHLO file for one generation; empty if there is an `error`.
 
     Sizes are bytes of HBM of one chip; `padding` is sorted by waste, the largest first, and None where jaxlib cannot read what libtpu
     made (it knows no sparse cores, which v6e uses for scatters). `seconds` is what compiling took.

@@ -8,10 +8,11 @@ from typing import NamedTuple
 
 import msgspec
 
+from xlalint.processes import hosting
 from xlalint.verify import places
 from xlalint.verify.backends import require
 from xlalint.verify.inputs import STEPS, SpecError, completed, sizes_of
-from xlalint.verify.isolation import LIMITS, Ended, Limits, python, run
+from xlalint.verify.isolation import LIMITS, Ended, Limits, run
 from xlalint.verify.model import Event, Observation, Place, Specs, Step, Subject, Verdict
 from xlalint.verify.requests import Compare, Done, Failed, Loaded, Message, Observe, Request, Stepped
 
@@ -126,7 +127,7 @@ def ask(request: Request, limits: Limits, hear: Callable[[Message], None]) -> tu
             last.append(message)
         hear(message)
 
-    command = python("xlalint.verify.child")
+    command = hosting("xlalint.verify.child")
     ended = run(
         command, stdin=msgspec.msgpack.encode(request), limits=limits, env=_environment(), on_message=on_message
     )
@@ -168,7 +169,7 @@ class _Stage:
 
 
 def _error(ended: Ended, last: Done | Failed | None, subject: Subject, stage: _Stage) -> Event | None:
-    """What went wrong: raised in the child, or the end that it came to."""
+    """Return the error: raised in the child, or the way in which that ended."""
     if isinstance(last, Failed):
         return last.event
     if ended.kind == "finished" and last is not None:
@@ -184,7 +185,7 @@ def _last_place(ended: Ended, subject: Subject) -> Place | None:
 
 
 def _last_words(ended: Ended) -> str:
-    """What a crashed child wrote last: where Python told what it was doing, the beginning of that, which is the innermost."""
+    """Return the last words of a crashed child: the beginning of Python's traceback, if there is one, which is its innermost frame."""
     _, fatal, told = ended.errors.rpartition("Fatal Python error")
     return "\n".join(f"{fatal}{told}".splitlines()[:8]) if fatal else ended.last_words
 

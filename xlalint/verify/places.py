@@ -1,4 +1,4 @@
-"""Which line of the user's code something belongs to: the innermost one that lies in no framework, not in Python's library, not here."""
+"""Finds the user's line that something belongs to: the innermost one outside of frameworks, Python's library and this package."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _QUOTED = re.compile(r'File "(?P<file>[^"\n]+)", line (?P<line>\d+)(?:, in (?P<f
 
 @cache
 def is_users(file: str) -> bool:
-    """Whether a code object's file name is the user's: not generated, no framework's, not of Python's own library."""
+    """Return whether a code object's file is the user's: not generated, no framework's, not of Python's own library."""
     if file.startswith(("<", _HERE)) or "__autograph_generated_file" in file:
         return file.startswith("<ipython")
     for folder in ("site-packages/", "dist-packages/"):
@@ -42,7 +42,7 @@ def is_users(file: str) -> bool:
 
 
 def is_a_backends(frame: FrameType) -> bool:
-    """Whether a frame is a backend's: what calls that is no part of the program that it runs."""
+    """Return whether a frame is a backend's. Its callers are no part of the program that it runs."""
     return frame.f_code.co_filename.startswith(_BACKENDS)
 
 

@@ -53,7 +53,7 @@ class Eager:
 
 
 class Counted(NamedTuple):
-    """What a program did on the device, up to the error that ended it, at its line, if one did."""
+    """Counts what a program did on the device, up to the error that ended it, at its line, if one did."""
 
     steps: list[Step]
     results: list[Result]
@@ -75,7 +75,7 @@ class Counted(NamedTuple):
 
 
 class Case(NamedTuple):
-    """What is compared: the subjects and programs before and after, their inputs, and what a counterexample calls."""
+    """Holds one comparison: the subjects and programs before and after, their inputs, and what a counterexample calls."""
 
     subjects: tuple[Subject, Subject]
     programs: tuple[Program, Program]
@@ -136,7 +136,7 @@ class Prover:
         return self._on_device(case, way, job, verdict)
 
     def _on_device(self, case: Case, way: Way, job: Job, verdict: Verdict) -> Shown:
-        """What the device makes of a rewrite that gives the same values."""
+        """Compare a rewrite that gives the same values with the original on the device."""
         before, after = case.programs
         eager = Program(_once(before), before.file)
         numbers = [number for number in range(STEPS) if not runs(self._backend, eager, case.specs, (number,))]
@@ -180,7 +180,7 @@ class Prover:
         return [result for _, result in self._eager.run(program, draws, Options())]
 
     def _as_well(self, was: Counted, program: Program, values: Mapping[str, Any], other: list[Leaf]) -> bool:
-        """Whether what a rewrite gives when compiled is right all the same: what Python says, or as random as the original."""
+        """Return whether a rewrite's compiled results are right all the same: they equal Python's, or are as random as the original's."""
         first, later = (result.outputs for result in self._as_python_says(program, [values, values]))
         if not was.error and difference(first, other, False, _LOOSE) is None:
             return True
@@ -250,7 +250,7 @@ def _gain(before: Counted, after: Counted, verdict: Verdict) -> str:
 
 
 def _counted(backend: Backend, program: Program, draws: Sequence[Mapping[str, Any]]) -> Counted:
-    """What a program does on the device; one that takes too long raises."""
+    """Run a program on the device and count. Raises if it takes too long."""
     steps: list[Step] = []
     results: list[Result] = []
     try:

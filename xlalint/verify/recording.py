@@ -1,4 +1,4 @@
-"""What a script did, step by step: written by the child that runs it as it goes, so that a crash keeps what was seen, and read back."""
+"""Records a script step by step: the child that runs it writes as it goes, so that a crash keeps what was seen. Also reads it back."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ class Recorder:
 
 
 def read_recording(file: Path, exit_code: int, seconds: float) -> Recording:
-    """What was written, up to a line that was cut off."""
+    """Read a recording, up to a line that was cut off."""
     decode = msgspec.json.Decoder(Union[Began, Stepped, Ended]).decode
     main, steps = "", []
     ended: Ended | None = None

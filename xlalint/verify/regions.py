@@ -118,7 +118,7 @@ def _live(side: Side, bodies: Sequence[Sequence[ast.stmt]], selves: Sequence[_Se
 
 
 def _locals(side: Side) -> set[str]:
-    """What the function binds anywhere, parameters and the names of inner functions' own included."""
+    """Return all names that the function binds, its parameters and those of inner functions included."""
     found = {name for node in ast.walk(side.around.node) for name in _bindings(node)}
     return found - {"self", "cls"}
 
@@ -192,7 +192,7 @@ _OF_TENSORS = ("shape", "dtype", "device", "ndim", "T", "mT", "size", "grad", "d
 
 
 def _kinds(side: Side, names: Sequence[str], believed: Believed, own: _Self) -> dict[str, Kind]:
-    """What names are: tensors where any expression of that name is one."""
+    """Return the kinds of names. A name is a tensor if any expression of that name is one."""
     found = {name: Kind() for name in names}
     told = believed.parameters.get(side.around.name, {})
     starts = _line_starts(side.text)
@@ -231,7 +231,7 @@ def _byte(starts: Sequence[int], line: int | None, column: int | None) -> int:
 
 
 def _jumps(statements: Iterable[ast.AST]) -> bool:
-    """Whether a `break` or `continue` leaves the statements."""
+    """Return whether a `break` or `continue` leaves the statements."""
     for one in statements:
         if isinstance(one, (ast.Break, ast.Continue)):
             return True

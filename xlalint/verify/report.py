@@ -1,4 +1,4 @@
-"""What `xlalint verify` prints: per target a table of its steps, the causes by line with the source, and the verdict; or all as JSON."""
+"""Prints for `xlalint verify`, per target: a table of its steps, the causes by line with the source, and the verdict; or all as JSON."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from xlalint.report.view import View, printable
+from xlalint.report.printable import printable, printable_lines
+from xlalint.report.view import View
 from xlalint.source.comments import comments
 from xlalint.verify.inputs import completed, written
 from xlalint.verify.judging import Cause, Judgement
@@ -53,7 +54,7 @@ def render(one: Verified, view: View) -> str:
     head = f"{_where(one.place, view)} {one.name}".strip()
     if one.observation is None or one.judgement is None:
         said = " ".join(filter(None, (view.paint("could not run", "bold", "red"), head)))
-        return f"{said}: {_lines(one.failure)}\n"
+        return f"{said}: {printable_lines(one.failure)}\n"
     blocks = [f"{view.paint(head, 'bold')} on {one.backend}: {printable(inputs_text(one.specs))}"]
     if one.guessed:
         blocks += _as_declared(one)
@@ -163,11 +164,6 @@ def _brief(source: str) -> str:
     comment = next(comments(source, _ANY), None)
     code = source[: comment.column - 1].rstrip() if comment is not None and not comment.alone else source
     return code if len(code) <= _LONGEST else f"{code[: _LONGEST - 1]}…"
-
-
-def _lines(text: str) -> str:
-    """Some lines of our own, free of what a terminal acts on."""
-    return "\n".join(map(printable, text.splitlines()))
 
 
 def _plain(one: Verified) -> dict[str, Any]:

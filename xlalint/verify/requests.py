@@ -1,4 +1,4 @@
-"""What a child process is asked, and what it answers: one request in, messages out, each as msgpack."""
+"""Messages between parent and child process: one request in, messages out, each as msgpack."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ class Done(Struct, frozen=True, tag="done"):
 
 
 class Found(Struct, frozen=True, tag="found"):
-    """What a search came to: the numbers of the subject and of the candidate, and, where nothing ran, why the first did not."""
+    """Result of a search: the numbers of the subject and of the candidate, and, if nothing ran, why the first did not."""
 
     subject: int = -1
     candidate: int = -1
@@ -132,7 +132,7 @@ class Began(Struct, frozen=True, tag="began"):
 
 
 class Judged(Struct, frozen=True, tag="judged"):
-    """What was shown of the job of a number; `seconds` is what it took. `again`: a process that compiled nothing yet may tell otherwise."""
+    """Result of a numbered job. `seconds` is the time it took. `again`: a process that compiled nothing yet may answer otherwise."""
 
     number: int
     verdict: Verdict

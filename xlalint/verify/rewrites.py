@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Union
 
-from xlalint.checks.finding import Edit
+from xlalint.diagnostics.finding import Edit
 
 FunctionNode = Union[ast.FunctionDef, ast.AsyncFunctionDef]
 _BLOCKS = ("body", "orelse", "finalbody")  # of `try`, `for`, `if`, `with`
@@ -105,7 +105,7 @@ def to_the_end(run: Run) -> Run:
 
 
 def counterpart(function: FunctionNode, run: Run) -> Run | None:
-    """What took a run's place in the function as rewritten: what is left of its block beside what stayed as it was."""
+    """Find what replaced a run in the rewritten function: the rest of its block, besides the statements that stayed as they were."""
     block = function.body
     for index, field in run.path:
         if index >= len(block):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -15,6 +14,7 @@ from types import FrameType
 
 import msgspec
 
+from xlalint.processes import hosting
 from xlalint.verify.recording import Recording, read_recording
 from xlalint.verify.script import Request
 
@@ -31,7 +31,7 @@ def run_script(what: str, arguments: Sequence[str], *, module: bool = False) -> 
         file = Path(folder, "request.json")
         file.write_bytes(msgspec.json.encode(request))
         began = time.perf_counter()
-        child = subprocess.Popen([sys.executable, "-m", "xlalint.verify.script", str(file)], start_new_session=True)
+        child = subprocess.Popen(hosting("xlalint.verify.script", str(file)), start_new_session=True)
         try:
             with _signals_passed_on(child):
                 code = child.wait()

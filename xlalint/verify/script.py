@@ -1,8 +1,9 @@
-"""`python -m xlalint.verify.script REQUEST`: runs a script as `python SCRIPT` would, and records its steps. For `xlalint run`."""
+"""The child process of `xlalint run`: runs a script as `python SCRIPT` would, and records its steps."""
 
 from __future__ import annotations
 
 import os
+import pkgutil  # noqa: F401  (runpy imports it late, when the script's folder is in front of the path)
 import runpy
 import sys
 from importlib.util import find_spec
@@ -20,7 +21,7 @@ _OWN = (os.path.dirname(os.path.abspath(__file__)), os.path.abspath(runpy.__file
 
 
 class Request(Struct, frozen=True):
-    """What to run: `what` is a script's path or, if `module`, a module's name. `folder` is for what is recorded."""
+    """Asks for a script to be run: `what` is its path or, if `module`, a module's name. `folder` takes the recording."""
 
     what: str
     arguments: tuple[str, ...]
@@ -37,13 +38,14 @@ class Request(Struct, frozen=True):
         return Path(self.folder, f"{environment.OWN_GRAPHS}run")
 
 
-def main(file: str) -> int:
-    """Run what a file asks for; the exit code is the script's."""
-    request = msgspec.json.decode(Path(file).read_bytes(), type=Request)
+def main() -> int:
+    """Run what the file that is named by the first argument asks for; the exit code is the script's."""
+    request = msgspec.json.decode(Path(sys.argv[1]).read_bytes(), type=Request)
     sys.argv = [request.what, *request.arguments]
-    sys.path[0] = os.getcwd() if request.module else os.path.dirname(os.path.abspath(request.what))  # noqa: PTH100, PTH109, PTH120
     _prepare(request.graphs)
     recorder = Recorder(request.record, notice_steps, request.graphs / "graphs.0")
+    if not getattr(sys.flags, "safe_path", False):  # from here on what is imported is the script's to say
+        sys.path.insert(0, _folder(request))
     recorder.begin(_main_file(request))
     try:
         return _run(request)
@@ -76,6 +78,11 @@ def _run(request: Request) -> int:
     return 0
 
 
+def _folder(request: Request) -> str:
+    """What Python puts in front of the path of modules."""
+    return os.getcwd() if request.module else os.path.dirname(os.path.abspath(request.what))  # noqa: PTH100, PTH109, PTH120
+
+
 def _main_file(request: Request) -> str:
     if not request.module:
         return os.path.abspath(request.what)  # noqa: PTH100
@@ -93,7 +100,3 @@ def _below_us(traceback: TracebackType | None) -> TracebackType | None:
     while traceback is not None and traceback.tb_frame.f_code.co_filename.startswith((*_OWN, "<frozen runpy")):
         traceback = traceback.tb_next
     return traceback
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))

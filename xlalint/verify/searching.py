@@ -24,7 +24,7 @@ _ALL = 30.0  # seconds for all that is tried of one subject
 
 
 class Hit(NamedTuple):
-    """What a search came to; `program` is the subject's, where something ran, and `reached` whether the lines asked for were run."""
+    """Result of a search. `program` is the subject's, if something ran; `reached`: whether the lines asked for were run."""
 
     told: Found
     program: Program | None = None
@@ -89,7 +89,7 @@ def quiet() -> Iterator[None]:
 
 @contextlib.contextmanager
 def reaching(file: str, lines: tuple[int, int]) -> Iterator[Callable[[], bool]]:
-    """Whether lines of a file were run inside of the `with` block, as Python's own tracing tells."""
+    """Yield a function that returns whether lines of a file were run inside of the `with` block, by Python's own tracing."""
     hit: list[int] = []
     if not any(lines):
         yield lambda: True

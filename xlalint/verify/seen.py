@@ -1,4 +1,4 @@
-"""What a watch saw, its limits, and how both are told."""
+"""Keeps what a watch saw and its limits, and formats both."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Limits(NamedTuple):
     max_graph_breaks: int | None = None
 
     def exceeded(self, counts: Counts) -> list[tuple[EventKind, int, int]]:
-        """What there is too much of: kind, number, limit."""
+        """List the exceeded limits: kind, number, limit."""
         most = zip(_NOUNS, self, strict=True)
         return [
             (kind, of_kind(counts, kind), limit)
@@ -89,7 +89,7 @@ def within(place: Place) -> str:
 
 
 def times(number: int) -> str:
-    """What stands before something that happened that often."""
+    """Return the prefix of something that happened that often."""
     return f"{number} times " if number > 1 else ""
 
 

@@ -79,7 +79,7 @@ class Target(NamedTuple):
 
 
 class Told(NamedTuple):
-    """What was said of all targets at once, "" where nothing was. Without `settings` inputs that are not declared are not inferred."""
+    """Holds what was said of all targets at once, "" where nothing was. Without `settings`, undeclared inputs are not inferred."""
 
     inputs: str = ""
     factory: str = ""
@@ -160,7 +160,7 @@ def _target(text: str, told: Told, entry: VerifyEntry | None) -> Target:
 
 
 def _guessed(module: Module, subject: Subject, settings: Settings, backend: str, error: UndeclaredError) -> Guessed:
-    """What to try for a target whose inputs are not declared.
+    """Guess what to try for a target whose inputs are not declared.
 
     Raises: TargetError where nothing can be tried.
     """
@@ -265,7 +265,7 @@ def _split(text: str) -> tuple[str, str]:
 
 
 def _same(one: str, other: str) -> bool:
-    """Whether two targets, or two files, are the same; those of a configuration are absolute where they are files."""
+    """Return whether two targets, or two files, are the same. Those of a configuration are absolute if they are files."""
     (file, name), (other_file, other_name) = _split(one), _split(other)
     return name == other_name and os.path.abspath(file) == os.path.abspath(other_file)  # noqa: PTH100
 

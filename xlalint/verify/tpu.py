@@ -14,8 +14,9 @@ from typing import get_args
 
 import msgspec
 
+from xlalint.processes import isolated
 from xlalint.verify.backends import SHARED, MissingPackageError
-from xlalint.verify.isolation import Ended, Limits, python, run
+from xlalint.verify.isolation import Ended, Limits, run
 from xlalint.verify.model import Event, Generation, TpuProgram
 
 GENERATIONS: tuple[Generation, ...] = get_args(Generation)
@@ -47,7 +48,7 @@ class Task(msgspec.Struct, frozen=True):
 
 
 class Order(msgspec.Struct, frozen=True):
-    """What a child is asked for: tasks, in order, and the seconds that each may take."""
+    """Asks a child for tasks, in order, with the seconds that each may take."""
 
     tasks: tuple[Task, ...]
     patience: float
@@ -80,7 +81,7 @@ def _results(tasks: Sequence[Task], patience: float) -> Iterator[TpuProgram]:
         order = Order(tuple(tasks), patience)
         limits = Limits(_START + patience * len(tasks), _MEMORY)
         ended = run(
-            python("xlalint.verify.tpu_child"), stdin=msgspec.json.encode(order), limits=limits, env=ENVIRONMENT
+            isolated("xlalint.verify.tpu_child"), stdin=msgspec.json.encode(order), limits=limits, env=ENVIRONMENT
         )
         done = [msgspec.json.decode(message, type=TpuProgram) for message in ended.messages]
         yield from done

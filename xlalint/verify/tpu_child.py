@@ -42,7 +42,7 @@ def main() -> None:
 
 
 def result(task: Task) -> TpuProgram:
-    """What libtpu makes of a task; its refusal is an error with the user's line."""
+    """Compile a task with libtpu. Its refusal becomes an error with the user's line."""
     file = lines_file(task.file)
     lines = msgspec.json.decode(file.read_bytes(), type=dict[str, Place]) if file.exists() else {}
     began = time.perf_counter()

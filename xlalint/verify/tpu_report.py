@@ -1,4 +1,4 @@
-"""What the TPU's compiler made of a target's programs, for people: memory, the padding of tiles, and what does not compile."""
+"""Prints the programs that the TPU's compiler made of a target, for people: memory, the padding of tiles, and what does not compile."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import msgspec
 from rich.console import Console
 from rich.table import Table
 
-from xlalint.report.view import View, printable
+from xlalint.report.printable import printable
+from xlalint.report.view import View
 from xlalint.verify.isolation import size_text
 from xlalint.verify.judging import Judgement, Line
 from xlalint.verify.model import Padding, TpuProgram

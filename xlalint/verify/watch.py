@@ -23,7 +23,7 @@ _NOTHING = Counts()
 
 
 class Seen:
-    """What happened in this process while a watch was open, after its warm-up; inside the block it tells what happened so far.
+    """Counts of what happened in this process while a watch was open, after its warm-up. Inside the block it has the counts so far.
 
     `warmup` holds the counts of the warm-up steps, `steps` how many steps were told by `step()`, `frameworks` what was counted.
     Asking for a count waits until the device has done what was asked of it.
@@ -87,7 +87,7 @@ class Seen:
             raise LimitExceededError(counts, self.events, self.limits)
 
     def report(self) -> str:
-        """What happened, a line for each kind, and the causes below it."""
+        """Format what happened, a line for each kind, and the causes below it."""
         counts, lines = self.counts, []
         for kind in ("compilation", "host-sync", "fallback", "graph-break"):
             number = of_kind(counts, kind)
@@ -109,7 +109,7 @@ class Seen:
         self._events.clear()
 
     def _span(self, *, wait: bool) -> Counts:
-        """What was counted since the span began; a framework that came later began at nothing."""
+        """Return the counts since the span began. A framework that was imported later began at zero."""
         total = _NOTHING
         for name, counts in INSTRUMENTS.read(wait=wait).items():
             total += counts - self._before.get(name, _NOTHING)
@@ -241,7 +241,7 @@ def _is_deferred(function: Callable[..., Any]) -> bool:
 
 
 def _adds(span: Counts, limits: Limits) -> bool:
-    """Whether a call added to something that is limited: one that did not has nothing to answer for."""
+    """Return whether a call added to something that is limited. One that did not cannot exceed a limit."""
     return bool(limits._replace(**{k: 0 for k, v in limits._asdict().items() if v is not None}).exceeded(span))
 
 

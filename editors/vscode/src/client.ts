@@ -63,7 +63,9 @@ export function makeClient(command: string, args: readonly string[], log: LogOut
       },
     },
   };
-  const client = new Quiet(SECTION, "xlalint", { command, args: [...args] }, options);
+  // An interpreter must not look for modules in the workspace, which is where it is started.
+  const env = { ...process.env, PYTHONSAFEPATH: "1" };
+  const client = new Quiet(SECTION, "xlalint", { command, args: [...args], options: { env } }, options);
   const kept = client.createDefaultErrorHandler();
   let notebooks: Disposable | undefined;
   return {

@@ -1,10 +1,10 @@
-"""What a script did, joined with what was predicted of it → text for people, JSON for programs, a page for a browser."""
+"""Reports what a script did, joined with the predictions: as text for people, JSON for programs, a page for a browser."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from xlalint.checks.finding import Finding
+from xlalint.diagnostics.finding import Finding
 from xlalint.verify.joined import Cause, Joined, Line
 from xlalint.verify.model import Counts, EventKind
 from xlalint.verify.seen import of_kind, plural

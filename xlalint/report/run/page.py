@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from xlalint.checks.finding import Finding
+from xlalint.diagnostics.finding import Finding
 from xlalint.report.pages import SHADES, around, highlighted, lines_of, page
 from xlalint.report.run import KINDS, codes, counted, duration, how_it_went, number, reasons, what_it_cost
 from xlalint.report.run.timeline import HEIGHT, LEFT, WIDTH, lanes
@@ -22,7 +22,7 @@ TextOf = Callable[[str], "str | None"]
 
 
 class Note(NamedTuple):
-    """What is said of a row: what was observed ("compilation" and so on) or predicted ("finding")."""
+    """Annotates a row: with what was observed ("compilation" and so on) or predicted ("finding")."""
 
     looks: str
     head: str

@@ -10,9 +10,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from xlalint.checks.finding import Finding
+from xlalint.diagnostics.finding import Finding
+from xlalint.report.printable import printable
 from xlalint.report.run import codes, duration, how_it_went, number, reasons, what_it_cost
-from xlalint.report.view import View, printable
+from xlalint.report.view import View
 from xlalint.verify.joined import Joined, Line
 from xlalint.verify.seen import plural, shown, within
 
@@ -32,7 +33,7 @@ def render(joined: Joined, script: str, view: View) -> str:
         color_system="standard" if view.colour else None,
         highlight=False,
     )
-    console.print(Text(how_it_went(joined, script), style="bold"), Text(what_it_cost(joined)), sep="\n")
+    console.print(Text(printable(how_it_went(joined, script)), style="bold"), Text(what_it_cost(joined)), sep="\n")
     _observed(console, "Predicted and observed", joined.predicted)
     _observed(console, "Observed only: the analysis missed these", joined.observed_only)
     _predicted(console, joined.predicted_only)

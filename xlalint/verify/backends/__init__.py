@@ -79,7 +79,7 @@ class Backend(Protocol):
 
 
 class Needs(NamedTuple):
-    """What has to be installed for a backend: packages by the names they are imported by, and the extra of xlalint that has them."""
+    """Lists what a backend needs installed: packages by their import names, and the extra of xlalint that has them."""
 
     packages: tuple[str, ...]
     extra: str

@@ -100,7 +100,7 @@ def applied_of(subject: Any, mode: Mode) -> Applied:
 
 
 def _is_keras(value: Any, module: str, name: str) -> bool:
-    """Whether a value is of a class of Keras 3 or of the Keras 2 that TensorFlow can be told to use; Keras is not imported for that."""
+    """Return whether a value is of a class of Keras 3, or of the Keras 2 that TensorFlow can be told to use. Does not import Keras."""
     return any(
         one.__name__ == name and one.__module__.split(".")[0] in ("keras", "tf_keras") for one in type(value).__mro__
     )
@@ -118,7 +118,7 @@ def _compiled(function: Any) -> Any:
 
 
 def _keras(thing: Any, mode: Mode) -> Applied:
-    """What Keras does with a layer or model: a model that can be trained is, as by `fit`; others are called under `tf.function`."""
+    """Apply a layer or model as Keras does: a model that can be trained takes a step of `fit`; others are called under `tf.function`."""
     is_model = _is_keras(thing, "models", "Model")
     if is_model and ("train_step" in vars(type(thing)) or getattr(thing, "compiled", False)):
         if not getattr(thing, "compiled", False):

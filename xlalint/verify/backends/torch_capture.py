@@ -59,7 +59,7 @@ def capture_step(
 
 @contextmanager
 def capturing() -> Iterator[None]:
-    """What torch logs are events here, or errors; and where code asks torch_xla for its device, that is the CPU."""
+    """Silence torch's logs, whose contents are events or errors here. Code that asks torch_xla for its device gets the CPU."""
     loggers = {name: logging.getLogger(name) for name in ("torch._dynamo", "torch.export", "torch.fx")}
     levels = {name: logger.level for name, logger in loggers.items()}
     for logger in loggers.values():

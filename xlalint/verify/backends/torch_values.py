@@ -114,7 +114,7 @@ class Run:
 
 
 def _state(call: Callable[..., Any]) -> dict[str, Any]:
-    """What a program keeps between calls: its module's parameters and buffers, and public globals that hold values."""
+    """Return what a program keeps between calls: its module's parameters and buffers, and public globals that hold values."""
     module = module_of(call)
     own = dict(module.state_dict(keep_vars=True)) if module is not None else {}
     return {**own, **values.globals_of(call, torch.Tensor)}

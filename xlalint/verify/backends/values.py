@@ -1,4 +1,4 @@
-"""What goes into a program and what comes out of it, as plain values: shared by the backends."""
+"""Plain values for a program's inputs and results, shared by the backends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a subject is called with: written (`spec`, `marks`), declared by its signature (`signatures`), and drawn step by step (`draws`).
+"""The inputs of a subject: written (`spec`, `marks`), declared by its signature (`signatures`), and drawn step by step (`draws`).
 
 Only `draws` needs NumPy, and only the child process imports it.
 """

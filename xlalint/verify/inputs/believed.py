@@ -1,4 +1,4 @@
-"""What the analysis believes of a text: what its functions' parameters are, over all contexts, and what each expression is.
+"""Asks the analysis about a text: its functions' parameters, over all contexts, and the value of each expression.
 
 The text is analysed by itself: what other files pass to its functions is not known here, but annotations, defaults and use are.
 """
@@ -8,21 +8,21 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
+from xlalint.abstract.lattice import join
+from xlalint.abstract.values import NEVER, Const, Host, Tensor, Value, members
+from xlalint.api_tables.lookup import api_table
 from xlalint.config import Settings
+from xlalint.program.hints import UserHints
 from xlalint.project.analysis import Analysis
 from xlalint.project.lowered import lower_source
 from xlalint.project.pipeline import tables_of, targets_of
 from xlalint.project.watching import facts_of, recorded
-from xlalint.semantics.apis import api_table
-from xlalint.semantics.lattice import join
-from xlalint.semantics.taught import Taught
-from xlalint.semantics.values import NEVER, Const, Host, Tensor, Value, members
 from xlalint.source.model import SourceError
 from xlalint.source.reading import from_text
 
 
 class Kind(NamedTuple):
-    """What a value is: "tensor" with its `dtype` ("b", "i", "f", "c", "" for any) and `rank` (-1 for any), "host" with its Python type,
+    """Describes a value: "tensor" with its `dtype` ("b", "i", "f", "c", "" for any) and `rank` (-1 for any), "host" with its Python type,
     "constant" with its text, "" where nothing is known; `optional`: or None.
     """
 
@@ -40,7 +40,7 @@ class Believed(NamedTuple):
     facts: dict[tuple[int, int], Value]
 
     def expression(self, start: int, end: int) -> Kind:
-        """What the expression of an extent is."""
+        """Return the kind of the expression with an extent."""
         return kind_of(self.facts.get((start, end), NEVER))
 
 
@@ -48,15 +48,16 @@ NOTHING = Believed({}, {})
 
 
 def believed(path: str, text: str, settings: Settings) -> Believed:
-    """What the analysis believes of a text; nothing of one that cannot be read."""
+    """Analyse a text. Nothing is known of one that cannot be read."""
     try:
         unit = lower_source(from_text(path, text)).unit
     except SourceError:
         return NOTHING
     if unit is None:
         return NOTHING
+    settings = settings.of(path)
     apis = api_table(tuple(Path(table) for table in tables_of(settings)))
-    taught = Taught(settings.static, settings.tensor)
+    taught = UserHints(settings.static, settings.tensor)
     analysis = Analysis([unit], apis, targets_of(settings), settings.roots, taught)
     modules = analysis.program.modules[:1]
     recorder = recorded(analysis, modules, modules)

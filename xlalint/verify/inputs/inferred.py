@@ -89,13 +89,13 @@ def parameters_of(node: ast.FunctionDef | ast.AsyncFunctionDef, kinds: Mapping[s
 
 
 def _annotated(annotation: ast.expr | None) -> Kind | None:
-    """What an annotation with a plain host type says."""
+    """Read an annotation with a plain host type."""
     text = ast.unparse(annotation) if annotation is not None else ""
     return Kind("host", text) if text in ("int", "float", "bool", "str") else None
 
 
 def alternatives(one: Parameter, framework: str) -> list[Alternative]:
-    """What can be given for a parameter, likeliest first; none where nothing can."""
+    """List what can be given for a parameter, the likeliest first; none if nothing can."""
     left_out: list[Alternative] = [None] if one.default is not None else []
     none: list[Alternative] = [Literally("None")] if one.kind.optional and not left_out else []
     if one.kind.what == "tensor":

@@ -40,7 +40,8 @@ _BATCH = "batch"
 
 
 class Signature(NamedTuple):
-    """What a signature declares, and of which further parameters without a default nothing is known, with the reason for each.
+    """Holds the inputs that a signature declares, and the other parameters without a default, with the reason why nothing is known of
+    each.
 
     `parameters` are all that a caller can give, in order; `open`: any others too, by `*args` or `**kwargs`.
     """
@@ -56,7 +57,7 @@ class _UnreadableError(ValueError):
 
 
 def signature_of(node: Definition) -> Signature:
-    """What a function or method declares of its inputs; of a class, what the method that its instances are called by does."""
+    """Read the inputs that a function or method declares; of a class, those of the method by which its instances are called."""
     if isinstance(node, ast.ClassDef):
         called = {one.name: one for one in node.body if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef))}
         found = next((called[name] for name in ("forward", "call", "__call__") if name in called), None)

@@ -43,7 +43,7 @@ _READABLE = {
 
 
 class Charges(Protocol):
-    """What the wrapped calls tell a meter."""
+    """Receives what the wrapped calls report to a meter."""
 
     def charging(self, what: str, copies: bool = True) -> Any: ...
 
@@ -145,7 +145,7 @@ def _assigns_to_host(tensor: Any, index: Any, value: Any) -> bool:
 
 
 def _reads_index(index: Any) -> bool:
-    """Whether an index is read on the host: positions in a tensor are not, a mask or a number in one is."""
+    """Return whether an index is read on the host. Positions in a tensor are not; a mask or a number in one is."""
     if isinstance(index, slice):
         return any(isinstance(bound, torch.Tensor) for bound in (index.start, index.stop, index.step))
     return isinstance(index, torch.Tensor) and (index.dtype in (torch.bool, torch.uint8) or index.dim() == 0)

@@ -1,4 +1,4 @@
-"""Which of a program's lines made a graph that torch_xla had not compiled before: its graphs, as it writes them, one compared with another.
+"""Finds the lines that made a graph which torch_xla had not compiled before, by comparing the graphs that it writes.
 
 torch_xla appends every graph that it runs to `XLA_SAVE_TENSORS_FILE`.0, if that was set when it was imported; with
 `XLA_SAVE_TENSORS_FMT=hlo` the instructions tell their values, shapes and the innermost Python line.
@@ -61,7 +61,7 @@ class GraphLog:
         return cls(file) if own else None
 
     def skip(self) -> None:
-        """What was written so far are graphs that are known."""
+        """Treat the graphs that were written so far as known."""
         for _ in self._new():
             pass
 
@@ -161,5 +161,5 @@ def _words(old: Instruction | None, new: Instruction) -> str:
 
 
 def _only(old: Instruction, new: Instruction) -> str:
-    """What differs in two instructions of one shape: a constant, or an attribute."""
+    """Name the difference between two instructions of one shape: a constant, or an attribute."""
     return f"{new.what.partition(new.shape)[2].strip(' ,')} was {old.what.partition(old.shape)[2].strip(' ,')}"

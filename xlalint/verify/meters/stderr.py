@@ -1,4 +1,4 @@
-"""What the process writes to descriptor 2, as it comes, without taking it from who reads it: some frameworks count only there."""
+"""Copies what the process writes to descriptor 2, without taking it from its reader: some frameworks count only there."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class ErrorStream:
         self._at = os.fstat(self._file.fileno()).st_size
 
     def read(self) -> bytes:
-        """What is new; costs a microsecond where nothing is."""
+        """Return what is new; takes a microsecond if nothing is."""
         size = os.fstat(self._file.fileno()).st_size
         if size < self._at:  # whoever owns the file has emptied it
             self._at = 0

@@ -1,4 +1,4 @@
-"""What torch.compile counts: graphs compiled, places where it gave up, and why a function was compiled again.
+"""Reads torch.compile's counters: graphs compiled, graph breaks, and reasons for recompilation.
 
 All of it is Dynamo's own bookkeeping, only read. What another version of torch lacks is a detail that is missing, not an error.
 """
@@ -73,7 +73,7 @@ def _breaks() -> list[Any]:
 
 
 def _compiled() -> list[Any]:
-    """What Dynamo keeps of the frames that it compiled: the latest 64."""
+    """Return what Dynamo keeps of the frames that it compiled: the latest 64."""
     return list(dynamo.get_compilation_metrics()) if hasattr(dynamo, "get_compilation_metrics") else []
 
 
@@ -126,7 +126,7 @@ def _graph_break(reason: str, stack: Sequence[FrameSummary]) -> Event:
 
 
 def headline_of(reason: str) -> str:
-    """What Dynamo says first: its explanation, where it has one."""
+    """Return the first thing that Dynamo says: its explanation, if it has one."""
     if reason.startswith("generic_jump"):
         return "Data-dependent branching"
     lines = [line.strip() for line in reason.splitlines() if line.strip()]

@@ -1,4 +1,4 @@
-"""What torch_xla counts: graphs compiled and run, values read by the host, operations for which there is no kernel.
+"""Reads torch_xla's counters: graphs compiled and run, values read by the host, operations without a kernel.
 
 The counters are torch_xla's own and are only read, so a program that uses them itself (or clears them) sees no difference. They tell no
 line. It is found by asking them before and after the Python calls that can move them (`entries`), which costs nothing between such calls;
@@ -288,7 +288,7 @@ class _Ran:
         return next(iter(lines)) if len(lines) == 1 else None
 
     def forget(self) -> None:
-        """What ran so far is of no step that is to come."""
+        """Forget what ran so far: it belongs to no step to come."""
         self._moved()
         self._lines.clear()
 

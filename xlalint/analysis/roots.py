@@ -1,0 +1,481 @@
+"""Traced roots: which functions XLA traces, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, NamedTuple
+
+from xlalint.abstract.values import Function, Host, Tensor, Value, members, tensors
+from xlalint.frameworks.checks.call_site import decorated
+from xlalint.frameworks.checks.host_code import hosts_of
+from xlalint.frameworks.jax.checks.donated_buffer_reused import donations
+from xlalint.frameworks.platforms import NOWHERE, Platforms, Reach, platforms_of, reaches
+from xlalint.frameworks.torch.launch_files import is_launch_file, launch_root
+from xlalint.frameworks.tracing import UNTRACED, HandOver, Tracer, hand_over
+from xlalint.frameworks.training_loops import STEPS, drives, may_drive
+from xlalint.interpreter.arguments import Arguments, bind_parameters
+from xlalint.interpreter.context import HOST_TIER, MODULE_LEVEL, Context, RootContext
+from xlalint.interpreter.frame import Frame, path_of
+from xlalint.lowering import ir
+from xlalint.program.dependencies import DependencySet
+from xlalint.program.linker import ClassInfo, FunctionInfo, ModuleInfo
+
+if TYPE_CHECKING:
+    from xlalint.interpreter.interpreter import Interpreter
+
+TRACERS = frozenset(
+    [
+        "jit",
+        "pjit",
+        "pmap",
+        "vmap",
+        "grad",
+        "value_and_grad",
+        "jacfwd",
+        "jacrev",
+        "hessian",
+        "linearize",
+        "vjp",
+        "jvp",
+        "checkpoint",
+        "remat",
+        "scan",
+        "while_loop",
+        "fori_loop",
+        "cond",
+        "switch",
+        "associative_scan",
+        "shard_map",
+        "custom_vjp",
+        "custom_jvp",
+        "filter_jit",
+        "filter_grad",
+        "filter_value_and_grad",
+        "filter_vmap",
+        "filter_pmap",
+        "eval_shape",
+        "make_jaxpr",
+        "function",
+        "compile",
+        "export",
+        "trace",
+        "run",
+        "replica_fn",
+        "while_loop",
+        "map_fn",
+        "vectorized_map",
+        "spawn",
+        "launch",
+        "make_functional",
+        "scan_layers",
+        "register_forward_hook",
+        "register_forward_pre_hook",
+        "register_full_backward_hook",
+    ]
+)
+_HOST_KINDS = frozenset(("dataset", "config", "host"))
+_HOST_CALLS = frozenset(
+    [
+        "open",
+        "savefig",
+        "imshow",
+        "subplots",
+        "from_pretrained",
+        "save_pretrained",
+        "load_state_dict",
+        "parse_args",
+        "add_argument",
+        "imread",
+        "imwrite",
+        "urlopen",
+        "makedirs",
+        "mkdir",
+        "listdir",
+        "glob",
+        "load_dataset",
+        "tokenize",
+        "DataLoader",
+    ]
+)
+_HOST_IMPORTS = frozenset(
+    ("argparse", "click", "typer", "fire", "unittest", "pytest", "tokenizers", "sentencepiece", "matplotlib", "pandas")
+)
+
+
+# Frameworks whose tracers replace every argument; torch's compilers leave Python values alone.
+_TRACES_ALL = ("jax", "tensorflow")
+
+
+_FILES = frozenset(
+    ("open", "read_text", "write_text", "read_bytes", "write_bytes", "savefig", "imread", "imwrite", "urlopen")
+)
+_DRIVES = "steps an XLA device in a loop"
+_EVALUATES = "evaluates a model in a loop"
+_NO_GRADIENT = ("no_grad", "inference_mode", "enable_grad", "set_grad_enabled")
+
+
+class Called:
+    """The functions that traced code of one module calls: their calls say more of them than their signatures."""
+
+    def __init__(self) -> None:
+        self.functions: set[FunctionInfo] = set()
+        self._seen: set[Context] = set()
+
+    def add(self, root: Context) -> None:
+        """Take in what a root reaches."""
+        todo = [root]
+        while todo:
+            for context in todo.pop().calls:
+                if context not in self._seen:
+                    self._seen.add(context)
+                    todo.append(context)
+                    if context.function is not None:
+                        self.functions.add(context.function)
+
+
+class Candidate(NamedTuple):
+    """A function that may be a root, with why it is traced, how sure that is, by which tracer, and what decorates it."""
+
+    info: FunctionInfo
+    why: str
+    tier: int
+    tracer: Tracer = UNTRACED
+    given: HandOver | None = None
+    per_turn: bool = False
+
+
+class Roots:
+    """Finds the roots of a program's modules and enters them."""
+
+    def __init__(self, interpreter: Interpreter, extra: tuple[str, ...] = ()) -> None:
+        self.interpreter = interpreter
+        self.apis = interpreter.apis
+        self.extra = extra
+        self._host_modules: dict[int, str] = {}
+        self.platforms: Platforms = NOWHERE
+
+    def enter(self, module: ModuleInfo) -> list[RootContext]:
+        """Analyse a module's roots, and the host functions that hand functions to a tracer.
+
+        What is found does not depend on the modules that were entered before. What it depends on is in the `DependencySet` that the
+        program's reader leaves current, with the internal errors that kept some of it from being found. `platforms` is then where a
+        program runs that is started at the module.
+        """
+        interpreter = self.interpreter
+        interpreter.begin()
+        interpreter.reader.current = DependencySet()
+        interpreter.reader.current.modules = module.bit
+        self.platforms = NOWHERE
+        with self._contained(module, MODULE_LEVEL):
+            return self._entered(module)
+        return interpreter.roots
+
+    def _entered(self, module: ModuleInfo) -> list[RootContext]:
+        interpreter = self.interpreter
+        if is_launch_file(module):
+            self.platforms = platforms_of(module, interpreter.program)
+            return [launch_root(module)]
+        framework = interpreter.annotations.framework(module)
+        if not framework and not any(binding.module for binding in module.unit.imports):
+            return []
+        self.platforms = platforms_of(module, interpreter.program, module.taught.target)
+        if reaches(self.platforms, "tensorflow", Reach.DEVICE):
+            interpreter.evaluate_global(module, "")  # functions read the strategy from it, while it runs them
+        called = Called()
+        # What stands last in a module uses what stands before it: whole models first, sure roots before likely ones.
+        found = sorted(self._functions(module, framework), key=lambda root: (root.tier, -root.info.index))
+        for candidate in found:
+            with self._contained(module, candidate.info.ir.qualname):
+                self._enter(candidate, called)
+        if self._driven(module):
+            context = interpreter.drive_module(module)
+            interpreter.roots.append(RootContext(context, _DRIVES, 2))
+            called.add(context)
+        if framework:
+            if TRACERS.intersection(module.unit.calls):
+                interpreter.roots.extend(interpreter.module_roots(module))
+            self._hand_overs(module)
+        if self.platforms:
+            self._set_up(module, called)
+        return interpreter.roots
+
+    def _enter(self, candidate: Candidate, called: Called) -> None:
+        """Enter a root, if it is one."""
+        interpreter = self.interpreter
+        info, given = candidate.info, candidate.given
+        if info in called.functions:
+            return
+        traced_by = given.tracer.framework if given is not None else ""
+        static = given.static if given is not None else ()
+        args = interpreter.standalone(info, traced_by if traced_by in _TRACES_ALL else "", static)
+        if (
+            candidate.tier == 2
+            and not candidate.per_turn
+            and not (self._on_device(info) or any(map(_has_tensor, args)) or any(map(_is_device, args)))
+        ):
+            return
+        # An object that is called is called again and again, all of it: a pipeline for each image.
+        per_turn = candidate.per_turn and info.name != "__call__"
+        context = interpreter.enter(info, args, per_turn=per_turn)
+        interpreter.roots.append(RootContext(context, candidate.why, candidate.tier, candidate.tracer))
+        called.add(context)
+        for wrapper in self._wrappers(info, args) if info.ir.decorators else ():
+            if wrapper is not context:
+                why = f"wraps `{info.name}`: {candidate.why}"
+                interpreter.roots.append(RootContext(wrapper, why, candidate.tier, candidate.tracer))
+                called.add(wrapper)
+
+    def _contained(self, module: ModuleInfo, name: str) -> Contained:
+        """A `with` block in which an internal error costs the root of that name, and what of the block was to come."""
+        return Contained(self.interpreter, module, name)
+
+    def _wrappers(self, info: FunctionInfo, args: tuple[Value, ...]) -> tuple[Context, ...]:
+        """What runs where a root is called, with its arguments: what its decorators put around it."""
+        value = self.interpreter.decorators.applied(info)
+        if not isinstance(value, Function) or value.info is info:
+            return ()
+        given = Arguments([], {})
+        for param, arg in zip(info.params, args, strict=True):
+            if param.kind in ("", "/"):
+                given.args.append(arg)
+            elif param.kind == "k":
+                given.keywords[param.name] = arg
+        frame = self.interpreter.module_frame(info.module)
+        self.interpreter.call_function(frame, value, given, 0)
+        return tuple(frame.context.calls)
+
+    def _set_up(self, module: ModuleInfo, called: Called) -> None:
+        """Run the host code that sets an XLA device up: what the program starts with, and the functions that nothing here calls."""
+        interpreter = self.interpreter
+        why = "; ".join(platform.why for platform in self.platforms.values())
+        if "jax" in self.platforms:
+            interpreter.roots.extend(RootContext(context, why, HOST_TIER) for context in donations(module))
+        hosts = hosts_of(module, interpreter.program, self.platforms)
+        for source in hosts.modules:
+            interpreter.evaluate_global(source, "")
+            top = interpreter.module_contexts[source.index]
+            interpreter.roots.append(RootContext(top, why, HOST_TIER))
+            called.add(top)
+        for info in hosts.decorated:
+            frame = Frame(interpreter, interpreter.module_contexts[module.index], {}, {})
+            frame.base = info.ir.start << 32 | info.ir.start
+            with self._contained(module, info.ir.qualname):
+                decorated(frame, info.ir.decorators)
+        for info in hosts.functions:
+            if info not in called.functions:
+                with self._contained(module, info.ir.qualname):
+                    receiver = interpreter.receiver_of(info) if info.owner is not None else None
+                    args = bind_parameters(interpreter, info, receiver, Arguments([], {}))
+                    context = interpreter.enter(info, args)
+                    interpreter.roots.append(RootContext(context, why, HOST_TIER))
+                    called.add(context)
+
+    def _functions(self, module: ModuleInfo, framework: str) -> list[Candidate]:
+        found: list[Candidate] = []
+        for klass in module.classes:
+            with self._contained(module, klass.ir.qualname):
+                found.extend(self._methods(klass, framework))
+        for info in module.functions:
+            if info.ir.owner < 0 and info.ir.outer < 0 and info.name != "<lambda>":
+                with self._contained(module, info.ir.qualname):
+                    found.extend(self._function(info, framework))
+        return found
+
+    def _function(self, info: FunctionInfo, framework: str) -> Iterator[Candidate]:
+        given = self._handed_over(info)
+        if self._configured(info):
+            yield Candidate(info, "named by `roots` in the configuration", 1)
+        elif self._drives(info):
+            yield Candidate(info, self._drives(info), 2, per_turn=True)
+        elif given is not None:
+            yield Candidate(info, f"decorated with `{given.name}`", 1, given.tracer, given)
+        elif framework and self._public(info) and not self._host_side(info):
+            yield Candidate(info, "takes tensors", 2)
+
+    def _methods(self, klass: ClassInfo, framework: str) -> Iterator[Candidate]:
+        kind = self.interpreter.tables.kind(klass)
+        if framework == "tensorflow" and _prepares(klass):
+            return
+        traced = self._traced_methods(klass)
+        for name, index in klass.ir.methods.items():
+            info = klass.module.functions[index]
+            given = self._handed_over(info)
+            if self._configured(info):
+                yield Candidate(info, "named by `roots` in the configuration", 1)
+            elif name not in traced and self._drives(info):
+                yield Candidate(info, self._drives(info), 2, per_turn=True)
+            elif name in traced:
+                base, tracer = traced[name]
+                yield Candidate(info, f"{base}.{name}", 1, tracer)
+            elif given is not None:
+                yield Candidate(info, f"decorated with `{given.name}`", 1, given.tracer, given)
+            elif framework and kind not in _HOST_KINDS and self._public(info) and not self._host_side(info):
+                yield Candidate(info, "takes tensors", 2)
+
+    def _traced_methods(self, klass: ClassInfo) -> dict[str, tuple[str, Tracer]]:
+        """Names of the methods that a library base traces, with the base's short name and the tracer."""
+        found: dict[str, tuple[str, Tracer]] = {}
+        for base in klass.library_bases():
+            for ancestor in self.apis.ancestors(base):
+                spec = self.apis.klass(ancestor)
+                for name in spec.traced if spec is not None else ():
+                    tracer = Tracer(self.apis.framework(ancestor) or "")
+                    found.setdefault(name, (ancestor.rpartition(".")[2], tracer))
+        return found
+
+    def _handed_over(self, info: FunctionInfo) -> HandOver | None:
+        """The decorator that hands the function to a tracer."""
+        if not info.ir.decorators:
+            return None
+        frame = self.interpreter.module_frame(info.module)
+        found = (hand_over(frame, decorator) for decorator in info.ir.decorators)
+        return next((given for given in found if given is not None), None)
+
+    def _configured(self, info: FunctionInfo) -> bool:
+        """Whether the user's `roots` name the function."""
+        if not self.extra:
+            return False
+        dotted = f"{info.module.name}.{info.ir.qualname}"
+        return any(fnmatchcase(dotted, pattern) for pattern in self.extra)
+
+    def _drives(self, info: FunctionInfo) -> str:
+        """Why the loops of a function are those of a program that drives an XLA device; "" where they are not."""
+        drivers = self.interpreter.drivers
+        return _DRIVES if drivers.steps(info) else _EVALUATES if drivers.evaluates(info) else ""
+
+    def _driven(self, module: ModuleInfo) -> bool:
+        """The same of a module's top level, that of a script or a notebook."""
+        calls = module.unit.calls
+        return not STEPS.isdisjoint(calls) and may_drive(module) and drives(ir.decode_body(module.unit.body))
+
+    def _on_device(self, info: FunctionInfo) -> bool:
+        """Whether a function runs on tensors whatever its parameters: a module's method, or one that switches gradients off."""
+        return self.interpreter.tables.kind(info.owner) in ("module", "optimizer") or info.decorated(*_NO_GRADIENT)
+
+    def _public(self, info: FunctionInfo) -> bool:
+        return not info.name.startswith("__") or info.name == "__call__"
+
+    def _host_side(self, info: FunctionInfo) -> bool:
+        """Whether what the function does, or what its module is for, shows that it lives on the host."""
+        return bool(self.host_reason(info))
+
+    def host_reason(self, info: FunctionInfo) -> str:
+        """What shows that a function lives on the host; "" where nothing does."""
+        called = sorted(_HOST_CALLS.intersection(info.ir.calls))
+        if called:
+            return f"it calls `{called[0]}`, as only code on the host does"
+        return self._host_class(info.owner) or self._host_module(info.module)
+
+    def _host_class(self, klass: ClassInfo | None) -> str:
+        """Whether instances of a class of no library kind read or write files: a tokenizer, a data set, a report."""
+        if klass is None or self.interpreter.tables.kind(klass):
+            return ""
+        functions = klass.module.functions
+        for index in klass.ir.methods.values():
+            called = sorted(_FILES.intersection(functions[index].ir.calls))
+            if called:
+                return f"its class reads or writes files (`{functions[index].name}` calls `{called[0]}`)"
+        return ""
+
+    def _host_module(self, module: ModuleInfo) -> str:
+        """A command-line script, a test, or a module of host classes (tokenizers, datasets, processors) only."""
+        found = self._host_modules.get(module.index)
+        if found is None:
+            found = self._host_modules[module.index] = self._module_reason(module)
+        return found
+
+    def _module_reason(self, module: ModuleInfo) -> str:
+        kinds = {self.interpreter.tables.kind(klass): klass.name for klass in module.classes}
+        hosts = sorted(_HOST_KINDS.intersection(kinds))
+        if hosts and "module" not in kinds:
+            return f"its file is one of host code (`{kinds[hosts[0]]}` is a {hosts[0]} class)"
+        scripts = sorted(_HOST_IMPORTS & module.packages)
+        return f"its file imports `{scripts[0]}`, as scripts and tests do" if scripts else ""
+
+    def why_not(self, info: FunctionInfo) -> str:
+        """Why a function is no root."""
+        kind = self.interpreter.tables.kind(info.owner)
+        if info.ir.outer >= 0 and info.ir.owner < 0:
+            return "it is nested, and the function around it neither calls it nor gives it to a tracer"
+        if info.name == "__init__":
+            return "constructors run before anything is traced"
+        if not self.interpreter.annotations.framework(info.module):
+            return "its file imports neither PyTorch nor TensorFlow nor JAX"
+        if kind in _HOST_KINDS:
+            return f"its class is a {kind} class, which lives on the host"
+        if not self._public(info):
+            return "special methods are traced only where traced code calls them"
+        reason = self.host_reason(info)
+        if reason:
+            return reason
+        args = self.interpreter.standalone(info)
+        if not (self._on_device(info) or any(map(_has_tensor, args)) or any(map(_is_device, args))):
+            return "nothing shows that it takes tensors (no annotation, default or use of a parameter says so)"
+        return ""
+
+    def _hand_overs(self, module: ModuleInfo) -> None:
+        """Run host functions that call a tracer, so that what they pass it becomes a root."""
+        interpreter = self.interpreter
+        for info in module.functions:
+            if info.ir.outer < 0 and self._calls_tracer(module, info):
+                with self._contained(module, info.ir.qualname):
+                    interpreter.enter(info, interpreter.standalone(info))
+
+    def _calls_tracer(self, module: ModuleInfo, info: FunctionInfo) -> bool:
+        if TRACERS.intersection(info.ir.calls):
+            return True
+        return any(
+            inner.ir.outer == info.index and (_named_tracer(inner) or self._calls_tracer(module, inner))
+            for inner in module.functions[info.index :]
+        )
+
+
+class Contained:
+    """A `with` block in which an internal error in what makes a root ends the block and nothing else."""
+
+    def __init__(self, interpreter: Interpreter, module: ModuleInfo, name: str) -> None:
+        self._interpreter = interpreter
+        self._module = module
+        self._name = name
+        self._reads = interpreter.reader.current
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _kind: object, error: object, _traceback: object) -> bool:
+        if not isinstance(error, Exception):
+            return False
+        interpreter = self._interpreter
+        interpreter.stack.clear()
+        interpreter.scope = ""
+        interpreter.differentiating = interpreter.collating = 0
+        interpreter.reader.current = self._reads
+        interpreter.fails = True
+        self._reads.fail(self._module.path, self._name, error)
+        return True
+
+
+def _prepares(klass: ClassInfo) -> bool:
+    """Whether a Keras layer prepares data: by its name, or an ancestor's, it belongs into the input pipeline."""
+    names = (base.name for base in klass.mro if isinstance(base, ClassInfo))
+    return any(name.endswith(("PreprocessingLayer", "Preprocessor", "Tokenizer", "Converter")) for name in names)
+
+
+def _named_tracer(info: FunctionInfo) -> bool:
+    """Whether a decorator speaks of a tracer: `@jit`, `@partial(jit, ...)`."""
+    if info.decorated(*TRACERS):
+        return True
+    inner = (argument for node in info.ir.decorators if isinstance(node, ir.Call) for argument in node.args)
+    return any(isinstance(node, (ir.Name, ir.Attr)) and path_of(node).rpartition(".")[2] in TRACERS for node in inner)
+
+
+def _is_device(value: Value) -> bool:
+    return any(isinstance(member, Host) and member.type.startswith("device") for member in members(value))
+
+
+def _has_tensor(value: Value) -> bool:
+    return any(isinstance(member, Tensor) for member in members(value)) or any(tensors(value))
+
+
+__all__ = ["Roots"]

@@ -1,0 +1,52 @@
+"""XLA519: an optimizer made behind the move of its model."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from xlalint.fixes.model import NoFix, Rewrite, Site
+from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
+
+_APART = NoFix("make the optimizer after the model was moved")
+
+
+def behind(site: Site) -> Rewrite | NoFix | None:
+    """`opt = SGD(model.parameters())`, `model.to(device)` → the other way round."""
+    scene, node = site.scene, site.node
+    if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute):
+        return None
+    line = scene.statement(node)
+    block, place = scene.siblings(line)
+    made = f"{scene.code(node.func.value)}.parameters()"
+    before = [one for one in block[:place] if isinstance(one, cst.SimpleStatementLine) and made in scene.code(one)]
+    if len(before) != 1 or not isinstance(line, cst.SimpleStatementLine):
+        return _APART
+    optimizer = before[0]
+    between = block[block.index(optimizer) + 1 : place]
+    names = _assigned(scene, optimizer)
+    used = {name.value for one in (*between, line) for name in scene.descend(one, cst.Name)}
+    if (
+        not names
+        or names & used
+        or len(optimizer.body) != 1
+        or "#" in scene.document.text[slice(*scene.lines(optimizer))]
+    ):
+        return _APART
+    end = scene.span(line)[1]
+    line_end = scene.document.text.find("\n", end)
+    place_after = len(scene.document.text) if line_end < 0 else line_end
+    if scene.document.text[place_after - 1 : place_after] == "\r":
+        place_after -= 1
+    start, stop = scene.whole(optimizer)
+    text = f"\n{scene.indent(optimizer)}{scene.code(optimizer).strip()}"
+    return Rewrite(
+        "Make the optimizer after the move",
+        (Replacement(start, stop, ""), Replacement(place_after, place_after, text)),
+        "the optimizer is to train the model that was moved",
+    )
+
+
+def _assigned(scene: FunctionSource, line: cst.CSTNode) -> set[str]:
+    return {
+        target.target.value for target in scene.descend(line, cst.AssignTarget) if isinstance(target.target, cst.Name)
+    }

@@ -1,0 +1,323 @@
+"""XLA101: a guard around what does nothing where the guard is false → without the guard.
+
+`if mask.any(): x = x.masked_fill(mask, v)`, `x[mask] = v` and `x = where(mask, v, x)` under it, `if not kept.all(): x = where(kept, x, v)`.
+A mask that is false everywhere selects nothing: no value changes, and the gradient goes where it went.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import libcst as cst
+
+from xlalint.fixes.control_flow.assertions import dropped
+from xlalint.fixes.model import NoFix, Rewrite, Site
+from xlalint.fixes.toolkit import values
+from xlalint.fixes.toolkit.conditions import condition, holder_of
+from xlalint.fixes.toolkit.dataflow import binds, live_after
+from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
+from xlalint.fixes.toolkit.gradients import FLAT, Slopes, without_gradient
+from xlalint.fixes.toolkit.imports import Imports
+from xlalint.fixes.toolkit.operations import CASTS, VIEWS, arguments_of, is_method, operation
+from xlalint.fixes.toolkit.selection import kept_gradients, mutated_after, side_of
+from xlalint.fixes.toolkit.shapes import Types, holds
+from xlalint.fixes.toolkit.speculation import assignments, computed, speculate
+from xlalint.fixes.toolkit.text import block, brief, movable
+
+
+class _Guard(NamedTuple):
+    """A mask, as code, and whether the guarded block runs if some of it is true, else if some of it is false."""
+
+    mask: str
+    some: bool
+
+
+def unguarded(site: Site) -> Rewrite | NoFix | None:
+    """The block of an `if` that asks whether a mask selects anything, of statements that do nothing where it does not."""
+    scene = site.scene
+    node = holder_of(scene, site.node)
+    if not isinstance(node, cst.If) or node.orelse is not None or isinstance(scene.parent(node), cst.If):
+        return None
+    asked = condition(scene, node.test, site.framework, Imports(scene, node))
+    if isinstance(asked, NoFix) or len(asked.tensors) != 1 or asked.assumes:
+        return None
+    guard = guard_of(scene, asked.tensors[0], turned=asked.turned)
+    if guard is None:
+        return None
+    body = [line for line in node.body.body if isinstance(line, cst.SimpleStatementLine)]
+    if len(body) != len(node.body.body) or not movable(scene, body):
+        return None
+    idle = _Block(site, guard)
+    assumes = idle.idle(body)
+    if assumes is None:
+        return None
+    found = speculate(scene, [part for line in body for part in _computed(line)], site.framework, [node.test])
+    if found.barrier:
+        return None
+    risks = [risk for risk in found.risks if risk not in idle.own and not risk.endswith(f"[{guard.mask}]")]
+    assumes += computed(risks)
+    return Rewrite("Drop the guard", (_without(scene, node, asked.static, body),), " and ".join(dict.fromkeys(assumes)))
+
+
+def guard_of(scene: FunctionSource, node: cst.BaseExpression, *, turned: bool) -> _Guard | None:
+    """The mask of which a condition asks whether it selects anything: `mask.any()`, `not mask.all()`, `mask.sum() > 0`."""
+    if isinstance(node, cst.Comparison) and len(node.comparisons) == 1 and not turned:
+        count = node.left
+        zero = scene.code(node.comparisons[0].comparator) == "0"
+        some = isinstance(node.comparisons[0].operator, (cst.GreaterThan, cst.NotEqual))
+        if zero and some and isinstance(count, cst.Call) and operation(scene, count) in ("sum", "count_nonzero"):
+            mask = _operand(scene, count)
+            return _Guard(mask, some=True) if mask and _is_mask(scene, count) else None
+        return None
+    if not isinstance(node, cst.Call):
+        return None
+    name = operation(scene, node).removeprefix("reduce_")
+    mask = _operand(scene, node)
+    if not mask or not _is_mask(scene, node):
+        return None
+    if (name, turned) == ("any", False):
+        return _Guard(mask, some=True)
+    return _Guard(mask, some=False) if (name, turned) == ("all", True) else None
+
+
+def kept_mask(site: Site) -> Rewrite | NoFix | None:
+    """`if mask.all(): mask = None` → nothing: a mask that masks nothing stays one."""
+    scene = site.scene
+    node = holder_of(scene, site.node)
+    if not isinstance(node, cst.If) or node.orelse is not None or isinstance(scene.parent(node), cst.If):
+        return None
+    line = node.body.body[0] if len(node.body.body) == 1 else None
+    small = line.body[0] if isinstance(line, cst.SimpleStatementLine) and len(line.body) == 1 else None
+    if not isinstance(small, cst.Assign) or len(small.targets) != 1 or scene.code(small.value) != "None":
+        return None
+    name = scene.code(small.targets[0].target)
+    asked = condition(scene, node.test, site.framework, Imports(scene, node))
+    if isinstance(asked, NoFix) or asked.turned or len(asked.tensors) != 1 or "mask" not in name:
+        return None
+    if not _all_of(scene, asked.tensors[0], name) or not isinstance(small.targets[0].target, cst.Name):
+        return None
+    made = dropped(scene, node, f"`{name}` that is true everywhere gives what None gives")
+    return made._replace(message=f"Keep `{name}`")
+
+
+def returned_mask(site: Site) -> Rewrite | None:
+    """`if mask.all(): return None` with a `return mask` behind it → that alone: a mask that masks nothing is returned."""
+    scene = site.scene
+    node = holder_of(scene, site.node)
+    if not isinstance(node, cst.If) or node.orelse is not None or isinstance(scene.parent(node), cst.If):
+        return None
+    siblings, index = scene.siblings(node)
+    early = _returned(node.body.body[0]) if len(node.body.body) == 1 else None
+    last = _returned(siblings[index + 1]) if index + 2 == len(siblings) else None
+    if early is None or scene.code(early) != "None" or last is None:
+        return None
+    name = scene.code(_rearranged(scene, last))
+    asked = condition(scene, node.test, site.framework, Imports(scene, node))
+    if isinstance(asked, NoFix) or asked.turned or len(asked.tensors) != 1 or "mask" not in name:
+        return None
+    if not name.isidentifier() or not _all_of(scene, asked.tensors[0], name):
+        return None
+    made = dropped(scene, node, f"the caller does the same with `{name}` that is true everywhere as with None")
+    return made._replace(message=f"Return `{name}`")
+
+
+def _returned(line: cst.CSTNode) -> cst.BaseExpression | None:
+    """Return the returned expression of a line that does nothing else."""
+    one = line.body[0] if isinstance(line, cst.SimpleStatementLine) and len(line.body) == 1 else None
+    return one.value if isinstance(one, cst.Return) else None
+
+
+def _rearranged(scene: FunctionSource, node: cst.BaseExpression) -> cst.BaseExpression:
+    """Return the expression that this one rearranges, takes a part of, or converts to another dtype."""
+    while True:
+        if isinstance(node, cst.Subscript):
+            node = node.value
+        elif isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and _rearranges(scene, node):
+            node = node.func.value
+        else:
+            return node
+
+
+def _rearranges(scene: FunctionSource, node: cst.Call) -> bool:
+    name = operation(scene, node)
+    return is_method(scene, node) and (name in VIEWS or name in CASTS or name in ("clone", "contiguous"))
+
+
+def _all_of(scene: FunctionSource, node: cst.BaseExpression, name: str) -> bool:
+    """Return whether an expression asks whether a mask is true everywhere: `mask.all()`, `torch.all(mask == 1)`."""
+    if not isinstance(node, cst.Call) or operation(scene, node).removeprefix("reduce_") != "all":
+        return False
+    operands = arguments_of(scene, node)
+    if len(operands) != 1 or len(node.args) > 1:
+        return False
+    mask = operands[0]
+    if isinstance(mask, cst.Comparison) and len(mask.comparisons) == 1:
+        compared = mask.comparisons[0]
+        whole = {cst.Equal: ("1", "True", "1.0"), cst.NotEqual: ("0", "False", "0.0"), cst.GreaterThan: ("0",)}
+        if scene.code(compared.comparator) not in whole.get(type(compared.operator), ()):
+            return False
+        mask = mask.left
+    return scene.code(mask) == name
+
+
+class _Block:
+    """A guarded block: which of its statements do nothing where the guard is false."""
+
+    def __init__(self, site: Site, guard: _Guard) -> None:
+        self._scene = site.scene
+        self._framework = site.framework
+        self._guard = guard
+        self._types = Types(site.scene, site.framework)
+        self._slopes = Slopes(site.scene, site.framework)
+        self._learns = not without_gradient(site.scene, site.node)
+        self.own: set[str] = set()  # the code of what selects by the mask
+
+    def idle(self, body: list[cst.SimpleStatementLine]) -> list[str] | None:
+        """List what must hold for a block to do nothing; None if it does something."""
+        assumes: list[str] = []
+        selects = 0
+        changed: set[str] = set()
+        for line in body:
+            if len(line.body) != 1:
+                return None
+            if changed & self._mask_names():
+                return None
+            found = self._selects(line.body[0])
+            if found is None:
+                if not self._temporary(line):
+                    return None
+                continue
+            selects += 1
+            assumes += found
+            changed |= binds(self._scene, line) if isinstance(line.body[0], cst.Assign) else set()
+        return assumes if selects else None
+
+    def _mask_names(self) -> set[str]:
+        return {
+            name
+            for name in self._guard.mask.replace("(", " ").replace(")", " ").replace(".", " ").split()
+            if name.isidentifier()
+        }
+
+    def _temporary(self, line: cst.SimpleStatementLine) -> bool:
+        """Return whether a statement only computes something that is not seen after the block."""
+        found = assignments(line)
+        holder = self._scene.nearest(line, cst.If)
+        if len(found) != 1 or holder is None:
+            return False
+        return not live_after(self._scene, holder, found[0][0])
+
+    def _selects(self, statement: cst.BaseSmallStatement) -> list[str] | None:
+        """List what must hold for a statement to change nothing where the mask selects nothing."""
+        if isinstance(statement, cst.Assign) and len(statement.targets) == 1:
+            target = statement.targets[0].target
+            if isinstance(target, cst.Subscript):
+                return self._stored(target)
+            if isinstance(target, cst.Name) and isinstance(statement.value, cst.Call):
+                return self._chosen(target, statement.value)
+        if isinstance(statement, cst.AugAssign) and isinstance(statement.target, cst.Subscript):
+            return self._stored(statement.target)
+        if isinstance(statement, cst.Expr) and isinstance(statement.value, cst.Call):
+            call = statement.value
+            if operation(self._scene, call) == "masked_fill_" and self._is_guarded(call.args[0].value):
+                return []
+        return None
+
+    def _stored(self, target: cst.Subscript) -> list[str] | None:
+        parts = [element.slice for element in target.slice]
+        indices = [one.value for one in parts if isinstance(one, cst.Index)]
+        mutable = self._framework == "torch" and values.is_tensor(self._scene.value(target.value), "torch")
+        return [] if mutable and len(indices) == 1 and self._is_guarded(indices[0]) else None
+
+    def _chosen(self, target: cst.Name, call: cst.Call) -> list[str] | None:
+        scene = self._scene
+        name = operation(scene, call)
+        operands = arguments_of(scene, call)
+        if any(arg.keyword is not None for arg in call.args) or len(operands) != 3:
+            return None
+        if name == "masked_fill":
+            if scene.code(operands[0]) != target.value or not self._is_guarded(operands[1]):
+                return None
+            self.own.add(scene.code(call))
+            return self._aliased(target) + self._like(operands[0], operands[2])
+        if name != "where":
+            return None
+        if isinstance(call.func, cst.Attribute) and operands[0] is call.func.value:  # x.where(mask, other)
+            operands = [operands[1], operands[0], operands[2]]
+        kept, other = (operands[2], operands[1]) if self._guard.some else (operands[1], operands[2])
+        if scene.code(operands[0]) != self._guard.mask or scene.code(kept) != target.value:
+            return None
+        self.own.add(scene.code(call))
+        return self._aliased(target) + self._like(kept, other, promotes=True)
+
+    def _like(self, kept: cst.BaseExpression, other: cst.BaseExpression, *, promotes: bool = False) -> list[str]:
+        """List what must hold for a choice that takes nothing of `other` to give `kept`, with its gradients."""
+        scene, found = self._scene, []
+        if promotes and not holds(self._types.of(kept), self._types.of(other)):
+            found.append(f"`{brief(scene.code(other))}` has the shape and dtype of `{brief(scene.code(kept))}`")
+        if not self._learns:
+            side = side_of(scene, kept, self._types, self._slopes)
+            return found + kept_gradients(scene, scene.nearest(kept, cst.If) or kept, [side])
+        slope = self._slopes.of(other)
+        if slope != FLAT and not (slope.tame and slope.into <= self._slopes.of(kept).into):
+            found.append(f"the gradient of `{brief(scene.code(other))}` is finite where it is not chosen")
+        return found
+
+    def _aliased(self, target: cst.Name) -> list[str]:
+        """A tensor that is made anew is no longer what others hold."""
+        node = self._scene.nearest(target, cst.If)
+        if self._framework == "torch" and node is not None and mutated_after(self._scene, node, target.value):
+            return [f"nothing else holds the tensor `{target.value}`, which is changed in place afterwards"]
+        return []
+
+    def _is_guarded(self, mask: cst.BaseExpression) -> bool:
+        """Return whether a mask is the one that the guard tests."""
+        code = self._scene.code(mask)
+        if self._guard.some:
+            return code == self._guard.mask
+        negated = isinstance(mask, cst.UnaryOperation) and isinstance(mask.operator, cst.BitInvert)
+        return negated and self._scene.code(mask.expression) == self._guard.mask  # type: ignore[attr-defined]
+
+
+def _operand(scene: FunctionSource, call: cst.Call) -> str:
+    """The code of the one operand of a call without options; "" where there are more."""
+    operands = arguments_of(scene, call)
+    method = isinstance(call.func, cst.Attribute) and bool(operands) and operands[0] is call.func.value
+    if len(operands) != 1 or len(call.args) != (0 if method else 1):
+        return ""
+    return scene.code(operands[0])
+
+
+def _is_mask(scene: FunctionSource, call: cst.Call) -> bool:
+    """Return whether the operand of a call is one tensor: no list of several masks, and nothing else."""
+    operand = arguments_of(scene, call)[0]
+    return bool(values.tensors_only(scene.value(operand)))
+
+
+def _computed(line: cst.SimpleStatementLine) -> list[cst.CSTNode]:
+    """List the expressions that a statement computes, without its target."""
+    one = line.body[0]
+    if isinstance(one, (cst.Assign, cst.AugAssign)):
+        return [one.value]
+    if isinstance(one, cst.Expr) and isinstance(one.value, cst.Call):
+        return [arg.value for arg in one.value.args]
+    return [one]
+
+
+def _without(scene: FunctionSource, node: cst.If, static: str, body: list[cst.SimpleStatementLine]) -> Replacement:
+    """The `if` replaced by its block, or by the same block under what is known on the host."""
+    start, end = scene.span(node)
+    end = start + len(scene.document.text[start:end].rstrip())
+    indent = scene.indent(node)
+    if static:
+        header, _ = scene.span(node.test)
+        whole = scene.whole(node.test)
+        return Replacement(whole[0], whole[1], static) if header >= start else Replacement(start, end, static)
+    text = block(scene, body, indent).strip("\n")
+    head = (
+        [node.body.header.comment.value]
+        if isinstance(node.body, cst.IndentedBlock) and node.body.header.comment
+        else []
+    )
+    text = "\n".join([*(f"{indent}{comment}" for comment in head), text])
+    return Replacement(start, end, text[len(indent) :])

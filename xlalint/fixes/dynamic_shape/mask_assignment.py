@@ -1,0 +1,234 @@
+"""XLA205: assignment through a mask → `masked_fill_`, `torch.where`, `masked_scatter_`.
+
+PyTorch itself makes `masked_fill_` of `x[mask] = number`: views, other names and gradients see the same. Tensors go through
+`torch.where`, whose result is copied into `x` unless `x` is known to be a tensor that nothing else refers to.
+"""
+
+from __future__ import annotations
+
+import math
+
+import libcst as cst
+
+from xlalint.abstract.values import Const, Host, members
+from xlalint.fixes.model import NoFix, Rewrite, Site
+from xlalint.fixes.toolkit import values
+from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
+from xlalint.fixes.toolkit.imports import Imports
+from xlalint.fixes.toolkit.indexing import (
+    Aligned,
+    Masked,
+    aligned,
+    base_assumption,
+    mask_assumption,
+    masked,
+    rank,
+    same_rank,
+)
+from xlalint.fixes.toolkit.ownership import owned
+from xlalint.fixes.toolkit.picking import SAME_ELEMENTS, has_product, is_infinite, selected, without_mask
+from xlalint.fixes.toolkit.text import argument, atom, call, width_of
+
+_HALF = 65504  # the largest float16
+_MATCHED = (cst.AddAssign, cst.SubtractAssign, cst.MultiplyAssign, cst.DivideAssign)
+
+
+def assignment(site: Site) -> Rewrite | NoFix | None:
+    """`x[mask] = value`."""
+    scene = site.scene
+    statement = scene.nearest(site.node, cst.Assign)
+    if site.framework != "torch" or statement is None:
+        return None
+    if len(statement.targets) != 1 or statement.targets[0].target is not site.node:
+        return NoFix("several things are assigned at once; assign to each alone")
+    found = _target(site)
+    if not isinstance(found, _Target):
+        return found
+    value = statement.value
+    if _is_number(scene, value) or values.rank_of(scene.value(value)) == 0:
+        return found.fill(statement, value)
+    mask = scene.code(found.index.mask)
+    alike = selected(scene, value, mask)
+    if alike and found.index.plain:
+        risk = f"what `{mask}` leaves out is finite, or has no gradient" if has_product(scene, value) else ""
+        return found.select(statement, without_mask(scene, value, alike), risk)
+    return found.store(statement, value)
+
+
+def augmented(site: Site) -> Rewrite | NoFix | None:
+    """`x[mask] += value`."""
+    scene = site.scene
+    statement = scene.nearest(site.node, cst.AugAssign)
+    if site.framework != "torch" or statement is None or statement.target is not site.node:
+        return None
+    found = _target(site)
+    if not isinstance(found, _Target):
+        return found
+    operator = type(statement.operator)
+    if operator not in _MATCHED:
+        return NoFix(
+            f"`{scene.code(statement)}` may give infinities where the mask is false, and NaN gradients of them"
+        )
+    value = statement.value
+    sign = {cst.AddAssign: "+", cst.SubtractAssign: "-", cst.MultiplyAssign: "*", cst.DivideAssign: "/"}[operator]
+    number = values.is_number(scene.value(value)) and not is_infinite(scene, value)
+    flat = values.rank_of(scene.value(value)) == 0
+    if not number and not (flat and sign in "+-"):
+        return NoFix(f"it is not known that `{scene.code(value)}` is one number for all places")
+    if number and sign == "/" and not _nonzero(scene, value):
+        return NoFix(f"`{scene.code(value)}` may be zero, and the gradient NaN where the mask is false")
+    return found.select(statement, f"{found.place.whole} {sign} {_operand(scene, value, sign)}", "")
+
+
+class _Target:
+    """Describes an assignment's target: `x[mask]`, with the mask lined up, in a statement of its own."""
+
+    def __init__(self, site: Site, index: Masked, place: Aligned, assumption: str) -> None:
+        self.scene = site.scene
+        self.site = site
+        self.index = index
+        self.place = place
+        self.assumption = assumption
+        self.sure = values.is_bool(site.scene.value(index.mask))
+
+    def fill(self, statement: cst.Assign, value: cst.BaseExpression) -> Rewrite:
+        """One number for all places."""
+        scene, assumptions = self.scene, [self.assumption]
+        if not values.is_number(scene.value(value)) and values.rank_of(scene.value(value)) != 0:
+            assumptions.append(f"`{scene.code(value)}` is a number")
+        elif _exceeds_half(scene, value):
+            assumptions.append(
+                f"`{scene.code(self.index.base)}` is not float16, which cannot hold `{scene.code(value)}`"
+            )
+        text = self._call(statement, f"{self.place.whole}.masked_fill_", [self.place.mask, argument(scene, value)])
+        return self._rewrite("Use `masked_fill_`", statement, text, assumptions)
+
+    def select(self, statement: cst.Assign | cst.AugAssign, value: str, risk: str) -> Rewrite:
+        """A value for each place, masked or not."""
+        imports = Imports(self.scene, statement)
+        chosen = [self.place.mask, value, self.place.whole]
+        where = f"{imports.name('torch')}.where"
+        base = self.index.base
+        if (
+            self.place.whole == self.scene.code(base)
+            and isinstance(base, cst.Name)
+            and owned(self.scene, statement, base)
+        ):
+            text = self._call(statement, f"{base.value} = {where}", chosen)
+        else:
+            text = self._copied(statement, where, chosen)
+        made = self._rewrite("Use `torch.where`", statement, text, [self.assumption, risk])
+        return made._replace(replacements=(*made.replacements, *imports.needed))
+
+    def store(self, statement: cst.Assign, value: cst.BaseExpression) -> Rewrite | NoFix:
+        """A tensor: one row for all places, or one for each."""
+        scene, code = self.scene, self.scene.code(value)
+        if not values.is_tensor(scene.value(value), "torch"):
+            return NoFix(f"it is not known whether `{code}` is a number or a tensor")
+        if not self.index.plain:
+            return NoFix(f"`{code}` is laid out along the true elements of the mask")
+        own, total, given = rank(scene, self.index.mask), rank(scene, self.index.base), rank(scene, value)
+        alone = same_rank(scene, self.index.mask, self.index.base)
+        if given in (-1, 1) and _is_stored(value):
+            return self.select(statement, argument(scene, value), f"`{code}` is one row for all places")
+        if not self.sure:
+            return NoFix(f"`{scene.code(self.index.mask)}` may hold positions, to which `{code}` goes")
+        if alone and given > 0:
+            return self._scatter(statement, value)
+        if given < 0 or own < 0 or total < 0:
+            return NoFix(f"it is not known whether `{code}` is one row for all places or one for each")
+        if given <= total - own:
+            return self.select(statement, argument(scene, value), "")
+        return self._scatter(statement, value)
+
+    def _scatter(self, statement: cst.Assign, value: cst.BaseExpression) -> Rewrite:
+        scene = self.scene
+        text = self._call(statement, f"{self.place.whole}.masked_scatter_", [self.place.mask, argument(scene, value)])
+        packed = f"`{scene.code(value)}` has as many rows as `{scene.code(self.index.mask)}` has true elements"
+        return self._rewrite("Use `masked_scatter_`", statement, text, [self.assumption, packed])
+
+    def _copied(self, statement: cst.CSTNode, where: str, chosen: list[str]) -> str:
+        """Return code that copies the choice into the target, on lines of its own where it does not fit."""
+        indent, width = self.scene.indent(statement), width_of(self.scene)
+        line = f"{self.place.whole}.copy_({where}({', '.join(chosen)}))"
+        if len(indent) + len(line) <= width and "\n" not in line:
+            return line
+        inner = f"{indent}    "
+        return f"{self.place.whole}.copy_(\n{inner}{call(where, chosen, len(inner), inner, width=width)}\n{indent})"
+
+    def _call(self, statement: cst.CSTNode, function: str, given: list[str]) -> str:
+        indent = self.scene.indent(statement)
+        return call(function, given, len(indent), indent, width=width_of(self.scene))
+
+    def _rewrite(self, message: str, statement: cst.CSTNode, text: str, assumptions: list[str]) -> Rewrite:
+        assumed = " and ".join(filter(None, assumptions))
+        return Rewrite(message, (Replacement(*self.scene.span(statement), text),), assumed)
+
+
+def _target(site: Site) -> _Target | NoFix | None:
+    scene = site.scene
+    index = masked(scene, site.node)
+    if index is None:
+        return None
+    of_base, of_mask = base_assumption(scene, index.base, "torch"), mask_assumption(scene, index.mask, "torch")
+    if isinstance(of_base, NoFix):
+        return of_base
+    if isinstance(of_mask, NoFix):
+        return of_mask
+    place = aligned(scene, index)
+    if isinstance(place, NoFix):
+        return place
+    return _Target(site, index, place, " and ".join(filter(None, (of_base, of_mask, place.assumes))))
+
+
+def _is_number(scene: FunctionSource, node: cst.BaseExpression) -> bool:
+    """Return whether a value is a number, or is named as numbers are: a constant or an entry of a configuration."""
+    value = scene.value(node)
+    if values.is_number(value):
+        return True
+    if values.tensors_only(value) or not isinstance(node, (cst.Name, cst.Attribute)):
+        return False
+    name = node.value if isinstance(node, cst.Name) else node.attr.value
+    holder = scene.code(node.value) if isinstance(node, cst.Attribute) else ""
+    known = [one for one in members(value) if type(one) not in (Const, Host)]
+    return not any(type(one).__name__ == "Tensor" for one in known) and (
+        name.isupper() or holder.rpartition(".")[2].endswith("config") or name.endswith(("_id", "_index", "_value"))
+    )
+
+
+def _is_stored(node: cst.BaseExpression) -> bool:
+    """Return whether a tensor is a parameter or buffer, perhaps cast. Its size does not depend on the mask."""
+    while isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value in SAME_ELEMENTS:
+        node = node.func.value
+    holder = node
+    while isinstance(holder, cst.Attribute):
+        holder = holder.value
+    return holder is not node and isinstance(holder, cst.Name) and holder.value == "self"
+
+
+def _exceeds_half(scene: FunctionSource, node: cst.BaseExpression) -> bool:
+    """Return whether float16 may be unable to hold a number: `masked_fill_` refuses it, an assignment makes it infinite."""
+    for member in members(scene.value(node)):
+        if type(member) is Const:
+            if isinstance(member.value, (int, float)) and _HALF < abs(member.value) < math.inf:
+                return True
+        elif type(member) is Host and member.type == "float" and not _is_limit(scene, node):
+            return True
+    return False
+
+
+def _is_limit(scene: FunctionSource, node: cst.BaseExpression) -> bool:
+    """Return whether a number is `torch.finfo(x.dtype).min`, or infinite."""
+    code = scene.code(node)
+    return ("finfo(" in code and code.endswith((".min", ".max", ".eps", ".tiny"))) or is_infinite(scene, node)
+
+
+def _nonzero(scene: FunctionSource, node: cst.BaseExpression) -> bool:
+    return all(type(member) is Const and bool(member.value) for member in members(scene.value(node)))
+
+
+def _operand(scene: FunctionSource, node: cst.BaseExpression, sign: str) -> str:
+    """A number or 0-d tensor at the right of an operator."""
+    if sign == "+" and isinstance(node, cst.BinaryOperation) and isinstance(node.operator, (cst.Multiply, cst.Divide)):
+        return scene.code(node)
+    return atom(scene, node)

@@ -1,0 +1,477 @@
+"""XLA201, XLA204: a reduction of what a mask selects → that of the whole, with the reducer's identity where the mask is false.
+
+`where` keeps what is masked out from values and gradients, NaN and infinities included; a product with the mask would not. Between the
+selection and the reduction there may be what keeps zeros zero: `(x[m] - y[m]).abs().mean()`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import libcst as cst
+
+from xlalint.abstract.values import Const
+from xlalint.fixes.dynamic_shape import deviations
+from xlalint.fixes.model import NoFix, Rewrite, Site
+from xlalint.fixes.toolkit import values
+from xlalint.fixes.toolkit.autocast import autocasts
+from xlalint.fixes.toolkit.dataflow import definition
+from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
+from xlalint.fixes.toolkit.imports import Imports
+from xlalint.fixes.toolkit.indexing import Aligned, Masked, aligned, base_assumption, mask_assumption, same_rank
+from xlalint.fixes.toolkit.occurrences import occurrences
+from xlalint.fixes.toolkit.operations import RANDOM, arguments_of, is_method, operation
+from xlalint.fixes.toolkit.picking import SAME_ELEMENTS, Selection, has_product, selected, selection, without_mask
+from xlalint.fixes.toolkit.text import WIDTH, atom, moved
+
+_MODULES = {"torch": "torch", "tensorflow": "tensorflow", "jax": "jax.numpy"}
+_REDUCERS = {
+    "all": "all",
+    "amax": "max",
+    "amin": "min",
+    "any": "any",
+    "max": "max",
+    "mean": "mean",
+    "min": "min",
+    "prod": "prod",
+    "reduce_all": "all",
+    "reduce_any": "any",
+    "reduce_max": "max",
+    "reduce_mean": "mean",
+    "reduce_min": "min",
+    "reduce_prod": "prod",
+    "reduce_sum": "sum",
+    "std": "std",
+    "sum": "sum",
+    "var": "var",
+}
+_KEEP_ZERO = frozenset(("abs", "absolute", "relu", "square"))
+_ORDER = "the order in which numbers are added does not matter"
+
+
+class _Reduction(NamedTuple):
+    """A reduction of an expression `operand`, made of selections and of what keeps zeros; `name` is sum, mean, max, …"""
+
+    call: cst.Call
+    name: str
+    inner: cst.BaseExpression  # the selections' sum
+    operand: cst.BaseExpression
+
+
+def reduction(site: Site) -> Rewrite | NoFix | None:
+    """`x[mask].sum()` → `torch.where(mask, x, 0).sum()`."""
+    scene = site.scene
+    one = selection(scene, site.node) if isinstance(site.node, (cst.Subscript, cst.Call)) else None
+    if one is None:
+        return None
+    found = _reduced(scene, one)
+    if not isinstance(found, _Reduction):
+        return found
+    picked = selected(scene, found.inner, scene.code(one.mask))
+    place = _place(site, picked)
+    if not isinstance(place, _Place):
+        return place
+    if has_product(scene, found.inner):
+        place.assume(f"what `{scene.code(one.mask)}` leaves out is finite, or has no gradient")
+    return _rewritten(site, found, place, without_mask(scene, found.inner, picked))
+
+
+def named(site: Site) -> Rewrite | NoFix | None:
+    """`chosen = x[mask]`, of which nothing but sums, or means, are taken later: `chosen = torch.where(mask, x, 0)`."""
+    scene = site.scene
+    one = selection(scene, site.node) if isinstance(site.node, (cst.Subscript, cst.Call)) else None
+    statement = scene.parent(site.node)
+    if one is None or not isinstance(statement, cst.Assign) or len(statement.targets) != 1:
+        return None
+    target, function = statement.targets[0].target, scene.function(statement)
+    if not isinstance(target, cst.Name) or function is None:
+        return None
+    reductions = _reductions_of_name(scene, function, statement, target.value)
+    if isinstance(reductions, NoFix):
+        return reductions
+    place = _place(site, [one])
+    if not isinstance(place, _Place):
+        return place
+    means = [found for found in reductions if found.name == "mean"]
+    if means and "(None,) *" in place.mask:
+        return NoFix(f"the number of dimensions is not known, by which `{place.mask}` counts; line the mask up by hand")
+    if means and not _stays(scene, one, statement):
+        return NoFix(f"what `{scene.code(one.mask)}` is made of changes before the mean is taken")
+    imports = Imports(scene, statement)
+    module = imports.name(_MODULES[site.framework])
+    texts = [(Replacement(*scene.span(found.call), _summed(site, found, place))) for found in means]
+    if means:
+        _means(site, place)
+    elif place.kind not in ("b", "i"):
+        place.assume(_ORDER)
+    value = f"{module}.where({place.mask}, {scene.code(one.whole)}, 0)"
+    first = Replacement(*scene.span(one.node), value)
+    return Rewrite("Use `where`", (first, *texts, *imports.needed), " and ".join(place.assumptions))
+
+
+def _reductions_of_name(
+    scene: FunctionSource, function: cst.FunctionDef, statement: cst.Assign, name: str
+) -> list[_Reduction] | NoFix:
+    """The sums and means that are all that is made of a name's value."""
+    found: list[_Reduction] = []
+    other = NoFix(f"`{name}` is used other than for its sum or mean, and may be expected in its own shape")
+    if occurrences(scene).read_by_nested(function, name):
+        return other
+    for use in occurrences(scene).reads_from(function, name, scene.extent(statement)[1]):
+        if definition(scene, use) is not statement:
+            return other
+        one = _reduction_of(scene, use, use)
+        if not isinstance(one, _Reduction) or one.name not in ("sum", "mean"):
+            return other
+        found.append(one)
+    return found or other
+
+
+def _stays(scene: FunctionSource, one: Selection, statement: cst.Assign) -> bool:
+    """Return whether a mask may be computed again later: nothing that it is made of is bound or changed in place."""
+    function = scene.function(statement)
+    if function is None or not _is_repeatable(scene, one.mask):
+        return False
+    made_of = {name.value for name in scene.descend(one.mask, cst.Name)}
+    start = scene.span(statement)[1]
+    for name in scene.descend(function, cst.Name):
+        if name.value in made_of and scene.span(name)[0] >= start and _may_change(scene, name):
+            return False
+    return True
+
+
+def _may_change(scene: FunctionSource, name: cst.Name) -> bool:
+    holder = scene.parent(name)
+    if isinstance(holder, cst.Subscript):
+        return isinstance(scene.parent(holder), (cst.AssignTarget, cst.AugAssign))
+    if isinstance(holder, cst.Attribute):
+        return holder.attr.value.endswith("_") or isinstance(scene.parent(holder), (cst.AssignTarget, cst.AugAssign))
+    return isinstance(holder, (cst.AssignTarget, cst.AugAssign, cst.For, cst.Element, cst.NamedExpr))
+
+
+def _summed(site: Site, found: _Reduction, place: _Place) -> str:
+    """A mean as the quotient of a sum and the number of elements."""
+    scene = site.scene
+    text = _with(scene, found, scene.document.text[slice(*scene.whole(found.inner))])
+    return deviations.quotient(scene, found.call, f"{text} / {place.count}")
+
+
+# --------------------------------------------------------------------------------------------------- from the inside out
+
+
+def _reduced(scene: FunctionSource, one: Selection) -> _Reduction | NoFix | None:
+    """The reduction that a selection goes into."""
+    mask = scene.code(one.mask)
+    inner: cst.BaseExpression = one.node
+    while (outer := _outer(scene, inner)) is not None and selected(scene, outer, mask):
+        inner = outer
+    return _reduction_of(scene, inner, inner)
+
+
+def _reduction_of(
+    scene: FunctionSource, inner: cst.BaseExpression, operand: cst.BaseExpression
+) -> _Reduction | NoFix | None:
+    """The reduction of an expression, perhaps behind what keeps zeros."""
+    while (outer := _outer(scene, operand)) is not None and _keeps_zero(scene, outer, operand):
+        operand = outer
+    holder = _outer(scene, operand)
+    if not isinstance(holder, cst.Call) or arguments_of(scene, holder)[:1] != [operand]:
+        return None
+    name = _REDUCERS.get(operation(scene, holder), "")
+    if not name:
+        return None
+    optional = name in ("std", "var") and deviations.correction(scene, holder)
+    if not optional and (len(arguments_of(scene, holder)) > 1 or any(arg.keyword is not None for arg in holder.args)):
+        return NoFix(f"`{scene.code(holder)}` reduces along a dimension, or has options")
+    if operand is not inner and name not in ("sum", "mean"):
+        return NoFix(f"`{name}` has no identity that `{scene.code(operand)}` keeps")
+    return _Reduction(holder, name, inner, operand)
+
+
+def _outer(scene: FunctionSource, node: cst.BaseExpression) -> cst.BaseExpression | None:
+    """The operation that an expression is an operand of: an operator, a method of it, or a function's argument."""
+    holder = scene.parent(node)
+    if isinstance(holder, (cst.BinaryOperation, cst.UnaryOperation)):
+        return holder
+    if isinstance(holder, cst.Attribute):
+        called = scene.parent(holder)
+        return called if isinstance(called, cst.Call) and called.func is holder else None
+    called = scene.parent(holder)
+    return called if isinstance(holder, cst.Arg) and isinstance(called, cst.Call) else None
+
+
+def _keeps_zero(scene: FunctionSource, outer: cst.BaseExpression, operand: cst.BaseExpression) -> bool:
+    """Return whether an operation gives zero for zero, with a finite slope."""
+    if isinstance(outer, cst.UnaryOperation):
+        return isinstance(outer.operator, cst.Minus)
+    if isinstance(outer, cst.BinaryOperation):
+        value = scene.value(outer.right)
+        if outer.left is not operand or type(value) is not Const or not isinstance(value.value, (int, float)):
+            return False
+        scaled = isinstance(outer.operator, (cst.Multiply, cst.Divide)) and value.value != 0
+        return (scaled and abs(value.value) < 1e30) or (isinstance(outer.operator, cst.Power) and value.value >= 1)
+    if not isinstance(outer, cst.Call):
+        return False
+    given, name = arguments_of(scene, outer), operation(scene, outer)
+    if given[:1] != [operand] or any(arg.keyword is not None for arg in outer.args):
+        return False
+    if name == "pow" and len(given) == 2:
+        power = scene.value(given[1])
+        return type(power) is Const and isinstance(power.value, (int, float)) and power.value >= 1
+    return (name in _KEEP_ZERO and len(given) == 1) or (name in SAME_ELEMENTS and is_method(scene, outer))
+
+
+# ------------------------------------------------------------------------------------------------------------ alignment
+
+
+class _Place:
+    """How the mask lines up with what it selects from, of which dtype that is, and what was assumed."""
+
+    def __init__(self, mask: str, count: str, kind: str, simple: bool) -> None:
+        self.mask = mask
+        self.count = count
+        self.kind = kind
+        self.simple = simple
+        self.broadcast = ""
+        self.assumptions: list[str] = []
+
+    def assume(self, what: str) -> None:
+        """Note an assumption."""
+        if what and what not in self.assumptions:
+            self.assumptions.append(what)
+
+
+def _place(site: Site, picked: list[Selection]) -> _Place | NoFix | None:
+    scene, framework = site.scene, site.framework
+    assumptions: list[str] = []
+    lined: list[tuple[Selection, Aligned]] = []
+    for one in picked:
+        takes_bools = isinstance(one.node, cst.Call) and operation(scene, one.node) in ("masked_select", "boolean_mask")
+        of_mask = base_assumption if takes_bools else mask_assumption
+        for found in (base_assumption(scene, one.whole, framework), of_mask(scene, one.mask, framework)):
+            if isinstance(found, NoFix):
+                return found
+            assumptions.append(found)
+        exact = one.broadcasts or same_rank(scene, one.mask, one.whole)
+        place = (
+            Aligned(atom(scene, one.whole), scene.code(one.mask))
+            if exact
+            else aligned(scene, Masked(one.whole, one.mask))
+        )
+        if isinstance(place, NoFix):
+            return place
+        assumptions.append(place.assumes)
+        lined.append((one, place))
+    first, place = lined[0]
+    if len({place.mask for _, place in lined}) > 1:
+        if not all("(None,) *" in place.mask for _, place in lined):
+            return NoFix("the mask lines up otherwise with each of what it selects from")
+        others = " and ".join(f"`{scene.code(one.whole)}`" for one, _ in lined[1:])
+        assumptions.append(f"`{scene.code(first.whole)}` has as many dimensions as {others}")
+    kinds = {values.dtype_of(scene.value(one.whole)) for one, _ in lined}
+    kind = kinds.pop() if len(kinds) == 1 else ""
+    made = _Place(place.mask, _count(scene, framework, first, place), kind, _is_repeatable(scene, first.mask))
+    for assumption in assumptions:
+        made.assume(assumption)
+    if first.broadcasts and not same_rank(scene, first.mask, first.whole):
+        made.broadcast = f"`{place.mask}` has the shape of `{place.whole}`"
+    return made
+
+
+def _count(scene: FunctionSource, framework: str, one: Selection, place: Aligned) -> str:
+    """The number of elements that are selected, as code."""
+    whole = place.mask == scene.code(one.mask)
+    if framework == "tensorflow":
+        spread = place.mask if whole else f"tf.broadcast_to({place.mask}, tf.shape({place.whole}))"
+        return f"tf.math.count_nonzero({spread}, dtype={place.whole}.dtype)"
+    mask = atom(scene, one.mask) if whole else place.mask
+    return f"{mask}.sum()" if whole else f"{mask}.expand_as({place.whole}).sum()"
+
+
+def _is_repeatable(scene: FunctionSource, mask: cst.BaseExpression) -> bool:
+    """Return whether a mask may be computed twice: it is a name, or made by operations that draw nothing."""
+    calls = list(scene.descend(mask, cst.Call))
+    return not any(operation(scene, one) in RANDOM | {""} for one in calls) and not list(
+        scene.descend(mask, cst.NamedExpr)
+    )
+
+
+# ------------------------------------------------------------------------------------------------------------- the result
+
+
+def _rewritten(site: Site, found: _Reduction, place: _Place, whole: str) -> Rewrite | NoFix:
+    scene = site.scene
+    if found.name in ("std", "var") and site.framework == "torch":
+        return _spread(site, found, place, whole)
+    if found.name in ("std", "var") and site.framework != "jax":
+        return NoFix(
+            f"`{found.name}` of a part: write the mean, then the mean of the squared distances, each by `where`"
+        )
+    if site.framework == "jax":
+        return _jax(site, found, place, whole)
+    if found.name == "mean" and "(None,) *" in place.mask:
+        return NoFix(f"the number of dimensions is not known, by which `{place.mask}` counts; line the mask up by hand")
+    if found.name == "mean" and not place.simple:
+        return NoFix(f"the mask is needed twice; give `{place.mask}` a name")
+    imports = Imports(scene, found.call)
+    module = imports.name(_MODULES[site.framework])
+    identity = _identity(site, found.name, place, whole)
+    if isinstance(identity, NoFix):
+        return identity
+    if identity in ("&", "|") and found.inner is found.operand:
+        negation = "" if identity == "&" else "~"
+        new, message = f"({whole} {identity} {negation}{_atom(place.mask)})", "Combine the masks"
+    else:
+        new, message = _where(scene, found, f"{module}.where", [place.mask, whole, identity]), "Use `where`"
+        if "(None,) *" in place.mask and "\n" in new and "\n" not in scene.code(found.inner):
+            return NoFix(f"the number of dimensions is not known; line `{place.mask}` up by hand")
+    text = _with(scene, found, new)
+    if found.name == "mean":
+        _means(site, place)
+        text = deviations.quotient(scene, found.call, f"{text} / {place.count}")
+    elif found.name in ("sum", "prod") and place.kind not in ("b", "i"):
+        place.assume(_ORDER)
+    return Rewrite(
+        message, (Replacement(*scene.span(found.call), text), *imports.needed), " and ".join(place.assumptions)
+    )
+
+
+def _spread(site: Site, found: _Reduction, place: _Place, whole: str) -> Rewrite | NoFix:
+    """`x[mask].std()` → the root of the mean square of what the mask selects of the distances from its mean."""
+    if place.kind not in ("f", "") or "(None,) *" in place.mask:
+        return NoFix(f"`{found.name}` of what may be no floats, or may have any number of dimensions")
+    if not place.simple:
+        return NoFix(f"the mask is needed twice; give `{place.mask}` a name")
+    place.assume(place.broadcast)
+    made = deviations.spread(site, found.call, found.name, deviations.Masked(place.mask, place.count, whole))
+    if isinstance(made, NoFix):
+        return made
+    return made._replace(
+        assumes=" and ".join([*place.assumptions, _ORDER, *filter(None, [_sum_kept(site)]), made.assumes])
+    )
+
+
+def _sum_kept(site: Site) -> str:
+    """Return what is assumed where a sum replaces an operation that autocast leaves alone; "" for nothing."""
+    under = site.framework == "torch" and autocasts(site.scene, site.node)
+    return "autocast leaves the dtype of a sum as it is, which it does not on CUDA" if under else ""
+
+
+def _means(site: Site, place: _Place) -> None:
+    place.assume(_ORDER)
+    place.assume(place.broadcast)
+    place.assume(_sum_kept(site))
+    if site.framework == "tensorflow" and place.kind != "f":
+        place.assume("these are floats")
+
+
+def _identity(site: Site, name: str, place: _Place, whole: str) -> str | NoFix:
+    """Return the neutral element of a reduction, as code with the dtype of the rest."""
+    kind, low = place.kind, name == "max"
+    if name in ("sum", "mean"):
+        return "0"  # of any dtype: Python's ints take that of the tensor
+    if name == "prod":
+        return "1"
+    if name in ("any", "all"):
+        if kind == "b" and _is_plain(whole):
+            return "&" if name == "any" else "|"
+        return str(name == "all")
+    if kind == "i":
+        limit = "min" if low else "max"
+        dtype = f"{_atom(whole)}.dtype"
+        return f"torch.iinfo({dtype}).{limit}" if site.framework == "torch" else f"{dtype}.{limit}"
+    if kind in ("", "c", "b"):
+        if kind:
+            return NoFix(f"`{name}` has no identity among the values of this dtype")
+        place.assume(f"`{whole}` holds floats")
+    return 'float("-inf")' if low else 'float("inf")'
+
+
+def _jax(site: Site, found: _Reduction, place: _Place, whole: str) -> Rewrite | NoFix:
+    """`x[mask].sum()` → `x.sum(where=mask)`: the reductions of `jnp` take a mask."""
+    scene, call = site.scene, found.call
+    imports = Imports(scene, call)
+    options = [f"where={place.mask}"]
+    if found.name in ("max", "min"):
+        identity = _jax_identity(imports, found.name, place, whole)
+        if isinstance(identity, NoFix):
+            return identity
+        options.append(f"initial={identity}")
+    new = whole
+    if found.operand is not found.inner:
+        new = f"{imports.name('jax.numpy')}.where({place.mask}, {whole}, 0)"
+    elif is_method(scene, call) and not _is_plain(whole):
+        new = f"({whole})"
+    start, end = scene.whole(found.inner)
+    text, (first, last) = scene.document.text, scene.span(call)
+    body = f"{text[first:start]}{new}{text[end:last]}".rstrip()
+    open_ = body[:-1].rstrip().removesuffix(",")
+    body = f"{open_}{'' if open_.endswith('(') else ', '}{', '.join(options)})"
+    if found.name in ("sum", "mean", "prod", "std", "var") and place.kind not in ("b", "i"):
+        place.assume(_ORDER)
+    place.assume(place.broadcast)
+    return Rewrite("Use `where=`", (Replacement(first, last, body), *imports.needed), " and ".join(place.assumptions))
+
+
+def _jax_identity(imports: Imports, name: str, place: _Place, whole: str) -> str | NoFix:
+    numpy = imports.name("jax.numpy")
+    if place.kind == "i":
+        return f"{numpy}.iinfo({_atom(whole)}.dtype).{'min' if name == 'max' else 'max'}"
+    if place.kind in ("b", "c"):
+        return NoFix(f"`{name}` has no identity among the values of this dtype")
+    if not place.kind:
+        place.assume(f"`{whole}` holds floats")
+    return f"-{numpy}.inf" if name == "max" else f"{numpy}.inf"
+
+
+def _with(scene: FunctionSource, found: _Reduction, new: str) -> str:
+    """The reduction's code with its selections replaced; a mean becomes a sum."""
+    text = scene.document.text
+    first, last = scene.span(found.call)
+    start, end = scene.whole(found.inner)
+    before, after = text[first:start], text[end:last]
+    if found.name != "mean":
+        return f"{before}{new}{after}".replace("\r\n", "\n")
+    func = found.call.func
+    name = func.attr if isinstance(func, cst.Attribute) else func
+    at, until = scene.span(name)
+    summed = scene.code(name).replace("mean", "sum")
+    if at < start:
+        before = text[first:at] + summed + text[until:start]
+    else:
+        after = text[end:at] + summed + text[until:last]
+    return f"{before}{new}{after}".replace("\r\n", "\n")
+
+
+def _where(scene: FunctionSource, found: _Reduction, function: str, given: list[str]) -> str:
+    """The call of `where`, on lines of its own for each argument if it does not fit."""
+    line = f"{function}({', '.join(given)})"
+    start, _ = scene.span(found.call)
+    column = start - (scene.document.text.rfind("\n", 0, start) + 1)
+    if column + len(line) <= WIDTH + 20 and "\n" not in line:
+        return line
+    indent = scene.indent(found.call)
+    inner = f"{indent}    "
+    return f"{function}(\n{''.join(f'{inner}{moved(one, inner)},{chr(10)}' for one in given)}{indent})"
+
+
+def _atom(code: str) -> str:
+    return code if _is_plain(code) else f"({code})"
+
+
+def _is_plain(code: str) -> bool:
+    """Return whether code binds as closely as a name: a name, a call, a subscript, attributes of these."""
+    try:
+        node = cst.parse_expression(code)
+    except cst.ParserSyntaxError:
+        return False
+    closed = bool(getattr(node, "lpar", ()))
+    return closed or isinstance(node, (cst.Name, cst.Attribute, cst.Call, cst.Subscript))
+
+
+def kept(site: Site) -> NoFix:
+    """Why a selection stays whose elements are not reduced at once."""
+    code = site.scene.code(site.node)
+    if len(code) > 60 or "\n" in code:
+        return NoFix("what reads the selection may expect its shape; keep the whole and hand the mask on beside it")
+    return NoFix(f"what reads `{code}` may expect its shape; keep the whole and hand the mask on beside it")

@@ -1,0 +1,160 @@
+"""XLA206: loops that fill each row of a matrix up to a bound of its own → one comparison with `arange`."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import libcst as cst
+
+from xlalint.abstract.values import Const
+from xlalint.fixes.dynamic_shape.slices import Cut, assigned_cut, bound, fitting, is_full, places
+from xlalint.fixes.model import NoFix, Rewrite, Site, all_of
+from xlalint.fixes.toolkit import values
+from xlalint.fixes.toolkit.dataflow import live_after, uses
+from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
+from xlalint.fixes.toolkit.imports import Imports
+from xlalint.fixes.toolkit.text import argument, atom, call_at
+
+
+class _Loop(NamedTuple):
+    """`for row in range(…)` or `for row, length in enumerate(lengths)`; `lengths` is None in the first form."""
+
+    node: cst.For
+    row: cst.Name
+    length: cst.Name | None
+    lengths: cst.BaseExpression | None
+
+
+def prefix_loop(site: Site) -> Rewrite | NoFix | None:
+    """`for i, n in enumerate(lengths): x[i, :n] = c` → `x.masked_fill_(torch.arange(x.shape[1]) < lengths[:, None], c)`."""
+    scene = site.scene
+    found = assigned_cut(site)
+    if found is None:
+        return None
+    cut, assign = found
+    loop = _loop_around(scene, assign)
+    if loop is None or not _is_matrix_of_rows(scene, cut, loop):
+        return None
+    if values.rank_of(scene.value(cut.whole)) != 2 or not values.is_tensor(scene.value(cut.whole), "torch"):
+        return None
+    if not values.is_number(scene.value(assign.value)):
+        return None
+    names = [loop.row.value, *([loop.length.value] if loop.length is not None else [])]
+    if any(live_after(scene, loop.node, name) for name in names) or any(scene.descend(loop.node, cst.Comment)):
+        return None
+    given = cut.lower if cut.upper is None else cut.upper
+    if given is None or (cut.lower is not None and cut.upper is not None):
+        return None
+    column = _column(scene, given, loop)
+    if not column or type(scene.value(assign.value)) is not Const:
+        return None
+    return _made(site, cut, loop, assign, given, column)
+
+
+def _loop_around(scene: FunctionSource, assign: cst.Assign) -> _Loop | None:
+    """The loop whose body is this assignment alone."""
+    line = scene.statement(assign)
+    loop = scene.nearest(scene.parent(line), cst.For)
+    alone = loop is not None and isinstance(loop.body, cst.IndentedBlock) and list(loop.body.body) == [line]
+    if loop is None or not alone or loop.orelse is not None or loop.asynchronous is not None:
+        return None
+    if not isinstance(loop.iter, cst.Call) or any(arg.keyword is not None or arg.star for arg in loop.iter.args):
+        return None
+    name, operand = values.callee(scene.value(loop.iter.func)), loop.iter.args[0].value if loop.iter.args else None
+    if name == "builtins.range" and len(loop.iter.args) == 1 and isinstance(loop.target, cst.Name):
+        return _Loop(loop, loop.target, None, None)
+    if (
+        name != "builtins.enumerate"
+        or operand is None
+        or len(loop.iter.args) != 1
+        or not isinstance(loop.target, cst.Tuple)
+    ):
+        return None
+    both = [one.value for one in loop.target.elements]
+    if len(both) != 2 or not isinstance(both[0], cst.Name) or not isinstance(both[1], cst.Name):
+        return None
+    return _Loop(loop, both[0], both[1], operand)
+
+
+def _is_matrix_of_rows(scene: FunctionSource, cut: Cut, loop: _Loop) -> bool:
+    """Return whether the subscript is `whole[row, …:…]`."""
+    if len(cut.before) != 1 or cut.after or not isinstance(cut.before[0], cst.Index):
+        return False
+    index = cut.before[0].value
+    return isinstance(index, cst.Name) and index.value == loop.row.value and not is_full(cut.before[0])
+
+
+def _column(scene: FunctionSource, given: cst.BaseExpression, loop: _Loop) -> str:
+    """A row's bound, written for all rows at once: `lengths[:, None]` of `lengths[row]`; "" if that cannot be done."""
+    if isinstance(given, cst.BinaryOperation) and isinstance(given.operator, (cst.Add, cst.Subtract)):
+        left, right = _column(scene, given.left, loop), _column(scene, given.right, loop)
+        return f"{left} {scene.code(given.operator)} {right}" if left and right else ""
+    if isinstance(given, cst.Name) and loop.length is not None and given.value == loop.length.value:
+        return _rows(scene, loop.lengths)
+    if isinstance(given, cst.Subscript) and len(given.slice) == 1 and isinstance(given.slice[0].slice, cst.Index):
+        index = given.slice[0].slice.value
+        if isinstance(index, cst.Name) and index.value == loop.row.value:
+            return _rows(scene, given.value)
+    free = not any(list(uses(scene, given, name.value)) for name in (loop.row, loop.length) if name is not None)
+    return bound(scene, given) if free and type(scene.value(given)) is Const else ""
+
+
+def _rows(scene: FunctionSource, lengths: cst.BaseExpression | None) -> str:
+    """One length a row, as a column."""
+    if lengths is None or not values.is_tensor(scene.value(lengths), "torch"):
+        return ""
+    if values.rank_of(scene.value(lengths)) > 1:
+        return ""
+    return f"{atom(scene, lengths)}[:, None]"
+
+
+def _made(site: Site, cut: Cut, loop: _Loop, assign: cst.Assign, given: cst.BaseExpression, column: str) -> Rewrite:
+    scene = site.scene
+    imports = Imports(scene, assign)
+    whole = scene.code(cut.whole)
+    lengths = column.partition("[:, None]")[0]
+    assumed = [f"`{lengths}` has a length for each row of `{whole}`, not negative, and is on its device"]
+    lower, upper = ("", column) if cut.lower is None else (column, "")
+    creation = _zeros_before(scene, cut, loop) if upper and type(scene.value(assign.value)) is Const else None
+    if creation is not None and scene.value(assign.value).value is True:  # type: ignore[attr-defined]
+        statement, size, device = creation
+        text = f"{whole} = {imports.name('torch')}.arange({size}{device}) < {column}"
+        extent = scene.span(statement)[0], scene.span(assign)[1]
+        return Rewrite(
+            "Compare `torch.arange` with the lengths", (Replacement(*extent, text), *imports.needed), all_of(assumed)
+        )
+    mask = places(site, cut, imports, lower, upper, tail="")
+    text = call_at(scene, loop.node, f"{atom(scene, cut.whole)}.masked_fill_", [mask, argument(scene, assign.value)])
+    assumed += fitting(scene, cut.whole, assign.value)
+    made = (Replacement(scene.span(loop.node)[0], scene.span(assign)[1], text), *imports.needed)
+    return Rewrite("Use `masked_fill_` for all rows at once", made, all_of(assumed))
+
+
+def _zeros_before(scene: FunctionSource, cut: Cut, loop: _Loop) -> tuple[cst.BaseStatement, str, str] | None:
+    """The statement before the loop if it is `whole = torch.zeros(rows, size, dtype=torch.bool)`, the size, and its `device=`."""
+    siblings, index = scene.siblings(loop.node)
+    line = siblings[index - 1] if index else None
+    if not isinstance(line, cst.SimpleStatementLine) or len(line.body) != 1 or not isinstance(line.body[0], cst.Assign):
+        return None
+    assign, call = line.body[0], line.body[0].value
+    named = isinstance(cut.whole, cst.Name) and len(assign.targets) == 1
+    if not named or scene.code(assign.targets[0].target) != scene.code(cut.whole) or not isinstance(call, cst.Call):
+        return None
+    if values.callee(scene.value(call.func)) != "torch.zeros" or any(arg.star for arg in call.args):
+        return None
+    between = scene.document.text[scene.span(line)[1] : scene.span(loop.node)[0]]
+    keywords = {arg.keyword.value: arg.value for arg in call.args if arg.keyword is not None}
+    sizes = [arg.value for arg in call.args if arg.keyword is None]
+    if len(sizes) == 1 and isinstance(sizes[0], (cst.Tuple, cst.List)):
+        sizes = [one.value for one in sizes[0].elements]
+    if (
+        between.strip()
+        or any(scene.descend(line, cst.Comment))
+        or len(sizes) != 2
+        or set(keywords) - {"dtype", "device"}
+    ):
+        return None
+    if "dtype" not in keywords or scene.code(keywords["dtype"]) not in ("torch.bool", "bool"):
+        return None
+    device = f", device={scene.code(keywords['device'])}" if "device" in keywords else ""
+    return line, argument(scene, sizes[1]), device

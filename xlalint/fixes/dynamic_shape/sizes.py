@@ -1,0 +1,172 @@
+"""XLA207: the size of a result that was read from values, named where the code says it: positions along a dimension are below its size.
+
+Of `logits.argmax(-1)`, or of a remainder by a number, it is known how many different values there can be. Where nothing is, what to do is
+left to a person.
+"""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from xlalint.abstract.values import Const, Host
+from xlalint.fixes.model import NoFix, Rewrite, Site
+from xlalint.fixes.toolkit import values
+from xlalint.fixes.toolkit.dataflow import definition, reads, unchanged
+from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
+from xlalint.fixes.toolkit.imports import Imports
+from xlalint.fixes.toolkit.operations import arguments_of, operation
+from xlalint.fixes.toolkit.text import atom, brief, call_at
+
+# What rearranges or converts whole numbers, or takes some of them.
+_KEPT = frozenset(
+    (
+        "astype",
+        "clone",
+        "contiguous",
+        "detach",
+        "flatten",
+        "int",
+        "long",
+        "ravel",
+        "reshape",
+        "squeeze",
+        "to",
+        "unsqueeze",
+        "view",
+    )
+)
+_ARGUMENTS = frozenset(("argmax", "argmin"))
+_SEGMENTS = {"segment_max", "segment_min", "segment_prod", "segment_sum"}
+_DEPTH = 5
+_REASONS = {
+    "confusion_matrix": "the number of classes is not known; give `num_classes=`",
+    "one_hot": "the number of classes is not known; give `num_classes=`",
+    "pack_padded_sequence": "keep the padded sequence, with a mask of what is behind each length",
+    "pad_packed_sequence": "keep the padded sequence, with a mask of what is behind each length",
+    "repeat": "the most rows that there can be is not known; repeat each as often as the most, or take rows by an index of fixed size",
+    "repeat_interleave": "the most rows that there can be is not known; take rows by an index of fixed size,"
+    " `(repeats.cumsum(0) <= torch.arange(most)[:, None]).sum(-1)`",
+    "sequence_mask": "the width of the mask is not known; give `maxlen=`, the size of the dimension that the lengths are of",
+}
+
+
+def named(site: Site) -> Rewrite | NoFix | None:
+    """`F.one_hot(x.argmax(-1))` → `F.one_hot(x.argmax(-1), num_classes=x.shape[-1])`."""
+    scene, node = site.scene, site.node
+    if not isinstance(node, cst.Call) or any(arg.star for arg in node.args):
+        return None
+    name, given = operation(scene, node), arguments_of(scene, node)
+    options = {arg.keyword.value: arg.value for arg in node.args if arg.keyword is not None}
+    if site.framework == "torch" and name == "one_hot" and len(given) == 1 and not options:
+        return _widened(scene, node, given[0], "num_classes")
+    if site.framework == "torch" and name == "bincount" and given and set(options) <= {"minlength"}:
+        return _counts(site, node, [*given[1:2], *options.values()], given) if len(given) < 3 else None
+    if site.framework == "jax" and name == "bincount" and len(given) == 1 and not options:
+        return _widened(scene, node, given[0], "length")
+    if site.framework == "jax" and name in _SEGMENTS and len(given) == 2 and not options:
+        return _widened(scene, node, given[1], "num_segments")
+    return None
+
+
+def _widened(scene: FunctionSource, node: cst.Call, numbers: cst.BaseExpression, keyword: str) -> Rewrite | NoFix:
+    """The size as one more argument. The result gets all that it can have, where it had as many as the largest number asks for."""
+    size = bound(scene, numbers, node)
+    if not size:
+        return NoFix(f"it is not known what `{brief(scene.code(numbers))}` stays below; give `{keyword}=`")
+    given = [scene.code(arg).rstrip(", ") for arg in node.args]
+    text = call_at(scene, node, scene.code(node.func), [*given, f"{keyword}={size}"])
+    assumed = f"the result may have all {size} entries, where it had as many as the largest number asks for"
+    return Rewrite(
+        "Give the size", (Replacement(*scene.span(node), text),), assumed.replace(f" {size} ", f" `{size}` ")
+    )
+
+
+def _counts(
+    site: Site, node: cst.Call, least: list[cst.BaseExpression], given: list[cst.BaseExpression]
+) -> Rewrite | NoFix:
+    """`torch.bincount(i, minlength=n)` → `F.one_hot(i, n).sum(0)`: the first runs on the CPU, whatever it is told."""
+    scene, numbers = site.scene, given[0]
+    if len(given) > 1:
+        return NoFix("it sums weights; use `index_add` into zeros of the size that is meant")
+    size = bound(scene, numbers, node)
+    assumed = "" if size else f"`{brief(scene.code(numbers))}` stays below `{_least(scene, least)}`"
+    size = size or _least(scene, least)
+    if not size:
+        return NoFix(
+            f"it is not known what `{brief(scene.code(numbers))}` stays below; count with `F.one_hot(…, n).sum(0)`"
+        )
+    if least and size != _least(scene, least) and _least(scene, least) != "":
+        return NoFix(f"it is not known whether `{_least(scene, least)}` or `{size}` is the size")
+    if not least:
+        assumed = f"the result may have all `{size}` entries, where it had as many as the largest number asks for"
+    imports = Imports(scene, node)
+    numbers_code = scene.code(numbers) if _is_long(scene, numbers) else f"{atom(scene, numbers)}.long()"
+    text = f"{imports.name('torch.nn.functional')}.one_hot({numbers_code}, {size}).sum(0)"
+    return Rewrite("Count with `one_hot`", (Replacement(*scene.span(node), text), *imports.needed), assumed)
+
+
+def _least(scene: FunctionSource, least: list[cst.BaseExpression]) -> str:
+    """The `minlength` that is given, unless it says nothing."""
+    if not least:
+        return ""
+    value = scene.value(least[0])
+    return "" if type(value) is Const and value.value == 0 else scene.code(least[0])
+
+
+def _is_long(scene: FunctionSource, node: cst.BaseExpression) -> bool:
+    """Return whether an expression surely gives int64."""
+    if isinstance(node, cst.Name):
+        made = definition(scene, node)
+        return made is not None and _is_long(scene, made.value)
+    return isinstance(node, cst.Call) and operation(scene, node) in {"long", *_ARGUMENTS}
+
+
+def bound(scene: FunctionSource, node: cst.BaseExpression, use: cst.CSTNode, depth: int = _DEPTH) -> str:
+    """Return an upper bound of whole numbers, as code that means the same at `use`; "" if none is known."""
+    if not depth:
+        return ""
+    if isinstance(node, cst.Name):
+        made = definition(scene, node)
+        return "" if made is None else bound(scene, made.value, use, depth - 1)
+    if isinstance(node, cst.Subscript):
+        return bound(scene, node.value, use, depth - 1)
+    if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Modulo):
+        value = scene.value(node.right)
+        whole = (type(value) is Const and type(value.value) is int and value.value > 0) or (
+            type(value) is Host and value.type == "int"
+        )
+        return atom(scene, node.right) if whole and _means_same(scene, node.right, use) else ""
+    if not isinstance(node, cst.Call):
+        return ""
+    name, given = operation(scene, node), arguments_of(scene, node)
+    if name in _KEPT and given and isinstance(node.func, cst.Attribute) and given[0] is node.func.value:
+        return bound(scene, given[0], use, depth - 1)
+    return _position_bound(scene, node, given, use) if name in _ARGUMENTS and given else ""
+
+
+def _position_bound(scene: FunctionSource, node: cst.Call, given: list[cst.BaseExpression], use: cst.CSTNode) -> str:
+    """Of positions along a dimension, its size."""
+    named_dim = [arg.value for arg in node.args if arg.keyword is not None and arg.keyword.value in ("dim", "axis")]
+    dims = [*given[1:2], *named_dim]
+    value = scene.value(dims[0]) if len(dims) == 1 else None
+    if not isinstance(value, Const) or type(value.value) is not int:
+        return ""
+    plain = isinstance(given[0], (cst.Name, cst.Attribute)) and values.tensors_only(scene.value(given[0]))
+    return f"{scene.code(given[0])}.shape[{value.value}]" if plain and _means_same(scene, given[0], use) else ""
+
+
+def _means_same(scene: FunctionSource, node: cst.BaseExpression, use: cst.CSTNode) -> bool:
+    since = scene.span(node)[0]
+    return all(unchanged(scene, name, since, use) for name in reads(scene, node))
+
+
+def unknown(site: Site) -> NoFix | None:
+    """Say what a person would do where the size is not known."""
+    if not isinstance(site.node, cst.Call):
+        return None
+    told = _REASONS.get(operation(site.scene, site.node), "")
+    return (
+        NoFix(told)
+        if told
+        else NoFix("the size of the result is not known; name one that is large enough, and mask what is behind")
+    )

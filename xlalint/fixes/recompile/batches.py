@@ -1,0 +1,73 @@
+"""XLA401, XLA402: batches of one shape."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from xlalint.fixes.model import NoFix, Rewrite, Site
+from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
+from xlalint.fixes.toolkit.text import with_argument
+
+_DROPPED = "what an epoch drops may be left out of it"
+_DROPPED_EVERYWHERE = "what an epoch, or an evaluation, drops may be left out of it"
+_EVALUATION = NoFix("to drop examples would change the metric: pad the last batch, and leave what was padded out of it")
+_ARRAYS = NoFix("of arrays `fit` takes all: pass as many as the batch size divides, or a data set that drops the rest")
+_LENGTH = NoFix('how long a text may get is for the author to say: `padding="max_length", max_length=…`')
+_ELSEWHERE = NoFix("what is given is made elsewhere: change it there")
+
+
+def dropped(site: Site) -> Rewrite | NoFix | None:
+    """`DataLoader(…)` → `DataLoader(…, drop_last=True)`, and the like of `batch` and `TrainingArguments`."""
+    variant = site.hazard.variant
+    if variant.startswith("arrays"):
+        return _ARRAYS
+    if variant == "evaluation":
+        return _EVALUATION
+    scene, keyword = site.scene, site.hazard.detail.partition("=")[0]
+    call = site.node if isinstance(site.node, cst.Call) else scene.nearest(site.node, cst.Call)
+    if call is None or any(arg.star for arg in call.args):
+        return _ELSEWHERE
+    assumes = _DROPPED_EVERYWHERE if variant == "trainer" else _DROPPED
+    given = [arg for arg in call.args if arg.keyword is not None and arg.keyword.value == keyword]
+    if given:
+        written = isinstance(given[0].value, cst.Name) and given[0].value.value in ("False", "None")
+        changed = Replacement(*scene.span(given[0].value), "True")
+        return Rewrite(f"Set `{keyword}` to True", (changed,), assumes) if written else _ELSEWHERE
+    if len([arg for arg in call.args if arg.keyword is None]) > _ROOM[keyword]:
+        return _ELSEWHERE
+    added = with_argument(scene, call, f"{keyword}=True")
+    return Rewrite(f"Add `{keyword}=True`", (added,), assumes)
+
+
+# How many arguments may be given by their place before this one is.
+_ROOM = {"drop_last": 8, "drop_remainder": 1, "dataloader_drop_last": 20}
+
+
+def padded(site: Site) -> Rewrite | NoFix | None:
+    """`padding=True, max_length=128` → `padding="max_length", max_length=128`."""
+    if site.hazard.variant:
+        return _LENGTH
+    scene = site.scene
+    call = site.node if isinstance(site.node, cst.Call) else scene.nearest(site.node, cst.Call)
+    if call is None:
+        return _LENGTH
+    named = {arg.keyword.value: arg for arg in call.args if arg.keyword is not None}
+    if "max_length" not in named or scene.code(named["max_length"].value) == "None":
+        return _LENGTH
+    return _to_max_length(scene, call, named)
+
+
+def _to_max_length(scene: FunctionSource, call: cst.Call, named: dict[str, cst.Arg]) -> Rewrite | NoFix:
+    length = scene.code(named["max_length"].value)
+    shown = scene.code(named["truncation"].value) if "truncation" in named else "False"
+    longer = "" if shown == "True" else f"no text is longer than `{length}` and "
+    assumes = f"{longer}what is padded is left out by `attention_mask`"
+    message = 'Pad to `max_length`: `padding="max_length"`'
+    if "padding" not in named:
+        return Rewrite(message, (with_argument(scene, call, 'padding="max_length"'),), assumes)
+    value = named["padding"].value
+    written = (isinstance(value, cst.Name) and value.value == "True") or (
+        isinstance(value, cst.SimpleString) and value.raw_value == "longest"
+    )
+    changed = Replacement(*scene.span(value), '"max_length"')
+    return Rewrite(message, (changed,), assumes) if written else _ELSEWHERE

@@ -1,0 +1,244 @@
+"""The registry: which rule's findings can be rewritten, and by what.
+
+A rewriter is a pure function from a `Site` to what it makes of it: guard clauses that return a `NoFix` come first. The first that gives a
+`Rewrite` wins; what the first that knew the form said is the reason else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from xlalint.analysis.hazard import Hazard
+from xlalint.diagnostics.finding import Edit, Fix
+from xlalint.fixes import unused_suppression
+from xlalint.fixes.config import (
+    cuda_on_xla,
+    donation,
+    fp16_on_tpu,
+    jit_compile_on_tpu,
+    late_configuration,
+    local_path_on_tpu,
+    missing_step_barrier,
+    model_inside_launcher,
+    obsolete_xla_api,
+    optimizer_before_device,
+    outside_strategy_scope,
+    tpu_initialisation,
+    trainer_xla_options,
+)
+from xlalint.fixes.control_flow import (
+    assertions,
+    booleans,
+    bounded_loops,
+    branches,
+    breaks,
+    conds,
+    continues,
+    early_ends,
+    early_returns,
+    exits,
+    extrema,
+    graph_loops,
+    guards,
+    membership,
+    tensorflow_loops,
+    ternaries,
+    unconverted,
+    validators,
+)
+from xlalint.fixes.dynamic_shape import (
+    at_update,
+    counts,
+    distinct,
+    dynamic_ops,
+    experts,
+    host_cuts,
+    last_rows,
+    losses,
+    mask_assignment,
+    masked_reductions,
+    positions,
+    prefixes,
+    scalar_index,
+    selected_counts,
+    sizes,
+    slices,
+    tensor_arrays,
+)
+from xlalint.fixes.host_sync import comparisons, copies, gathers, prints, reads
+from xlalint.fixes.model import FixResult, NoFix, Rewrite, Rewriter, Site
+from xlalint.fixes.recompile import batches, hoisting, static_arguments
+from xlalint.fixes.toolkit.dataflow import touches
+from xlalint.fixes.toolkit.function_source import Document, Exhausted, FunctionSource, Replacement
+from xlalint.fixes.unsupported import cpu_fallback, unsupported_dtype
+from xlalint.source.unused import Unused
+
+# Of comments, which are in no syntax tree, a rewrite gets the directive as it was read, with its extent.
+COMMENT_REWRITES: Mapping[str, Callable[[Unused], FixResult]] = {"XLA003": unused_suppression.rewrite}
+
+REWRITES: Mapping[str, tuple[Rewriter, ...]] = {
+    "XLA101": (
+        guards.unguarded,
+        guards.kept_mask,
+        guards.returned_mask,
+        assertions.told,
+        conds.rewrite,
+        branches.rewrite,
+        early_returns.rewrite,
+        breaks.dropped,
+        continues.skipped,
+        early_ends.ended,
+        exits.left_alone,
+    ),
+    "XLA102": (
+        bounded_loops.counted,
+        tensorflow_loops.conditional,
+        early_ends.ended,
+        graph_loops.conditional,
+        graph_loops.conditional_elsewhere,
+    ),
+    "XLA103": (assertions.asynchronous, assertions.removed),
+    "XLA104": (booleans.chained_comparison, booleans.bool_operator),
+    "XLA105": (ternaries.rewrite, ternaries.filtered_sum),
+    "XLA106": (
+        extrema.extremum,
+        membership.contained,
+        membership.any_or_all,
+        membership.in_order,
+        membership.other,
+    ),
+    "XLA107": (graph_loops.counted, graph_loops.counted_elsewhere),
+    "XLA108": (unconverted.branch_mismatch,),
+    "XLA109": (unconverted.iteration,),
+    "XLA201": (
+        last_rows.last_of_each_row,
+        losses.cross_entropy,
+        masked_reductions.reduction,
+        masked_reductions.named,
+        selected_counts.counted,
+        masked_reductions.kept,
+    ),
+    "XLA202": (
+        experts.dense_experts,
+        positions.picked,
+        positions.first,
+        counts.counted,
+        positions.sized,
+        positions.kept,
+    ),
+    "XLA203": (distinct.counted, distinct.sized, distinct.kept),
+    "XLA204": (
+        losses.cross_entropy,
+        masked_reductions.reduction,
+        masked_reductions.named,
+        selected_counts.counted,
+        masked_reductions.kept,
+    ),
+    "XLA205": (mask_assignment.assignment, mask_assignment.augmented, at_update.update),
+    "XLA206": (
+        prefixes.prefix_loop,
+        slices.filled,
+        slices.window,
+        slices.reduced,
+        host_cuts.copied,
+        slices.other,
+    ),
+    "XLA207": (sizes.named, sizes.unknown),
+    "XLA208": (
+        gathers.gathered,
+        scalar_index.scalar_index,
+    ),
+    "XLA209": (dynamic_ops.kept,),
+    "XLA210": (tensor_arrays.counted,),
+    "XLA301": (gathers.gathered, reads.number, reads.wanted_number, prints.read_closure),
+    "XLA302": (
+        gathers.gathered,
+        host_cuts.told,
+        copies.numpy_function,
+        copies.listed,
+        copies.there_and_back,
+        copies.kept,
+        copies.other,
+    ),
+    "XLA303": (prints.debug_print, prints.step_closure, prints.in_graph),
+    "XLA304": (comparisons.whole_comparison,),
+    "XLA306": (prints.debug_print, prints.in_graph, prints.once),
+    "XLA401": (batches.padded,),
+    "XLA402": (batches.dropped,),
+    "XLA404": (hoisting.hoisted,),
+    "XLA405": (static_arguments.stable,),
+    "XLA501": (jit_compile_on_tpu.jit_compile,),
+    "XLA502": (outside_strategy_scope.scoped,),
+    "XLA503": (tpu_initialisation.renamed, tpu_initialisation.local, tpu_initialisation.initialised),
+    "XLA504": (local_path_on_tpu.by_this_machine,),
+    "XLA506": (fp16_on_tpu.bfloat16,),
+    "XLA507": (obsolete_xla_api.no_downcast,),
+    "XLA508": (model_inside_launcher.outside,),
+    "XLA510": (trainer_xla_options.repaired,),
+    "XLA511": (missing_step_barrier.ordered, missing_step_barrier.with_barrier, missing_step_barrier.reduced),
+    "XLA512": (obsolete_xla_api.renamed, obsolete_xla_api.all_devices),
+    "XLA513": (cuda_on_xla.moved, cuda_on_xla.autocast, cuda_on_xla.unpinned),
+    "XLA515": (tpu_initialisation.graphed,),
+    "XLA516": (late_configuration.updated,),
+    "XLA517": (donation.given_away,),
+    "XLA518": (donation.donated,),
+    "XLA519": (optimizer_before_device.behind,),
+    "XLA603": (unsupported_dtype.narrowed,),
+    "XLA602": (cpu_fallback.on_device,),
+}
+
+# Tried first, whatever the rule.
+ANYWHERE: tuple[Rewriter, ...] = (validators.unchecked,)
+
+_EXHAUSTED = (
+    "the function has so many findings that not all fixes are looked for at once; make those that are offered first"
+)
+_TOO_DEEP = NoFix("the function holds a chain of hundreds of operators or calls; take it apart first")
+_UNKNOWN_FORM = NoFix("no rewrite of xlalint's knows this form; `help` says what a person would do")
+
+
+def outcome_of(hazard: Hazard, document: Document, target: str) -> FixResult:
+    """The fix of a finding, or why there is none."""
+    scene = document.scene(hazard.start)
+    if scene is None:
+        return _TOO_DEEP
+    node = scene.find(hazard.start, hazard.end)
+    if node is None:
+        return _UNKNOWN_FORM
+    try:
+        made = _made(Site(hazard, node, scene, target))
+        return made if isinstance(made, NoFix) else _fix(made, scene)
+    except Exhausted:
+        return NoFix(_EXHAUSTED)
+
+
+def _made(site: Site) -> Rewrite | NoFix:
+    """Apply the rewriters of a site in order, up to the first that can rewrite it."""
+    first: NoFix | None = None
+    for rewriter in (*ANYWHERE, *REWRITES.get(site.hazard.rule, ())):
+        site.scene.begin()
+        made = rewriter(site)
+        if isinstance(made, Rewrite):
+            return made
+        first = first or made
+    return first or _UNKNOWN_FORM
+
+
+def _fix(made: Rewrite, scene: FunctionSource) -> Fix:
+    document = scene.document
+    edits = [
+        Edit(text.replace("\n", document.newline), document.place(start), document.place(end))
+        for start, end, text in _joined(made.replacements)
+    ]
+    message = f"{made.message} (assumes that {made.assumes})" if made.assumes else made.message
+    return Fix("unsafe" if made.assumes else "safe", message, tuple(edits), touches(scene, made.replacements))
+
+
+def _joined(replacements: Iterable[Replacement]) -> list[Replacement]:
+    """Replacements in order; what is inserted where another begins is made one with it."""
+    joined: list[Replacement] = []
+    for one in sorted(replacements):
+        if joined and joined[-1].start == joined[-1].end == one.start:
+            one = Replacement(one.start, one.end, joined.pop().text + one.text)
+        joined.append(one)
+    return joined

@@ -1,0 +1,203 @@
+"""What statements read, bind and do: liveness and effects in one function, as a rewrite needs to know them.
+
+Everything here errs on the side of "it may": a name that may be read later is live, a call that is not known does something.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
+from typing import NamedTuple
+from weakref import WeakKeyDictionary
+
+import libcst as cst
+
+from xlalint.diagnostics.finding import Touches
+from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
+from xlalint.fixes.toolkit.occurrences import is_bound, is_read, occurrences
+
+
+def reads(scene: FunctionSource, node: cst.CSTNode) -> set[str]:
+    """The names whose value a node may read, those in nested functions included."""
+    return {name.value for name in scene.descend(node, cst.Name) if is_read(scene, name)}
+
+
+def binds(scene: FunctionSource, node: cst.CSTNode) -> set[str]:
+    """The names that a node may bind: by assignment, loop, `with`, `import`, `:=`, definition or deletion."""
+    return {name.value for name in scene.descend(node, cst.Name) if is_bound(scene, name)}
+
+
+def live_after(scene: FunctionSource, statement: cst.CSTNode, name: str) -> bool:
+    """Whether a name that a statement binds may be read behind it, before it is bound anew."""
+    own = scene.function(statement)
+    function: cst.CSTNode = own or scene.root
+    found = occurrences(scene)
+    if found.read_by_nested(function, name):
+        return True
+    _, end = scene.extent(statement)
+    reads = [(end, found.bound_again(statement, name)), (scene.extent(scene.parent(statement))[1], None)]
+    loop = scene.nearest(scene.parent(statement), cst.For, cst.While)
+    if loop is not None:
+        reads.append((scene.extent(loop)[0], scene.extent(statement)[0]))
+    for first, last in reads:
+        if any(not _bound_anew(scene, statement, other) for other in found.reads_from(function, name, first, last)):
+            return True
+    declared: list[cst.Global | cst.Nonlocal] = [*scene.descend(function, cst.Global)]
+    declared += scene.descend(function, cst.Nonlocal)
+    return any(item.name.value == name for one in declared for item in one.names)
+
+
+def _bound_anew(scene: FunctionSource, statement: cst.CSTNode, read: cst.Name) -> bool:
+    """Whether a name is surely assigned between a statement and a read of it: by a simple statement in front of the read, in its block or
+    one around it that does not hold the statement."""
+    node: cst.CSTNode = scene.statement(read)
+    while node is not statement and not scene.holds(node, statement):
+        block = scene.parent(node)
+        before = scene.child_towards(block, statement) if scene.holds(block, statement) else node
+        since = scene.extent(before)[1] if scene.extent(before)[0] < scene.extent(node)[0] else 0
+        if occurrences(scene).assigned_before(node, read.value, since):
+            return True
+        node = block
+    return False
+
+
+def uses(scene: FunctionSource, node: cst.CSTNode, name: str) -> list[cst.Name]:
+    """Where a node reads a name."""
+    return occurrences(scene).reads(node, name)
+
+
+def touches(scene: FunctionSource, replacements: Iterable[Replacement]) -> Touches:
+    """What the statements that replacements change read, and what they bind, with all that is worked out from that and the names that
+    they introduce."""
+    steps = _steps(scene)
+    changed = steps.within(replacements)
+    bound = steps.worked_out_from(scene.introduced | {name for step in changed for name in step.binds})
+    row = scene.document.place(scene.span(scene.root)[0]).row
+    return Touches(row, tuple(sorted(bound)), tuple(sorted({name for step in changed for name in step.reads})))
+
+
+class _Step(NamedTuple):
+    """A simple statement, or the header of a compound one: its extent, and the names that it reads and binds."""
+
+    start: int
+    end: int
+    reads: set[str]
+    binds: set[str]
+
+
+class _Steps:
+    """All statements and headers of a scene, by their place, and by the names that they read."""
+
+    def __init__(self, steps: Iterable[_Step]) -> None:
+        self._steps = sorted(steps, key=lambda step: step.start)
+        self._starts = [step.start for step in self._steps]
+        self._ends = list(accumulate((step.end for step in self._steps), max))
+        self._made_of: defaultdict[str, set[str]] = defaultdict(set)
+        for step in self._steps:
+            for name in step.reads:
+                self._made_of[name] |= step.binds
+
+    def within(self, replacements: Iterable[Replacement]) -> list[_Step]:
+        """The steps that replacements touch, in order."""
+        touched: set[int] = set()
+        for one in replacements:
+            first = bisect_right(self._ends, one.start)
+            last = bisect_right(self._starts, one.end)
+            touched.update(index for index in range(first, last) if one.start < self._steps[index].end)
+        return [self._steps[index] for index in sorted(touched)]
+
+    def worked_out_from(self, names: Iterable[str]) -> set[str]:
+        """Names with all that any step works out from them."""
+        found = set(names)
+        todo = list(found)
+        while todo:
+            new = self._made_of.get(todo.pop(), set()) - found
+            found |= new
+            todo += new
+        return found
+
+
+def _steps(scene: FunctionSource) -> _Steps:
+    """All statements and headers of a scene; worked out once."""
+    known = _known_steps.get(scene)
+    if known is None:
+        known = _known_steps[scene] = _Steps(
+            _Step(
+                scene.span(node)[0],
+                scene.span(node.body)[0] if isinstance(node, cst.BaseCompoundStatement) else scene.span(node)[1],
+                {name for part in parts for name in reads(scene, part)},
+                {name for part in parts for name in binds(scene, part)},
+            )
+            for node, parts in _statements(scene)
+        )
+    return known
+
+
+_known_steps: WeakKeyDictionary[FunctionSource, _Steps] = WeakKeyDictionary()
+
+
+def _statements(scene: FunctionSource) -> Iterator[tuple[cst.CSTNode, Sequence[cst.CSTNode]]]:
+    for line in scene.descend(scene.root, cst.SimpleStatementLine, cst.SimpleStatementSuite):
+        yield line, line.body
+    for loop in scene.descend(scene.root, cst.For):
+        yield loop, [loop.target, loop.iter]
+    for branch in scene.descend(scene.root, cst.If):
+        yield branch, [branch.test]
+    for turn in scene.descend(scene.root, cst.While):
+        yield turn, [turn.test]
+    for block in scene.descend(scene.root, cst.With):
+        yield block, block.items
+
+
+def bindings(scene: FunctionSource, node: cst.CSTNode, name: str) -> list[cst.Name]:
+    """Where a node binds a name."""
+    return occurrences(scene).bound(node, name)
+
+
+def definition(scene: FunctionSource, name: cst.Name) -> cst.Assign | None:
+    """The assignment `name = …` that surely gave a name the value that it has where it is read; None where there may be others."""
+    bound = _binding(scene, name)
+    target = scene.parent(bound) if bound is not None else None
+    return _alone(scene, target) if isinstance(target, cst.AssignTarget) else None
+
+
+def unpacking(scene: FunctionSource, name: cst.Name) -> cst.Assign | None:
+    """The same of an assignment to several names at once: `a, b = …`."""
+    bound = _binding(scene, name)
+    element = scene.parent(bound) if bound is not None else None
+    targets = scene.parent(element) if isinstance(element, cst.Element) else None
+    target = scene.parent(targets) if isinstance(targets, cst.Tuple) else None
+    return _alone(scene, target) if isinstance(target, cst.AssignTarget) else None
+
+
+def _alone(scene: FunctionSource, target: cst.AssignTarget) -> cst.Assign | None:
+    statement = scene.parent(target)
+    return statement if isinstance(statement, cst.Assign) and len(statement.targets) == 1 else None
+
+
+def _binding(scene: FunctionSource, name: cst.Name) -> cst.Name | None:
+    """Where a name surely got the value that it has where it is read; None where that may have been in several places."""
+    function = scene.function(name)
+    done = occurrences(scene).bindings(function or scene.root, name.value).last(scene.span(name)[0])
+    if done is None:
+        return None
+    moment, last, furthest = done
+    if scene.function(furthest) is not function or not scene.holds(scene.parent(scene.statement(last)), name):
+        return None
+    return last if unchanged(scene, name.value, moment, name) else None
+
+
+def unchanged(scene: FunctionSource, name: str, since: int, use: cst.CSTNode) -> bool:
+    """Whether a name is not bound between an offset and a node behind it that reads it, loops that lead back included."""
+    function = scene.function(use) or scene.root
+    bound = occurrences(scene).bindings(function, name)
+    for loop in scene.above(use):
+        if loop is function:
+            break
+        if isinstance(loop, (cst.For, cst.While)):
+            start, end = scene.span(loop)
+            if start >= since and bound.within(start, end):
+                return False
+    return not bound.within(since + 1, scene.span(use)[0])

@@ -1,0 +1,130 @@
+"""Lists what operations of the frameworks do to the types, values and gradients of their operands, by their last names.
+
+The frameworks share these names, methods and functions alike ("clamp" is `torch.clamp` and `x.clamp`); the first operand of a method is
+what it is called on. An operation that stands nowhere here may do anything.
+"""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from xlalint.abstract.values import LibrarySymbol, Method, Tensor, members
+from xlalint.fixes.toolkit import values
+from xlalint.fixes.toolkit.function_source import FunctionSource
+
+
+def names(text: str) -> frozenset[str]:
+    """Words as a set."""
+    return frozenset(text.split())
+
+
+_PACKAGES = frozenset(("torch", "jax", "tensorflow", "keras", "numpy", "math"))
+
+# Shape and dtype of the first operand, whatever it is.
+AS_FIRST = names(
+    "clone detach contiguous zeros_like ones_like full_like identity stop_gradient relu tril triu nan_to_num"
+)
+# Shape of the first operand, and its dtype where that is a float.
+AS_FIRST_IF_FLOAT = names(
+    "abs absolute acos arctan asin atan ceil cos cosh elu erf exp exp2 expm1 fix floor gelu hardtanh leaky_relu log log10 log1p log2"
+    " log_sigmoid log_softmax logsigmoid mish neg negative positive reciprocal relu6 round rsqrt selu sigmoid sign silu sin sinh"
+    " softmax softplus softsign sqrt square swish tan tanh trunc"
+)
+# The same with numbers, or tensors that broadcast, as bounds.
+AS_FIRST_OF_NUMBERS = names("clamp clamp_max clamp_min clip clip_by_value")
+# Elementwise on two operands.
+JOINED = names("add subtract sub multiply mul maximum minimum fmod remainder")
+# Of whole numbers, these fail where a divisor is 0.
+WHOLE_DIVISIONS = names("div divide floor_divide floormod fmod remainder")
+# Elementwise predicates.
+BOOLEAN = names("isfinite isinf isnan isneginf isposinf logical_not is_finite is_inf is_nan")
+# To one element, of the same dtype for floats.
+TO_BOOL = names("all any reduce_all reduce_any")
+REDUCTIONS = TO_BOOL | names(
+    "amax amin max mean median min norm prod reduce_max reduce_mean reduce_min reduce_prod reduce_std reduce_sum"
+    " reduce_variance std sum var"
+)
+# To another dtype: its kind, "" where an argument names it.
+CASTS = {
+    "astype": "",
+    "bfloat16": "f",
+    "bool": "b",
+    "cast": "",
+    "double": "f",
+    "float": "f",
+    "half": "f",
+    "int": "i",
+    "long": "i",
+    "to": "",
+    "type": "",
+    "type_as": "",
+}
+# Other arrangements of the same elements.
+VIEWS = names(
+    "broadcast_to chunk concat concatenate cat expand expand_as expand_dims flatten flip moveaxis movedim permute ravel repeat reshape"
+    " roll split squeeze stack swapaxes swapdims t tile transpose unbind unflatten unsqueeze unstack view view_as"
+)
+# Operations that give another shape than that of what they get.
+RESIZING = names(
+    "cat concat concatenate expand expand_dims flatten hstack interpolate narrow pad repeat repeat_interleave squeeze stack tile unfold"
+    " unsqueeze vstack"
+)
+# Operations that are told sizes: all of what they get, and with what they work on in front.
+MAKERS = names("arange empty full linspace ones zeros")
+SIZED = RESIZING | MAKERS | names("broadcast_to new_full new_ones new_zeros reshape view")
+# Operations through which a gradient of zero stays zero, whatever the operands hold. A product is none: zero times infinity.
+LINEAR = names(
+    "add clamp clamp_max clamp_min clip clip_by_value clone contiguous identity masked_fill mean nan_to_num neg negative positive relu"
+    " relu6 reduce_mean reduce_sum sub subtract sum tril triu where"
+)
+# Through which no gradient goes.
+CUT = BOOLEAN | TO_BOOL | names("argmax argmin detach full_like ones_like stop_gradient zeros_like")
+
+# What writes, waits, or gives another result each time.
+RANDOM = names(
+    "bernoulli dropout dropout1d dropout2d dropout3d alpha_dropout feature_alpha_dropout multinomial normal poisson rand rand_like"
+    " randint randint_like randn randn_like random randperm rrelu gumbel_softmax uniform truncated_normal stateless_uniform"
+)
+READS = names(
+    "allclose cpu device_get equal is_nonzero item numpy tolist argwhere boolean_mask flatnonzero masked_select nonzero unique"
+    " unique_consecutive"
+)
+
+
+def operation(scene: FunctionSource, node: cst.Call) -> str:
+    """The last name of the framework's function, or of a tensor's method, that a call surely calls; "" for any other callee."""
+    value = scene.value(node.func)
+    found = {_named(member) for member in members(value)}
+    return found.pop() if len(found) == 1 else ""
+
+
+def _named(value: object) -> str:
+    if type(value) is LibrarySymbol:
+        package, _, rest = value.name.partition(".")
+        return rest.rpartition(".")[2] if package in _PACKAGES else ""
+    if type(value) is Method and all(type(one) is Tensor for one in members(value.receiver)):
+        return value.name
+    return ""
+
+
+def is_method(scene: FunctionSource, node: cst.Call) -> bool:
+    """Return whether a call is of a value's method, so that the value is its first operand."""
+    return values.callee(scene.value(node.func)).startswith(".")
+
+
+def arguments_of(scene: FunctionSource, node: cst.Call) -> list[cst.BaseExpression]:
+    """The positional operands of a call, of a method what it is called on first."""
+    given = [arg.value for arg in node.args if arg.keyword is None]
+    if isinstance(node.func, cst.Attribute) and is_method(scene, node):
+        return [node.func.value, *given]
+    return given
+
+
+_NEW = REDUCTIONS | AS_FIRST_IF_FLOAT | JOINED | names("argmax argmin clone cross_entropy mse_loss")
+
+
+def gives_new(scene: FunctionSource, node: cst.BaseExpression) -> bool:
+    """Return whether an expression surely gives a tensor that shares no memory with another."""
+    if isinstance(node, (cst.BinaryOperation, cst.Comparison, cst.UnaryOperation)):
+        return True
+    return isinstance(node, cst.Call) and operation(scene, node) in _NEW

@@ -1,0 +1,105 @@
+"""Decides whether a name is the only reference to a tensor, so that rebinding it can replace a change in place."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from xlalint.fixes.toolkit import values
+from xlalint.fixes.toolkit.dataflow import definition
+from xlalint.fixes.toolkit.function_source import FunctionSource
+from xlalint.fixes.toolkit.operations import AS_FIRST_IF_FLOAT, BOOLEAN, JOINED, operation
+
+# What gives a tensor of its own. Casts, `contiguous` and views may give what they got.
+_FRESH = (
+    AS_FIRST_IF_FLOAT
+    | BOOLEAN
+    | JOINED
+    | frozenset(
+        (
+            "arange",
+            "bmm",
+            "clone",
+            "cumsum",
+            "empty",
+            "empty_like",
+            "eye",
+            "full",
+            "full_like",
+            "linspace",
+            "masked_fill",
+            "masked_scatter",
+            "matmul",
+            "mean",
+            "ones",
+            "ones_like",
+            "rand",
+            "rand_like",
+            "randn",
+            "randn_like",
+            "roll",
+            "stack",
+            "sum",
+            "tril",
+            "triu",
+            "where",
+            "zeros",
+            "zeros_like",
+        )
+    )
+)
+
+
+def owned(scene: FunctionSource, statement: cst.CSTNode, name: cst.Name) -> bool:
+    """Return whether the tensor that a name holds at a statement was made under that name and did not leave it until then."""
+    made = definition(scene, name)
+    if made is None or not _is_fresh(scene, made.value):
+        return False
+    start, end = scene.span(made)[1], scene.span(statement)[0]
+    function = scene.function(name)
+    if function is None:
+        return False
+    if _in_other_loop(scene, made, statement):
+        return False
+    return all(
+        _stays(scene, use)
+        for use in scene.descend(function, cst.Name)
+        if use.value == name.value and (start <= scene.span(use)[0] < end or scene.function(use) is not function)
+    )
+
+
+def _in_other_loop(scene: FunctionSource, made: cst.CSTNode, statement: cst.CSTNode) -> bool:
+    """Return whether a loop is around the statement but not around the definition, so that later code runs before it too."""
+    around = list(scene.above(made))
+    return any(isinstance(one, (cst.For, cst.While)) and one not in around for one in scene.above(statement))
+
+
+def _is_fresh(scene: FunctionSource, node: cst.BaseExpression) -> bool:
+    """Return whether an expression gives a tensor that nothing else refers to."""
+    if not values.is_tensor(scene.value(node), "torch"):
+        return False
+    if isinstance(node, (cst.BinaryOperation, cst.Comparison)):
+        return True
+    return isinstance(node, cst.Call) and operation(scene, node) in _FRESH
+
+
+def _stays(scene: FunctionSource, use: cst.Name) -> bool:
+    """Return whether a use of a tensor keeps no reference to it: an operand, an assigned element, an attribute such as `shape`."""
+    holder = scene.parent(use)
+    if isinstance(holder, (cst.BinaryOperation, cst.Comparison, cst.ComparisonTarget, cst.UnaryOperation)):
+        return True
+    if isinstance(holder, cst.Attribute):
+        called = scene.parent(holder)
+        if isinstance(called, cst.Call) and called.func is holder:
+            return operation(scene, called) in _FRESH or isinstance(scene.parent(called), cst.Expr)
+        return holder.attr.value in ("shape", "dtype", "device", "ndim", "size", "layout", "requires_grad", "is_cuda")
+    if isinstance(holder, cst.Subscript) and holder.value is use:
+        return isinstance(scene.parent(holder), (cst.AssignTarget, cst.AugAssign)) or _picked(scene, holder)
+    if isinstance(holder, cst.Arg):
+        called = scene.parent(holder)
+        return isinstance(called, cst.Call) and operation(scene, called) in _FRESH
+    return False
+
+
+def _picked(scene: FunctionSource, node: cst.Subscript) -> bool:
+    """Return whether an element that is read is directly an operand, or is copied because a tensor picks it."""
+    return isinstance(scene.parent(node), (cst.BinaryOperation, cst.Comparison, cst.ComparisonTarget))

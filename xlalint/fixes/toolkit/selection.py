@@ -1,0 +1,194 @@
+"""A choice between two values as a `where`: its text, and on what its being the same as the branch depends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+import libcst as cst
+
+from xlalint.abstract.values import NONE, Value, members
+from xlalint.fixes.model import NoFix
+from xlalint.fixes.toolkit import values
+from xlalint.fixes.toolkit.bindings import made_before
+from xlalint.fixes.toolkit.conditions import Condition, module_of
+from xlalint.fixes.toolkit.dataflow import uses
+from xlalint.fixes.toolkit.function_source import FunctionSource
+from xlalint.fixes.toolkit.gradients import FLAT, Slope, Slopes, without_gradient
+from xlalint.fixes.toolkit.imports import Imports
+from xlalint.fixes.toolkit.operations import operation
+from xlalint.fixes.toolkit.shapes import Type, Types, alike, apart
+from xlalint.fixes.toolkit.text import argument, brief
+
+
+class Side(NamedTuple):
+    """One of the values that are chosen between: its code, what the analysis knows of it, its type, and where its gradient goes."""
+
+    text: str
+    value: Value
+    type: Type
+    slope: Slope
+
+
+def side_of(scene: FunctionSource, node: cst.BaseExpression, types: Types, slopes: Slopes) -> Side:
+    """The side that an expression is."""
+    return Side(argument(scene, node), scene.value(node), types.of(node), slopes.of(node))
+
+
+def unchanged(name: str, value: Value) -> Side:
+    """The side on which a variable keeps its value."""
+    if values.is_number(value):
+        return Side(name, value, Type("()", "", "", 0, number=True), FLAT)
+    kind, rank = values.dtype_of(value), values.rank_of(value)
+    shape = "()" if rank == 0 else name
+    slope = FLAT if kind in ("b", "i") else Slope(frozenset((name,)))
+    return Side(name, value, Type(shape, "=bool" if kind == "b" else name, kind, rank), slope)
+
+
+class Chooser:
+    """Writes `where` for one rewrite, and gathers what that assumes."""
+
+    def __init__(self, scene: FunctionSource, node: cst.CSTNode, framework: str) -> None:
+        self._scene = scene
+        self._node = node
+        self._framework = framework
+        self.imports = Imports(scene, node)
+        self.assumes: list[str] = []
+        self._learns = not without_gradient(scene, node)
+
+    @property
+    def function(self) -> str:
+        """Return the function to call: "torch.where"."""
+        module = module_of(self._framework)
+        bound = {(one.module, one.name) for one in self._scene.document.unit.imports}
+        if module == "tensorflow" and ("keras", "") in bound and ("tensorflow", "") not in bound:
+            return f"{self.imports.name('keras')}.ops.where"
+        return f"{self.imports.name(module)}.where"
+
+    def assume(self, texts: Iterable[str]) -> None:
+        """Note what has to hold for the result to be the same."""
+        self.assumes += [text for text in texts if text not in self.assumes]
+
+    def choose(self, asked: Condition, taken: Side, other: Side) -> list[str] | NoFix:
+        """The arguments of the `where` that is `taken` where the branch's condition holds."""
+        for side in (taken, other):
+            why = self.unfit(side)
+            if why:
+                return NoFix(why)
+        differs = apart(taken.type, other.type)
+        if differs:
+            return NoFix(f"`{_short(taken)}` and `{_short(other)}` differ in {differs}")
+        self._compare(taken, other)
+        self._shape(asked, taken, other)
+        self._gradients(taken, other)
+        first, second = (other, taken) if asked.turned else (taken, other)
+        return [asked.text, first.text, second.text]
+
+    def unfit(self, side: Side) -> str:
+        """Why a value cannot be one of those that are chosen between, "" if it can."""
+        if side.value is NONE or any(member is NONE for member in members(side.value)):
+            return f"`{_short(side)}` may be None on one side: keep a tensor there that changes nothing"
+        if values.is_tensor(side.value, self._framework) or values.is_number(side.value):
+            return ""
+        return f"it is not known that `{_short(side)}` is a tensor in every call"
+
+    def _compare(self, taken: Side, other: Side) -> None:
+        if taken.type.number and other.type.number:
+            return
+        if taken.type.number or other.type.number:
+            number, tensor = (taken, other) if taken.type.number else (other, taken)
+            self.assume([f"`{_short(number)}` may become a tensor of the shape and dtype of `{_short(tensor)}`"])
+        elif not alike(taken.type, other.type):
+            self.assume([f"`{_short(taken)}` and `{_short(other)}` have the same shape and dtype"])
+
+    def _shape(self, asked: Condition, taken: Side, other: Side) -> None:
+        ranks = [side.type.rank for side in (taken, other) if not side.type.number]
+        if asked.rank != 0 and not (0 < asked.rank <= min(ranks, default=0)):
+            self.assume([f"`{brief(asked.text)}` has no dimensions"])
+
+    def _gradients(self, taken: Side, other: Side) -> None:
+        if not self._learns:
+            self.assume(kept_gradients(self._scene, self._node, [taken, other]))
+            return
+        if taken.slope == other.slope and taken.slope.tame:
+            return
+        wild = [one for one in (taken, other) if not one.slope.tame]
+        if not wild:
+            wild = [one for one, two in ((taken, other), (other, taken)) if one.slope.into - two.slope.into]
+        for side in wild:
+            self.assume([f"the gradient of `{_short(side)}` is finite where it is not chosen"])
+
+
+def kept_gradients(scene: FunctionSource, node: cst.CSTNode, sides: Iterable[Side]) -> list[str]:
+    """List what must hold under `no_grad`, where a variable keeps its gradient and what is computed from it has none."""
+    statement = scene.statement(node)
+    names = [side.text for side in sides if side.text in side.slope.into]
+    return [f"`{name}` needs no gradient" for name in names if not made_before(scene, statement, name)]
+
+
+def _short(side: Side) -> str:
+    return brief(side.text)
+
+
+def number_as_tensor(framework: str) -> str:
+    """Return what is assumed where a choice between Python numbers becomes a tensor. TensorFlow's do not take the dtype of what they
+    meet.
+    """
+    kind = "a tensor of float32" if framework == "tensorflow" else "a tensor"
+    return f"{kind} will do where this was a Python number"
+
+
+def assigned_name(scene: FunctionSource, node: cst.BaseExpression) -> str:
+    """The name that an expression's value is assigned to, "" if it goes elsewhere."""
+    holder = scene.parent(node)
+    if isinstance(holder, cst.Assign) and len(holder.targets) == 1 and isinstance(holder.targets[0].target, cst.Name):
+        return holder.targets[0].target.value
+    return ""
+
+
+def host_use(scene: FunctionSource, statement: cst.CSTNode, name: str) -> str:
+    """How a name is used behind a statement in a way that a tensor cannot be used for instead of a number; "" if it is not."""
+    for use in _later(scene, statement, name):
+        if not _fits_tensor(scene, use):
+            return scene.code(scene.statement(use)).split("\n")[0]
+    return ""
+
+
+def _fits_tensor(scene: FunctionSource, use: cst.Name) -> bool:
+    holder = scene.parent(use)
+    if isinstance(holder, (cst.BinaryOperation, cst.UnaryOperation, cst.AugAssign)):
+        return not (isinstance(holder, cst.UnaryOperation) and isinstance(holder.operator, cst.Not))
+    if isinstance(holder, (cst.Return, cst.Assign)):
+        return True
+    if isinstance(holder, cst.Arg):
+        call = scene.parent(holder)
+        return isinstance(call, cst.Call) and bool(operation(scene, call))
+    return isinstance(holder, cst.Attribute)
+
+
+def mutated_after(scene: FunctionSource, statement: cst.CSTNode, name: str) -> bool:
+    """Return whether a name's value is changed in place after a statement."""
+    return any(_mutates(scene, use) for use in _later(scene, statement, name))
+
+
+def _later(scene: FunctionSource, statement: cst.CSTNode, name: str) -> Iterator[cst.Name]:
+    """The reads of a name that may run after a statement: behind it, and before it in a loop around both."""
+    start, end = scene.span(statement)
+    loop = scene.nearest(scene.parent(statement), cst.For, cst.While)
+    first = scene.span(loop)[0] if loop is not None else end
+    for use in uses(scene, scene.function(statement) or scene.root, name):
+        at = scene.span(use)[0]
+        if at >= end or first <= at < start:
+            yield use
+
+
+def _mutates(scene: FunctionSource, use: cst.Name) -> bool:
+    holder = scene.parent(use)
+    if isinstance(holder, cst.AugAssign):
+        return holder.target is use
+    if isinstance(holder, cst.Attribute) and isinstance(scene.parent(holder), cst.Call):
+        return holder.attr.value.endswith("_") and not holder.attr.value.endswith("__")
+    if isinstance(holder, cst.Subscript):
+        target = scene.parent(holder)
+        return isinstance(target, (cst.AssignTarget, cst.AugAssign)) and target.target is holder
+    return isinstance(holder, cst.Arg) and holder.keyword is not None and holder.keyword.value == "out"

@@ -1,0 +1,121 @@
+"""Functions that a library calls as branches or loop bodies of one operation: their results must be of one type."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from xlalint.abstract.values import Function, Sequence, Tensor, Value, members
+from xlalint.lowering import ir
+
+if TYPE_CHECKING:
+    from xlalint.frameworks.library_calls import LibraryCall
+
+_COND = ("jax.lax.cond", "jax.lax.switch")
+_WHILE = ("jax.lax.while_loop", "jax.lax.fori_loop")
+
+
+def check_branches(call: LibraryCall, name: str) -> None:
+    """Report `lax.cond` whose branches return another dtype or shape."""
+    if name not in _COND:
+        return
+    functions = _branches(call)
+    results = [call.results.get(param) for param in ("true_fun", "false_fun")]
+    first, second = results
+    detail = _mismatch(first, second) if first is not None and second is not None else ""
+    if not detail and len(functions) == 2:
+        detail = _reshaped(functions[0], functions[1])
+    if detail:
+        pred = call.argument("pred")
+        node = call.node_of("pred")
+        if pred is not None:
+            call.frame.report("XLA108", call.node.at, pred, node, detail)
+
+
+def _branches(call: LibraryCall) -> list[Function]:
+    found = [call.argument("true_fun"), call.argument("false_fun")]
+    return [value for value in found if isinstance(value, Function)]
+
+
+def _mismatch(first: Value, second: Value) -> str:
+    if isinstance(first, Tensor) and isinstance(second, Tensor):
+        if first.dtype and second.dtype and first.dtype != second.dtype:
+            return "the branches return different dtypes"
+        if first.rank >= 0 and second.rank >= 0 and first.rank != second.rank:
+            return "the branches return different ranks"
+        return ""
+    if isinstance(first, Sequence) and isinstance(second, Sequence) and first.items and second.items:
+        if len(first.items) != len(second.items):
+            return "the branches return different numbers of values"
+        return next(filter(None, map(_mismatch, first.items, second.items)), "")
+    return ""
+
+
+def _reshaped(first: Function, second: Function) -> str:
+    """What tells apart the results of two functions of which one returns its argument: the other slices or casts that argument."""
+    one, other = _returned(first), _returned(second)
+    if one is not None and other is not None and (_part_of(one, other) or _part_of(other, one)):
+        return "one branch returns a part of what the other returns"
+    for plain, func in ((one, second), (other, first)):
+        if plain is not None and plain[1] is None and plain[0] == _cast(func):
+            return "one branch casts what the other returns"
+    return ""
+
+
+def _cast(func: Function) -> int | None:
+    """The parameter, by number, of which a one-line function returns `p.astype(...)`."""
+    last = func.info.body[0] if len(func.info.body) == 1 else None
+    call = last.value if isinstance(last, ir.Return) else None
+    if isinstance(call, ir.Call) and isinstance(call.func, ir.Attr) and call.func.name == "astype":
+        names = [param.name for param in func.info.params]
+        source = call.func.value
+        return names.index(source.id) if isinstance(source, ir.Name) and source.id in names else None
+    return None
+
+
+def _part_of(whole: tuple[int, ir.Node | None], part: tuple[int, ir.Node | None]) -> bool:
+    return whole[0] == part[0] and whole[1] is None and part[1] is not None
+
+
+def _returned(func: Function) -> tuple[int, ir.Node | None] | None:
+    """The parameter that a one-line function returns, by number, and the constant slice that it takes of it."""
+    body = func.info.body
+    last = body[0] if len(body) == 1 else None
+    if not isinstance(last, ir.Return) or last.value is None:
+        return None
+    node: ir.Node = last.value
+    index: ir.Node | None = None
+    if isinstance(node, ir.Sub) and isinstance(node.index, ir.Slice) and _bounded(node.index):
+        index = node.index
+        node = node.value
+    names = [param.name for param in func.info.params]
+    if isinstance(node, ir.Name) and node.id in names:
+        return names.index(node.id), index
+    return None
+
+
+def _bounded(index: ir.Slice) -> bool:
+    return isinstance(index.upper, ir.Const) or isinstance(index.lower, ir.Const)
+
+
+def check_gradient(call: LibraryCall, name: str) -> None:
+    """Report loops without a fixed number of turns that reverse-mode differentiation goes through."""
+    if name not in _WHILE or not call.frame.interpreter.differentiating:
+        return
+    if name == "jax.lax.while_loop":
+        value, node = call.argument("init_val"), call.node_of("init_val")
+        held = next(iter(_tensors(value)), None)
+        if held is not None:
+            call.frame.report("XLA102", call.node.at, held, node, "reverse-mode differentiation cannot go through it")
+        return
+    for param in ("lower", "upper"):
+        value = call.argument(param)
+        if value is not None and any(isinstance(member, Tensor) for member in members(value)):
+            call.frame.report("XLA102", call.node.at, value, call.node_of(param), "its gradient needs a fixed bound")
+
+
+def _tensors(value: Value | None) -> list[Tensor]:
+    if value is None:
+        return []
+    if isinstance(value, Sequence) and value.items is not None:
+        return [t for item in value.items for t in _tensors(item)]
+    return [member for member in members(value) if isinstance(member, Tensor) and member.dtype not in ("i", "b")]

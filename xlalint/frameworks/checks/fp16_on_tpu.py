@@ -1,0 +1,79 @@
+"""XLA506: float16, which is a GPU's half precision; a TPU's is bfloat16."""
+
+from __future__ import annotations
+
+from xlalint.abstract.values import TRUE
+from xlalint.frameworks.checks.call_site import NOT_ON_GPU, CallSite, asked, asks_for, surely
+from xlalint.frameworks.checks.library_names import TRAINING_ARGUMENTS
+from xlalint.interpreter.frame import spelling
+from xlalint.lowering import ir
+
+_POLICIES = (
+    "keras.config.set_dtype_policy",
+    "keras.mixed_precision.set_dtype_policy",
+    "keras.mixed_precision.set_global_policy",
+    "tensorflow.keras.config.set_dtype_policy",
+    "tensorflow.keras.mixed_precision.set_global_policy",
+    "tensorflow.keras.mixed_precision.experimental.set_policy",
+)
+_POLICY = (
+    "keras.DTypePolicy",
+    "keras.dtype_policies.DTypePolicy",
+    "keras.mixed_precision.DTypePolicy",
+    "keras.mixed_precision.Policy",
+    "tensorflow.keras.mixed_precision.Policy",
+    "tensorflow.keras.mixed_precision.experimental.Policy",
+)
+_FLOAT16 = frozenset(("float16", "half"))
+
+
+@asked("torch", *TRAINING_ARGUMENTS)
+def trainer(call: CallSite) -> None:
+    """`TrainingArguments(fp16=True)`, which the Trainer or Accelerate refuse on a TPU."""
+    for keyword in ("fp16", "fp16_full_eval"):
+        if surely(call.asked_for(keyword), TRUE):
+            call.report(
+                "XLA506",
+                "torch",
+                f"{keyword}=True",
+                "the Trainer refuses it on a TPU",
+                call.place(keyword),
+                "",
+                NOT_ON_GPU,
+            )
+
+
+@asked("torch", "accelerate.Accelerator", "accelerate.accelerator.Accelerator")
+def accelerator(call: CallSite) -> None:
+    """`Accelerator(mixed_precision="fp16")`."""
+    if call.word("mixed_precision", 2) == "fp16":
+        place = call.place("mixed_precision", 2)
+        call.report(
+            "XLA506", "torch", 'mixed_precision="fp16"', "Accelerate refuses it on a TPU", place, "", NOT_ON_GPU
+        )
+
+
+@asked("torch", "torch.autocast", "torch.amp.autocast", "torch.amp.autocast_mode.autocast", "torch_xla.amp.autocast")
+def autocast(call: CallSite) -> None:
+    """`autocast("xla", dtype=torch.float16)`, which is switched off on a TPU."""
+    own = call.name.startswith("torch_xla.")
+    index = 2 if own else 1
+    dtype = call.node_of("dtype", index)
+    if (own or call.constant("device_type", 0) == "xla") and isinstance(dtype, ir.Attr) and dtype.name in _FLOAT16:
+        detail = "autocast switches itself off on a TPU, and all is computed in float32"
+        place = call.place("dtype", index)
+        call.report(
+            "XLA506", "torch", f"dtype={spelling(dtype)}", detail, place, "silent", (*NOT_ON_GPU, ("torch_tpu", "off"))
+        )
+
+
+@asked("tensorflow", *_POLICIES, *_POLICY)
+def policy(call: CallSite) -> None:
+    """Keras' `mixed_float16`, unless a flag asks for it: then it is for who gives the flag to know the device."""
+    if asks_for(call.frame, ("16", "half", "precision")):
+        return
+    for keyword in ("policy", "name"):
+        if call.word(keyword, 0) == "mixed_float16":
+            detail = "its small range needs loss scaling, bfloat16's does not"
+            call.report("XLA506", "tensorflow", '"mixed_float16"', detail, call.place(keyword, 0), "", NOT_ON_GPU)
+            return

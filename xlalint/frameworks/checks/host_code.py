@@ -1,0 +1,123 @@
+"""Which host code is entered for the set-up: what leads to calls that are asked about, told by names alone, without reading a body."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from xlalint.frameworks.checks.call_site import ASKED
+from xlalint.frameworks.checks.unstable_static_argument import COMPILERS
+from xlalint.frameworks.platforms import Platforms, Reach
+from xlalint.frameworks.torch.checks.removed_xla_environment import VARIABLES
+
+if TYPE_CHECKING:
+    from xlalint.program.linker import ClassInfo, FunctionInfo, ModuleInfo, Program
+
+_VARIABLES = {framework: tuple(name.encode() for name in names) for framework, names in VARIABLES.items()}
+
+
+Variables = tuple[bytes, ...]
+"""What bodies are searched for: names of variables of the environment, and of settings."""
+
+
+class Hosts(NamedTuple):
+    """The host code of a program that may set something up: the `modules` whose top level does, the program's own first; functions and
+    methods of that own module, callers before what they call; and those of them whose decorators do."""
+
+    modules: tuple[ModuleInfo, ...] = ()
+    functions: tuple[FunctionInfo, ...] = ()
+    decorated: tuple[FunctionInfo, ...] = ()
+
+
+def hosts_of(module: ModuleInfo, program: Program, platforms: Platforms) -> Hosts:
+    """What to enter of the program that is started at a module and reaches XLA by these platforms."""
+    libraries = {
+        name
+        for framework, platform in platforms.items()
+        for name, reach in ASKED[framework].items()
+        if platform.reach >= reach
+    }
+    on_device = [framework for framework, platform in platforms.items() if platform.reach is Reach.DEVICE]
+    set_here = tuple({name for framework in on_device for name in _VARIABLES.get(framework, ())})
+    if not libraries and not set_here:
+        return Hosts()
+    wanted = libraries | _renamed(module, program, libraries, set_here) | _compiled(module)
+    functions = _leading(module, wanted, set_here)
+    wanted |= {_called_as(info) for info in functions}
+    decorated = tuple(info for info in functions if info.ir.decorators) + tuple(
+        info for info in module.functions if info.ir.decorators and info not in functions
+    )
+    imported = {program.by_name.get(program.absolute(module, binding)): None for binding in module.unit.imports}
+    others = [other for other in imported if other is not None and other is not module and not other.followed]
+    top = [module] if functions or decorated or _sets_up(module, wanted, set_here) else []
+    return Hosts(
+        (*top, *(other for other in others if _sets_up(other, libraries, set_here))),
+        functions,
+        decorated if top else (),
+    )
+
+
+def _renamed(module: ModuleInfo, program: Program, wanted: set[str], set_here: Variables) -> set[str]:
+    """The names by which a module calls what is asked about: the libraries', renamed or derived from, and functions of the program
+    that lead there."""
+    found = {binding.local for binding in module.unit.imports if binding.name in wanted}
+    found.update(klass.name for klass in module.classes if _derives(klass, wanted))
+    for binding in module.unit.imports:
+        source = program.by_name.get(program.absolute(module, binding)) if binding.name else None
+        if source is None or source is module or source.followed:
+            continue
+        module.reader.read_whole(source)
+        index = source.unit.defs.get(binding.name)
+        if index is None:
+            continue
+        if (
+            source.functions[index].decorated(*COMPILERS)
+            or source.functions[index] in _leading(source, wanted, set_here)
+            if index >= 0
+            else _derives(source.classes[-1 - index], wanted)
+        ):
+            found.add(binding.local)
+    return found
+
+
+def _compiled(module: ModuleInfo) -> set[str]:
+    """The names of a module's functions that are compiled: what calls them passes them arguments."""
+    return {info.name for info in module.functions if info.ir.decorators and info.decorated(*COMPILERS)}
+
+
+def _derives(klass: ClassInfo, wanted: set[str]) -> bool:
+    """Whether a class of the program is one of a library that is asked about."""
+    names = (base if isinstance(base, str) else base.name for base in klass.mro[1:])
+    return any(name.rpartition(".")[2] in wanted for name in names)
+
+
+def _leading(module: ModuleInfo, wanted: set[str], set_here: Variables) -> tuple[FunctionInfo, ...]:
+    """The functions and methods of a module that lead to a call of what is wanted, callers before what they call."""
+    nested: dict[int, list[FunctionInfo]] = {}
+    for info in module.functions:
+        if info.ir.outer >= 0:
+            nested.setdefault(info.ir.outer, []).append(info)
+    rest = [info for info in module.functions if info.ir.outer < 0 and info.name != "<lambda>"]
+    leading: list[FunctionInfo] = []
+    while True:
+        found = [info for info in rest if _leads(info, wanted, set_here, nested)]
+        if not found:
+            return tuple(leading)
+        leading[:0] = found
+        wanted = wanted | {_called_as(info) for info in found}
+        rest = [info for info in rest if info not in found]
+
+
+def _leads(info: FunctionInfo, wanted: set[str], set_here: Variables, nested: dict[int, list[FunctionInfo]]) -> bool:
+    if not wanted.isdisjoint(info.ir.calls) or any(name in info.ir.body for name in set_here):
+        return True
+    return any(_leads(inner, wanted, set_here, nested) for inner in nested.get(info.index, ()))
+
+
+def _called_as(info: FunctionInfo) -> str:
+    """The name by which calls mean a function; a constructor is called by its class."""
+    return info.owner.name if info.owner is not None and info.name == "__init__" else info.name
+
+
+def _sets_up(module: ModuleInfo, wanted: set[str], set_here: Variables) -> bool:
+    module.reader.current.modules |= module.bit
+    return not wanted.isdisjoint(module.unit.calls) or any(name in module.unit.body for name in set_here)

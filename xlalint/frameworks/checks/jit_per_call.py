@@ -1,0 +1,172 @@
+"""XLA404: compiled functions that are made anew where they are used, so that each use compiles.
+
+Measured with JAX 0.10.2 and TensorFlow 2.21 (torch 2.9.1 keeps what it compiled by the code of the function): JAX keeps by the function
+object, `tf.function` by nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from xlalint.abstract.values import Function, LibrarySymbol, Partial, Value
+from xlalint.analysis.hazard import Confidence
+from xlalint.frameworks.checks.call_site import CallSite, asked
+from xlalint.frameworks.checks.data_lengths import source_of
+from xlalint.frameworks.checks.surrounding_loops import Loop, body_of, is_long, loops_around
+from xlalint.frameworks.platforms import Reach
+from xlalint.interpreter.frame import spelling
+from xlalint.lowering import ir
+
+if TYPE_CHECKING:
+    from xlalint.interpreter.frame import Frame
+
+JIT = (
+    "jax.jit",
+    "jax.api.jit",
+    "jax.pmap",
+    "jax.experimental.pjit.pjit",
+    "equinox.filter_jit",
+    "equinox.filter_pmap",
+    "flax.nnx.jit",
+)
+FUNCTION = ("tensorflow.function",)
+# What makes a function of a function: a new one each time.
+_MAKERS = frozenset(
+    [
+        "functools.partial",
+        *(f"jax.{name}" for name in ("grad", "value_and_grad", "vmap", "jacfwd", "jacrev", "hessian", "checkpoint")),
+        *(f"equinox.{name}" for name in ("filter_grad", "filter_value_and_grad", "filter_vmap")),
+    ]
+)
+AGAIN = "again"
+"""The variant of what counts only where the function around it is called in a loop."""
+
+
+@asked("jax", *JIT, reach=Reach.TRACED)
+def jitted(call: CallSite) -> None:
+    """`jax.jit(lambda x: …)(x)` in a loop, or in a function that is called in one."""
+    given = call.node.args[0] if call.node.args else dict(call.node.keywords).get("fun")
+    if given is None or not call.arguments.args:
+        return
+    made = _made_here(call.frame, given, call.arguments.args[0])
+    if made:
+        _check(call.frame, call.node, call.spelled, made, "jax")
+
+
+@asked("tensorflow", *FUNCTION, reach=Reach.TRACED)
+def traced(call: CallSite) -> None:
+    """`tf.function(step)(x)` in a loop, or in a function that is called in one: whatever the function is."""
+    if call.arguments.args and isinstance(call.arguments.args[0], (Function, Partial)):
+        _check(call.frame, call.node, call.spelled, "a new function each time", "tensorflow")
+
+
+def check_definition(frame: Frame, node: ir.Define, decorator: ir.Node, name: str) -> None:
+    """A nested function under a compiling decorator, called where it is defined: `name` is the decorator's dotted one."""
+    framework = "tensorflow" if name in FUNCTION else "jax" if name in JIT else ""
+    at = getattr(decorator, "at", 0)
+    if framework and at:
+        _judge(frame, node, node.name, at + _offset(frame, node), f"@{spelling(decorator)}", framework)
+
+
+def _offset(frame: Frame, node: ir.Define) -> int:
+    """Decorators count from where their own function begins; what is reported counts from the one around it."""
+    inner = frame.inner(node.function).ir.start
+    outer = frame.function.ir.start if frame.function is not None else frame.base >> 32
+    return (inner - outer) << 32 | (inner - outer)
+
+
+def _made_here(frame: Frame, node: ir.Node, value: Value) -> str:
+    """What is new of a function that is given to be compiled, each time that it is given; "" where nothing is."""
+    if isinstance(node, ir.Lambda):
+        return "a new lambda each time"
+    if isinstance(node, ir.Call):
+        func = frame.eval(node.func)
+        maker = func.name if isinstance(func, LibrarySymbol) else ""
+        return f"what `{spelling(node.func)}` makes anew each time" if maker in _MAKERS else ""
+    if isinstance(value, Function) and value.receiver is not None and isinstance(node, ir.Attr):
+        return "a method, bound anew each time"
+    nested = isinstance(value, Function) and frame.function is not None and value.info.ir.outer == frame.function.index
+    if nested and isinstance(node, ir.Name):
+        return f"`{node.id}`, defined anew each time"
+    source = source_of(frame, node) if isinstance(node, ir.Name) else None
+    return _made_here(frame, source, value) if isinstance(source, (ir.Lambda, ir.Call)) else ""
+
+
+def _check(frame: Frame, node: ir.Call, spelled: str, made: str, framework: str) -> None:
+    """Report a compiled function that is called right where it is made."""
+    direct = any(isinstance(one, ir.Call) and one.func == node for one in ir.walk(body_of(frame)))
+    name = "" if direct else _bound_to(frame, node)
+    if direct or name:
+        given = node.args[0] if node.args else None
+        _judge(frame, node, name, node.at, spelled, framework, made, given)
+
+
+def _judge(
+    frame: Frame,
+    node: ir.Call | ir.Define,
+    name: str,
+    at: int,
+    spelled: str,
+    framework: str,
+    made: str = "a function that is defined anew each time",
+    given: ir.Node | None = None,
+) -> None:
+    """Report what is made in a loop and used in that very loop; or in a function, and used there once."""
+    from xlalint.frameworks.checks.call_site import report
+
+    loops = loops_around(frame, node)
+    if name and not _used_beside(frame, name, loops):
+        return
+    if loops and frame.turning:
+        inner = loops[-1]
+        same = framework == "jax" and isinstance(given, ir.Name) and not _made_in(inner, given.id)
+        if is_long(inner) and not same:
+            report(frame, "XLA404", framework, spelled, f"in each turn of the loop: it gets {made}", at)
+            return
+    if frame.function is not None and not loops and not frame.function.decorated("cache", "lru_cache"):
+        detail = f"in each call of `{frame.function.name}`: it gets {made}"
+        report(frame, "XLA404", framework, spelled, detail, at, AGAIN, (), Confidence.LIKELY)
+
+
+def _made_in(loop: Loop, name: str) -> bool:
+    """Whether a loop's turn gives a name its value."""
+    for node in ir.walk(loop.body):
+        if isinstance(node, ir.Define) and node.name == name:
+            return True
+        if isinstance(node, ir.Assign) and any(isinstance(t, ir.Name) and t.id == name for t in node.targets):
+            return True
+    return False
+
+
+def _bound_to(frame: Frame, node: ir.Call) -> str:
+    """The one name that a call's result gets, where nothing else becomes of it."""
+    for one in ir.walk(body_of(frame)):
+        if isinstance(one, ir.Assign) and one.value == node and len(one.targets) == 1:
+            target = one.targets[0]
+            return target.id if isinstance(target, ir.Name) and target.id not in frame.outer_names else ""
+    return ""
+
+
+def _used_beside(frame: Frame, name: str, loops: list[Loop]) -> bool:
+    """Whether all that becomes of a name is that it is called in the same turns in which it is made."""
+    scope = loops[-1].body if loops else body_of(frame)
+    uses = [one for one in ir.walk(scope) if isinstance(one, ir.Name) and one.id == name]
+    calls = [
+        one
+        for one in ir.walk(scope)
+        if isinstance(one, ir.Call) and isinstance(one.func, ir.Name) and one.func.id == name
+    ]
+    within = (one for one in ir.walk(scope) if isinstance(one, (ir.For, ir.While, ir.Comprehension)))
+    repeated = any(
+        isinstance(one, ir.Call) and isinstance(one.func, ir.Name) and one.func.id == name
+        for loop in within
+        for one in ir.walk(loop)
+    )
+    stored = sum(
+        isinstance(one, ir.Assign) and any(isinstance(t, ir.Name) and t.id == name for t in one.targets)
+        for one in ir.walk(scope)
+    )
+    captured = frame.function is not None and any(
+        name in inner.ir.free for inner in frame.module.functions if inner.ir.outer == frame.function.index
+    )
+    return bool(calls) and not repeated and len(uses) == len(calls) + stored and not captured

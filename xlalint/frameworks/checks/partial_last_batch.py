@@ -1,0 +1,180 @@
+"""XLA402, XLA407: batches of other sizes than the rest, each of which is another shape for the compiled step.
+
+Measured with torch_xla 2.9.0, Keras 3.15 on TensorFlow 2.21, JAX 0.10.2 and transformers 5.23: the page says what each costs.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from xlalint.abstract.values import FALSE, Const, Instance, LibraryInstance, Method, Value, members
+from xlalint.analysis.hazard import Confidence
+from xlalint.frameworks.checks.call_site import ALL, INFORMATION, CallSite, asked, consumer, surely
+from xlalint.frameworks.checks.data_lengths import length_of, source_of
+from xlalint.frameworks.checks.library_names import DATA_LOADER, TRAINING_ARGUMENTS
+from xlalint.frameworks.platforms import Reach
+from xlalint.interpreter.frame import spelling
+from xlalint.lowering import ir
+
+if TYPE_CHECKING:
+    from xlalint.interpreter.frame import Frame
+    from xlalint.program.linker import ModuleInfo
+
+_ENDLESS = "tensorflow.python.data.ops.repeat_op._RepeatDataset"
+_SHUFFLED = "tensorflow.python.data.ops.shuffle_op._ShuffleDataset"
+_ITERABLE = ("torch.utils.data.IterableDataset", "torch.utils.data.dataset.IterableDataset")
+# Samplers that give each example once, and how many arguments they have as long as they do.
+_SAMPLING = {"RandomSampler": 1, "SequentialSampler": 1}
+_LAUNCHERS = frozenset(("spawn", "launch", "notebook_launcher"))
+
+
+@asked(ALL, *DATA_LOADER, reach=Reach.COMPILED)
+def loader(call: CallSite) -> None:
+    """`DataLoader(dataset, batch_size=32, shuffle=True)`."""
+    if not _may_leave_a_rest(call, "drop_last", 8) or not call.lacks("batch_sampler", 4):
+        return
+    size = call.value("batch_size", 1)
+    if size is None or _is_one(size) or call.lacks("batch_size", 1) or _iterable(call.value("dataset", 0)):
+        return
+    count = length_of(call.frame, call.node_of("dataset", 0)) if _reads_all(call) else None
+    if _divides(count, size) or _completed(call.frame):
+        return
+    confidence = Confidence.CERTAIN if count is not None else Confidence.LIKELY
+    _report(call, "drop_last", _reads_for_training(call), confidence)
+
+
+def _reads_all(call: CallSite) -> bool:
+    """Whether a loader gives each example of its data set once: a sampler may deal out a part of them."""
+    if call.lacks("sampler", 3):
+        return True
+    sampler = source_of(call.frame, call.node_of("sampler", 3))
+    return isinstance(sampler, ir.Call) and _SAMPLING.get(spelling(sampler.func).rpartition(".")[2]) == len(
+        sampler.args
+    )
+
+
+def _reads_for_training(call: CallSite) -> bool:
+    """Whether a loader shuffles: who evaluates reads in order."""
+    shuffle = call.value("shuffle", 2)
+    if shuffle is not None and FALSE not in members(shuffle):
+        return True
+    if call.lacks("sampler", 3):
+        return False
+    sampler = source_of(call.frame, call.node_of("sampler", 3))
+    in_order = isinstance(sampler, ir.Call) and (
+        dict(sampler.keywords).get("shuffle") == ir.Const(False) or spelling(sampler.func).endswith("SequentialSampler")
+    )
+    return not in_order
+
+
+@asked("tensorflow", methods=("batch", "padded_batch"), reach=Reach.COMPILED)
+def batched(call: CallSite) -> None:
+    """`dataset.shuffle(1000).batch(32)`."""
+    index = 1 if call.last_name == "batch" else 3
+    size = call.value("batch_size", 0)
+    if size is None or _is_one(size) or not _may_leave_a_rest(call, "drop_remainder", index):
+        return
+    receiver = call.callee.receiver if isinstance(call.callee, Method) else None
+    known = receiver.name if isinstance(receiver, LibraryInstance) else ""
+    if known == _ENDLESS or (receiver is not None and not known.startswith("tensorflow.")):
+        return
+    steps = _chain(call)
+    if not known and (any(step == "repeat" for step, _ in steps) or not _sizes_a_batch(call, size)):
+        return
+    source = steps[-1][1] if steps else None
+    count = length_of(call.frame, source) if all(step in _KEEPING for step, _ in steps[:-1]) else None
+    if _divides(count, size):
+        return
+    trains = known == _SHUFFLED or any(step == "shuffle" for step, _ in steps)
+    _report(call, "drop_remainder", trains, Confidence.CERTAIN if count is not None else Confidence.LIKELY)
+
+
+# Of a data set's methods, those that keep the number of its elements.
+_KEEPING = frozenset(("map", "shuffle", "cache", "prefetch", "enumerate", "with_options", "batch", "padded_batch"))
+
+
+def _chain(call: CallSite) -> list[tuple[str, ir.Node]]:
+    """The calls that the receiver is made by, the last first: each with its name."""
+    steps: list[tuple[str, ir.Node]] = []
+    node = source_of(call.frame, call.node.func.value) if isinstance(call.node.func, ir.Attr) else None
+    while isinstance(node, ir.Call) and isinstance(node.func, ir.Attr) and len(steps) < 12:
+        steps.append((node.func.name, node))
+        node = source_of(call.frame, node.func.value)
+    return steps
+
+
+def _sizes_a_batch(call: CallSite, size: Value) -> bool:
+    """Whether what a method of an unknown object is given is the size of a batch."""
+    node = call.node_of("batch_size", 0)
+    named = node is not None and "batch" in spelling(node).lower()
+    return "batch_size" in call.arguments.keywords or named or (isinstance(size, Const) and type(size.value) is int)
+
+
+@asked("torch", *TRAINING_ARGUMENTS)
+def trainer(call: CallSite) -> None:
+    """`TrainingArguments("out", per_device_train_batch_size=32)`: who says how large the batches are means to train."""
+    size = call.value("per_device_train_batch_size")
+    if size is None or _is_one(size):
+        return
+    if _may_leave_a_rest(call, "dataloader_drop_last", -1) and not _completed(call.frame):
+        place = call.place("dataloader_drop_last")
+        detail = "dataloader_drop_last=True"
+        call.report("XLA402", "torch", call.last_name, detail, place, "trainer", INFORMATION, Confidence.LIKELY)
+
+
+@asked("tensorflow", methods=("fit", "evaluate"), reach=Reach.COMPILED)
+def fitted(call: CallSite) -> None:
+    """`model.fit(x, y, batch_size=32)` on arrays whose length is written out."""
+    count = length_of(call.frame, call.node_of("x", 0))
+    size = call.constant("batch_size", 2) if not call.lacks("batch_size", 2) else 32
+    if count is None or not isinstance(size, int) or isinstance(size, bool) or size < 1 or count <= size:
+        return
+    rest = count % size
+    if rest:
+        detail = f"{count} examples in batches of {size}: the last batch has {rest}"
+        severity = () if call.last_name == "fit" else INFORMATION
+        call.report("XLA402", "tensorflow", call.spelled, detail, 0, "arrays", severity)
+
+
+def _may_leave_a_rest(call: CallSite, keyword: str, index: int) -> bool:
+    """Whether the last batch is surely kept, as the default has it: what is given as False is meant, and costs the same."""
+    return call.lacks(keyword, index) or surely(call.value(keyword, index), FALSE)
+
+
+def _is_one(size: Value) -> bool:
+    return isinstance(size, Const) and size.value == 1
+
+
+def _divides(count: int | None, size: Value) -> bool:
+    known = isinstance(size, Const) and isinstance(size.value, int) and size.value > 0
+    return count is not None and known and count % size.value == 0  # type: ignore[attr-defined]
+
+
+def _iterable(dataset: Value | None) -> bool:
+    """Whether a data set has no length, as streams do."""
+    for member in members(dataset) if dataset is not None else ():
+        if isinstance(member, Instance):
+            names = (base if isinstance(base, str) else base.dotted for base in member.klass.mro)
+            if any(name in _ITERABLE for name in names):
+                return True
+    return False
+
+
+def _completed(frame: Frame) -> bool:
+    """Whether Accelerate deals the batches out to several processes, and fills the last ones up with the first examples."""
+    module = frame.module
+    imported = module.packages
+    if not imported & {"accelerate", "transformers"}:
+        return False
+    prepared = "transformers" in imported or _calls(module, {"prepare", "prepare_data_loader"})
+    return prepared and ("_mp_fn" in module.unit.defs or _calls(module, _LAUNCHERS))
+
+
+def _calls(module: ModuleInfo, names: set[str] | frozenset[str]) -> bool:
+    return not names.isdisjoint(module.unit.calls) or any(not names.isdisjoint(f.calls) for f in module.unit.functions)
+
+
+def _report(call: CallSite, keyword: str, trains: bool, confidence: Confidence) -> None:
+    framework = "tensorflow" if keyword == "drop_remainder" else consumer(call.frame)
+    variant, severity = ("", ()) if trains else ("evaluation", INFORMATION)
+    call.report("XLA402", framework, call.spelled, f"{keyword}=True", 0, variant, severity, confidence)

@@ -1,0 +1,112 @@
+"""The loops around a call, and what changes in each of their turns, as the source has it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Union
+
+from xlalint.lowering import ir
+
+if TYPE_CHECKING:
+    from xlalint.interpreter.frame import Frame
+
+Loop = Union[ir.For, ir.While]
+_FEW = 8
+
+
+def body_of(frame: Frame) -> tuple[ir.Statement, ...]:
+    """The statements that the frame runs: a function's, or the one of the module's that runs now."""
+    if frame.function is not None:
+        return frame.function.body
+    unit = frame.module.unit
+    starts = zip(ir.decode_body(unit.body), unit.starts, strict=False)
+    return tuple(statement for statement, start in starts if start == frame.base >> 32)
+
+
+def whole_body_of(frame: Frame) -> tuple[ir.Statement, ...]:
+    """The same, at module level with all its other statements."""
+    return frame.function.body if frame.function is not None else ir.decode_body(frame.module.unit.body)
+
+
+def loops_around(frame: Frame, wanted: ir.Node | ir.Statement) -> list[Loop]:
+    """The loops of the frame's own body that hold an expression or a statement, the outermost first."""
+    return next(_around(body_of(frame), wanted, []), [])
+
+
+def _around(
+    statements: tuple[ir.Statement, ...], wanted: ir.Node | ir.Statement, loops: list[Loop]
+) -> Iterator[list[Loop]]:
+    for statement in statements:
+        if isinstance(statement, (ir.For, ir.While)):
+            yield from _around(statement.body, wanted, [*loops, statement])
+            yield from _around(statement.orelse, wanted, loops)
+            head = statement.iterable if isinstance(statement, ir.For) else statement.test
+            if any(node == wanted for node in ir.walk(head)):
+                yield loops
+        elif isinstance(statement, (ir.If, ir.With, ir.Try)):
+            if statement == wanted:
+                yield loops
+            for part in _blocks(statement):
+                yield from _around(part, wanted, loops)
+            if any(node == wanted for head in _heads(statement) for node in ir.walk(head)):
+                yield loops
+        elif any(node == wanted for node in ir.walk((statement,))):
+            yield loops
+
+
+def _blocks(statement: ir.If | ir.With | ir.Try) -> list[tuple[ir.Statement, ...]]:
+    if isinstance(statement, ir.If):
+        return [statement.body, statement.orelse]
+    if isinstance(statement, ir.With):
+        return [statement.body]
+    return [statement.body, *(handler.body for handler in statement.handlers), statement.orelse, statement.final]
+
+
+def _heads(statement: ir.If | ir.With | ir.Try) -> list[ir.Node]:
+    if isinstance(statement, ir.If):
+        return [statement.test]
+    return [item for item, _ in statement.items] if isinstance(statement, ir.With) else []
+
+
+def is_long(loop: Loop) -> bool:
+    """Whether a loop may take many turns: not one over a few things that are written out."""
+    if isinstance(loop, ir.While):
+        return True
+    over = loop.iterable
+    while (
+        isinstance(over, ir.Call)
+        and isinstance(over.func, ir.Name)
+        and over.func.id in ("enumerate", "zip", "reversed")
+    ):
+        over = over.args[0] if over.args else ir.Const(None)
+    if isinstance(over, ir.Call) and isinstance(over.func, ir.Name) and over.func.id == "range":
+        last = over.args[min(len(over.args) - 1, 1)] if over.args else None
+        return not (isinstance(last, ir.Const) and isinstance(last.value, (int, float)) and last.value <= _FEW)
+    return not isinstance(over, (ir.Display, ir.DictDisplay, ir.Const, ir.Literal))
+
+
+def counters(loop: Loop) -> set[str]:
+    """The names that are numbers of the turn: what counts, and what `enumerate` and `range` number by."""
+    names = {
+        node.target.id
+        for node in ir.walk(loop.body)
+        if isinstance(node, ir.AugAssign) and isinstance(node.target, ir.Name) and node.op in ("+", "-")
+    }
+    if (
+        isinstance(loop, ir.For)
+        and isinstance(loop.iterable, ir.Call)
+        and isinstance(loop.iterable.func, (ir.Name, ir.Attr))
+    ):
+        func = loop.iterable.func
+        name = func.id if isinstance(func, ir.Name) else func.name
+        first = loop.target.items[0] if isinstance(loop.target, ir.Display) and loop.target.items else loop.target
+        if isinstance(first, ir.Name) and (
+            name in ("range", "trange") or (name == "enumerate" and first is not loop.target)
+        ):
+            names.add(first.id)
+    return names
+
+
+def names_in(node: ir.Node | None) -> set[str]:
+    """The names that an expression reads."""
+    return {one.id for one in ir.walk(node) if isinstance(one, ir.Name)} if node is not None else set()

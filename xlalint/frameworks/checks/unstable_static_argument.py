@@ -1,0 +1,225 @@
+"""XLA405: arguments of compiled functions that are a part of the program, and others at each call.
+
+Measured with JAX 0.10.2 and TensorFlow 2.21: JAX compiles for each value of a static argument, `tf.function` traces for each value of a
+Python number and for each new object. These are arguments of calls; `jitting` finds compiled functions that are new themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from xlalint.abstract.values import (
+    Class,
+    Const,
+    Function,
+    Host,
+    LibrarySymbol,
+    Mapping,
+    Sequence,
+    Tensor,
+    Union,
+    Value,
+    members,
+)
+from xlalint.analysis.hazard import Confidence
+from xlalint.frameworks.checks.call_site import CallSite
+from xlalint.frameworks.checks.data_lengths import source_of
+from xlalint.frameworks.checks.growing_tensor import growth
+from xlalint.frameworks.checks.jit_per_call import AGAIN, FUNCTION, JIT
+from xlalint.frameworks.checks.surrounding_loops import counters, is_long, loops_around, names_in
+from xlalint.frameworks.tracing import constants, hand_over
+from xlalint.interpreter.frame import position, spelling
+from xlalint.lowering import ir
+from xlalint.program.linker import FunctionInfo
+
+if TYPE_CHECKING:
+    from xlalint.interpreter.frame import Frame
+
+COMPILERS = ("jit", "pjit", "pmap", "filter_jit", "function", "partial")
+"""The last names of decorators that compile, or that are given what does."""
+_COMPILING = frozenset((*JIT, *FUNCTION))
+_MAKERS = frozenset(name.rpartition(".")[2] for name in _COMPILING)
+_UNHASHABLE = ("list", "set", "dict")
+
+
+class Compiled(NamedTuple):
+    """How a function of the program is compiled: by which framework, which arguments are static, whether a signature says what it takes,
+    and whether one program may serve for all lengths of an argument."""
+
+    framework: str
+    static: tuple[object, ...] = ()
+    signed: bool = False
+    any_size: bool = False
+
+
+class Passed(NamedTuple):
+    """An argument of a call: the parameter's place and name, the expression, its value."""
+
+    place: int
+    name: str
+    node: ir.Node
+    value: Value
+
+
+def may_be_compiled(node: ir.Call, info: FunctionInfo) -> bool:
+    """Whether what is called may be compiled: its decorators, or that it is called by another name than its own, say so."""
+    if info.ir.decorators:
+        return info.decorated(*COMPILERS)
+    return type(node.func) is ir.Name and node.func.id != info.name
+
+
+def checked(call: CallSite) -> None:
+    """`step(state, number)` of a compiled `step`."""
+    callee = call.callee
+    compiled = _compiled(call, callee.info) if isinstance(callee, Function) else None
+    if compiled is None or not isinstance(callee, Function):
+        return
+    changing = _changing(call) if call.frame.turning else set()
+    for passed in _passed(call, callee):
+        if call.frame.turning and _check_growth(call, passed, compiled):
+            continue
+        if compiled.framework == "tensorflow":
+            _check_traced(call, passed, callee.info, compiled, changing)
+        elif passed.place in _places(compiled, callee.info) or passed.name in compiled.static:
+            _check_static(call, passed, callee.info, changing)
+        elif call.frame.turning:
+            _check_drift(call, passed, callee.info)
+
+
+def _compiled(call: CallSite, info: FunctionInfo) -> Compiled | None:
+    frame = call.frame
+    here = frame if info.ir.outer >= 0 else frame.interpreter.module_frame(info.module)
+    for decorator in info.ir.decorators:
+        given = hand_over(here, decorator)
+        if given is not None and given.name in _COMPILING:
+            keywords = decorator.keywords if isinstance(decorator, ir.Call) else ()
+            return _of(given.name, given.static, keywords)
+    if _MAKERS.isdisjoint(frame.module.unit.calls) and (
+        frame.function is None or _MAKERS.isdisjoint(frame.function.ir.calls)
+    ):
+        return None
+    made = source_of(frame, call.node.func) if isinstance(call.node.func, ir.Name) else None
+    if isinstance(made, ir.Call) and not info.ir.decorators:
+        maker = frame.eval(made.func)
+        if isinstance(maker, LibrarySymbol) and maker.name in _COMPILING:
+            statics = [
+                frame.eval(node) for name, node in made.keywords if name in ("static_argnums", "static_argnames")
+            ]
+            return _of(maker.name, tuple(one for value in statics for one in constants(value)), made.keywords)
+    return None
+
+
+def _of(name: str, static: tuple[object, ...], keywords: tuple[tuple[str, ir.Node], ...]) -> Compiled:
+    given = dict(keywords)
+    signed = "input_signature" in given or "reduce_retracing" in given
+    any_size = signed and given.get("jit_compile") != ir.Const(True)  # TensorFlow's own graph knows unknown sizes
+    return Compiled("tensorflow" if name in FUNCTION else "jax", static, signed, any_size)
+
+
+def _places(compiled: Compiled, info: FunctionInfo) -> set[int]:
+    return {item % max(len(info.params), 1) for item in compiled.static if isinstance(item, int)}
+
+
+def _passed(call: CallSite, callee: Function) -> Iterator[Passed]:
+    """The arguments that are written out, by the parameters that get them."""
+    params = callee.info.params
+    first = callee.receiver is not None
+    if call.arguments.rest is not None or any(isinstance(node, ir.Star) for node in call.node.args):
+        return
+    for place, (node, value) in enumerate(zip(call.node.args, call.arguments.args, strict=False), int(first)):
+        if place < len(params):
+            yield Passed(place, params[place].name, node, value)
+    names = [param.name for param in params]
+    for name, node in call.node.keywords:
+        if name in names and name in call.arguments.keywords:
+            yield Passed(names.index(name), name, node, call.arguments.keywords[name])
+
+
+def _changing(call: CallSite) -> set[str]:
+    """The names that number the turns of the long loops around a call."""
+    return {name for loop in loops_around(call.frame, call.node) if is_long(loop) for name in counters(loop)}
+
+
+def _check_static(call: CallSite, passed: Passed, info: FunctionInfo, changing: set[str]) -> None:
+    at = position(passed.node) or call.node.at
+    shown = spelling(passed.node)
+    if all(_unhashable(member) for member in members(passed.value)):
+        detail = f"is static in `{info.name}`, and cannot be hashed: the call fails"
+        call.report("XLA405", "jax", shown, detail, at, "unhashable")
+    elif fresh := _fresh(call.frame, passed):
+        detail = f"is {fresh}, and static in `{info.name}`, which is compiled for each"
+        _report_again(call, "jax", shown if shown != "…" else passed.name, detail, at)
+    elif names_in(passed.node) & changing:
+        detail = f"is another number at each call, and static in `{info.name}`, which is compiled for each"
+        call.report("XLA405", "jax", shown, detail, at)
+
+
+def _check_traced(call: CallSite, passed: Passed, info: FunctionInfo, compiled: Compiled, changing: set[str]) -> None:
+    if compiled.signed:
+        return
+    at = position(passed.node) or call.node.at
+    shown = spelling(passed.node)
+    found = members(passed.value)
+    drawn = call.frame.turning and any(isinstance(one, Host) and one.origin == "drawn" for one in found)
+    number = all(isinstance(one, (Host, Const)) and _is_number(one) for one in found)
+    if number and (drawn or names_in(passed.node) & changing):
+        detail = f"is another Python number at each call: `{info.name}` is traced for each"
+        call.report("XLA405", "tensorflow", shown, detail, at, "number")
+    elif fresh := _fresh(call.frame, passed):
+        detail = f"is {fresh}: `{info.name}` is traced for each"
+        _report_again(call, "tensorflow", shown if shown != "…" else passed.name, detail, at)
+
+
+def _check_growth(call: CallSite, passed: Passed, compiled: Compiled) -> bool:
+    """`x = step(x)` beside `x = jnp.concatenate([x, y])` in a loop."""
+    found = None if compiled.any_size else growth(call.frame, call.node, passed.node)
+    if found is not None:
+        call.report("XLA406", compiled.framework, found.name, "", found.at)
+    return found is not None
+
+
+def _check_drift(call: CallSite, passed: Passed, info: FunctionInfo) -> None:
+    """`total = 0.0`, then `total = step(total)` in a loop."""
+    if not isinstance(passed.node, ir.Name) or not isinstance(passed.value, Union):
+        return
+    found = passed.value.members
+    number = any(isinstance(one, Const) and type(one.value) in (int, float) for one in found)
+    if number and any(isinstance(one, Tensor) and one.framework == "jax" for one in found):
+        detail = f"is a Python number in the first call of `{info.name}` and an array in the next ones: it is compiled for both"
+        call.report("XLA405", "jax", passed.node.id, detail, passed.node.at, "drift", (), Confidence.LIKELY)
+
+
+def _report_again(call: CallSite, framework: str, subject: str, detail: str, at: int) -> None:
+    """Report what costs each time that the code runs: surely in a loop, else where the function is called in one."""
+    variant = "" if call.frame.turning else AGAIN
+    if call.frame.turning or call.frame.function is not None:
+        call.report("XLA405", framework, subject, detail, at, variant)
+
+
+def _fresh(frame: Frame, passed: Passed) -> str:
+    """What of an argument is new at each call; "" where nothing is known to be."""
+    node = passed.node
+    if isinstance(node, ir.Lambda):
+        return "a new lambda at each call"
+    if not isinstance(node, ir.Call):
+        return ""
+    func = frame.eval(node.func)
+    if isinstance(func, LibrarySymbol) and func.name == "functools.partial":
+        return "a new partial at each call"
+    if isinstance(func, Class) and not func.info.makes_record() and not func.info.library_bases():
+        equals = any(func.info.method(name) is not None for name in ("__eq__", "__hash__"))
+        return "" if equals else "a new object at each call, equal to no other"
+    return ""
+
+
+def _unhashable(value: Value) -> bool:
+    if isinstance(value, Sequence):
+        return value.kind in _UNHASHABLE
+    return isinstance(value, Mapping) or (isinstance(value, Tensor) and value.framework in ("jax", "numpy"))
+
+
+def _is_number(value: Host | Const) -> bool:
+    if isinstance(value, Const):
+        return type(value.value) in (int, float)
+    return value.type in ("int", "float")

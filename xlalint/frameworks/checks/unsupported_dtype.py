@@ -1,0 +1,79 @@
+"""XLA603: dtypes that a TPU computes by other means, or that the framework takes for narrower ones.
+
+Seen with libtpu 0.0.51 (v5e), torch_xla 2.9.0, tensorflow-tpu 2.20 and JAX 0.10.2: the page says what each costs. Strings are XLA601's.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from xlalint.abstract.values import Value
+from xlalint.analysis.hazard import Confidence
+from xlalint.interpreter.frame import device_tensor, position
+from xlalint.lowering import ir
+
+if TYPE_CHECKING:
+    from xlalint.frameworks.library_calls import LibraryCall
+    from xlalint.program.linker import FunctionInfo, ModuleInfo
+
+_WIDE = {"float64": "float64", "double": "float64", "complex128": "complex128", "cdouble": "complex128"}
+_BYTES = tuple(word.encode() for word in _WIDE)
+_CASTS = frozenset(("double", "cdouble"))
+_SWITCH = (b"jax_enable_x64", b"enable_x64", b"JAX_ENABLE_X64")
+# What holds of TPUs alone.
+_ON_TPU = tuple((f"{target}:{device}", "off") for target in ("torch_xla", "tf") for device in ("gpu", "cpu"))
+_EMULATED = (*_ON_TPU, ("jax:gpu", "off"), ("jax:cpu", "off"))
+
+
+def names_wide(info: FunctionInfo) -> bool:
+    """Whether a function's body may name such a dtype."""
+    return any(word in info.ir.body for word in _BYTES)
+
+
+def check_dtype(call: LibraryCall, result: Value) -> None:
+    """Report a call that asks for a wide dtype, where what it gives is on the device."""
+    frame = call.frame
+    framework = call.entry.framework
+    if frame.function is None or framework not in ("torch", "tensorflow", "jax") or not frame.function.names_wide:
+        return
+    found = _asked_for(call)
+    made = device_tensor(result)
+    if found is None or made is None or made.framework != framework:
+        return
+    word, node = found
+    at = (position(node) if node is not None else 0) or call.node.at
+    dtype = _WIDE[word]
+    variant, severity = "", _EMULATED
+    if framework == "jax":
+        enabled = _enables(frame.module)
+        variant, severity = ("emulated", _EMULATED) if enabled else ("", ())
+    elif dtype == "complex128":
+        variant = "complex"
+    frame.report("XLA603", at, result, None, dtype, variant, severity, Confidence.LIKELY)
+
+
+def _asked_for(call: LibraryCall) -> tuple[str, ir.Node | None] | None:
+    """The dtype that a call's arguments name, with its expression; that of `x.double()`, without one."""
+    func = call.node.func
+    if call.receiver is not None and isinstance(func, ir.Attr) and func.name in _CASTS:
+        return func.name, None
+    positional = [] if call.receiver is None and not call.entry.params else list(call.node.args)
+    for node in (*positional, *(value for name, value in call.node.keywords if name in ("dtype", "type", ""))):
+        word = _word(node)
+        if word in _WIDE:
+            return word, node
+    return None
+
+
+def _word(node: ir.Node) -> str:
+    if isinstance(node, ir.Attr):
+        return node.name
+    if isinstance(node, ir.Name):
+        return node.id
+    return node.value if isinstance(node, ir.Const) and isinstance(node.value, str) else ""
+
+
+def _enables(module: ModuleInfo) -> bool:
+    """Whether a module switches 64-bit types on."""
+    bodies = (module.unit.body, *(info.ir.body for info in module.functions))
+    return any(word in body for body in bodies for word in _SWITCH)

@@ -1,0 +1,272 @@
+"""XLA401: batches as long as their longest example, each length of which is another shape for the compiled step.
+
+Measured with transformers 5.23 and torch_xla 2.9.0, TensorFlow 2.21: the page says what each way to pad costs.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from xlalint.abstract.values import NONE, TRUE, UNKNOWN, Const, Function, Instance, Partial, Value, members
+from xlalint.analysis.hazard import Confidence
+from xlalint.frameworks.checks.call_site import ALL, INFORMATION, CallSite, asked, consumer, report
+from xlalint.frameworks.checks.library_names import DATA_LOADER
+from xlalint.frameworks.platforms import Reach
+from xlalint.interpreter.frame import spelling
+from xlalint.lowering import ir
+
+if TYPE_CHECKING:
+    from xlalint.interpreter.frame import Frame
+    from xlalint.program.linker import FunctionInfo
+
+# A multiple this large leaves few lengths.
+_COARSE = 32
+_TOKENIZER_WORDS = ("return_tensors", "truncation", "max_length", "text_target", "return_attention_mask")
+
+
+def _collators(*names: str) -> tuple[str, ...]:
+    return tuple(f"{home}.{name}" for name in names for home in ("transformers", "transformers.data.data_collator"))
+
+
+_PADDED = _collators("DataCollatorWithPadding", "DataCollatorForTokenClassification", "DataCollatorForMultipleChoice")
+_SEQ2SEQ = _collators("DataCollatorForSeq2Seq")
+_LANGUAGE = _collators("DataCollatorForLanguageModeling", "DataCollatorForWholeWordMask")
+
+
+@asked(ALL, *_PADDED, *_SEQ2SEQ, reach=Reach.COMPILED)
+def collator(call: CallSite) -> None:
+    """`DataCollatorWithPadding(tokenizer)`: its `padding` is True unless it is said to be something else."""
+    index = 2 if call.name in _SEQ2SEQ else 1
+    given = call.value("padding", index)
+    if given is None and (call.arguments.extra is not None or call.arguments.rest is not None):
+        return
+    if (given is None or _is_longest(given)) and not _pads_texts(call.frame) and _collates(call):
+        _report(call, call.last_name, call.value("pad_to_multiple_of", index + 2), call.place("padding", index))
+
+
+@asked(ALL, *_LANGUAGE, reach=Reach.COMPILED)
+def language_collator(call: CallSite) -> None:
+    """`DataCollatorForLanguageModeling(tokenizer)`, unless what it gets was cut into pieces of one length."""
+    if call.arguments.extra is None and not (_pads_texts(call.frame) or _cuts_texts(call.frame)) and _collates(call):
+        multiple = call.arguments.keywords.get("pad_to_multiple_of")
+        _report(call, call.last_name, multiple, 0, Confidence.LIKELY)
+
+
+# What collates a batch, of a collator's methods: others mask the tokens of batches that were made elsewhere.
+_COLLATING = frozenset(("__call__", "torch_call", "tf_call", "numpy_call"))
+
+
+def _collates(call: CallSite) -> bool:
+    """Whether a collator may be given batches to make: not where only other methods of it are called."""
+    for node in _nodes(call.frame, call.last_name.encode()):
+        if isinstance(node, ir.Assign) and node.value == call.node and len(node.targets) == 1:
+            held = spelling(node.targets[0])
+            used = [one for one in _nodes(call.frame, held.rpartition(".")[2].encode()) if _is(one, held)]
+            methods = [
+                one.name
+                for one in _nodes(call.frame, held.rpartition(".")[2].encode())
+                if isinstance(one, ir.Attr) and _is(one.value, held)
+            ]
+            # One use is the assignment itself.
+            return len(methods) < len(used) - 1 or not methods or not _COLLATING.isdisjoint(methods)
+    return True
+
+
+def _is(node: object, held: str) -> bool:
+    return isinstance(node, (ir.Name, ir.Attr)) and spelling(node) == held
+
+
+@asked(ALL, "transformers.Trainer", "transformers.trainer.Trainer", reach=Reach.COMPILED)
+def trainer(call: CallSite) -> None:
+    """`Trainer(model, args, processing_class=tokenizer)`, whose collator is then `DataCollatorWithPadding`."""
+    given = call.value("processing_class", 5) or call.arguments.keywords.get("tokenizer")
+    if given is None or given is NONE or not call.lacks("data_collator", 2) or _pads_texts(call.frame):
+        return
+    node = call.node_of("processing_class") or call.node_of("tokenizer")
+    if node is not None and "token" in spelling(node).lower() and not _cuts_texts(call.frame):
+        call.report("XLA401", consumer(call.frame), call.last_name, "", 0, "default", (), Confidence.LIKELY)
+
+
+@asked(ALL, methods=("tokenizer", "_tokenizer"), reach=Reach.COMPILED)
+def tokenized(call: CallSite) -> None:
+    """`tokenizer(texts, padding=True)` for each batch: in a collate function, a mapped one, or a loop."""
+    keywords = call.arguments.keywords
+    named = spelling(call.node.func).lower()
+    if not ("token" in named or any(word in keywords for word in _TOKENIZER_WORDS)) or not _again(call.frame):
+        return
+    given = keywords.get("padding")
+    if given is not None and _is_longest(given):
+        multiple = keywords.get("pad_to_multiple_of")
+        _report(call, f"padding={_shown(given)}", multiple, call.place("padding"), _confidence(call.frame))
+        return
+    unpadded = given is None and call.arguments.extra is None and keywords.get("return_tensors", NONE) is not NONE
+    if unpadded and call.frame.turning and "token" in named:
+        call.report("XLA401", consumer(call.frame), call.spelled, "", 0, "unpadded", (), Confidence.LIKELY)
+
+
+@asked(ALL, methods=("pad",), reach=Reach.COMPILED, leads=False)
+def padded(call: CallSite) -> None:
+    """`tokenizer.pad(features)`: to the longest unless it is said otherwise."""
+    if not isinstance(call.node.func, ir.Attr) or "token" not in spelling(call.node.func.value).lower():
+        return
+    given = call.value("padding", 1)
+    if _again(call.frame) and call.arguments.extra is None and (given is None or _is_longest(given)):
+        _report(call, call.spelled, call.value("pad_to_multiple_of", 3), call.place("padding", 1))
+
+
+@asked(ALL, *DATA_LOADER, reach=Reach.COMPILED)
+def loader(call: CallSite) -> None:
+    """`DataLoader(dataset, collate_fn=collate)`: what the function does is done for each batch."""
+    _enter(call, call.value("collate_fn", 6))
+
+
+@asked(ALL, methods=("map",), reach=Reach.COMPILED, leads=False)
+def mapped(call: CallSite) -> None:
+    """`dataset.map(tokenize, batched=True)`: the function gets a thousand texts at a time, and pads each thousand for itself."""
+    if "batched" in call.arguments.keywords:
+        _enter(call, call.value("function", 0))
+
+
+def _enter(call: CallSite, function: Value | None) -> None:
+    interpreter = call.frame.interpreter
+    for member in members(function) if function is not None else ():
+        if isinstance(member, (Function, Instance, Partial)):
+            interpreter.collating += 1
+            interpreter.call_value(call.frame, member, [UNKNOWN], (), call.node)
+            interpreter.collating -= 1
+
+
+_PAD_SEQUENCE = ("torch.nn.utils.rnn.pad_sequence", "torch.nn.utils.rnn.pack_sequence")
+
+
+@asked("torch", *_PAD_SEQUENCE, reach=Reach.COMPILED, leads=False)
+def padded_sequence(call: CallSite) -> None:
+    """`pad_sequence(batch)` in a collate function, unless that pads further, to a length of its own."""
+    function = call.frame.function
+    if call.frame.interpreter.collating and function is not None and "pad" not in function.ir.calls:
+        framework = consumer(call.frame)
+        call.report("XLA401", framework, call.spelled, "", 0, "", (), _confidence(call.frame))
+
+
+@asked("torch", "builtins.max", reach=Reach.COMPILED, leads=False)
+def longest(call: CallSite) -> None:
+    """`max(len(x) for x in batch)` in a collate function, unless it is rounded up."""
+    frame = call.frame
+    if not frame.interpreter.collating or frame.function is None or not _measures(call.node):
+        return
+    if not _rounds(frame.function):
+        framework = consumer(frame)
+        call.report("XLA401", framework, "", "", 0, "", (), Confidence.LIKELY)
+
+
+@asked("tensorflow", methods=("padded_batch",), reach=Reach.COMPILED)
+def padded_batch(call: CallSite) -> None:
+    """`dataset.padded_batch(32)`, or with `padded_shapes` that leave a size open."""
+    shapes = call.node_of("padded_shapes", 1)
+    given = call.value("padded_shapes", 1)
+    open_ended = shapes is not None and any(one in (ir.Const(None), _MINUS_ONE) for one in ir.walk(shapes))
+    written = shapes is not None and not isinstance(shapes, (ir.Name, ir.Attr, ir.Call))
+    if call.lacks("padded_shapes", 1) or (written and open_ended and given is not None):
+        call.report("XLA401", "tensorflow", call.spelled, "padded_shapes", 0, "dataset")
+
+
+@asked("tensorflow", methods=("bucket_by_sequence_length",), reach=Reach.COMPILED)
+def bucketed(call: CallSite) -> None:
+    """`dataset.bucket_by_sequence_length(…)`, which pads to the longest of a batch, not to its bucket's bound."""
+    given = call.value("pad_to_bucket_boundary", 6)
+    if given is None and call.arguments.extra is None and call.arguments.rest is None:
+        call.report("XLA401", "tensorflow", call.spelled, "pad_to_bucket_boundary=True", 0, "dataset")
+
+
+_MINUS_ONE = ir.Unary("-", ir.Const(1), 0)
+
+
+def _is_longest(value: Value) -> bool:
+    found = members(value)
+    return all(one is TRUE or (isinstance(one, Const) and one.value == "longest") for one in found)
+
+
+def _shown(value: Value) -> str:
+    return '"longest"' if isinstance(value, Const) and value.value == "longest" else "True"
+
+
+def _again(frame: Frame) -> bool:
+    """Whether what runs now runs for each batch."""
+    return bool(frame.interpreter.collating or frame.turning)
+
+
+def _confidence(frame: Frame) -> Confidence:
+    return Confidence.CERTAIN if frame.interpreter.collating else Confidence.LIKELY
+
+
+def _report(
+    call: CallSite, subject: str, multiple: Value | None, at: int, confidence: Confidence = Confidence.CERTAIN
+) -> None:
+    """Report padding to the longest, by what it is rounded up to."""
+    variant = detail = ""
+    severity: tuple[tuple[str, str], ...] = ()
+    if multiple is not None and multiple is not NONE:
+        number = multiple.value if isinstance(multiple, Const) else None
+        if not isinstance(number, int):
+            return
+        variant, detail = "multiple", str(number)
+        severity = INFORMATION if number >= _COARSE else ()
+    report(
+        call.frame, "XLA401", consumer(call.frame), subject, detail, at or call.node.at, variant, severity, confidence
+    )
+
+
+def _pads_texts(frame: Frame) -> bool:
+    """Whether the module pads what it tokenizes to one length: what is collated then has that length already."""
+    return any(
+        isinstance(node, ir.Call)
+        and ("padding", _MAX_LENGTH) in node.keywords
+        and "Collator" not in spelling(node.func)
+        for node in _nodes(frame, b"max_length")
+    )
+
+
+_MAX_LENGTH = ir.Const("max_length")
+
+
+def _cuts_texts(frame: Frame) -> bool:
+    """Whether the module cuts texts into pieces of one length: `tokens[i : i + size]`."""
+    return any(
+        isinstance(node, ir.Slice) and isinstance(node.upper, ir.Bin) and node.upper.op == "+" and node.lower is not None
+        and spelling(node.lower) == spelling(node.upper.left)
+        for node in _nodes(frame, b"+")
+    )  # fmt: skip
+
+
+def _nodes(frame: Frame, text: bytes) -> list[object]:
+    """All that a module's bodies hold that have some bytes in their encoded form."""
+    frame.interpreter.reader.read_whole(frame.module)
+    bodies = [ir.decode_body(frame.module.unit.body)] if text in frame.module.unit.body else []
+    bodies += [info.body for info in frame.module.functions if text in info.ir.body]
+    return [node for body in bodies for node in ir.walk(body)]
+
+
+def _measures(node: ir.Call) -> bool:
+    """Whether the largest of lengths is asked for."""
+    if len(node.args) != 1:
+        return False
+    for one in ir.walk(node.args[0]):
+        if isinstance(one, ir.Call) and isinstance(one.func, ir.Name) and one.func.id == "len":
+            return True
+        if isinstance(one, ir.Attr) and one.name in ("shape", "size"):
+            return True
+    return False
+
+
+def _rounds(info: FunctionInfo) -> bool:
+    """Whether a function rounds a length up to a multiple, or to one of a few."""
+    return any(
+        (isinstance(node, ir.Bin) and node.op in ("//", "%"))
+        or (isinstance(node, ir.Call) and spelling(node.func).rpartition(".")[2] in ("ceil", "next", "bisect", "bisect_left"))
+        for node in ir.walk(info.body)
+    )  # fmt: skip
+
+
+def tokenizes(node: ir.Call) -> bool:
+    """Whether what is called, of which nothing is known, is given what tokenizers are."""
+    return any(name in ("padding", "return_tensors") for name, _ in node.keywords)

@@ -1,0 +1,724 @@
+"""Calls into libraries: what the API tables say of them, applied to abstract arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from xlalint.abstract.lattice import join_all
+from xlalint.abstract.values import (
+    HOST,
+    NEVER,
+    NONE,
+    TRUE,
+    UNKNOWN,
+    Const,
+    Host,
+    Sequence,
+    Tensor,
+    Union,
+    Value,
+    constant,
+    field,
+    foreign,
+    host,
+    mapping,
+    members,
+    only_tensor,
+    sequence,
+    tensor,
+    tensors,
+)
+from xlalint.api_tables.cases import choose
+from xlalint.api_tables.entries import Callback, Constant, Entry, Spec
+from xlalint.api_tables.returns import Return, parse_return
+from xlalint.frameworks.branch_functions import check_branches, check_gradient
+from xlalint.frameworks.checks.unsupported_dtype import check_dtype
+from xlalint.frameworks.torch.recompiles import check_collected, check_sizes
+from xlalint.interpreter.frame import calls_within, device_tensor, spelling
+from xlalint.lowering import ir
+
+if TYPE_CHECKING:
+    from xlalint.interpreter.frame import Frame
+
+_DTYPE_TYPES = {"float": "f", "int": "i", "bool": "b", "complex": "c"}
+_DTYPE_BUILTINS = {"builtins.float": "f", "builtins.int": "i", "builtins.bool": "b", "builtins.complex": "c"}
+
+
+class LibraryCall:
+    """One call as API tables ask about it (the protocol `entries.Call`).
+
+    `receiver` is the tensor whose method is called, `owner` the library object of another kind. `makes` says that the function makes
+    a tensor of host values.
+    """
+
+    def __init__(
+        self,
+        frame: Frame,
+        entry: Entry,
+        receiver: Value | None,
+        args: list[Value],
+        keywords: tuple[tuple[str, Value], ...],
+        node: ir.Call,
+        owner: Value | None = None,
+    ) -> None:
+        self.frame = frame
+        self.entry = entry
+        self.receiver = receiver
+        self.args = args
+        self.keywords = keywords
+        self.node = node
+        self.makes = False
+        self.name = ""
+        self.results: dict[str, Value] = {}
+        self.owner = owner
+        self.starred = any(isinstance(arg, ir.Star) for arg in node.args) or any(not name for name, _ in keywords)
+
+    # ------------------------------------------------------------------------------------------- arguments
+
+    def argument(self, name: str) -> Value | None:
+        """The value of a parameter; the rest as a tuple for `*name`; None when it is not passed."""
+        found = field(self.keywords, name)
+        if found is not None:
+            return found
+        for position, param in enumerate(self.entry.params):
+            if param == name:
+                return self.args[position] if position < len(self.args) else None
+            if param.startswith("*"):
+                if param[1:] == name:
+                    rest = tuple(self.args[position:])
+                    if len(rest) == 1 and isinstance(rest[0], Sequence):
+                        return rest[0]
+                    return sequence("tuple", rest, join_all(rest)) if rest else None
+                break
+        return None
+
+    def all(self) -> list[Value]:
+        return [*self.args, *(value for _, value in self.keywords)]
+
+    def first(self) -> Value | None:
+        """The receiver, or the first argument that is or holds a tensor."""
+        if self.receiver is not None:
+            return self.receiver
+        for value in self.all():
+            if only_tensor(value) is not None:
+                return value
+        for value in self.all():
+            inner = next(iter(tensors(value)), None)
+            if inner is not None:
+                return inner
+        return None
+
+    def first_tensor(self) -> Tensor | None:
+        found = self.first()
+        return only_tensor(found) if found is not None else None
+
+    def node_of(self, name: str) -> ir.Node | None:
+        """The expression passed for a parameter."""
+        for keyword, node in self.node.keywords:
+            if keyword == name:
+                return node
+        for position, param in enumerate(self.entry.params):
+            if param.lstrip("*") == name and position < len(self.node.args):
+                return self.node.args[position]
+        return None
+
+    # -------------------------------------------------------------------------------------- the protocol
+
+    def count(self) -> int:
+        return -1 if self.starred else len(self.args) + len(self.keywords)
+
+    def given(self, name: str) -> bool | None:
+        value = self.argument(name)
+        if value is None:
+            return None if self.starred else False
+        if value is NONE:
+            return False
+        return None if isinstance(value, Union) and NONE in value.members else True
+
+    def none(self, name: str) -> bool:
+        return self.argument(name) is NONE
+
+    def _asked(self, name: str) -> list[Value]:
+        if name == "*":
+            return self.all()
+        value = self.first() if name == "" else self.argument(name)
+        return [] if value is None else [value]
+
+    def tensor(self, name: str) -> bool | None:
+        found = [value for value in self._asked(name) if any(t.place != "cpu" and not t.static for t in tensors(value))]
+        if found:
+            return True
+        return None if any(UNKNOWN in members(value) for value in self._asked(name)) else False
+
+    def items(self, name: str) -> bool | None:
+        return any(
+            isinstance(member, Sequence) and any(tensors(member)) for v in self._asked(name) for member in members(v)
+        )
+
+    def framework(self) -> str:
+        found = self.first_tensor()
+        return found.framework if found is not None else ""
+
+    def boolean(self, name: str) -> bool | None:
+        return any(t.dtype == "b" for value in self._asked(name) for t in tensors(value, 1))
+
+    def constant(self, name: str) -> tuple[Constant] | None:
+        value = self.argument(name)
+        if isinstance(value, Const):
+            return (value.value,)
+        if value is host("device:cpu") and isinstance(self.node_of(name), ir.Call):
+            return ("cpu",)  # `torch.device("cpu")`; the device of another tensor may be any in another run
+        return (None,) if value is None and not self.starred else None
+
+    def dtype(self, name: str) -> str:
+        value = self.first() if name == "" else self.argument(name)
+        return dtype_of(value) if value is not None else ""
+
+    def rank(self, name: str) -> int:
+        value = self.first() if name == "" else self.argument(name)
+        found = only_tensor(value) if value is not None else None
+        return found.rank if found is not None else -1
+
+    # --------------------------------------------------------------------------------------------- effects
+
+    def run(self) -> Value:
+        """Report the call's hazard, call back its function arguments, and give what it returns."""
+        for callback in self.entry.calls:
+            self._call_back(callback)
+        if self.results:
+            check_branches(self, self.name)
+            check_gradient(self, self.name)
+        targets = self.frame.module.taught.targets
+        spec = choose(self.entry.cases, self, targets)
+        if self.frame.interpreter.observer is not None:
+            self.frame.interpreter.observer.applied(self, spec)
+        if self.entry.unsupported:
+            self._check_support(spec, targets)
+        if spec is None:
+            return UNKNOWN
+        if spec.rule is None and any(map(holds_data, self.all())):
+            self._explain_size()
+        if spec.rule is None and self.entry.framework == "torch":
+            check_sizes(self)
+        if spec.rule is not None:
+            self._report(spec)
+        result = self.build(spec.returns)
+        check_dtype(self, result)
+        if self.entry.framework == "torch":
+            check_collected(self.frame, self.node, result)
+        return result
+
+    def hazard(self) -> Value | None:
+        """What the call returns, its hazard reported; None where it is none."""
+        spec = choose(self.entry.cases, self, self.frame.module.taught.targets)
+        if spec is None or spec.rule is None:
+            return None
+        if self.frame.interpreter.observer is not None:
+            self.frame.interpreter.observer.applied(self, spec)
+        self._report(spec)
+        return self.build(spec.returns)
+
+    def _check_support(self, spec: Spec | None, targets: tuple[str, ...]) -> None:
+        """Report that the target has no kernel for this; what the call is reported for anyway is enough."""
+        reported = spec is not None and spec.rule is not None
+        severities = dict(spec.severity) if spec is not None else {}
+        if reported and not any(severities.get(target) == "off" for target in targets):
+            return
+        lacks = choose(self.entry.unsupported, self, targets)
+        if lacks is not None and lacks.rule is not None:
+            self._report(lacks)
+
+    def _trace_time(self, spec: Spec) -> None:
+        """Where what is printed is a tensor, that it happens once is a hazard as well."""
+        for other in self.entry.cases:
+            if other is not spec and other.rule == "XLA306":
+                self._report(other)
+
+    def _breaks(self, spec: Spec) -> None:
+        """Report what ends a graph of `torch.compile` whatever it is given; elsewhere that it happens once."""
+        if self.frame.interpreter.annotations.framework(self.frame.module) == "torch":
+            self.frame.note("XLA303", self.node.at, "torch", spelling(self.node.func), spec.detail, spec.variant)
+        else:
+            self._trace_time(spec)
+
+    def _explain_size(self) -> None:
+        """Report a size that was read from a tensor where the tensor itself would be a hazard as the size."""
+        for spec in self.entry.cases:
+            if spec.rule not in ("XLA206", "XLA107"):
+                continue
+            for value, node in self.named(spec.when.tensor):
+                if reads_within(value, node):
+                    self.frame.explain(spec.rule, self.node.at, node, spec.detail)
+                    return
+
+    def named(self, names: tuple[str, ...]) -> Iterator[tuple[Value, ir.Node]]:
+        """The arguments of these names with their expressions; of "*": all."""
+        if "*" in names and not self.starred:
+            nodes = [*self.node.args, *(node for _, node in self.node.keywords)]
+            yield from zip(self.all(), nodes, strict=False)
+        for name in names:
+            position = next((i for i, param in enumerate(self.entry.params) if param == f"*{name}"), -1)
+            if position >= 0:
+                if not self.starred:
+                    yield from zip(self.args[position:], self.node.args[position:], strict=False)
+                continue
+            value, node = self.argument(name), self.node_of(name)
+            if value is not None and node is not None:
+                yield value, node
+
+    def _report(self, spec: Spec) -> None:
+        if spec.rule == "XLA303":
+            self._trace_time(spec)
+        if spec.rule == "XLA210":
+            self.frame.note(
+                spec.rule, self.node.at, self.entry.framework, spelling(self.node), spec.detail, spec.variant
+            )
+            return
+        if spec.rule == "XLA306":
+            self.frame.note(
+                spec.rule, self.node.at, "", spelling(self.node.func), spec.detail, spec.variant, spec.severity
+            )
+            return
+        if spec.variant == "break":
+            self._breaks(spec)
+            return
+        if spec.variant == "call":
+            self.frame.note(
+                spec.rule or "", self.node.at, "torch", spelling(self.node.func), spec.detail, severity=spec.severity
+            )
+            return
+        value, node = self._culprit(spec)
+        if spec.rule == "XLA601" and (spec.variant or value is None or self._device(value) is None):
+            # the operation is in the graph whatever it is given
+            subject, variant = spelling(self.node.func), spec.variant or "operation"
+            self.frame.note(spec.rule, self.node.at, self.entry.framework, subject, spec.detail, variant)
+            return
+        if value is None or spec.rule is None or (spec.variant == "number" and not isinstance(value, Tensor)):
+            return  # what may be a number is one where a number is wanted
+        if spec.returns.kind == "hostlike":
+            # Who moves a tensor to the host believes that it may be elsewhere.
+            value = join_all(
+                tensor(m.framework, m.dtype, m.rank, "", m.sure and not m.place) if isinstance(m, Tensor) else m
+                for m in members(value)
+            )
+        self.frame.report(spec.rule, self.node.at, value, node, spec.detail, spec.variant, spec.severity)
+
+    def _culprit(self, spec: Spec) -> tuple[Value | None, ir.Node | None]:
+        """The tensor that a hazard speaks of, with its expression."""
+        named = (
+            [spec.subject] if spec.subject else [n for n in (*spec.when.tensor, *spec.when.items) if n not in ("*", "")]
+        )
+        for name in named:
+            value = self.argument(name)
+            found = self._device(value) if value is not None else None
+            if found is not None:
+                return found, self.node_of(name)
+        if self.receiver is not None and self._device(self.receiver) is not None:
+            func = self.node.func
+            return self.receiver, func.value if isinstance(func, ir.Attr) else None
+        nodes: list[ir.Node | None] = [*self.node.args, *(node for _, node in self.node.keywords)]
+        for position, value in enumerate(self.all()):
+            found = self._device(value)
+            if found is not None:
+                return found, nodes[position] if position < len(nodes) else None
+        return self.receiver, None
+
+    @staticmethod
+    def _device(value: Value) -> Value | None:
+        """The value where it is a device tensor, else one that it holds."""
+        if any(isinstance(m, Tensor) and m.place != "cpu" and m.framework != "numpy" for m in members(value)):
+            return value
+        if isinstance(value, Sequence):
+            held = next((item for item in value.items or (value.element,) if device_tensor(item) is not None), None)
+            if held is not None:
+                return held
+        inner = next((t for t in tensors(value) if t.place != "cpu"), None)
+        if inner is None:
+            return None
+        # Of a list of tensors or an array, the array is what is expected where arrays are taken.
+        return join_all([inner, *(m for m in members(value) if isinstance(m, Tensor) and m.framework == "numpy")])
+
+    def _call_back(self, callback: Callback) -> None:
+        func = self.argument(callback.fun)
+        if func is None or func is NONE or (callback.unless and self.argument(callback.unless) is TRUE):
+            return
+        args: list[Value] = []
+        for text in callback.args:
+            args.extend(self._callback_argument(text))
+        self.frame.context.replicates |= callback.apart
+        result = self.frame.interpreter.call_back(self.frame, func, args, callback.traced, "*" in callback.args, self)
+        self.results = {**self.results, callback.fun: result}
+
+    def _callback_argument(self, text: str) -> list[Value]:
+        if text == "*":
+            return []
+        if text.startswith("*$"):
+            rest = self.argument(text[2:])
+            if isinstance(rest, Sequence):
+                return list(rest.items) if rest.items is not None else [rest.element]
+            return [] if rest is None else [rest]
+        if text.startswith("$"):
+            name = text[1:].removesuffix("[]")
+            value = self.argument(name) or UNKNOWN
+            return [self._element(value)] if text.endswith("[]") else [value]
+        if text.startswith("@"):
+            return [self.results.get(text[1:], UNKNOWN)]
+        return [self.build(parse_return(text))]
+
+    def _element(self, value: Value) -> Value:
+        from xlalint.interpreter.builtin_calls import element_of
+
+        if isinstance(value, Sequence) and value.kind == "tuple" and value.items is not None:
+            items = tuple(self._element(item) for item in value.items)
+            return sequence("tuple", items, join_all(items))
+        return element_of(self.frame, value)
+
+    # --------------------------------------------------------------------------------------------- returns
+
+    def build(self, what: Return) -> Value:
+        """The abstract value that a return describes, for this call."""
+        builder = _BUILDERS.get(what.kind)
+        return builder(self, what) if builder is not None else UNKNOWN
+
+    def _framework_name(self) -> str:
+        found = self.first_tensor()
+        if self.entry.framework and self.entry.framework != "numpy":
+            return self.entry.framework
+        return found.framework if found is not None else self.entry.framework or "torch"
+
+    def _sure(self) -> bool:
+        found = self.first_tensor()
+        return self.receiver is None or found is None or found.sure
+
+    def resolved_dtype(self, what: Return, otherwise: str) -> str:
+        """The dtype of a return: what an argument names, what the table says, or what is given."""
+        for source in what.dtype_from.split("|") if what.dtype_from else ():
+            if source == "*":
+                found = self.first_tensor()
+                if found is not None and found.dtype:
+                    return found.dtype
+                continue
+            value = self.argument(source)
+            named = dtype_of(value) or _kind_of_number(value) if value is not None else ""
+            if named:
+                return named
+            if value is not None and _may_name_dtype(value):
+                return ""
+        if what.dtype == "n":
+            return "i" if otherwise == "b" else otherwise
+        return what.dtype or otherwise
+
+    def place(self) -> str:
+        """ "cpu" for what stays in host memory: made without a device, or from what is there."""
+        if not self.frame.module.taught.tracks_place or self._framework_name() != "torch":
+            return ""
+        device = self.argument("device")
+        if device is not None and device is not NONE:
+            on_cpu = isinstance(device, Const) and device.value == "cpu"
+            return "cpu" if on_cpu or device is host("device:cpu") else ""
+        sources = [
+            t for value in ([self.receiver] if self.receiver is not None else self.all()) for t in tensors(value)
+        ]
+        if sources:
+            return "cpu" if all(t.place == "cpu" for t in sources) else ""
+        return "cpu" if self.makes else ""
+
+    def tensor_return(self, what: Return) -> Value:
+        rank = what.rank
+        if what.rank_from:
+            sizes = self.argument(what.rank_from)
+            rank = len(sizes.items) if isinstance(sizes, Sequence) and sizes.items is not None else -1
+            if isinstance(sizes, (Const, Host)) and sizes is not NONE:
+                rank = 1
+        static = what.kind == "static"
+        return tensor(self._framework_name(), self.resolved_dtype(what, ""), rank, self.place(), self._sure(), static)
+
+    def like(self, what: Return) -> Value:
+        source = self.argument(what.names[0]) if what.names else self.first()
+        if source is None:
+            framework = self._framework_name()
+            # TensorFlow takes numbers as well: of those XLA knows the value.
+            return tensor(framework, what.dtype, -1, self.place(), sure=framework != "tensorflow")
+        found = [m for m in members(source) if isinstance(m, Tensor)]
+        if not found:
+            held = next(iter(tensors(source)), None)
+            if held is None:
+                if self.entry.framework == "numpy":
+                    return tensor("numpy", what.dtype)
+                return (
+                    tensor(self._framework_name(), what.dtype, -1, "", sure=False) if self.entry.framework else UNKNOWN
+                )
+            found = [held]
+        results = [self._retyped(t, self.resolved_dtype(what, t.dtype), t.rank) for t in found]
+        return join_all(results)
+
+    def _retyped(self, t: Tensor, dtype: str, rank: int) -> Tensor:
+        framework = t.framework
+        if self.entry.framework and self.entry.framework not in ("numpy", framework):
+            framework = self.entry.framework
+        device = self.argument("device")
+        stays = device is None or device is NONE or self.receiver is None or _names_dtype(device)
+        place = t.place if stays or device is None else self.place_named(device)
+        return tensor(framework, dtype, rank, place, t.sure, t.static)
+
+    def place_named(self, device: Value) -> str:
+        return "cpu" if isinstance(device, Const) and device.value == "cpu" else ""
+
+    def promote(self, what: Return) -> Value:
+        sources = [self.argument(name) for name in what.names] if what.names else [self.receiver, *self.all()]
+        found = [t for value in sources if value is not None for t in tensors(value)]
+        if not found:
+            return self.like(what)
+        rank = max(t.rank for t in found) if all(t.rank >= 0 for t in found) else -1
+        dtypes = {t.dtype for t in found}
+        dtype = dtypes.pop() if len(dtypes) == 1 else "f" if "f" in dtypes else ""
+        place = "cpu" if all(t.place == "cpu" for t in found) else ""
+        sure = any(t.sure for t in found)
+        return tensor(
+            found[0].framework, self.resolved_dtype(what, dtype), rank, place, sure, all(t.static for t in found)
+        )
+
+    def scalar(self, what: Return) -> Value:
+        found = self.first_tensor() or next((t for value in self.all() for t in tensors(value)), None)
+        dtype = self.resolved_dtype(what, found.dtype if found is not None else "")
+        if found is None:
+            return tensor(self._framework_name(), dtype, 0, self.place())
+        return tensor(found.framework, dtype, 0, found.place, found.sure, found.static)
+
+    def reduce(self, what: Return) -> Value:
+        found = self.first_tensor()
+        if found is None:
+            return self.like(what)
+        names = what.names or ("dim", "keepdim")
+        axis = self.argument(names[0])
+        keep = self.argument(names[1]) if len(names) > 1 else None
+        dtype = self.resolved_dtype(what, found.dtype)
+        if axis is None or axis is NONE:
+            rank = 0 if not self.starred else -1
+            source = self._source()
+            if isinstance(source, ir.Sub):
+                # Of rows that are looked up one by one, the sum over all is seldom wanted; of a selection it is.
+                self.frame.confirm("XLA201", source.at)
+        elif keep is not None and not (isinstance(keep, Const) and keep.value is False):
+            rank = found.rank if isinstance(keep, Const) else -1
+        else:
+            removed = len(axis.items) if isinstance(axis, Sequence) and axis.items is not None else 1
+            known = isinstance(axis, (Const, Host)) or (isinstance(axis, Sequence) and axis.items is not None)
+            rank = max(found.rank - removed, 0) if found.rank >= 0 and known else -1
+        return tensor(found.framework, dtype, rank, found.place, found.sure, found.static)
+
+    def _source(self) -> ir.Node | None:
+        """The expression of the receiver or first argument."""
+        func = self.node.func
+        if self.receiver is not None:
+            return func.value if isinstance(func, ir.Attr) else None
+        return self.node.args[0] if self.node.args else None
+
+    def read(self, what: Return) -> Value:
+        return host(what.dtype, "data")
+
+    def nested(self, what: Return) -> Value:
+        items = tuple(self.build(item) for item in what.items)
+        if what.kind == "list":
+            return sequence("list", None, items[0] if items else UNKNOWN)
+        if what.kind == "dict":
+            if what.names:
+                return mapping(tuple(sorted(zip(what.names, items, strict=True), key=lambda item: item[0])))
+            return mapping((), items[0] if items else UNKNOWN)
+        if what.many:
+            return sequence("tuple", None, items[0])
+        if what.names:
+            return self.frame.interpreter.named_tuple(what.names, items)
+        return sequence("tuple", items, join_all(items))
+
+    def called(self, what: Return) -> Value:
+        return self.results.get(what.names[0], UNKNOWN) if what.names else UNKNOWN
+
+    def named_argument(self, what: Return) -> Value:
+        value = self.argument(what.names[0]) if what.names else None
+        return value if value is not None else UNKNOWN
+
+    def element(self, what: Return) -> Value:
+        return self._element(self.named_argument(what))
+
+    def hostlike(self, _: Return) -> Value:
+        found = self.first_tensor()
+        if found is None:
+            return UNKNOWN
+        place = "cpu" if self.frame.module.taught.tracks_place else ""
+        return tensor(found.framework, found.dtype, found.rank, place, found.sure)
+
+    def array(self, what: Return) -> Value:
+        found = self.first_tensor()
+        keeps = self.receiver is not None or self.name in _ELEMENTWISE
+        rank = what.rank if what.rank >= 0 else found.rank if found is not None and keeps else -1
+        return tensor("numpy", self.resolved_dtype(what, found.dtype if found is not None else ""), rank)
+
+
+# NumPy's functions of one array that give an array of the same shape.
+_ELEMENTWISE = frozenset(
+    f"numpy.{name}"
+    for name in (
+        "abs",
+        "ceil",
+        "clip",
+        "copy",
+        "cos",
+        "cumprod",
+        "cumsum",
+        "exp",
+        "flip",
+        "floor",
+        "log",
+        "rint",
+        "round",
+        "sin",
+        "sort",
+        "sqrt",
+        "square",
+    )
+)
+
+
+def _kind_of_number(value: Value) -> str:
+    """The dtype kind of a tensor filled with a Python number."""
+    kind = type(value.value).__name__ if isinstance(value, Const) else value.type if isinstance(value, Host) else ""
+    return _NUMBER_KINDS.get(kind, "")
+
+
+_NUMBER_KINDS = {"bool": "b", "int": "i", "float": "f"}
+
+
+def _may_name_dtype(value: Value) -> bool:
+    """Whether the value could be a dtype that is not known."""
+    return value is UNKNOWN or (isinstance(value, Host) and value.type in ("", "dtype"))
+
+
+def holds_data(value: Value) -> bool:
+    """Whether the value is a number that was read from a tensor, or a list of such."""
+    if type(value) is Sequence:
+        return holds_data(value.element)
+    return type(value) is Host and value.origin == "data"
+
+
+def reads_within(value: Value, node: ir.Node) -> bool:
+    """Whether an expression reads a number from a tensor, or one of the parts that it is written as does."""
+    if isinstance(node, ir.Display) and isinstance(value, Sequence) and len(value.items or ()) == len(node.items):
+        return any(reads_within(part, inner) for part, inner in zip(value.items or (), node.items, strict=True))
+    return holds_data(value) and calls_within(node)
+
+
+def _names_dtype(value: Value) -> bool:
+    """Whether an argument that may be a device or a dtype is a dtype."""
+    return only_tensor(value) is None and bool(dtype_of(value))
+
+
+def dtype_of(value: Value) -> str:
+    """The dtype kind that a value names or has, "" when it is not known."""
+    if isinstance(value, Host) and value.type.startswith("dtype:"):
+        return value.type[6:]
+    found = only_tensor(value)
+    if found is not None:
+        return found.dtype
+    if isinstance(value, Const) and isinstance(value.value, str):
+        text = value.value
+        return "f" if "float" in text else "b" if "bool" in text else "i" if "int" in text else ""
+    name = getattr(value, "name", "")
+    return _DTYPE_BUILTINS.get(name, "") if isinstance(name, str) else ""
+
+
+_BUILDERS: dict[str, Callable[[LibraryCall, Return], Value]] = {
+    "tensor": LibraryCall.tensor_return,
+    "static": LibraryCall.tensor_return,
+    "like": LibraryCall.like,
+    "promote": LibraryCall.promote,
+    "scalar": LibraryCall.scalar,
+    "reduce": LibraryCall.reduce,
+    "host": lambda call, what: host(what.dtype),
+    "read": LibraryCall.read,
+    "draw": lambda call, what: host(what.dtype, "drawn"),
+    "const": lambda call, what: constant(what.value),
+    "shape": lambda call, what: shape_value(call.first_tensor()),
+    "self": lambda call, what: call.receiver or call.owner or call.first() or UNKNOWN,
+    "hostlike": LibraryCall.hostlike,
+    "arg": LibraryCall.named_argument,
+    "element": LibraryCall.element,
+    "result": LibraryCall.called,
+    "wraps": LibraryCall.named_argument,
+    "list": LibraryCall.nested,
+    "tuple": LibraryCall.nested,
+    "dict": LibraryCall.nested,
+    "array": LibraryCall.array,
+    "dtype": lambda call, what: host(f"dtype:{what.dtype}" if what.dtype else "dtype"),
+    "device": lambda call, what: host("device"),
+    "none": lambda call, what: NONE,
+    "object": lambda call, what: foreign(what.names[0]),
+    "callable": lambda call, what: UNKNOWN,
+    "module": lambda call, what: UNKNOWN,
+    "context": lambda call, what: HOST,
+}
+
+
+def shape_value(t: Tensor | None) -> Value:
+    """A tensor's shape: a tuple of host ints, as long as the rank where that is known."""
+    dim = host("int", "shape")
+    if t is not None and 0 <= t.rank <= 8:
+        return sequence("tuple", (dim,) * t.rank, dim if t.rank else NEVER)
+    return sequence("tuple", None, dim)
+
+
+def attribute_value(t: Tensor, what: Return) -> Value:
+    """What reading an attribute of a tensor gives."""
+    if what.kind == "shape":
+        return shape_value(t)
+    if what.kind == "like":
+        return tensor(t.framework, what.dtype or t.dtype, t.rank, t.place, t.sure, t.static)
+    if what.kind == "dtype":
+        return host(f"dtype:{t.dtype}" if t.dtype else "dtype")
+    if what.kind == "device":
+        return host("device:cpu" if t.place == "cpu" else "device")
+    if what.kind in ("host", "read"):
+        return host(what.dtype, "shape")
+    if what.kind == "const":
+        return constant(what.value)
+    if what.kind in ("tensor", "scalar", "static", "reduce"):
+        return tensor(t.framework, what.dtype or t.dtype, what.rank, t.place, t.sure, t.static)
+    if what.kind == "self":
+        return t
+    if what.kind == "object":
+        return foreign(what.names[0])
+    if what.kind == "array":
+        return tensor("numpy", what.dtype or t.dtype, t.rank)
+    return NONE if what.kind == "none" else UNKNOWN
+
+
+def module_value_of(what: Return, framework: str) -> Value:
+    """What a library's module-level name holds."""
+    if what.kind == "dtype":
+        return host(f"dtype:{what.dtype}" if what.dtype else "dtype")
+    if what.kind == "device":
+        return host("device")
+    if what.kind in ("host", "read"):
+        return host(what.dtype)
+    if what.kind == "const":
+        return constant(what.value)
+    if what.kind == "tensor":
+        return tensor(framework, what.dtype, what.rank)
+    if what.kind == "object":
+        return foreign(what.names[0])
+    if what.kind == "shape":
+        return shape_value(None)
+    if what.kind == "dict" and what.items:
+        parts = tuple(module_value_of(item, framework) for item in what.items)
+        if not what.names:
+            return mapping((), parts[0])
+        return mapping(tuple(sorted(zip(what.names, parts, strict=True), key=lambda item: item[0])), UNKNOWN)
+    if what.kind in ("tuple", "list") and what.items:
+        parts = tuple(module_value_of(item, framework) for item in what.items)
+        items = None if what.many or what.kind == "list" else parts
+        return sequence(what.kind, items, join_all(parts))
+    return UNKNOWN
+
+
+__all__ = ["LibraryCall", "attribute_value", "dtype_of", "module_value_of", "shape_value"]

@@ -1,0 +1,69 @@
+"""XLA519: a model moved to the XLA device after its optimizer was made (torch 2.9.1, torch_xla 2.9.0)."""
+
+from __future__ import annotations
+
+from xlalint.abstract.values import UNKNOWN, Const, Host, Value
+from xlalint.analysis.hazard import Confidence
+from xlalint.frameworks.checks.call_site import CallSite, asked, asks_for_device
+from xlalint.interpreter.frame import path_of, spelling
+from xlalint.lowering import ir
+
+_OPTIMIZERS = tuple(
+    f"torch.optim.{name}"
+    for name in (
+        "ASGD",
+        "Adadelta",
+        "Adafactor",
+        "Adagrad",
+        "Adam",
+        "AdamW",
+        "Adamax",
+        "LBFGS",
+        "NAdam",
+        "RAdam",
+        "RMSprop",
+        "Rprop",
+        "SGD",
+    )
+)
+
+
+@asked("torch", *_OPTIMIZERS)
+def made(call: CallSite) -> None:
+    """`torch.optim.SGD(model.parameters())`: remembered, since the model may be moved in the same run of statements."""
+    params = call.node_of("params", 0)
+    func = params.func if isinstance(params, ir.Call) else None
+    if isinstance(func, ir.Attr) and func.name == "parameters" and not asks_for_device(call.frame):
+        path = path_of(func.value)
+        if path:
+            call.frame.optimized[path] = call.spelled, call.frame.env.get(path), call.frame.branch_depth > 0
+
+
+@asked("torch", methods=("to",))
+def moved(call: CallSite) -> None:
+    """`model.to(device)` after that: new parameters, of which the optimizer knows nothing."""
+    frame, func = call.frame, call.node.func
+    path = path_of(func.value) if isinstance(func, ir.Attr) else ""
+    known = frame.optimized.get(path)
+    if known is None or known[1] is not frame.env.get(path) or not _is_device(call):
+        return
+    detail = f"comes after `{known[0]}` took the parameters: it makes new ones, and the optimizer goes on with the old"
+    call.report(
+        "XLA519",
+        "torch",
+        spelling(call.node),
+        detail,
+        at_most=Confidence.LIKELY if known[2] else Confidence.CERTAIN,
+    )
+
+
+def _is_device(call: CallSite) -> bool:
+    """Whether what a model is moved to is a device that may be XLA's, and no dtype."""
+    value: Value | None = call.value("device", 0)
+    if isinstance(value, Const):
+        return isinstance(value.value, str) and value.value.startswith("xla")
+    if isinstance(value, Host) and value.type:
+        return value.type == "device"
+    node = call.node_of("device", 0)
+    name = path_of(node).rpartition(".")[2].lower() if isinstance(node, (ir.Name, ir.Attr)) else ""
+    return (value is UNKNOWN or isinstance(value, Host)) and ("device" in name or name.startswith("xla"))

@@ -1,0 +1,84 @@
+"""XLA507: variables of the environment that torch_xla no longer heeds, or heeds with a warning (2.9)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from xlalint.abstract.values import Const, Mapping, Value
+from xlalint.frameworks.checks.call_site import CallSite, asked, report
+from xlalint.frameworks.checks.late_configuration import VARIABLES as LATE
+from xlalint.frameworks.checks.late_configuration import check_late
+from xlalint.interpreter.frame import path_of
+from xlalint.lowering import ir
+
+if TYPE_CHECKING:
+    from xlalint.interpreter.frame import Frame
+
+# Heeded still, with a warning that they will go: float32 is bfloat16 then, and says that it is float32.
+HEEDED = ("XLA_USE_BF16", "XLA_DOWNCAST_BF16")
+# XRT's all begin with `XRT_`.
+IGNORED = ("XLA_USE_FP16", "XLA_DOWNCAST_FP16", "XLA_USE_F16")
+_XRT = "XRT_"
+VARIABLES = {"torch": (*HEEDED, *IGNORED, _XRT, *LATE["torch"]), "jax": LATE["jax"]}
+"""Per framework: what bodies of functions are searched for."""
+
+
+def check_variable(frame: Frame, target: ir.Sub, index: Value, value: Value) -> None:
+    """`os.environ["XLA_USE_BF16"] = "1"`."""
+    if isinstance(index, Const) and isinstance(index.value, str):
+        _check(frame, index.value, value, target.at)
+
+
+@asked("torch", "os.putenv", methods=("setdefault",))
+def set_by_call(call: CallSite) -> None:
+    """`os.environ.setdefault("XLA_USE_BF16", "1")`."""
+    name, value = call.constant("key", 0), call.value("value", 1)
+    if isinstance(name, str) and value is not None and (call.name == "os.putenv" or _of_environment(call)):
+        _check(call.frame, name, value, call.node.at)
+
+
+@asked("torch", methods=("update",))
+def updated(call: CallSite) -> None:
+    """`os.environ.update({"XRT_TPU_CONFIG": …})`."""
+    if _of_environment(call):
+        given = call.arguments.args[0] if call.arguments.args else None
+        items = (*(given.items if isinstance(given, Mapping) else ()), *call.arguments.keywords.items())
+        for name, value in items:
+            _check(call.frame, name, value, call.node.at)
+
+
+@asked("torch", "accelerate.Accelerator", "accelerate.accelerator.Accelerator")
+def downcast(call: CallSite) -> None:
+    """`Accelerator(downcast_bf16=True)`, as Accelerate's guide has it."""
+    if call.value("downcast_bf16") is not None:
+        detail = "is no argument of `Accelerator` (1.15): the call fails"
+        call.report("XLA507", "torch", "downcast_bf16", detail, call.place("downcast_bf16"), "refused")
+
+
+def set_by_magic(frame: Frame, target: ir.Attr, value: Value) -> None:
+    """`%env XLA_USE_BF16=1`."""
+    _check(frame, target.name, value, target.at)
+
+
+def is_environment(node: ir.Node) -> bool:
+    """Whether an expression is `os.environ`."""
+    return type(node) is ir.Attr and node.name == "environ" and path_of(node) == "os.environ"
+
+
+def _of_environment(call: CallSite) -> bool:
+    return isinstance(call.node.func, ir.Attr) and is_environment(call.node.func.value)
+
+
+def _check(frame: Frame, name: str, value: Value, at: int) -> None:
+    check_late(frame, name, at)
+    if name in HEEDED and not (isinstance(value, Const) and value.value in ("0", "", None, 0)):
+        report(
+            frame,
+            "XLA507",
+            "torch",
+            name,
+            "makes every float32 tensor bfloat16 behind its dtype, and is to go after 2.6",
+            at,
+        )
+    elif name in IGNORED or name.startswith(_XRT):
+        report(frame, "XLA507", "torch", name, "is not heeded", at, "ignored")

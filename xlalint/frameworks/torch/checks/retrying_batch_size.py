@@ -1,0 +1,26 @@
+"""XLA409: a search for the batch size by trial and error, each trial of which compiles all."""
+
+from __future__ import annotations
+
+from xlalint.abstract.values import TRUE
+from xlalint.frameworks.checks.call_site import CallSite, asked, surely
+from xlalint.frameworks.checks.library_names import TRAINING_ARGUMENTS
+
+_FINDERS = (
+    "accelerate.utils.find_executable_batch_size",
+    "accelerate.utils.memory.find_executable_batch_size",
+    "accelerate.memory_utils.find_executable_batch_size",
+)
+
+
+@asked("torch", *TRAINING_ARGUMENTS)
+def trainer(call: CallSite) -> None:
+    """`TrainingArguments(auto_find_batch_size=True)`."""
+    if surely(call.asked_for("auto_find_batch_size"), TRUE):
+        call.report("XLA409", "torch", "auto_find_batch_size=True", "", call.place("auto_find_batch_size"))
+
+
+@asked("torch", *_FINDERS)
+def finder(call: CallSite) -> None:
+    """`find_executable_batch_size(…)`, as a decorator with arguments or called."""
+    call.report("XLA409", "torch", "find_executable_batch_size")

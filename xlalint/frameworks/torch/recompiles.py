@@ -1,0 +1,243 @@
+"""What makes torch's graph another one at each step: numbers of the host that change, and tensors that grow.
+
+A Python number becomes a part of the graph where it says which elements or how many; torch_xla compiles for each value. Where it is only
+added, multiplied or compared, it is passed to the graph like a tensor, and costs nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from xlalint.abstract.values import TRUE, UNKNOWN, Const, Host, Sequence, Tensor, Value, host, members, tensors
+from xlalint.frameworks.training_loops import blocks, last_name, loops
+from xlalint.interpreter.frame import body_of, path_of, position, spelling
+from xlalint.lowering import ir
+
+if TYPE_CHECKING:
+    from xlalint.frameworks.library_calls import LibraryCall
+    from xlalint.interpreter.frame import Env, Frame
+    from xlalint.program.linker import FunctionInfo
+
+_JOINS = frozenset(("cat", "concat", "concatenate", "stack", "hstack", "vstack"))
+# Operators whose number is no operand of the graph but a part of it.
+CONSTANT_OPERANDS = {"**": "an exponent", "<<": "a shift", ">>": "a shift"}
+_ASSIGNED = ".="  # behind a path: it was assigned since the function began
+
+
+def changes(value: Value) -> bool:
+    """Whether a value is a number that the host draws or counts anew at each step, or a list of such."""
+    if type(value) is Sequence:
+        return any(changes(item) for item in value.items) if value.items is not None else changes(value.element)
+    return any(type(member) is Host and member.origin in ("drawn", "counted") for member in members(value))
+
+
+def drawn(value: Value) -> bool:
+    """Whether a value is a number that the host draws at random."""
+    return type(value) is Host and value.origin == "drawn"
+
+
+def assigned(frame: Frame, path: str) -> None:
+    """Note that an attribute of the receiver was assigned: what is read of it from here on is this step's."""
+    frame.refine(path + _ASSIGNED, TRUE)
+
+
+def counted(frame: Frame, target: ir.Node, old: Value, right: Value) -> Value | None:
+    """What `self.step += 1` gives, where the attribute still has what the step before left; None where it does not."""
+    path = path_of(target)
+    if not isinstance(target, ir.Attr) or path.partition(".")[0] != frame.receiver_name or not frame.receiver_name:
+        return None
+    if frame.function is None or frame.function.name == "__init__" or path + _ASSIGNED in frame.env:
+        return None
+    number = isinstance(right, Const) and isinstance(right.value, int) and right.value != 0
+    if not number or _set_back(frame.function, target.name):
+        return None
+    whole = all(type(m) is Const or (type(m) is Host and m.type in ("int", "")) for m in members(old))
+    return host("int", "counted") if whole else None
+
+
+def _set_back(method: FunctionInfo, name: str) -> bool:
+    """Whether another method of the class sets a counter to a number: an iterator, which counts within a step."""
+    if method.owner is None:
+        return False
+    for index in method.owner.ir.methods.values():
+        other = method.owner.module.functions[index]
+        if other is method or other.name == "__init__":
+            continue
+        for target, value in (found for statement in other.body for found in _assignments(statement)):
+            if isinstance(target, ir.Attr) and target.name == name and isinstance(value, ir.Const):
+                return True
+    return False
+
+
+def check_index(frame: Frame, base: Tensor, part: Value, node: ir.Node, at: int, detail: str) -> None:
+    """Report an index or a bound that is another number at each step."""
+    if base.framework == "torch" and base.place != "cpu" and changes(part):
+        frame.note("XLA403", at, "torch", spelling(node), detail)
+
+
+def check_operands(frame: Frame, op: str, at: int, left: tuple[Value, ir.Node], right: tuple[Value, ir.Node]) -> None:
+    """Report a power or a shift by a number that is another one at each step."""
+    for (value, node), (other, _), said in ((right, left, CONSTANT_OPERANDS[op]), (left, right, "the base of a power")):
+        if changes(value) and any(_on_device(member) for member in members(other)):
+            frame.note("XLA403", at, "torch", spelling(node), f"{said} is a constant of the graph")
+            return
+
+
+def _on_device(value: Value) -> bool:
+    return type(value) is Tensor and value.framework == "torch" and value.place != "cpu"
+
+
+def check_sizes(call: LibraryCall) -> None:
+    """Report a number that is another one at each step, where it is a constant of the graph: a size (a tensor as the size would be a
+    hazard), or what the tables name."""
+    if call.entry.framework != "torch" or not any(map(changes, call.all())) or call.place() == "cpu":
+        return
+    for spec in call.entry.cases:
+        if spec.rule == "XLA206":
+            for value, node in call.named(spec.when.tensor):
+                if changes(value):
+                    detail = spec.detail if spec.detail.startswith("it ") else "it is a size in the graph"
+                    call.frame.note("XLA403", call.node.at, "torch", spelling(node), detail)
+                    return
+    for value, node in call.named(call.entry.constants):
+        if changes(value):
+            call.frame.note("XLA403", call.node.at, "torch", spelling(node), "it is a constant of the graph")
+            return
+
+
+def check_turns(frame: Frame, node: ir.For) -> None:
+    """Report a loop whose number of turns is another one at each step, where it does more than call something."""
+    counter = node.iterable
+    if not (isinstance(counter, ir.Call) and isinstance(counter.func, ir.Name) and counter.func.id == "range"):
+        return
+    if all(isinstance(statement, (ir.Eval, ir.Raise)) for statement in node.body):
+        return
+    for bound in counter.args:
+        if isinstance(bound, (ir.Name, ir.Attr)) and changes(frame.eval(bound)):
+            frame.note(
+                "XLA403", position(bound), "torch", spelling(bound), "each turn of the loop is a part of the graph"
+            )
+            return
+
+
+def check_choice(frame: Frame, node: ir.If, compared: ir.Node, after: tuple[Env, ...]) -> None:
+    """Report a branch that is taken at random, where it leaves the block, or gives a tensor another value.
+
+    `after` are the environments behind the branches that are not left. Host numbers that differ are found where they enter the graph.
+    """
+    if all(isinstance(statement, (ir.Eval, ir.Raise)) for statement in (*node.body, *node.orelse)):
+        return
+    if frame.interpreter.annotations.framework(frame.module) != "torch":
+        return  # what other frameworks trace is drawn once
+    given = (env.get(name, UNKNOWN) for env in after for name in _given(node))
+    if len(after) < 2 or any(_on_device(one) for value in given for one in (value, *tensors(value))):
+        frame.statement = node.at
+        frame.note("XLA403", position(compared), "torch", spelling(compared), "", "choice")
+
+
+def _given(node: ir.If) -> set[str]:
+    """The names and attributes that a branch gives a value, or elements."""
+    found: set[str] = set()
+    for one in ir.walk((*node.body, *node.orelse)):
+        targets = one.targets if isinstance(one, ir.Assign) else ()
+        targets = (one.target,) if isinstance(one, (ir.AugAssign, ir.AnnAssign)) else targets
+        for target in targets:
+            parts = target.items if isinstance(target, ir.Display) else (target,)
+            found.update(path_of(part.value if isinstance(part, ir.Sub) else part) for part in parts)
+    return found
+
+
+# ------------------------------------------------------------------------------------------------------- growth
+
+
+def check_accumulation(frame: Frame, node: ir.Assign, value: Value) -> None:
+    """Report `x = torch.cat([x, y])` where `x` lives from step to step."""
+    branches = (node.value.body, node.value.orelse) if isinstance(node.value, ir.IfExp) else (node.value,)
+    for call in branches:
+        if not isinstance(call, ir.Call) or last_name(call.func) not in _JOINS or not call.args:
+            continue
+        joined = call.args[0]
+        if not isinstance(joined, ir.Display) or not any(_on_device(member) for member in members(value)):
+            continue
+        parts = {spelling(item) for item in joined.items}
+        for target in node.targets:
+            text = spelling(target)
+            if text in parts and "…" not in text and len(joined.items) > 1 and _lives_on(frame, target):
+                frame.report("XLA406", call.at, value, target)
+                return
+
+
+def check_collected(frame: Frame, node: ir.Call, value: Value) -> None:
+    """Report `torch.stack(self.rows)` where the same function appends to a list that lives from step to step."""
+    holder = node.args[0] if node.args else None
+    if last_name(node.func) not in _JOINS or not isinstance(holder, (ir.Name, ir.Attr)):
+        return
+    text = spelling(holder)
+    if "…" in text or not appends(body_of(frame), text):
+        return
+    if _is_global(frame, holder) or _lives_on(frame, holder):
+        frame.report("XLA406", node.at, value, holder)
+
+
+def _is_global(frame: Frame, holder: ir.Node) -> bool:
+    """Whether a function means a name of its module."""
+    if frame.function is None or not isinstance(holder, ir.Name) or holder.id in frame.closure:
+        return False
+    if holder.id not in frame.module.assigned or any(param.name == holder.id for param in frame.function.params):
+        return False
+    bound = (spelling(target) for statement in frame.function.body for target, _ in _assignments(statement))
+    return holder.id not in bound and frame.function.ir.outer < 0
+
+
+def appends(statements: Iterable[ir.Statement], holder: str) -> bool:
+    """Whether a block appends to a list, and never empties it."""
+    names = {name for statement in statements for name in _called_on(statement, holder)}
+    return bool(names & {"append", "extend"}) and names.isdisjoint(("clear", "pop"))
+
+
+def _called_on(statement: ir.Statement, holder: str) -> Iterator[str]:
+    """The methods that a statement, or one within it, calls on what is spelled so."""
+    if isinstance(statement, ir.Eval) and isinstance(statement.value, ir.Call):
+        func = statement.value.func
+        if isinstance(func, ir.Attr) and spelling(func.value) == holder:
+            yield func.name
+    for inner in blocks(statement):
+        yield from _called_on(inner, holder)
+
+
+def _lives_on(frame: Frame, target: ir.Node) -> bool:
+    """Whether what is assigned is what the step before left: of the receiver, of the module, or of the loop that takes the steps."""
+    holder = target
+    while isinstance(holder, ir.Sub):
+        holder = holder.value
+    path = path_of(holder)
+    if isinstance(holder, ir.Attr):
+        if path.partition(".")[0] != frame.receiver_name or not path:
+            return False
+        return frame.function is not None and frame.function.name != "__init__" and path + _ASSIGNED not in frame.env
+    if not isinstance(holder, ir.Name):
+        return False
+    if holder.id in frame.outer_names:
+        return True
+    return (
+        isinstance(target, ir.Name) and frame.context.per_turn and frame.turning == 1 and not _renewed(frame, holder.id)
+    )
+
+
+def _renewed(frame: Frame, name: str) -> bool:
+    """Whether a loop that takes steps gives a name a value of its own in each of them, as far as one function shows."""
+    inside = (found for loop in loops(body_of(frame)) for found in _assignments(loop))
+    return any(spelling(target) == name and not _is_join(value) for target, value in inside)
+
+
+def _is_join(value: ir.Node) -> bool:
+    return isinstance(value, ir.Call) and last_name(value.func) in _JOINS
+
+
+def _assignments(statement: ir.Statement) -> Iterator[tuple[ir.Node, ir.Node]]:
+    if isinstance(statement, ir.Assign):
+        for target in statement.targets:
+            yield target, statement.value
+    for inner in blocks(statement):
+        yield from _assignments(inner)

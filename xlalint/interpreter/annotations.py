@@ -1,0 +1,455 @@
+"""From annotations, defaults and use to values: what a parameter is when no call says it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from xlalint.abstract.lattice import join, join_all
+from xlalint.abstract.values import (
+    BOOL,
+    FLOAT,
+    HOST,
+    INT,
+    NEVER,
+    NONE,
+    STR,
+    UNKNOWN,
+    Class,
+    Const,
+    Host,
+    LibrarySymbol,
+    Module,
+    Tensor,
+    Union,
+    Value,
+    foreign,
+    host,
+    instance,
+    mapping,
+    sequence,
+    tensor,
+)
+from xlalint.api_tables.returns import ANY_RANK
+from xlalint.lowering import ir
+from xlalint.program.facts import Facts
+
+if TYPE_CHECKING:
+    from xlalint.api_tables.lookup import Apis
+    from xlalint.program.linker import FunctionInfo, ModuleInfo, Program
+
+_BUILTIN: dict[str, Value] = {
+    "int": INT,
+    "float": FLOAT,
+    "bool": BOOL,
+    "str": STR,
+    "bytes": host("bytes"),
+    "complex": host("complex"),
+    "None": NONE,
+    "object": UNKNOWN,
+    "Any": UNKNOWN,
+}
+_SEQUENCES = {
+    "list": "list",
+    "List": "list",
+    "Sequence": "list",
+    "MutableSequence": "list",
+    "Iterable": "iter",
+    "Iterator": "iter",
+    "Collection": "list",
+    "Generator": "iter",
+    "set": "set",
+    "Set": "set",
+    "FrozenSet": "set",
+    "frozenset": "set",
+    "deque": "list",
+}
+_MAPPINGS = frozenset(("dict", "Dict", "Mapping", "MutableMapping", "OrderedDict", "defaultdict", "DefaultDict"))
+_TRANSPARENT = frozenset(("Annotated", "Final", "ClassVar", "Required", "NotRequired", "ReadOnly", "Awaitable"))
+_JAXTYPING = {
+    "Float": "f",
+    "Int": "i",
+    "Bool": "b",
+    "Integer": "i",
+    "UInt": "i",
+    "Complex": "c",
+    "Num": "",
+    "Shaped": "",
+    "Real": "",
+    "Inexact": "",
+    "Key": "i",
+}
+
+
+class Assignment:
+    """A module-level assignment, by the module that makes it and the name that gets the value."""
+
+    def __init__(self, module: ModuleInfo, name: str) -> None:
+        self.module = module
+        self.name = name
+
+
+def _spelled(key: tuple[int, str]) -> str:
+    return f"{key[0]:08} {key[1]}"
+
+
+class Annotations:
+    """Reads annotations in the light of a program and of what is known of libraries."""
+
+    def __init__(self, program: Program, apis: Apis) -> None:
+        self.program = program
+        self.apis = apis
+        self._frameworks: dict[int, str] = {}
+        self.reader = program.reader
+        self.assigned: Facts[tuple[int, str], Assignment | None] = Facts(
+            self.reader, program.progress, "assignment", _spelled, lambda key: None, self._search_assignment
+        )
+        self.aliases: Facts[tuple[int, str], Value | None] = Facts(
+            self.reader, program.progress, "alias", _spelled, lambda key: None, self._describe
+        )
+
+    def value(self, module: ModuleInfo, node: ir.Node | None) -> Value | None:
+        """The value that an annotation describes; None where it says nothing."""
+        if node is None:
+            return None
+        if isinstance(node, ir.Const):
+            return NONE if node.value is None else None
+        if isinstance(node, ir.Hinted):
+            return HOST if node.kind == "static" else tensor(self.framework(module))
+        if isinstance(node, ir.Bin) and node.op == "|":
+            return self._union(module, (node.left, node.right))
+        if isinstance(node, ir.Sub):
+            return self._subscripted(module, node)
+        if isinstance(node, (ir.Name, ir.Attr)):
+            return self._named(module, node)
+        return None
+
+    def _union(self, module: ModuleInfo, nodes: tuple[ir.Node, ...]) -> Value | None:
+        found = [self.value(module, node) for node in nodes]
+        known = [value for value in found if value is not None]
+        if not known:
+            return None
+        if any(isinstance(value, Host) and value.type in ("int", "float") for value in known):
+            found = [_number_like(value) if value is not None else None for value in found]
+        return join_all(value if value is not None else UNKNOWN for value in found)
+
+    def _named(self, module: ModuleInfo, node: ir.Name | ir.Attr) -> Value | None:
+        alias = self._alias(module, node)
+        if alias is not None:
+            return alias
+        resolved = self.program.resolve(module, node)
+        if isinstance(resolved, Class):
+            return instance(resolved.info)
+        if isinstance(resolved, LibrarySymbol):
+            return self.external(resolved.name)
+        name = node.id if isinstance(node, ir.Name) else node.name
+        if resolved is None and isinstance(node, ir.Name):
+            if name in _SEQUENCES:
+                return sequence(_SEQUENCES[name], None, UNKNOWN)
+            if name in _MAPPINGS:
+                return mapping((), UNKNOWN)
+            return sequence("tuple", None, UNKNOWN) if name == "tuple" else _BUILTIN.get(name)
+        return None
+
+    def _alias(self, module: ModuleInfo, node: ir.Name | ir.Attr) -> Value | None:
+        """The value of a type alias or type variable that a module of the program assigns."""
+        found = self._assignment(module, node)
+        if found is None:
+            return None
+        return self.aliases.of((found.module.index, found.name))
+
+    def _describe(self, key: tuple[int, str]) -> Value | None:
+        holder = self.program.modules[key[0]]
+        value = holder.assignment(key[1])
+        return self._described(holder, value) if value is not None else None
+
+    def _described(self, holder: ModuleInfo, value: ir.Node) -> Value | None:
+        """What an assigned type alias, type variable or new type stands for."""
+        if isinstance(value, ir.Call):
+            bounds = [bound for name, bound in value.keywords if name == "bound"] or list(value.args[1:])
+            last = value.func.name if isinstance(value.func, ir.Attr) else getattr(value.func, "id", "")
+            described = self._union(holder, tuple(bounds)) if last == "TypeVar" and bounds else None
+            if last == "NewType" and len(value.args) == 2:
+                described = self.value(holder, value.args[1])
+            return described
+        return self.value(holder, value)
+
+    def _assignment(self, module: ModuleInfo, node: ir.Name | ir.Attr) -> Assignment | None:
+        """The module-level assignment that a name leads to, through imports."""
+        if isinstance(node, ir.Attr):
+            base = self.program.resolve(module, node.value)
+            return self.assigned.of((base.info.index, node.name)) if isinstance(base, Module) else None
+        return self.assigned.of((module.index, node.id))
+
+    def _search_assignment(self, key: tuple[int, str]) -> Assignment | None:
+        module, name = self.program.modules[key[0]], key[1]
+        self.reader.current.modules |= module.bit
+        if name in module.assigned:
+            return Assignment(module, name) if module.assignment(name) is not None else None
+        if name in module.unit.defs:
+            return None
+        binding = module.imports.get(name)
+        sources = [binding] if binding is not None else module.stars
+        for source in sources:
+            target = self.program.by_name.get(self.program.absolute(module, source))
+            if target is not None and target is not module:
+                found_there = self.assigned.of((target.index, source.name or name))
+                if found_there is not None:
+                    return found_there
+        return None
+
+    def external(self, dotted: str) -> Value | None:
+        """An instance of the library type of that name."""
+        known = self.apis.type(dotted)
+        if known is not None:
+            framework = self.apis.framework(dotted) or "torch"
+            if known.kind == "array":
+                return tensor("numpy", known.dtype)
+            if known.kind == "tensor":
+                return tensor(framework, known.dtype, known.rank if known.rank != ANY_RANK else -1)
+            if known.kind == "dtype":
+                return host("dtype")
+            if known.kind == "device":
+                return host("device")
+        if dotted == "torch.device":
+            return host("device")
+        last = dotted.rpartition(".")[2]
+        if dotted.startswith(("typing.", "collections.", "builtins.", "typing_extensions.")):
+            if last in _SEQUENCES:
+                return sequence(_SEQUENCES[last], None, UNKNOWN)
+            if last in _MAPPINGS:
+                return mapping((), UNKNOWN)
+            return _BUILTIN.get(last)
+        return foreign(dotted)
+
+    def _subscripted(self, module: ModuleInfo, node: ir.Sub) -> Value | None:
+        base = node.value
+        name = base.id if isinstance(base, ir.Name) else base.name if isinstance(base, ir.Attr) else ""
+        items = node.index.items if isinstance(node.index, ir.Display) else (node.index,)
+        if name == "Optional":
+            return join(NONE, self.value(module, items[0]) or UNKNOWN)
+        if name == "Union":
+            return self._union(module, items)
+        if name == "Literal":
+            types = {type(item.value).__name__ for item in items if isinstance(item, ir.Const)}
+            return host(types.pop()) if len(types) == 1 else HOST
+        if name in ("tuple", "Tuple"):
+            return self._tuple(module, items)
+        if name in _SEQUENCES:
+            return sequence(_SEQUENCES[name], None, self.value(module, items[0]) or UNKNOWN)
+        if name in _MAPPINGS:
+            return mapping((), (self.value(module, items[1]) if len(items) > 1 else None) or UNKNOWN)
+        if name in _TRANSPARENT:
+            return self.value(module, items[0])
+        if name in _JAXTYPING:
+            inner = self.value(module, items[0])
+            if isinstance(inner, Tensor):
+                return tensor(inner.framework, _JAXTYPING[name], _jaxtyping_rank(items))
+        return self.value(module, base)
+
+    def _tuple(self, module: ModuleInfo, items: tuple[ir.Node, ...]) -> Value:
+        values = [self.value(module, item) or UNKNOWN for item in items]
+        if len(items) == 2 and isinstance(items[1], ir.Literal) and items[1].type_name == "ellipsis":
+            return sequence("tuple", None, values[0])
+        return sequence("tuple", tuple(values), join_all(values))
+
+    # ------------------------------------------------------------------------------------------ frameworks
+
+    def framework(self, module: ModuleInfo) -> str:
+        """The tensor framework that a module's imports speak of; "torch" where they name none or several."""
+        found = self._frameworks.get(module.index)
+        if found is None:
+            found = self._frameworks[module.index] = self._framework(module)
+        return found
+
+    def _framework(self, module: ModuleInfo) -> str:
+        seen: list[str] = []
+        for binding in module.unit.imports:
+            name = self.apis.framework(self.program.absolute(module, binding) or "?")
+            if name in ("torch", "tensorflow", "jax") and name not in seen:
+                seen.append(name)
+        return seen[0] if seen else ""
+
+    # ----------------------------------------------------------------------------------------- parameters
+
+    def parameter(self, info: FunctionInfo, position: int, default: Value | None) -> Value:
+        """What a parameter holds when nothing is known of the call."""
+        param = info.params[position]
+        if param.kind == "*":
+            return sequence("tuple", None, self.value(info.module, param.annotation) or UNKNOWN)
+        if param.kind == "**":
+            return mapping((), self.value(info.module, param.annotation) or UNKNOWN)
+        declared = self.value(info.module, param.annotation)
+        if declared is None:
+            declared = self._by_use(info, param)
+            if default is not None and default is not NONE and declared is UNKNOWN:
+                return _any_like(default)
+        if default is not None and isinstance(default, Const) and default is not NONE and isinstance(declared, Union):
+            plain = [member for member in declared.members if isinstance(member, Host)]
+            return join_all(plain) if plain else declared
+        return declared if default is not NONE else join(declared, NONE)
+
+    def _by_use(self, info: FunctionInfo, param: ir.Param) -> Value:
+        """A tensor where the body uses the parameter as only tensors are used."""
+        self.reader.current.functions.append(info)
+        use = self.telling_use(info, param)
+        if not use:
+            return UNKNOWN
+        framework = "numpy" if self._names_numpy(info.module, use) else self.framework(info.module)
+        return tensor(framework, sure=False)
+
+    def telling_use(self, info: FunctionInfo, param: ir.Param) -> str:
+        """The use of a parameter that shows it to be a tensor, as `ir.Param.uses` writes it; "" where none does."""
+        framework = self.framework(info.module)
+        if not framework or info.name == "__init__":
+            return ""
+        if not _DEVICE_USES.intersection(param.uses):
+            for use in param.uses:
+                if self._names_numpy(info.module, use):
+                    return use
+        for use in param.uses:
+            if use == "[,]" or (use.startswith(".") and self.tells(framework, use[1:])):
+                return use
+            if use.endswith("()") and self._takes_tensor(info.module, use[:-2]):
+                return use
+        return ""
+
+    def tells(self, framework: str, name: str) -> bool:
+        """Whether only tensors (or arrays) have an attribute of this name."""
+        if hasattr(str, name) or hasattr(list, name) or hasattr(dict, name) or hasattr(int, name) or hasattr(set, name):
+            return False
+        if name in _AMBIGUOUS:
+            return False
+        return self.apis.method(framework, name) is not None or self.apis.attribute(framework, name) is not None
+
+    def _names_numpy(self, module: ModuleInfo, use: str) -> bool:
+        """Whether a use hands the parameter to NumPy, or indexes it with NumPy's `newaxis`."""
+        spelled = use[1:-1] if use.startswith("[") else use[:-2] if use.endswith("()") else ""
+        node = _as_node(spelled) if "." in spelled else None
+        resolved = self.program.resolve(module, node) if node is not None else None
+        return isinstance(resolved, LibrarySymbol) and resolved.name.startswith("numpy.")
+
+    def _takes_tensor(self, module: ModuleInfo, spelled: str) -> bool:
+        node = _as_node(spelled)
+        resolved = self.program.resolve(module, node) if node is not None else None
+        if not isinstance(resolved, LibrarySymbol):
+            return False
+        entry = self.apis.function(resolved.name)
+        if entry is None or entry.framework not in ("torch", "tensorflow", "jax"):
+            return False
+        last = resolved.name.rpartition(".")[2]
+        if last in _FACTORIES:
+            return False
+        return any(spec.returns.kind in ("like", "promote", "reduce", "scalar") for spec in entry.cases)
+
+
+# What a function does to a parameter that may be a device's tensor before it is NumPy's.
+_DEVICE_USES = frozenset((".cpu", ".detach", ".numpy", ".device", ".to", "isinstance()"))
+_AMBIGUOUS = frozenset(
+    [
+        "name",
+        "type",
+        "device",
+        "dtype",
+        "data",
+        "to",
+        "apply",
+        "size",
+        "parameters",
+        "train",
+        "eval",
+        "half",
+        "float",
+        "double",
+        "step",
+        "state_dict",
+        "grad",
+        "T",
+        "real",
+        "imag",
+        "config",
+        "forward",
+        "add",
+        "sum",
+        "mean",
+        "item",
+        "numpy",
+        "numel",
+        "requires_grad_",
+        "requires_grad",
+        "load",
+        "save",
+        "copy",
+        "update",
+        "values",
+        "set_",
+        "get",
+        "set",
+        "fill",
+        "detach",
+        "cpu",
+        "cuda",
+    ]
+) - {"device", "dtype", "size", "detach", "cpu", "cuda", "mean", "requires_grad"}
+_FACTORIES = frozenset(
+    [
+        "tensor",
+        "as_tensor",
+        "asarray",
+        "array",
+        "from_numpy",
+        "zeros",
+        "ones",
+        "full",
+        "empty",
+        "arange",
+        "linspace",
+        "logspace",
+        "eye",
+        "rand",
+        "randn",
+        "randint",
+        "randperm",
+        "convert_to_tensor",
+        "constant",
+        "range",
+        "cast",
+        "where",
+    ]
+)
+
+
+def _number_like(value: Value) -> Value:
+    """What may be a number instead is a tensor of one element: `int | torch.Tensor`."""
+    if isinstance(value, Tensor) and value.rank < 0 and value.framework == "torch":
+        return tensor(value.framework, value.dtype, 0, value.place, sure=False)
+    return value
+
+
+def _as_node(spelled: str) -> ir.Node | None:
+    parts = spelled.split(".")
+    if "?" in parts or not parts[0]:
+        return None
+    node: ir.Node = ir.Name(parts[0], 0)
+    for part in parts[1:]:
+        node = ir.Attr(node, part, 0)
+    return node
+
+
+def _any_like(default: Value) -> Value:
+    """Any value of a default's type: callers may pass others."""
+    from xlalint.abstract.values import Sequence
+
+    if isinstance(default, Const):
+        kind = type(default.value).__name__
+        return host(kind)
+    if isinstance(default, Sequence):
+        return sequence(default.kind, None, _any_like(default.element) if default.element is not NEVER else UNKNOWN)
+    return default
+
+
+def _jaxtyping_rank(items: tuple[ir.Node, ...]) -> int:
+    shape = items[1] if len(items) > 1 else None
+    if isinstance(shape, ir.Const) and isinstance(shape.value, str):
+        dims = shape.value.split()
+        return -1 if any("..." in dim or dim.startswith("*") for dim in dims) else len(dims)
+    return -1

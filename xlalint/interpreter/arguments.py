@@ -1,0 +1,152 @@
+"""Arguments of a call, and how they bind to a function's parameters."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from xlalint.abstract.lattice import join, join_all
+from xlalint.abstract.values import (
+    BOOL,
+    NEVER,
+    NONE,
+    UNKNOWN,
+    Const,
+    Host,
+    Mapping,
+    Sequence,
+    Tensor,
+    Value,
+    mapping,
+    members,
+    only_tensor,
+    sequence,
+    tensor,
+)
+from xlalint.lowering import ir
+
+if TYPE_CHECKING:
+    from xlalint.interpreter.frame import Frame
+    from xlalint.interpreter.interpreter import Interpreter
+    from xlalint.program.linker import FunctionInfo
+
+
+class Arguments:
+    """What a call passes: `rest` joins positional arguments of unknown number, `extra` keywords of unknown names."""
+
+    __slots__ = ("args", "extra", "keywords", "rest")
+
+    def __init__(
+        self, args: list[Value], keywords: dict[str, Value], rest: Value | None = None, extra: Value | None = None
+    ) -> None:
+        self.args = args
+        self.keywords = keywords
+        self.rest = rest
+        self.extra = extra
+
+    def pairs(self) -> tuple[tuple[str, Value], ...]:
+        """The keywords as pairs."""
+        return tuple(self.keywords.items())
+
+
+def _element(frame: Frame, value: Value) -> Value:
+    from xlalint.interpreter.builtin_calls import element_of
+
+    return element_of(frame, value)
+
+
+def evaluate_arguments(frame: Frame, node: ir.Call) -> Arguments:
+    """Evaluate what a call expression passes."""
+    result = Arguments([], {})
+    for arg in node.args:
+        value = frame.eval(arg)
+        if not isinstance(arg, ir.Star):
+            result.args.append(value)
+        elif isinstance(value, Sequence) and value.items is not None and result.rest is None:
+            result.args.extend(value.items)
+        else:
+            result.rest = join(result.rest or NEVER, _element(frame, value))
+    for name, arg in node.keywords:
+        value = frame.eval(arg)
+        if name:
+            result.keywords[name] = value
+        elif isinstance(value, Mapping):
+            result.keywords.update(value.items)
+            if value.rest is not NEVER:
+                result.extra = join(result.extra or NEVER, value.rest)
+        else:
+            result.extra = UNKNOWN
+    return result
+
+
+def bind_parameters(
+    interpreter: Interpreter, info: FunctionInfo, receiver: Value | None, arguments: Arguments
+) -> tuple[Value, ...]:
+    """The value of each parameter for a call."""
+    positional = [receiver, *arguments.args] if receiver is not None else list(arguments.args)
+    keywords = dict(arguments.keywords)
+    defaults = interpreter.defaults(info)
+    bound: list[Value] = []
+    taken = 0
+    for position, param in enumerate(info.params):
+        kind = param.kind
+        if kind == "*":
+            bound.append(_variadic(positional[taken:], arguments.rest))
+            taken = len(positional)
+        elif kind == "**":
+            items = tuple(sorted(keywords.items(), key=lambda item: item[0]))
+            bound.append(mapping(items, arguments.extra or NEVER))
+        elif kind in ("", "/") and taken < len(positional):
+            bound.append(_refined(interpreter, info, position, positional[taken], defaults[position]))
+            taken += 1
+            keywords.pop(param.name, None)
+        elif param.name in keywords:
+            bound.append(_refined(interpreter, info, position, keywords.pop(param.name), defaults[position]))
+        else:
+            bound.append(_missing(interpreter, info, position, defaults[position], arguments))
+    return tuple(bound)
+
+
+def _variadic(items: list[Value], rest: Value | None) -> Value:
+    if rest is None:
+        return sequence("tuple", tuple(items), join_all(items))
+    return sequence("tuple", None, join_all([*items, rest]))
+
+
+def _refined(interpreter: Interpreter, info: FunctionInfo, position: int, value: Value, default: Value | None) -> Value:
+    """A passed value; where nothing is known of it, what the parameter says.
+
+    A tensor passed for a number has no dimensions. What may be anything, a tensor too, is none where a flag is asked for.
+    """
+    if value is UNKNOWN:
+        return interpreter.parameter(info, position, default)
+    if isinstance(value, Host) and not value.type and value.origin == "python":
+        declared = interpreter.annotations.value(info.module, info.params[position].annotation)
+        if declared is not None and not any(isinstance(m, Tensor) for m in members(declared)):
+            return declared
+    found = only_tensor(value)
+    wanted = interpreter.asked_kinds(info)[position] if found is not None else ""
+    if found is not None and wanted == "number" and found.rank < 0 and found.framework == "torch":
+        return join_all(
+            tensor(m.framework, m.dtype, 0, m.place, sure=False) if isinstance(m, Tensor) and m.rank < 0 else m
+            for m in members(value)
+        )
+    if wanted == "flag" and UNKNOWN in members(value):
+        return join_all([BOOL, *(m for m in members(value) if m is not UNKNOWN and not isinstance(m, Tensor))])
+    return value
+
+
+def _missing(
+    interpreter: Interpreter, info: FunctionInfo, position: int, default: Value | None, arguments: Arguments
+) -> Value:
+    if arguments.rest is not None and info.params[position].kind in ("", "/"):
+        # Of values that are passed in a row, which one it is, is not known; what the parameter says is.
+        said = interpreter.annotations.value(info.module, info.params[position].annotation)
+        if said is not None and UNKNOWN not in members(said):
+            return said
+        return join(arguments.rest, default) if default is not None and default is not NONE else arguments.rest
+    if arguments.extra is not None:
+        declared = interpreter.parameter(info, position, default)
+        return declared if default is None or isinstance(default, Const) else join(declared, default)
+    if default is not None:
+        return default
+    return interpreter.parameter(info, position, default)

@@ -1,0 +1,497 @@
+"""Attributes: what `value.name` is, and what a class's methods store on `self`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from xlalint.abstract.lattice import join, join_all
+from xlalint.abstract.values import (
+    FLOAT,
+    HOST,
+    INT,
+    NEVER,
+    NONE,
+    UNKNOWN,
+    Class,
+    Const,
+    Function,
+    Host,
+    Instance,
+    LibraryInstance,
+    LibrarySymbol,
+    Mapping,
+    Module,
+    Partial,
+    Sequence,
+    Super,
+    Tensor,
+    Value,
+    answer,
+    external,
+    field,
+    foreign,
+    host,
+    instance,
+    members,
+    method,
+    place_of,
+    sequence,
+    tensor,
+)
+from xlalint.frameworks.library_calls import attribute_value, module_value_of, shape_value
+from xlalint.lowering import ir
+from xlalint.program.dependencies import DependencySet
+from xlalint.program.facts import Facts
+from xlalint.program.linker import ClassInfo, FunctionInfo
+
+if TYPE_CHECKING:
+    from xlalint.interpreter.frame import Frame
+    from xlalint.interpreter.interpreter import Interpreter
+
+_FIRST = ("__init__", "__post_init__", "setup", "build", "_setup")
+# Methods of modules that store what they are given on the module, with the name of that parameter.
+REGISTERED = {
+    "register_buffer": "tensor",
+    "register_parameter": "param",
+    "add_module": "module",
+    "register_module": "module",
+    "add_state": "default",
+}
+_PROPERTIES = ("property", "cached_property", "lazyproperty", "abstractproperty", "lazy_property", "classproperty")
+
+
+# Methods and attributes that, in code that imports torch, only tensors have.
+_TELLING = frozenset(
+    [
+        "cpu",
+        "item",
+        "detach",
+        "unsqueeze",
+        "unsqueeze_",
+        "permute",
+        "masked_fill",
+        "masked_fill_",
+        "nonzero",
+        "masked_scatter",
+        "expand_as",
+        "view_as",
+        "type_as",
+        "new_zeros",
+        "new_ones",
+        "new_tensor",
+        "new_full",
+        "new_empty",
+        "scatter_",
+        "index_select",
+        "is_floating_point",
+        "clamp",
+        "clamp_",
+        "softmax",
+        "log_softmax",
+        "sigmoid",
+        "matmul",
+        "bmm",
+        "requires_grad_",
+        "narrow",
+        "numel",
+        "long",
+        "int",
+        "bool",
+        "size",
+        "abs",
+        "sqrt",
+        "pow",
+        "contiguous",
+        "unbind",
+        "masked_select",
+        "logical_not",
+        "logical_and",
+        "logical_or",
+        "isnan",
+        "isfinite",
+        "isinf",
+        "mul_",
+        "add_",
+        "div_",
+        "sub_",
+    ]
+)
+
+
+class AttributeTables:
+    """Per class: the join of all that its own methods assign to each attribute of their receiver."""
+
+    def __init__(self, interpreter: Interpreter) -> None:
+        self.interpreter = interpreter
+        self.reader = interpreter.reader
+        self.stores = self._tables("stores", self._fill_stored)
+        self.bodies = self._tables("body", self._fill_body)
+        self.kept_items = self._tables("items", self._fill_items)
+        self._records: dict[ClassInfo, tuple[str, ...]] = {}
+        self._kinds: dict[ClassInfo, str] = {}
+        self._attributes: dict[tuple[ClassInfo, str], Value | None] = {}
+        self._lines: dict[ClassInfo, DependencySet] = {}
+
+    def _tables(self, name: str, fill: Callable[[ClassInfo], dict[str, Value]]) -> Facts[ClassInfo, dict[str, Value]]:
+        """A table per class, which may be asked for while it is half filled."""
+        return Facts(self.reader, self.interpreter.program.progress, name, place_of, lambda klass: {}, fill)
+
+    def kind(self, klass: ClassInfo | None) -> str:
+        """What kind of thing instances are, by the class's library ancestors ("module", "dataset", …), or ""."""
+        if klass is None:
+            return ""
+        found = self._kinds.get(klass)
+        if found is None:
+            names = [base if isinstance(base, str) else base.dotted for base in klass.mro]
+            specs = [self.interpreter.apis.klass(name) for name in names]
+            found = next((spec.base for spec in specs if spec is not None and spec.base != "object"), "")
+            self._kinds[klass] = found
+        return found
+
+    def stored(self, klass: ClassInfo) -> dict[str, Value]:
+        """What the methods that this class defines store; partial while it is being computed."""
+        return self.stores.of(klass)
+
+    def _fill_stored(self, klass: ClassInfo) -> dict[str, Value]:
+        self.reader.current.modules |= klass.module.bit
+        table = self.stores.so_far(klass)
+        with self.interpreter.afresh():
+            for info in self._storing(klass):
+                context = self.interpreter.enter(info, self.interpreter.standalone(info))
+                for name, value in context.stores.items():
+                    table[name] = join(table.get(name, NEVER), value)
+        return table
+
+    def assigned(self, klass: ClassInfo, name: str) -> Value | None:
+        """What methods along the MRO store under the name, joined with what the nearest class body assigns."""
+        key = (klass, name)
+        line = self._lines.get(klass)
+        if line is None:
+            line = self._lines[klass] = DependencySet()
+        if key in self._attributes:
+            self.reader.use(line)
+            return self._attributes[key]
+        progress = self.interpreter.program.progress
+        leaning = progress.leaning
+        with self.reader.reading(line):
+            found = self._assigned(klass, name)
+        if progress.leaning == leaning:
+            self._attributes[key] = found
+        return found
+
+    def _assigned(self, klass: ClassInfo, name: str) -> Value | None:
+        bases = [base for base in klass.mro if isinstance(base, ClassInfo)]
+        found: list[Value] = []
+        for base in bases:
+            value = self.stored(base).get(name)
+            if value is not None:
+                found.append(value)
+        declared = next((v for base in bases if (v := self.body(base).get(name)) is not None), None)
+        if declared is not None:
+            found.append(declared)
+        return join_all(found) if found else None
+
+    def _storing(self, klass: ClassInfo) -> list[FunctionInfo]:
+        """The class's methods that assign attributes of their receiver, constructors first."""
+        infos = [klass.module.functions[index] for index in klass.ir.methods.values()]
+        infos = [
+            info
+            for info in infos
+            if (info.ir.stores or info.name in _FIRST) and not info.decorated("staticmethod", "classmethod")
+        ]
+        return sorted(infos, key=lambda info: (info.name not in _FIRST, info.index))
+
+    def items(self, klass: ClassInfo) -> dict[str, Value]:
+        """What the class's methods store in dicts under known keys: an optimizer's state, say."""
+        return self.kept_items.of(klass)
+
+    def _fill_items(self, klass: ClassInfo) -> dict[str, Value]:
+        self.reader.current.modules |= klass.module.bit
+        table = self.kept_items.so_far(klass)
+        settings = self._settings(klass)
+        with self.interpreter.apart():
+            for base in klass.mro:
+                if isinstance(base, ClassInfo):
+                    self._collect_items(klass, base, table, settings)
+        return table
+
+    def _collect_items(
+        self, klass: ClassInfo, base: ClassInfo, table: dict[str, Value], settings: frozenset[str]
+    ) -> None:
+        for index in base.ir.methods.values():
+            info = base.module.functions[index]
+            if info.decorated("staticmethod", "classmethod"):
+                continue
+            args = self.interpreter.standalone(info)
+            context = self.interpreter.enter(info, (instance(klass), *args[1:]))
+            for name, value in context.items.items():
+                if name not in settings:
+                    table[name] = join(table.get(name, NEVER), value)
+
+    def _settings(self, klass: ClassInfo) -> frozenset[str]:
+        """Names of parameters of the constructors, and the keys of the dicts that they write down.
+
+        An optimizer's groups keep numbers under these names.
+        """
+        infos = [base.method("__init__") for base in klass.mro if isinstance(base, ClassInfo)]
+        found = {param.name for info in infos if info is not None for param in info.params}
+        for info in infos:
+            for statement in info.body if info is not None else ():
+                if isinstance(statement, (ir.Assign, ir.AnnAssign)) and isinstance(statement.value, ir.DictDisplay):
+                    keys = (key.value for key in statement.value.keys if isinstance(key, ir.Const))
+                    found.update(key for key in keys if isinstance(key, str))
+        return frozenset(found)
+
+    def body(self, klass: ClassInfo) -> dict[str, Value]:
+        """The attributes that the class's body assigns or declares."""
+        return self.bodies.of(klass)
+
+    def _fill_body(self, klass: ClassInfo) -> dict[str, Value]:
+        self.reader.current.modules |= klass.module.bit
+        table = self.bodies.so_far(klass)
+        with self.interpreter.apart():
+            self._run_body(klass, table)
+        return table
+
+    def _run_body(self, klass: ClassInfo, table: dict[str, Value]) -> None:
+        frame = self.interpreter.module_frame(klass.module)
+        for statement in ir.decode_body(klass.ir.body):
+            if isinstance(statement, ir.Assign):
+                value = frame.eval(statement.value)
+                for target in statement.targets:
+                    if isinstance(target, ir.Name):
+                        table[target.id] = frame.env[target.id] = value
+            elif isinstance(statement, ir.AnnAssign) and isinstance(statement.target, ir.Name):
+                table[statement.target.id] = self._declared(klass, frame, statement)
+
+    def _declared(self, klass: ClassInfo, frame: Frame, statement: ir.AnnAssign) -> Value:
+        declared = self.interpreter.annotations.value(klass.module, statement.annotation)
+        if statement.value is None:
+            return declared or UNKNOWN
+        value = frame.eval(statement.value)
+        if isinstance(value, (Const, Host)) and value is not NONE:
+            return declared or host(type(value.value).__name__ if isinstance(value, Const) else value.type)
+        return join(declared or UNKNOWN, value) if value is NONE else declared or value
+
+    def record_defaults(self, klass: ClassInfo) -> dict[str, Value]:
+        """What the fields of a dataclass-like class hold when they are not given."""
+        found: dict[str, Value] = {}
+        for name in self.record_names(klass):
+            bodies = (self.body(base) for base in klass.mro if isinstance(base, ClassInfo))
+            # A body that is still being worked out may not have the name yet.
+            value = next((body[name] for body in bodies if name in body), UNKNOWN)
+            found[name] = NONE if value is not NONE and NONE in members(value) else value
+        return found
+
+    def record_names(self, klass: ClassInfo) -> tuple[str, ...]:
+        """The annotated names of a dataclass-like class, base classes' first."""
+        found = self._records.get(klass)
+        if found is None:
+            names: dict[str, None] = {}
+            for base in reversed([k for k in klass.mro if isinstance(k, ClassInfo)]):
+                for statement in ir.decode_body(base.ir.body):
+                    if isinstance(statement, ir.AnnAssign) and isinstance(statement.target, ir.Name):
+                        names[statement.target.id] = None
+            found = self._records[klass] = tuple(names)
+        return found
+
+
+def attribute_of(interpreter: Interpreter, frame: Frame, value: Value, name: str, at: int) -> Value:
+    """The value of one attribute of one value."""
+    reader = _READERS.get(type(value))
+    if reader is not None:
+        return reader(interpreter, frame, value, name, at)
+    if value is UNKNOWN:
+        framework = interpreter.annotations.framework(frame.module)
+        if name == "shape" and framework:
+            return shape_value(None)
+        if framework == "torch" and name in ("saved_tensors", "saved_variables"):
+            return sequence("tuple", None, tensor(framework))
+        if framework == "torch" and name in _TELLING:
+            return _of_tensor(interpreter, frame, tensor(framework, sure=False), name, at)
+    return UNKNOWN
+
+
+def _of_tensor(interpreter: Interpreter, frame: Frame, value: Tensor, name: str, at: int) -> Value:
+    if name == "at" and value.framework == "jax":
+        return method(value, "at")
+    what = interpreter.apis.attribute(value.framework, name)
+    if what is not None:
+        return attribute_value(value, what)
+    if interpreter.apis.method(value.framework, name) is not None:
+        return method(value, name)
+    return UNKNOWN
+
+
+def _of_module(interpreter: Interpreter, frame: Frame, value: Module, name: str, at: int) -> Value:
+    return interpreter.program.member(value.info.name, name)
+
+
+def _of_external(interpreter: Interpreter, frame: Frame, value: LibrarySymbol, name: str, at: int) -> Value:
+    dotted = f"{value.name}.{name}"
+    what = interpreter.apis.value(dotted)
+    if what is not None:
+        return module_value_of(what, interpreter.apis.framework(dotted) or "")
+    return interpreter.program.named(dotted)
+
+
+def _of_class(interpreter: Interpreter, frame: Frame, value: Class, name: str, at: int) -> Value:
+    info = value.info.method(name)
+    if info is not None:
+        return interpreter.bound(info, value if info.decorated("classmethod") else None)
+    for klass in value.info.mro:
+        if isinstance(klass, ClassInfo):
+            found = interpreter.tables.body(klass).get(name)
+            if found is not None:
+                return found
+    return HOST if name in ("__name__", "__qualname__", "__module__", "__doc__") else UNKNOWN
+
+
+def _of_object(interpreter: Interpreter, frame: Frame, value: Instance, name: str, at: int) -> Value:
+    known = field(value.fields, name)
+    if known is not None:
+        return known
+    klass = value.klass
+    info = klass.method(name)
+    if info is not None:
+        overrides = klass.overrides(name)
+        if overrides:
+            return join_all(_of_subclass(interpreter, frame, value, override, at) for override in overrides)
+        return _method(interpreter, frame, value, info, at)
+    stored = interpreter.tables.assigned(klass, name)
+    if stored is not None:
+        return stored
+    for base in klass.library_bases():
+        what = interpreter.apis.class_attribute(base, name)
+        if what is not None:
+            return module_value_of(what, interpreter.apis.framework(base) or "")
+        if interpreter.apis.class_method(base, name) is not None:
+            return method(value, name)
+    if name in REGISTERED:
+        return method(value, name)
+    if name == "__class__":
+        from xlalint.abstract.values import class_value
+
+        return class_value(klass)
+    info = klass.method_below(name)
+    if info is not None:
+        return _method(interpreter, frame, value, info, at)
+    for subclass in klass.subclasses[:8]:
+        stored = interpreter.tables.stored(subclass).get(name) or interpreter.tables.body(subclass).get(name)
+        if stored is not None:
+            return stored
+    return UNKNOWN
+
+
+def _of_subclass(interpreter: Interpreter, frame: Frame, value: Instance, info: FunctionInfo, at: int) -> Value:
+    """A method of an instance of one of the subclasses."""
+    receiver = instance(info.owner, value.fields) if info.owner is not None else value
+    return _method(interpreter, frame, receiver if isinstance(receiver, Instance) else value, info, at)
+
+
+def _method(interpreter: Interpreter, frame: Frame, value: Instance, info: FunctionInfo, at: int) -> Value:
+    if info.decorated(*_PROPERTIES):
+        return interpreter.invoke(frame, info, value, [], (), at)
+    if info.decorated("setter", "getter"):
+        return interpreter.invoke(frame, info, value, [], (), at)
+    if info.decorated("staticmethod"):
+        return interpreter.bound(info, None)
+    if info.decorated("classmethod"):
+        from xlalint.abstract.values import class_value
+
+        return interpreter.bound(info, class_value(value.klass))
+    return interpreter.bound(info, value)
+
+
+def _of_super(interpreter: Interpreter, frame: Frame, value: Super, name: str, at: int) -> Value:
+    receiver = value.receiver
+    klass = receiver.klass if isinstance(receiver, Instance) else value.klass
+    order = klass.mro if value.klass in klass.mro else value.klass.mro
+    if name == "__init__" and interpreter.tables.kind(value.klass) == "module":
+        return external("builtins.object.__init__")
+    for base in order[order.index(value.klass) + 1 :]:
+        if isinstance(base, ClassInfo):
+            index = base.ir.methods.get(name)
+            if index is not None:
+                info = base.module.functions[index]
+                if isinstance(receiver, Instance):
+                    return _method(interpreter, frame, receiver, info, at)
+                return interpreter.bound(info, receiver)
+        elif interpreter.apis.class_method(base, name) is not None:
+            return method(foreign(base), name)
+    if name == "__init__":
+        return external("builtins.object.__init__")
+    return UNKNOWN
+
+
+def _of_foreign(interpreter: Interpreter, frame: Frame, value: LibraryInstance, name: str, at: int) -> Value:
+    what = interpreter.apis.class_attribute(value.name, name)
+    if what is not None:
+        return module_value_of(what, interpreter.apis.framework(value.name) or "")
+    if interpreter.apis.class_method(value.name, name) is not None:
+        return method(value, name)
+    return UNKNOWN
+
+
+# What `torch.finfo(dtype)` and `iinfo` tell in numbers.
+_LIMITS: dict[str, dict[str, Value]] = {
+    "finfo": {
+        **dict.fromkeys(("eps", "max", "min", "resolution", "smallest_normal", "tiny"), FLOAT),
+        "bits": INT,
+    },
+    "iinfo": {"bits": INT, "max": INT, "min": INT},
+}
+
+
+def _of_container(interpreter: Interpreter, frame: Frame, value: Value, name: str, at: int) -> Value:
+    if isinstance(value, Sequence) and value.kind.startswith("named:") and value.items is not None:
+        names = value.kind[6:].split(",")
+        if name in names:
+            return value.items[names.index(name)]
+    if isinstance(value, Mapping):
+        known = field(value.items, name)
+        if known is not None and not hasattr(dict, name):
+            return known
+    if isinstance(value, Host) and value.type != "str":
+        if name == "type" and value.type == "device":
+            return host("accelerator")
+        if value.type in _LIMITS and name in _LIMITS[value.type]:
+            return _LIMITS[value.type][name]
+        return HOST if value.type else UNKNOWN
+    return method(value, name)
+
+
+def _of_function(interpreter: Interpreter, frame: Frame, value: Function, name: str, at: int) -> Value:
+    if name == "apply" or name.startswith("__"):
+        return HOST
+    return UNKNOWN
+
+
+def _of_partial(interpreter: Interpreter, frame: Frame, value: Partial, name: str, at: int) -> Value:
+    if isinstance(value.func, LibrarySymbol) and value.func.name == RECORDS and name in _PARSES:
+        return answer(value.args[0])
+    return UNKNOWN
+
+
+# What a parser of dataclasses stands for; its first argument is what it gives.
+RECORDS = "transformers.HfArgumentParser()"
+_PARSES = frozenset(("parse_args_into_dataclasses", "parse_json_file", "parse_yaml_file", "parse_dict"))
+
+_READERS: dict[type[Value], Callable[..., Value]] = {
+    Tensor: _of_tensor,
+    Module: _of_module,
+    LibrarySymbol: _of_external,
+    Class: _of_class,
+    Instance: _of_object,
+    Super: _of_super,
+    LibraryInstance: _of_foreign,
+    Sequence: _of_container,
+    Mapping: _of_container,
+    Const: _of_container,
+    Host: _of_container,
+    Function: _of_function,
+    Partial: _of_partial,
+}
+
+__all__ = ["RECORDS", "AttributeTables", "attribute_of"]

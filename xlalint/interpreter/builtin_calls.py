@@ -1,0 +1,483 @@
+"""Python's own callables: builtins and the methods of lists, dicts and strings, on abstract values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from xlalint.abstract.lattice import boolean, join, join_all, truth
+from xlalint.abstract.values import (
+    BOOL,
+    HOST,
+    INT,
+    NEVER,
+    NONE,
+    STR,
+    TRUE,
+    UNKNOWN,
+    Class,
+    Const,
+    Function,
+    Host,
+    Instance,
+    LibrarySymbol,
+    Mapping,
+    Method,
+    Partial,
+    Sequence,
+    Tensor,
+    Union,
+    Value,
+    class_value,
+    constant,
+    external,
+    field,
+    host,
+    mapping,
+    members,
+    sequence,
+    super_value,
+    tensor,
+)
+from xlalint.frameworks.tensorflow.autograph import check_append, iterated
+from xlalint.interpreter.frame import spelling
+from xlalint.interpreter.narrowing import describe, is_instance
+from xlalint.interpreter.subscripts import rebind, with_item
+from xlalint.lowering import ir
+
+if TYPE_CHECKING:
+    from xlalint.interpreter.frame import Frame
+
+Arguments = list[Value]
+
+
+def element_of(frame: Frame, value: Value, at: int = 0) -> Value:
+    """What iterating over the value gives."""
+    if isinstance(value, Union):
+        return join_all(element_of(frame, member, at) for member in value.members if member is not NONE)
+    if isinstance(value, Sequence):
+        return value.element if value.element is not NEVER else UNKNOWN
+    if isinstance(value, Tensor):
+        rank = value.rank - 1 if value.rank > 0 else -1
+        return tensor(value.framework, value.dtype, rank, value.place, value.sure, value.static)
+    if isinstance(value, Mapping):
+        return STR if value.rest is NEVER else UNKNOWN if not value.items else HOST
+    if isinstance(value, Host):
+        return host("str") if value.type == "str" else host("", value.origin) if value.origin != "python" else UNKNOWN
+    if isinstance(value, Instance):
+        return frame.interpreter.iterate(frame, value, at)
+    return UNKNOWN
+
+
+# ---------------------------------------------------------------------------------------------------- builtins
+
+
+def _isinstance(frame: Frame, args: Arguments, node: ir.Call) -> Value:
+    return boolean(is_instance(frame, args[0], args[1])) if len(args) == 2 else BOOL
+
+
+def _len(frame: Frame, args: Arguments, node: ir.Call) -> Value:
+    if args and isinstance(args[0], Sequence) and args[0].items is not None and args[0].kind == "tuple":
+        return constant(len(args[0].items))
+    if args and isinstance(args[0], Instance):
+        info = args[0].klass.method("__len__")
+        if info is not None:
+            return frame.interpreter.invoke(frame, info, args[0], [], (), node.at)
+    return host("int", "shape")
+
+
+def _collected(kind: str) -> Callable[[Frame, Arguments, ir.Call], Value]:
+    def collect(frame: Frame, args: Arguments, node: ir.Call) -> Value:
+        if not args:
+            return sequence(kind, () if kind in ("list", "tuple") else None, NEVER)
+        source = args[0]
+        iterated(frame, source, node.args[0], node.at)
+        items = source.items if isinstance(source, Sequence) and kind != "set" else None
+        return sequence(kind, items, element_of(frame, source, node.at))
+
+    return collect
+
+
+def _dict(frame: Frame, args: Arguments, node: ir.Call) -> Value:
+    items = {name: frame.eval(value) for name, value in node.keywords if name}
+    rest: Value = UNKNOWN if any(not name for name, _ in node.keywords) else NEVER
+    for source in args[:1]:
+        if isinstance(source, Mapping):
+            items = {**dict(source.items), **items}
+            rest = join(rest, source.rest)
+        else:
+            element = element_of(frame, source)
+            pair = element.items if isinstance(element, Sequence) else None
+            rest = join(rest, pair[1] if pair is not None and len(pair) == 2 else UNKNOWN)
+    return mapping(tuple(sorted(items.items(), key=lambda item: item[0])), rest)
+
+
+def _enumerate(frame: Frame, args: Arguments, node: ir.Call) -> Value:
+    if args:
+        iterated(frame, args[0], node.args[0], node.at)
+    element = element_of(frame, args[0], node.at) if args else UNKNOWN
+    pair = sequence("tuple", (INT, element), join(INT, element))
+    return sequence("iter", None, pair)
+
+
+def _zip(frame: Frame, args: Arguments, node: ir.Call) -> Value:
+    if any(isinstance(arg, ir.Star) for arg in node.args):
+        inner = element_of(frame, args[0]) if args else UNKNOWN
+        return sequence("iter", None, sequence("tuple", None, element_of(frame, inner)))
+    exact = [arg.items for arg in args if isinstance(arg, Sequence) and arg.items is not None]
+    if args and len(exact) == len(args) and min(len(items) for items in exact) <= 8:
+        rows = tuple(sequence("tuple", row, join_all(row)) for row in zip(*exact, strict=False))
+        return sequence("iter", rows, join_all(rows))
+    for arg, arg_node in zip(args, node.args, strict=False):
+        iterated(frame, arg, arg_node, node.at)
+    elements = tuple(element_of(frame, arg, node.at) for arg in args)
+    return sequence("iter", None, sequence("tuple", elements, join_all(elements)))
+
+
+def _reversed(frame: Frame, args: Arguments, node: ir.Call) -> Value:
+    source = args[0] if args else UNKNOWN
+    items = source.items[::-1] if isinstance(source, Sequence) and source.items is not None else None
+    return sequence("iter", items, element_of(frame, source, node.at))
+
+
+def _iter(frame: Frame, args: Arguments, node: ir.Call) -> Value:
+    source = args[0] if args else UNKNOWN
+    return sequence("iter", source.items if isinstance(source, Sequence) else None, element_of(frame, source, node.at))
+
+
+def _next(frame: Frame, args: Arguments, node: ir.Call) -> Value:
+    found = element_of(frame, args[0], node.at) if args else UNKNOWN
+    return join(found, args[1]) if len(args) > 1 else found
+
+
+def _map(frame: Frame, args: Arguments, node: ir.Call) -> Value:
+    elements = [element_of(frame, arg, node.at) for arg in args[1:]]
+    result = frame.interpreter.call_value(frame, args[0], elements, (), node) if args else UNKNOWN
+    return sequence("iter", None, result)
+
+
+def _filter(frame: Frame, args: Arguments, node: ir.Call) -> Value:
+    if len(args) < 2:
+        return UNKNOWN
+    element = element_of(frame, args[1], node.at)
+    verdict = element if args[0] is NONE else frame.interpreter.call_value(frame, args[0], [element], (), node)
+    frame.needs_bool(verdict, node.args[0], "XLA105", node.at)
+    return sequence("iter", None, element)
+
+
+def _range(frame: Frame, args: Arguments, node: ir.Call) -> Value:
+    for arg, arg_node in zip(args, node.args, strict=False):
+        if isinstance(arg, Host) and arg.origin == "data":
+            frame.explain("XLA107", node.at, arg_node)
+    return sequence("iter", None, INT)
+
+
+def _getattr(frame: Frame, args: Arguments, node: ir.Call) -> Value:
+    if len(args) < 2:
+        return UNKNOWN
+    name = args[1]
+    if isinstance(name, Const) and isinstance(name.value, str):
+        found = frame.interpreter.attribute(frame, args[0], name.value, node.at)
+        return join(found, args[2]) if len(args) > 2 and found is not UNKNOWN else found
+    return UNKNOWN
+
+
+def _hasattr(frame: Frame, args: Arguments, node: ir.Call) -> Value:
+    if len(args) == 2 and isinstance(args[0], Tensor) and isinstance(args[1], Const) and isinstance(args[1].value, str):
+        name = args[1].value
+        apis, framework = frame.apis, args[0].framework
+        if apis.method(framework, name) is not None or apis.attribute(framework, name) is not None:
+            return TRUE
+    return BOOL
+
+
+def _setattr(frame: Frame, args: Arguments, node: ir.Call) -> Value:
+    if len(args) == 3 and isinstance(args[1], Const) and isinstance(args[1].value, str):
+        frame.interpreter.store_attribute(frame, node.args[0], args[1].value, args[2])
+    return NONE
+
+
+def _super(frame: Frame, args: Arguments, node: ir.Call) -> Value:
+    info = frame.function
+    while info is not None and info.owner is None and info.ir.outer >= 0:
+        info = info.module.functions[info.ir.outer]
+    if info is None or info.owner is None:
+        return UNKNOWN
+    name = info.params[0].name if info.params else "self"
+    receiver = frame.env.get(frame.receiver_name or name) or frame.closure.get(name) or UNKNOWN
+    return super_value(info.owner, receiver)
+
+
+def _type(frame: Frame, args: Arguments, node: ir.Call) -> Value:
+    found = [_class_of(member) for member in members(args[0])] if len(args) == 1 else []
+    return join_all(kind if kind is not None else host("type") for kind in found) if found else host("type")
+
+
+def _class_of(value: Value) -> Value | None:
+    """The class of a value, where it is known to the name."""
+    if isinstance(value, Instance):
+        return class_value(value.klass)
+    if isinstance(value, Tensor):
+        name = _TENSOR_CLASSES.get(value.framework)
+        return external(name) if name is not None else None
+    if isinstance(value, Sequence) and value.kind in ("list", "tuple", "set"):
+        return external(f"builtins.{value.kind}")
+    return external("builtins.dict") if isinstance(value, Mapping) else None
+
+
+_TENSOR_CLASSES = {"torch": "torch.Tensor", "numpy": "numpy.ndarray"}
+
+
+def _issubclass(frame: Frame, args: Arguments, node: ir.Call) -> Value:
+    if len(args) != 2 or not isinstance(args[0], (Class, LibrarySymbol)):
+        return BOOL
+    example = describe(frame, args[0])
+    return boolean(is_instance(frame, example, args[1])) if example is not UNKNOWN else BOOL
+
+
+def _callable(frame: Frame, args: Arguments, node: ir.Call) -> Value:
+    if args and isinstance(args[0], (Function, Class, Partial, Method)):
+        return TRUE
+    if args and isinstance(args[0], (Tensor, Const, Host)):
+        return boolean(False)
+    return BOOL
+
+
+def _int_like(frame: Frame, args: Arguments, node: ir.Call) -> Value:
+    name = node.func.id if isinstance(node.func, ir.Name) else "int"
+    if not args:
+        return host(name)
+    if isinstance(args[0], Const) and name == "int" and isinstance(args[0].value, int):
+        return args[0]
+    return host(name, args[0].origin if isinstance(args[0], Host) else "python")
+
+
+def _bool(frame: Frame, args: Arguments, node: ir.Call) -> Value:
+    return boolean(truth(args[0]) if args else False)
+
+
+def _str(frame: Frame, args: Arguments, node: ir.Call) -> Value:
+    return STR
+
+
+def _sum(frame: Frame, args: Arguments, node: ir.Call) -> Value:
+    element = element_of(frame, args[0], node.at) if args else UNKNOWN
+    if isinstance(element, Const):
+        return INT
+    return join(element, args[1]) if len(args) > 1 and not isinstance(element, Tensor) else element
+
+
+def _extreme(frame: Frame, args: Arguments, node: ir.Call) -> Value:
+    """`min`, `max`: compare their arguments, or the elements of one."""
+    single = len(args) == 1
+    if single and any(isinstance(arg, ir.Star) for arg in node.args):
+        compared = args
+    elif single:
+        source = args[0]
+        items = source.items if isinstance(source, Sequence) else None
+        if items is not None and len(items) == 1:
+            return items[0]
+        compared = list(items) if items else [element_of(frame, source, node.at)]
+    else:
+        compared = args
+    return join_all(compared)
+
+
+def _sorted(frame: Frame, args: Arguments, node: ir.Call) -> Value:
+    element = element_of(frame, args[0], node.at) if args else UNKNOWN
+    return sequence("list", None, element)
+
+
+def _any_all(frame: Frame, args: Arguments, node: ir.Call) -> Value:
+    return BOOL
+
+
+def _numeric(frame: Frame, args: Arguments, node: ir.Call) -> Value:
+    """`abs`, `round`, `pow`, `divmod`: a tensor stays one."""
+    for arg in args:
+        if isinstance(arg, (Tensor, Union)):
+            return arg
+    return args[0] if args and isinstance(args[0], Host) else HOST
+
+
+BUILTINS: dict[str, Callable[[Frame, Arguments, ir.Call], Value]] = {
+    "isinstance": _isinstance,
+    "issubclass": _issubclass,
+    "len": _len,
+    "list": _collected("list"),
+    "tuple": _collected("tuple"),
+    "set": _collected("set"),
+    "frozenset": _collected("set"),
+    "dict": _dict,
+    "enumerate": _enumerate,
+    "zip": _zip,
+    "reversed": _reversed,
+    "iter": _iter,
+    "next": _next,
+    "map": _map,
+    "filter": _filter,
+    "range": _range,
+    "getattr": _getattr,
+    "hasattr": _hasattr,
+    "setattr": _setattr,
+    "super": _super,
+    "type": _type,
+    "callable": _callable,
+    "int": _int_like,
+    "float": _int_like,
+    "complex": _int_like,
+    "bool": _bool,
+    "str": _str,
+    "repr": _str,
+    "format": _str,
+    "sum": _sum,
+    "min": _extreme,
+    "max": _extreme,
+    "sorted": _sorted,
+    "any": _any_all,
+    "all": _any_all,
+    "abs": _numeric,
+    "round": _numeric,
+    "pow": _numeric,
+    "divmod": _numeric,
+    "id": lambda frame, args, node: INT,
+    "hash": lambda frame, args, node: INT,
+    "ord": lambda frame, args, node: INT,
+    "chr": lambda frame, args, node: STR,
+    "vars": lambda frame, args, node: mapping((), UNKNOWN),
+    "locals": lambda frame, args, node: mapping((), UNKNOWN),
+    "globals": lambda frame, args, node: mapping((), UNKNOWN),
+    "input": lambda frame, args, node: STR,
+    "open": lambda frame, args, node: host("file"),
+}
+
+# --------------------------------------------------------------------------------------------- container methods
+
+
+def container_method(frame: Frame, receiver: Value, name: str, args: Arguments, node: ir.Call) -> Value:
+    """A call of a method of a list, tuple, set, dict or string."""
+    if isinstance(receiver, Sequence):
+        return _sequence_method(frame, receiver, name, args, node)
+    if isinstance(receiver, Mapping):
+        return _mapping_method(frame, receiver, name, args, node)
+    if name == "format" and any(isinstance(m, Tensor) for arg in args for m in members(arg)):
+        culprit = next(i for i, arg in enumerate(args) if any(isinstance(m, Tensor) for m in members(arg)))
+        frame.report("XLA303", node.at, args[culprit], node.args[culprit] if culprit < len(node.args) else None)
+    return _STRING_RESULTS.get(name, STR)
+
+
+_STRING_RESULTS: dict[str, Value] = {
+    "split": sequence("list", None, STR),
+    "rsplit": sequence("list", None, STR),
+    "splitlines": sequence("list", None, STR),
+    "partition": sequence("tuple", (STR, STR, STR), STR),
+    "rpartition": sequence("tuple", (STR, STR, STR), STR),
+    **dict.fromkeys(("startswith", "endswith", "isdigit", "isalpha", "isupper", "islower", "isnumeric"), BOOL),
+    **dict.fromkeys(("count", "index", "find", "rfind", "rindex"), INT),
+    "encode": host("bytes"),
+}
+
+
+def _receiver_node(node: ir.Call) -> ir.Node | None:
+    return node.func.value if isinstance(node.func, ir.Attr) else None
+
+
+def _sequence_method(frame: Frame, receiver: Sequence, name: str, args: Arguments, node: ir.Call) -> Value:
+    target = _receiver_node(node)
+    if name in ("append", "add", "appendleft") and args:
+        if isinstance(target, ir.Name) and frame.is_outer(target.id):
+            frame.note("XLA306", node.at, "", spelling(node.func), "happens once, while tracing", "effect")
+        if frame.staged:
+            check_append(frame, target, args[0], node)
+        if target is not None:
+            rebind(frame, target, sequence(receiver.kind, None, join(receiver.element, args[0])))
+        return NONE
+    if name in ("extend", "update", "extendleft") and args:
+        if target is not None:
+            rebind(frame, target, sequence(receiver.kind, None, join(receiver.element, element_of(frame, args[0]))))
+        return NONE
+    if name == "insert" and len(args) == 2:
+        if target is not None:
+            rebind(frame, target, sequence(receiver.kind, None, join(receiver.element, args[1])))
+        return NONE
+    if name in ("pop", "popleft"):
+        if target is not None:
+            rebind(frame, target, sequence(receiver.kind, None, receiver.element))
+        return receiver.element if receiver.element is not NEVER else UNKNOWN
+    if name in ("index", "count", "remove"):
+        for value in (*args[:1], receiver.element):
+            if any(isinstance(member, Tensor) for member in members(value)):
+                frame.report("XLA106", node.at, value, node.args[0] if node.args else None)
+                break
+        return INT
+    if name in ("copy", "union", "intersection", "difference", "sorted"):
+        return receiver
+    if name == "numel":
+        return host("int", "shape")
+    if name in ("sort", "reverse", "clear", "discard"):
+        if name == "sort" and not node.keywords and any(isinstance(m, Tensor) for m in members(receiver.element)):
+            frame.report("XLA106", node.at, receiver.element, target)
+        if target is not None and name != "clear":
+            rebind(frame, target, sequence(receiver.kind, None, receiver.element))
+        return NONE
+    return UNKNOWN
+
+
+def _values_of(receiver: Mapping) -> Value:
+    found = join_all([receiver.rest, *(value for _, value in receiver.items)])
+    return found if found is not NEVER else UNKNOWN
+
+
+def _mapping_method(frame: Frame, receiver: Mapping, name: str, args: Arguments, node: ir.Call) -> Value:
+    target = _receiver_node(node)
+    key = args[0] if args else UNKNOWN
+    known = field(receiver.items, key.value) if isinstance(key, Const) and isinstance(key.value, str) else None
+    default = args[1] if len(args) > 1 else NONE
+    if name == "items":
+        if receiver.rest is NEVER and 0 < len(receiver.items) <= 8:
+            pairs = tuple(sequence("tuple", (constant(k), v), join(STR, v)) for k, v in receiver.items)
+            return sequence("iter", pairs, join_all(pairs))
+        value = _values_of(receiver)
+        keys = STR if receiver.rest is NEVER else HOST
+        return sequence("iter", None, sequence("tuple", (keys, value), join(keys, value)))
+    if name == "values":
+        return sequence("iter", None, _values_of(receiver))
+    if name == "keys":
+        return sequence("iter", None, STR if receiver.rest is NEVER else HOST)
+    if name in ("get", "pop"):
+        if known is not None:
+            return known
+        found = receiver.rest if isinstance(key, Const) else _values_of(receiver)
+        plain = isinstance(default, Const) and isinstance(default.value, (bool, int, float, str))
+        if plain or isinstance(default, (Sequence, Mapping)):
+            # Who asks with a flag, a number, a name or a list for want of the item expects such: the dict's other values say nothing of it.
+            found = join_all(m for m in members(found) if not isinstance(m, Tensor))
+        return join(found if found is not NEVER else default, default) if name == "get" or len(args) > 1 else found
+    if name == "setdefault" and len(args) == 2:
+        if target is not None:
+            rebind(frame, target, with_item(receiver, key, join(known or NEVER, args[1])))
+        return join(known if known is not None else receiver.rest, args[1])
+    if name == "update":
+        if target is not None:
+            added = args[0] if args else mapping((), NEVER)
+            named = tuple(sorted((k, frame.eval(v)) for k, v in node.keywords if k))
+            merged = dict(receiver.items)
+            if isinstance(added, Mapping):
+                merged.update(added.items)
+            merged.update(named)
+            rest = join(receiver.rest, added.rest if isinstance(added, Mapping) else UNKNOWN)
+            rebind(frame, target, mapping(tuple(sorted(merged.items(), key=lambda item: item[0])), rest))
+        return NONE
+    if name == "copy":
+        return receiver
+    return NONE if name in ("clear", "move_to_end") else UNKNOWN
+
+
+def is_container(value: Value) -> bool:
+    """Whether methods of the value are Python's own."""
+    if isinstance(value, (Sequence, Mapping)):
+        return True
+    text = (isinstance(value, Const) and isinstance(value.value, str)) or (
+        isinstance(value, Host) and value.type == "str"
+    )
+    return text and not isinstance(value, LibrarySymbol)

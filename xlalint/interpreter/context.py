@@ -1,0 +1,195 @@
+"""Contexts: one function analysed for one tuple of abstract arguments, and what was seen there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from xlalint.abstract.values import NEVER, AllocationSite, Instance, Value
+from xlalint.analysis.hazard import Confidence
+from xlalint.frameworks.tracing import UNTRACED, Tracer
+from xlalint.program.dependencies import DependencySet
+
+if TYPE_CHECKING:
+    from xlalint.frameworks.step_sequence import Pace
+    from xlalint.program.linker import ClassInfo, FunctionInfo, ModuleInfo
+
+MODULE_LEVEL = "<module>"
+"""What a module's own statements are called."""
+
+
+class PendingHazard:
+    """A hazard seen in a context, before it is known how the context is reached. Fields as in `Hazard`.
+
+    `framework` is "" for what is a hazard under any tracer that runs the code once (`tracing.variant_under`). `forked`: in a branch that
+    may not be taken.
+    """
+
+    __slots__ = (
+        "at",
+        "confidence",
+        "detail",
+        "forked",
+        "framework",
+        "rule",
+        "severity",
+        "statement",
+        "subject",
+        "variant",
+    )
+
+    def __init__(
+        self,
+        rule: str,
+        at: int,
+        statement: int,
+        framework: str,
+        confidence: Confidence,
+        subject: str,
+        detail: str = "",
+        variant: str = "",
+        severity: tuple[tuple[str, str], ...] = (),
+        forked: bool = False,
+    ) -> None:
+        self.rule = rule
+        self.at = at
+        self.statement = statement
+        self.framework = framework
+        self.confidence = confidence
+        self.subject = subject
+        self.detail = detail
+        self.variant = variant
+        self.severity = severity
+        self.forked = forked
+
+
+class Context(DependencySet):
+    """One activation: `args` are the parameters' values in order, `returns` what calls give back.
+
+    `sightings` are the hazards in the function's own body, keyed by rule and place; `calls` are the contexts that it enters,
+    each with the byte offset of a call; `stores` are attributes assigned on the receiver, `items` what is stored in dicts under
+    known keys; `yields` joins what a generator yields. `outward` are the contexts of installed libraries that the user's code
+    enters, by the extent of each call, with the byte offset of the statement that calls; `inward` those that a library's code
+    surely enters in turn. `repeated` are those of `calls` that a loop here repeats.
+    `converts` is false where AutoGraph leaves the function as it is, however it is reached.
+    In a `per_turn` context only what a loop repeats counts: it is host code that drives the device. A `rare` one is entered once in many
+    steps. One that `replicates` gives a function to a strategy, which compiles that one: what it does itself runs on the host.
+    `steps` are what it, and what it calls, does to set a TPU up, in order; `claims` are values that were made elsewhere and that it uses in
+    a way that makes their making a hazard, with what to say of that (`frameworks.tensorflow.checks.outside_strategy_scope`).
+
+    What another computation may rely on: `key` is under what the interpreter keeps the context, `depth` its place on the stack.
+    `leans_on` is the outermost context, still under way, whose unfinished result this one used (recursion): until that one is done,
+    this one is part of its computation. `cut` says that a limit showed in the result (depth, number of contexts), so that it holds only
+    where it was computed. `of_table` says that it was entered to learn what a class stores, with few calls followed. A `general` one is
+    entered with what no limit on the number of contexts would widen. `work` counts the statements that ran in it (`budget`). `roots`
+    are the roots that running the body made known, `staged` the functions that it gave to tracers, `pace` is what of a training loop's
+    step was met here, None where nothing was.
+    """
+
+    __slots__ = (
+        "args",
+        "calls",
+        "claims",
+        "converts",
+        "cut",
+        "depth",
+        "done",
+        "function",
+        "general",
+        "inward",
+        "items",
+        "key",
+        "leans_on",
+        "module",
+        "of_table",
+        "outward",
+        "pace",
+        "per_turn",
+        "rare",
+        "repeated",
+        "replicates",
+        "returns",
+        "roots",
+        "sightings",
+        "staged",
+        "steps",
+        "stores",
+        "work",
+        "yields",
+    )
+
+    def __init__(self, function: FunctionInfo | None, module: ModuleInfo, args: tuple[Value, ...]) -> None:
+        super().__init__()
+        self.modules = module.bit
+        self.function = function
+        self.module = module
+        self.args = args
+        self.returns: Value = NEVER
+        self.yields: Value = NEVER
+        self.sightings: dict[tuple[str, int], PendingHazard] = {}
+        self.calls: dict[Context, int] = {}
+        self.outward: dict[tuple[int, Context], int] = {}
+        self.inward: dict[Context, None] = {}
+        self.repeated: dict[Context, None] = {}
+        self.stores: dict[str, Value] = {}
+        self.items: dict[str, Value] = {}
+        self.steps: list[str] = []
+        self.claims: dict[tuple[AllocationSite, str], str] = {}
+        self.converts = True
+        self.done = False
+        self.per_turn = False
+        self.rare = False
+        self.replicates = False
+        self.general = False
+        self.work = 0
+        self.pace: Pace | None = None
+        self.key: tuple[object, ...] = ()
+        self.depth = 0
+        self.leans_on: Context | None = None
+        self.cut = False
+        self.of_table = False
+        self.roots: list[RootContext] = []
+        self.staged: list[FunctionInfo] = []
+
+    @property
+    def group(self) -> tuple[FunctionInfo | None, ClassInfo | None]:
+        """What shares a limit on the number of contexts: a function, for one class of its first argument."""
+        first = self.args[0] if self.args else None
+        return self.function, first.klass if isinstance(first, Instance) else None
+
+    def lean_on(self, other: Context) -> None:
+        """Note that this context used what `other`, on the stack, had worked out so far."""
+        if self.leans_on is None or self.leans_on.done or other.depth < self.leans_on.depth:
+            self.leans_on = other
+
+    def rely_on(self, other: Context) -> None:
+        """Note that this context used the result of `other`, and take over what limits it."""
+        self.parts[other] = None
+        if not other.done:
+            self.lean_on(other)
+        elif other.cut or (other.leans_on is not None and other.leans_on.done):
+            self.cut = True
+        elif other.leans_on is not None and other.leans_on is not self:
+            self.lean_on(other.leans_on)
+
+    @property
+    def name(self) -> str:
+        """The qualified name of the function, or "<module>"."""
+        return self.function.ir.qualname if self.function is not None else MODULE_LEVEL
+
+
+class RootContext:
+    """A context that XLA traces: `why` says which fact makes it a root; `tier` 1 is sure, 2 is a library's function.
+
+    Tier 3 (`HOST_TIER`) is host code that sets the compiler up: of it only hazards of configuration count.
+    """
+
+    __slots__ = ("context", "tier", "tracer", "why")
+
+    def __init__(self, context: Context, why: str, tier: int, tracer: Tracer = UNTRACED) -> None:
+        self.context = context
+        self.why = why
+        self.tier = tier
+        self.tracer = tracer
+
+
+HOST_TIER = 3

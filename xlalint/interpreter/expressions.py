@@ -1,0 +1,627 @@
+"""Evaluation of expressions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from xlalint.abstract.lattice import boolean, join, join_all, leading, truth, when_truth
+from xlalint.abstract.values import (
+    BOOL,
+    FALSE,
+    HOST,
+    NEVER,
+    NONE,
+    STR,
+    TRUE,
+    UNKNOWN,
+    Const,
+    Host,
+    Mapping,
+    Sequence,
+    Tensor,
+    Union,
+    Value,
+    constant,
+    function,
+    host,
+    is_none,
+    mapping,
+    members,
+    sequence,
+    tensor,
+)
+from xlalint.frameworks.tensorflow.autograph import iterated
+from xlalint.frameworks.torch.recompiles import CONSTANT_OPERANDS, check_operands, drawn
+from xlalint.interpreter.builtin_calls import element_of
+from xlalint.interpreter.frame import _EVAL, Frame, path_of, position
+from xlalint.interpreter.narrowing import assume
+from xlalint.interpreter.paths import LOCAL, REMOTE, begins_at, prolonged
+from xlalint.interpreter.subscripts import load_subscript, store_subscript
+from xlalint.lowering import ir
+
+__all__ = ["binary_value", "store_subscript", "test"]
+
+
+def const(frame: Frame, node: ir.Const) -> Value:
+    return constant(node.value)
+
+
+def literal(frame: Frame, node: ir.Literal) -> Value:
+    return host(node.type_name)
+
+
+def name(frame: Frame, node: ir.Name) -> Value:
+    if frame.interpreter.teaches:
+        told = taught_value(frame, node.id)
+        if told is not None:
+            return told
+    return frame.env.get(node.id) or frame.lookup(node.id)
+
+
+def taught_value(frame: Frame, path: str) -> Value | None:
+    """What the configuration says that a name or attribute is."""
+    kind = frame.module.taught.kind(path)
+    if kind == "static":
+        return HOST
+    return tensor(frame.interpreter.annotations.framework(frame.module) or "torch") if kind == "tensor" else None
+
+
+def attribute(frame: Frame, node: ir.Attr) -> Value:
+    if frame.interpreter.teaches:
+        path = path_of(node)
+        told = taught_value(frame, path) if path else None
+        if told is not None:
+            return told
+    if frame.owners and _root_name(node) in frame.owners:
+        known = frame.env.get(path_of(node))
+        if known is not None:
+            return known
+    return frame.interpreter.attribute(frame, frame.eval(node.value), node.name, node.at)
+
+
+def _root_name(node: ir.Attr) -> str:
+    """`x` of `x.a.b`; "" where the chain does not begin with a name."""
+    value = node.value
+    while isinstance(value, ir.Attr):
+        value = value.value
+    return value.id if isinstance(value, ir.Name) else ""
+
+
+def call(frame: Frame, node: ir.Call) -> Value:
+    return frame.interpreter.call(frame, node)
+
+
+def subscript(frame: Frame, node: ir.Sub) -> Value:
+    base = frame.eval(node.value)
+    return load_subscript(frame, node, base, frame.eval(node.index))
+
+
+def slice_(frame: Frame, node: ir.Slice) -> Value:
+    parts = tuple(NONE if part is None else frame.eval(part) for part in (node.lower, node.upper, node.step))
+    return sequence("slice", parts, NEVER)
+
+
+# -------------------------------------------------------------------------------------------------- operators
+
+_COMPARISONS = frozenset(("==", "!=", "<", "<=", ">", ">="))
+
+
+def binary(frame: Frame, node: ir.Bin) -> Value:
+    left = frame.eval(node.left)
+    right = frame.eval(node.right)
+    return binary_value(frame, node.op, left, right, node.at, node.left, node.right)
+
+
+def binary_value(
+    frame: Frame, op: str, left: Value, right: Value, at: int, left_node: ir.Node, right_node: ir.Node
+) -> Value:
+    """The result of `left op right`."""
+    if type(left) is not Union and type(right) is not Union:
+        return _binary(frame, op, left, right, at, left_node, right_node)
+    pairs = [(a, b) for a in members(left) for b in members(right)]
+    if any(type(a) is Tensor and type(b) is Tensor for a, b in pairs):
+        pairs = [(a, b) for a, b in pairs if not (type(a) is Sequence or type(b) is Sequence)]
+    return join_all(_binary(frame, op, a, b, at, left_node, right_node) for a, b in pairs)
+
+
+def _binary(frame: Frame, op: str, a: Value, b: Value, at: int, left_node: ir.Node, right_node: ir.Node) -> Value:
+    if type(a) is Tensor or type(b) is Tensor:
+        for sequence_side, other, other_node in ((a, b, right_node), (b, a, left_node)):
+            repeats = op == "*" and isinstance(other, Tensor) and other.framework != "numpy"
+            if repeats and isinstance(sequence_side, Sequence) and sequence_side.kind in ("list", "tuple"):
+                frame.report("XLA301", at, other, other_node, "repeats a list by it")
+                return sequence(sequence_side.kind, None, sequence_side.element)
+        if isinstance(a, Const) and isinstance(a.value, str):
+            frame.report("XLA303", at, b, right_node)
+            return STR
+        if op in CONSTANT_OPERANDS:
+            check_operands(frame, op, at, (a, left_node), (b, right_node))
+        return tensor_result(op, a, b)
+    if type(a) is Sequence and type(b) is Sequence:
+        return _sequences(op, a, b)
+    if type(a) is Sequence and op == "*" and a.items is not None:
+        count = b.value if isinstance(b, Const) and isinstance(b.value, int) else -1
+        if 0 <= count * len(a.items) <= 24 and count >= 0:
+            return sequence(a.kind, a.items * count, a.element)
+        return sequence(a.kind, None, a.element)
+    if type(b) is Sequence and op == "*" and type(a) in (Const, Host):
+        return _binary(frame, op, b, a, at, right_node, left_node)
+    if type(a) is Const and type(b) is Const:
+        return _folded(op, a, b)
+    if type(a) is Mapping and type(b) is Mapping:
+        return join(a, b)
+    if type(a) in (Const, Host) and type(b) in (Const, Host):
+        return _hosts(op, a, b)
+    overloaded = frame.interpreter.overloaded(frame, op, a, b, at)
+    return overloaded if overloaded is not None else UNKNOWN
+
+
+def _sequences(op: str, a: Sequence, b: Sequence) -> Value:
+    if op != "+":
+        return UNKNOWN if op != "-" else sequence("set", None, a.element)
+    if a.items is not None and b.items is not None:
+        return sequence(a.kind, a.items + b.items, join(a.element, b.element))
+    ahead = (a.items + leading(b) if a.items is not None else a.prefix) if a.kind == "tuple" else ()
+    return sequence(a.kind, None, join(a.element, b.element), ahead)
+
+
+def _folded(op: str, a: Const, b: Const) -> Value:
+    """Arithmetic on known constants, where it is cheap and cannot fail."""
+    x, y = a.value, b.value
+    numbers = isinstance(x, (int, float)) and isinstance(y, (int, float)) and not isinstance(x, bool)
+    if numbers and op in ("+", "-", "*") and isinstance(x, int) and isinstance(y, int) and abs(x) < 1 << 30 > abs(y):
+        return constant(x + y if op == "+" else x - y if op == "-" else x * y)
+    if op == "+" and isinstance(x, str) and isinstance(y, str) and len(x) + len(y) < 80:
+        return constant(x + y)
+    return _hosts(op, a, b)
+
+
+def _hosts(op: str, a: Value, b: Value) -> Value:
+    types = [type(v.value).__name__ if isinstance(v, Const) else v.type if isinstance(v, Host) else "" for v in (a, b)]
+    origins = {v.origin for v in (a, b) if isinstance(v, Host)}
+    origin = next((one for one in ("data", "drawn", "counted", "turn", "shape") if one in origins), "python")
+    if "str" in types or "bytes" in types:
+        return host("str", origin if origin != "python" or op != "+" else prolonged(a))
+    if op == "/":
+        return host("float", origin)
+    if types[0] == types[1]:
+        return host("int" if types[0] == "bool" else types[0], origin)
+    return host("float" if "float" in types else "", origin)
+
+
+def tensor_result(op: str, a: Value, b: Value) -> Value:
+    """The tensor that an operator gives when one side is a tensor."""
+    first = a if type(a) is Tensor else b
+    assert isinstance(first, Tensor)
+    second = b if first is a else a
+    if isinstance(second, Tensor):
+        if second.framework == "numpy" != first.framework:
+            second_like, base = second, first
+        elif first.framework == "numpy" != second.framework:
+            second_like, base = first, second
+        else:
+            second_like, base = second, first
+        dtype = _promoted(op, base.dtype, second_like.dtype, number=False)
+        rank = max(base.rank, second_like.rank)
+        if rank <= 1 and (base.rank < 0 or second_like.rank < 0):
+            rank = -1
+        if op == "@":
+            rank = -1
+        place = base.place if base.place == second_like.place or second_like.framework == "numpy" else ""
+        # Whether more than shapes goes into it is as sure as what is computed with them.
+        unsettled = base.static is not second_like.static and not (base.sure and second_like.sure)
+        sure = (base.sure or second_like.sure) and not unsettled
+        return tensor(base.framework, dtype, rank, place, sure, base.static and second_like.static)
+    other = (
+        type(second.value).__name__ if isinstance(second, Const) else second.type if isinstance(second, Host) else ""
+    )
+    kinds = {"float": "f", "int": "i", "bool": "b"}
+    dtype = _promoted(op, first.dtype, kinds.get(other, ""), number=True)
+    # What is computed with an array of the host, or with one element, is a number where it is not known: a setting.
+    # What is computed with an array of dimensions has seldom more.
+    number = second is UNKNOWN and (first.framework == "numpy" or first.rank == 0 or first.rank > 0)
+    rank = first.rank if number or isinstance(second, (Const, Host)) else -1
+    static = first.static and isinstance(second, (Const, Host))
+    return tensor(first.framework, dtype, rank, first.place, first.sure, static)
+
+
+def _promoted(op: str, a: str, b: str, number: bool) -> str:
+    if op in _COMPARISONS:
+        return "b"
+    if op == "/":
+        return "c" if "c" in (a, b) else "f" if a or b else ""
+    if op in ("&", "|", "^", "<<", ">>") or a == b:
+        return a if a == b else a if number else ""
+    for kind in ("c", "f"):
+        if kind in (a, b):
+            return kind
+    if not a or not b:
+        return ""
+    return "i" if "i" in (a, b) else a
+
+
+def unary(frame: Frame, node: ir.Unary) -> Value:
+    return join_all(_unary(node.op, member) for member in members(frame.eval(node.value)))
+
+
+def _unary(op: str, value: Value) -> Value:
+    if isinstance(value, Const) and isinstance(value.value, (int, float)) and op == "-":
+        return constant(-value.value)
+    if type(value) in (Tensor, Host):
+        return value
+    return host() if isinstance(value, Const) else UNKNOWN
+
+
+def compare(frame: Frame, node: ir.Compare) -> Value:
+    left_node, left = node.left, frame.eval(node.left)
+    results: list[Value] = []
+    for position_, (op, right_node) in enumerate(zip(node.ops, node.rights, strict=True)):
+        right = frame.eval(right_node)
+        result = _compare(frame, op, left, right, node, left_node, right_node)
+        if position_ + 1 < len(node.ops):
+            frame.needs_bool(result, node, "XLA104", node.at)
+        results.append(result)
+        left_node, left = right_node, right
+    return results[0] if len(results) == 1 else join_all(results)
+
+
+def _compare(
+    frame: Frame, op: str, left: Value, right: Value, node: ir.Compare, left_node: ir.Node, right_node: ir.Node
+) -> Value:
+    if op in ("is", "is not"):
+        return _identity(op, left, right)
+    if op in ("in", "not in"):
+        return _membership(frame, left, right, node, left_node, right_node)
+    results = [_compared(frame, op, a, b, node) for a in members(left) for b in members(right)]
+    return join_all(results)
+
+
+def _refuses(value: Value, other: Value) -> bool:
+    """Whether PyTorch leaves a comparison of equality to the other side, and Python finds the two to be different things."""
+    return type(value) is Tensor and value.framework == "torch" and isinstance(other, (Sequence, Mapping))
+
+
+def _identity(op: str, left: Value, right: Value) -> Value:
+    known: bool | None = None
+    if right is NONE:
+        known = is_none(left)
+    elif left is NONE:
+        known = is_none(right)
+    elif isinstance(left, Const) and isinstance(right, Const) and isinstance(left.value, bool):
+        known = left.value is right.value
+    elif isinstance(right, Const) and isinstance(right.value, bool) and isinstance(left, Tensor):
+        known = False
+    if known is None:
+        return BOOL
+    return TRUE if known == (op == "is") else FALSE
+
+
+def _membership(
+    frame: Frame, left: Value, right: Value, node: ir.Compare, left_node: ir.Node, right_node: ir.Node
+) -> Value:
+    for container in members(right):
+        if isinstance(container, Tensor):
+            if not host_text(left):
+                frame.report("XLA106", node.at, container, right_node)
+        elif isinstance(container, Sequence) and container.kind in ("list", "tuple", "iter") and not host_text(left):
+            if any(isinstance(m, Tensor) for m in members(left)):
+                numbers = container.items is not None and all(isinstance(item, Const) for item in container.items)
+                frame.report("XLA106", node.at, left, left_node, variant="captured" if numbers else "")
+            elif any(isinstance(m, Tensor) for m in members(container.element)):
+                frame.report("XLA106", node.at, container.element, right_node)
+    known = right.items if isinstance(right, Sequence) and isinstance(left, (Const, Host)) else None
+    if known and all(_never_xla(frame, left, item) for item in known):
+        return boolean(node.ops[0] == "not in")
+    known = known if isinstance(left, Const) else None
+    if known is not None and node.ops[0] == "in" and all(isinstance(item, Const) for item in known):
+        return boolean(left in known)
+    return BOOL
+
+
+def _compared(frame: Frame, op: str, a: Value, b: Value, node: ir.Compare) -> Value:
+    if type(a) is Tensor or type(b) is Tensor:
+        if a is NONE or b is NONE or host_text(a) or host_text(b):
+            return FALSE if op == "==" else TRUE
+        if op in ("==", "!=") and (_refuses(a, b) or _refuses(b, a)):
+            return boolean(op == "!=")
+        return tensor_result(op, a, b)
+    if isinstance(a, Const) and isinstance(b, Const):
+        return _folded_comparison(op, a.value, b.value)
+    if drawn(a) or drawn(b):
+        frame.drawn = node
+    if op in ("==", "!=") and (_never_xla(frame, a, b) or _never_xla(frame, b, a)):
+        return boolean(op == "!=")
+    if op in ("==", "!=") and isinstance(a, Host) and isinstance(b, Host):
+        same = _same_dtype(a.type, b.type)
+        if same is not None:
+            return boolean(same is (op == "=="))
+    if type(a) is Sequence and type(b) is Sequence and op in ("==", "!="):
+        if a.items == () or b.items == ():
+            return BOOL  # lengths come before elements
+        if a.items is not None and b.items is not None and len(a.items) != len(b.items):
+            return boolean(op == "!=")
+        for side in (a, b):
+            if side.kind in ("list", "tuple") and any(isinstance(m, Tensor) for m in members(side.element)):
+                frame.report("XLA106", node.at, side.element, node.left)
+        return BOOL
+    overloaded = frame.interpreter.overloaded(frame, op, a, b, node.at)
+    return overloaded if overloaded is not None else BOOL if UNKNOWN not in (a, b) else UNKNOWN
+
+
+def _same_dtype(a: str, b: str) -> bool | None:
+    """Whether two dtypes are one, by their kinds; None where they are none or may be of different widths."""
+    if not (a.startswith("dtype:") and b.startswith("dtype:")):
+        return None
+    return False if a != b else True if a == "dtype:b" else None
+
+
+# What a device that XLA compiles for is not called.
+_OTHER_DEVICES = frozenset(("mps", "npu", "hpu", "xpu", "mlu", "musa", "vulkan"))
+
+
+def _never_xla(frame: Frame, kind: Value, name: Value) -> bool:
+    """Whether a device's type is compared with that of one which XLA does not drive; CUDA's is `torch.compile`'s as well."""
+    if not (isinstance(kind, Host) and kind.type == "accelerator" and isinstance(name, Const)):
+        return False
+    return name.value in _OTHER_DEVICES or (name.value == "cuda" and frame.module.taught.tracks_place)
+
+
+def host_text(value: Value) -> bool:
+    """Whether the value is a string."""
+    return (isinstance(value, Const) and isinstance(value.value, str)) or (
+        isinstance(value, Host) and value.type == "str"
+    )
+
+
+def _folded_comparison(op: str, x: Any, y: Any) -> Value:
+    if op == "==":
+        return boolean(x == y)
+    if op == "!=":
+        return boolean(x != y)
+    if isinstance(x, (int, float)) and isinstance(y, (int, float)):
+        return boolean({"<": x < y, "<=": x <= y, ">": x > y, ">=": x >= y}[op])
+    return BOOL
+
+
+# ------------------------------------------------------------------------------------------------------ tests
+
+
+def test(frame: Frame, node: ir.Node, rule: str, variant: str = "") -> bool | None:
+    """Evaluate a condition where Python needs a bool; report tensors under `rule`. Leaves the environment as it was."""
+    if isinstance(node, ir.Not):
+        inner = test(frame, node.value, rule, variant)
+        return None if inner is None else not inner
+    if isinstance(node, ir.Bool):
+        return _test_chain(frame, node, rule, variant)
+    value = frame.eval(node)
+    frame.needs_bool(value, node, rule, position(node), variant)
+    return truth(value)
+
+
+def _test_chain(frame: Frame, node: ir.Bool, rule: str, variant: str) -> bool | None:
+    outcome: bool | None = node.is_and
+    saved = frame.env
+    frame.env = dict(saved)
+    for operand in node.values:
+        result = test(frame, operand, rule, variant)
+        if result is not None and result is not node.is_and:
+            outcome = result
+            break
+        if result is None:
+            outcome = None
+        assume(frame, operand, node.is_and)
+    walrus = {key: value for key, value in frame.env.items() if key not in saved}
+    frame.env = saved
+    saved.update({key: value for key, value in walrus.items() if "." not in key})
+    return outcome
+
+
+def not_(frame: Frame, node: ir.Not) -> Value:
+    value = frame.eval(node.value)
+    frame.needs_bool(value, node.value, "XLA104", position(node.value) or node.at)
+    known = truth(value)
+    return boolean(None if known is None else not known)
+
+
+def bool_(frame: Frame, node: ir.Bool) -> Value:
+    saved = frame.env
+    frame.env = dict(saved)
+    result: Value = NEVER
+    for position_, operand in enumerate(node.values):
+        value = frame.eval(operand)
+        last = position_ == len(node.values) - 1
+        if last:
+            result = join(result, value)
+            break
+        frame.needs_bool(value, operand, "XLA104", position(operand))
+        known = truth(value)
+        if known is not None and known is not node.is_and:
+            result = join(result, value)
+            break
+        if known is None:
+            result = join(result, when_truth(value, not node.is_and))
+        assume(frame, operand, node.is_and)
+    frame.env = saved
+    return result
+
+
+def ternary(frame: Frame, node: ir.IfExp) -> Value:
+    known = test(frame, node.test, "XLA105")
+    saved = frame.env
+    result: Value = NEVER
+    for wanted, branch in ((True, node.body), (False, node.orelse)):
+        if known is None or known is wanted:
+            frame.env = dict(saved)
+            assume(frame, node.test, wanted)
+            result = join(result, frame.eval(branch))
+    frame.env = saved
+    return result
+
+
+# ------------------------------------------------------------------------------------------------- containers
+
+
+def display(frame: Frame, node: ir.Display) -> Value:
+    items: list[Value] = []
+    exact = True
+    for item in node.items:
+        if isinstance(item, ir.Star):
+            inner = frame.eval(item.value)
+            if isinstance(inner, Sequence) and inner.items is not None:
+                items.extend(inner.items)
+            else:
+                items.append(element_of(frame, inner))
+                exact = False
+        else:
+            items.append(frame.eval(item))
+    if node.kind == "set":
+        for item_node, value in zip(node.items, items, strict=False):
+            hashed(frame, value, item_node)
+        return sequence("set", None, join_all(items))
+    return sequence(node.kind, tuple(items) if exact else None, join_all(items))
+
+
+def hashed(frame: Frame, value: Value, node: ir.Node) -> None:
+    """Report a tracer that is asked for its hash."""
+    if any(isinstance(member, Tensor) and member.framework == "jax" for member in members(value)):
+        frame.report("XLA106", position(node), value, node, "asks for its hash")
+
+
+def dict_display(frame: Frame, node: ir.DictDisplay) -> Value:
+    known: dict[str, Value] = {}
+    rest: Value = NEVER
+    for key_node, value_node in zip(node.keys, node.values, strict=True):
+        value = frame.eval(value_node)
+        if key_node is None:
+            if isinstance(value, Mapping):
+                known.update(value.items)
+                rest = join(rest, value.rest)
+            else:
+                rest = join(rest, UNKNOWN)
+            continue
+        key = frame.eval(key_node)
+        hashed(frame, key, key_node)
+        if isinstance(key, Const) and isinstance(key.value, str):
+            known[key.value] = value
+        else:
+            rest = join(rest, value)
+    return mapping(tuple(sorted(known.items(), key=lambda item: item[0])), rest)
+
+
+def comprehension(frame: Frame, node: ir.Comprehension) -> Value:
+    saved = frame.env
+    frame.env = dict(saved)
+    exact: tuple[Value, ...] | None = None
+    for generator in node.generators:
+        iterable = frame.eval(generator.iterable)
+        iterated(frame, iterable, generator.iterable)
+        exact = iterable.items if isinstance(iterable, Sequence) else None
+        frame.interpreter.bind(frame, generator.target, element_of(frame, iterable, position(generator.iterable)))
+        for condition in generator.conditions:
+            test(frame, condition, "XLA105")
+            assume(frame, condition, True)
+    key = frame.eval(node.key) if node.key is not None else None
+    element = frame.eval(node.element)
+    single = len(node.generators) == 1 and not node.generators[0].conditions
+    items: tuple[Value, ...] | None = None
+    if single and exact is not None and node.key is None and len(exact) <= 8:
+        parts = []
+        for value in exact:
+            frame.interpreter.bind(frame, node.generators[0].target, value)
+            parts.append(frame.eval(node.element))
+        items = tuple(parts)
+    frame.env = saved
+    if key is not None:
+        return mapping((), element)
+    kind = "iter" if node.kind == "generator" else node.kind
+    return sequence(kind, items if kind != "set" else None, join_all(items) if items else element)
+
+
+def lambda_(frame: Frame, node: ir.Lambda) -> Value:
+    from xlalint.interpreter.statements import closure_of
+
+    info = frame.inner(node.function)
+    return function(info, None, closure_of(frame, info.ir.free))
+
+
+def format_(frame: Frame, node: ir.Format) -> Value:
+    origin = begins_at(node.head)
+    for part in node.values:
+        value = frame.eval(part)
+        if any(isinstance(member, Tensor) for member in members(value)):
+            formatted(frame, value, part, position(part) or node.at, node.specified)
+        if not node.head and part is node.values[0]:
+            origin = prolonged(value)
+    return host("str", origin) if origin in (LOCAL, REMOTE) else STR
+
+
+def formatted(frame: Frame, value: Value, node: ir.Node, at: int, specified: bool) -> None:
+    """Report a tensor that becomes text: its elements on torch, else the tracer's name, which refuses a format."""
+    for member in members(value):
+        if isinstance(member, Tensor) and member.framework == "jax":
+            frame.report("XLA303", at, value, node, variant="format" if specified else "")
+        elif isinstance(member, Tensor) and member.framework == "tensorflow" and not specified:
+            frame.report("XLA306", at, value, node, "the text names the symbolic tensor", "effect")
+        elif isinstance(member, Tensor):
+            frame.report("XLA303", at, value, node)
+
+
+def star(frame: Frame, node: ir.Star) -> Value:
+    return frame.eval(node.value)
+
+
+def yield_(frame: Frame, node: ir.Yield) -> Value:
+    value = NONE if node.value is None else frame.eval(node.value)
+    if node.delegates:
+        value = element_of(frame, value)
+    frame.context.yields = join(frame.context.yields, value)
+    return UNKNOWN
+
+
+def await_(frame: Frame, node: ir.Await) -> Value:
+    return frame.eval(node.value)
+
+
+def walrus(frame: Frame, node: ir.Walrus) -> Value:
+    value = frame.eval(node.value)
+    frame.bind(node.name, value)
+    return value
+
+
+def taught(frame: Frame, node: ir.Hinted) -> Value:
+    value = frame.eval(node.value)
+    if node.kind == "static":
+        return HOST if any(isinstance(member, Tensor) for member in members(value)) or value is UNKNOWN else value
+    for member in members(value):
+        if isinstance(member, Tensor):
+            return member
+    return tensor(frame.interpreter.annotations.framework(frame.module) or "torch")
+
+
+_HANDLERS: dict[type[ir.Expr], Callable[[Frame, Any], Value]] = {
+    ir.Const: const,
+    ir.Literal: literal,
+    ir.Name: name,
+    ir.Attr: attribute,
+    ir.Call: call,
+    ir.Sub: subscript,
+    ir.Slice: slice_,
+    ir.Bin: binary,
+    ir.Unary: unary,
+    ir.Not: not_,
+    ir.Bool: bool_,
+    ir.Compare: compare,
+    ir.IfExp: ternary,
+    ir.Display: display,
+    ir.DictDisplay: dict_display,
+    ir.Comprehension: comprehension,
+    ir.Lambda: lambda_,
+    ir.Format: format_,
+    ir.Star: star,
+    ir.Yield: yield_,
+    ir.Await: await_,
+    ir.Walrus: walrus,
+    ir.Hinted: taught,
+}
+_EVAL.update(_HANDLERS)

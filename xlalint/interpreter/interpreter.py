@@ -1,0 +1,1069 @@
+"""The interpreter: functions entered with abstract arguments, each context once.
+
+A function is analysed anew for each tuple of abstract arguments that reaches it (a context), up to a limit past which
+constants are forgotten. Hazards are kept in the context in which they were seen; which contexts count, and why, is
+decided from the roots afterwards (`analysis.collection`).
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections import defaultdict
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Literal, TypeVar
+
+from xlalint.abstract.lattice import join, join_all
+from xlalint.abstract.values import (
+    HOST,
+    NEVER,
+    NONE,
+    UNKNOWN,
+    Answer,
+    Class,
+    Const,
+    Function,
+    Host,
+    Instance,
+    LibraryInstance,
+    LibrarySymbol,
+    Mapping,
+    Method,
+    Partial,
+    Sequence,
+    Tensor,
+    Union,
+    Value,
+    answer,
+    class_value,
+    external,
+    function,
+    host,
+    instance,
+    mapping,
+    members,
+    place_of,
+    sequence,
+    tensor,
+    tensors,
+)
+from xlalint.frameworks.external_calls import call_external
+from xlalint.frameworks.library_calls import LibraryCall
+from xlalint.frameworks.registry import check_setup
+from xlalint.frameworks.tensorflow.checks.outside_strategy_scope import (
+    enter_under_tests,
+    made_outside,
+    scope_of_module,
+    take_over,
+)
+from xlalint.frameworks.tracing import Conversion, constants, hand_over, tracer_of
+from xlalint.frameworks.training_loops import Drivers, entering
+from xlalint.interpreter import statements
+from xlalint.interpreter.annotations import Annotations
+from xlalint.interpreter.arguments import Arguments, bind_parameters, evaluate_arguments
+from xlalint.interpreter.attributes import REGISTERED, AttributeTables, attribute_of
+from xlalint.interpreter.budget import CutOff, Share, tell_calls, tell_work
+from xlalint.interpreter.builtin_calls import container_method, element_of, is_container
+from xlalint.interpreter.context import Context, RootContext
+from xlalint.interpreter.decorators import Carried, Decorators, passes_on
+from xlalint.interpreter.frame import Env, Frame
+from xlalint.lowering import ir
+from xlalint.program.facts import Facts
+from xlalint.program.hints import NOTHING_TAUGHT, TARGETS, UserHints
+from xlalint.program.linker import ClassInfo, FunctionInfo, ModuleInfo, Program
+
+if TYPE_CHECKING:
+    from xlalint.api_tables.lookup import Apis
+    from xlalint.interpreter.recording import Recorder
+
+T = TypeVar("T")
+Counts = defaultdict[tuple[FunctionInfo | None, ClassInfo | None], int]
+Asked = Literal["", "number", "flag"]
+Scope = Literal["", "outside", "inside"]  # of a TPU strategy: "" where that is not known
+
+MAX_CONTEXTS = 64
+MAX_DEPTH = 32
+TABLE_DEPTH = 2
+_DUNDERS = {
+    "+": "__add__",
+    "-": "__sub__",
+    "*": "__mul__",
+    "/": "__truediv__",
+    "@": "__matmul__",
+    "==": "__eq__",
+    "<": "__lt__",
+    ">": "__gt__",
+    "<=": "__le__",
+    ">=": "__ge__",
+}
+
+
+# What differentiates in reverse mode: loops inside need a fixed number of turns.
+_DIFFERENTIATES = frozenset(
+    (
+        "jax.grad",
+        "jax.value_and_grad",
+        "jax.vjp",
+        "jax.jacrev",
+        "equinox.filter_grad",
+        "equinox.filter_value_and_grad",
+        "flax.nnx.grad",
+        "flax.nnx.value_and_grad",
+    )
+)
+
+
+class Interpreter:
+    """Analyses functions of one program. `targets` are the targets that API tables may ask for, where `taught` says of a file no others."""
+
+    def __init__(
+        self,
+        program: Program,
+        apis: Apis,
+        targets: tuple[str, ...] = TARGETS,
+        taught: UserHints = NOTHING_TAUGHT,
+    ) -> None:
+        self.program = program
+        self.reader = program.reader
+        self.apis = apis
+        self.teaches = bool(taught)
+        whole = UserHints(taught.static, taught.tensor, taught.target, targets)
+        for module in program.modules:
+            own = taught.of(module.path) if taught.below and not module.followed else taught
+            module.taught = whole if own is taught else own
+        self.annotations = Annotations(program, apis)
+        self.tables = AttributeTables(self)
+        self.conversion = Conversion(self)
+        self.drivers = Drivers()
+        self.decorators = Decorators(self)
+        self.contexts: dict[tuple[object, ...], Context] = {}
+        self.entered_by: Counts = defaultdict(int)
+        self._shared: dict[tuple[object, ...], Context] = {}
+        self._of_tables: dict[tuple[object, ...], Context] = {}
+        self.in_tables = False  # under way: what a class stores
+        self.share = Share()
+        self.max_depth = MAX_DEPTH
+        self.stack: list[Context] = []
+        self.roots: list[RootContext] = []
+        self.differentiating = 0
+        self.scope: Scope = ""
+        self.collating = 0  # functions under way that make a batch of examples
+        self.fails = False  # whether there was an internal error: what is remembered may lack something
+        self.staged: set[FunctionInfo] = set()  # what tracers are given, from the moment on when they are
+        self.observer: Recorder | None = None
+        self.pulse: Callable[[], None] | None = (
+            None  # told of each function that is run; may end it all by an exception
+        )
+        self.jitted = self._facts("jitted", lambda info: False, self._find_jitted)
+        self.default_values = self._facts("defaults", lambda info: (UNKNOWN,) * len(info.params), self._find_defaults)
+        self.asked = self._facts("asked", _nothing_asked, self._find_asked)
+        self.globals: Facts[int, Env] = Facts(
+            self.reader, program.progress, "globals", lambda index: f"{index:08}", lambda index: {}, self._run_module
+        )
+        self.module_contexts: dict[int, Context] = {}
+        self._module_roots: dict[int, list[RootContext]] = {}
+        self.attach()
+
+    def _facts(
+        self, name: str, begin: Callable[[FunctionInfo], T], work: Callable[[FunctionInfo], T]
+    ) -> Facts[FunctionInfo, T]:
+        return Facts(self.reader, self.program.progress, name, place_of, begin, work)
+
+    def attach(self) -> None:
+        """Answer what the program asks while names are resolved; the interpreter that was attached last does."""
+        self.program.evaluate = self.evaluate_global
+        self.program.decorate = self.decorators.applied
+
+    # ------------------------------------------------------------------------------------------- contexts
+
+    def enter(
+        self,
+        info: FunctionInfo,
+        args: tuple[Value, ...],
+        closure: tuple[tuple[str, Value], ...] = (),
+        per_turn: bool = False,
+        rare: bool = False,
+    ) -> Context:
+        """The context of a function for these arguments, analysed now if it is new; `per_turn` and `rare` as `Context` says."""
+        if self.in_tables and len(self.stack) >= self.max_depth:
+            return self._not_entered(info, args)
+        found = self._known(self._key(info, args, closure, per_turn, rare))
+        if found is not None:
+            return found
+        context = Context(info, info.module, args)
+        count = self.entered_by[context.group]
+        outer = self._running(info)
+        if (count >= MAX_CONTEXTS or outer is not None) and not closure:
+            wider = tuple([forget_constants(value) for value in args])
+            if outer is not None:
+                self.stack[-1].lean_on(outer)
+            elif wider != args:
+                self._cut()
+            if wider != args:
+                args = wider
+                found = self._known(self._key(info, args, closure, per_turn, rare))
+                if found is not None:
+                    return found
+                context = Context(info, info.module, args)
+        context.key = self._key(info, args, closure, per_turn, rare)
+        context.per_turn = per_turn
+        context.rare = rare
+        context.converts = self.conversion.applies(info)
+        if not self.stack:
+            self.share.begin_root(len(self.contexts))
+        spent = not self.in_tables and self.share.is_spent(len(self.contexts))
+        if spent and self.stack:
+            tell_calls(self.stack[0], self.share)
+        if spent or len(self.stack) >= self.max_depth or count > 4 * MAX_CONTEXTS:
+            return self._not_entered(info, args)
+        context.general = bool(closure) or all(forget_constants(value) is value for value in args)
+        self.entered_by[context.group] += 1
+        self.contexts[context.key] = context
+        self._run(context, info, closure)
+        return context
+
+    def _not_entered(self, info: FunctionInfo, args: tuple[Value, ...]) -> Context:
+        """A context past a limit: of it is known what the function says that it returns."""
+        self._cut()
+        context = Context(info, info.module, args)
+        context.returns = self._declared(info)
+        context.done = True
+        return context
+
+    def _running(self, info: FunctionInfo) -> Context | None:
+        """The outermost context of a function that is under way: what it calls in turn is entered with wider arguments."""
+        for context in self.stack:
+            if context.function is info:
+                return context
+        return None
+
+    def begin(self) -> None:
+        """Forget what was entered so far: what is entered next is found as if nothing had been, only faster."""
+        self.stack = []
+        self.contexts = {}
+        self.entered_by = defaultdict(int)
+        self.share = Share()
+        self.roots = []
+        self.staged = set()
+        self.differentiating = self.collating = 0
+        self.scope = ""
+
+    def _key(
+        self,
+        info: FunctionInfo,
+        args: tuple[Value, ...],
+        closure: tuple[tuple[str, Value], ...],
+        per_turn: bool,
+        rare: bool,
+    ) -> tuple[object, ...]:
+        if self.in_tables:
+            return (info, args, closure, per_turn, rare, len(self.stack))
+        if per_turn or rare or self.differentiating or self.scope or self.collating:
+            return (info, args, closure, per_turn, rare, self.differentiating > 0, self.scope, self.collating > 0)
+        return (info, args, closure)
+
+    def _known(self, key: tuple[object, ...]) -> Context | None:
+        """The context kept under a key, used by what runs now."""
+        found = self.contexts.get(key)
+        if found is None:
+            known = (self._of_tables if self.in_tables else self._shared).get(key)
+            if known is not None:
+                found = self._adopt(known)
+        if found is not None:
+            if self.stack:
+                self.stack[-1].rely_on(found)
+            self.reader.use(found)
+        return found
+
+    def _adopt(self, context: Context) -> Context | None:
+        """Take over a context that was worked out before `begin`, with all that it entered.
+
+        None where working it out now would give something else: where contexts that it entered were worked out under other limits
+        since, would now exceed a limit, or would find themselves under way. So what is found does not depend on what is remembered.
+        """
+        taken: dict[Context, None] = {}
+        todo = [(context, len(self.stack))]
+        counts: Counts = defaultdict(int)
+        bounded: set[tuple[FunctionInfo | None, ClassInfo | None]] = set()
+        running = {one.function for one in self.stack}
+        while (
+            todo
+        ):  # in the order in which the contexts would be entered: so each is reached at the depth that it would have
+            current, depth = todo.pop()
+            if current in taken:
+                continue
+            counts[current.group] += 1
+            if not current.general:
+                bounded.add(current.group)
+            most = MAX_CONTEXTS if current.group in bounded else 4 * MAX_CONTEXTS
+            if self.entered_by[current.group] + counts[current.group] > most or self._differs(current, depth, running):
+                return None
+            taken[current] = None
+            inner: list[tuple[Context, int]] = []
+            for part in current.parts:
+                if isinstance(part, Context) and part.key and part not in taken:
+                    known = self.contexts.get(part.key)
+                    if known is None:
+                        inner.append((part, depth + 1))
+                    elif known is not part:
+                        return None
+            inner.reverse()
+            todo += inner
+            if not self.in_tables and not self.share.has_room(len(self.contexts) + len(taken)):
+                return None
+        for current in taken:
+            self.contexts[current.key] = current
+            self.entered_by[current.group] += 1
+            self.roots.extend(current.roots)
+            self.staged.update(current.staged)
+        return context
+
+    def _differs(self, context: Context, depth: int, running: set[FunctionInfo | None]) -> bool:
+        """Whether working a context out at a depth, beneath the functions that run, might give something else than it did."""
+        if context.function in running and not context.key[2]:
+            return True
+        return not self.in_tables and depth >= self.max_depth - 2  # `instantiate` looks ahead
+
+    def _cut(self) -> None:
+        """Note that a limit shows in the result of what runs now."""
+        if self.stack:
+            self.stack[-1].cut = True
+
+    def add_root(self, frame: Frame, root: RootContext) -> None:
+        """Enter a root that running a body made known."""
+        self.roots.append(root)
+        frame.context.roots.append(root)
+
+    def _run(self, context: Context, info: FunctionInfo, closure: tuple[tuple[str, Value], ...]) -> None:
+        if self.pulse is not None:
+            self.pulse()
+        env: Env = {param.name: value for param, value in zip(info.params, context.args, strict=True)}
+        frame = Frame(self, context, env, dict(closure))
+        frame.declared = {param.name: param.annotation for param in info.params if param.annotation is not None}
+        if info.ir.owner >= 0 and info.params and not info.decorated("staticmethod"):
+            frame.receiver_name = info.params[0].name
+        context.depth = len(self.stack)
+        context.of_table = self.in_tables
+        leaning = self.program.progress.leaning
+        self.stack.append(context)
+        outer, self.reader.current = self.reader.current, context
+        scope, differentiating, collating = self.scope, self.differentiating, self.collating
+        try:
+            if frame.exec(info.body):
+                context.returns = join(context.returns, NONE)
+                frame.settle_returns()
+        except CutOff:
+            context.returns = UNKNOWN
+            tell_work(context)
+            self.differentiating, self.collating = differentiating, collating
+        except Exception as error:  # noqa: BLE001 - an internal error costs the function, not what calls it
+            self.failed(context, error)
+            self.differentiating, self.collating = differentiating, collating
+        finally:
+            self.stack.pop()
+            self.scope = scope
+            self.reader.current = outer
+            outer.parts[context] = None
+        try:
+            self._finish(context, info)
+        except Exception as error:  # noqa: BLE001 - as above
+            self.failed(context, error)
+        context.done = True
+        if context.leans_on is context:
+            context.leans_on = None
+        steady = self.program.progress.leaning == leaning
+        if not steady:
+            context.cut = True
+        if self.stack:
+            self.stack[-1].rely_on(context)
+        if not self.in_tables:
+            self.share.cut += context.cut
+        if context.leans_on is not None:
+            return
+        if not self.in_tables:
+            if not context.cut:
+                self._shared[context.key] = context
+        elif steady and context.depth == self.max_depth - 1:  # it enters nothing
+            self._of_tables[context.key] = context
+
+    def failed(self, context: Context, error: Exception) -> None:
+        """Note an internal error in what a context runs, and take what that gives for unknown."""
+        context.returns = UNKNOWN
+        self.lacks(context, error)
+
+    def lacks(self, context: Context, error: Exception) -> None:
+        """Note that an internal error left something out of a context.
+
+        That expressions are nested too deep is told of nobody: what holds them is unknown, and the user could do nothing about it.
+        """
+        context.cut = True
+        self.fails = True
+        if not isinstance(error, RecursionError):
+            self.reader.current.fail(context.module.path, context.name, error)
+
+    def _finish(self, context: Context, info: FunctionInfo) -> None:
+        """Settle what the context returns: generators, annotations where nothing is known."""
+        if info.ir.is_generator:
+            if info.decorated("contextmanager", "asynccontextmanager"):
+                context.returns = context.yields
+            else:
+                context.returns = sequence("iter", None, context.yields)
+        elif UNKNOWN in members(context.returns) or context.returns is NEVER:
+            declared = self.annotations.value(info.module, info.ir.returns)
+            if declared is not None and declared is not NONE and context.returns is not NEVER:
+                known = [m for m in members(context.returns) if m is not UNKNOWN]
+                context.returns = join_all([declared, *known])
+        if info.ir.decorators and context.key:
+            passes_on(context)
+
+    def afresh(self) -> Apart:
+        """Analyse apart from what is being analysed: what a class is does not depend on who asks.
+
+        Tables of classes may need each other while they are half done, so what is seen meanwhile is kept apart, and calls are
+        followed a few steps only: enough to find what they store. What a call gives depends on how many steps are left alone.
+        """
+        return Apart(self, tables=True)
+
+    def apart(self) -> Apart:
+        """Analyse apart from what is being analysed, as after `begin`; gives the roots that become known."""
+        return Apart(self, tables=False)
+
+    def put_aside(self, *, tables: bool) -> None:
+        """Begin anew, or go on with the analysis of what classes are."""
+        self.begin()
+        self.in_tables = tables
+        self.max_depth = TABLE_DEPTH if tables else MAX_DEPTH
+
+    def standalone(self, info: FunctionInfo, traced_by: str = "", static: tuple[object, ...] = ()) -> tuple[Value, ...]:
+        """The arguments of a function of whose calls nothing is known.
+
+        `traced_by` names the framework whose tracer replaces every argument, "" for none, but those that `static`
+        names or numbers.
+        """
+        defaults = self.defaults(info)
+        values: list[Value] = []
+        for position, param in enumerate(info.params):
+            if position == 0 and info.ir.owner >= 0 and not info.decorated("staticmethod"):
+                values.append(self.receiver_of(info))
+                continue
+            value = self.parameter(info, position, defaults[position])
+            if traced_by and value is UNKNOWN and param.kind in ("", "/", "k"):
+                value = tensor(traced_by, sure=False)
+            values.append(value)
+        return static_arguments(info, tuple(values), static) if static else tuple(values)
+
+    def parameter(self, info: FunctionInfo, position: int, default: Value | None) -> Value:
+        """What a parameter holds when nothing is known of what is passed."""
+        return self._with_element(info, info.params[position].name, self.annotations.parameter(info, position, default))
+
+    def _with_element(self, info: FunctionInfo, name: str, value: Value) -> Value:
+        """A number that may be an element of what its class keeps: `step(t)` of an object that keeps a tensor `ts`.
+
+        Who steps through `self.timesteps` passes 0-d tensors where the annotation says `int`.
+        """
+        kept = info.owner is not None and not self.in_tables
+        if not kept or not all(type(m) is Host or m is NONE or m is UNKNOWN for m in members(value)):
+            return value
+        held = self.tables.assigned(info.owner, f"{name}s")  # type: ignore[arg-type]
+        found = [m for m in members(held) if type(m) is Tensor and m.rank in (-1, 1)] if held is not None else []
+        return join_all([value, *(tensor(m.framework, m.dtype, 0, m.place, sure=False) for m in found)])
+
+    def receiver_of(self, info: FunctionInfo) -> Value:
+        """What `self` or `cls` is in a method analysed by itself."""
+        owner = info.owner
+        if owner is None:
+            return UNKNOWN
+        return class_value(owner) if info.decorated("classmethod") else instance(owner)
+
+    def defaults(self, info: FunctionInfo) -> tuple[Value | None, ...]:
+        """The values of the parameters' defaults, None where there is none."""
+        return self.default_values.of(info)
+
+    def _find_defaults(self, info: FunctionInfo) -> tuple[Value | None, ...]:
+        with self.apart():
+            frame = self.module_frame(info.module)
+            return tuple([None if param.default is None else frame.eval(param.default) for param in info.params])
+
+    def asked_kinds(self, info: FunctionInfo) -> tuple[Asked, ...]:
+        """Per parameter: whether its annotation asks for a number (`int`, `float | None`), for a flag (`bool`), or for neither."""
+        return self.asked.of(info)
+
+    def _find_asked(self, info: FunctionInfo) -> tuple[Asked, ...]:
+        declared = [self.annotations.value(info.module, param.annotation) for param in info.params]
+        return tuple([_asked_kind(value) for value in declared])
+
+    # -------------------------------------------------------------------------------------------- globals
+
+    def global_name(self, module: ModuleInfo, name: str) -> Value:
+        """The value of a module-level or built-in name."""
+        value = self.program.global_value(module, name)
+        if value is not None:
+            return value
+        return external(f"builtins.{name}") if hasattr(builtins, name) else UNKNOWN
+
+    def module_frame(self, module: ModuleInfo) -> Frame:
+        """A frame that evaluates expressions at module level."""
+        return Frame(self, Context(None, module, ()), {}, {})
+
+    def evaluate_global(self, module: ModuleInfo, name: str) -> Value | None:
+        """The value that module level's statements give a name."""
+        return self.globals.of(module.index).get(name)
+
+    def module_roots(self, module: ModuleInfo) -> list[RootContext]:
+        """The roots that running the module's top-level statements makes known."""
+        self.evaluate_global(module, "")
+        return self._module_roots.get(module.index, [])
+
+    def _run_module(self, index: int) -> Env:
+        """Run a module's top-level statements; the environment that they leave."""
+        module = self.program.modules[index]
+        context = Context(None, module, ())
+        frame = Frame(self, context, self.globals.so_far(index), {})
+        self.module_contexts[index] = context
+        self._module_roots.pop(index, None)
+        with self.reader.reading(context), self.apart() as roots:
+            self.stack.append(context)
+            self.scope = scope_of_module(module, self.program)
+            self._exec_module(frame)
+        context.done = True
+        self._module_roots[index] = roots
+        return frame.env
+
+    def drive_module(self, module: ModuleInfo) -> Context:
+        """Run a module's top-level statements as those of a script that drives the device: what its loops repeat counts."""
+        context = Context(None, module, ())
+        context.per_turn = True
+        with self.reader.reading(context):
+            self.stack.append(context)
+            self._exec_module(Frame(self, context, {}, {}))
+            self.stack.pop()
+        context.done = True
+        return context
+
+    def _exec_module(self, frame: Frame) -> None:
+        unit = frame.module.unit
+        scope, differentiating, collating = self.scope, self.differentiating, self.collating
+        for statement, start in zip(ir.decode_body(unit.body), unit.starts, strict=False):
+            if type(statement) not in _DEFINITIONS:
+                frame.base = start << 32 | start
+                try:
+                    if not frame.exec((statement,)):
+                        return
+                except CutOff:
+                    tell_work(frame.context)
+                    return
+                except Exception as error:  # noqa: BLE001 - an internal error costs the statement
+                    self.lacks(frame.context, error)
+                    self.scope, self.differentiating, self.collating = scope, differentiating, collating
+                    if isinstance(error, RecursionError):
+                        return
+
+    # ---------------------------------------------------------------------------------------------- calls
+
+    def call(self, frame: Frame, node: ir.Call) -> Value:
+        """Evaluate a call expression."""
+        func = frame.eval(node.func)
+        arguments = evaluate_arguments(frame, node)
+        found = callees(func)
+        check_setup(frame, node, found, arguments)
+        doubt = len(found) > 1
+        frame.ambiguous_callee += doubt
+        results = [self._call_one(frame, member, arguments, node) for member in found]
+        frame.ambiguous_callee -= doubt
+        result = results[0] if len(results) == 1 else join_all(results) if results else UNKNOWN
+        return made_outside(frame, node, found, arguments, result) if self.scope == "outside" else result
+
+    def call_value(
+        self, frame: Frame, func: Value, args: list[Value], keywords: tuple[tuple[str, Value], ...], node: ir.Call
+    ) -> Value:
+        """Call a value with values."""
+        arguments = Arguments(list(args), dict(keywords))
+        results = [self._call_one(frame, member, arguments, node) for member in members(func) if member is not NONE]
+        return join_all(results) if results else UNKNOWN
+
+    def _call_one(self, frame: Frame, func: Value, arguments: Arguments, node: ir.Call) -> Value:
+        if isinstance(func, Function):
+            return self.call_function(frame, func, arguments, node.at)
+        if isinstance(func, Method):
+            return self._call_method(frame, func, arguments, node)
+        if isinstance(func, LibrarySymbol):
+            return call_external(self, frame, func.name, arguments, node)
+        if isinstance(func, Class):
+            return self.instantiate(frame, func.info, arguments, node.at)
+        if isinstance(func, Instance):
+            return self._call_object(frame, func, arguments, node)
+        if isinstance(func, Sequence):
+            return self._call_modules(frame, func, arguments, node)
+        if isinstance(func, Partial):
+            bound = Arguments(
+                [*func.args, *arguments.args],
+                {**dict(func.keywords), **arguments.keywords},
+                arguments.rest,
+                arguments.extra,
+            )
+            return self._call_each(frame, func.func, bound, node)
+        if isinstance(func, Answer):
+            return func.value
+        if func is UNKNOWN and self._is_strategy(frame, arguments, node):
+            entry = self.apis.class_method("tensorflow.distribute.Strategy", "run")
+            assert entry is not None
+            return LibraryCall(frame, entry, None, arguments.args, arguments.pairs(), node).run()
+        if isinstance(func, LibraryInstance):
+            entry = self.apis.class_method(func.name, "__call__")
+            if entry is not None:
+                result = LibraryCall(frame, entry, None, arguments.args, arguments.pairs(), node).run()
+                return _of_any_module(func, arguments) if result is UNKNOWN else result
+        return UNKNOWN
+
+    def _is_strategy(self, frame: Frame, arguments: Arguments, node: ir.Call) -> bool:
+        """Whether `x.run(f, …)` is that of a strategy of which no more is known: TensorFlow's sessions run no functions."""
+        given = arguments.args[0] if arguments.args else None
+        named = isinstance(node.func, ir.Attr) and node.func.name == "run" and isinstance(given, (Function, Partial))
+        return named and self.annotations.framework(frame.module) == "tensorflow"
+
+    def _call_each(self, frame: Frame, func: Value, arguments: Arguments, node: ir.Call) -> Value:
+        return join_all(self._call_one(frame, member, arguments, node) for member in members(func))
+
+    def call_function(self, frame: Frame, func: Function, arguments: Arguments, at: int) -> Value:
+        """Enter a function of the program."""
+        info = func.info
+        if info.ir.outer >= 0 and func.closure:
+            carried = self.decorators.carried(func)
+            if carried is not None:
+                return self._call_through(frame, func, carried, arguments, at)
+        args = bind_parameters(self, info, func.receiver, arguments)
+        if info.ir.decorators and self._is_jitted(info):
+            args = tuple(map(as_traced, args))
+        if self.scope and (frame.tests or frame.suppressed):
+            context = enter_under_tests(frame, info, args, func.closure)
+        else:
+            paced = frame.context.per_turn and not frame.turning
+            context = self.enter(info, args, func.closure, paced and self.drivers.paces(info), _rarely(frame))
+        frame.enters(context, at)
+        if context.steps or context.claims:
+            take_over(frame, context)
+        if context.stores and func.receiver is not None and func.receiver is frame.env.get(frame.receiver_name):
+            frame.adopt(context.stores)
+        if not context.done:
+            return context.returns if context.returns is not NEVER else self._declared(info)
+        return context.returns
+
+    def _is_jitted(self, info: FunctionInfo) -> bool:
+        """Whether calls of a function run what JAX traced of it."""
+        return self.jitted.of(info)
+
+    def _find_jitted(self, info: FunctionInfo) -> bool:
+        frame = self.module_frame(info.module)
+        given = (hand_over(frame, decorator) for decorator in info.ir.decorators)
+        return any(one is not None and one.tracer.framework == "jax" for one in given)
+
+    def _call_through(self, frame: Frame, func: Function, carried: Carried, arguments: Arguments, at: int) -> Value:
+        """Call a function that hands all that it gets to another: the other one gets just that.
+
+        The wrapper's own body then runs on what the other one gave back, which it is taken to give back itself where it may.
+        """
+        inner = (
+            carried.func if func.receiver is None else function(carried.func.info, func.receiver, carried.func.closure)
+        )
+        if not isinstance(inner, Function):
+            return UNKNOWN
+        result = self.call_function(frame, inner, arguments, at)
+        closure = tuple([(name, answer(result) if name == carried.name else value) for name, value in func.closure])
+        names = [param.name for param in func.info.params]
+        named = {name: value for name, value in arguments.keywords.items() if name in names}
+        # A wrapper serves any class and any keywords: of these it knows nothing, and it is entered once for all.
+        known = Arguments(arguments.args, named, arguments.rest, UNKNOWN)
+        receiver = UNKNOWN if func.receiver is not None else None
+        bound = tuple([_any_of(value) for value in bind_parameters(self, func.info, receiver, known)])
+        context = self.enter(func.info, bound, closure)
+        frame.enters(context, at)
+        given = members(context.returns)
+        if not context.done or UNKNOWN in given or all(member in given for member in members(result)):
+            return result
+        return context.returns
+
+    def bound(self, info: FunctionInfo, receiver: Value | None) -> Value:
+        """A function of a module or class as the program sees it, after its decorators, bound to a receiver (or not)."""
+        if not info.ir.decorators:
+            return function(info, receiver)
+        value = self.decorators.applied(info)
+        if receiver is None or not isinstance(value, Function):
+            return value
+        return function(value.info, receiver, value.closure)
+
+    def _declared(self, info: FunctionInfo) -> Value:
+        return self.annotations.value(info.module, info.ir.returns) or UNKNOWN
+
+    def invoke(
+        self,
+        frame: Frame,
+        info: FunctionInfo,
+        receiver: Value | None,
+        args: list[Value],
+        keywords: tuple[tuple[str, Value], ...],
+        at: int,
+    ) -> Value:
+        """Call a method of the program with values."""
+        func = self.bound(info, None if info.decorated("staticmethod") else receiver)
+        if not isinstance(func, Function):
+            return UNKNOWN
+        return self.call_function(frame, func, Arguments(args, dict(keywords)), at)
+
+    def _call_method(self, frame: Frame, func: Method, arguments: Arguments, node: ir.Call) -> Value:
+        receiver, name = func.receiver, func.name
+        if isinstance(receiver, Tensor):
+            if name in ("at[]", "at"):
+                return receiver
+            entry = self.apis.method(receiver.framework, name)
+            if entry is None:
+                return UNKNOWN
+            return LibraryCall(frame, entry, receiver, arguments.args, arguments.pairs(), node).run()
+        if isinstance(receiver, Sequence) and receiver.kind in ("modules", "chain"):
+            entry = self.apis.class_method("torch.nn.Module", name)
+            if entry is not None:
+                return LibraryCall(frame, entry, None, arguments.args, arguments.pairs(), node, receiver).run()
+        if is_container(receiver):
+            return container_method(frame, receiver, name, arguments.args, node)
+        if isinstance(receiver, Instance):
+            return self._call_inherited(frame, receiver, receiver.klass.library_bases(), name, arguments, node)
+        if isinstance(receiver, LibraryInstance):
+            return self._call_inherited(frame, receiver, [receiver.name], name, arguments, node)
+        return UNKNOWN
+
+    def _call_inherited(
+        self, frame: Frame, receiver: Value, bases: list[str], name: str, arguments: Arguments, node: ir.Call
+    ) -> Value:
+        """Call a method that a library class gives to the receiver."""
+        if name in REGISTERED:
+            args, keywords = arguments.args, arguments.keywords
+            key = args[0] if args else keywords.get("name")
+            value = args[1] if len(args) > 1 else keywords.get(REGISTERED[name])
+            stored = key.value if isinstance(key, Const) else None
+            if isinstance(stored, str) and value is not None and isinstance(node.func, ir.Attr):
+                self.store_attribute(frame, node.func.value, stored, on_device(value))
+                return NONE
+        for base in bases:
+            entry = self.apis.class_method(base, name)
+            if entry is not None:
+                return LibraryCall(frame, entry, None, arguments.args, arguments.pairs(), node, receiver).run()
+        return UNKNOWN
+
+    def _call_object(self, frame: Frame, func: Instance, arguments: Arguments, node: ir.Call) -> Value:
+        if frame.stepping and self.tables.kind(func.klass) == "module":
+            arguments = entering(arguments)
+        for name in ("__call__", "forward", "call"):
+            info = func.klass.method(name)
+            if info is not None and (
+                name != "__call__" or self.tables.kind(info.owner) != "module" or not func.klass.method("forward")
+            ):
+                bound = self.bound(info, func)
+                return self.call_function(frame, bound, arguments, node.at) if isinstance(bound, Function) else UNKNOWN
+        for base in func.klass.library_bases():
+            entry = self.apis.class_method(base, "__call__")
+            if entry is not None:
+                return LibraryCall(frame, entry, None, arguments.args, arguments.pairs(), node).run()
+        below = func.klass.method_below("forward") or func.klass.method_below("__call__")
+        if below is not None:
+            bound = self.bound(below, func)
+            return self.call_function(frame, bound, arguments, node.at) if isinstance(bound, Function) else UNKNOWN
+        return UNKNOWN
+
+    def _call_modules(self, frame: Frame, func: Sequence, arguments: Arguments, node: ir.Call) -> Value:
+        """Call an `nn.Sequential`: each module on what the one before returned."""
+        if func.kind != "chain":
+            return UNKNOWN
+        if func.items is not None:
+            value: Value = arguments.args[0] if arguments.args else UNKNOWN
+            for item in func.items:
+                value = self._call_each(frame, item, Arguments([value], {}), node)
+            return value
+        once = self._call_each(frame, func.element, arguments, node)
+        again = self._call_each(frame, func.element, Arguments([once], {}), node)
+        return join(once, again)
+
+    def call_back(
+        self, frame: Frame, func: Value, args: list[Value], traced: bool, any_number: bool, call: LibraryCall
+    ) -> Value:
+        """A library calls a function that it was given; `traced`: under its tracer, which makes it a root."""
+        result: Value = NEVER
+        for member in members(func):
+            if isinstance(member, Partial):
+                func_args = Arguments([*member.args, *args], dict(member.keywords))
+                member = member.func
+            else:
+                func_args = Arguments(list(args), {})
+            if isinstance(member, Instance):
+                info = called_method(member.klass)
+                member = self.bound(info, member) if info is not None else member
+            if not isinstance(member, Function):
+                result = join(result, self._call_one(frame, member, func_args, call.node) if args else UNKNOWN)
+                continue
+            result = join(result, self._call_traced(frame, member, func_args, traced, any_number, call))
+        return result if result is not NEVER else UNKNOWN
+
+    def _call_traced(
+        self, frame: Frame, func: Function, arguments: Arguments, traced: bool, any_number: bool, call: LibraryCall
+    ) -> Value:
+        info = func.info
+        framework = call.entry.framework
+        if any_number:
+            bound = [func.receiver, *arguments.args] if func.receiver is not None else arguments.args
+            static = _static(call, len(bound))
+            args = self.standalone(info, framework if framework in ("jax", "tensorflow") else "", static)
+            args = (*bound, *args[len(bound) :])[: len(args)]
+            args = tuple(arguments.keywords.get(p.name, v) for p, v in zip(info.params, args, strict=True))
+        else:
+            args = bind_parameters(self, info, func.receiver, arguments)
+        differentiates = call.name in _DIFFERENTIATES
+        self.differentiating += differentiates
+        if traced and not call.name.endswith("Strategy.run"):
+            self.staged.add(info)
+            frame.context.staged.append(info)
+        context = self.enter(info, args, func.closure, rare=not traced and _rarely(frame))
+        self.differentiating -= differentiates
+        frame.enters(context, call.node.at)
+        if traced:
+            why = statements_name(call.node)
+            tracer = tracer_of(framework, call.argument("autograph"), call.argument("jit_compile"))
+            self.add_root(frame, RootContext(context, f"given to `{why}`", 1, tracer))
+        return context.returns if context.done else UNKNOWN
+
+    # -------------------------------------------------------------------------------------------- objects
+
+    def instantiate(self, frame: Frame, klass: ClassInfo, arguments: Arguments, at: int) -> Value:
+        """An instance; what its `__init__` stores on it is known of it where it is a tensor or holds one."""
+        kind = self.tables.kind(klass)
+        if kind == "module":
+            return instance(klass)
+        init = klass.method("__init__")
+        if init is None or klass.makes_record():
+            return instance(klass, self._record_fields(klass, arguments))
+        bound = function(init, instance(klass))
+        if not isinstance(bound, Function):
+            return instance(klass)
+        if len(self.stack) > self.max_depth - 2:
+            self._cut()
+            return instance(klass)
+        args = bind_parameters(self, init, bound.receiver, arguments)
+        context = self.enter(init, args)
+        frame.enters(context, at)
+        fields = tuple(sorted((name, value) for name, value in context.stores.items() if any(tensors(value))))
+        return instance(klass, fields[:16])
+
+    def _record_fields(self, klass: ClassInfo, arguments: Arguments) -> tuple[tuple[str, Value], ...]:
+        """The fields of a dataclass-like instance: arguments by the order of the class's annotated names."""
+        names = self.tables.record_names(klass)
+        if not names:
+            return ()
+        given = dict(zip(names, arguments.args, strict=False))
+        given.update({name: value for name, value in arguments.keywords.items() if name in names})
+        unsure = arguments.rest is not None or arguments.extra is not None
+        defaults = {} if unsure else self.tables.record_defaults(klass)
+        return tuple(sorted({**defaults, **given}.items(), key=lambda item: item[0]))[:32]
+
+    def attribute(self, frame: Frame, value: Value, name: str, at: int) -> Value:
+        """The value of `value.name`."""
+        if type(value) is Union:
+            found = [attribute_of(self, frame, m, name, at) for m in value.members if m is not NONE]
+            return join_all(found) if found else UNKNOWN
+        return attribute_of(self, frame, value, name, at)
+
+    def store_attribute(self, frame: Frame, node: ir.Node, name: str, value: Value) -> None:
+        """`setattr(owner, name, value)`, with the owner written as `node`."""
+        if isinstance(node, ir.Name) and node.id == frame.receiver_name:
+            receiver = frame.env.get(node.id)
+            if isinstance(receiver, Instance) and receiver.klass.method("_apply") is not None:
+                value = on_device(value)  # a module that says itself what moves with it
+            frame.store(name, value)
+            frame.refine(f"{node.id}.{name}", value)
+
+    def overloaded(self, frame: Frame, op: str, a: Value, b: Value, at: int) -> Value | None:
+        """An operator that a class of the program defines."""
+        name = _DUNDERS.get(op)
+        if name is None:
+            return None
+        for receiver, other, method_name in ((a, b, name), (b, a, "__r" + name[2:])):
+            if isinstance(receiver, Instance):
+                info = receiver.klass.method(method_name)
+                if info is not None:
+                    return self.invoke(frame, info, receiver, [other], (), at)
+        return None
+
+    def entered(self, frame: Frame, value: Value) -> Value:
+        """What `with value as x` binds."""
+        if isinstance(value, Instance):
+            info = value.klass.method("__enter__")
+            return self.invoke(frame, info, value, [], (), 0) if info is not None else value
+        return value if not isinstance(value, (LibraryInstance, Function)) else UNKNOWN
+
+    def iterate(self, frame: Frame, value: Instance, at: int) -> Value:
+        """What iterating over an object gives."""
+        info = value.klass.method("__iter__")
+        if info is not None:
+            given = self.invoke(frame, info, value, [], (), at)
+            following = given.klass.method("__next__") if isinstance(given, Instance) else None
+            if following is not None:
+                return self.invoke(frame, following, given, [], (), at)
+            return UNKNOWN if isinstance(given, (Instance, Union)) else element_of(frame, given, at)
+        info = value.klass.method("__getitem__")
+        if info is not None:
+            return self.invoke(frame, info, value, [host("int")], (), at)
+        if value.fields:
+            return join_all(item for _, item in value.fields)
+        return UNKNOWN
+
+    def kept_item(self, frame: Frame, key: str) -> Value | None:
+        """What an optimizer keeps under a key of its state or its groups."""
+        receiver = frame.env.get(frame.receiver_name)
+        if isinstance(receiver, Instance) and self.optimizes(frame):
+            return self.tables.items(receiver.klass).get(key)
+        return None
+
+    def optimizes(self, frame: Frame) -> bool:
+        """Whether the code is an optimizer's method: what it keeps for each parameter is a dict, found by the parameter."""
+        receiver = frame.env.get(frame.receiver_name)
+        return isinstance(receiver, Instance) and self.tables.kind(receiver.klass) == "optimizer"
+
+    def named_tuple(self, names: tuple[str, ...], items: tuple[Value, ...]) -> Value:
+        """A named tuple as libraries return them (`x.max(dim)`)."""
+        return sequence("named:" + ",".join(names), items, join_all(items))
+
+    def decorated(self, frame: Frame, info: FunctionInfo, value: Value) -> Value:
+        """A nested function after its decorators: itself, and a root where a decorator traces it."""
+        closure = value.closure if isinstance(value, Function) else ()
+        for decorator in info.ir.decorators:
+            given = hand_over(frame, decorator)
+            if given is not None:
+                framework = given.tracer.framework
+                args = self.standalone(info, framework if framework in ("jax", "tensorflow") else "", given.static)
+                context = self.enter(info, args, closure)
+                self.add_root(frame, RootContext(context, f"decorated with `{given.name}`", 1, given.tracer))
+        return self.decorators.applied_in(frame, info, value) if info.ir.decorators else value
+
+    def bind(self, frame: Frame, target: ir.Node, value: Value) -> None:
+        """Assign a value to a target."""
+        statements.bind_target(frame, target, value)
+
+
+class Apart:
+    """A `with` block for which an interpreter puts aside what it analyses."""
+
+    def __init__(self, interpreter: Interpreter, *, tables: bool) -> None:
+        self._interpreter = one = interpreter
+        self._tables = tables
+        self._outer = one.stack, one.contexts, one.entered_by, one.roots, one.staged
+        self._state = one.in_tables, one.share, one.max_depth, one.scope, one.differentiating, one.collating
+
+    def __enter__(self) -> list[RootContext]:
+        self._interpreter.put_aside(tables=self._tables)
+        return self._interpreter.roots
+
+    def __exit__(self, *_: object) -> None:
+        one = self._interpreter
+        one.stack, one.contexts, one.entered_by, one.roots, one.staged = self._outer
+        one.in_tables, one.share, one.max_depth, one.scope, one.differentiating, one.collating = self._state
+
+
+def _rarely(frame: Frame) -> bool:
+    """Whether what a frame calls now is called once in many steps."""
+    return frame.rare > 0 and not frame.frequent
+
+
+def _static(call: LibraryCall, bound: int) -> tuple[object, ...]:
+    """Which parameters a tracer leaves as they are, by name or by number: it counts from the first that is not bound."""
+    numbered = [*constants(call.argument("static_argnums")), *constants(call.argument("static_broadcasted_argnums"))]
+    axes = call.argument("in_axes") if call.name == "jax.vmap" else None
+    if isinstance(axes, Sequence) and axes.items is not None:
+        numbered += [number for number, axis in enumerate(axes.items) if axis is NONE]
+    counted = [one + bound if isinstance(one, int) and one >= 0 else one for one in numbered]
+    return (*counted, *constants(call.argument("static_argnames")))
+
+
+def as_traced(value: Value) -> Value:
+    """What a jitted function finds in a parameter: JAX's arrays, also where it was given NumPy's."""
+    if type(value) is Tensor and value.framework == "numpy":
+        return tensor("jax", value.dtype, value.rank)
+    if type(value) is Sequence:
+        items = tuple(map(as_traced, value.items)) if value.items is not None else None
+        return sequence(value.kind, items, as_traced(value.element))
+    if type(value) is Mapping:
+        return mapping(tuple((key, as_traced(item)) for key, item in value.items), as_traced(value.rest))
+    return join_all(map(as_traced, value.members)) if type(value) is Union else value
+
+
+def callees(func: Value) -> tuple[Value, ...]:
+    """What a call may run. Of a library's function and numpy's of the same use, picked by the kind of array: the library's."""
+    found = tuple(member for member in members(func) if member is not NONE)
+    if len(found) > 1 and all(isinstance(member, LibrarySymbol) for member in found):
+        return tuple(m for m in found if not (isinstance(m, LibrarySymbol) and m.name.startswith("numpy."))) or found
+    return found
+
+
+def _of_any_module(func: LibraryInstance, arguments: Arguments) -> Value:
+    """What a module of which no more is known makes of tensors: most often a tensor."""
+    given = arguments.args[0] if arguments.args else None
+    if func.name == "torch.nn.Module" and isinstance(given, Tensor) and given.framework == "torch":
+        return tensor("torch", sure=False)
+    return UNKNOWN
+
+
+def called_method(klass: ClassInfo) -> FunctionInfo | None:
+    """The method of the program that calling an instance runs."""
+    return klass.method("__call__") or klass.method("forward") or klass.method("call")
+
+
+_DEFINITIONS = (ir.Define, ir.DefineClass)
+
+
+def statements_name(node: ir.Call) -> str:
+    """How the source spells what it calls."""
+    from xlalint.interpreter.frame import spelling
+
+    return spelling(node.func)
+
+
+def _any_of(value: Value) -> Value:
+    """Arguments in a row: which of them a place that is not known means is not known, where they differ in kind."""
+    if isinstance(value, Sequence) and value.items is not None and len({type(item) for item in value.items}) > 1:
+        return sequence(value.kind, value.items, UNKNOWN)
+    return value
+
+
+def on_device(value: Value) -> Value:
+    """A tensor that moves with its module: buffers and parameters."""
+    return join_all(
+        tensor(m.framework, m.dtype, m.rank, "", m.sure) if isinstance(m, Tensor) else m for m in members(value)
+    )
+
+
+_NOTHING: Asked = ""
+
+
+def _nothing_asked(info: FunctionInfo) -> tuple[Asked, ...]:
+    return tuple([_NOTHING for _ in info.params])
+
+
+def _asked_kind(declared: Value | None) -> Asked:
+    """Whether a declared value is a number, a flag, or something else; None aside."""
+    found = [m for m in members(declared) if m is not NONE] if declared is not None else []
+    if not found or not all(isinstance(m, Host) for m in found):
+        return ""
+    types = {m.type for m in found if isinstance(m, Host)}
+    return "number" if types <= {"int", "float"} else "flag" if types == {"bool"} else ""
+
+
+def forget_constants(value: Value) -> Value:
+    """The value with constants widened to their types; flags stay, since they choose what a function is."""
+    if isinstance(value, Const) and value.value is not None and not isinstance(value.value, bool):
+        return host(type(value.value).__name__)
+    if isinstance(value, Sequence) and value.items is not None:
+        return sequence(value.kind, None, join_all(forget_constants(item) for item in value.items))
+    if isinstance(value, Instance) and value.fields:
+        return instance(value.klass)
+    return value
+
+
+def static_arguments(info: FunctionInfo, args: tuple[Value, ...], static: tuple[object, ...]) -> tuple[Value, ...]:
+    """The arguments with those that are named or numbered in `static` as host values."""
+    places = {item % max(len(args), 1) for item in static if isinstance(item, int)}
+    places.update(i for i, param in enumerate(info.params) if param.name in static)
+    return tuple(HOST if i in places and (isinstance(v, Tensor) or v is UNKNOWN) else v for i, v in enumerate(args))

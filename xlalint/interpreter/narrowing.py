@@ -1,0 +1,399 @@
+"""Narrowing: what a condition that came out true (or false) says of the names in it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from xlalint.abstract.lattice import join_all, when_truth, without_none
+from xlalint.abstract.values import (
+    NONE,
+    UNKNOWN,
+    Class,
+    Const,
+    Function,
+    Host,
+    Instance,
+    LibraryInstance,
+    LibrarySymbol,
+    Mapping,
+    Sequence,
+    Tensor,
+    Union,
+    Value,
+    constant,
+    host,
+    instance,
+    mapping,
+    members,
+    sequence,
+    tensor,
+)
+from xlalint.interpreter.frame import path_of
+from xlalint.lowering import ir
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from xlalint.interpreter.frame import Frame
+
+_TENSOR_TESTS = frozenset(("is_tensor", "is_torch_tensor", "is_tf_tensor", "is_tensorlike", "torch.is_tensor"))
+
+
+def assume(frame: Frame, node: ir.Node, wanted: bool) -> None:
+    """Refine the environment, given that the condition came out as `wanted`."""
+    if isinstance(node, ir.Not):
+        assume(frame, node.value, not wanted)
+    elif isinstance(node, ir.Bool):
+        if node.is_and is wanted:
+            for operand in node.values:
+                assume(frame, operand, wanted)
+    elif isinstance(node, ir.Walrus):
+        _refine(frame, ir.Name(node.name, 0), lambda value: when_truth(value, wanted))
+    elif isinstance(node, (ir.Name, ir.Attr)):
+        _refine(frame, node, lambda value: when_truth(value, wanted))
+    elif isinstance(node, ir.Compare) and len(node.ops) == 1:
+        _assume_comparison(frame, node, wanted)
+    elif isinstance(node, ir.Call):
+        _assume_call(frame, node, wanted)
+
+
+def _refine(frame: Frame, node: ir.Node, narrowed: Callable[[Value], Value]) -> None:
+    path = path_of(node)
+    if not path:
+        return
+    old = frame.eval(node)
+    new = narrowed(old)
+    if new is not old:
+        frame.refine(path, new)
+
+
+def _assume_comparison(frame: Frame, node: ir.Compare, wanted: bool) -> None:
+    op, right = node.ops[0], node.rights[0]
+    left: ir.Node = ir.Name(node.left.name, 0) if isinstance(node.left, ir.Walrus) else node.left
+    if op in ("is not", "!="):
+        op, wanted = ("is" if op == "is not" else "=="), not wanted
+    if op in ("is", "==") and wanted and _assume_property(frame, left, right):
+        return
+    if not isinstance(right, ir.Const):
+        return
+    if op == "is" and right.value is None:
+        _refine(frame, left, (lambda value: _only_none(value)) if wanted else without_none)
+    elif op == "==" and wanted and isinstance(right.value, (str, bool)):
+        _refine(frame, left, lambda value: constant(right.value) if isinstance(value, Host) else value)
+
+
+def _assume_property(frame: Frame, left: ir.Node, right: ir.Node) -> bool:
+    """What `x.dtype == torch.bool`, `x.ndim == 2` or `type(x) is T` says of `x`; False where the comparison is none of these."""
+    subject = _subject(left, ("dtype",), ())
+    if subject is not None:
+        named = frame.eval(right)
+        if isinstance(named, Host) and named.type.startswith("dtype:"):
+            _refine(frame, subject, lambda value: _retyped(value, named.type[6:], -1))
+        return True
+    subject = _ranked(left)
+    if subject is not None:
+        count = frame.eval(right)
+        if isinstance(count, Const) and type(count.value) is int:
+            rank = count.value
+            _refine(frame, subject, lambda value: _retyped(value, "", rank))
+        return True
+    if isinstance(left, ir.Call) and path_of(left.func) == "type" and len(left.args) == 1:
+        types = frame.eval(right)
+        _refine(frame, left.args[0], lambda value: narrowed_to(frame, value, types, True))
+        return True
+    return False
+
+
+def _subject(node: ir.Node, attributes: tuple[str, ...], methods: tuple[str, ...]) -> ir.Node | None:
+    """`x` in `x.attribute` or `x.method()`."""
+    if isinstance(node, ir.Attr) and node.name in attributes:
+        return node.value
+    if isinstance(node, ir.Call) and isinstance(node.func, ir.Attr) and node.func.name in methods and not node.args:
+        return node.func.value
+    return None
+
+
+def _ranked(node: ir.Node) -> ir.Node | None:
+    """`x` where the expression is its rank: `x.ndim`, `x.dim()`, `len(x.shape)`."""
+    if isinstance(node, ir.Call) and path_of(node.func) == "len" and len(node.args) == 1:
+        return _subject(node.args[0], ("shape",), ("size",))
+    return _subject(node, ("ndim",), ("dim", "ndimension"))
+
+
+def _retyped(value: Value, dtype: str, rank: int) -> Value:
+    """The value, its tensors of the dtype or rank that a test has shown."""
+    return join_all(
+        tensor(m.framework, dtype or m.dtype, rank if rank >= 0 else m.rank, m.place, m.sure, m.static)
+        if isinstance(m, Tensor)
+        else m
+        for m in members(value)
+    )
+
+
+def unpack_shape(frame: Frame, source: ir.Node, count: int) -> None:
+    """What `a, b, c = x.shape` says of `x`: it has three dimensions, else the unpacking fails."""
+    subject = _subject(source, ("shape",), ("size",))
+    if subject is not None:
+        _refine(frame, subject, lambda value: _with_rank(value, count))
+
+
+def _with_rank(value: Value, rank: int) -> Value:
+    unknown = [m for m in members(value) if isinstance(m, Tensor) and m.rank < 0]
+    return _retyped(value, "", rank) if len(unknown) == len(members(value)) else value
+
+
+def _only_none(value: Value) -> Value:
+    return NONE if value is UNKNOWN or any(member is NONE for member in members(value)) else value
+
+
+def _assume_call(frame: Frame, node: ir.Call, wanted: bool) -> None:
+    name = path_of(node.func)
+    last = name.rpartition(".")[2]
+    if last == "isinstance" and len(node.args) == 2:
+        types = frame.eval(node.args[1])
+        _refine(frame, node.args[0], lambda value: narrowed_to(frame, value, types, wanted))
+    elif last in _TENSOR_TESTS and len(node.args) == 1:
+        framework = "tensorflow" if "tf" in last else "torch"
+        _refine(frame, node.args[0], lambda value: _tensors_only(value, framework, wanted))
+    elif last == "isscalar" and len(node.args) == 1 and wanted:
+        _refine(frame, node.args[0], lambda value: _tensors_only(value, "", False))
+    elif name in ("all", "any") and len(node.args) == 1 and (name == "all") is wanted:
+        _assume_each(frame, node.args[0], wanted)
+    elif name and not node.keywords:
+        _assume_guard(frame, node, wanted)
+
+
+def _assume_each(frame: Frame, node: ir.Node, wanted: bool) -> None:
+    """`all(isinstance(x, T) for x in xs)`: what holds of each element."""
+    if not isinstance(node, ir.Comprehension) or len(node.generators) != 1:
+        return
+    generator = node.generators[0]
+    if generator.conditions or not isinstance(generator.target, ir.Name):
+        return
+    name = generator.target.id
+
+    def narrowed(value: Value) -> Value:
+        if not isinstance(value, Sequence):
+            return value
+        items = None if value.items is None else tuple(element(item) for item in value.items)
+        return sequence(value.kind, items, join_all(items) if items else element(value.element))
+
+    def element(value: Value) -> Value:
+        outer = frame.env
+        frame.env = {**outer, name: value}
+        assume(frame, node.element, wanted)
+        found = frame.env[name]
+        frame.env = outer
+        return found
+
+    _refine(frame, generator.iterable, lambda value: join_all(narrowed(member) for member in members(value)))
+
+
+def _assume_guard(frame: Frame, node: ir.Call, wanted: bool) -> None:
+    """A call of a function that only tests its parameters (`def exists(x): return x is not None`)."""
+    if frame.within_calls == _DEEPEST_GUARD:  # tests that call each other, or themselves
+        return
+    func = frame.eval(node.func)
+    if not isinstance(func, Function) or len(node.args) > len(func.info.params):
+        return
+    tests = _returned_tests(func.info.body)
+    if not tests:
+        return
+    params = func.info.params[1:] if func.receiver is not None else func.info.params
+    paths = {param.name: path_of(arg) for param, arg in zip(params, node.args, strict=False) if path_of(arg)}
+    given = {param.name: frame.eval(arg) for param, arg in zip(params, node.args, strict=False)}
+    outcomes = []
+    for test in tests:
+        inner = frame.within(func, dict(given))
+        assume(inner, test, wanted)
+        outcomes.append(inner.env)
+    for name, path in paths.items():
+        found = join_all(env[name] for env in outcomes)
+        if found is not given[name]:
+            frame.refine(path, found)
+
+
+def _returned_tests(body: tuple[ir.Statement, ...]) -> list[ir.Node]:
+    """What a function returns that does nothing but test; empty where it does more."""
+    found: list[ir.Node] = []
+    for statement in body[:_LONGEST_GUARD]:
+        if isinstance(statement, ir.If):
+            inner = _returned_tests(statement.body), _returned_tests(statement.orelse)
+            if not inner[0] or (statement.orelse and not inner[1]):
+                return []
+            found += [*inner[0], *inner[1]]
+        elif isinstance(statement, ir.Return) and isinstance(statement.value, _TESTS):
+            found.append(statement.value)
+        else:
+            return []
+    return found if len(body) <= _LONGEST_GUARD else []
+
+
+_LONGEST_GUARD = 3
+_DEEPEST_GUARD = 4
+_TESTS = (ir.Compare, ir.Call, ir.Not, ir.Bool)
+
+
+def _tensors_only(value: Value, framework: str, wanted: bool) -> Value:
+    kept = [m for m in members(value) if isinstance(m, Tensor) is wanted and (wanted or m is not UNKNOWN)]
+    if kept:
+        return join_all(kept)
+    if not wanted:
+        return UNKNOWN
+    return tensor(framework) if _may_be_tensor(value) else value
+
+
+def _may_be_tensor(value: Value) -> bool:
+    return any(m is UNKNOWN or (isinstance(m, Host) and not m.type) for m in members(value))
+
+
+def narrowed_to(frame: Frame, value: Value, types: Value, wanted: bool) -> Value:
+    """The alternatives for which `isinstance(value, types)` is as wanted."""
+    kept = [member for member in members(value) if is_instance(frame, member, types) is not (not wanted)]
+    if wanted and (value is UNKNOWN or any(member is UNKNOWN for member in kept)):
+        known = [member for member in kept if member is not UNKNOWN]
+        described = [describe(frame, kind) for kind in _each(types)]
+        return join_all([*known, *described]) if described else value
+    if not kept:
+        described = [describe(frame, kind) for kind in _each(types)] if wanted else []
+        return join_all(described) if described else value if wanted else UNKNOWN
+    return join_all(kept)
+
+
+def _each(types: Value) -> list[Value]:
+    """The classes in the second argument of `isinstance`."""
+    found: list[Value] = []
+    for member in members(types):
+        if isinstance(member, Sequence):
+            found.extend(kind for item in (member.items or (member.element,)) for kind in _each(item))
+        else:
+            found.append(member)
+    return found
+
+
+_HOST_TYPES = frozenset(("int", "float", "bool", "str", "bytes", "complex"))
+_CONTAINERS = {"list": "list", "tuple": "tuple", "set": "set", "dict": "dict"}
+
+
+def describe(frame: Frame, kind: Value) -> Value:
+    """An instance of a class value."""
+    if isinstance(kind, Class):
+        return instance(kind.info)
+    if isinstance(kind, LibrarySymbol):
+        last = kind.name.removeprefix("builtins.")
+        if last in _HOST_TYPES:
+            return host(last)
+        if last in ("list", "tuple", "set"):
+            return sequence(last, None, UNKNOWN)
+        if last == "dict":
+            return mapping((), UNKNOWN)
+        return frame.interpreter.annotations.external(kind.name) or UNKNOWN
+    return UNKNOWN
+
+
+def is_instance(frame: Frame, value: Value, types: Value) -> bool | None:
+    """What `isinstance(value, types)` gives, None where that is not known."""
+    outcomes = [_is_instance(frame, value, kind) for kind in _each(types)]
+    if any(outcome is True for outcome in outcomes):
+        return True
+    return False if outcomes and all(outcome is False for outcome in outcomes) else None
+
+
+def _is_instance(frame: Frame, value: Value, kind: Value) -> bool | None:
+    if isinstance(value, Union):
+        outcomes = {_is_instance(frame, member, kind) for member in value.members}
+        return outcomes.pop() if len(outcomes) == 1 else None
+    if value is UNKNOWN or isinstance(value, LibrarySymbol):
+        return None
+    if isinstance(kind, Class):
+        if isinstance(value, Instance):
+            if kind.info in value.klass.mro:
+                return True
+            return None if value.klass in kind.info.mro or "?" in value.klass.mro else False
+        return None if isinstance(value, LibraryInstance) or (isinstance(value, Host) and not value.type) else False
+    if not isinstance(kind, LibrarySymbol):
+        return None
+    return _is_library_instance(frame, value, kind.name)
+
+
+def _is_array_type(frame: Frame, name: str) -> bool:
+    """Whether a library's class is one of tensors or arrays: no list or dict is its instance."""
+    known = frame.apis.type(name)
+    return known is not None and known.kind in ("tensor", "array")
+
+
+# Library classes of which no tensor is an instance.
+_NO_TENSORS = (
+    "collections.ChainMap",
+    "collections.Counter",
+    "collections.OrderedDict",
+    "collections.UserDict",
+    "collections.abc.Callable",
+    "collections.abc.Mapping",
+    "collections.abc.Mutable",
+    "collections.abc.Sequence",
+    "collections.abc.Set",
+    "collections.defaultdict",
+    "collections.deque",
+    "enum.",
+    "numbers.",
+    "pathlib.",
+    "PIL.",
+    "accimage.",
+    "torch.Size",
+    "torch.Sym",
+    "torch.device",
+    "torch.dtype",
+)
+
+
+def _is_library_instance(frame: Frame, value: Value, name: str) -> bool | None:
+    short = name.removeprefix("builtins.")
+    if isinstance(value, Tensor):
+        known = frame.apis.type(name)
+        if known is not None and known.kind in ("tensor", "array"):
+            owner = "numpy" if known.kind == "array" else frame.apis.framework(name)
+            if owner != value.framework:
+                return False
+            return True if not known.dtype or known.dtype == value.dtype else None
+        apart = short in _HOST_TYPES or short in _CONTAINERS or short.startswith(_NO_TENSORS)
+        return False if apart else None
+    if isinstance(value, (Const, Host)):
+        own = type(value.value).__name__ if isinstance(value, Const) else value.type
+        if not own:
+            return None
+        if short in _HOST_TYPES:
+            return own == short or (own == "bool" and short == "int")
+        if short in ("numbers.Number", "numbers.Real"):
+            return own in ("int", "float", "bool")
+        return own == "NoneType" and short.endswith("NoneType")
+    if isinstance(value, (Sequence, Mapping)) and (short in _HOST_TYPES or _is_array_type(frame, name)):
+        return False
+    if isinstance(value, Sequence):
+        if value.kind in ("list", "tuple", "set"):
+            if short in _CONTAINERS:
+                return value.kind == short
+            return None if "Sequence" in short or "Iterable" in short or "typing" in short else False
+        if value.kind in ("modules", "chain"):
+            return short in ("torch.nn.ModuleList", "torch.nn.Sequential", "torch.nn.Module") or None
+        return None
+    if isinstance(value, Mapping):
+        return (
+            True
+            if short in ("dict", "collections.abc.Mapping", "typing.Mapping")
+            else False
+            if short in _CONTAINERS
+            else None
+        )
+    if isinstance(value, Instance):
+        bases = value.klass.library_bases()
+        if name in bases:
+            return True
+        return False if short in _HOST_TYPES or (frame.apis.type(name) is not None and "?" not in bases) else None
+    if isinstance(value, LibraryInstance):
+        if name == value.name or name in frame.apis.ancestors(value.name):
+            return True
+        return False if short in _HOST_TYPES or short in _CONTAINERS else None
+    if isinstance(value, (Function, Class)):
+        return False if short in _HOST_TYPES or short in _CONTAINERS or frame.apis.type(name) is not None else None
+    return None

@@ -1,0 +1,570 @@
+"""Execution of statements: environments split at branches, join after them, and reach a fixed point in loops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from xlalint.abstract.lattice import join, join_all
+from xlalint.abstract.values import (
+    NONE,
+    UNKNOWN,
+    Sequence,
+    Tensor,
+    Union,
+    Value,
+    class_value,
+    function,
+    members,
+    sequence,
+)
+from xlalint.frameworks.checks.assigned_settings import OPTIONS, check_assigned
+from xlalint.frameworks.checks.jit_per_call import check_definition
+from xlalint.frameworks.checks.surrounding_loops import is_long
+from xlalint.frameworks.tensorflow.autograph import (
+    bounded,
+    builds_apart,
+    check_branches,
+    check_growth,
+    is_symbolic,
+    leaves_loop,
+    returns_value,
+    taped,
+)
+from xlalint.frameworks.tensorflow.checks.outside_strategy_scope import scope_within
+from xlalint.frameworks.torch.checks.missing_step_barrier import begin_loop, end_loop
+from xlalint.frameworks.torch.recompiles import assigned, check_accumulation, check_choice, check_turns, counted
+from xlalint.frameworks.tracing import NO_AUTOGRAPH, hand_over
+from xlalint.frameworks.training_loops import Loop, paces, stepped, takes_steps, turned
+from xlalint.interpreter.builtin_calls import element_of
+from xlalint.interpreter.expressions import binary_value, store_subscript, test
+from xlalint.interpreter.frame import _EXEC, Env, Frame, body_of, join_into, path_of, position
+from xlalint.interpreter.narrowing import assume, unpack_shape
+from xlalint.lowering import ir
+
+_LOOP_PASSES = 3
+_UNROLLED = 12
+
+
+def eval_statement(frame: Frame, node: ir.Eval) -> bool:
+    frame.statement = node.at
+    frame.eval(node.value)
+    return True
+
+
+def assign(frame: Frame, node: ir.Assign) -> bool:
+    frame.statement = node.at
+    if isinstance(node.value, ir.Display) and len(node.targets) == 1 and isinstance(node.targets[0], ir.Display):
+        return _assign_each(frame, node.targets[0], node.value)
+    value = frame.eval(node.value)
+    if frame.staged:
+        check_growth(frame, node, value)
+    check_accumulation(frame, node, value)
+    for target in node.targets:
+        if isinstance(target, ir.Display) and not any(isinstance(item, ir.Star) for item in target.items):
+            unpack_shape(frame, node.value, len(target.items))
+        bind_target(frame, target, value)
+    return True
+
+
+def _assign_each(frame: Frame, target: ir.Display, source: ir.Display) -> bool:
+    """`a, b, c = x, *y, z`: what is starred fills the places that are left."""
+    stars = [i for i, item in enumerate(source.items) if isinstance(item, ir.Star)]
+    missing = len(target.items) - (len(source.items) - len(stars))
+    if len(stars) != 1 or missing < 0 or any(isinstance(item, ir.Star) for item in target.items):
+        bind_target(frame, target, frame.eval(source))
+        return True
+    values: list[Value] = []
+    for item in source.items:
+        value = frame.eval(item)
+        values += unpacked(frame, value, missing, None) if isinstance(item, ir.Star) else [value]
+    for part, value in zip(target.items, values, strict=True):
+        bind_target(frame, part, value)
+    return True
+
+
+def aug_assign(frame: Frame, node: ir.AugAssign) -> bool:
+    frame.statement = node.at
+    target = node.target
+    right = frame.eval(node.value)
+    if isinstance(target, ir.Sub):
+        old = frame.eval(target.value)
+        index = frame.eval(target.index)
+        store_subscript(frame, target, old, index, right, reads=True)
+        return True
+    old = frame.eval(target)
+    if isinstance(target, ir.Name) and frame.is_outer(target.id):
+        frame.note("XLA306", target.at, "", target.id, "counts up once, while tracing", "effect")
+    result = binary_value(frame, node.op, old, right, node.expr_at, target, node.value)
+    if node.op in ("+", "-"):
+        result = counted(frame, target, old, right) or stepped(frame, target, old, right) or result
+    if isinstance(old, Sequence) and old.kind == "list" and node.op == "+":
+        result = sequence("list", None, join(old.element, element_of(frame, right)))
+    bind_target(frame, target, result)
+    return True
+
+
+def ann_assign(frame: Frame, node: ir.AnnAssign) -> bool:
+    frame.statement = node.at
+    if isinstance(node.target, ir.Name):
+        frame.declared[node.target.id] = node.annotation
+    if node.value is None:
+        return True
+    value = frame.eval(node.value)
+    declared = frame.interpreter.annotations.value(frame.module, node.annotation)
+    if declared is not None:
+        value = declared if value is UNKNOWN else _as_declared(value, declared)
+    bind_target(frame, node.target, value)
+    return True
+
+
+def _as_declared(value: Value, declared: Value) -> Value:
+    """The value without tensors of a framework other than the declared one: what is said to be NumPy's is no torch tensor."""
+    if not isinstance(declared, Tensor):
+        return value
+    kept = [m for m in members(value) if not (isinstance(m, Tensor) and m.framework != declared.framework)]
+    return join_all(kept) if kept else declared
+
+
+def bind_target(frame: Frame, target: ir.Node, value: Value) -> None:
+    """Assign to a name, an attribute, an element, or unpack."""
+    if isinstance(target, ir.Name):
+        frame.bind(target.id, value)
+    elif isinstance(target, ir.Attr):
+        _bind_attribute(frame, target, value)
+    elif isinstance(target, ir.Sub):
+        base = frame.eval(target.value)
+        store_subscript(frame, target, base, frame.eval(target.index), value, reads=False)
+    elif isinstance(target, ir.Display):
+        _unpack(frame, target, value)
+    elif isinstance(target, ir.Star):
+        bind_target(frame, target.value, value)
+
+
+def _bind_attribute(frame: Frame, target: ir.Attr, value: Value) -> None:
+    frame.eval(target.value)
+    if target.name in OPTIONS or target.name.isupper():
+        check_assigned(frame, target, value)
+    path = path_of(target)
+    if path:
+        frame.refine(path, value)
+        frame.forget(path)
+    if isinstance(target.value, ir.Name) and target.value.id == frame.receiver_name:
+        frame.store(target.name, value)
+        assigned(frame, path)
+
+
+def _unpack(frame: Frame, target: ir.Display, value: Value) -> None:
+    starred = next((i for i, item in enumerate(target.items) if isinstance(item, ir.Star)), None)
+    items = unpacked(frame, value, len(target.items), starred)
+    for item, part in zip(target.items, items, strict=True):
+        bind_target(frame, item, part)
+
+
+def unpacked(frame: Frame, value: Value, count: int, starred: int | None) -> list[Value]:
+    """The values that `count` targets get; `starred` is the position of a starred one."""
+    if isinstance(value, Union):
+        fitting = [
+            m for m in value.members if isinstance(m, Sequence) and m.items is not None and len(m.items) == count
+        ]
+        # A function that returns either a tensor or a tuple is unpacked where it returns the tuple; a vector holds numbers too.
+        plain = tuple(
+            m for m in value.members if m is not NONE and not (fitting and isinstance(m, Tensor) and m.rank != 1)
+        )
+        alternatives = [unpacked(frame, member, count, starred) for member in plain]
+        return [join_all(parts) for parts in zip(*alternatives, strict=True)] if alternatives else [UNKNOWN] * count
+    if isinstance(value, Sequence) and value.items is not None:
+        items = list(value.items)
+        if starred is None and len(items) == count:
+            return items
+        if starred is not None and len(items) >= count - 1:
+            tail = count - 1 - starred
+            middle = items[starred : len(items) - tail]
+            rest = sequence("list", tuple(middle), join_all(middle))
+            return [*items[:starred], rest, *items[len(items) - tail :]]
+    element = element_of(frame, value)
+    parts = [element] * count
+    if isinstance(value, Sequence) and starred is None:
+        parts[: len(value.prefix)] = value.prefix[:count]
+    if starred is not None:
+        parts[starred] = sequence("list", None, element)
+    return parts
+
+
+def return_(frame: Frame, node: ir.Return) -> bool:
+    frame.statement = node.at
+    value = NONE if node.value is None else frame.eval(node.value)
+    frame.context.returns = join(frame.context.returns, value)
+    return False
+
+
+def _only_raises(body: tuple[ir.Statement, ...]) -> bool:
+    return bool(body) and isinstance(body[-1], ir.Raise)
+
+
+def if_(frame: Frame, node: ir.If) -> bool:
+    frame.statement = node.at
+    rule, variant = _rule_of(frame, node)
+    truth, asked = frame.asking(lambda: test(frame, node.test, rule, variant))
+    drawn = frame.drawn
+    if truth is not None:
+        assume(frame, node.test, truth)
+        return frame.exec(node.body if truth else node.orelse)
+    before = frame.env
+    taken = dict(before)
+    frame.env = taken
+    assume(frame, node.test, True)
+    rare = asked is None and _every_nth(node.test)
+    frequent = rare and _every_few(node.test)
+    frame.rare += rare
+    frame.frequent += frequent
+    outer, frame.remembers = frame.remembers, frame.remembers or _missing_from(node.test)
+    frame.branch_depth += 1
+    mine = len(frame.tests)
+    frame.tests.append(node.test)
+    falls = frame.exec(node.body)
+    frame.remembers = outer
+    frame.rare -= rare
+    frame.frequent -= frequent
+    taken = frame.env
+    other = dict(before)
+    frame.env = other
+    assume(frame, node.test, False)
+    other_falls = frame.exec(node.orelse)
+    other = frame.env
+    if falls == other_falls or _only_raises(node.orelse if falls else node.body):
+        frame.branch_depth -= 1  # else what follows runs only where it is not left before
+        del frame.tests[mine]
+    if drawn is not None:
+        ends = tuple(env for env, reached in ((taken, falls), (other, other_falls)) if reached)
+        check_choice(frame, node, drawn, ends)
+    if asked is not None and asked.framework == "tensorflow":
+        if falls and other_falls:
+            check_branches(frame, node, asked, taken, other)
+        elif not frame.loop and returns_value(node.orelse if falls else node.body):
+            frame.half_returns.append((position(node.test), node.at, asked, node.test))
+    if falls and other_falls:
+        join_into(taken, other, bool(frame.owners))
+    frame.env = taken if falls else other
+    return falls or other_falls
+
+
+def _missing_from(test: ir.Node) -> str:
+    """The table that a condition finds a key to be missing from: `key not in table`, whose branch then fills it in."""
+    if isinstance(test, ir.Compare) and test.ops == ("not in",) and isinstance(test.rights[0], ir.Name):
+        return test.rights[0].id
+    return ""
+
+
+def _every_nth(test: ir.Node) -> bool:
+    """Whether a condition lets its branch run once in several steps: `step % 100 == 0`."""
+    if isinstance(test, ir.Compare):
+        return isinstance(test.left, ir.Bin) and test.left.op == "%"
+    if isinstance(test, ir.Not):
+        return isinstance(test.value, ir.Bin) and test.value.op == "%"
+    return isinstance(test, ir.Bool) and test.is_and and any(map(_every_nth, test.values))
+
+
+def _every_few(test: ir.Node) -> bool:
+    """Whether such a condition names a number of steps below ten: reading a value every fourth step was measured to cost."""
+    divisors = [node.right for node in ir.walk(test) if isinstance(node, ir.Bin) and node.op == "%"]
+    return any(isinstance(one, ir.Const) and isinstance(one.value, int) and one.value < 10 for one in divisors)
+
+
+def _rule_of(frame: Frame, node: ir.If) -> tuple[str, str]:
+    """The rule that a tensor test of this `if` meets, and its variant: a check, the end of a loop, or a plain branch."""
+    if _only_raises(node.body) and not node.orelse:
+        return "XLA103", ""
+    if frame.loop in ("while", "endless") and (leaves_loop(node.body) or leaves_loop(node.orelse)):
+        return ("XLA102" if frame.loop == "endless" else "XLA101"), "break"
+    return "XLA101", ""
+
+
+def _loop(frame: Frame, node: Loop, once: Callable[[], bool]) -> bool:
+    """Run a loop's body to a fixed point; `once` runs one iteration and says whether the loop can end before it."""
+    outer = frame.exits, frame.repeats, frame.stepping
+    frame.exits = []
+    turns = frame.turning > 0 or not frame.context.per_turn or _turns(frame, node)
+    lasts = is_long(node)
+    frame.turning += turns
+    frame.lasting += lasts
+    if frame.context.per_turn and paces(node.body):
+        frame.stepping = frame.turning
+    exits: list[Env] = []
+    endable = True
+    for _ in range(_LOOP_PASSES):
+        frame.turn()
+        frame.repeats = []
+        start = dict(frame.env)
+        endable = once()
+        frame.merge(frame.repeats)
+        join_into(frame.env, start, bool(frame.owners))
+        exits = frame.exits
+        if frame.env == start:
+            break
+    frame.turning -= turns
+    frame.lasting -= lasts
+    frame.stepping = outer[2]
+    falls = endable
+    if falls and node.orelse:
+        falls = frame.exec(node.orelse)
+    if exits:
+        if not falls:
+            frame.env = dict(exits[0])
+        frame.merge(exits)
+    frame.exits, frame.repeats, _ = outer
+    return falls or bool(exits)
+
+
+def _turns(frame: Frame, node: Loop) -> bool:
+    """Whether a loop of code that drives a device takes a step at each turn."""
+    return takes_steps(node, body_of(frame), frame.interpreter.drivers.names(frame.module))
+
+
+def while_(frame: Frame, node: ir.While) -> bool:
+    variant = "gradient" if frame.taping and not bounded(node.body) else ""
+    outer = frame.loop, frame.staged
+
+    def once() -> bool:
+        frame.statement = node.at
+        frame.loop, frame.staged = outer
+        truth, asked = frame.asking(lambda: test(frame, node.test, "XLA102", variant))
+        if truth is False:
+            return True
+        if is_symbolic(asked):
+            frame.loop, frame.staged = "", frozenset(frame.env)
+        else:
+            frame.loop = "endless" if truth else "while"
+        before = dict(frame.env)
+        assume(frame, node.test, True)
+        if not frame.exec(node.body):
+            frame.env = before if not frame.repeats else frame.repeats.pop()
+        return truth is None
+
+    begun = begin_loop(frame)
+    falls = _loop(frame, node, once)
+    frame.loop, frame.staged = outer
+    end_loop(frame, node, begun)
+    return falls
+
+
+def for_(frame: Frame, node: ir.For) -> bool:
+    frame.statement = node.at
+    iterable = frame.eval(node.iterable)
+    if isinstance(iterable, Sequence) and iterable.items == () and iterable.kind == "tuple":
+        return frame.exec(node.orelse)
+    turns = iterable.items if isinstance(iterable, Sequence) and not node.orelse else None
+    if turns and len(turns) <= _UNROLLED and all(isinstance(t, Sequence) and t.items is not None for t in turns):
+        return _unrolled(frame, node, turns)
+    frame.rename("XLA206", "XLA107", position(node.iterable))
+    element = element_of(frame, iterable, position(node.iterable))
+    if frame.context.per_turn and paces(node.body):
+        element = turned(node, element)
+    check_turns(frame, node)
+    outer = frame.loop, frame.staged
+    if any(map(is_symbolic, members(iterable))):
+        frame.report("XLA109", position(node.iterable), iterable, node.iterable, variant=NO_AUTOGRAPH)
+        frame.loop, frame.staged = "", frozenset(frame.env)
+    else:
+        frame.loop = "for"
+
+    def once() -> bool:
+        frame.statement = node.at
+        before = dict(frame.env)
+        bind_target(frame, node.target, element)
+        if not frame.exec(node.body):
+            frame.env = before if not frame.repeats else frame.repeats.pop()
+        return True
+
+    begun = begin_loop(frame)
+    falls = _loop(frame, node, once)
+    frame.loop, frame.staged = outer
+    end_loop(frame, node, begun)
+    return falls
+
+
+def _unrolled(frame: Frame, node: ir.For, items: tuple[Value, ...]) -> bool:
+    """A loop over a few known tuples (the items of keyword arguments, say), turn by turn."""
+    outer = frame.exits, frame.repeats
+    frame.exits = []
+    for item in items:
+        frame.turn()
+        frame.repeats = []
+        before = dict(frame.env)
+        bind_target(frame, node.target, item)
+        if not frame.exec(node.body):
+            frame.env = before if not frame.repeats else frame.repeats.pop()
+        frame.merge(frame.repeats)
+    frame.merge(frame.exits)
+    frame.exits, frame.repeats = outer
+    return True
+
+
+def jump(frame: Frame, node: ir.Jump) -> bool:
+    (frame.exits if node.leaves else frame.repeats).append(dict(frame.env))
+    return False
+
+
+def with_(frame: Frame, node: ir.With) -> bool:
+    frame.statement = node.at
+    tapes = apart = 0
+    interpreter = frame.interpreter
+    scope = interpreter.scope
+    for expression, target in node.items:
+        value = frame.eval(expression)
+        if scope:
+            interpreter.scope = scope_within(frame, expression, value)
+        tapes += taped(frame, value)
+        apart += builds_apart(frame, value)
+        if target is not None:
+            bind_target(frame, target, frame.interpreter.entered(frame, value))
+    frame.taping += tapes
+    frame.apart += apart
+    falls = frame.exec(node.body)
+    frame.apart -= apart
+    frame.taping -= tapes
+    if scope:
+        interpreter.scope = scope
+    return falls
+
+
+def try_(frame: Frame, node: ir.Try) -> bool:
+    before = dict(frame.env)
+    guards = any(map(_catches_tracing, node.handlers))
+    frame.try_depth += guards
+    falls = frame.exec(node.body)
+    frame.try_depth -= guards
+    if falls and node.orelse:
+        falls = frame.exec(node.orelse)
+    after = frame.env
+    start = dict(before)
+    join_into(start, after)
+    ends: list[Env] = [after] if falls else []
+    for handler in node.handlers:
+        frame.env = dict(start)
+        if handler.name:
+            frame.bind(handler.name, UNKNOWN)
+        frame.suppressed += 1
+        if frame.exec(handler.body):
+            ends.append(frame.env)
+        frame.suppressed -= 1
+    frame.env = ends[0] if ends else start
+    frame.merge(ends[1:])
+    final = frame.exec(node.final)
+    return bool(ends) and final
+
+
+_TRACING_ERRORS = frozenset(
+    ("Exception", "BaseException", "TypeError", "ConcretizationTypeError", "OperatorNotAllowedInGraphError")
+)
+
+
+def _catches_tracing(handler: ir.Handler) -> bool:
+    """Whether a handler catches what a tracer raises where a value is asked for: the code provides for it."""
+    kinds = handler.type.items if isinstance(handler.type, ir.Display) else (handler.type,)
+    names = (kind.name if isinstance(kind, ir.Attr) else kind.id if isinstance(kind, ir.Name) else "" for kind in kinds)
+    return handler.type is None or not _TRACING_ERRORS.isdisjoint(names)
+
+
+def raise_(frame: Frame, node: ir.Raise) -> bool:
+    frame.statement = node.at
+    return False
+
+
+def assert_(frame: Frame, node: ir.Assert) -> bool:
+    frame.statement = node.at
+    if test(frame, node.test, "XLA103", "assert") is False:
+        return False
+    assume(frame, node.test, True)
+    return True
+
+
+def delete(frame: Frame, node: ir.Delete) -> bool:
+    for target in node.targets:
+        if isinstance(target, ir.Name):
+            frame.env.pop(target.id, None)
+    return True
+
+
+def outer(frame: Frame, node: ir.Outer) -> bool:
+    frame.outer_names |= frozenset(node.names)
+    return True
+
+
+def closure_of(frame: Frame, free: tuple[str, ...]) -> tuple[tuple[str, Value], ...]:
+    """The values of a nested function's free names, as known where it is defined."""
+    found = []
+    for name in free:
+        value = frame.env.get(name) or frame.closure.get(name)
+        if value is not None:
+            found.append((name, value))
+    return tuple(found)
+
+
+def define(frame: Frame, node: ir.Define) -> bool:
+    info = frame.inner(node.function)
+    value = function(info, None, closure_of(frame, info.ir.free))
+    for decorator in info.ir.decorators:
+        given = hand_over(frame, decorator)
+        if given is not None:
+            check_definition(frame, node, decorator, given.name)
+    frame.bind(node.name, frame.interpreter.decorated(frame, info, value))
+    return True
+
+
+def define_class(frame: Frame, node: ir.DefineClass) -> bool:
+    frame.bind(node.name, class_value(frame.module.classes[node.klass]))
+    return True
+
+
+def import_(frame: Frame, node: ir.Import) -> bool:
+    for binding in node.bindings:
+        if binding.local != "*":
+            frame.bind(binding.local, frame.program.imported(frame.module, binding))
+    return True
+
+
+def match(frame: Frame, node: ir.Match) -> bool:
+    frame.statement = node.at
+    subject = frame.eval(node.subject)
+    before = frame.env
+    ends: list[Env] = [before]
+    for case in node.cases:
+        frame.env = dict(before)
+        if case.compares:
+            frame.needs_bool(subject, node.subject, "XLA101", position(node.subject))
+        for name in case.names:
+            frame.bind(name, subject if len(case.names) == 1 and isinstance(subject, Tensor) else UNKNOWN)
+        if case.guard is not None:
+            test(frame, case.guard, "XLA101")
+        if frame.exec(case.body):
+            ends.append(frame.env)
+    frame.env = dict(ends[0])
+    frame.merge(ends[1:])
+    return True
+
+
+_HANDLERS: dict[type[ir.Stmt], Callable[[Frame, Any], bool]] = {
+    ir.Eval: eval_statement,
+    ir.Assign: assign,
+    ir.AugAssign: aug_assign,
+    ir.AnnAssign: ann_assign,
+    ir.Return: return_,
+    ir.If: if_,
+    ir.While: while_,
+    ir.For: for_,
+    ir.With: with_,
+    ir.Try: try_,
+    ir.Raise: raise_,
+    ir.Assert: assert_,
+    ir.Delete: delete,
+    ir.Outer: outer,
+    ir.Jump: jump,
+    ir.Define: define,
+    ir.DefineClass: define_class,
+    ir.Import: import_,
+    ir.Match: match,
+}
+_EXEC.update(_HANDLERS)
+
+__all__ = ["bind_target", "closure_of", "unpacked"]

@@ -1,0 +1,375 @@
+"""Indexing: what `x[i]` gives, and what a tensor inside the brackets costs."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from xlalint.abstract.lattice import join, join_all, leading
+from xlalint.abstract.values import (
+    HOST,
+    NEVER,
+    NONE,
+    UNKNOWN,
+    Class,
+    Const,
+    Function,
+    Host,
+    Instance,
+    LibrarySymbol,
+    Mapping,
+    Method,
+    Sequence,
+    Tensor,
+    Union,
+    Value,
+    field,
+    host,
+    mapping,
+    members,
+    method,
+    only_tensor,
+    sequence,
+    tensor,
+    union,
+)
+from xlalint.analysis.hazard import Confidence
+from xlalint.frameworks.torch.checks.removed_xla_environment import check_variable, is_environment
+from xlalint.frameworks.torch.recompiles import check_index
+from xlalint.interpreter.frame import path_of, position, spelling
+from xlalint.lowering import ir
+
+if TYPE_CHECKING:
+    from xlalint.interpreter.frame import Frame
+
+
+# How many entries of a table of functions or classes are called for an entry that is not known.
+MAX_TABLE = 16
+_CALLABLE = (Class, Function, LibrarySymbol)
+# What masks are called: `mask`, `padding_mask`, `mask_m`, `mask2`; not what speaks of one (`mask_indices`, `mask_token_id`).
+_NAMES_MASK = re.compile(r"mask(_?[a-z0-9])?$").search
+# Operators whose result may be a mask.
+_LOGICAL = ("&", "|", "^")
+
+
+def load_subscript(frame: Frame, node: ir.Sub, base: Value, index: Value) -> Value:
+    """The value of `base[index]`."""
+    loaded = members(base)
+    if type(base) is Union and only_device(base):
+        loaded = tuple(m for m in loaded if not (isinstance(m, Tensor) and m.framework == "numpy")) + tuple(
+            m for m in loaded if isinstance(m, Tensor) and m.framework == "numpy" and only_tensor(index) is None
+        )
+    if _is_text(index):
+        loaded = tuple(m for m in loaded if not (isinstance(m, Tensor) and m.framework != "numpy"))
+    elif _picks_several(index) and any(isinstance(member, Tensor) for member in loaded):
+        loaded = tuple(member for member in loaded if not isinstance(member, Sequence))
+    loaded = tuple(member for member in loaded if member is not NONE)
+    doubt = len(loaded) > 1
+    frame.ambiguous_callee += doubt
+    results = [_load(frame, node, member, index) for member in loaded]
+    frame.ambiguous_callee -= doubt
+    return join_all(results) if results else UNKNOWN
+
+
+def _is_text(index: Value) -> bool:
+    """Whether an index is a string, which no tensor takes: what is indexed holds values by name."""
+    return (isinstance(index, Const) and isinstance(index.value, str)) or (
+        isinstance(index, Host) and index.type == "str"
+    )
+
+
+def _picks_several(index: Value) -> bool:
+    """Whether an index is an array of one dimension or more: no list or tuple takes one, only arrays do."""
+    return all(isinstance(member, Tensor) and member.rank > 0 for member in members(index))
+
+
+def _load(frame: Frame, node: ir.Sub, base: Value, index: Value) -> Value:
+    if isinstance(base, Tensor):
+        return _index_tensor(frame, node, base, index, writes=False)
+    if isinstance(base, Sequence):
+        return _index_sequence(frame, node, base, index)
+    if isinstance(base, Mapping):
+        if any(isinstance(member, Tensor) and member.framework == "jax" for member in members(index)):
+            frame.report("XLA106", node.at, index, node.index, "asks for its hash")
+        if isinstance(index, Const) and isinstance(index.value, str):
+            known = field(base.items, index.value)
+            if known is None and base.rest is UNKNOWN:
+                known = frame.interpreter.kept_item(frame, index.value)
+            if known is None and UNKNOWN in members(base.rest):
+                return UNKNOWN
+            return known if known is not None else base.rest if base.rest is not NEVER else UNKNOWN
+        if base.rest is UNKNOWN and only_tensor(index) is not None and frame.interpreter.optimizes(frame):
+            return mapping((), UNKNOWN)
+        return _any_item(base)
+    if isinstance(base, Method) and base.name == "at" and isinstance(base.receiver, Tensor):
+        _check_index(frame, node, base.receiver, index, writes=True)
+        return method(base.receiver, "at[]")
+    if isinstance(base, Instance):
+        return _index_object(frame, node, base, index)
+    masking = only_tensor(index) if base is UNKNOWN else None
+    if masking is not None and masking.dtype == "b" and masking.framework != "numpy":
+        # Only an array is indexed by a mask.
+        return _index_tensor(frame, node, tensor(masking.framework, sure=False), index, writes=False)
+    if isinstance(base, Host):
+        return host("str", base.origin) if base.type == "str" else HOST if base.type else UNKNOWN
+    return UNKNOWN
+
+
+def _any_item(base: Mapping) -> Value:
+    """What a dict may hold under a key that is not known: any of a table of functions or classes, else the join of all."""
+    values = tuple(dict.fromkeys([*(value for _, value in base.items), *members(base.rest)]))
+    if not values:
+        return UNKNOWN
+    if len(values) <= MAX_TABLE and all(type(value) in _CALLABLE for value in values):
+        return values[0] if len(values) == 1 else union(values)
+    return join_all(values)
+
+
+def _index_object(frame: Frame, node: ir.Sub, base: Instance, index: Value) -> Value:
+    if base.fields and isinstance(index, Const) and base.klass.makes_record():
+        if isinstance(index.value, str):
+            return field(base.fields, index.value) or UNKNOWN
+        names = frame.interpreter.tables.record_names(base.klass)
+        values = [value for name in names if (value := field(base.fields, name)) not in (None, NONE)]
+        if isinstance(index.value, int) and -len(values) <= index.value < len(values):
+            return values[index.value]
+        return join_all(values)
+    info = base.klass.method("__getitem__")
+    if info is not None:
+        return frame.interpreter.invoke(frame, info, base, [index], (), node.at)
+    return join_all(value for _, value in base.fields) if base.fields else UNKNOWN
+
+
+def _index_sequence(frame: Frame, node: ir.Sub, base: Sequence, index: Value) -> Value:
+    if isinstance(index, Sequence) and index.kind == "slice":
+        for bound in index.items or ():
+            _implicit_int(frame, node, bound, "XLA206")
+        return _sliced(base, index)
+    _implicit_int(frame, node, index, "XLA301")
+    if isinstance(index, Const) and isinstance(index.value, int):
+        known = leading(base)
+        if (0 if base.items is None else -len(known)) <= index.value < len(known):
+            return known[index.value]
+    return base.element if base.element is not NEVER else UNKNOWN
+
+
+def _sliced(base: Sequence, index: Sequence) -> Value:
+    bounds = [item.value for item in index.items or () if isinstance(item, Const)]
+    plain = [bound for bound in bounds if bound is None or isinstance(bound, int)]
+    if base.items is not None and len(plain) == 3:
+        items = base.items[slice(plain[0], plain[1], plain[2])]
+        return sequence(base.kind, items, join_all(items))
+    if base.prefix and len(plain) == 3 and plain[1] is None and plain[2] is None and (plain[0] or 0) >= 0:
+        return sequence(base.kind, None, base.element, base.prefix[plain[0] or 0 :])
+    return sequence(base.kind, None, base.element)
+
+
+def _implicit_int(frame: Frame, node: ir.Sub, value: Value, rule: str) -> None:
+    if any(isinstance(member, Tensor) for member in members(value)):
+        frame.report(rule, node.at, value, node.index, "Python asks for its value as an index")
+
+
+# ----------------------------------------------------------------------------------------------------- tensors
+
+
+def parts_of(index: Value, node: ir.Node) -> list[tuple[Value, ir.Node]]:
+    """The comma-separated parts of an index with their nodes."""
+    if isinstance(index, Sequence) and index.kind == "tuple" and index.items is not None:
+        nodes = node.items if isinstance(node, ir.Display) and len(node.items) == len(index.items) else ()
+        return [(item, nodes[i] if nodes else node) for i, item in enumerate(index.items)]
+    return [(index, node)]
+
+
+def _index_tensor(frame: Frame, node: ir.Sub, base: Tensor, index: Value, writes: bool) -> Value:
+    rank, advanced = _check_index(frame, node, base, index, writes)
+    sure = base.sure
+    place = base.place
+    for part, _ in parts_of(index, node.index):
+        inner = only_tensor(part)
+        if inner is not None and inner.place != place:
+            place = place if base.place == "cpu" else ""
+    static = base.static and not advanced
+    return tensor(base.framework, base.dtype, rank, place, sure, static)
+
+
+def _check_index(frame: Frame, node: ir.Sub, base: Tensor, index: Value, writes: bool) -> tuple[int, bool]:
+    """Report what indexing costs; returns the result's rank (-1 unknown) and whether a tensor was in the index."""
+    rank = base.rank
+    known = rank >= 0
+    advanced = False
+    index_rank = -1
+    parts = parts_of(index, node.index)
+    for part, part_node in parts:
+        if isinstance(part, Sequence) and part.kind == "slice":
+            _check_slice(frame, node, base, part, part_node, writes)
+            continue
+        part = _named_mask(base, part, part_node)
+        check_index(frame, base, part, part_node, node.at, "an index is a constant of the graph")
+        culprit = only_tensor(part)
+        if culprit is not None:
+            _check_tensor_index(frame, node, base, part, culprit, part_node, writes, len(parts) == 1)
+            if not advanced:
+                index_rank = culprit.rank if culprit.dtype != "b" else 1
+            else:
+                index_rank = max(index_rank, culprit.rank) if culprit.rank >= 0 and index_rank >= 0 else -1
+            advanced = True
+            known = known and culprit.rank >= 0 and not isinstance(part, Union)
+            rank -= max(culprit.rank, 1) if culprit.dtype == "b" else 1
+        elif part is NONE:
+            rank += 1
+        elif isinstance(part, Const) and isinstance(part.value, bool):
+            known = False
+        elif isinstance(part, (Const, Host)):
+            if not (isinstance(part, Host) and part.type == "ellipsis"):
+                rank -= 1
+                known = known and (isinstance(part, Const) or part.type == "int")
+        elif isinstance(part, Sequence):
+            advanced, known = True, False
+        else:
+            known = False
+    if not known:
+        return -1, advanced
+    if advanced:
+        rank = rank + index_rank if index_rank >= 0 else -1
+    return max(rank, -1), advanced
+
+
+def _named_mask(base: Tensor, part: Value, node: ir.Node) -> Value:
+    """The index, taken for a mask where that is all that its name says and nothing else is known of it."""
+    found = [m for m in members(part) if m is not NONE]
+    told = any(m is not UNKNOWN and not (isinstance(m, Tensor) and not m.dtype and m.rank < 0) for m in found)
+    if told or base.framework == "numpy" or not _NAMES_MASK(_last_word(node)):
+        return part
+    return tensor(base.framework, "b", sure=False)
+
+
+_POSITIONS = frozenset(("idx", "idxs", "index", "indexes", "indices", "inds", "ids", "perm", "order", "positions"))
+
+
+def _names_positions(node: ir.Node) -> bool:
+    """Whether an index is called one: `idx`, `node_index`, `ids[0]`."""
+    while isinstance(node, ir.Sub):
+        node = node.value
+    return _last_word(node).lower().rpartition("_")[2] in _POSITIONS
+
+
+def _last_word(node: ir.Node) -> str:
+    """The name that an expression ends in: "mask" of `mask`, `self.mask` and `batch["mask"]`."""
+    if isinstance(node, ir.Sub):
+        return node.index.value if isinstance(node.index, ir.Const) and isinstance(node.index.value, str) else ""
+    return node.id if isinstance(node, ir.Name) else node.name if isinstance(node, ir.Attr) else ""
+
+
+def _check_slice(frame: Frame, node: ir.Sub, base: Tensor, part: Sequence, part_node: ir.Node, writes: bool) -> None:
+    bounds = (part_node.lower, part_node.upper, part_node.step) if isinstance(part_node, ir.Slice) else (None,) * 3
+    for bound, bound_node in zip(part.items or (), bounds, strict=False):
+        check_index(frame, base, bound, bound_node or node, node.at, "the bound of a slice is a constant of the graph")
+        if not any(isinstance(member, Tensor) for member in members(bound)):
+            continue
+        if (
+            base.place == "cpu" and base.framework == "torch" and not writes
+        ):  # the host waits, but no graph has the bound in it
+            frame.report("XLA301", node.at, bound, bound_node, "bounds a slice of host memory")
+            continue
+        severity = (("tf:tpu", "info"),) if base.framework == "tensorflow" else ()
+        frame.report("XLA206", node.at, bound, bound_node, "bounds a slice", severity=severity)
+
+
+def _check_tensor_index(
+    frame: Frame,
+    node: ir.Sub,
+    base: Tensor,
+    part: Value,
+    culprit: Tensor,
+    part_node: ir.Node,
+    writes: bool,
+    alone: bool,
+) -> None:
+    if base.framework == "numpy" and culprit.framework != "numpy":
+        frame.report("XLA302", node.at, part, part_node, "indexes a host array")
+    elif culprit.dtype == "b":
+        # A mask of host memory gives positions, of which there are as many as it says: that is a shape on the device as well.
+        subject = part if not base.place and not culprit.place else base
+        if writes:
+            frame.report("XLA205", node.at, subject, node.value)
+        else:
+            frame.report("XLA201", node.at, subject, node)
+    elif culprit.rank == 0 and base.framework == "torch":
+        frame.report("XLA208", node.at, part, part_node)
+    elif not culprit.dtype and culprit.rank < 0 and alone and base.framework == "torch":
+        _check_mask_or_positions(frame, node, base, part, writes)
+
+
+def _check_mask_or_positions(frame: Frame, node: ir.Sub, base: Tensor, part: Value, writes: bool) -> None:
+    """Report an index of which nothing is known: a mask likely where a value is given through it, possibly where it is read.
+
+    Of the indices read in published packages that are left unknown here a third are masks or 0-d.
+    """
+    index = node.index
+    if isinstance(index, ir.Sub) and isinstance(index.index, ir.Const) and index.index.value is None:
+        return  # `x[n[None]]`: positions made of one number; a mask with one more axis fits nothing
+    if isinstance(index, ir.Bin) and index.op not in _LOGICAL:
+        return  # arithmetic makes no mask
+    if writes and (base.dtype == "b" or _names_positions(index)):
+        return  # a mask is made of positions; masks are joined by operators
+    if writes:
+        frame.report("XLA205", node.at, base if base.place else tensor("torch", "b", sure=False), node.value)
+    else:
+        frame.report("XLA201", node.at, part if not base.place else base, node, at_most=Confidence.POSSIBLE)
+
+
+def store_subscript(frame: Frame, target: ir.Sub, base: Value, index: Value, value: Value, reads: bool) -> None:
+    """`base[index] = value`; `reads` for an augmented assignment."""
+    if is_environment(target.value):
+        check_variable(frame, target, index, value)
+    if isinstance(target.value, ir.Name) and frame.is_outer(target.value.id) and frame.remembers != target.value.id:
+        frame.note("XLA306", target.at, "", spelling(target), "happens once, while tracing", "" if reads else "effect")
+    for member in members(base):
+        if isinstance(member, Tensor):
+            _index_tensor(frame, target, member, index, writes=True)
+            if reads:
+                frame.qualify("XLA205", target.at, "augmented")
+            if member.framework == "numpy" and only_device(value):
+                frame.report("XLA302", position(target), value, None, "is copied into a host array")
+        elif isinstance(member, Sequence) and member.kind == "list":
+            _implicit_int(frame, target, index, "XLA301")
+            rebind(frame, target.value, sequence("list", None, join(member.element, value)))
+        elif isinstance(member, Mapping):
+            if isinstance(index, Const) and isinstance(index.value, str):
+                items = frame.context.items
+                items[index.value] = join(items.get(index.value, NEVER), value)
+            rebind(frame, target.value, with_item(member, index, value))
+        elif isinstance(member, Instance):
+            info = member.klass.method("__setitem__")
+            if info is not None:
+                frame.interpreter.invoke(frame, info, member, [index, value], (), target.at)
+
+
+def only_device(value: Value) -> bool:
+    """Whether the value is a tensor of a framework (not numpy's)."""
+    return any(isinstance(member, Tensor) and member.framework != "numpy" for member in members(value))
+
+
+def with_item(old: Mapping, key: Value, value: Value) -> Value:
+    """The mapping with one more item."""
+    if isinstance(key, Const) and isinstance(key.value, str):
+        items = dict(old.items)
+        items[key.value] = value
+        return mapping(tuple(sorted(items.items(), key=lambda item: item[0])), old.rest)
+    return mapping(old.items, join(old.rest, value))
+
+
+def rebind(frame: Frame, node: ir.Node, value: Value) -> None:
+    """Give the container written as `node` a new abstract content."""
+    if isinstance(node, ir.Name):
+        frame.env[node.id] = value
+    elif path_of(node):
+        frame.refine(path_of(node), value)
+        if isinstance(node, ir.Attr) and isinstance(node.value, ir.Name) and node.value.id == frame.receiver_name:
+            frame.store(node.name, value)
+    elif isinstance(node, ir.Sub) and isinstance(node.value, (ir.Name, ir.Attr)):
+        holder = frame.eval(node.value)
+        if isinstance(holder, Mapping):
+            rebind(frame, node.value, with_item(holder, frame.eval(node.index), value))
+        elif isinstance(holder, Sequence) and holder.kind == "list":
+            rebind(frame, node.value, sequence("list", None, join(holder.element, value)))

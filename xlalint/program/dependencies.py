@@ -1,0 +1,136 @@
+"""What a computation read of the program: what its result depends on.
+
+Everything that is computed once and used again (a context, a class's table, a module's names) notes what it read, and takes
+over what it used of others as parts. What a result depends on is the closure over the parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from xlalint.program.failures import in_function, told
+
+if TYPE_CHECKING:
+    from xlalint.program.linker import ClassInfo, FunctionInfo, ModuleInfo
+
+
+class DependencySet:
+    """What one computation read: `modules`, a bit set by index, of which it read more than function bodies; the `functions` whose
+    bodies it read; the `classes` whose direct subclasses it asked for. `parts` are computations whose results it used.
+    `failures` are internal errors that cut it short, a line each by the module's path and the function's name, None where there were none.
+    """
+
+    __slots__ = ("classes", "failures", "functions", "modules", "parts")
+
+    def __init__(self) -> None:
+        self.modules = 0
+        self.functions: list[FunctionInfo] = []
+        self.classes: list[ClassInfo] = []
+        self.parts: dict[DependencySet, None] = {}
+        self.failures: dict[tuple[str, str], str] | None = None
+
+    def fail(self, path: str, name: str, error: Exception) -> None:
+        """Note an internal error in a function of the module at `path`."""
+        if self.failures is None:
+            self.failures = {}
+        self.failures.setdefault((path, name), told(in_function(path, name), error))
+
+    def all_failures(self) -> dict[tuple[str, str], str]:
+        """The internal errors that cut the computation or one of its parts short, by path and function."""
+        found: dict[tuple[str, str], str] = {}
+        seen: set[DependencySet] = {self}
+        todo: list[DependencySet] = [self]
+        while todo:
+            reads = todo.pop()
+            if reads.failures is not None:
+                for place, text in reads.failures.items():
+                    found[place] = min(text, found.get(place, text))
+            new = [part for part in reads.parts if part not in seen]
+            seen.update(new)
+            todo += new
+        return dict(sorted(found.items()))
+
+    def closure(self) -> tuple[int, set[FunctionInfo], set[ClassInfo]]:
+        """All that the computation and its parts read."""
+        modules = 0
+        functions: set[FunctionInfo] = set()
+        classes: set[ClassInfo] = set()
+        seen: set[DependencySet] = {self}
+        todo: list[DependencySet] = [self]
+        while todo:
+            reads = todo.pop()
+            modules |= reads.modules
+            functions.update(reads.functions)
+            if reads.classes:
+                classes.update(reads.classes)
+            for part in reads.parts:
+                if part not in seen:
+                    seen.add(part)
+                    todo.append(part)
+        return modules, functions, classes
+
+
+def stale(computations: Iterable[DependencySet], functions: set[FunctionInfo]) -> set[DependencySet]:
+    """Which of some computations, and of their parts, read the body of one of these functions, themselves or through a part."""
+    users: dict[DependencySet, list[DependencySet]] = {}
+    seen: set[DependencySet] = set(computations)
+    todo: list[DependencySet] = list(seen)
+    found: list[DependencySet] = []
+    while todo:
+        reads = todo.pop()
+        if not functions.isdisjoint(reads.functions):
+            found.append(reads)
+        for part in reads.parts:
+            using = users.get(part)
+            if using is None:
+                users[part] = [reads]
+            else:
+                using.append(reads)
+            if part not in seen:
+                seen.add(part)
+                todo.append(part)
+    result: set[DependencySet] = set(found)
+    while found:
+        for using_it in users.get(found.pop(), ()):
+            if using_it not in result:
+                result.add(using_it)
+                found.append(using_it)
+    return result
+
+
+class DependencyTracker:
+    """Who reads now. One for a program. `overridden` are the classes of which it is remembered what overrides their methods."""
+
+    def __init__(self) -> None:
+        self.current = DependencySet()
+        self.overridden: list[ClassInfo] = []
+
+    def use(self, reads: DependencySet) -> None:
+        """Note that the current computation uses another's result."""
+        self.current.parts[reads] = None
+
+    def read_whole(self, module: ModuleInfo) -> None:
+        """Note that all of a module is read."""
+        self.current.modules |= module.bit
+        self.current.functions.extend(module.functions)
+
+    def reading(self, reads: DependencySet) -> Reading:
+        """Note what is read in the `with` block in `reads`, which becomes a part of the current computation."""
+        return Reading(self, reads)
+
+
+class Reading:
+    """The `with` block of a computation that is a part of another."""
+
+    def __init__(self, reader: DependencyTracker, reads: DependencySet) -> None:
+        self._reader = reader
+        self._reads = reads
+        self._outer = reader.current
+
+    def __enter__(self) -> None:
+        self._reader.current = self._reads
+
+    def __exit__(self, *_: object) -> None:
+        self._reader.current = self._outer
+        self._outer.parts[self._reads] = None

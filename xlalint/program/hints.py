@@ -1,0 +1,63 @@
+"""What the user's configuration says of names, `static` and `tensor`, and of where the program runs, `target`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
+from types import MappingProxyType
+
+TARGETS = ("torch_xla", "tf", "jax")
+
+
+class UserHints:
+    """Dotted globs of names and attribute paths (`config.*`, `self.step`) that are host values, or tensors; and the target, "" where none
+    is given. `targets` are those that API tables may ask for.
+
+    `below` says otherwise for the files below some folders, by absolute path: the nearest counts.
+    """
+
+    def __init__(
+        self,
+        static: tuple[str, ...] = (),
+        tensor: tuple[str, ...] = (),
+        target: str = "",
+        targets: tuple[str, ...] = TARGETS,
+        below: Mapping[str, UserHints] = MappingProxyType({}),
+    ) -> None:
+        self.static = static
+        self.tensor = tensor
+        self.target = target
+        self.targets = targets
+        self.tracks_place = "torch_compile" not in targets
+        self.below = below
+        self._known: dict[str, str] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self.static or self.tensor) or any(map(bool, self.below.values()))
+
+    def of(self, path: str) -> UserHints:
+        """What is said of a file."""
+        folder = path
+        while self.below and folder:
+            folder = folder.rpartition(os.sep)[0]
+            found = self.below.get(folder)
+            if found is not None:
+                return found
+        return self
+
+    def kind(self, path: str) -> str:
+        """ "static", "tensor" or "" for a name or attribute path as the source writes it."""
+        found = self._known.get(path)
+        if found is None:
+            found = "static" if _matches(path, self.static) else "tensor" if _matches(path, self.tensor) else ""
+            self._known[path] = found
+        return found
+
+
+NOTHING_TAUGHT = UserHints()
+
+
+def _matches(path: str, patterns: tuple[str, ...]) -> bool:
+    last = path.rpartition(".")[2]
+    return any(fnmatchcase(path, pattern) or fnmatchcase(last, pattern) for pattern in patterns)

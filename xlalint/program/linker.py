@@ -1,0 +1,530 @@
+"""The linked program: the modules, classes and functions of all units, and how names lead from one to another.
+
+`link(units)` reads headers only; bodies are decoded when the interpreter first enters a function. What is read is noted with the
+program's `DependencyTracker`: it is what an analysis result depends on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from xlalint.abstract.values import (
+    Class,
+    Function,
+    LibrarySymbol,
+    Module,
+    Value,
+    class_value,
+    external,
+    function,
+    module_value,
+)
+from xlalint.frameworks.checks.unsupported_dtype import names_wide
+from xlalint.lowering import ir
+from xlalint.program.dependencies import DependencySet, DependencyTracker
+from xlalint.program.facts import Facts, Progress
+from xlalint.program.hints import NOTHING_TAUGHT
+from xlalint.source.data_files import names_data
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+# How many of the subclasses' definitions of an abstract method are followed.
+MAX_OVERRIDES = 4
+
+
+class ModuleInfo:
+    """One module. `index` is its position in the program, `bit` its place in bit sets.
+
+    A `followed` one is an installed library's: it says what calls into it give, and nothing is reported there. `packages` are the top-level
+    packages that it imports, `needs` those of them that it surely imports, in the order of the source. `taught` is what the configuration
+    says of it, from the moment on when it is interpreted.
+    """
+
+    def __init__(self, unit: ir.Unit, index: int, reader: DependencyTracker, followed: bool = False) -> None:
+        self.unit = unit
+        self.followed = followed
+        self.reader = reader
+        self.index = index
+        self.bit = 1 << index
+        self.name = unit.module
+        self.path = unit.path
+        self.imports = {binding.local: binding for binding in unit.imports if binding.local != "*"}
+        self.stars = [binding for binding in unit.imports if binding.local == "*"]
+        self.packages = frozenset(binding.module.partition(".")[0] for binding in unit.imports if not binding.level)
+        self.needs = needed_packages(unit.imports)
+        self.functions = [FunctionInfo(self, position, f) for position, f in enumerate(unit.functions)]
+        self.classes = [ClassInfo(self, position, c) for position, c in enumerate(unit.classes)]
+        self.assigned = frozenset(unit.assigned)
+        self.taught = NOTHING_TAUGHT
+        self._assignments: dict[str, ir.Node] | None = None
+
+    def assignment(self, name: str) -> ir.Node | None:
+        """The expression that module level last assigns to a name."""
+        self.reader.current.modules |= self.bit
+        if self._assignments is None:
+            self._assignments = {}
+            for statement in ir.decode_body(self.unit.body):
+                if isinstance(statement, ir.Assign):
+                    self._assignments.update(
+                        (target.id, statement.value) for target in statement.targets if isinstance(target, ir.Name)
+                    )
+                elif isinstance(statement, ir.AnnAssign) and isinstance(statement.target, ir.Name) and statement.value:
+                    self._assignments[statement.target.id] = statement.value
+        return self._assignments.get(name)
+
+    def assigned_values(self) -> Iterator[tuple[ir.Name, ir.Node, int]]:
+        """The names that module level's own statements assign, each with its value and the place of the statement."""
+        self.reader.current.modules |= self.bit
+        for statement in ir.decode_body(self.unit.body):
+            if isinstance(statement, ir.Assign):
+                for target in statement.targets:
+                    if isinstance(target, ir.Name):
+                        yield target, statement.value, statement.at
+
+    @property
+    def package(self) -> str:
+        """The dotted name that relative imports start from."""
+        return package_of(self.unit)
+
+    def update(self, unit: ir.Unit) -> set[FunctionInfo]:
+        """Take the unit of a changed text that has the same interface; the functions that do something else now."""
+        changed: set[FunctionInfo] = set()
+        for info, function_ir in zip(self.functions, unit.functions, strict=True):
+            if info.ir.digest != function_ir.digest:
+                changed.add(info)
+                info.change()
+            info.ir = function_ir
+            info.params = function_ir.params
+        for klass, class_ir in zip(self.classes, unit.classes, strict=True):
+            klass.ir = class_ir
+        self.unit = unit
+        return changed
+
+
+class FunctionInfo:
+    """One function, method or lambda of the program."""
+
+    __slots__ = ("_body", "_names_wide", "index", "ir", "module", "params")
+
+    def __init__(self, module: ModuleInfo, index: int, function_ir: ir.Function) -> None:
+        self.module = module
+        self.index = index
+        self.ir = function_ir
+        self.params = function_ir.params
+        self._body: tuple[ir.Statement, ...] | None = None
+        self._names_wide: bool | None = None
+
+    @property
+    def names_wide(self) -> bool:
+        """Whether the body may name a dtype of 64 bits or more."""
+        if self._names_wide is None:
+            self._names_wide = names_wide(self)
+        return self._names_wide
+
+    @property
+    def name(self) -> str:
+        return self.ir.name
+
+    @property
+    def key(self) -> tuple[int, int]:
+        """What names the function in results that leave the process: (module index, function index)."""
+        return self.module.index, self.index
+
+    @property
+    def owner(self) -> ClassInfo | None:
+        """The class that directly holds the method."""
+        return self.module.classes[self.ir.owner] if self.ir.owner >= 0 else None
+
+    @property
+    def body(self) -> tuple[ir.Statement, ...]:
+        self.module.reader.current.functions.append(self)
+        if self._body is None:
+            self._body = ir.decode_body(self.ir.body)
+        return self._body
+
+    def change(self) -> None:
+        """Another body takes the place of this one."""
+        self._body = self._names_wide = None
+
+    def forget(self) -> None:
+        """Drop the decoded body; it is decoded anew when needed."""
+        self._body = None
+
+    def decorated(self, *names: str) -> bool:
+        """Whether a decorator's last name is one of these."""
+        for decorator in self.ir.decorators:
+            node = decorator.func if isinstance(decorator, ir.Call) else decorator
+            last = node.name if isinstance(node, ir.Attr) else node.id if isinstance(node, ir.Name) else ""
+            if last in names:
+                return True
+        return False
+
+    def is_abstract(self) -> bool:
+        """Whether the method is left to subclasses: declared so, or doing nothing, or nothing but raise."""
+        if self.decorated("abstractmethod", "abstractproperty"):
+            return True
+        return all(
+            isinstance(statement, ir.Raise)
+            or (isinstance(statement, ir.Eval) and isinstance(statement.value, ir.Const))
+            for statement in self.body
+        )
+
+    def __repr__(self) -> str:
+        return f"<function {self.module.name}:{self.ir.qualname}>"
+
+
+class ClassInfo:
+    """One class of the program; `mro` holds program classes and dotted names of library classes, `lineage` is what that depends on."""
+
+    def __init__(self, module: ModuleInfo, index: int, class_ir: ir.Class) -> None:
+        self.module = module
+        self.index = index
+        self.ir = class_ir
+        self.mro: list[ClassInfo | str] = [self]
+        self.linked = False
+        self.lineage = DependencySet()
+        self._subclasses: list[ClassInfo] = []
+        self._methods: dict[str, FunctionInfo | None] = {}
+        self._below: dict[str, FunctionInfo | None] = {}
+        self.overriding: dict[str, tuple[list[FunctionInfo], DependencySet]] = {}
+        self._truth: bool | None = None
+
+    @property
+    def name(self) -> str:
+        return self.ir.name
+
+    @property
+    def dotted(self) -> str:
+        return f"{self.module.name}.{self.ir.qualname}"
+
+    @property
+    def subclasses(self) -> list[ClassInfo]:
+        """The classes of the program that name this one as a base."""
+        self.module.reader.current.classes.append(self)
+        return self._subclasses
+
+    def add_subclass(self, klass: ClassInfo) -> None:
+        """Enter a class that names this one as a base."""
+        self._subclasses.append(klass)
+
+    def method(self, name: str) -> FunctionInfo | None:
+        """The method found along the program's part of the MRO."""
+        if name not in self._methods:
+            self._methods[name] = self._find_method(name)
+        return self._methods[name]
+
+    def _find_method(self, name: str) -> FunctionInfo | None:
+        for klass in self.mro:
+            if isinstance(klass, ClassInfo):
+                found = klass.ir.methods.get(name)
+                if found is not None:
+                    return klass.module.functions[found]
+        return None
+
+    def method_below(self, name: str) -> FunctionInfo | None:
+        """The first definition of a method among subclasses: what an abstract class leaves to them."""
+        self.module.reader.current.classes.append(self)
+        if name not in self._below:
+            definers = (subclass for subclass in self._subclasses if name in subclass.ir.methods)
+            first = next(definers, None)
+            self._below[name] = None if first is None else first.module.functions[first.ir.methods[name]]
+        return self._below[name]
+
+    def overrides(self, name: str) -> list[FunctionInfo]:
+        """What subclasses make of a method that this class leaves abstract, the first few.
+
+        None where it is not abstract, or says itself what it returns: a promise tells more than some who may keep it.
+        """
+        known = self.overriding.get(name)
+        if known is not None:
+            self.module.reader.use(known[1])
+            return known[0]
+        found: list[FunctionInfo] = []
+        reads = DependencySet()
+        self.overriding[name] = (found, reads)
+        self.module.reader.overridden.append(self)
+        info = self.method(name)
+        with self.module.reader.reading(reads):
+            if info is not None and self.subclasses and info.ir.returns is None and info.is_abstract():
+                self._find_overrides(name, found)
+        return found
+
+    def _find_overrides(self, name: str, found: list[FunctionInfo]) -> None:
+        for subclass in self.subclasses:
+            index = subclass.ir.methods.get(name)
+            if index is not None and len(found) < MAX_OVERRIDES:
+                override = subclass.module.functions[index]
+                if not override.is_abstract():
+                    found.append(override)
+
+    def library_bases(self) -> list[str]:
+        """Dotted names of the library classes among the ancestors."""
+        return [klass for klass in self.mro if isinstance(klass, str)]
+
+    def defines_truth(self) -> bool:
+        """Whether instances may be false: a `__bool__` or `__len__`, or ancestors that are not seen."""
+        if self._truth is None:
+            names = ("__bool__", "__len__")
+            self._truth = bool(self.library_bases()) or any(self.method(name) is not None for name in names)
+        return self._truth
+
+    def makes_record(self) -> bool:
+        """Whether instances are built from annotated fields: by a dataclass-like decorator, or for want of an `__init__`."""
+        for klass in self.mro:
+            if isinstance(klass, ClassInfo):
+                if any(_last_name(decorator) in _RECORD_DECORATORS for decorator in klass.ir.decorators):
+                    return True
+                if "__init__" in klass.ir.methods:
+                    return False
+        return True
+
+    def __repr__(self) -> str:
+        return f"<class {self.dotted}>"
+
+
+_RECORD_DECORATORS = frozenset(
+    ("dataclass", "define", "frozen", "attrs", "s", "pytree_dataclass", "register_pytree_dataclass")
+)
+
+
+def _last_name(node: ir.Node) -> str:
+    if isinstance(node, ir.Call):
+        node = node.func
+    return node.name if isinstance(node, ir.Attr) else node.id if isinstance(node, ir.Name) else ""
+
+
+def needed_packages(bindings: Iterable[ir.Binding]) -> tuple[str, ...]:
+    """The top-level packages that imports surely bring in, in the order of the source."""
+    sure = (binding for binding in bindings if not binding.level and not binding.guarded)
+    return tuple(dict.fromkeys(binding.module.partition(".")[0] for binding in sure))
+
+
+def package_of(unit: ir.Unit) -> str:
+    """The dotted name that a file's relative imports start from."""
+    return unit.module if unit.is_package else unit.module.rpartition(".")[0]
+
+
+def absolute_name(package: str, binding: ir.Binding) -> str:
+    """The dotted module that an import in a module of a package names."""
+    if not binding.level:
+        return binding.module
+    parts = package.split(".") if package else []
+    parts = parts[: len(parts) - (binding.level - 1)]
+    return ".".join([*parts, binding.module] if binding.module else parts)
+
+
+def _undescribed(dotted: str) -> bool:
+    return False
+
+
+class Program:
+    """All modules of a run, by dotted name and by path; the installed ones that are `followed` come last.
+
+    `data` are its files of data. `described` says of a dotted name whether it is known what the library's thing of that name does: then its
+    source is not asked.
+    """
+
+    def __init__(
+        self,
+        units: Iterable[ir.Unit],
+        followed: Iterable[ir.Unit] = (),
+        described: Callable[[str], bool] = _undescribed,
+    ) -> None:
+        self.reader = DependencyTracker()
+        self.progress = Progress()
+        self.modules = [ModuleInfo(unit, index, self.reader) for index, unit in enumerate(units)]
+        self.linted = len(self.modules)
+        for unit in followed:
+            self.modules.append(ModuleInfo(unit, len(self.modules), self.reader, followed=True))
+        self.data = [module for module in self.modules if names_data(module.name)]
+        self.described = described
+        self.by_name: dict[str, ModuleInfo] = {}
+        for module in self.modules:
+            self.by_name.setdefault(module.name, module)
+        self.evaluate: Callable[[ModuleInfo, str], Value | None] = lambda module, name: None
+        self.decorate: Callable[[FunctionInfo], Value] = function
+        self.names = self.no_names()
+        for module in self.modules:
+            for klass in module.classes:
+                self._link_class(klass)
+
+    # --------------------------------------------------------------------------------------------- names
+
+    def no_names(self) -> Facts[tuple[int, str], Value | None]:
+        """What names of modules are, by module and name, while nothing is known of any; a name that is asked for in a circle is none.
+
+        What module level assigns is not kept: it goes with the module's own statements.
+        """
+        return Facts(
+            self.reader,
+            self.progress,
+            "name",
+            lambda key: f"{key[0]:08} {key[1]}",
+            lambda key: None,
+            self._find_global,
+            lambda key: key[1] not in self.modules[key[0]].assigned,
+        )
+
+    def absolute(self, module: ModuleInfo, binding: ir.Binding) -> str:
+        """The dotted module that an import names, seen from `module`."""
+        return absolute_name(module.package, binding)
+
+    def imported(self, module: ModuleInfo, binding: ir.Binding) -> Value:
+        """What an import binds its local name to."""
+        source = self.absolute(module, binding)
+        if not binding.name:
+            return self.named(source)
+        return self.member(source, binding.name)
+
+    def named(self, dotted: str) -> Value:
+        """The module of that name, or the library's."""
+        found = self.by_name.get(dotted)
+        return module_value(found) if found is not None else external(dotted)
+
+    def member(self, dotted: str, name: str) -> Value:
+        """The member `name` of the module of that dotted name."""
+        found = self.by_name.get(dotted)
+        if found is not None:
+            value = self.global_value(found, name)
+            if value is not None:
+                return value
+        full = f"{dotted}.{name}" if dotted else name
+        return self.named(full)
+
+    def global_value(self, module: ModuleInfo, name: str) -> Value | None:
+        """What the module-level `name` is: a definition, an import, a submodule or a computed value. None: not there."""
+        key = (module.index, name)
+        if key not in self.names.known and self._may_be_rebound(module, name):
+            self.evaluate(module, "")  # before the name is being asked for: what runs there may ask for it, too
+        return self.names.of(key)
+
+    def _find_global(self, key: tuple[int, str]) -> Value | None:
+        module = self.modules[key[0]]
+        self.reader.current.modules |= module.bit
+        return self._global(module, key[1])
+
+    def _may_be_rebound(self, module: ModuleInfo, name: str) -> bool:
+        """Whether a name is a decorated function's, which module level may give another value."""
+        index = module.unit.defs.get(name, -1)
+        return index >= 0 and bool(module.functions[index].ir.decorators) and name not in module.imports
+
+    def _global(self, module: ModuleInfo, name: str) -> Value | None:
+        if module.followed and self.described(f"{module.name}.{name}"):
+            return external(f"{module.name}.{name}")
+        index = module.unit.defs.get(name)
+        if index is not None and self._may_be_rebound(module, name):
+            return self.evaluate(module, name) or self.decorate(module.functions[index])
+        if index is not None:
+            return function(module.functions[index]) if index >= 0 else class_value(module.classes[-1 - index])
+        binding = module.imports.get(name)
+        if binding is not None:
+            return self.imported(module, binding)
+        if name in module.assigned:
+            return self._alias(module, name) or self.evaluate(module, name)
+        for star in module.stars:
+            source = self.absolute(module, star)
+            found = self.by_name.get(source)
+            value = self.global_value(found, name) if found is not None else None
+            if value is not None:
+                return value
+        submodule = self.by_name.get(f"{module.name}.{name}")
+        return module_value(submodule) if submodule is not None else None
+
+    def _alias(self, module: ModuleInfo, name: str) -> Value | None:
+        """What `name = other.thing` at module level names, where that is a definition or a library's."""
+        node = module.assignment(name)
+        if not isinstance(node, (ir.Name, ir.Attr)) or (isinstance(node, ir.Name) and node.id == name):
+            return None
+        value = self.resolve(module, node)
+        return value if isinstance(value, (Class, LibrarySymbol, Function)) else None
+
+    def resolve(self, module: ModuleInfo, node: ir.Node) -> Value | None:
+        """The value of a dotted name at module level."""
+        if isinstance(node, ir.Name):
+            return self.global_value(module, node.id)
+        if isinstance(node, ir.Attr):
+            base = self.resolve(module, node.value)
+            return None if base is None else self.attribute(base, node.name)
+        if isinstance(node, ir.Sub):
+            return self.resolve(module, node.value)
+        return None
+
+    def attribute(self, base: Value, name: str) -> Value | None:
+        """A member of a module, library or class value, as far as linking knows it."""
+        if isinstance(base, Module):
+            return self.member(base.info.name, name)
+        if isinstance(base, LibrarySymbol):
+            return self.named(f"{base.name}.{name}")
+        if isinstance(base, Class):
+            found = base.info.method(name)
+            return self.decorate(found) if found is not None else None
+        return None
+
+    # ------------------------------------------------------------------------------------------- classes
+
+    def _link_class(self, klass: ClassInfo) -> None:
+        """Compute the class's MRO once, its bases' first."""
+        self.reader.use(klass.lineage)
+        if klass.linked:
+            return
+        klass.linked = True
+        klass.lineage.modules = klass.module.bit
+        with self.reader.reading(klass.lineage):
+            self._link_bases(klass)
+
+    def _link_bases(self, klass: ClassInfo) -> None:
+        lines: list[list[ClassInfo | str]] = []
+        direct: list[ClassInfo | str] = []
+        for node in klass.ir.bases:
+            for base in self._bases(klass, node):
+                if isinstance(base, ClassInfo):
+                    self._link_class(base)
+                    lines.append(list(base.mro))
+                    base.add_subclass(klass)
+                else:
+                    lines.append([base])
+                direct.append(base)
+        klass.mro = [klass, *merge_mro([*lines, direct])]
+
+    def _bases(self, klass: ClassInfo, node: ir.Node) -> list[ClassInfo | str]:
+        if isinstance(node, ir.Name) and node.id == klass.name:
+            binding = klass.module.imports.get(node.id)
+            value = None if binding is None else self.imported(klass.module, binding)
+        elif isinstance(node, ir.Call):
+            bases = [base for arg in node.args for base in self._bases(klass, arg)]
+            return bases or ["?"]
+        else:
+            value = self.resolve(klass.module, node)
+        if isinstance(value, Class) and value.info is not klass:
+            return [value.info]
+        if isinstance(value, LibrarySymbol):
+            return [value.name]
+        return ["?"]
+
+
+def merge_mro(lines: list[list[ClassInfo | str]]) -> list[ClassInfo | str]:
+    """The C3 merge of the bases' orders; where it does not exist, the bases depth first, each once."""
+    result: list[ClassInfo | str] = []
+    rest = [list(line) for line in lines if line]
+    while rest:
+        head = next(
+            (line[0] for line in rest if not any(line[0] in other[1:] for other in rest)),
+            None,
+        )
+        if head is None:
+            return list(dict.fromkeys([*result, *(base for line in rest for base in line)]))
+        result.append(head)
+        rest = [kept for line in rest if (kept := [base for base in line if base is not head and base != head])]
+    return result
+
+
+def link(
+    units: Iterable[ir.Unit],
+    followed: Iterable[ir.Unit] = (),
+    described: Callable[[str], bool] = _undescribed,
+) -> Program:
+    """Link units into one program. Units with the same module name stay apart; imports find the first."""
+    return Program(units, followed, described)
