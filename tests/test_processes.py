@@ -112,7 +112,7 @@ def test_an_isolated_process_imports_what_this_one_does(tmp_path: Path, monkeypa
 
 def test_xlalint_is_found_wherever_it_lies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where it was imported from the working directory: its folder is the last one."""
-    root = str(PACKAGE.parent)
+    root = processes._ROOT
     monkeypatch.setattr(sys, "path", [entry for entry in sys.path if entry != root])
     monkeypatch.chdir(root)
     assert root in _path_of(isolated("xlalint.cli"))

@@ -334,7 +334,7 @@ class Client:
     def close(self, name: str) -> None:
         text = self.texts.pop(name)
         self.documents.close(text.uri)
-        self.workspace.close(str(self.folder / name))
+        self.workspace.close(str(self.folder / name), text.uri)
 
     def change(self, text: Text, *changes: tuple[int, int, str] | str) -> None:
         """Change a text or a cell, by extents or as a whole, in one message."""
