@@ -23,7 +23,8 @@ from xlalint.explain.tracing import Tracing
 from xlalint.explain.verdicts import Verdicts
 from xlalint.explain.wording import Wording
 from xlalint.lowering.lessons import Lessons
-from xlalint.project.pipeline import Run, tables_of, targets_of
+from xlalint.project.options import tables_of
+from xlalint.project.pipeline import Run
 from xlalint.rules import rules
 from xlalint.source.model import SourceError
 
@@ -91,8 +92,6 @@ class Explainer:
         replay = self._replay or Replay(
             [entry.unit for entry in lowered if entry.unit is not None],
             self.settings,
-            targets_of(self.settings),
-            tables_of(self.settings),
             followed,
             self.loaded.analysis if self.loaded is not None else None,
         )

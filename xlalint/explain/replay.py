@@ -8,19 +8,17 @@ imports the file and calls a function of that name.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from xlalint.analysis.collection import Link, ModuleResult, Reach, chains_of, harvest, merge, trace_of
 from xlalint.analysis.hazard import Hazard, Step
-from xlalint.api_tables.lookup import api_table
 from xlalint.interpreter.context import HOST_TIER, MODULE_LEVEL, Context
 from xlalint.interpreter.recording import Recorder, Sight, observed, start_of
 from xlalint.lowering.ir import Unit
 from xlalint.program.dependencies import DependencySet
 from xlalint.program.linker import ClassInfo, FunctionInfo, ModuleInfo, Program
 from xlalint.project.analysis import Analysis, deep
-from xlalint.project.pipeline import taught_of
+from xlalint.project.options import AnalysisOptions
 
 if TYPE_CHECKING:
     from xlalint.config import Settings
@@ -40,14 +38,10 @@ class Replay:
         self,
         units: Sequence[Unit],
         settings: Settings,
-        targets: tuple[str, ...],
-        tables: Sequence[str],
         followed: Sequence[Unit] = (),
         analysis: Analysis | None = None,
     ) -> None:
-        apis = api_table(tuple(Path(table) for table in tables))
-        taught = taught_of(settings)
-        self._analysis = analysis or Analysis(units, apis, targets, settings.roots, taught, followed)
+        self._analysis = analysis or Analysis(units, AnalysisOptions.from_settings(settings), followed)
         self.program: Program = self._analysis.program
         self.interpreter = self._analysis.interpreter
         self.roots = self._analysis.roots

@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from xlalint.abstract.lattice import begin, begun
-from xlalint.api_tables.lookup import api_table
 from xlalint.diagnostics.anchor import Anchors
 from xlalint.interpreter.invalidation import size_of
 from xlalint.project.analysis import Analysis, Interrupted, ModuleOutcome, Pulse, deep, keep_outcomes, kept_outcomes
@@ -29,7 +28,8 @@ from xlalint.project.harvests import ResultStore
 from xlalint.project.judging import findings_of
 from xlalint.project.kept import ResultCache
 from xlalint.project.lowered import Lowered, lower_bytes, unread
-from xlalint.project.pipeline import Run, tables_of, targets_of, taught_of
+from xlalint.project.options import AnalysisOptions
+from xlalint.project.pipeline import Run
 from xlalint.project.relinking import mentioning, moved, moves
 from xlalint.project.report import Report
 from xlalint.project.rewriting import Memory, Rewriting
@@ -81,8 +81,7 @@ class Session:
         self._pulse = pulse
         self._contents: dict[str, bytes] = {}
         self._rules = rules(tuple(Path(place) for place in settings.extend_rules))
-        self._apis = api_table(tuple(Path(table) for table in tables_of(settings)))
-        self._taught = taught_of(settings)
+        self._options = AnalysisOptions.from_settings(settings)
         self._lowered: dict[str, Lowered] = {}
         self._units: dict[str, Unit] = {}
         self._packages: set[str] = set()
@@ -145,9 +144,8 @@ class Session:
 
     def _linked(self) -> Analysis:
         units = [self._units[path] for path in self._lowered if path in self._units]
-        targets = targets_of(self.settings)
         self._fresh = True
-        return Analysis(units, self._apis, targets, self.settings.roots, self._taught, self._followed, self._pulse)
+        return Analysis(units, self._options, self._followed, self._pulse)
 
     def _kept(self) -> ResultCache | None:
         return ResultCache(self._cache, self.settings.fingerprint()) if self._cache is not None else None
@@ -338,8 +336,7 @@ class Session:
         rewriting = Rewriting(
             [self._units[path]],
             (),
-            self._apis,
-            targets_of(self.settings),
+            self._options,
             self.settings,
             texts,
             self._fixes,
