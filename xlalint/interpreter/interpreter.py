@@ -74,6 +74,7 @@ from xlalint.program.linker import ClassInfo, FunctionInfo, ModuleInfo, Program
 if TYPE_CHECKING:
     from xlalint.api_tables.lookup import Apis
     from xlalint.interpreter.recording import Recorder
+    from xlalint.rules import Policies
 
 T = TypeVar("T")
 Counts = defaultdict[tuple[FunctionInfo | None, ClassInfo | None], int]
@@ -119,12 +120,14 @@ class Interpreter:
         self,
         program: Program,
         apis: Apis,
+        policies: Policies,
         targets: tuple[str, ...] = TARGETS,
         taught: UserHints = NOTHING_TAUGHT,
     ) -> None:
         self.program = program
         self.reader = program.reader
         self.apis = apis
+        self.policies = policies
         self.teaches = bool(taught)
         whole = UserHints(taught.static, taught.tensor, taught.target, targets)
         for module in program.modules:

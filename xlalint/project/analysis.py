@@ -17,6 +17,7 @@ import msgspec
 
 from xlalint.abstract.lattice import begin
 from xlalint.analysis.collection import ModuleResult, harvest, merge
+from xlalint.analysis.decision import Decisions
 from xlalint.analysis.hazard import Hazard
 from xlalint.analysis.roots import Contained, Roots
 from xlalint.interpreter.context import MODULE_LEVEL
@@ -100,7 +101,7 @@ class Analysis:
         """Forget what was interpreted, not how the program hangs together."""
         options = self._options
         self.program.names = self.program.no_names()
-        self.interpreter = Interpreter(self.program, options.apis, options.targets, options.hints)
+        self.interpreter = Interpreter(self.program, options.apis, options.policies, options.targets, options.hints)
         self.interpreter.pulse = self._pulse or _rest
         self.roots = Roots(self.interpreter, options.roots)
 
@@ -144,7 +145,7 @@ class Analysis:
         reads = self.program.reader.current
         given = ModuleResult([], [], [])
         with Contained(interpreter, module, MODULE_LEVEL):
-            given = harvest(found, self.roots.platforms)
+            given = harvest(Decisions(found, self.roots.platforms, interpreter.policies))
         outcome = ModuleOutcome(given, self.states.dependencies(module, reads, given))
         if interpreter.fails:
             outcome = msgspec.structs.replace(outcome, failure="\n".join(reads.all_failures().values()))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from xlalint.api_tables.lookup import Apis, api_table
 from xlalint.program.hints import NOTHING_TAUGHT, TARGETS, UserHints
+from xlalint.rules import Policies, policies
 
 if TYPE_CHECKING:
     from xlalint.config import Settings
@@ -15,9 +16,11 @@ _TORCH_TARGETS = ("torch_xla", "torch_tpu", "torch_compile")
 
 
 class AnalysisOptions(NamedTuple):
-    """The API tables, the targets that these may ask for, the user's `roots`, and what the user says of names and of where code runs."""
+    """The API tables and the rules' policies, the targets that tables may ask for, the user's `roots`, and what the user says of names and
+    of where code runs."""
 
     apis: Apis
+    policies: Policies
     targets: tuple[str, ...] = TARGETS
     roots: tuple[str, ...] = ()
     hints: UserHints = NOTHING_TAUGHT
@@ -26,7 +29,8 @@ class AnalysisOptions(NamedTuple):
     def from_settings(cls, settings: Settings) -> AnalysisOptions:
         """Read the options from the settings of a program."""
         apis = api_table(tuple(Path(table) for table in tables_of(settings)))
-        return cls(apis, _targets(settings), settings.roots, _hints(settings))
+        known = policies(tuple(Path(page) for page in settings.extend_rules))
+        return cls(apis, known, _targets(settings), settings.roots, _hints(settings))
 
 
 def tables_of(settings: Settings) -> list[str]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from xlalint.analysis.collection import Key
+from xlalint.analysis.chains import Key
 from xlalint.analysis.hazard import Hazard
 from xlalint.diagnostics.finding import Finding, Fix, Location
 from xlalint.diagnostics.judge import target_of
