@@ -55,6 +55,31 @@ def test_what_takes_its_share_only(text: str) -> None:
     assert cut_off(check_text(text, "/p/m.py", SETTINGS)) == []
 
 
+DEEP = " + ".join("x" * 4_000)
+BRANCH = "    def forward(self, x: torch.Tensor):\n        if x > 0:\n            return x\n        return -x\n"
+
+
+def test_an_expression_of_thousands_of_links() -> None:
+    report = check_text(
+        model("Model", f"y = {DEEP}", "return y") + "\n\n" + model("Other", "return x[x > 0]"), "/p/m.py", SETTINGS
+    )
+    assert cut_off(report) == [("m.py", 6, "`Model.forward`")]
+    assert "nested too deeply" in next(one.message for one in report.findings if one.code == budget.RULE)
+    assert "XLA201" in [one.code for one in report.findings]
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        pytest.param(f"{HEAD}z = {DEEP}\n\n\nclass M(nn.Module):\n", id="at-module-level"),
+        pytest.param(f"{HEAD}class M(nn.Module):\n    z = {DEEP}\n\n", id="in-a-class"),
+    ],
+)
+def test_what_stands_beside_such_an_expression_is_analysed(before: str) -> None:
+    report = check_text(before.replace("x", "1") + BRANCH, "/p/m.py", SETTINGS)
+    assert [one.code for one in report.findings] == ["XLA101"]
+
+
 def test_loops_within_loops() -> None:
     report = check_text(model("Model", *LONG), "/p/m.py", SETTINGS)
     assert cut_off(report) == [("m.py", 6, "`Model.forward`")]
