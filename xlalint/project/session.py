@@ -13,9 +13,10 @@ from __future__ import annotations
 import gc
 import os
 from bisect import bisect_left
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
@@ -44,8 +45,6 @@ if TYPE_CHECKING:
     from xlalint.cache import Cache
     from xlalint.config import Settings
     from xlalint.diagnostics.finding import Finding
-    from xlalint.explain import Explanation
-    from xlalint.explain.place import Place
     from xlalint.interpreter.interpreter import Interpreter
     from xlalint.lowering.ir import Unit
     from xlalint.program.linker import FunctionInfo
@@ -57,6 +56,17 @@ _MOST_CALLERS = (
     8  # modules that are entered for what they pass to a function with findings, while somebody waits for its fixes
 )
 _MOST_CONTEXTS = 20_000  # that an interpreter remembers; some hundred megabytes
+
+
+class Loaded(NamedTuple):
+    """A program that is in memory: its files, the installed modules that they lead to, what a check says, how it is linked; and how files
+    are read."""
+
+    lowered: Sequence[Lowered]
+    followed: Sequence[Unit]
+    report: Report
+    analysis: Analysis
+    read: Callable[[str], SourceFile]
 
 
 class Session:
@@ -363,16 +373,14 @@ class Session:
             file = analysis.program.modules[home]
             return analysis.interpreter, recorded(analysis, [file], modules).facts(file, modules)
 
-    def explain(self, place: Place) -> Explanation:
-        """Explain a place in a file; rows of notebooks are those of the module. Raises `PlaceError`."""
-        from xlalint.explain.answer import Explainer, Loaded
-
+    @contextmanager
+    def loaded(self) -> Iterator[Loaded]:
+        """Hand out the program as it is in memory, to be interpreted anew inside of the `with` block."""
         self._make_ready()
-        told = [one for path in self._lowered for one in self._findings.get(path, ())]
-        report = Report(told, len(self._lowered), [])
-        loaded = Loaded(list(self._lowered.values()), self._followed, report, self._analysis, self.source)
+        findings = [finding for path in self._lowered for finding in self._findings.get(path, ())]
+        report = Report(findings, len(self._lowered), [])
         with self._analysis.aside():
-            return Explainer(self.paths, self.settings, loaded=loaded).explain(place)
+            yield Loaded(list(self._lowered.values()), self._followed, report, self._analysis, self.source)
 
     def settle(self) -> None:
         """Analyse the roots that wait, as many as are soon done: they may lead to other findings in files that were changed."""
