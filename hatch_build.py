@@ -52,6 +52,7 @@ COMPILED = (
     "program/dependencies.py",
     "program/facts.py",
     "program/linker.py",
+    "rules/codes.py",
 )
 """Paths below the package."""
 

@@ -7,6 +7,8 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
+from xlalint.rules import codes
+
 from .tree import HERE, ROOT, imports, load, modules, pages, rewriters, text_of
 
 NAMES = load("names.json")
@@ -72,6 +74,12 @@ def test_the_only_fix_of_one_rule_is_named_after_its_page() -> None:
 def test_every_exception_is_there_and_says_why(table: str, module: str) -> None:
     assert module in modules()
     assert len(NAMES[table][module]) >= 20
+
+
+def test_the_engine_names_rules_as_their_pages_do() -> None:
+    """`TENSOR_IF` of `rules/codes.py` is the code of the page `XLA101-tensor-if.md`."""
+    named = {name.lower(): code for name, code in vars(codes).items() if name.isupper()}
+    assert named == {page.module: page.code for page in pages().values() if page.module in named}
 
 
 def test_every_rule_is_tested() -> None:

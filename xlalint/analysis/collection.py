@@ -16,9 +16,9 @@ from xlalint.frameworks.tensorflow.checks.local_path_on_tpu import OF_NODES
 from xlalint.frameworks.tensorflow.checks.tpu_initialisation import REMOTE_NAMES, RESOLVED
 from xlalint.frameworks.torch.checks.missing_step_barrier import UNREDUCED
 from xlalint.frameworks.tracing import NO_AUTOGRAPH, Tracer, variant_under
-from xlalint.interpreter.budget import RULE as CUT_OFF
 from xlalint.interpreter.context import HOST_TIER, PendingHazard
 from xlalint.interpreter.frame import device_tensor
+from xlalint.rules.codes import ANALYSIS_CUT_OFF as CUT_OFF
 
 if TYPE_CHECKING:
     from xlalint.abstract.values import Value

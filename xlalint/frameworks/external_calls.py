@@ -40,6 +40,7 @@ from xlalint.interpreter.builtin_calls import BUILTINS, element_of, is_container
 from xlalint.interpreter.frame import path_of
 from xlalint.interpreter.paths import leads_to
 from xlalint.lowering import ir
+from xlalint.rules.codes import ITEM, NONZERO, TENSOR_MEMBERSHIP, TO_HOST
 
 if TYPE_CHECKING:
     from xlalint.interpreter.frame import Frame
@@ -171,7 +172,7 @@ def _order_by_key(interpreter: Interpreter, frame: Frame, arguments: Arguments, 
     compared = arguments.args if len(arguments.args) > 1 else [element_of(frame, arguments.args[0])]
     key = interpreter.call_value(frame, arguments.keywords["key"], [join_all(compared)], (), node)
     if any(isinstance(member, Tensor) for member in members(key)):
-        frame.report("XLA106", node.at, key, node.args[0] if node.args else None, "its keys are tensors")
+        frame.report(TENSOR_MEMBERSHIP, node.at, key, node.args[0] if node.args else None, "its keys are tensors")
 
 
 def _holds_tensor(value: Value) -> bool:
@@ -195,7 +196,7 @@ def _copied(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: 
     """`copy.copy`: of a tensor it pickles, which goes through the host; `copy.deepcopy` and `clone` do not."""
     value = _first(interpreter, frame, arguments, node)
     if any(isinstance(member, Tensor) and member.framework == "torch" for member in members(value)):
-        frame.report("XLA302", node.at, value, node.args[0], "`copy.copy` pickles it", severity=_BREAKS)
+        frame.report(TO_HOST, node.at, value, node.args[0], "`copy.copy` pickles it", severity=_BREAKS)
     return value
 
 
@@ -363,7 +364,7 @@ def _tensor(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: 
         written_out = bool(node.args) and isinstance(node.args[0], ir.Display)
         if held is not None and (written_out or not as_tensor):
             frame.report(
-                "XLA301",
+                ITEM,
                 node.at,
                 held,
                 node.args[0] if node.args else None,
@@ -432,7 +433,7 @@ def _checkified(function: ir.Function) -> bool:
 def _squeeze(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
     """XLA's dynamic sizes are bounds: what they bound cannot be squeezed without saying which axis."""
     if node.args and isinstance(node.args[0], ir.Call) and len(arguments.args) < 2 and "axis" not in arguments.keywords:
-        frame.qualify("XLA202", node.args[0].at, "static")
+        frame.qualify(NONZERO, node.args[0].at, "static")
     entry = interpreter.apis.function("tensorflow.squeeze")
     return UNKNOWN if entry is None else LibraryCall(frame, entry, None, arguments.args, arguments.pairs(), node).run()
 

@@ -37,6 +37,15 @@ from xlalint.frameworks.checks.unsupported_dtype import check_dtype
 from xlalint.frameworks.torch.recompiles import check_collected, check_sizes
 from xlalint.interpreter.frame import calls_within, device_tensor, spelling
 from xlalint.lowering import ir
+from xlalint.rules.codes import (
+    BOOLEAN_MASK_INDEX,
+    DYNAMIC_TENSORARRAY,
+    NO_KERNEL,
+    PRINT_TENSOR,
+    TENSOR_LOOP_BOUND,
+    TRACE_TIME_EFFECT,
+    VALUE_SIZED_SHAPE,
+)
 
 if TYPE_CHECKING:
     from xlalint.interpreter.frame import Frame
@@ -232,20 +241,20 @@ class LibraryCall:
     def _trace_time(self, spec: Spec) -> None:
         """Where what is printed is a tensor, that it happens once is a hazard as well."""
         for other in self.entry.cases:
-            if other is not spec and other.rule == "XLA306":
+            if other is not spec and other.rule == TRACE_TIME_EFFECT:
                 self._report(other)
 
     def _breaks(self, spec: Spec) -> None:
         """Report what ends a graph of `torch.compile` whatever it is given; elsewhere that it happens once."""
         if self.frame.interpreter.annotations.framework(self.frame.module) == "torch":
-            self.frame.note("XLA303", self.node.at, "torch", spelling(self.node.func), spec.detail, spec.variant)
+            self.frame.note(PRINT_TENSOR, self.node.at, "torch", spelling(self.node.func), spec.detail, spec.variant)
         else:
             self._trace_time(spec)
 
     def _explain_size(self) -> None:
         """Report a size that was read from a tensor where the tensor itself would be a hazard as the size."""
         for spec in self.entry.cases:
-            if spec.rule not in ("XLA206", "XLA107"):
+            if spec.rule not in (VALUE_SIZED_SHAPE, TENSOR_LOOP_BOUND):
                 continue
             for value, node in self.named(spec.when.tensor):
                 if reads_within(value, node):
@@ -268,14 +277,14 @@ class LibraryCall:
                 yield value, node
 
     def _report(self, spec: Spec) -> None:
-        if spec.rule == "XLA303":
+        if spec.rule == PRINT_TENSOR:
             self._trace_time(spec)
-        if spec.rule == "XLA210":
+        if spec.rule == DYNAMIC_TENSORARRAY:
             self.frame.note(
                 spec.rule, self.node.at, self.entry.framework, spelling(self.node), spec.detail, spec.variant
             )
             return
-        if spec.rule == "XLA306":
+        if spec.rule == TRACE_TIME_EFFECT:
             self.frame.note(
                 spec.rule, self.node.at, "", spelling(self.node.func), spec.detail, spec.variant, spec.severity
             )
@@ -289,7 +298,7 @@ class LibraryCall:
             )
             return
         value, node = self._culprit(spec)
-        if spec.rule == "XLA601" and (spec.variant or value is None or self._device(value) is None):
+        if spec.rule == NO_KERNEL and (spec.variant or value is None or self._device(value) is None):
             # the operation is in the graph whatever it is given
             subject, variant = spelling(self.node.func), spec.variant or "operation"
             self.frame.note(spec.rule, self.node.at, self.entry.framework, subject, spec.detail, variant)
@@ -499,7 +508,7 @@ class LibraryCall:
             source = self._source()
             if isinstance(source, ir.Sub):
                 # Of rows that are looked up one by one, the sum over all is seldom wanted; of a selection it is.
-                self.frame.confirm("XLA201", source.at)
+                self.frame.confirm(BOOLEAN_MASK_INDEX, source.at)
         elif keep is not None and not (isinstance(keep, Const) and keep.value is False):
             rank = found.rank if isinstance(keep, Const) else -1
         else:

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING
 
 from xlalint.analysis.hazard import Confidence
 from xlalint.interpreter.context import PendingHazard
+from xlalint.rules.codes import ANALYSIS_CUT_OFF
 
 if TYPE_CHECKING:
     from xlalint.interpreter.context import Context
-
-RULE = "XLA005"
 
 MAX_WORK = 100_000
 """The statements that may run in one context. A loop's body runs up to three times, so only loops within loops get there."""
@@ -78,4 +77,6 @@ def tell_calls(context: Context, share: Share) -> None:
 
 def _tell(context: Context, why: str) -> None:
     name = f"`{context.name}`" if context.function is not None else "the top level"
-    context.sightings.setdefault((RULE, 0), PendingHazard(RULE, 0, 0, "", Confidence.CERTAIN, name, why))
+    context.sightings.setdefault(
+        (ANALYSIS_CUT_OFF, 0), PendingHazard(ANALYSIS_CUT_OFF, 0, 0, "", Confidence.CERTAIN, name, why)
+    )

@@ -44,6 +44,7 @@ from xlalint.interpreter.frame import spelling
 from xlalint.interpreter.narrowing import describe, is_instance
 from xlalint.interpreter.subscripts import rebind, with_item
 from xlalint.lowering import ir
+from xlalint.rules.codes import PRINT_TENSOR, TENSOR_LOOP_BOUND, TENSOR_MEMBERSHIP, TENSOR_TERNARY, TRACE_TIME_EFFECT
 
 if TYPE_CHECKING:
     from xlalint.interpreter.frame import Frame
@@ -161,14 +162,14 @@ def _filter(frame: Frame, args: Arguments, node: ir.Call) -> Value:
         return UNKNOWN
     element = element_of(frame, args[1], node.at)
     verdict = element if args[0] is NONE else frame.interpreter.call_value(frame, args[0], [element], (), node)
-    frame.needs_bool(verdict, node.args[0], "XLA105", node.at)
+    frame.needs_bool(verdict, node.args[0], TENSOR_TERNARY, node.at)
     return sequence("iter", None, element)
 
 
 def _range(frame: Frame, args: Arguments, node: ir.Call) -> Value:
     for arg, arg_node in zip(args, node.args, strict=False):
         if isinstance(arg, Host) and arg.origin == "data":
-            frame.explain("XLA107", node.at, arg_node)
+            frame.explain(TENSOR_LOOP_BOUND, node.at, arg_node)
     return sequence("iter", None, INT)
 
 
@@ -362,7 +363,7 @@ def container_method(frame: Frame, receiver: Value, name: str, args: Arguments, 
         return _mapping_method(frame, receiver, name, args, node)
     if name == "format" and any(isinstance(m, Tensor) for arg in args for m in members(arg)):
         culprit = next(i for i, arg in enumerate(args) if any(isinstance(m, Tensor) for m in members(arg)))
-        frame.report("XLA303", node.at, args[culprit], node.args[culprit] if culprit < len(node.args) else None)
+        frame.report(PRINT_TENSOR, node.at, args[culprit], node.args[culprit] if culprit < len(node.args) else None)
     return _STRING_RESULTS.get(name, STR)
 
 
@@ -386,7 +387,7 @@ def _sequence_method(frame: Frame, receiver: Sequence, name: str, args: Argument
     target = _receiver_node(node)
     if name in ("append", "add", "appendleft") and args:
         if isinstance(target, ir.Name) and frame.is_outer(target.id):
-            frame.note("XLA306", node.at, "", spelling(node.func), "happens once, while tracing", "effect")
+            frame.note(TRACE_TIME_EFFECT, node.at, "", spelling(node.func), "happens once, while tracing", "effect")
         if frame.staged:
             check_append(frame, target, args[0], node)
         if target is not None:
@@ -407,7 +408,7 @@ def _sequence_method(frame: Frame, receiver: Sequence, name: str, args: Argument
     if name in ("index", "count", "remove"):
         for value in (*args[:1], receiver.element):
             if any(isinstance(member, Tensor) for member in members(value)):
-                frame.report("XLA106", node.at, value, node.args[0] if node.args else None)
+                frame.report(TENSOR_MEMBERSHIP, node.at, value, node.args[0] if node.args else None)
                 break
         return INT
     if name in ("copy", "union", "intersection", "difference", "sorted"):
@@ -416,7 +417,7 @@ def _sequence_method(frame: Frame, receiver: Sequence, name: str, args: Argument
         return host("int", "shape")
     if name in ("sort", "reverse", "clear", "discard"):
         if name == "sort" and not node.keywords and any(isinstance(m, Tensor) for m in members(receiver.element)):
-            frame.report("XLA106", node.at, receiver.element, target)
+            frame.report(TENSOR_MEMBERSHIP, node.at, receiver.element, target)
         if target is not None and name != "clear":
             rebind(frame, target, sequence(receiver.kind, None, receiver.element))
         return NONE

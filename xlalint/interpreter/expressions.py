@@ -39,6 +39,14 @@ from xlalint.interpreter.narrowing import assume
 from xlalint.interpreter.paths import LOCAL, REMOTE, begins_at, prolonged
 from xlalint.interpreter.subscripts import load_subscript, store_subscript
 from xlalint.lowering import ir
+from xlalint.rules.codes import (
+    ITEM,
+    PRINT_TENSOR,
+    TENSOR_BOOL_OPERATOR,
+    TENSOR_MEMBERSHIP,
+    TENSOR_TERNARY,
+    TRACE_TIME_EFFECT,
+)
 
 __all__ = ["binary_value", "store_subscript", "test"]
 
@@ -130,10 +138,10 @@ def _binary(frame: Frame, op: str, a: Value, b: Value, at: int, left_node: ir.No
         for sequence_side, other, other_node in ((a, b, right_node), (b, a, left_node)):
             repeats = op == "*" and isinstance(other, Tensor) and other.framework != "numpy"
             if repeats and isinstance(sequence_side, Sequence) and sequence_side.kind in ("list", "tuple"):
-                frame.report("XLA301", at, other, other_node, "repeats a list by it")
+                frame.report(ITEM, at, other, other_node, "repeats a list by it")
                 return sequence(sequence_side.kind, None, sequence_side.element)
         if isinstance(a, Const) and isinstance(a.value, str):
-            frame.report("XLA303", at, b, right_node)
+            frame.report(PRINT_TENSOR, at, b, right_node)
             return STR
         if op in CONSTANT_OPERANDS:
             check_operands(frame, op, at, (a, left_node), (b, right_node))
@@ -260,7 +268,7 @@ def compare(frame: Frame, node: ir.Compare) -> Value:
         right = frame.eval(right_node)
         result = _compare(frame, op, left, right, node, left_node, right_node)
         if position_ + 1 < len(node.ops):
-            frame.needs_bool(result, node, "XLA104", node.at)
+            frame.needs_bool(result, node, TENSOR_BOOL_OPERATOR, node.at)
         results.append(result)
         left_node, left = right_node, right
     return results[0] if len(results) == 1 else join_all(results)
@@ -303,13 +311,13 @@ def _membership(
     for container in members(right):
         if isinstance(container, Tensor):
             if not host_text(left):
-                frame.report("XLA106", node.at, container, right_node)
+                frame.report(TENSOR_MEMBERSHIP, node.at, container, right_node)
         elif isinstance(container, Sequence) and container.kind in ("list", "tuple", "iter") and not host_text(left):
             if any(isinstance(m, Tensor) for m in members(left)):
                 numbers = container.items is not None and all(isinstance(item, Const) for item in container.items)
-                frame.report("XLA106", node.at, left, left_node, variant="captured" if numbers else "")
+                frame.report(TENSOR_MEMBERSHIP, node.at, left, left_node, variant="captured" if numbers else "")
             elif any(isinstance(m, Tensor) for m in members(container.element)):
-                frame.report("XLA106", node.at, container.element, right_node)
+                frame.report(TENSOR_MEMBERSHIP, node.at, container.element, right_node)
     known = right.items if isinstance(right, Sequence) and isinstance(left, (Const, Host)) else None
     if known and all(_never_xla(frame, left, item) for item in known):
         return boolean(node.ops[0] == "not in")
@@ -343,7 +351,7 @@ def _compared(frame: Frame, op: str, a: Value, b: Value, node: ir.Compare) -> Va
             return boolean(op == "!=")
         for side in (a, b):
             if side.kind in ("list", "tuple") and any(isinstance(m, Tensor) for m in members(side.element)):
-                frame.report("XLA106", node.at, side.element, node.left)
+                frame.report(TENSOR_MEMBERSHIP, node.at, side.element, node.left)
         return BOOL
     overloaded = frame.interpreter.overloaded(frame, op, a, b, node.at)
     return overloaded if overloaded is not None else BOOL if UNKNOWN not in (a, b) else UNKNOWN
@@ -419,7 +427,7 @@ def _test_chain(frame: Frame, node: ir.Bool, rule: str, variant: str) -> bool | 
 
 def not_(frame: Frame, node: ir.Not) -> Value:
     value = frame.eval(node.value)
-    frame.needs_bool(value, node.value, "XLA104", position(node.value) or node.at)
+    frame.needs_bool(value, node.value, TENSOR_BOOL_OPERATOR, position(node.value) or node.at)
     known = truth(value)
     return boolean(None if known is None else not known)
 
@@ -434,7 +442,7 @@ def bool_(frame: Frame, node: ir.Bool) -> Value:
         if last:
             result = join(result, value)
             break
-        frame.needs_bool(value, operand, "XLA104", position(operand))
+        frame.needs_bool(value, operand, TENSOR_BOOL_OPERATOR, position(operand))
         known = truth(value)
         if known is not None and known is not node.is_and:
             result = join(result, value)
@@ -447,7 +455,7 @@ def bool_(frame: Frame, node: ir.Bool) -> Value:
 
 
 def ternary(frame: Frame, node: ir.IfExp) -> Value:
-    known = test(frame, node.test, "XLA105")
+    known = test(frame, node.test, TENSOR_TERNARY)
     saved = frame.env
     result: Value = NEVER
     for wanted, branch in ((True, node.body), (False, node.orelse)):
@@ -485,7 +493,7 @@ def display(frame: Frame, node: ir.Display) -> Value:
 def hashed(frame: Frame, value: Value, node: ir.Node) -> None:
     """Report a tracer that is asked for its hash."""
     if any(isinstance(member, Tensor) and member.framework == "jax" for member in members(value)):
-        frame.report("XLA106", position(node), value, node, "asks for its hash")
+        frame.report(TENSOR_MEMBERSHIP, position(node), value, node, "asks for its hash")
 
 
 def dict_display(frame: Frame, node: ir.DictDisplay) -> Value:
@@ -519,7 +527,7 @@ def comprehension(frame: Frame, node: ir.Comprehension) -> Value:
         exact = iterable.items if isinstance(iterable, Sequence) else None
         frame.interpreter.bind(frame, generator.target, element_of(frame, iterable, position(generator.iterable)))
         for condition in generator.conditions:
-            test(frame, condition, "XLA105")
+            test(frame, condition, TENSOR_TERNARY)
             assume(frame, condition, True)
     key = frame.eval(node.key) if node.key is not None else None
     element = frame.eval(node.element)
@@ -560,11 +568,11 @@ def formatted(frame: Frame, value: Value, node: ir.Node, at: int, specified: boo
     """Report a tensor that becomes text: its elements on torch, else the tracer's name, which refuses a format."""
     for member in members(value):
         if isinstance(member, Tensor) and member.framework == "jax":
-            frame.report("XLA303", at, value, node, variant="format" if specified else "")
+            frame.report(PRINT_TENSOR, at, value, node, variant="format" if specified else "")
         elif isinstance(member, Tensor) and member.framework == "tensorflow" and not specified:
-            frame.report("XLA306", at, value, node, "the text names the symbolic tensor", "effect")
+            frame.report(TRACE_TIME_EFFECT, at, value, node, "the text names the symbolic tensor", "effect")
         elif isinstance(member, Tensor):
-            frame.report("XLA303", at, value, node)
+            frame.report(PRINT_TENSOR, at, value, node)
 
 
 def star(frame: Frame, node: ir.Star) -> Value:

@@ -41,6 +41,15 @@ from xlalint.interpreter.expressions import binary_value, store_subscript, test
 from xlalint.interpreter.frame import _EXEC, Env, Frame, body_of, join_into, path_of, position
 from xlalint.interpreter.narrowing import assume, unpack_shape
 from xlalint.lowering import ir
+from xlalint.rules.codes import (
+    AUTOGRAPH_UNSUPPORTED,
+    TENSOR_ASSERT,
+    TENSOR_IF,
+    TENSOR_LOOP_BOUND,
+    TENSOR_WHILE,
+    TRACE_TIME_EFFECT,
+    VALUE_SIZED_SHAPE,
+)
 
 _LOOP_PASSES = 3
 _UNROLLED = 12
@@ -94,7 +103,7 @@ def aug_assign(frame: Frame, node: ir.AugAssign) -> bool:
         return True
     old = frame.eval(target)
     if isinstance(target, ir.Name) and frame.is_outer(target.id):
-        frame.note("XLA306", target.at, "", target.id, "counts up once, while tracing", "effect")
+        frame.note(TRACE_TIME_EFFECT, target.at, "", target.id, "counts up once, while tracing", "effect")
     result = binary_value(frame, node.op, old, right, node.expr_at, target, node.value)
     if node.op in ("+", "-"):
         result = counted(frame, target, old, right) or stepped(frame, target, old, right) or result
@@ -274,10 +283,10 @@ def _every_few(test: ir.Node) -> bool:
 def _rule_of(frame: Frame, node: ir.If) -> tuple[str, str]:
     """The rule that a tensor test of this `if` meets, and its variant: a check, the end of a loop, or a plain branch."""
     if _only_raises(node.body) and not node.orelse:
-        return "XLA103", ""
+        return TENSOR_ASSERT, ""
     if frame.loop in ("while", "endless") and (leaves_loop(node.body) or leaves_loop(node.orelse)):
-        return ("XLA102" if frame.loop == "endless" else "XLA101"), "break"
-    return "XLA101", ""
+        return (TENSOR_WHILE if frame.loop == "endless" else TENSOR_IF), "break"
+    return TENSOR_IF, ""
 
 
 def _loop(frame: Frame, node: Loop, once: Callable[[], bool]) -> bool:
@@ -328,7 +337,7 @@ def while_(frame: Frame, node: ir.While) -> bool:
     def once() -> bool:
         frame.statement = node.at
         frame.loop, frame.staged = outer
-        truth, asked = frame.asking(lambda: test(frame, node.test, "XLA102", variant))
+        truth, asked = frame.asking(lambda: test(frame, node.test, TENSOR_WHILE, variant))
         if truth is False:
             return True
         if is_symbolic(asked):
@@ -356,14 +365,14 @@ def for_(frame: Frame, node: ir.For) -> bool:
     turns = iterable.items if isinstance(iterable, Sequence) and not node.orelse else None
     if turns and len(turns) <= _UNROLLED and all(isinstance(t, Sequence) and t.items is not None for t in turns):
         return _unrolled(frame, node, turns)
-    frame.rename("XLA206", "XLA107", position(node.iterable))
+    frame.rename(VALUE_SIZED_SHAPE, TENSOR_LOOP_BOUND, position(node.iterable))
     element = element_of(frame, iterable, position(node.iterable))
     if frame.context.per_turn and paces(node.body):
         element = turned(node, element)
     check_turns(frame, node)
     outer = frame.loop, frame.staged
     if any(map(is_symbolic, members(iterable))):
-        frame.report("XLA109", position(node.iterable), iterable, node.iterable, variant=NO_AUTOGRAPH)
+        frame.report(AUTOGRAPH_UNSUPPORTED, position(node.iterable), iterable, node.iterable, variant=NO_AUTOGRAPH)
         frame.loop, frame.staged = "", frozenset(frame.env)
     else:
         frame.loop = "for"
@@ -473,7 +482,7 @@ def raise_(frame: Frame, node: ir.Raise) -> bool:
 
 def assert_(frame: Frame, node: ir.Assert) -> bool:
     frame.statement = node.at
-    if test(frame, node.test, "XLA103", "assert") is False:
+    if test(frame, node.test, TENSOR_ASSERT, "assert") is False:
         return False
     assume(frame, node.test, True)
     return True
@@ -532,11 +541,11 @@ def match(frame: Frame, node: ir.Match) -> bool:
     for case in node.cases:
         frame.env = dict(before)
         if case.compares:
-            frame.needs_bool(subject, node.subject, "XLA101", position(node.subject))
+            frame.needs_bool(subject, node.subject, TENSOR_IF, position(node.subject))
         for name in case.names:
             frame.bind(name, subject if len(case.names) == 1 and isinstance(subject, Tensor) else UNKNOWN)
         if case.guard is not None:
-            test(frame, case.guard, "XLA101")
+            test(frame, case.guard, TENSOR_IF)
         if frame.exec(case.body):
             ends.append(frame.env)
     frame.env = dict(ends[0])

@@ -38,6 +38,16 @@ from xlalint.frameworks.torch.checks.removed_xla_environment import check_variab
 from xlalint.frameworks.torch.recompiles import check_index
 from xlalint.interpreter.frame import path_of, position, spelling
 from xlalint.lowering import ir
+from xlalint.rules.codes import (
+    BOOLEAN_MASK_INDEX,
+    ITEM,
+    MASK_ASSIGNMENT,
+    SCALAR_TENSOR_INDEX,
+    TENSOR_MEMBERSHIP,
+    TO_HOST,
+    TRACE_TIME_EFFECT,
+    VALUE_SIZED_SHAPE,
+)
 
 if TYPE_CHECKING:
     from xlalint.interpreter.frame import Frame
@@ -90,7 +100,7 @@ def _load(frame: Frame, node: ir.Sub, base: Value, index: Value) -> Value:
         return _index_sequence(frame, node, base, index)
     if isinstance(base, Mapping):
         if any(isinstance(member, Tensor) and member.framework == "jax" for member in members(index)):
-            frame.report("XLA106", node.at, index, node.index, "asks for its hash")
+            frame.report(TENSOR_MEMBERSHIP, node.at, index, node.index, "asks for its hash")
         if isinstance(index, Const) and isinstance(index.value, str):
             known = field(base.items, index.value)
             if known is None and base.rest is UNKNOWN:
@@ -143,9 +153,9 @@ def _index_object(frame: Frame, node: ir.Sub, base: Instance, index: Value) -> V
 def _index_sequence(frame: Frame, node: ir.Sub, base: Sequence, index: Value) -> Value:
     if isinstance(index, Sequence) and index.kind == "slice":
         for bound in index.items or ():
-            _implicit_int(frame, node, bound, "XLA206")
+            _implicit_int(frame, node, bound, VALUE_SIZED_SHAPE)
         return _sliced(base, index)
-    _implicit_int(frame, node, index, "XLA301")
+    _implicit_int(frame, node, index, ITEM)
     if isinstance(index, Const) and isinstance(index.value, int):
         known = leading(base)
         if (0 if base.items is None else -len(known)) <= index.value < len(known):
@@ -269,10 +279,10 @@ def _check_slice(frame: Frame, node: ir.Sub, base: Tensor, part: Sequence, part_
         if (
             base.place == "cpu" and base.framework == "torch" and not writes
         ):  # the host waits, but no graph has the bound in it
-            frame.report("XLA301", node.at, bound, bound_node, "bounds a slice of host memory")
+            frame.report(ITEM, node.at, bound, bound_node, "bounds a slice of host memory")
             continue
         severity = (("tf:tpu", "info"),) if base.framework == "tensorflow" else ()
-        frame.report("XLA206", node.at, bound, bound_node, "bounds a slice", severity=severity)
+        frame.report(VALUE_SIZED_SHAPE, node.at, bound, bound_node, "bounds a slice", severity=severity)
 
 
 def _check_tensor_index(
@@ -286,16 +296,16 @@ def _check_tensor_index(
     alone: bool,
 ) -> None:
     if base.framework == "numpy" and culprit.framework != "numpy":
-        frame.report("XLA302", node.at, part, part_node, "indexes a host array")
+        frame.report(TO_HOST, node.at, part, part_node, "indexes a host array")
     elif culprit.dtype == "b":
         # A mask of host memory gives positions, of which there are as many as it says: that is a shape on the device as well.
         subject = part if not base.place and not culprit.place else base
         if writes:
-            frame.report("XLA205", node.at, subject, node.value)
+            frame.report(MASK_ASSIGNMENT, node.at, subject, node.value)
         else:
-            frame.report("XLA201", node.at, subject, node)
+            frame.report(BOOLEAN_MASK_INDEX, node.at, subject, node)
     elif culprit.rank == 0 and base.framework == "torch":
-        frame.report("XLA208", node.at, part, part_node)
+        frame.report(SCALAR_TENSOR_INDEX, node.at, part, part_node)
     elif not culprit.dtype and culprit.rank < 0 and alone and base.framework == "torch":
         _check_mask_or_positions(frame, node, base, part, writes)
 
@@ -313,9 +323,9 @@ def _check_mask_or_positions(frame: Frame, node: ir.Sub, base: Tensor, part: Val
     if writes and (base.dtype == "b" or _names_positions(index)):
         return  # a mask is made of positions; masks are joined by operators
     if writes:
-        frame.report("XLA205", node.at, base if base.place else tensor("torch", "b", sure=False), node.value)
+        frame.report(MASK_ASSIGNMENT, node.at, base if base.place else tensor("torch", "b", sure=False), node.value)
     else:
-        frame.report("XLA201", node.at, part if not base.place else base, node, at_most=Confidence.POSSIBLE)
+        frame.report(BOOLEAN_MASK_INDEX, node.at, part if not base.place else base, node, at_most=Confidence.POSSIBLE)
 
 
 def store_subscript(frame: Frame, target: ir.Sub, base: Value, index: Value, value: Value, reads: bool) -> None:
@@ -323,16 +333,18 @@ def store_subscript(frame: Frame, target: ir.Sub, base: Value, index: Value, val
     if is_environment(target.value):
         check_variable(frame, target, index, value)
     if isinstance(target.value, ir.Name) and frame.is_outer(target.value.id) and frame.remembers != target.value.id:
-        frame.note("XLA306", target.at, "", spelling(target), "happens once, while tracing", "" if reads else "effect")
+        frame.note(
+            TRACE_TIME_EFFECT, target.at, "", spelling(target), "happens once, while tracing", "" if reads else "effect"
+        )
     for member in members(base):
         if isinstance(member, Tensor):
             _index_tensor(frame, target, member, index, writes=True)
             if reads:
-                frame.qualify("XLA205", target.at, "augmented")
+                frame.qualify(MASK_ASSIGNMENT, target.at, "augmented")
             if member.framework == "numpy" and only_device(value):
-                frame.report("XLA302", position(target), value, None, "is copied into a host array")
+                frame.report(TO_HOST, position(target), value, None, "is copied into a host array")
         elif isinstance(member, Sequence) and member.kind == "list":
-            _implicit_int(frame, target, index, "XLA301")
+            _implicit_int(frame, target, index, ITEM)
             rebind(frame, target.value, sequence("list", None, join(member.element, value)))
         elif isinstance(member, Mapping):
             if isinstance(index, Const) and isinstance(index.value, str):
