@@ -10,14 +10,16 @@ import msgspec
 
 from xlalint.abstract.values import tensors
 from xlalint.analysis.hazard import Confidence, Hazard, Inside, Step
+from xlalint.frameworks.base import NOWHERE, Platforms, reaches
 from xlalint.frameworks.checks.jit_per_call import AGAIN
-from xlalint.frameworks.platforms import NOWHERE, Platforms, around_compiled, needed, reaches
+from xlalint.frameworks.platforms import around_compiled, needed
 from xlalint.frameworks.tensorflow.checks.local_path_on_tpu import OF_NODES
 from xlalint.frameworks.tensorflow.checks.tpu_initialisation import REMOTE_NAMES, RESOLVED
+from xlalint.frameworks.tensorflow.conversion import variant_under
 from xlalint.frameworks.torch.checks.missing_step_barrier import UNREDUCED
-from xlalint.frameworks.tracing import NO_AUTOGRAPH, Tracer, variant_under
 from xlalint.interpreter.context import HOST_TIER, PendingHazard
 from xlalint.interpreter.frame import device_tensor
+from xlalint.interpreter.tracer import NO_AUTOGRAPH, Tracer
 from xlalint.rules.codes import ANALYSIS_CUT_OFF as CUT_OFF
 
 if TYPE_CHECKING:
@@ -309,7 +311,7 @@ def placed(found: FunctionHazard, program: Program) -> Hazard:
         base + found.end,
         base + found.statement,
         found.rule,
-        found.framework,  # type: ignore[arg-type]
+        found.framework,
         found.confidence,
         found.subject,
         found.detail,

@@ -15,9 +15,10 @@ from xlalint.diagnostics.judge import finding_of, severity_of, target_of
 from xlalint.explain.model import Status, Verdict
 from xlalint.explain.replay import Replay
 from xlalint.explain.scope import Scope
-from xlalint.frameworks.tracing import UNTRACED, variant_under
+from xlalint.frameworks.tensorflow.conversion import variant_under
 from xlalint.interpreter.context import HOST_TIER, Context, PendingHazard
 from xlalint.interpreter.recording import Withheld
+from xlalint.interpreter.tracer import UNTRACED
 from xlalint.source.suppressions import Suppressions, apply
 
 if TYPE_CHECKING:
@@ -184,7 +185,7 @@ class Verdicts:
             at & 0xFFFFFFFF,
             sighting.statement + (self.scope.base & 0xFFFFFFFF),
             sighting.rule,
-            sighting.framework or self.replay.interpreter.annotations.framework(self.scope.module) or "torch",  # type: ignore[arg-type]
+            sighting.framework or self.replay.interpreter.annotations.framework(self.scope.module) or "torch",
             sighting.confidence,
             sighting.subject,
             sighting.detail,

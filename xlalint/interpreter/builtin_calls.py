@@ -39,12 +39,18 @@ from xlalint.abstract.values import (
     super_value,
     tensor,
 )
-from xlalint.frameworks.tensorflow.autograph import check_append, iterated
-from xlalint.interpreter.frame import spelling
 from xlalint.interpreter.narrowing import describe, is_instance
+from xlalint.interpreter.spelling import spelling
 from xlalint.interpreter.subscripts import rebind, with_item
 from xlalint.lowering import ir
-from xlalint.rules.codes import PRINT_TENSOR, TENSOR_LOOP_BOUND, TENSOR_MEMBERSHIP, TENSOR_TERNARY, TRACE_TIME_EFFECT
+from xlalint.rules.codes import (
+    AUTOGRAPH_UNSUPPORTED,
+    PRINT_TENSOR,
+    TENSOR_LOOP_BOUND,
+    TENSOR_MEMBERSHIP,
+    TENSOR_TERNARY,
+    TRACE_TIME_EFFECT,
+)
 
 if TYPE_CHECKING:
     from xlalint.interpreter.frame import Frame
@@ -68,6 +74,21 @@ def element_of(frame: Frame, value: Value, at: int = 0) -> Value:
     if isinstance(value, Instance):
         return frame.interpreter.iterate(frame, value, at)
     return UNKNOWN
+
+
+def is_staged(frame: Frame, value: Value | None) -> bool:
+    """Whether the value is a tensor whose value is not known while tracing, and over which loops become loops of the graph."""
+    return isinstance(value, Tensor) and not value.static and frame.libraries.of(value.framework).stages_loops
+
+
+def _surely_staged(frame: Frame, value: Value) -> bool:
+    return isinstance(value, Tensor) and value.sure and is_staged(frame, value)
+
+
+def iterated(frame: Frame, value: Value, node: ir.Node, at: int = 0) -> None:
+    """Report Python's own iteration over a tensor that only a loop of the graph can go over."""
+    if _surely_staged(frame, value):
+        frame.report(AUTOGRAPH_UNSUPPORTED, at or getattr(node, "at", 0), value, node)
 
 
 # ---------------------------------------------------------------------------------------------------- builtins
@@ -210,23 +231,20 @@ def _super(frame: Frame, args: Arguments, node: ir.Call) -> Value:
 
 
 def _type(frame: Frame, args: Arguments, node: ir.Call) -> Value:
-    found = [_class_of(member) for member in members(args[0])] if len(args) == 1 else []
+    found = [_class_of(frame, member) for member in members(args[0])] if len(args) == 1 else []
     return join_all(kind if kind is not None else host("type") for kind in found) if found else host("type")
 
 
-def _class_of(value: Value) -> Value | None:
+def _class_of(frame: Frame, value: Value) -> Value | None:
     """The class of a value, where it is known to the name."""
     if isinstance(value, Instance):
         return class_value(value.klass)
     if isinstance(value, Tensor):
-        name = _TENSOR_CLASSES.get(value.framework)
-        return external(name) if name is not None else None
+        name = frame.libraries.of(value.framework).tensor_class
+        return external(name) if name else None
     if isinstance(value, Sequence) and value.kind in ("list", "tuple", "set"):
         return external(f"builtins.{value.kind}")
     return external("builtins.dict") if isinstance(value, Mapping) else None
-
-
-_TENSOR_CLASSES = {"torch": "torch.Tensor", "numpy": "numpy.ndarray"}
 
 
 def _issubclass(frame: Frame, args: Arguments, node: ir.Call) -> Value:
@@ -379,6 +397,13 @@ _STRING_RESULTS: dict[str, Value] = {
 }
 
 
+def _check_append(frame: Frame, target: ir.Node | None, value: Value, node: ir.Call) -> None:
+    """Report a tensor that a graph loop puts into a Python list from outside of the loop."""
+    if isinstance(target, ir.Name) and target.id in frame.staged and _surely_staged(frame, value):
+        argument = node.args[0] if node.args else None
+        frame.report(AUTOGRAPH_UNSUPPORTED, node.at, value, argument, "it does not leave the graph loop")
+
+
 def _receiver_node(node: ir.Call) -> ir.Node | None:
     return node.func.value if isinstance(node.func, ir.Attr) else None
 
@@ -389,7 +414,7 @@ def _sequence_method(frame: Frame, receiver: Sequence, name: str, args: Argument
         if isinstance(target, ir.Name) and frame.is_outer(target.id):
             frame.note(TRACE_TIME_EFFECT, node.at, "", spelling(node.func), "happens once, while tracing", "effect")
         if frame.staged:
-            check_append(frame, target, args[0], node)
+            _check_append(frame, target, args[0], node)
         if target is not None:
             rebind(frame, target, sequence(receiver.kind, None, join(receiver.element, args[0])))
         return NONE

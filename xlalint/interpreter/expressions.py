@@ -7,6 +7,7 @@ from typing import Any
 
 from xlalint.abstract.lattice import boolean, join, join_all, leading, truth, when_truth
 from xlalint.abstract.values import (
+    ARRAYS,
     BOOL,
     FALSE,
     HOST,
@@ -31,13 +32,12 @@ from xlalint.abstract.values import (
     sequence,
     tensor,
 )
-from xlalint.frameworks.tensorflow.autograph import iterated
-from xlalint.frameworks.torch.recompiles import CONSTANT_OPERANDS, check_operands, drawn
-from xlalint.interpreter.builtin_calls import element_of
-from xlalint.interpreter.frame import _EVAL, Frame, path_of, position
+from xlalint.interpreter.builtin_calls import element_of, iterated
+from xlalint.interpreter.frame import _EVAL, Frame
 from xlalint.interpreter.narrowing import assume
 from xlalint.interpreter.paths import LOCAL, REMOTE, begins_at, prolonged
-from xlalint.interpreter.subscripts import load_subscript, store_subscript
+from xlalint.interpreter.spelling import path_of, position
+from xlalint.interpreter.subscripts import load_subscript, refuses_hash, store_subscript
 from xlalint.lowering import ir
 from xlalint.rules.codes import (
     ITEM,
@@ -45,7 +45,6 @@ from xlalint.rules.codes import (
     TENSOR_BOOL_OPERATOR,
     TENSOR_MEMBERSHIP,
     TENSOR_TERNARY,
-    TRACE_TIME_EFFECT,
 )
 
 __all__ = ["binary_value", "store_subscript", "test"]
@@ -72,7 +71,12 @@ def taught_value(frame: Frame, path: str) -> Value | None:
     kind = frame.module.taught.kind(path)
     if kind == "static":
         return HOST
-    return tensor(frame.interpreter.annotations.framework(frame.module) or "torch") if kind == "tensor" else None
+    return tensor(_framework_of(frame)) if kind == "tensor" else None
+
+
+def _framework_of(frame: Frame) -> str:
+    """The framework of code that names one, or else the first of all."""
+    return frame.interpreter.annotations.framework(frame.module) or frame.libraries.default
 
 
 def attribute(frame: Frame, node: ir.Attr) -> Value:
@@ -136,15 +140,16 @@ def binary_value(
 def _binary(frame: Frame, op: str, a: Value, b: Value, at: int, left_node: ir.Node, right_node: ir.Node) -> Value:
     if type(a) is Tensor or type(b) is Tensor:
         for sequence_side, other, other_node in ((a, b, right_node), (b, a, left_node)):
-            repeats = op == "*" and isinstance(other, Tensor) and other.framework != "numpy"
+            repeats = op == "*" and isinstance(other, Tensor) and other.framework != ARRAYS
             if repeats and isinstance(sequence_side, Sequence) and sequence_side.kind in ("list", "tuple"):
                 frame.report(ITEM, at, other, other_node, "repeats a list by it")
                 return sequence(sequence_side.kind, None, sequence_side.element)
         if isinstance(a, Const) and isinstance(a.value, str):
             frame.report(PRINT_TENSOR, at, b, right_node)
             return STR
-        if op in CONSTANT_OPERANDS:
-            check_operands(frame, op, at, (a, left_node), (b, right_node))
+        look = frame.libraries.on_operands.get(op)
+        if look is not None:
+            look(frame, op, at, (a, left_node), (b, right_node))
         return tensor_result(op, a, b)
     if type(a) is Sequence and type(b) is Sequence:
         return _sequences(op, a, b)
@@ -204,9 +209,9 @@ def tensor_result(op: str, a: Value, b: Value) -> Value:
     assert isinstance(first, Tensor)
     second = b if first is a else a
     if isinstance(second, Tensor):
-        if second.framework == "numpy" != first.framework:
+        if second.framework == ARRAYS != first.framework:
             second_like, base = second, first
-        elif first.framework == "numpy" != second.framework:
+        elif first.framework == ARRAYS != second.framework:
             second_like, base = first, second
         else:
             second_like, base = second, first
@@ -216,7 +221,7 @@ def tensor_result(op: str, a: Value, b: Value) -> Value:
             rank = -1
         if op == "@":
             rank = -1
-        place = base.place if base.place == second_like.place or second_like.framework == "numpy" else ""
+        place = base.place if base.place == second_like.place or second_like.framework == ARRAYS else ""
         # Whether more than shapes goes into it is as sure as what is computed with them.
         unsettled = base.static is not second_like.static and not (base.sure and second_like.sure)
         sure = (base.sure or second_like.sure) and not unsettled
@@ -228,7 +233,7 @@ def tensor_result(op: str, a: Value, b: Value) -> Value:
     dtype = _promoted(op, first.dtype, kinds.get(other, ""), number=True)
     # What is computed with an array of the host, or with one element, is a number where it is not known: a setting.
     # What is computed with an array of dimensions has seldom more.
-    number = second is UNKNOWN and (first.framework == "numpy" or first.rank == 0 or first.rank > 0)
+    number = second is UNKNOWN and (first.framework == ARRAYS or first.rank == 0 or first.rank > 0)
     rank = first.rank if number or isinstance(second, (Const, Host)) else -1
     static = first.static and isinstance(second, (Const, Host))
     return tensor(first.framework, dtype, rank, first.place, first.sure, static)
@@ -285,9 +290,11 @@ def _compare(
     return join_all(results)
 
 
-def _refuses(value: Value, other: Value) -> bool:
-    """Whether PyTorch leaves a comparison of equality to the other side, and Python finds the two to be different things."""
-    return type(value) is Tensor and value.framework == "torch" and isinstance(other, (Sequence, Mapping))
+def _refuses(frame: Frame, value: Value, other: Value) -> bool:
+    """Whether a tensor leaves a comparison of equality to the other side, and Python finds the two to be different things."""
+    if type(value) is not Tensor or not isinstance(other, (Sequence, Mapping)):
+        return False
+    return frame.libraries.of(value.framework).defers_equality
 
 
 def _identity(op: str, left: Value, right: Value) -> Value:
@@ -331,12 +338,12 @@ def _compared(frame: Frame, op: str, a: Value, b: Value, node: ir.Compare) -> Va
     if type(a) is Tensor or type(b) is Tensor:
         if a is NONE or b is NONE or host_text(a) or host_text(b):
             return FALSE if op == "==" else TRUE
-        if op in ("==", "!=") and (_refuses(a, b) or _refuses(b, a)):
+        if op in ("==", "!=") and (_refuses(frame, a, b) or _refuses(frame, b, a)):
             return boolean(op == "!=")
         return tensor_result(op, a, b)
     if isinstance(a, Const) and isinstance(b, Const):
         return _folded_comparison(op, a.value, b.value)
-    if drawn(a) or drawn(b):
+    if _is_drawn(a) or _is_drawn(b):
         frame.drawn = node
     if op in ("==", "!=") and (_never_xla(frame, a, b) or _never_xla(frame, b, a)):
         return boolean(op == "!=")
@@ -355,6 +362,11 @@ def _compared(frame: Frame, op: str, a: Value, b: Value, node: ir.Compare) -> Va
         return BOOL
     overloaded = frame.interpreter.overloaded(frame, op, a, b, node.at)
     return overloaded if overloaded is not None else BOOL if UNKNOWN not in (a, b) else UNKNOWN
+
+
+def _is_drawn(value: Value) -> bool:
+    """Whether a value is a number that the host draws at random."""
+    return type(value) is Host and value.origin == "drawn"
 
 
 def _same_dtype(a: str, b: str) -> bool | None:
@@ -492,7 +504,7 @@ def display(frame: Frame, node: ir.Display) -> Value:
 
 def hashed(frame: Frame, value: Value, node: ir.Node) -> None:
     """Report a tracer that is asked for its hash."""
-    if any(isinstance(member, Tensor) and member.framework == "jax" for member in members(value)):
+    if refuses_hash(frame, value):
         frame.report(TENSOR_MEMBERSHIP, position(node), value, node, "asks for its hash")
 
 
@@ -565,14 +577,14 @@ def format_(frame: Frame, node: ir.Format) -> Value:
 
 
 def formatted(frame: Frame, value: Value, node: ir.Node, at: int, specified: bool) -> None:
-    """Report a tensor that becomes text: its elements on torch, else the tracer's name, which refuses a format."""
+    """Report a tensor that becomes text: that of its elements, unless the framework says what else."""
     for member in members(value):
-        if isinstance(member, Tensor) and member.framework == "jax":
-            frame.report(PRINT_TENSOR, at, value, node, variant="format" if specified else "")
-        elif isinstance(member, Tensor) and member.framework == "tensorflow" and not specified:
-            frame.report(TRACE_TIME_EFFECT, at, value, node, "the text names the symbolic tensor", "effect")
-        elif isinstance(member, Tensor):
-            frame.report(PRINT_TENSOR, at, value, node)
+        if isinstance(member, Tensor):
+            told = frame.libraries.of(member.framework).formatted
+            if told is not None:
+                told(frame, value, node, at, specified)
+            else:
+                frame.report(PRINT_TENSOR, at, value, node)
 
 
 def star(frame: Frame, node: ir.Star) -> Value:
@@ -604,7 +616,7 @@ def taught(frame: Frame, node: ir.Hinted) -> Value:
     for member in members(value):
         if isinstance(member, Tensor):
             return member
-    return tensor(frame.interpreter.annotations.framework(frame.module) or "torch")
+    return tensor(_framework_of(frame))
 
 
 _HANDLERS: dict[type[ir.Expr], Callable[[Frame, Any], Value]] = {

@@ -6,12 +6,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from xlalint.abstract.lattice import join
-from xlalint.abstract.values import NEVER, NONE, UNKNOWN, AllocationSite, Function, Tensor, Value, members
+from xlalint.abstract.values import ARRAYS, NEVER, NONE, UNKNOWN, AllocationSite, Function, Tensor, Value, members
 from xlalint.analysis.hazard import Confidence
-from xlalint.frameworks.step_sequence import Pace
 from xlalint.interpreter.budget import MAX_WORK, CutOff
 from xlalint.interpreter.context import Context, PendingHazard
+from xlalint.interpreter.spelling import calls_within, position, spelling
+from xlalint.interpreter.step_sequence import Pace
 from xlalint.lowering import ir
+from xlalint.rules.codes import BRANCH_MISMATCH, ITEM, TO_HOST
 
 if TYPE_CHECKING:
     from xlalint.interpreter.interpreter import Interpreter
@@ -72,6 +74,7 @@ class Frame:
         self.interpreter = interpreter
         self.program = interpreter.program
         self.apis = interpreter.apis
+        self.libraries = interpreter.libraries
         self.context = context
         self.module: ModuleInfo = context.module
         self.function: FunctionInfo | None = context.function
@@ -345,14 +348,14 @@ class Frame:
         return [
             (rule, place)
             for rule, place in self.context.sightings
-            if rule in ("XLA301", "XLA302") and start <= place >> 32 and place & 0xFFFFFFFF <= end
+            if rule in (ITEM, TO_HOST) and start <= place >> 32 and place & 0xFFFFFFFF <= end
         ]
 
     def settle_returns(self) -> None:
         """At the end of a body that can be left without `return`: report tensor tests of which one branch returns."""
         for at, statement, asked, node in self.half_returns:
             self.statement = statement
-            self.report("XLA108", at, asked, node, "only one branch returns")
+            self.report(BRANCH_MISMATCH, at, asked, node, "only one branch returns")
 
     def asking(self, test: Callable[[], bool | None]) -> tuple[bool | None, Tensor | None]:
         """What a test gives, and the tensor whose truth it asked for."""
@@ -375,7 +378,7 @@ class Frame:
 def device_tensor(value: Value) -> Tensor | None:
     """The tensor among the alternatives whose elements live on the device, or None."""
     for member in members(value):
-        if type(member) is Tensor and member.framework != "numpy" and member.place != "cpu" and not member.static:
+        if type(member) is Tensor and member.framework != ARRAYS and member.place != "cpu" and not member.static:
             return member
     return None
 
@@ -394,91 +397,9 @@ def join_into(env: Env, other: Env, paths: bool = True) -> None:
             del env[name]
 
 
-def position(node: ir.Node) -> int:
-    """Where an expression stands, 0 for constants (which no hazard is about); of `name := value` and its like, the value."""
-    at = getattr(node, "at", 0)
-    inner = getattr(node, "value", None)
-    if at or not isinstance(inner, ir.Expr):
-        return at or 0
-    return position(inner)  # type: ignore[arg-type]
-
-
 def body_of(frame: Frame) -> tuple[ir.Statement, ...]:
     """The statements of a frame's function, or of its module."""
     return frame.function.body if frame.function is not None else ir.decode_body(frame.module.unit.body)
-
-
-def path_of(node: ir.Node) -> str:
-    """ "x" or "x.a.b" for names and attribute chains; "" for others."""
-    if type(node) is ir.Name:
-        return node.id
-    if type(node) is ir.Attr:
-        base = path_of(node.value)
-        return f"{base}.{node.name}" if base else ""
-    return ""
-
-
-def calls_within(node: ir.Node) -> bool:
-    """Whether an arithmetic expression, or a list of such, calls anything."""
-    if isinstance(node, ir.Bin):
-        return calls_within(node.left) or calls_within(node.right)
-    if isinstance(node, ir.Display):
-        return any(map(calls_within, node.items))
-    return isinstance(node, ir.Call) or (isinstance(node, ir.Unary) and calls_within(node.value))
-
-
-_BINDING = {"|": 1, "^": 2, "&": 3, "<<": 4, ">>": 4, "+": 5, "-": 5, "*": 6, "/": 6, "//": 6, "%": 6, "@": 6, "**": 8}
-_UNARY, _PRIMARY = 7, 9
-
-
-def _held(node: ir.Node, depth: int, binding: int = _PRIMARY) -> str:
-    """An expression within one that binds so tightly: in parentheses where it would read otherwise."""
-    own = _PRIMARY
-    if isinstance(node, ir.Bin):
-        own = _BINDING.get(node.op, 0)
-    elif isinstance(node, ir.Unary):
-        own = _UNARY
-    elif isinstance(node, ir.Not | ir.Compare) or (isinstance(node, ir.Display) and node.kind == "tuple"):
-        own = 0
-    text = spelling(node, depth)
-    return f"({text})" if own < binding and text != "…" else text
-
-
-def spelling(node: ir.Node, depth: int = 3) -> str:
-    """A short source-like text of an expression, for messages."""
-    if isinstance(node, ir.Name):
-        return node.id
-    if depth == 0:
-        return "…"
-    if isinstance(node, ir.Attr):
-        return f"{_held(node.value, depth)}.{node.name}"
-    if isinstance(node, ir.Const):
-        return repr(node.value)
-    if isinstance(node, ir.Call):
-        inner = ", ".join(spelling(arg, depth - 1) for arg in node.args[:2])
-        more = ", …" if len(node.args) > 2 or (node.keywords and node.args) else "…" if node.keywords else ""
-        return f"{_held(node.func, depth)}({inner}{more})"
-    if isinstance(node, ir.Sub):
-        return f"{_held(node.value, depth)}[{spelling(node.index, depth - 1)}]"
-    if isinstance(node, ir.Slice):
-        lower = spelling(node.lower, depth - 1) if node.lower is not None else ""
-        upper = spelling(node.upper, depth - 1) if node.upper is not None else ""
-        return f"{lower}:{upper}"
-    if isinstance(node, ir.Bin):
-        binding = _BINDING.get(node.op, 0)
-        left = _held(node.left, depth - 1, binding + (node.op == "**"))
-        return f"{left} {node.op} {_held(node.right, depth - 1, binding + (node.op != '**'))}"
-    if isinstance(node, ir.Unary):
-        return f"{node.op}{_held(node.value, depth - 1, _UNARY)}"
-    if isinstance(node, ir.Not):
-        return f"not {spelling(node.value, depth - 1)}"
-    if isinstance(node, ir.Compare):
-        rights = " ".join(f"{op} {_held(right, depth - 1, 1)}" for op, right in zip(node.ops, node.rights, strict=True))
-        return f"{_held(node.left, depth - 1, 1)} {rights}"
-    if isinstance(node, ir.Display) and node.kind in ("tuple", "list"):
-        inner = ", ".join(spelling(item, depth - 1) for item in node.items)
-        return inner if node.kind == "tuple" else f"[{inner}]"
-    return "…"
 
 
 _EVAL: dict[type[ir.Expr], Callable[[Frame, Any], Value]] = {}
@@ -491,7 +412,4 @@ __all__ = [
     "Frame",
     "device_tensor",
     "join_into",
-    "path_of",
-    "position",
-    "spelling",
 ]

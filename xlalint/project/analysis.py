@@ -20,6 +20,7 @@ from xlalint.analysis.collection import ModuleResult, harvest, merge
 from xlalint.analysis.hazard import Hazard
 from xlalint.analysis.roots import Contained, Roots
 from xlalint.api_tables.lookup import Apis
+from xlalint.frameworks.registry import libraries
 from xlalint.interpreter.context import MODULE_LEVEL
 from xlalint.interpreter.interpreter import Interpreter
 from xlalint.interpreter.invalidation import forget
@@ -87,6 +88,7 @@ class Analysis:
         followed: Sequence[Unit] = (),
         pulse: Pulse | None = None,
     ) -> None:
+        self._libraries = libraries()  # before values are forgotten: their constants are to last
         begin()
         self.program: Program = link(units, followed, apis.describes)
         self.states = States(self.program)
@@ -104,7 +106,7 @@ class Analysis:
         """Forget what was interpreted, not how the program hangs together."""
         apis, targets, taught, extra_roots = self._asked
         self.program.names = self.program.no_names()
-        self.interpreter = Interpreter(self.program, apis, targets, taught)
+        self.interpreter = Interpreter(self.program, apis, self._libraries, targets, taught)
         self.interpreter.pulse = self._pulse or _rest
         self.roots = Roots(self.interpreter, extra_roots)
 

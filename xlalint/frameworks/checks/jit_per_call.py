@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 
 from xlalint.abstract.values import Function, LibrarySymbol, Partial, Value
 from xlalint.analysis.hazard import Confidence
+from xlalint.frameworks.base import Reach
 from xlalint.frameworks.checks.call_site import CallSite, asked
 from xlalint.frameworks.checks.data_lengths import source_of
-from xlalint.frameworks.checks.surrounding_loops import Loop, body_of, is_long, loops_around
-from xlalint.frameworks.platforms import Reach
-from xlalint.interpreter.frame import spelling
+from xlalint.frameworks.checks.surrounding_loops import body_of, loops_around
+from xlalint.interpreter.device_loops import Loop, is_long
+from xlalint.interpreter.spelling import spelling
 from xlalint.lowering import ir
 
 if TYPE_CHECKING:
