@@ -1,11 +1,15 @@
-"""What holds for all tests: hypothesis has no deadline, which a busy machine would miss, not the code under test, and no environment
-that happens to be active has its packages followed, and the key of caches is not the one of the user's home."""
+"""Settings and fixtures of all tests.
+
+Hypothesis has no deadline: a busy machine would miss it, not the code under test. No environment that happens to be active has its
+packages followed, and caches are not keyed by the user's home.
+"""
 
 from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from textwrap import dedent
 
 import pytest
 from hypothesis import settings
@@ -16,12 +20,34 @@ for _variable in ("VIRTUAL_ENV", "CONDA_PREFIX"):
     os.environ.pop(_variable, None)
 os.environ["XLALINT_CACHE_KEY"] = "tests"
 
+Findings = Callable[[str, str], list[tuple[str, str]]]
+
 
 @pytest.fixture
 def heeds_signals() -> Iterator[None]:
-    """Signals as a shell leaves them: whoever runs the tests may have them ignored, which children inherit."""
+    """Handle signals as a shell leaves them: whoever runs the tests may have them ignored, which children inherit."""
     before = {one: signal.signal(one, signal.SIG_DFL) for one in (signal.SIGHUP, signal.SIGTERM)}
     before[signal.SIGINT] = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     for one, handler in before.items():
         signal.signal(one, handler)
+
+
+@pytest.fixture
+def findings() -> Findings:
+    """List (code, severity) of each finding in some code for a target, in order of place; information included."""
+    from xlalint.config import Settings
+    from xlalint.project import check_text
+
+    def lint(code: str, target: str) -> list[tuple[str, str]]:
+        report = check_text(dedent(code), "example.py", Settings(target=target, show_info=True))  # type: ignore[arg-type]
+        assert not report.failures
+        return [(finding.code, finding.severity) for finding in report.findings]
+
+    return lint
+
+
+@pytest.fixture
+def loud(findings: Findings) -> Callable[[str, str], list[str]]:
+    """List the codes of the findings that are warnings or errors."""
+    return lambda code, target: [rule for rule, severity in findings(code, target) if severity != "info"]

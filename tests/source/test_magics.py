@@ -144,3 +144,26 @@ def test_what_is_hidden_binds_nothing() -> None:
     assert found is not None
     names = {node.id for node in ast.walk(ast.parse(found.text)) if isinstance(node, ast.Name)}
     assert {name for name in names if name.strip("_")} == {"x", "f", "a"}
+
+
+MAGICS = {
+    "%env PJRT_DEVICE=TPU": "_env.PJRT_DEVICE=TPU",
+    "%env XLA_USE_BF16=1": "_env.XLA_USE_BF16=1",
+    "%env XLA_USE_BF16 1": "_env.XLA_USE_BF16=1",
+    "%set_env TPU_NAME=local": "_set_env.TPU_NAME=local",
+    "%env XRT_TPU_CONFIG=localservice;0;localhost:51011": "_env.XRT_TPU_CONFIG=" + "_" * 30,
+    "%env  A = b ": "_env_.A=  b ",
+    "%env A=01": "_env.A=__",
+    "%env A=if": "_env.A=__",
+    "%env": "____",
+    "%env PATH": "_________",
+    "%environ A=1": "____________",
+}
+
+
+@pytest.mark.parametrize(("cell", "python"), MAGICS.items(), ids=MAGICS)
+def test_variables_that_notebooks_set(cell: str, python: str) -> None:
+    mask = masked(cell)
+    assert mask is not None
+    assert mask.text == python
+    assert mask.hidden == ((0, len(cell)),)

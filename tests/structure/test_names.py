@@ -15,11 +15,19 @@ NAMES = load("names.json")
 PAGES = {page.module: page for page in pages().values()}
 CHECKS = [m for m in modules() if re.fullmatch(r"frameworks/(\w+/)?checks/(?!__init__)\w+\.py", m)]
 FIXES = [m for m in modules() if re.fullmatch(r"fixes/(?!toolkit/)\w+/(?!__init__)\w+\.py", m)]
-LISTED = [(table, module) for table, entries in NAMES.items() for module in entries]
+LISTED = [(table, module) for table, entries in NAMES.items() for module in entries if table != "folders of tests"]
+TESTS = ROOT / "tests"
+MIRRORED = re.compile(r"(fixes/\w+|frameworks/(\w+/)?checks)/test_\w+\.py")
+MIRRORS = sorted(m for path in TESTS.rglob("test_*.py") if MIRRORED.fullmatch(m := path.relative_to(TESTS).as_posix()))
 
 
 def stem(module: str) -> str:
     return PurePosixPath(module).stem
+
+
+def home_of_test(module: str) -> Path:
+    """Return the file that tests a module: it lies in the folder of the same name below `tests`."""
+    return TESTS / PurePosixPath(module).with_name(f"test_{stem(module)}.py")
 
 
 @pytest.mark.parametrize("module", CHECKS)
@@ -67,7 +75,7 @@ def test_the_only_fix_of_one_rule_is_named_after_its_page() -> None:
     uses = [module for served in homes.values() for module in served]
     alone = {served[0]: code for code, served in homes.items() if len(served) == 1 and uses.count(served[0]) == 1}
     misnamed = {module for module, code in alone.items() if stem(module) != pages()[code].module}
-    assert sorted(misnamed) == sorted(NAMES["fixes named after their rewrite"])
+    assert sorted(misnamed) == []
 
 
 @pytest.mark.parametrize(("table", "module"), LISTED, ids=[module for _, module in LISTED])
@@ -87,3 +95,31 @@ def test_every_rule_is_tested() -> None:
     tests = (path for path in (ROOT / "tests").rglob("*.py") if HERE not in path.parents)
     named = {code for path in tests for code in re.findall(r"XLA\d{3}", Path(path).read_text(encoding="utf-8"))}
     assert sorted(pages().keys() - named) == []
+
+
+@pytest.mark.parametrize("module", [m for m in CHECKS if stem(m) in PAGES])
+def test_check_has_its_test(module: str) -> None:
+    home = home_of_test(module)
+    assert home.is_file(), f"test it in {home.relative_to(ROOT)}"
+    assert PAGES[stem(module)].code in home.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("module", FIXES)
+def test_fix_has_its_test(module: str) -> None:
+    assert home_of_test(module).is_file(), f"test it in {home_of_test(module).relative_to(ROOT)}"
+
+
+@pytest.mark.parametrize("test", MIRRORS)
+def test_tests_of_checks_and_fixes_have_their_subject(test: str) -> None:
+    place = PurePosixPath(test)
+    subject = place.with_name(place.name.removeprefix("test_")).as_posix()
+    assert subject in modules(), (
+        "name it after the check or fix that it tests, and put it into a folder of the same name"
+    )
+
+
+def test_folders_of_tests_are_those_of_the_package() -> None:
+    folders = {path.relative_to(TESTS).parts[0] for path in TESTS.rglob("*.py") if path.parent != TESTS}
+    code = {PurePosixPath(module).parts[0] for module in modules()}
+    assert sorted(folders - code) == sorted(NAMES["folders of tests"])
+    assert [folder for folder, why in NAMES["folders of tests"].items() if len(why) < 20] == []

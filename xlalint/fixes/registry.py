@@ -28,7 +28,6 @@ from xlalint.fixes.config import (
 )
 from xlalint.fixes.control_flow import (
     assertions,
-    booleans,
     bounded_loops,
     branches,
     breaks,
@@ -41,18 +40,20 @@ from xlalint.fixes.control_flow import (
     graph_loops,
     guards,
     membership,
+    tensor_bool_operator,
+    tensor_ternary,
     tensorflow_loops,
-    ternaries,
     unconverted,
     validators,
 )
 from xlalint.fixes.dynamic_shape import (
     at_update,
     counts,
-    distinct,
-    dynamic_ops,
+    dynamic_op,
+    dynamic_tensorarray,
     experts,
     host_cuts,
+    implicit_size,
     last_rows,
     losses,
     mask_assignment,
@@ -61,13 +62,12 @@ from xlalint.fixes.dynamic_shape import (
     prefixes,
     scalar_index,
     selected_counts,
-    sizes,
     slices,
-    tensor_arrays,
+    unique,
 )
-from xlalint.fixes.host_sync import comparisons, copies, gathers, prints, reads
+from xlalint.fixes.host_sync import copies, gathers, host_compare, prints, reads
 from xlalint.fixes.model import FixResult, NoFix, Rewrite, Rewriter, Site
-from xlalint.fixes.recompile import batches, hoisting, static_arguments
+from xlalint.fixes.recompile import batches, jit_per_call, unstable_static_argument
 from xlalint.fixes.toolkit.dataflow import touches
 from xlalint.fixes.toolkit.function_source import Document, Exhausted, FunctionSource, Replacement
 from xlalint.fixes.unsupported import cpu_fallback, unsupported_dtype
@@ -98,8 +98,8 @@ REWRITES: Mapping[str, tuple[Rewriter, ...]] = {
         graph_loops.conditional_elsewhere,
     ),
     "XLA103": (assertions.asynchronous, assertions.removed),
-    "XLA104": (booleans.chained_comparison, booleans.bool_operator),
-    "XLA105": (ternaries.rewrite, ternaries.filtered_sum),
+    "XLA104": (tensor_bool_operator.chained_comparison, tensor_bool_operator.bool_operator),
+    "XLA105": (tensor_ternary.rewrite, tensor_ternary.filtered_sum),
     "XLA106": (
         extrema.extremum,
         membership.contained,
@@ -126,7 +126,7 @@ REWRITES: Mapping[str, tuple[Rewriter, ...]] = {
         positions.sized,
         positions.kept,
     ),
-    "XLA203": (distinct.counted, distinct.sized, distinct.kept),
+    "XLA203": (unique.counted, unique.sized, unique.kept),
     "XLA204": (
         losses.cross_entropy,
         masked_reductions.reduction,
@@ -143,13 +143,13 @@ REWRITES: Mapping[str, tuple[Rewriter, ...]] = {
         host_cuts.copied,
         slices.other,
     ),
-    "XLA207": (sizes.named, sizes.unknown),
+    "XLA207": (implicit_size.named, implicit_size.unknown),
     "XLA208": (
         gathers.gathered,
         scalar_index.scalar_index,
     ),
-    "XLA209": (dynamic_ops.kept,),
-    "XLA210": (tensor_arrays.counted,),
+    "XLA209": (dynamic_op.kept,),
+    "XLA210": (dynamic_tensorarray.counted,),
     "XLA301": (gathers.gathered, reads.number, reads.wanted_number, prints.read_closure),
     "XLA302": (
         gathers.gathered,
@@ -161,12 +161,12 @@ REWRITES: Mapping[str, tuple[Rewriter, ...]] = {
         copies.other,
     ),
     "XLA303": (prints.debug_print, prints.step_closure, prints.in_graph),
-    "XLA304": (comparisons.whole_comparison,),
+    "XLA304": (host_compare.whole_comparison,),
     "XLA306": (prints.debug_print, prints.in_graph, prints.once),
     "XLA401": (batches.padded,),
     "XLA402": (batches.dropped,),
-    "XLA404": (hoisting.hoisted,),
-    "XLA405": (static_arguments.stable,),
+    "XLA404": (jit_per_call.hoisted,),
+    "XLA405": (unstable_static_argument.stable,),
     "XLA501": (jit_compile_on_tpu.jit_compile,),
     "XLA502": (outside_strategy_scope.scoped,),
     "XLA503": (tpu_initialisation.renamed, tpu_initialisation.local, tpu_initialisation.initialised),

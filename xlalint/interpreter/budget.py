@@ -64,6 +64,11 @@ def tell_work(context: Context) -> None:
     _tell(context, f"its loops within loops take more than {MAX_WORK:,} steps, and what it gives counts as unknown")
 
 
+def tell_depth(context: Context) -> None:
+    """Note that the expressions or statements of a context are nested more deeply than they can be followed."""
+    _tell(context, "its expressions or statements are nested too deeply, and what it gives counts as unknown")
+
+
 def tell_calls(context: Context, share: Share) -> None:
     """Note that the calls that a module's roots lead to are followed no further, at the first root that this shows in."""
     if not share.told:

@@ -52,7 +52,7 @@ from xlalint.interpreter import statements
 from xlalint.interpreter.annotations import Annotations
 from xlalint.interpreter.arguments import Arguments, bind_parameters, evaluate_arguments
 from xlalint.interpreter.attributes import REGISTERED, AttributeTables, attribute_of
-from xlalint.interpreter.budget import CutOff, Share, tell_calls, tell_work
+from xlalint.interpreter.budget import CutOff, Share, tell_calls, tell_depth, tell_work
 from xlalint.interpreter.builtin_calls import container_method, element_of, is_container
 from xlalint.interpreter.context import Context, RootContext
 from xlalint.interpreter.decorators import Carried, Decorators, passes_on
@@ -386,13 +386,12 @@ class Interpreter:
         self.lacks(context, error)
 
     def lacks(self, context: Context, error: Exception) -> None:
-        """Note that an internal error left something out of a context.
-
-        That expressions are nested too deep is told of nobody: what holds them is unknown, and the user could do nothing about it.
-        """
+        """Note that an internal error, or nesting too deep to be followed, left something out of a context."""
         context.cut = True
         self.fails = True
-        if not isinstance(error, RecursionError):
+        if isinstance(error, RecursionError):
+            tell_depth(context)
+        else:
             self.reader.current.fail(context.module.path, context.name, error)
 
     def _finish(self, context: Context, info: FunctionInfo) -> None:

@@ -21,6 +21,7 @@ from xlalint.abstract.values import (
     members,
     sequence,
 )
+from xlalint.interpreter.budget import tell_depth
 from xlalint.interpreter.builtin_calls import element_of, is_staged
 from xlalint.interpreter.device_loops import Loop, counted_by_loop, is_long, turned
 from xlalint.interpreter.expressions import binary_value, store_subscript, test
@@ -597,6 +598,14 @@ def match(frame: Frame, node: ir.Match) -> bool:
     return True
 
 
+def too_deep(frame: Frame, node: ir.TooDeep) -> bool:
+    tell_depth(frame.context)
+    if frame.context.function is None:  # one statement of several
+        return True
+    frame.context.returns = UNKNOWN
+    return False
+
+
 _HANDLERS: dict[type[ir.Stmt], Callable[[Frame, Any], bool]] = {
     ir.Eval: eval_statement,
     ir.Assign: assign,
@@ -617,6 +626,7 @@ _HANDLERS: dict[type[ir.Stmt], Callable[[Frame, Any], bool]] = {
     ir.DefineClass: define_class,
     ir.Import: import_,
     ir.Match: match,
+    ir.TooDeep: too_deep,
 }
 _EXEC.update(_HANDLERS)
 

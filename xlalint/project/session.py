@@ -33,7 +33,7 @@ from xlalint.project.pipeline import Run, tables_of, targets_of, taught_of
 from xlalint.project.relinking import mentioning, moved, moves
 from xlalint.project.report import Report
 from xlalint.project.rewriting import Memory, Rewriting
-from xlalint.project.watching import Facts, watched
+from xlalint.project.watching import Facts, recorded
 from xlalint.rules import rules
 from xlalint.source.discovery import discover
 from xlalint.source.model import TOO_LARGE, SourceError, SourceFile
@@ -363,8 +363,8 @@ class Session:
         home = self._index(path)
         modules = [analysis.program.modules[index] for index in sorted({home, *self._harvests.sources(home)})]
         with analysis.aside():
-            facts = watched(analysis, [analysis.program.modules[home]], modules)
-            return analysis.interpreter, facts[path]
+            file = analysis.program.modules[home]
+            return analysis.interpreter, recorded(analysis, [file], modules).facts(file, modules)
 
     def explain(self, place: Place) -> Explanation:
         """Explain a place in a file; rows of notebooks are those of the module. Raises `PlaceError`."""

@@ -16,7 +16,7 @@ from xlalint.program.hints import UserHints
 from xlalint.project.analysis import Analysis
 from xlalint.project.lowered import lower_source
 from xlalint.project.pipeline import tables_of, targets_of
-from xlalint.project.watching import facts_of, recorded
+from xlalint.project.watching import recorded
 from xlalint.source.model import SourceError
 from xlalint.source.reading import from_text
 
@@ -60,16 +60,16 @@ def believed(path: str, text: str, settings: Settings) -> Believed:
     taught = UserHints(settings.static, settings.tensor)
     analysis = Analysis([unit], apis, targets_of(settings), settings.roots, taught)
     modules = analysis.program.modules[:1]
-    recorder = recorded(analysis, modules, modules)
+    seen = recorded(analysis, modules, modules)
     passed: dict[str, dict[str, Value]] = {}
-    for context in recorder.sights:
+    for context in seen.recorder.sights:
         info = context.function
         if info is not None and context.module.path == modules[0].path:
             own = passed.setdefault(info.ir.qualname, {})
             for parameter, value in zip(info.params, context.args, strict=False):
                 own[parameter.name] = join(own.get(parameter.name, NEVER), value)
     parameters = {function: {name: kind_of(value) for name, value in own.items()} for function, own in passed.items()}
-    return Believed(parameters, facts_of(recorder, modules)[modules[0].path])
+    return Believed(parameters, seen.facts(modules[0], modules))
 
 
 def kind_of(value: Value) -> Kind:

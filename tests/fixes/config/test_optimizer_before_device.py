@@ -1,0 +1,35 @@
+"""XLA519: models moved before their optimizer is made."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.fixes.fixing import outcome
+
+START = "import torch\nimport torch_xla\nfrom torch import nn, optim\nmodel = nn.Linear(2, 2)\n"
+OPT = "opt = optim.SGD(model.parameters(), lr=0.1)\n"
+
+FIXED = {
+    "next": (f"{OPT}model.to('xla')\n", f"model.to('xla')\n{OPT}"),
+    "bound again": (f"{OPT}model = model.to('xla')\nprint(opt)\n", f"model = model.to('xla')\n{OPT}print(opt)\n"),
+    "with more between": (f"{OPT}print(1)\nmodel.to('xla')\n", f"print(1)\nmodel.to('xla')\n{OPT}"),
+}
+LEFT_ALONE = {
+    "used between": f"{OPT}print(opt)\nmodel.to('xla')\n",
+    "in a block": f"{OPT}if ready:\n    model.to('xla')\n",
+    "a comment": "opt = optim.SGD(model.parameters(), lr=0.1)  # slow\nmodel.to('xla')\n",
+}
+
+
+@pytest.mark.parametrize(("before", "after"), FIXED.values(), ids=FIXED)
+def test_the_other_way_round(before: str, after: str) -> None:
+    made = outcome(START + before, "XLA519")
+    assert made.text == START + after
+    assert made.applicability == "unsafe"
+
+
+@pytest.mark.parametrize("code", LEFT_ALONE.values(), ids=LEFT_ALONE)
+def test_left_alone_with_a_reason(code: str) -> None:
+    made = outcome(START + code, "XLA519")
+    assert made.fix is None
+    assert "make the optimizer after" in made.reason

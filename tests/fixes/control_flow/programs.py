@@ -1,0 +1,20 @@
+"""Modules whose `forward` branches."""
+
+from __future__ import annotations
+
+import textwrap
+
+_HEAD = """\
+import torch
+from torch import nn
+
+
+class Model(nn.Module):
+    def forward(self, x: torch.Tensor, y: torch.Tensor, ok: bool = True) -> torch.Tensor:
+        x, y = x.float(), y.float()
+"""
+
+
+def module(body: str) -> str:
+    """Make a module whose `forward` has this body; `x` and `y` are tensors of floats, `ok` is a bool."""
+    return _HEAD + textwrap.indent(textwrap.dedent(body).strip("\n"), " " * 8) + "\n"

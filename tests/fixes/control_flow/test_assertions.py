@@ -1,0 +1,123 @@
+"""Checks of values: what stays, what goes, and what is said of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.fixes.control_flow.programs import module
+from tests.fixes.fixing import outcome
+
+LEFT_ALONE = {
+    "a check of what is no tensor in some calls": (
+        "z = x.sum() if ok else 3\nassert z > 0\nreturn x",
+        "XLA103",
+        "not a tensor in every call",
+    ),
+    "a check that the host decides on": ("assert ok or (x > 0).all()\nreturn x", "XLA103", "decides on the host"),
+    "a value that is named": (
+        "if (bad := torch.isnan(x).any()):\n    raise ValueError('NaN')\nreturn x * bad",
+        "XLA103",
+        "no rewrite",
+    ),
+    "two statements on a line": ("x = x + 1; assert (x > 0).all()\nreturn x", "XLA103", "a line of its own"),
+    "a warning with an else": (
+        "if torch.isnan(x).any():\n    raise ValueError('NaN')\nelse:\n    x = x * 2.0\nreturn x",
+        "XLA101",
+        "the branch raises",
+    ),
+}
+
+DROPPED = {
+    "an assertion": ("assert (x > 0).all(), 'positive'\nreturn x", "return x"),
+    "an assertion that the host makes in part": (
+        "assert x.ndim == 2 and (x > 0).all(), 'positive'\nreturn x",
+        "assert x.ndim == 2, 'positive'\nreturn x",
+    ),
+    "a raise": ("# why\nif torch.isnan(x).any():\n    raise ValueError('NaN')\nreturn x", "return x"),
+    "a raise that the host decides on in part": (
+        "if x.ndim != 2 or torch.isnan(x).any():\n    raise ValueError('NaN')\nreturn x",
+        "if x.ndim != 2:\n    raise ValueError('NaN')\nreturn x",
+    ),
+    "a raise under what the host knows": (
+        "if ok and torch.isnan(x).any():\n    raise ValueError('NaN')\nreturn x",
+        "return x",
+    ),
+    "a raise behind another": (
+        "if x.ndim != 2:\n    raise ValueError('rank')\nelif torch.isnan(x).any():\n    raise ValueError('NaN')\nreturn x",
+        "if x.ndim != 2:\n    raise ValueError('rank')\nreturn x",
+    ),
+    "all that an if does": ("if ok:\n    assert (x > 0).all()\nreturn x", "return x"),
+    "all that a loop does": ("for _ in range(2):\n    assert (x > 0).all()\nreturn x", "return x"),
+    "all that a loop does that leaves something": (
+        "for i in range(2):\n    assert (x > i).all()\nreturn x * i",
+        "for i in range(2):\n    pass\nreturn x * i",
+    ),
+    "all that a loop over something that is used up does": (
+        "for i in iter(ok):\n    assert (x > i).all()\nreturn x",
+        "for i in iter(ok):\n    pass\nreturn x",
+    ),
+    "all that an else does": (
+        "if ok:\n    x = x + 1\nelse:\n    # why\n    assert (x > 0).all()\nreturn x",
+        "if ok:\n    x = x + 1\nreturn x",
+    ),
+    "all that an elif does": (
+        "if ok:\n    x = x + 1\nelif x.ndim == 2:\n    assert (x > 0).all()\nelse:\n    x = x - 1\nreturn x",
+        "if ok:\n    x = x + 1\nelif x.ndim == 2:\n    pass\nelse:\n    x = x - 1\nreturn x",
+    ),
+    "a call that checks": ("torch._assert((x > 0).all(), 'positive')\nreturn x", "return x"),
+    "a paragraph of checks": (
+        "y = x\n\nassert (x > 0).all()\nassert (x < 9).all()\nif (x == 5).any():\n    raise ValueError(5)\n\nreturn y",
+        "y = x\n\nreturn y",
+    ),
+    "blank lines around": ("y = x\n\nassert (x > 0).all()\n\nreturn y", "y = x\n\nreturn y"),
+    "comments of a paragraph above": (
+        "y = x\n# about it all\n\n# why\n# so\nassert (x > 0).all()\nreturn y",
+        "y = x\n# about it all\n\nreturn y",
+    ),
+    "the end of a block": (
+        "if ok:\n    y = x\n\n    assert (x > 0).all()\n\nreturn y",
+        "if ok:\n    y = x\n\nreturn y",
+    ),
+}
+
+TOLD = {
+    "a warning": (
+        "import warnings\nif torch.isnan(x).any():\n    warnings.warn('NaN')\nreturn x",
+        "import warnings\nreturn x",
+    ),
+    "a warning or an exception": (
+        "import warnings\nif torch.isnan(x).any():\n    if ok:\n        raise ValueError('NaN')\n    else:\n"
+        "        warnings.warn('NaN')\nreturn x",
+        "import warnings\nreturn x",
+    ),
+    "a print": ("if torch.isnan(x).any():\n    print('NaN')\nreturn x", "return x"),
+}
+
+
+@pytest.mark.parametrize(("before", "code", "why"), LEFT_ALONE.values(), ids=LEFT_ALONE)
+def test_left_alone_with_a_reason(before: str, code: str, why: str) -> None:
+    made = outcome(module(before), code)
+    assert made.fix is None, made.text
+    assert why in made.reason
+
+
+@pytest.mark.parametrize(("before", "after"), DROPPED.values(), ids=DROPPED)
+def test_dropped_unsafely(before: str, after: str) -> None:
+    made = outcome(module(before), "XLA103")
+    assert made.text == module(after)
+    assert made.applicability == "unsafe"
+    assert "nothing checks any more" in made.message
+
+
+@pytest.mark.parametrize(("before", "after"), TOLD.values(), ids=TOLD)
+def test_what_only_tells_of_values_goes(before: str, after: str) -> None:
+    made = outcome(module(before), "XLA101")
+    assert made.text == module(after)
+    assert made.applicability == "unsafe"
+
+
+def test_asynchronous_under_torch_compile() -> None:
+    before = "if torch.isnan(x).any():\n    raise ValueError('NaN')\nreturn x"
+    made = outcome(module(before), "XLA103", target="torch_compile")
+    assert made.text == module("torch._assert_async(~torch.isnan(x).any(), 'NaN')\nreturn x")
+    assert "RuntimeError" in made.message

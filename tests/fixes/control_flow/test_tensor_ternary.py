@@ -1,0 +1,44 @@
+"""XLA105: conditional expressions as `where`, and filters in sums."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.fixes.fixing import outcome
+
+START = (
+    "import torch\n\n\ndef f(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:\n    x, y = x.float(), y.float()\n    "
+)
+
+LEFT_ALONE = {
+    "a filter that decides how many": ("return torch.stack([a * 2.0 for a in x if a > 0])\n", "how many elements"),
+    "a number of turns": ("n = 3 if x.sum() > 0 else 2\n    return x[:n]\n", "used as a Python number"),
+    "random numbers": ("return torch.randn_like(x) if x.sum() > 0 else x\n", "draws random numbers"),
+}
+FIXED = {
+    "tensors": ("return x * 2.0 if y.all() else x\n", "return torch.where(y.all(), x * 2.0, x)\n", "safe"),
+    "numbers": (
+        "limit = 1.0 if x.max() <= 2.0 else 255.0\n    return x / limit\n",
+        "limit = torch.where(x.max() <= 2.0, 1.0, 255.0)\n    return x / limit\n",
+        "unsafe",
+    ),
+    "a sum": (
+        "return x.mean() + sum(a * 2.0 for a in y if a > 0.0)\n",
+        "return x.mean() + sum(torch.where(a > 0.0, a * 2.0, 0.0) for a in y)\n",
+        "unsafe",
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "why"), LEFT_ALONE.values(), ids=LEFT_ALONE)
+def test_left_alone_with_a_reason(text: str, why: str) -> None:
+    made = outcome(START + text, "XLA105")
+    assert made.fix is None
+    assert why in made.reason
+
+
+@pytest.mark.parametrize(("before", "after", "applicability"), FIXED.values(), ids=FIXED)
+def test_fixed(before: str, after: str, applicability: str) -> None:
+    made = outcome(START + before, "XLA105")
+    assert made.text == START + after
+    assert made.applicability == applicability

@@ -1,0 +1,79 @@
+"""XLA207: sizes that are known."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.fixes.fixing import outcome
+
+TORCH = """import torch
+import torch.nn.functional as F
+
+
+def f(x: torch.Tensor, y: torch.Tensor, n: int) -> torch.Tensor:
+    {body}
+"""
+JAX = """import jax
+import jax.numpy as jnp
+
+
+@jax.jit
+def f(x: jax.Array, y: jax.Array) -> jax.Array:
+    {body}
+"""
+CODES = {"torch": (TORCH, "torch_xla"), "jax": (JAX, "jax")}
+
+CHANGED = {
+    ("torch", "XLA207"): {
+        "return F.one_hot(x.argmax(-1))": "return F.one_hot(x.argmax(-1), num_classes=x.shape[-1])",
+        "k = torch.argmax(x, dim=1)\n    return F.one_hot(k.flatten())": (
+            "k = torch.argmax(x, dim=1)\n    return F.one_hot(k.flatten(), num_classes=x.shape[1])"
+        ),
+        "return F.one_hot(y % 4)": "return F.one_hot(y % 4, num_classes=4)",
+        "return F.one_hot(y % n)": "return F.one_hot(y % n, num_classes=n)",
+        "return torch.bincount(y, minlength=8)": "return F.one_hot(y.long(), 8).sum(0)",
+        "return torch.bincount(y, minlength=n)": "return F.one_hot(y.long(), n).sum(0)",
+        "return x.argmax(-1).bincount()": "return F.one_hot(x.argmax(-1), x.shape[-1]).sum(0)",
+    },
+    ("jax", "XLA207"): {
+        "return jnp.bincount(x.argmax(-1))": "return jnp.bincount(x.argmax(-1), length=x.shape[-1])",
+        "return jax.ops.segment_sum(y, x.argmax(-1))": (
+            "return jax.ops.segment_sum(y, x.argmax(-1), num_segments=x.shape[-1])"
+        ),
+    },
+}
+LEFT = {
+    ("torch", "XLA207"): (
+        "return F.one_hot(y)",
+        "return F.one_hot(x.argmax())",
+        "x = x.relu()\n    k = x.argmax(-1)\n    x = x[:, :2]\n    return F.one_hot(k)",
+        "return F.one_hot(y % x)",
+        "return F.one_hot(x.argmax(-1) + 1)",
+        "return torch.bincount(y)",
+        "return torch.bincount(y, minlength=0)",
+        "return torch.bincount(y, x, 4)",
+        "return torch.bincount(y, weights=x, minlength=4)",
+        "return torch.bincount(x.argmax(-1), minlength=n)",
+        "return torch.repeat_interleave(x, y, dim=0)",
+    ),
+    ("jax", "XLA207"): ("return jnp.bincount(y)", "return jnp.repeat(x, y)", "return jnp.bincount(x.argmax())"),
+}
+
+
+@pytest.mark.parametrize(
+    ("framework", "code", "before", "after"),
+    [(*key, before, after) for key, pairs in CHANGED.items() for before, after in pairs.items()],
+)
+def test_changed(framework: str, code: str, before: str, after: str) -> None:
+    program, target = CODES[framework]
+    assert outcome(program.format(body=before), code, target=target).text == program.format(body=after)
+
+
+@pytest.mark.parametrize(
+    ("framework", "code", "body"), [(*key, body) for key, bodies in LEFT.items() for body in bodies]
+)
+def test_left_with_a_reason(framework: str, code: str, body: str) -> None:
+    program, target = CODES[framework]
+    found = outcome(program.format(body=body), code, target=target)
+    assert found.text == program.format(body=body)
+    assert found.reason

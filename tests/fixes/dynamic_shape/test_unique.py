@@ -1,0 +1,74 @@
+"""XLA203: distinct values that are counted or given a size."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.fixes.fixing import outcome
+
+TORCH = """import torch
+import torch.nn.functional as F
+
+
+def f(x: torch.Tensor, y: torch.Tensor, n: int) -> torch.Tensor:
+    {body}
+"""
+JAX = """import jax
+import jax.numpy as jnp
+
+
+@jax.jit
+def f(x: jax.Array, y: jax.Array) -> jax.Array:
+    {body}
+"""
+CODES = {"torch": (TORCH, "torch_xla"), "jax": (JAX, "jax")}
+
+CHANGED = {
+    ("torch", "XLA203"): {
+        "return x * (y.unique().numel() == 1)": "return x * (y.flatten().diff() == 0).all()",
+        "return x * (len(torch.unique_consecutive(y.sum(1))) > 1)": "return x * (y.sum(1).flatten().diff() != 0).any()",
+        "return x / y.unique().numel()": "return x / ((y.flatten().sort().values.diff() != 0).sum() + 1)",
+        "return x / torch.unique_consecutive(y).shape[0]": "return x / ((y.flatten().diff() != 0).sum() + 1)",
+    },
+    ("jax", "XLA203"): {
+        "return jnp.unique(x).sum()": "return jnp.unique(x, size=x.size, fill_value=0).sum()",
+        "return jnp.union1d(x, y).sum()": "return jnp.union1d(x, y, size=x.size + y.size, fill_value=0).sum()",
+    },
+}
+LEFT = {
+    ("torch", "XLA203"): (
+        "return torch.unique(y)",
+        "for one in y.unique():\n        x = x + one\n    return x",
+        "if y.unique().numel() == 1:\n        return x\n    return y",
+        "return torch.unique(y, dim=0).shape[0] * x",
+        "return torch.unique(y, return_counts=True)[1]",
+        "return torch.zeros(y.unique().numel())",
+        "return x * (y.unique().numel() == 2) * torch.zeros(len(y.unique()))",
+    ),
+    ("jax", "XLA203"): (
+        "return jnp.unique(x)",
+        "return jnp.unique(x).mean()",
+        "return jnp.unique(x + y).sum()",
+        "return jnp.unique(x, return_counts=True)[1].sum()",
+        "return jnp.setxor1d(x, y).sum()",
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("framework", "code", "before", "after"),
+    [(*key, before, after) for key, pairs in CHANGED.items() for before, after in pairs.items()],
+)
+def test_changed(framework: str, code: str, before: str, after: str) -> None:
+    program, target = CODES[framework]
+    assert outcome(program.format(body=before), code, target=target).text == program.format(body=after)
+
+
+@pytest.mark.parametrize(
+    ("framework", "code", "body"), [(*key, body) for key, bodies in LEFT.items() for body in bodies]
+)
+def test_left_with_a_reason(framework: str, code: str, body: str) -> None:
+    program, target = CODES[framework]
+    found = outcome(program.format(body=body), code, target=target)
+    assert found.text == program.format(body=body)
+    assert found.reason

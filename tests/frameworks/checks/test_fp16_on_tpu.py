@@ -1,0 +1,42 @@
+"""XLA506: float16 where bfloat16 belongs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+Findings = Callable[[str, str], list[tuple[str, str]]]
+TORCH = (
+    "import torch\nimport torch_xla\nfrom accelerate import Accelerator\nfrom transformers import TrainingArguments\n"
+)
+KERAS = "import keras\nimport tensorflow as tf\nstrategy = tf.distribute.TPUStrategy(resolver)\n"
+
+SILENT = {
+    "bfloat16": f"{TORCH}TrainingArguments('out', bf16=True, optim='sgd')",
+    "by a flag": f"{TORCH}TrainingArguments('out', fp16=flags.half, optim='sgd')",
+    "where there is a GPU": f"{TORCH}TrainingArguments('out', fp16=torch.cuda.is_available(), optim='sgd')",
+    "Accelerate's bfloat16": f"{TORCH}Accelerator(mixed_precision='bf16')",
+    "an autocast": f"{TORCH}with torch.autocast('xla', dtype=torch.bfloat16):\n    pass",
+    "Keras' bfloat16": f"{KERAS}keras.config.set_dtype_policy('mixed_bfloat16')",
+    "Keras' policy, asked for": f"{KERAS}if flags.fp16:\n    keras.config.set_dtype_policy('mixed_float16')",
+    "Keras' policy on a GPU": "import keras\nkeras.config.set_dtype_policy('mixed_float16')",
+}
+FOUND = {
+    "the Trainer's": (f"{TORCH}TrainingArguments('out', fp16=True, optim='sgd')", "error"),
+    "the Trainer's evaluation": (f"{TORCH}TrainingArguments('out', fp16_full_eval=True, optim='sgd')", "error"),
+    "Accelerate's": (f"{TORCH}Accelerator(mixed_precision='fp16')", "error"),
+    "an autocast": (f"{TORCH}with torch.autocast('xla', dtype=torch.float16):\n    pass", "warning"),
+    "Keras' policy": (f"{KERAS}keras.config.set_dtype_policy('mixed_float16')", "warning"),
+    "a policy object": (f"{KERAS}keras.DTypePolicy('mixed_float16')", "warning"),
+}
+
+
+@pytest.mark.parametrize("code", SILENT.values(), ids=SILENT)
+def test_silent(code: str, findings: Findings) -> None:
+    assert [one for one in findings(f"{code}\n", "") if one[0] == "XLA506"] == []
+
+
+@pytest.mark.parametrize(("code", "severity"), FOUND.values(), ids=FOUND)
+def test_found(code: str, severity: str, findings: Findings) -> None:
+    assert [one for one in findings(f"{code}\n", "") if one[0] == "XLA506"] == [("XLA506", severity)]

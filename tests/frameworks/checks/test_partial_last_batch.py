@@ -1,0 +1,140 @@
+"""XLA402: last batches that are smaller, where XLA compiles the steps; and the larger half left alone."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+
+import pytest
+
+from tests.frameworks.checks.batches import JAX, KERAS, TORCH, found
+
+SILENT = {
+    "dropped": "DataLoader(ds, 8, shuffle=True, drop_last=True)",
+    "dropped by place": "DataLoader(ds, 8, True, None, None, 0, None, False, True)",
+    "dropped as a flag says": "DataLoader(ds, 8, shuffle=True, drop_last=flags.drop_last)",
+    "batches of one": "DataLoader(ds, shuffle=True)\nDataLoader(ds, 1, shuffle=True)",
+    "no batches": "DataLoader(ds, None, shuffle=True)",
+    "batches of its own": "DataLoader(ds, batch_sampler=sampler)",
+    "options from elsewhere": "DataLoader(ds, 8, **options)",
+    "a length that is divided": "DataLoader(TensorDataset(torch.zeros(32, 4)), 8, shuffle=True)",
+    "a length of a name": "x = torch.rand(64)\nds = TensorDataset(x, x)\nDataLoader(ds, 16, shuffle=True)",
+    "a length that everybody knows": "DataLoader(datasets.FashionMNIST('.', train=True), batch_size=8, shuffle=True)",
+    "a length that everybody knows, to test": "ds = CIFAR10(root, False)\nDataLoader(ds, 16, shuffle=True)",
+    "a length that everybody knows, sampled": (
+        "ds = MNIST('.')\ns = RandomSampler(ds)\nDataLoader(ds, batch_size=8, sampler=s)"
+    ),
+    "a stream": "class S(IterableDataset):\n    def __iter__(self):\n        yield 1\nDataLoader(S(), 8, shuffle=False)",
+    "on another device": "if device == 'cuda':\n    DataLoader(ds, 8, shuffle=True)",
+    "no trainer": "TrainingArguments('out', fp16=False)",
+    "a trainer that drops": "TrainingArguments('out', per_device_train_batch_size=8, dataloader_drop_last=True)",
+    "processes that share": "TrainingArguments('out', per_device_train_batch_size=8)\ndef _mp_fn(index):\n    main()",
+    "a method of something else": "trader.batch(8)\nregressor.fit([1, 2, 3])",
+}
+FOUND = {
+    "a loader": ("DataLoader(ds, 8, shuffle=True)", ["XLA402:warning"]),
+    "a loader that is told to keep": ("DataLoader(ds, 8, shuffle=True, drop_last=False)", ["XLA402:warning"]),
+    "a loader with a sampler": ("DataLoader(ds, 8, sampler=sampler)", ["XLA402:warning"]),
+    "a loader with a sampler in order": (
+        "s = DistributedSampler(ds, shuffle=False)\nDataLoader(ds, 8, sampler=s)",
+        ["XLA402:info"],
+    ),
+    "a loader that evaluates": ("DataLoader(ds, batch_size=8)", ["XLA402:info"]),
+    "a size by a flag": ("DataLoader(ds, flags.batch_size, shuffle=True)", ["XLA402:warning"]),
+    "a length that is not divided": (
+        "DataLoader(TensorDataset(torch.zeros((33, 4))), 8, shuffle=True)",
+        ["XLA402:warning"],
+    ),
+    "a length that everybody knows, and that is not divided": (
+        "DataLoader(MNIST('.'), 128, shuffle=True)",
+        ["XLA402:warning"],
+    ),
+    "a length that everybody knows, by a flag": (
+        "DataLoader(MNIST('.', train=flags.train), 8, shuffle=True)",
+        ["XLA402:warning"],
+    ),
+    "a length that everybody knows, dealt out": (
+        "ds = MNIST('.')\ns = DistributedSampler(ds)\nDataLoader(ds, 8, sampler=s)",
+        ["XLA402:warning"],
+    ),
+    "a length that everybody knows, in part": (
+        "ds = MNIST('.')\ns = RandomSampler(ds, True, 100)\nDataLoader(ds, 8, sampler=s)",
+        ["XLA402:warning"],
+    ),
+    "a loader of a helper": (
+        "def make(ds, **options):\n    return DataLoader(ds, shuffle=True, batch_size=options['n'])\nmake(ds, n=8)",
+        ["XLA402:warning"],
+    ),
+    "a trainer": ("TrainingArguments('out', per_device_train_batch_size=8)", ["XLA402:info"]),
+}
+
+
+@pytest.mark.parametrize("case", SILENT)
+def test_silent(case: str) -> None:
+    assert found(TORCH + dedent(SILENT[case])) == []
+
+
+@pytest.mark.parametrize("case", FOUND)
+def test_found(case: str) -> None:
+    text, expected = FOUND[case]
+    assert found(TORCH + dedent(text), severities=True) == expected
+
+
+@pytest.mark.parametrize("case", FOUND)
+def test_a_gpu_compiles_nothing(case: str) -> None:
+    assert found(TORCH.replace("import torch_xla\n", "") + dedent(FOUND[case][0])) == []
+
+
+KERAS_SILENT = {
+    "dropped": "ds.shuffle(9).batch(8, drop_remainder=True)",
+    "dropped by place": "ds.batch(8, True)",
+    "dropped as a flag says": "ds.batch(batch_size, drop_remainder=training)",
+    "endless": "ds.repeat().batch(8)\ntf.data.Dataset.range(9).repeat(-1).shuffle(4).batch(8)",
+    "endless by a name": "ds = tf.data.TFRecordDataset(files).repeat()\nds = ds.map(parse)\nds = ds.batch(8)",
+    "divided": "tf.data.Dataset.from_tensor_slices(np.zeros((32, 4))).map(f).batch(8)",
+    "batches of one": "ds.batch(1)",
+    "another's method": "trader.batch()\ntrader.batch(orders)",
+    "arrays that are divided": "model.fit(np.zeros((64, 4)), np.zeros(64))\nmodel.fit(x, y, batch_size=8)",
+    "one batch": "model.fit(np.zeros((20, 4)), np.zeros(20))",
+    "a part that is divided": "x = np.ones((37, 4))\nmodel.fit(x[:32], y, batch_size=8)",
+}
+KERAS_FOUND = {
+    "shuffled": ("ds.shuffle(9).batch(8)", ["XLA402:warning"]),
+    "shuffled by a name": (
+        "ds = tf.data.Dataset.range(9).shuffle(4)\nds = ds.map(f).cache()\nds.batch(batch_size)",
+        ["XLA402:warning"],
+    ),
+    "in order": ("test = tf.data.TFRecordDataset(files).batch(8).prefetch(1)", ["XLA402:info"]),
+    "repeated after": ("ds.shuffle(9).batch(8).repeat()", ["XLA402:warning"]),
+    "repeated twice": ("tf.data.Dataset.range(9).shuffle(4).repeat(2).batch(8)", ["XLA402:warning"]),
+    "not divided": ("tf.data.Dataset.from_tensor_slices(np.zeros((33, 4))).batch(8)", ["XLA402:info"]),
+    "arrays": ("model.fit(np.zeros((37, 4)), np.zeros(37))", ["XLA402:warning"]),
+    "arrays by names": ("x, y = np.zeros((37, 4)), np.zeros(37)\nmodel.fit(x, y, batch_size=8)", ["XLA402:warning"]),
+    "arrays to evaluate": ("model.evaluate(np.zeros((37, 4)), np.zeros(37), batch_size=8)", ["XLA402:info"]),
+}
+
+
+@pytest.mark.parametrize("case", KERAS_SILENT)
+def test_silent_under_keras(case: str) -> None:
+    assert found(KERAS + KERAS_SILENT[case]) == []
+
+
+@pytest.mark.parametrize("case", KERAS_FOUND)
+def test_found_under_keras(case: str) -> None:
+    text, expected = KERAS_FOUND[case]
+    assert found(KERAS + text, severities=True) == expected
+
+
+@pytest.mark.parametrize("case", KERAS_FOUND)
+def test_what_keras_does_not_compile(case: str) -> None:
+    assert found(KERAS.replace("True", "False") + KERAS_FOUND[case][0]) == []
+
+
+def test_a_strategy_for_tpus_compiles() -> None:
+    head = "import tensorflow as tf\nstrategy = tf.distribute.TPUStrategy(resolver)\n"
+    assert found(f"{head}ds.shuffle(9).batch(8)") == ["XLA402"]
+    assert found("import tensorflow as tf\nds.shuffle(9).batch(8)") == []
+
+
+def test_jax_compiles_all() -> None:
+    assert found(f"{JAX}DataLoader(ds, 8, shuffle=True)") == ["XLA402"]
+    assert found(f"{JAX}DataLoader(ds, 8, shuffle=True, drop_last=True)") == []

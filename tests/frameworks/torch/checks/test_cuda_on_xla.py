@@ -1,0 +1,72 @@
+"""XLA513: calls for CUDA, in programs that surely run on an XLA device."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from textwrap import indent
+
+import pytest
+
+from xlalint.config import Settings
+from xlalint.project import check_text
+
+Findings = Callable[[str, str], list[tuple[str, str]]]
+START = (
+    "import os\nimport torch\nimport torch_xla\nfrom torch import nn\nfrom torch.utils.data import DataLoader\n"
+    "import torch.utils.checkpoint as ckpt\nmodel = nn.Linear(2, 2)\n"
+)
+
+IN_ORDER = {
+    "asked for": "if torch.cuda.is_available():\n    model.cuda()\n    torch.cuda.synchronize()",
+    "the other branch": "if use_tpu:\n    pass\nelse:\n    model.cuda()",
+    "by name": "if device.type == 'cuda':\n    torch.cuda.set_device(0)",
+    "a guard": "def run():\n    if not torch.cuda.is_available():\n        return model\n    else:\n        return model.cuda()",
+    "what a guard leaves over": "def run():\n    if not torch.cuda.is_available():\n        return model\n    return model.cuda()",
+    "what does nothing": "torch.cuda.empty_cache()\ntorch.cuda.manual_seed_all(1)\ntorch.cuda.device_count()",
+    "the device": "model.to('xla')",
+    "a device by name": "model.to(device)",
+    "the host": "model.to('cpu')",
+    "an autocast": "with torch.autocast('xla', dtype=torch.bfloat16):\n    pass",
+    "an autocast by the device": "with torch.autocast(device.type):\n    pass",
+    "memory by a flag": "DataLoader(data, pin_memory=flags.pin)",
+    "memory not pinned": "DataLoader(data, pin_memory=False)",
+    "a backend": "torch.distributed.init_process_group('xla')",
+    "torch_xla's checkpoint": "from torch_xla.utils.checkpoint import checkpoint\ncheckpoint(model, x)",
+    "an error": "try:\n    pass\nexcept RuntimeError:\n    model.cuda()",
+}
+FOUND = {
+    "a module": ("model.cuda()", "XLA513", "error"),
+    "a tensor": ("torch.ones(2).cuda()", "XLA513", "error"),
+    "by name": ("model.to('cuda')", "XLA513", "error"),
+    "by number": ("model.to('cuda:0')", "XLA513", "error"),
+    "by a variable": ("device = 'cuda'\nmodel.to(device)", "XLA513", "error"),
+    "waiting": ("torch.cuda.synchronize()", "XLA513", "error"),
+    "measuring": ("torch.cuda.Event(enable_timing=True)", "XLA513", "error"),
+    "processes": ("torch.distributed.init_process_group(backend='nccl')", "XLA513", "error"),
+    "a checkpoint": ("ckpt.checkpoint(model, torch.ones(2), use_reentrant=False)", "XLA513", "error"),
+    "an autocast": ("with torch.autocast('cuda'):\n    pass", "XLA513", "warning"),
+    "an autocast of old": ("with torch.cuda.amp.autocast():\n    pass", "XLA513", "warning"),
+    "memory": ("DataLoader(data, pin_memory=True)", "XLA513", "info"),
+}  # fmt: skip
+
+
+def configured(findings: Findings, code: str) -> list[tuple[str, str]]:
+    return [found for found in findings(code, "torch_xla") if found[0].startswith("XLA5")]
+
+
+@pytest.mark.parametrize("code", IN_ORDER.values(), ids=IN_ORDER)
+def test_in_order(code: str, findings: Findings) -> None:
+    assert configured(findings, f"{START}{code}\n") == []
+
+
+@pytest.mark.parametrize(("code", "rule", "severity"), FOUND.values(), ids=FOUND)
+def test_found(code: str, rule: str, severity: str, findings: Findings) -> None:
+    assert configured(findings, f"{START}{code}\n") == [(rule, severity)]
+    assert configured(findings, f"{START}def main():\n{indent(code, '    ')}\n") == [(rule, severity)]
+
+
+@pytest.mark.parametrize(("code", "rule", "severity"), FOUND.values(), ids=FOUND)
+def test_a_program_that_may_run_on_a_gpu_is_left_alone(code: str, rule: str, severity: str) -> None:
+    guarded = START.replace("import torch_xla\n", "try:\n    import torch_xla\nexcept ImportError:\n    pass\n")
+    report = check_text(f"{guarded}{code}\n", "example.py", Settings(show_info=True, select=("XLA5",)))
+    assert [found.code for found in report.findings] == []

@@ -1,0 +1,61 @@
+"""XLA507: variables of the environment that torch_xla no longer reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from textwrap import indent
+
+import pytest
+
+from xlalint.config import Settings
+from xlalint.project import check_text
+from xlalint.source.magics import masked
+
+Findings = Callable[[str, str], list[tuple[str, str]]]
+START = "import os\nimport torch\nimport torch_xla\n"
+
+IN_ORDER = {
+    "the device's kind": "os.environ['PJRT_DEVICE'] = 'TPU'",
+    "switched off": "os.environ['XLA_USE_BF16'] = '0'",
+    "read": "os.environ.get('XLA_USE_BF16')",
+    "another dict": "options['XLA_USE_BF16'] = '1'",
+    "other variables": "os.environ['XLA_FLAGS'] = '--xla_dump_to=out'\nos.environ.setdefault('XLA_USE_SPMD', '1')",
+    "other updates": "options.update(XLA_USE_BF16='1')\nos.environ.update({'PT_XLA_DEBUG': '1'})",
+}
+FOUND = {
+    "a variable": ("os.environ['XLA_USE_BF16'] = '1'", "XLA507", "warning"),
+    "a number": ("os.environ['XLA_DOWNCAST_BF16'] = str(1)", "XLA507", "warning"),
+    "a default": ("os.environ.setdefault('XLA_USE_BF16', '1')", "XLA507", "warning"),
+    "several": ("os.environ.update({'XRT_TPU_CONFIG': 'x'})", "XLA507", "warning"),
+    "of no effect": ("os.environ['XLA_USE_FP16'] = '1'", "XLA507", "warning"),
+    "put": ("os.putenv('XRT_WORKERS', 'x')", "XLA507", "warning"),
+}  # fmt: skip
+
+
+def configured(findings: Findings, code: str) -> list[tuple[str, str]]:
+    return [found for found in findings(code, "torch_xla") if found[0].startswith("XLA5")]
+
+
+@pytest.mark.parametrize("code", IN_ORDER.values(), ids=IN_ORDER)
+def test_in_order(code: str, findings: Findings) -> None:
+    assert configured(findings, f"{START}{code}\n") == []
+
+
+@pytest.mark.parametrize(("code", "rule", "severity"), FOUND.values(), ids=FOUND)
+def test_found(code: str, rule: str, severity: str, findings: Findings) -> None:
+    assert configured(findings, f"{START}{code}\n") == [(rule, severity)]
+    assert configured(findings, f"{START}def main():\n{indent(code, '    ')}\n") == [(rule, severity)]
+
+
+@pytest.mark.parametrize(("code", "rule", "severity"), FOUND.values(), ids=FOUND)
+def test_a_program_that_may_run_on_a_gpu_is_left_alone(code: str, rule: str, severity: str) -> None:
+    guarded = START.replace("import torch_xla\n", "try:\n    import torch_xla\nexcept ImportError:\n    pass\n")
+    report = check_text(f"{guarded}{code}\n", "example.py", Settings(show_info=True, select=("XLA5",)))
+    # Variables of XRT's are set for XLA devices alone.
+    assert [found.code for found in report.findings] == (["XLA507"] if "['XRT_TPU_CONFIG']" in code else [])
+
+
+def test_a_magic_says_where_the_program_runs(findings: Findings) -> None:
+    mask = masked("%env PJRT_DEVICE=TPU\n%env XLA_USE_BF16=1\n")
+    assert mask is not None
+    assert findings(f"import torch\n{mask.text}", "") == [("XLA507", "warning")]

@@ -1,0 +1,265 @@
+"""Python numbers that change and tensors that grow from step to step, under torch: found, and the larger half left alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from textwrap import dedent
+
+import pytest
+
+Findings = Callable[[str, str], list[tuple[str, str]]]
+Loud = Callable[[str, str], list[str]]
+
+HEAD = """
+import random
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+TABLES = []
+"""
+MODULE = """
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.step = 0
+        self.memory = None
+        self.norm = nn.BatchNorm2d(8)
+        self.layers = nn.ModuleList([nn.Linear(8, 8) for _ in range(4)])
+
+    def forward(self, x: Tensor, y: Tensor):
+{body}
+"""
+
+SILENT = {
+    "a counter in arithmetic": """
+        self.step += 1
+        return x * self.step + y / (self.step + 1) - 0.9 ** self.step
+        """,
+    "a counter that is set back": """
+        self.step = 0
+        for layer in self.layers:
+            self.step += 1
+            x = layer(x) + y[self.step]
+        return x
+        """,
+    "a counter that only speaks": """
+        self.step += 1
+        if self.step % 100 == 0:
+            print("step", self.step)
+        return x
+        """,
+    "a counter of something else": """
+        self.names = {}
+        self.step += 1
+        self.names["step"] = [1, 2, 3][self.step % 3]
+        return x
+        """,
+    "a number that a schedule decides by": """
+        self.step += 1
+        if self.step > 1000:
+            x = x * 0.5
+        return x
+        """,
+    "a drawn number in arithmetic": "return x * random.random() + F.dropout(y, random.uniform(0.1, 0.2))",
+    "a drawn number in a loss": "return F.cross_entropy(x, y, label_smoothing=random.random())",
+    "numbers that are chosen at random": """
+        scale, sizes = 1.0, [1, 2]
+        if random.random() < 0.5:
+            scale = random.uniform(0.5, 2.0)
+            sizes[0] = 3
+        return x * scale
+        """,
+    "a drawn number that only speaks": """
+        if random.random() < 0.01:
+            print("now and then")
+        return x
+        """,
+    "a number of the loop": """
+        for i, layer in enumerate(self.layers):
+            x = layer(x) + y[i] + y[:, i : i + 1]
+        return x
+        """,
+    "a size": "n = x.shape[1]\n        return y[:, :n] + F.pad(x, (0, n)) + torch.arange(n)",
+    "host memory": "table = torch.zeros(16)\n        return x + table[random.randint(0, 3)].to(x.device)",
+    "a tensor that is made anew": """
+        out = x
+        for layer in self.layers:
+            out = torch.cat([out, layer(out)])
+        return out
+        """,
+    "an attribute that is made anew": """
+        self.memory = x
+        for layer in self.layers:
+            self.memory = torch.cat([self.memory, layer(x)])
+        return self.memory
+        """,
+    "an attribute that is put beside another": """
+        self.memory = torch.cat([x, y])
+        return torch.cat([self.memory, x])
+        """,
+    "an attribute that is wrapped": "self.memory = torch.stack([self.memory])\n        return x",
+    "a list that is made anew": """
+        rows = []
+        for layer in self.layers:
+            rows.append(layer(x))
+        return torch.stack(rows)
+        """,
+    "a list that is emptied": """
+        self.memory.append(x)
+        out = torch.cat(self.memory)
+        self.memory.clear()
+        return out
+        """,
+    "a list of the module's that is only joined": "return x + torch.stack(TABLES)",
+    "a drawn slope, bound, weight": """
+        k = random.random()
+        return F.leaky_relu(x, k).clamp(min=-k).lerp(y, k) + F.normalize(x, eps=k) + torch.full_like(x, k)
+        """,
+    "turns that are always as many": "for _ in range(len(self.layers)):\n            x = x * 2\n        return x",
+    "a normalisation with a momentum": "return self.norm(x) + nn.BatchNorm1d(8, momentum=0.01)(y)",
+}
+FOUND = {
+    "a counter as an index": ("x = x + y[self.step]\n        self.step += 1\n        return x", ["XLA403"]),
+    "a counter as a bound": ("self.step += 1\n        return x[:, : self.step + 4]", ["XLA403"]),
+    "a counter as an exponent": ("self.step += 1\n        return x ** self.step", ["XLA403"]),
+    "a counter as a size": ("self.step += 1\n        return x + torch.arange(self.step, device=x.device)", ["XLA403"]),
+    "a counter as a diagonal": ("self.step -= 1\n        return torch.tril(x, diagonal=self.step)", ["XLA403"]),
+    "a drawn norm": ("return x.norm(p=1 + random.random()) + torch.dist(x, y, random.random())", ["XLA403"] * 2),
+    "a drawn epsilon": ("return F.layer_norm(x, (8,), eps=random.random())", ["XLA403"]),
+    "a drawn value to pad with": ("return F.pad(x, (1, 1), value=random.random())", ["XLA403"]),
+    "a drawn base of a power": ("return random.random() ** x", ["XLA403"]),
+    "a counted number of turns": (
+        """
+        self.step += 1
+        for _ in range(self.step):
+            x = x * 2
+        return x
+        """,
+        ["XLA403"],
+    ),
+    "a drawn index": ("return x[random.randint(0, 3)] + x[:, random.randrange(4)]", ["XLA403"] * 2),
+    "a drawn window": ("i = random.randint(0, 3)\n        return x[:, i : i + 4]", ["XLA403"]),
+    "a drawn shift": (
+        "return x.roll(int(random.uniform(0, 4)), 1) + torch.roll(y, random.randint(0, 3))",
+        ["XLA403"] * 2,
+    ),
+    "a drawn assignment": ("x[random.randint(0, 3)] = 0\n        return x", ["XLA403"]),
+    "layers left out at random": (
+        """
+        for layer in self.layers:
+            if self.training and random.random() < 0.1:
+                continue
+            x = layer(x)
+        return x
+        """,
+        ["XLA403"],
+    ),
+    "elements set at random": ("if random.random() > 0.5:\n            x[0] = 0\n        return x", ["XLA403"]),
+    "a way chosen at random": ("if random.random() > 0.5:\n            x = x.flip(1)\n        return x", ["XLA403"]),
+    "a memory": (
+        """
+        if self.memory is None:
+            self.memory = x
+        else:
+            self.memory = torch.cat([self.memory, x], dim=1)
+        return self.memory
+        """,
+        ["XLA406"],
+    ),
+    "a cache for each layer": (
+        """
+        self.memory[0] = torch.cat([self.memory[0], x], dim=-2)
+        return self.memory[0] @ y
+        """,
+        ["XLA406"],
+    ),
+    "a list that grows": ("self.memory.append(x)\n        return torch.stack(self.memory)", ["XLA406"]),
+    "a list of the module's that grows": ("TABLES.append(x)\n        return torch.stack(TABLES)", ["XLA406"]),
+    "a memory that begins with the first": (
+        "global kept\n        kept = x if kept is None else torch.cat([kept, x], 1)\n        return kept",
+        ["XLA406"],
+    ),
+    "a memory of the module's": ("global kept\n        kept = torch.cat((kept, x))\n        return kept", ["XLA406"]),
+    "a normalisation over all batches": (
+        "return nn.BatchNorm1d(8, momentum=None)(x) + nn.BatchNorm2d(8, 1e-5, None)(y)",
+        ["XLA408"] * 2,
+    ),
+}
+
+
+def module(body: str) -> str:
+    """A module with such a `forward`."""
+    lines = dedent(" " * 8 + body.strip("\n") if not body.startswith("\n") else body).strip("\n")
+    return HEAD + MODULE.format(body="\n".join(f"        {line}" for line in lines.split("\n")))
+
+
+ELSEWHERE = {
+    "a layer of Keras', whose choice is made once": """
+        import tensorflow as tf
+        class Encoder(tf.keras.layers.Layer):
+            def call(self, x, training=False):
+                for layer in self.layers:
+                    if training and random.random() < 0.1:
+                        continue
+                    x = layer(x)
+                return x
+        """,
+    "an iterator, which counts within a step": """
+        class Levels(nn.Module):
+            def __iter__(self):
+                self.at = 0
+                return self
+            def forward(self, x: Tensor):
+                self.at += 1
+                return x[self.at]
+        """,
+    "an augmentation, which the host does": """
+        def erase(x: Tensor):
+            if random.random() > 0.5:
+                x = x.flip(1)
+            return x[:, random.randint(0, 3) :]
+        """,
+}
+
+
+@pytest.mark.parametrize("case", ELSEWHERE)
+def test_silent_elsewhere(loud: Loud, case: str) -> None:
+    code = dedent(ELSEWHERE[case])
+    head = "import random\n" if "tensorflow" in code else HEAD
+    assert [code for code in loud(head + code, "torch_xla") if code[:4] == "XLA4"] == []
+
+
+@pytest.mark.parametrize("case", SILENT)
+def test_silent(loud: Loud, case: str) -> None:
+    assert [code for code in loud(module(SILENT[case]), "torch_xla") if code[:4] == "XLA4"] == []
+
+
+@pytest.mark.parametrize("case", FOUND)
+def test_found(loud: Loud, case: str) -> None:
+    body, expected = FOUND[case]
+    assert [code for code in loud(module(body), "torch_xla") if code[:4] == "XLA4"] == expected
+
+
+@pytest.mark.parametrize("case", FOUND)
+def test_torch_compile_takes_symbols(loud: Loud, case: str) -> None:
+    assert [code for code in loud(module(FOUND[case][0]), "torch_compile") if code[:4] == "XLA4"] == []
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "expected"), [("SGD", []), ("AdamW", []), ("Rprop", ["XLA408"]), ("LBFGS", ["XLA408"])]
+)
+def test_optimizers(loud: Loud, optimizer: str, expected: list[str]) -> None:
+    code = f"""
+    class M(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.net = nn.Linear(8, 8)
+            self.optimizer = torch.optim.{optimizer}(self.net.parameters(), lr=0.1)
+        def training_step(self, x: Tensor):
+            self.net(x).sum().backward()
+            self.optimizer.step()
+        def forward(self, x: Tensor):
+            self.training_step(x)
+    """
+    assert loud(HEAD + dedent(code), "torch_xla") == expected
