@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from xlalint.abstract.values import Function, Host, Tensor, Value, members, tensors
 from xlalint.frameworks.base import NOWHERE, Platforms, Reach, reaches
-from xlalint.frameworks.registry import frameworks, hosts_of, platforms_of
+from xlalint.frameworks.loading import hosts_of, platforms_of
+from xlalint.frameworks.registry import frameworks
 from xlalint.interpreter.arguments import Arguments, bind_parameters
 from xlalint.interpreter.context import HOST_TIER, MODULE_LEVEL, Context, RootContext
 from xlalint.interpreter.frame import Frame

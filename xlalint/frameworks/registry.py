@@ -7,31 +7,31 @@ from __future__ import annotations
 
 from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from xlalint.frameworks.base import Framework, Platform, Platforms
-    from xlalint.frameworks.checks.host_code import Hosts
-    from xlalint.interpreter.semantics import Libraries
-    from xlalint.program.linker import ModuleInfo, Program
+    from xlalint.frameworks.base import Framework
 
 
 class Row(NamedTuple):
-    """A framework's name, the module that holds its `FRAMEWORK`, and the targets by which its code reaches XLA, the usual one first.
+    """One framework.
 
-    `rewritten`: the rewriters know its operations.
+    `folder` is the package whose module `framework` holds the `Framework`, and whose `*.toml` are API tables, besides those under
+    `rules/apis`. `targets` are how its code reaches XLA, the usual one first. `rewritten`: the rewriters know its operations.
     """
 
     name: str
-    module: str
+    folder: str
     targets: tuple[str, ...]
     rewritten: bool = True
 
 
 ROWS: list[Row] = [
-    Row("torch", "xlalint.frameworks.torch.framework", ("torch_xla", "torch_tpu", "torch_compile")),
-    Row("tensorflow", "xlalint.frameworks.tensorflow.framework", ("tf",)),
-    Row("jax", "xlalint.frameworks.jax.framework", ("jax",)),
+    Row("torch", "xlalint.frameworks.torch", ("torch_xla", "torch_tpu", "torch_compile")),
+    Row("tensorflow", "xlalint.frameworks.tensorflow", ("tf",)),
+    Row("jax", "xlalint.frameworks.jax", ("jax",)),
 ]
 
 
@@ -45,6 +45,16 @@ def names() -> tuple[str, ...]:
     return tuple(row.name for row in ROWS)
 
 
+def tables() -> list[Path]:
+    """List the API tables that lie in the folders of frameworks, without importing them."""
+    found: list[Path] = []
+    for row in ROWS:
+        spec = find_spec(row.folder)
+        for place in (spec.submodule_search_locations or ()) if spec is not None else ():
+            found += sorted(Path(place).glob("*.toml"))
+    return found
+
+
 def frameworks() -> tuple[Framework, ...]:
     """Import the frameworks, in order."""
     return _frameworks(tuple(ROWS))
@@ -52,35 +62,4 @@ def frameworks() -> tuple[Framework, ...]:
 
 @cache
 def _frameworks(rows: tuple[Row, ...]) -> tuple[Framework, ...]:
-    return tuple(import_module(row.module).FRAMEWORK for row in rows)
-
-
-def libraries() -> Libraries:
-    """Return what the frameworks and Python's own libraries add to the interpreter."""
-    return _libraries(frameworks())
-
-
-@cache
-def _libraries(known: tuple[Framework, ...]) -> Libraries:
-    from xlalint.frameworks.shared import SEMANTICS
-    from xlalint.interpreter.semantics import Libraries
-
-    return Libraries(tuple(one.semantics for one in known), SEMANTICS)
-
-
-def platforms_of(module: ModuleInfo, program: Program, target: str = "") -> Platforms:
-    """Find the platforms that a program started at a module runs on; `target` is the user's, "" where none is given."""
-    module.reader.current.modules |= module.bit
-    found: dict[str, Platform] = {}
-    for framework in frameworks():
-        platform = framework.platform(module, program, target) if framework.platform is not None else None
-        if platform is not None:
-            found[framework.name] = platform
-    return found
-
-
-def hosts_of(module: ModuleInfo, program: Program, platforms: Platforms) -> Hosts:
-    """Find the host code to enter of a program that reaches XLA by these platforms."""
-    from xlalint.frameworks.checks import host_code
-
-    return host_code.hosts_of(module, program, platforms)
+    return tuple(import_module(f"{row.folder}.framework").FRAMEWORK for row in rows)

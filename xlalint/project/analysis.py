@@ -20,7 +20,7 @@ from xlalint.analysis.collection import ModuleResult, harvest, merge
 from xlalint.analysis.hazard import Hazard
 from xlalint.analysis.roots import Contained, Roots
 from xlalint.api_tables.lookup import Apis
-from xlalint.frameworks.registry import libraries
+from xlalint.frameworks.loading import libraries
 from xlalint.interpreter.context import MODULE_LEVEL
 from xlalint.interpreter.interpreter import Interpreter
 from xlalint.interpreter.invalidation import forget

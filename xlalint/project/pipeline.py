@@ -13,6 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from xlalint.frameworks.registry import ROWS, tables
 from xlalint.project.looked import NOTHING, SearchFingerprint, decode_looked, encode_looked
 from xlalint.project.report import Report, decode_report, encode_report
 from xlalint.source.discovery import discover
@@ -36,7 +37,6 @@ _BATCH = 12
 _SMALLEST_POOL = 24
 _FIXES_SHOWN = 1_000_000  # bytes of lowered code, of some 25,000 lines: finding fixes takes about a second
 _WRITTEN_AT_ONCE = 100  # units kept encoded and decoded at the same time
-_TORCH_TARGETS = ("torch_xla", "torch_tpu", "torch_compile")
 
 
 class Run:
@@ -334,8 +334,8 @@ def _with_fixes(
 
 def targets_of(settings: Settings) -> tuple[str, ...]:
     """The target of each framework under these settings."""
-    torch = settings.target if settings.target in _TORCH_TARGETS else "torch_xla"
-    return (torch, "tf", "jax")
+    usual = (settings.target if settings.target in row.targets else row.targets[0] for row in ROWS)
+    return tuple(dict.fromkeys(usual))
 
 
 def taught_of(settings: Settings) -> UserHints:
@@ -347,8 +347,8 @@ def taught_of(settings: Settings) -> UserHints:
 
 
 def tables_of(settings: Settings) -> list[str]:
-    """The user's own API tables, by path."""
-    return [place for place in settings.extend_rules if _holds_tables(Path(place))]
+    """List the API tables besides those under `rules/apis`, by path: the frameworks' and, last, the user's."""
+    return [*map(str, tables()), *(place for place in settings.extend_rules if _holds_tables(Path(place)))]
 
 
 def _holds_tables(place: Path) -> bool:
