@@ -13,8 +13,8 @@ from xlalint.explain.replay import Replay
 from xlalint.explain.scope import Scope
 from xlalint.explain.wording import Wording
 from xlalint.interpreter.context import Context
-from xlalint.interpreter.frame import spelling
 from xlalint.interpreter.recording import start_of
+from xlalint.interpreter.spelling import spelling
 from xlalint.lowering import ir
 from xlalint.program.linker import FunctionInfo
 from xlalint.source.lines import Lines

@@ -181,7 +181,7 @@ class Verdicts:
             at & 0xFFFFFFFF,
             sighting.statement + (self.scope.base & 0xFFFFFFFF),
             sighting.rule,
-            sighting.framework or self.replay.interpreter.annotations.framework(self.scope.module) or "torch",  # type: ignore[arg-type]
+            sighting.framework or self.replay.interpreter.annotations.framework(self.scope.module) or "torch",
             sighting.confidence,
             sighting.subject,
             sighting.detail,
