@@ -52,6 +52,7 @@ COMPILED = (
     "interpreter/device_loops.py",
     "interpreter/expressions.py",
     "interpreter/frame.py",
+    "interpreter/frame_state.py",
     "interpreter/interpreter.py",
     "interpreter/library_calls.py",
     "interpreter/library_functions.py",

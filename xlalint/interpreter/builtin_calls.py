@@ -226,7 +226,7 @@ def _super(frame: Frame, args: Arguments, node: ir.Call) -> Value:
     if info is None or info.owner is None:
         return UNKNOWN
     name = info.params[0].name if info.params else "self"
-    receiver = frame.env.get(frame.receiver_name or name) or frame.closure.get(name) or UNKNOWN
+    receiver = frame.env.get(frame.scope.receiver_name or name) or frame.closure.get(name) or UNKNOWN
     return super_value(info.owner, receiver)
 
 
@@ -399,7 +399,7 @@ _STRING_RESULTS: dict[str, Value] = {
 
 def _check_append(frame: Frame, target: ir.Node | None, value: Value, node: ir.Call) -> None:
     """Report a tensor that a graph loop puts into a Python list from outside of the loop."""
-    if isinstance(target, ir.Name) and target.id in frame.staged and _surely_staged(frame, value):
+    if isinstance(target, ir.Name) and target.id in frame.loops.names_before and _surely_staged(frame, value):
         argument = node.args[0] if node.args else None
         frame.report(AUTOGRAPH_UNSUPPORTED, node.at, value, argument, "it does not leave the graph loop")
 
@@ -413,7 +413,7 @@ def _sequence_method(frame: Frame, receiver: Sequence, name: str, args: Argument
     if name in ("append", "add", "appendleft") and args:
         if isinstance(target, ir.Name) and frame.is_outer(target.id):
             frame.note(TRACE_TIME_EFFECT, node.at, "", spelling(node.func), "happens once, while tracing", "effect")
-        if frame.staged:
+        if frame.loops.names_before:
             _check_append(frame, target, args[0], node)
         if target is not None:
             rebind(frame, target, sequence(receiver.kind, None, join(receiver.element, args[0])))

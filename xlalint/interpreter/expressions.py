@@ -85,7 +85,7 @@ def attribute(frame: Frame, node: ir.Attr) -> Value:
         told = taught_value(frame, path) if path else None
         if told is not None:
             return told
-    if frame.owners and _root_name(node) in frame.owners:
+    if frame.scope.owners and _root_name(node) in frame.scope.owners:
         known = frame.env.get(path_of(node))
         if known is not None:
             return known

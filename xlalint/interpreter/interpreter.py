@@ -336,9 +336,9 @@ class Interpreter:
             self.pulse()
         env: Env = {param.name: value for param, value in zip(info.params, context.args, strict=True)}
         frame = Frame(self, context, env, dict(closure))
-        frame.declared = {param.name: param.annotation for param in info.params if param.annotation is not None}
+        frame.scope.declared = {param.name: param.annotation for param in info.params if param.annotation is not None}
         if info.ir.owner >= 0 and info.params and not info.decorated("staticmethod"):
-            frame.receiver_name = info.params[0].name
+            frame.scope.receiver_name = info.params[0].name
         context.depth = len(self.stack)
         context.of_table = self.in_tables
         leaning = self.program.progress.leaning
@@ -569,9 +569,9 @@ class Interpreter:
         for asked in self.libraries.on_call:
             asked(frame, node, found, arguments)
         doubt = len(found) > 1
-        frame.ambiguous_callee += doubt
+        frame.paths.ambiguous_callee += doubt
         results = [self._call_one(frame, member, arguments, node) for member in found]
-        frame.ambiguous_callee -= doubt
+        frame.paths.ambiguous_callee -= doubt
         result = results[0] if len(results) == 1 else join_all(results) if results else UNKNOWN
         surroundings = self.libraries.surroundings if self.scope else None
         return result if surroundings is None else surroundings.made(frame, node, found, arguments, result)
@@ -634,16 +634,16 @@ class Interpreter:
         traced_by = self.jitted.of(info) if info.ir.decorators else ""
         if traced_by:
             args = tuple([as_traced(value, traced_by) for value in args])
-        if self.scope and (frame.tests or frame.suppressed):
+        if self.scope and (frame.paths.tests or frame.paths.suppressed):
             context = self._enter_from_branch(frame, info, args, func.closure)
         else:
-            paced = frame.context.per_turn and not frame.turning
+            paced = frame.context.per_turn and not frame.loops.depth
             context = self.enter(info, args, func.closure, paced and self.drivers.counts_turns(info), _rarely(frame))
         frame.enters(context, at)
         if context.steps or context.claims:
             for returned in self.libraries.on_return:
                 returned(frame, context)
-        if context.stores and func.receiver is not None and func.receiver is frame.env.get(frame.receiver_name):
+        if context.stores and func.receiver is not None and func.receiver is frame.env.get(frame.scope.receiver_name):
             frame.adopt(context.stores)
         if not context.done:
             return context.returns if context.returns is not NEVER else self._declared(info)
@@ -759,7 +759,7 @@ class Interpreter:
         return UNKNOWN
 
     def _call_object(self, frame: Frame, func: Instance, arguments: Arguments, node: ir.Call) -> Value:
-        if frame.stepping and self.tables.kind(func.klass) == "module":
+        if frame.loops.step_depth and self.tables.kind(func.klass) == "module":
             arguments = _entering(arguments)
         for name in ("__call__", "forward", "call"):
             info = func.klass.method(name)
@@ -881,7 +881,7 @@ class Interpreter:
 
     def store_attribute(self, frame: Frame, node: ir.Node, name: str, value: Value) -> None:
         """`setattr(owner, name, value)`, with the owner written as `node`."""
-        if isinstance(node, ir.Name) and node.id == frame.receiver_name:
+        if isinstance(node, ir.Name) and node.id == frame.scope.receiver_name:
             receiver = frame.env.get(node.id)
             if isinstance(receiver, Instance) and receiver.klass.method("_apply") is not None:
                 value = on_device(value)  # a module that says itself what moves with it
@@ -925,14 +925,14 @@ class Interpreter:
 
     def kept_item(self, frame: Frame, key: str) -> Value | None:
         """What an optimizer keeps under a key of its state or its groups."""
-        receiver = frame.env.get(frame.receiver_name)
+        receiver = frame.env.get(frame.scope.receiver_name)
         if isinstance(receiver, Instance) and self.optimizes(frame):
             return self.tables.items(receiver.klass).get(key)
         return None
 
     def optimizes(self, frame: Frame) -> bool:
         """Whether the code is an optimizer's method: what it keeps for each parameter is a dict, found by the parameter."""
-        receiver = frame.env.get(frame.receiver_name)
+        receiver = frame.env.get(frame.scope.receiver_name)
         return isinstance(receiver, Instance) and self.tables.kind(receiver.klass) == "optimizer"
 
     def named_tuple(self, names: tuple[str, ...], items: tuple[Value, ...]) -> Value:
@@ -987,7 +987,7 @@ def _entering(arguments: Arguments) -> Arguments:
 
 def _rarely(frame: Frame) -> bool:
     """Whether what a frame calls now is called once in many steps."""
-    return frame.rare > 0 and not frame.frequent
+    return frame.paths.rare > 0 and not frame.paths.frequent
 
 
 def as_traced(value: Value, framework: str) -> Value:

@@ -115,8 +115,8 @@ def _counted(frame: Frame, target: ir.Node, old: Value, right: Value) -> Value |
 def _stepped(frame: Frame, target: ir.Node, old: Value, right: Value) -> Value | None:
     """Return what `step += 1` gives in a loop that drives a device; None where it counts something else."""
     if (
-        not frame.stepping
-        or frame.turning != frame.stepping
+        not frame.loops.step_depth
+        or frame.loops.depth != frame.loops.step_depth
         or not isinstance(target, ir.Name)
         or not isinstance(right, Const)
     ):
@@ -129,7 +129,7 @@ def _stepped(frame: Frame, target: ir.Node, old: Value, right: Value) -> Value |
 def ann_assign(frame: Frame, node: ir.AnnAssign) -> bool:
     frame.statement = node.at
     if isinstance(node.target, ir.Name):
-        frame.declared[node.target.id] = node.annotation
+        frame.scope.declared[node.target.id] = node.annotation
     if node.value is None:
         return True
     value = frame.eval(node.value)
@@ -173,7 +173,7 @@ def _bind_attribute(frame: Frame, target: ir.Attr, value: Value) -> None:
     if path:
         frame.refine(path, value)
         frame.forget(path)
-    if isinstance(target.value, ir.Name) and target.value.id == frame.receiver_name:
+    if isinstance(target.value, ir.Name) and target.value.id == frame.scope.receiver_name:
         frame.store(target.name, value)
         for note in libraries.on_own_attribute:
             note(frame, path)
@@ -241,16 +241,16 @@ def if_(frame: Frame, node: ir.If) -> bool:
     assume(frame, node.test, True)
     rare = asked is None and _every_nth(node.test)
     frequent = rare and _every_few(node.test)
-    frame.rare += rare
-    frame.frequent += frequent
-    outer, frame.remembers = frame.remembers, frame.remembers or _missing_from(node.test)
-    frame.branch_depth += 1
-    mine = len(frame.tests)
-    frame.tests.append(node.test)
+    frame.paths.rare += rare
+    frame.paths.frequent += frequent
+    outer, frame.paths.remembers = frame.paths.remembers, frame.paths.remembers or _missing_from(node.test)
+    frame.paths.branch_depth += 1
+    mine = len(frame.paths.tests)
+    frame.paths.tests.append(node.test)
     falls = frame.exec(node.body)
-    frame.remembers = outer
-    frame.rare -= rare
-    frame.frequent -= frequent
+    frame.paths.remembers = outer
+    frame.paths.rare -= rare
+    frame.paths.frequent -= frequent
     taken = frame.env
     other = dict(before)
     frame.env = other
@@ -258,8 +258,8 @@ def if_(frame: Frame, node: ir.If) -> bool:
     other_falls = frame.exec(node.orelse)
     other = frame.env
     if falls == other_falls or _only_raises(node.orelse if falls else node.body):
-        frame.branch_depth -= 1  # else what follows runs only where it is not left before
-        del frame.tests[mine]
+        frame.paths.branch_depth -= 1  # else what follows runs only where it is not left before
+        del frame.paths.tests[mine]
     if drawn is not None:
         ends = tuple(env for env, reached in ((taken, falls), (other, other_falls)) if reached)
         for look in frame.libraries.on_random_branch:
@@ -269,7 +269,7 @@ def if_(frame: Frame, node: ir.If) -> bool:
         if branched is not None:
             branched(frame, Branch(node, asked, taken, other, falls, other_falls))
     if falls and other_falls:
-        join_into(taken, other, bool(frame.owners))
+        join_into(taken, other, bool(frame.scope.owners))
     frame.env = taken if falls else other
     return falls or other_falls
 
@@ -300,8 +300,8 @@ def _rule_of(frame: Frame, node: ir.If) -> tuple[str, str]:
     """The rule that a tensor test of this `if` meets, and its variant: a check, the end of a loop, or a plain branch."""
     if _only_raises(node.body) and not node.orelse:
         return TENSOR_ASSERT, ""
-    if frame.loop in ("while", "endless") and (_leaves_loop(node.body) or _leaves_loop(node.orelse)):
-        return (TENSOR_WHILE if frame.loop == "endless" else TENSOR_IF), "break"
+    if frame.loops.kind in ("while", "endless") and (_leaves_loop(node.body) or _leaves_loop(node.orelse)):
+        return (TENSOR_WHILE if frame.loops.kind == "endless" else TENSOR_IF), "break"
     return TENSOR_IF, ""
 
 
@@ -313,29 +313,29 @@ def _leaves_loop(body: tuple[ir.Statement, ...]) -> bool:
 
 def _loop(frame: Frame, node: Loop, once: Callable[[], bool]) -> bool:
     """Run a loop's body to a fixed point; `once` runs one iteration and says whether the loop can end before it."""
-    outer = frame.exits, frame.repeats, frame.stepping
-    frame.exits = []
-    turns = frame.turning > 0 or not frame.context.per_turn or _turns(frame, node)
+    outer = frame.loops.break_envs, frame.loops.continue_envs, frame.loops.step_depth
+    frame.loops.break_envs = []
+    turns = frame.loops.depth > 0 or not frame.context.per_turn or _turns(frame, node)
     lasts = is_long(node)
-    frame.turning += turns
-    frame.lasting += lasts
+    frame.loops.depth += turns
+    frame.loops.lasting += lasts
     if frame.context.per_turn and frame.interpreter.drivers.paces(node.body):
-        frame.stepping = frame.turning
+        frame.loops.step_depth = frame.loops.depth
     exits: list[Env] = []
     endable = True
     for _ in range(_LOOP_PASSES):
         frame.turn()
-        frame.repeats = []
+        frame.loops.continue_envs = []
         start = dict(frame.env)
         endable = once()
-        frame.merge(frame.repeats)
-        join_into(frame.env, start, bool(frame.owners))
-        exits = frame.exits
+        frame.merge(frame.loops.continue_envs)
+        join_into(frame.env, start, bool(frame.scope.owners))
+        exits = frame.loops.break_envs
         if frame.env == start:
             break
-    frame.turning -= turns
-    frame.lasting -= lasts
-    frame.stepping = outer[2]
+    frame.loops.depth -= turns
+    frame.loops.lasting -= lasts
+    frame.loops.step_depth = outer[2]
     falls = endable
     if falls and node.orelse:
         falls = frame.exec(node.orelse)
@@ -343,7 +343,7 @@ def _loop(frame: Frame, node: Loop, once: Callable[[], bool]) -> bool:
         if not falls:
             frame.env = dict(exits[0])
         frame.merge(exits)
-    frame.exits, frame.repeats, _ = outer
+    frame.loops.break_envs, frame.loops.continue_envs, _ = outer
     return falls or bool(exits)
 
 
@@ -367,28 +367,28 @@ def _bounded(frame: Frame, body: tuple[ir.Statement, ...]) -> bool:
 
 
 def while_(frame: Frame, node: ir.While) -> bool:
-    variant = "gradient" if frame.taping and not _bounded(frame, node.body) else ""
-    outer = frame.loop, frame.staged
+    variant = "gradient" if frame.paths.tapes and not _bounded(frame, node.body) else ""
+    outer = frame.loops.kind, frame.loops.names_before
 
     def once() -> bool:
         frame.statement = node.at
-        frame.loop, frame.staged = outer
+        frame.loops.kind, frame.loops.names_before = outer
         truth, asked = frame.asking(lambda: test(frame, node.test, TENSOR_WHILE, variant))
         if truth is False:
             return True
         if is_staged(frame, asked):
-            frame.loop, frame.staged = "", frozenset(frame.env)
+            frame.loops.kind, frame.loops.names_before = "", frozenset(frame.env)
         else:
-            frame.loop = "endless" if truth else "while"
+            frame.loops.kind = "endless" if truth else "while"
         before = dict(frame.env)
         assume(frame, node.test, True)
         if not frame.exec(node.body):
-            frame.env = before if not frame.repeats else frame.repeats.pop()
+            frame.env = before if not frame.loops.continue_envs else frame.loops.continue_envs.pop()
         return truth is None
 
     begun = _begin_loop(frame)
     falls = _loop(frame, node, once)
-    frame.loop, frame.staged = outer
+    frame.loops.kind, frame.loops.names_before = outer
     _end_loop(frame, node, begun)
     return falls
 
@@ -407,47 +407,47 @@ def for_(frame: Frame, node: ir.For) -> bool:
         element = turned(node, element)
     for look in frame.libraries.on_for:
         look(frame, node)
-    outer = frame.loop, frame.staged
+    outer = frame.loops.kind, frame.loops.names_before
     if any(is_staged(frame, member) for member in members(iterable)):
         frame.report(AUTOGRAPH_UNSUPPORTED, position(node.iterable), iterable, node.iterable, variant=NO_AUTOGRAPH)
-        frame.loop, frame.staged = "", frozenset(frame.env)
+        frame.loops.kind, frame.loops.names_before = "", frozenset(frame.env)
     else:
-        frame.loop = "for"
+        frame.loops.kind = "for"
 
     def once() -> bool:
         frame.statement = node.at
         before = dict(frame.env)
         bind_target(frame, node.target, element)
         if not frame.exec(node.body):
-            frame.env = before if not frame.repeats else frame.repeats.pop()
+            frame.env = before if not frame.loops.continue_envs else frame.loops.continue_envs.pop()
         return True
 
     begun = _begin_loop(frame)
     falls = _loop(frame, node, once)
-    frame.loop, frame.staged = outer
+    frame.loops.kind, frame.loops.names_before = outer
     _end_loop(frame, node, begun)
     return falls
 
 
 def _unrolled(frame: Frame, node: ir.For, items: tuple[Value, ...]) -> bool:
     """A loop over a few known tuples (the items of keyword arguments, say), turn by turn."""
-    outer = frame.exits, frame.repeats
-    frame.exits = []
+    outer = frame.loops.break_envs, frame.loops.continue_envs
+    frame.loops.break_envs = []
     for item in items:
         frame.turn()
-        frame.repeats = []
+        frame.loops.continue_envs = []
         before = dict(frame.env)
         bind_target(frame, node.target, item)
         if not frame.exec(node.body):
-            frame.env = before if not frame.repeats else frame.repeats.pop()
-        frame.merge(frame.repeats)
-    frame.merge(frame.exits)
-    frame.exits, frame.repeats = outer
+            frame.env = before if not frame.loops.continue_envs else frame.loops.continue_envs.pop()
+        frame.merge(frame.loops.continue_envs)
+    frame.merge(frame.loops.break_envs)
+    frame.loops.break_envs, frame.loops.continue_envs = outer
     return True
 
 
 def jump(frame: Frame, node: ir.Jump) -> bool:
-    (frame.exits if node.leaves else frame.repeats).append(dict(frame.env))
+    (frame.loops.break_envs if node.leaves else frame.loops.continue_envs).append(dict(frame.env))
     return False
 
 
@@ -465,11 +465,11 @@ def with_(frame: Frame, node: ir.With) -> bool:
         apart += _enters_one_of(frame, value, frame.libraries.graphs)
         if target is not None:
             bind_target(frame, target, frame.interpreter.entered(frame, value))
-    frame.taping += tapes
-    frame.apart += apart
+    frame.paths.tapes += tapes
+    frame.paths.separate_graph += apart
     falls = frame.exec(node.body)
-    frame.apart -= apart
-    frame.taping -= tapes
+    frame.paths.separate_graph -= apart
+    frame.paths.tapes -= tapes
     if scope:
         interpreter.scope = scope
     return falls
@@ -484,9 +484,9 @@ def _enters_one_of(frame: Frame, value: Value, names: frozenset[str]) -> bool:
 def try_(frame: Frame, node: ir.Try) -> bool:
     before = dict(frame.env)
     guards = any(map(_catches_tracing, node.handlers))
-    frame.try_depth += guards
+    frame.paths.try_depth += guards
     falls = frame.exec(node.body)
-    frame.try_depth -= guards
+    frame.paths.try_depth -= guards
     if falls and node.orelse:
         falls = frame.exec(node.orelse)
     after = frame.env
@@ -497,10 +497,10 @@ def try_(frame: Frame, node: ir.Try) -> bool:
         frame.env = dict(start)
         if handler.name:
             frame.bind(handler.name, UNKNOWN)
-        frame.suppressed += 1
+        frame.paths.suppressed += 1
         if frame.exec(handler.body):
             ends.append(frame.env)
-        frame.suppressed -= 1
+        frame.paths.suppressed -= 1
     frame.env = ends[0] if ends else start
     frame.merge(ends[1:])
     final = frame.exec(node.final)
@@ -540,7 +540,7 @@ def delete(frame: Frame, node: ir.Delete) -> bool:
 
 
 def outer(frame: Frame, node: ir.Outer) -> bool:
-    frame.outer_names |= frozenset(node.names)
+    frame.scope.outer_names |= frozenset(node.names)
     return True
 
 

@@ -74,9 +74,9 @@ def load_subscript(frame: Frame, node: ir.Sub, base: Value, index: Value) -> Val
         loaded = tuple(member for member in loaded if not isinstance(member, Sequence))
     loaded = tuple(member for member in loaded if member is not NONE)
     doubt = len(loaded) > 1
-    frame.ambiguous_callee += doubt
+    frame.paths.ambiguous_callee += doubt
     results = [_load(frame, node, member, index) for member in loaded]
-    frame.ambiguous_callee -= doubt
+    frame.paths.ambiguous_callee -= doubt
     return join_all(results) if results else UNKNOWN
 
 
@@ -345,7 +345,11 @@ def store_subscript(frame: Frame, target: ir.Sub, base: Value, index: Value, val
     """`base[index] = value`; `reads` for an augmented assignment."""
     for look in frame.libraries.on_item:
         look(frame, target, index, value)
-    if isinstance(target.value, ir.Name) and frame.is_outer(target.value.id) and frame.remembers != target.value.id:
+    if (
+        isinstance(target.value, ir.Name)
+        and frame.is_outer(target.value.id)
+        and frame.paths.remembers != target.value.id
+    ):
         frame.note(
             TRACE_TIME_EFFECT, target.at, "", spelling(target), "happens once, while tracing", "" if reads else "effect"
         )
@@ -390,7 +394,7 @@ def rebind(frame: Frame, node: ir.Node, value: Value) -> None:
         frame.env[node.id] = value
     elif path_of(node):
         frame.refine(path_of(node), value)
-        if isinstance(node, ir.Attr) and isinstance(node.value, ir.Name) and node.value.id == frame.receiver_name:
+        if isinstance(node, ir.Attr) and isinstance(node.value, ir.Name) and node.value.id == frame.scope.receiver_name:
             frame.store(node.name, value)
     elif isinstance(node, ir.Sub) and isinstance(node.value, (ir.Name, ir.Attr)):
         holder = frame.eval(node.value)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from xlalint.abstract.values import NONE, UNKNOWN, Const, Host, LibrarySymbol, Mapping, Value, members
 from xlalint.analysis.hazard import Confidence
@@ -18,6 +18,22 @@ if TYPE_CHECKING:
 
 # Words in a condition that ask on which device the program runs: what stands under it is meant for one of them.
 _DEVICE_WORDS = ("tpu", "xla", "cuda", "gpu", "device", "accelerator", "neuron", "strategy", "backend")
+
+
+class RuntimeStart(NamedTuple):
+    """A call that starts the runtime of a framework's device; `at`, `base` and `statement` as the frame had them."""
+
+    framework: str
+    at: int
+    base: int
+    statement: int
+    spelled: str
+
+
+def runtime_starts(frame: Frame) -> list[RuntimeStart]:
+    """The calls so far that started a device's runtime."""
+    found: list[RuntimeStart] = frame.of_checks.setdefault("runtime starts", [])
+    return found
 
 
 class CallSite:
@@ -96,6 +112,12 @@ class CallSite:
         given = self.node_of(keyword, index)
         return (position(given) if given is not None else 0) or self.node.at
 
+    def start_runtime(self, framework: str) -> None:
+        """Remember that the call starts a framework's runtime."""
+        frame = self.frame
+        start = RuntimeStart(framework, self.node.at, frame.base, frame.statement, self.spelled)
+        runtime_starts(frame).append(start)
+
     def report(
         self,
         rule: str,
@@ -135,18 +157,20 @@ def report(
     """Note a hazard of the set-up. In a branch that is not surely taken it is likely; in one on the device's kind it is none."""
     if asks_for_device(frame):
         return
-    confidence = min(at_most, Confidence.LIKELY if frame.branch_depth or frame.ambiguous_callee else Confidence.CERTAIN)
+    confidence = min(
+        at_most, Confidence.LIKELY if frame.paths.branch_depth or frame.paths.ambiguous_callee else Confidence.CERTAIN
+    )
     frame.note(rule, at, framework, subject, detail, variant, severity, confidence)
 
 
 def asks_for_device(frame: Frame) -> bool:
     """Whether what runs now stands in a branch on the device's kind."""
-    return bool(frame.tests) and asks_for(frame, _DEVICE_WORDS)
+    return bool(frame.paths.tests) and asks_for(frame, _DEVICE_WORDS)
 
 
 def asks_for(frame: Frame, words: tuple[str, ...]) -> bool:
     """Whether what runs now stands in a branch whose condition speaks of one of these."""
-    names = (_named(node).lower() for test in frame.tests for node in ir.walk(test))
+    names = (_named(node).lower() for test in frame.paths.tests for node in ir.walk(test))
     return any(word in name for name in names for word in words)
 
 

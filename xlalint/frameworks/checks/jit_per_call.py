@@ -117,7 +117,7 @@ def _judge(
     loops = loops_around(frame, node)
     if name and not _used_beside(frame, name, loops):
         return
-    if loops and frame.turning:
+    if loops and frame.loops.depth:
         inner = loops[-1]
         same = framework == "jax" and isinstance(given, ir.Name) and not _made_in(inner, given.id)
         if is_long(inner) and not same:
@@ -143,7 +143,7 @@ def _bound_to(frame: Frame, node: ir.Call) -> str:
     for one in ir.walk(body_of(frame)):
         if isinstance(one, ir.Assign) and one.value == node and len(one.targets) == 1:
             target = one.targets[0]
-            return target.id if isinstance(target, ir.Name) and target.id not in frame.outer_names else ""
+            return target.id if isinstance(target, ir.Name) and target.id not in frame.scope.outer_names else ""
     return ""
 
 

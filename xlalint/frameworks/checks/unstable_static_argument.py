@@ -77,15 +77,15 @@ def checked(call: CallSite) -> None:
     compiled = _compiled(call, callee.info) if isinstance(callee, Function) else None
     if compiled is None or not isinstance(callee, Function):
         return
-    changing = _changing(call) if call.frame.turning else set()
+    changing = _changing(call) if call.frame.loops.depth else set()
     for passed in _passed(call, callee):
-        if call.frame.turning and _check_growth(call, passed, compiled):
+        if call.frame.loops.depth and _check_growth(call, passed, compiled):
             continue
         if compiled.framework == "tensorflow":
             _check_traced(call, passed, callee.info, compiled, changing)
         elif passed.place in _places(compiled, callee.info) or passed.name in compiled.static:
             _check_static(call, passed, callee.info, changing)
-        elif call.frame.turning:
+        elif call.frame.loops.depth:
             _check_drift(call, passed, callee.info)
 
 
@@ -163,7 +163,7 @@ def _check_traced(call: CallSite, passed: Passed, info: FunctionInfo, compiled: 
     at = position(passed.node) or call.node.at
     shown = spelling(passed.node)
     found = members(passed.value)
-    drawn = call.frame.turning and any(isinstance(one, Host) and one.origin == "drawn" for one in found)
+    drawn = call.frame.loops.depth and any(isinstance(one, Host) and one.origin == "drawn" for one in found)
     number = all(isinstance(one, (Host, Const)) and _is_number(one) for one in found)
     if number and (drawn or names_in(passed.node) & changing):
         detail = f"is another Python number at each call: `{info.name}` is traced for each"
@@ -194,8 +194,8 @@ def _check_drift(call: CallSite, passed: Passed, info: FunctionInfo) -> None:
 
 def _report_again(call: CallSite, framework: str, subject: str, detail: str, at: int) -> None:
     """Report what costs each time that the code runs: surely in a loop, else where the function is called in one."""
-    variant = "" if call.frame.turning else AGAIN
-    if call.frame.turning or call.frame.function is not None:
+    variant = "" if call.frame.loops.depth else AGAIN
+    if call.frame.loops.depth or call.frame.function is not None:
         call.report("XLA405", framework, subject, detail, at, variant)
 
 

@@ -100,7 +100,7 @@ def tokenized(call: CallSite) -> None:
         _report(call, f"padding={_shown(given)}", multiple, call.place("padding"), _confidence(call.frame))
         return
     unpadded = given is None and call.arguments.extra is None and keywords.get("return_tensors", NONE) is not NONE
-    if unpadded and call.frame.turning and "token" in named:
+    if unpadded and call.frame.loops.depth and "token" in named:
         call.report("XLA401", consumer(call.frame), call.spelled, "", 0, "unpadded", (), Confidence.LIKELY)
 
 
@@ -192,7 +192,7 @@ def _shown(value: Value) -> str:
 
 def _again(frame: Frame) -> bool:
     """Whether what runs now runs for each batch."""
-    return bool(frame.interpreter.collating or frame.turning)
+    return bool(frame.interpreter.collating or frame.loops.depth)
 
 
 def _confidence(frame: Frame) -> Confidence:

@@ -40,7 +40,7 @@ def branched(frame: Frame, branch: Branch) -> None:
     node = branch.node
     if branch.falls and branch.other_falls:
         _check_branches(frame, node, branch.asked, branch.taken, branch.other)
-    elif not frame.loop and _returns_value(node.orelse if branch.falls else node.body):
+    elif not frame.loops.kind and _returns_value(node.orelse if branch.falls else node.body):
         frame.half_returns.append((position(node.test), node.at, branch.asked, node.test))
 
 
@@ -108,7 +108,12 @@ def bounded(body: tuple[ir.Statement, ...]) -> bool:
 def check_growth(frame: Frame, node: ir.Assign, value: Value) -> None:
     """Report a name that each turn of a graph loop concatenates to itself: its shape must stay what it was."""
     target, call = node.targets[0], node.value
-    if not (isinstance(target, ir.Name) and target.id in frame.staged and isinstance(call, ir.Call) and call.args):
+    if not (
+        isinstance(target, ir.Name)
+        and target.id in frame.loops.names_before
+        and isinstance(call, ir.Call)
+        and call.args
+    ):
         return
     parts = call.args[0]
     func = frame.eval(call.func)

@@ -42,7 +42,11 @@ def assigned(frame: Frame, path: str) -> None:
 def counted(frame: Frame, target: ir.Node, old: Value, right: Value) -> Value | None:
     """What `self.step += 1` gives, where the attribute still has what the step before left; None where it does not."""
     path = path_of(target)
-    if not isinstance(target, ir.Attr) or path.partition(".")[0] != frame.receiver_name or not frame.receiver_name:
+    if (
+        not isinstance(target, ir.Attr)
+        or path.partition(".")[0] != frame.scope.receiver_name
+        or not frame.scope.receiver_name
+    ):
         return None
     if frame.function is None or frame.function.name == "__init__" or path + _ASSIGNED in frame.env:
         return None
@@ -218,15 +222,18 @@ def _lives_on(frame: Frame, target: ir.Node) -> bool:
         holder = holder.value
     path = path_of(holder)
     if isinstance(holder, ir.Attr):
-        if path.partition(".")[0] != frame.receiver_name or not path:
+        if path.partition(".")[0] != frame.scope.receiver_name or not path:
             return False
         return frame.function is not None and frame.function.name != "__init__" and path + _ASSIGNED not in frame.env
     if not isinstance(holder, ir.Name):
         return False
-    if holder.id in frame.outer_names:
+    if holder.id in frame.scope.outer_names:
         return True
     return (
-        isinstance(target, ir.Name) and frame.context.per_turn and frame.turning == 1 and not _renewed(frame, holder.id)
+        isinstance(target, ir.Name)
+        and frame.context.per_turn
+        and frame.loops.depth == 1
+        and not _renewed(frame, holder.id)
     )
 
 

@@ -124,7 +124,7 @@ def scope_within(frame: Frame, expression: ir.Node, value: Value) -> str:
 
 def scope_in_branch(frame: Frame) -> str:
     """The state in what a branch, or a handler, calls: under one on the device's kind nothing is known of a TPU's strategy."""
-    return "" if frame.suppressed or asks_for_device(frame) else frame.interpreter.scope
+    return "" if frame.paths.suppressed or asks_for_device(frame) else frame.interpreter.scope
 
 
 # ---------------------------------------------------------------------------------------------- what is made there
@@ -136,7 +136,12 @@ def made_outside(frame: Frame, node: ir.Call, callees: tuple[Value, ...], argume
     Of what a function of the program gives, the outermost call is the place: there the scope has to be opened. What it made in a scope of
     its own stays as it is, and so does what it was given.
     """
-    if frame.interpreter.scope != "outside" or frame.suppressed or frame.apart or frame.context.per_turn:
+    if (
+        frame.interpreter.scope != "outside"
+        or frame.paths.suppressed
+        or frame.paths.separate_graph
+        or frame.context.per_turn
+    ):
         return result
     if asks_for_device(frame):
         return result
@@ -168,7 +173,7 @@ def _keeps_nothing(value: Value, node: ir.Call) -> bool:
 def _place(frame: Frame, node: ir.Call) -> AllocationSite:
     index = frame.function.index if frame.function is not None else -1
     statement = frame.statement + (frame.base & 0xFFFFFFFF)
-    sure = not (frame.branch_depth or frame.ambiguous_callee)
+    sure = not (frame.paths.branch_depth or frame.paths.ambiguous_callee)
     return made(frame.module.index, index, node.at + frame.base, statement, spelling(node), sure)
 
 
@@ -230,13 +235,19 @@ def used(call: CallSite) -> None:
         if model.made is None or inside:
             claimed = companions
         else:  # it may be the host's: that shows when it is trained
-            claimed = frame.companions.get(model.made, [])
-            frame.companions[model.made] = companions if call.name == "compile" else claimed
+            claimed = _companions(frame).get(model.made, [])
+            _companions(frame)[model.made] = companions if call.name == "compile" else claimed
         if model.made is not None and (inside or call.name != "compile"):
             claim(frame, model.made, "model" if inside else "host")
         if model.made is None or inside or call.name != "compile":
             for place, variant in claimed:
                 claim(frame, place, variant)
+
+
+def _companions(frame: Frame) -> dict[AllocationSite, list[tuple[AllocationSite, str]]]:
+    """The optimizers and metrics, made outside of a strategy's scope, that models were compiled with."""
+    found: dict[AllocationSite, list[tuple[AllocationSite, str]]] = frame.of_checks.setdefault("companions", {})
+    return found
 
 
 def receiver_of(call: CallSite) -> Value:
@@ -324,7 +335,7 @@ def _globals_of(frame: Frame, step: Function) -> Iterator[LibraryInstance | Inst
 
 def claim(frame: Frame, place: AllocationSite, variant: str) -> None:
     """Note that a value is used so that its having been made outside is a hazard."""
-    if frame.suppressed or frame.apart:
+    if frame.paths.suppressed or frame.paths.separate_graph:
         return
     function = frame.function.index if frame.function is not None else -1
     if (place.module, place.function) == (frame.module.index, function):
@@ -363,7 +374,7 @@ def _note(frame: Frame, place: AllocationSite, variant: str) -> None:
         place.at,
         place.statement,
         "tensorflow",
-        Confidence.CERTAIN if place.sure and not frame.branch_depth else Confidence.LIKELY,
+        Confidence.CERTAIN if place.sure and not frame.paths.branch_depth else Confidence.LIKELY,
         place.subject,
         _SAYS[variant].format(f"`{name}.scope()`" if name else "the strategy's scope"),
         "host" if variant == "host" else "",

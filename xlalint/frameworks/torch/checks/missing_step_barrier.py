@@ -130,9 +130,9 @@ def _taken(call: CallSite, reduces: bool) -> None:
         _pace(frame).runs()  # another branch is for the XLA device
         return
     statement = frame.statement + (frame.base & 0xFFFFFFFF)
-    sure = not (frame.branch_depth or frame.ambiguous_callee)
+    sure = not (frame.paths.branch_depth or frame.paths.ambiguous_callee)
     spelled = f"{call.spelled}(…)" if reduces else f"{call.spelled}()"
-    if not frame.suppressed and not frame.apart:
+    if not frame.paths.suppressed and not frame.paths.separate_graph:
         _pace(frame).takes(OptimizerStep(call.node.at + frame.base, statement, spelled, reduces, sure))
 
 

@@ -70,7 +70,7 @@ def sharding(call: CallSite) -> None:
             return
     elif isinstance(config, Const) and isinstance(config.value, str):
         module = _file(config.value, call.frame.module, call.frame.program)
-        if module is not None and not asks_for_device(call.frame) and not call.frame.suppressed:
+        if module is not None and not asks_for_device(call.frame) and not call.frame.paths.suppressed:
             _report(call, module, list(_wrong(_of_file(module), unsharded, whole=True)))
 
 
@@ -137,7 +137,7 @@ def _given(node: ir.Node, at: int) -> Given:
 def _report(call: CallSite, module: ModuleInfo, found: list[Wrong]) -> None:
     """Note hazards in a file that a call has read, where they stand."""
     frame = call.frame
-    confidence = Confidence.LIKELY if frame.branch_depth or frame.ambiguous_callee else Confidence.CERTAIN
+    confidence = Confidence.LIKELY if frame.paths.branch_depth or frame.paths.ambiguous_callee else Confidence.CERTAIN
     if found:
         context = Context(None, module, ())
         context.done = True
