@@ -64,7 +64,7 @@ def test_an_expression_of_thousands_of_links() -> None:
         model("Model", f"y = {DEEP}", "return y") + "\n\n" + model("Other", "return x[x > 0]"), "/p/m.py", SETTINGS
     )
     assert cut_off(report) == [("m.py", 6, "`Model.forward`")]
-    assert "nested too deeply" in next(one.message for one in report.findings if one.code == budget.RULE)
+    assert "nested too deeply" in next(one.message for one in report.findings if one.code == ANALYSIS_CUT_OFF)
     assert "XLA201" in [one.code for one in report.findings]
 
 
