@@ -27,7 +27,7 @@ from .tree import (
     rule_codes,
 )
 
-_SEAM = ("frameworks/base.py", "frameworks/loading.py", "frameworks/registry.py")
+_SEAM = ("frameworks/base.py", "frameworks/loading.py", "frameworks/platforms.py", "frameworks/registry.py")
 
 
 def layers() -> Callable[[str], int]:

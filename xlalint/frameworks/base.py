@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from xlalint.interpreter.context import Context, RootContext
+    from xlalint.interpreter.context import Context, PendingHazard, RootContext
     from xlalint.interpreter.semantics import Semantics
+    from xlalint.interpreter.tracer import Tracer
     from xlalint.program.linker import ClassInfo, ModuleInfo, Program
+    from xlalint.rules.policy import Policies, Policy
 
 
 class Reach(IntEnum):
@@ -43,6 +45,14 @@ def reaches(platforms: Platforms, framework: str, reach: Reach) -> bool:
     return framework in platforms and platforms[framework].reach >= reach
 
 
+class LibraryRead(NamedTuple):
+    """A call into an installed library whose code reads a tensor's value: the hazard, and the context and extent in which it reads."""
+
+    call: PendingHazard
+    context: Context
+    at: int
+
+
 class Framework:
     """One framework, as its folder gives it to the registry (`FRAMEWORK` in `framework.py`).
 
@@ -52,6 +62,10 @@ class Framework:
     - `host_roots(module)`: contexts of host code, besides what leads to a check; `root_of_data(module)`: the root that a data file is.
     - `prepares_data(klass)`: whether a class belongs into the input pipeline, which is not compiled.
     - `module_first`: on a device, the module's top level is run before its functions, which read what it made.
+    - `variant_under(tracer, pending, policy)`: the variant of a hazard of its tensors in code that the tracer runs, None where it is none.
+      `rewrites(tracer)`: whether the tracer turns control flow into operations of the graph.
+    - `remote_variant(contexts)`: the variant of what is a hazard where the device is on another machine, None where it is on the same.
+    - `library_reads(context, policies)`: the calls into installed libraries, from a context, whose code reads a tensor's value.
     - `tables`: API tables of its own, besides those under `rules/apis`. `checks`: the modules of its checks, which register themselves.
     """
 
@@ -65,6 +79,10 @@ class Framework:
         root_of_data: Callable[[ModuleInfo], RootContext | None] | None = None,
         prepares_data: Callable[[ClassInfo], bool] | None = None,
         module_first: bool = False,
+        variant_under: Callable[[Tracer, PendingHazard, Policy], str | None] | None = None,
+        rewrites: Callable[[Tracer], bool] | None = None,
+        remote_variant: Callable[[Iterable[Context]], str | None] | None = None,
+        library_reads: Callable[[Context, Policies], Iterable[LibraryRead]] | None = None,
         tables: tuple[Path, ...] = (),
         checks: tuple[ModuleType, ...] = (),
     ) -> None:
@@ -76,5 +94,9 @@ class Framework:
         self.root_of_data = root_of_data
         self.prepares_data = prepares_data
         self.module_first = module_first
+        self.variant_under = variant_under
+        self.rewrites = rewrites
+        self.remote_variant = remote_variant
+        self.library_reads = library_reads
         self.tables = tables
         self.checks = checks

@@ -70,6 +70,7 @@ if TYPE_CHECKING:
     from xlalint.api_tables.lookup import Apis
     from xlalint.interpreter.recording import Recorder
     from xlalint.interpreter.semantics import Libraries
+    from xlalint.rules.policy import Policies
 
 T = TypeVar("T")
 Counts = defaultdict[tuple[FunctionInfo | None, ClassInfo | None], int]
@@ -103,6 +104,7 @@ class Interpreter:
         self,
         program: Program,
         apis: Apis,
+        policies: Policies,
         libraries: Libraries,
         targets: tuple[str, ...],
         taught: UserHints = NOTHING_TAUGHT,
@@ -110,6 +112,7 @@ class Interpreter:
         self.program = program
         self.reader = program.reader
         self.apis = apis
+        self.policies = policies
         self.libraries = libraries
         rank_frameworks(libraries.names)
         self.teaches = bool(taught)

@@ -67,6 +67,7 @@ class Semantics:
     - `tensor_class` is what `type(x)` gives. `telling` are attributes that only its tensors have, in code that imports it;
       `of_unknown` are those that give a known value even of an object that is not known.
     - `replaces_arguments`: its tracer replaces every argument by a tensor. `raises`: it raises where the host asks for a value.
+      `compiles_eagerly`: each operation is compiled by itself in code that no tracer runs.
       `converts_arrays`: it makes its own tensors of the host's arrays. `splits_graphs`: it goes on behind what it cannot trace.
     - `hashable`. `defers_equality`: to what a tensor is compared with. `accepts_numbers`: its functions take numbers for tensors.
       `passed_as_numbers`: its tensors of one element are passed where numbers are asked for. `host_memory`: its tensors may be there.
@@ -109,6 +110,7 @@ class Semantics:
         of_unknown: Mapping[str, Callable[[], Value]] = MappingProxyType({}),
         replaces_arguments: bool = False,
         raises: bool = False,
+        compiles_eagerly: bool = False,
         converts_arrays: bool = False,
         splits_graphs: bool = False,
         hashable: bool = True,
@@ -168,6 +170,7 @@ class Semantics:
         self.of_unknown = of_unknown
         self.replaces_arguments = replaces_arguments
         self.raises = raises
+        self.compiles_eagerly = compiles_eagerly
         self.converts_arrays = converts_arrays
         self.splits_graphs = splits_graphs
         self.hashable = hashable

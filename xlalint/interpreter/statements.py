@@ -29,7 +29,6 @@ from xlalint.interpreter.frame import _EXEC, Env, Frame, body_of, join_into
 from xlalint.interpreter.narrowing import assume, unpack_shape
 from xlalint.interpreter.semantics import Branch
 from xlalint.interpreter.spelling import path_of, position
-from xlalint.interpreter.tracer import NO_AUTOGRAPH
 from xlalint.interpreter.tracing import hand_over
 from xlalint.lowering import ir
 from xlalint.rules.codes import (
@@ -41,6 +40,7 @@ from xlalint.rules.codes import (
     TRACE_TIME_EFFECT,
     VALUE_SIZED_SHAPE,
 )
+from xlalint.rules.variants import NO_AUTOGRAPH
 
 _LOOP_PASSES = 3
 _UNROLLED = 12

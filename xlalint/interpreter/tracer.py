@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import msgspec
 
-NO_AUTOGRAPH = "no-autograph"
-"""The variant of a hazard in code whose control flow the tracer does not rewrite."""
-
 
 class Tracer(msgspec.Struct, frozen=True, array_like=True):
     """A tracer of a root: the framework ("" where only the function's use of tensors says that it is traced).

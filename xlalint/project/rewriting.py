@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from xlalint.analysis.collection import Key
+from xlalint.analysis.chains import Key
 from xlalint.analysis.hazard import Hazard
-from xlalint.api_tables.lookup import Apis
 from xlalint.diagnostics.finding import Finding, Fix, Location
 from xlalint.diagnostics.judge import target_of
 from xlalint.fixes.model import FixResult, NoFix
@@ -30,8 +29,8 @@ from xlalint.interpreter.context import MODULE_LEVEL
 from xlalint.program.failures import in_function, told
 from xlalint.program.linker import ModuleInfo
 from xlalint.project.analysis import Analysis
+from xlalint.project.options import AnalysisOptions
 from xlalint.project.packing import Decoder, encode
-from xlalint.project.pipeline import taught_of
 from xlalint.project.watching import recorded
 from xlalint.project.workers import mapped
 from xlalint.source.data_files import is_data
@@ -94,16 +93,14 @@ class Rewriting:
         self,
         units: Sequence[Unit],
         followed: Sequence[Unit],
-        apis: Apis,
-        targets: tuple[str, ...],
+        options: AnalysisOptions,
         settings: Settings,
         texts: Mapping[str, SourceFile],
         memory: Memory,
         callers: Mapping[Key, Iterable[int]] = MappingProxyType({}),
         analysis: Analysis | None = None,
     ) -> None:
-        taught = taught_of(settings)
-        self._program = units, apis, targets, settings.roots, taught, followed
+        self._program = units, options, followed
         self._units = {unit.path: unit for unit in units}
         self._settings = settings
         self._texts = texts

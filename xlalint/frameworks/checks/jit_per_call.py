@@ -17,6 +17,7 @@ from xlalint.frameworks.checks.surrounding_loops import body_of, loops_around
 from xlalint.interpreter.device_loops import Loop, is_long
 from xlalint.interpreter.spelling import spelling
 from xlalint.lowering import ir
+from xlalint.rules.variants import AGAIN
 
 if TYPE_CHECKING:
     from xlalint.interpreter.frame import Frame
@@ -39,8 +40,6 @@ _MAKERS = frozenset(
         *(f"equinox.{name}" for name in ("filter_grad", "filter_value_and_grad", "filter_vmap")),
     ]
 )
-AGAIN = "again"
-"""The variant of what counts only where the function around it is called in a loop."""
 
 
 @asked("jax", *JIT, reach=Reach.TRACED)

@@ -13,6 +13,7 @@ _SEMANTICS = Semantics(
     "jax",
     replaces_arguments=True,
     raises=True,
+    compiles_eagerly=True,
     converts_arrays=True,
     hashable=False,
     indexer="at",

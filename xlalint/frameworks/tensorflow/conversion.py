@@ -9,35 +9,36 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from xlalint.interpreter.tracer import NO_AUTOGRAPH, Tracer
 from xlalint.program.linker import ClassInfo
-from xlalint.rules.codes import BRANCH_MISMATCH, TENSOR_BOOL_OPERATOR, TENSOR_IF, TENSOR_TERNARY, TENSOR_WHILE
+from xlalint.rules.variants import NO_AUTOGRAPH
 
 if TYPE_CHECKING:
     from xlalint.interpreter.context import PendingHazard
     from xlalint.interpreter.interpreter import Interpreter
+    from xlalint.interpreter.tracer import Tracer
     from xlalint.program.linker import FunctionInfo
+    from xlalint.rules.policy import Policy
 
 AT_HOME_IN_PIPELINES = "pipeline"
-_REWRITTEN = frozenset((TENSOR_IF, TENSOR_WHILE, TENSOR_BOOL_OPERATOR, TENSOR_TERNARY))
 _KERAS_2 = "tf_keras"
 
 
-def variant_under(tracer: Tracer, sighting: PendingHazard) -> str | None:
-    """The variant of a hazard in code that the tracer runs; None where it is no hazard there."""
-    if not sighting.framework:
-        return sighting.variant if tracer.framework in ("tensorflow", "jax") else None
-    if sighting.framework != "tensorflow":
-        return sighting.variant
-    if sighting.variant == AT_HOME_IN_PIPELINES:
+def variant_under(tracer: Tracer, pending: PendingHazard, policy: Policy) -> str | None:
+    """Return the variant of a hazard of TensorFlow's in code that the tracer runs; None where it is no hazard there."""
+    if pending.variant == AT_HOME_IN_PIPELINES:
         return "operation" if tracer.compiles else None
     if tracer.autograph:
-        return None if sighting.variant == NO_AUTOGRAPH else sighting.variant
-    if sighting.rule in _REWRITTEN:
+        return None if pending.variant == NO_AUTOGRAPH else pending.variant
+    if policy.autograph_rewrites:
         return NO_AUTOGRAPH
-    if sighting.rule == BRANCH_MISMATCH:
+    if policy.autograph_only:
         return None
-    return "" if sighting.variant in ("autograph", "cast") else sighting.variant
+    return "" if pending.variant in ("autograph", "cast") else pending.variant
+
+
+def rewrites(tracer: Tracer) -> bool:
+    """Return whether AutoGraph rewrites what the tracer runs."""
+    return tracer.autograph
 
 
 def converts(interpreter: Interpreter, info: FunctionInfo) -> bool:

@@ -11,7 +11,7 @@ from xlalint.frameworks.tensorflow.checks import (
     outside_strategy_scope,
     tpu_initialisation,
 )
-from xlalint.frameworks.tensorflow.conversion import converts, prepares_data
+from xlalint.frameworks.tensorflow.conversion import converts, prepares_data, rewrites, variant_under
 from xlalint.frameworks.tensorflow.platform import platform_of
 from xlalint.interpreter.semantics import Semantics, Surroundings
 
@@ -50,5 +50,8 @@ FRAMEWORK = Framework(
     ),
     prepares_data=prepares_data,
     module_first=True,
+    variant_under=variant_under,
+    rewrites=rewrites,
+    remote_variant=tpu_initialisation.node_variant,
     checks=(eager_strategy_run, jit_compile_on_tpu, local_path_on_tpu, outside_strategy_scope, tpu_initialisation),
 )

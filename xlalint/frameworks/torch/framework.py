@@ -14,6 +14,7 @@ from xlalint.frameworks.torch.checks import (
     optimizer_before_device,
     removed_xla_environment,
     retrying_batch_size,
+    sync_in_library,
     trainer_fsdp_config,
     trainer_xla_options,
 )
@@ -193,6 +194,7 @@ _SEMANTICS = Semantics(
 FRAMEWORK = Framework(
     _SEMANTICS,
     platform=platform_of,
+    library_reads=sync_in_library.library_reads,
     tracers=frozenset(
         (
             "compile",

@@ -5,17 +5,14 @@ The text is analysed by itself: what other files pass to its functions is not kn
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import NamedTuple
 
 from xlalint.abstract.lattice import join
 from xlalint.abstract.values import NEVER, Const, Host, Tensor, Value, members
-from xlalint.api_tables.lookup import api_table
 from xlalint.config import Settings
-from xlalint.program.hints import UserHints
 from xlalint.project.analysis import Analysis
 from xlalint.project.lowered import lower_source
-from xlalint.project.pipeline import tables_of, targets_of
+from xlalint.project.options import AnalysisOptions
 from xlalint.project.watching import recorded
 from xlalint.source.model import SourceError
 from xlalint.source.reading import from_text
@@ -55,10 +52,7 @@ def believed(path: str, text: str, settings: Settings) -> Believed:
         return NOTHING
     if unit is None:
         return NOTHING
-    settings = settings.of(path)
-    apis = api_table(tuple(Path(table) for table in tables_of(settings)))
-    taught = UserHints(settings.static, settings.tensor)
-    analysis = Analysis([unit], apis, targets_of(settings), settings.roots, taught)
+    analysis = Analysis([unit], AnalysisOptions.from_settings(settings.of(path)))
     modules = analysis.program.modules[:1]
     seen = recorded(analysis, modules, modules)
     passed: dict[str, dict[str, Value]] = {}

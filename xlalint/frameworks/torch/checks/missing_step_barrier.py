@@ -22,14 +22,13 @@ from xlalint.interpreter.frame import body_of
 from xlalint.interpreter.spelling import path_of
 from xlalint.interpreter.step_sequence import OptimizerStep, Pace
 from xlalint.lowering import ir
+from xlalint.rules.variants import UNREDUCED
 
 if TYPE_CHECKING:
     from xlalint.interpreter.frame import Frame
     from xlalint.program.linker import ModuleInfo
 
 _RULE = "XLA511"
-UNREDUCED = "unreduced"
-"""The variant of steps whose gradients are not added up."""
 _ORDERS = ("torch_xla.sync", "torch_xla.step", f"{XM}.mark_step", f"{XM}.unlazy", "torch_xla._XLAC._xla_step_marker")
 _OPTIMIZER_STEP = f"{XM}.optimizer_step"
 # What hands out one batch a step, and gives the order in between.

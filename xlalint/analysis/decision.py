@@ -1,0 +1,181 @@
+"""Decides whether a hazard that was seen in a context counts, by how the context is reached and what the rule's policy says.
+
+This is the only place where that is decided for the program. Before, `Frame.report` withholds what the code around a place excuses; after,
+`diagnostics.judge` asks the user's settings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from xlalint.analysis.chains import Link, Reach, called_from, chains_of, hosts_of_replicas, tracer_at
+from xlalint.analysis.hazard import Confidence
+from xlalint.frameworks.base import Platforms, reaches
+from xlalint.frameworks.base import Reach as Extent
+from xlalint.frameworks.platforms import around_compiled, needed
+from xlalint.frameworks.registry import frameworks
+from xlalint.interpreter.context import HOST_TIER
+from xlalint.interpreter.tracer import UNTRACED
+from xlalint.rules.policy import NO_POLICY, Policies, Policy
+from xlalint.rules.variants import AGAIN, EAGER, NO_AUTOGRAPH
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from xlalint.frameworks.base import Framework, LibraryRead
+    from xlalint.interpreter.context import Context, PendingHazard, RootContext
+    from xlalint.interpreter.tracer import Tracer
+
+Reason = Literal[
+    "",
+    "untraced",
+    "module level",
+    "converted",
+    "other tracer",
+    "attached TPU",
+    "other platform",
+    "traced itself",
+    "runs once",
+    "own runtime",
+]
+"""Why a hazard does not count, "" if it does: no tracer runs the code; it runs once, when the file
+is imported; AutoGraph makes a graph operation of it; it is none under this
+tracer; the TPU is on the program's machine; the program does not run where the rule speaks of; the code is part of a traced program;
+nothing repeats it; it runs in TensorFlow's own runtime."""
+
+
+class Verdict(NamedTuple):
+    """Says whether a hazard counts, or why not (`reason`), which variant of it, and how surely.
+
+    `of_host` says that the rule speaks of host code here, which no tracer has a say in.
+    """
+
+    reason: Reason
+    variant: str
+    confidence: Confidence
+    of_host: bool = False
+
+    @property
+    def counts(self) -> bool:
+        """Return whether the hazard counts."""
+        return not self.reason
+
+
+class Decisions:
+    """Decides on the hazards in what the roots of one module lead to."""
+
+    def __init__(self, roots: Sequence[RootContext], platforms: Platforms, policies: Policies) -> None:
+        self.chains: dict[Reach, Link] = chains_of(roots)
+        self._platforms = platforms
+        self._policies = policies
+        self._frameworks: dict[str, Framework] = {framework.name: framework for framework in frameworks()}
+        self._hosting = hosts_of_replicas(roots, self.chains)
+        self._remote: dict[str, str | None] = {}
+        self._traced = {context.function for (context, _), link in self.chains.items() if link.root.tier == 1}
+        self._again: set[Context] | None = None
+
+    def decide_untraced(self, pending: PendingHazard) -> Verdict:
+        """Decide on a hazard in a context that nothing leads to."""
+        variant = self._variant(UNTRACED, pending, self._policies.get(pending.rule, NO_POLICY))
+        return Verdict("other tracer" if variant is None else "untraced", variant or "", pending.confidence)
+
+    def decide(self, pending: PendingHazard, reach: Reach) -> Verdict:
+        """Decide whether a hazard of a context counts where that is reached this way."""
+        policy = self._policies.get(pending.rule, NO_POLICY)
+        if policy.counts_in(pending.framework) == "anywhere":
+            return Verdict("", "", pending.confidence)
+        root = self.chains[reach].root
+        tracer = tracer_at(reach, root)
+        variant = self._remote_variant(pending) if policy.tpu_node_only else self._variant(tracer, pending, policy)
+        if variant is None:
+            if policy.tpu_node_only:
+                return Verdict("attached TPU", "", pending.confidence)
+            reason: Reason = "converted" if self._rewritten(tracer, pending.framework) else "other tracer"
+            return Verdict(reason, "", pending.confidence)
+        extent = needed(policy, pending.framework)
+        reason = self._objection(pending.framework, policy, variant, extent, reach[0], root)
+        confidence = pending.confidence
+        if extent is None and root.tier == 2:
+            variant, confidence = self._by_itself(pending, policy, variant, root)
+        return Verdict(reason, variant, confidence, extent is not None)
+
+    def framework_of(self, pending: PendingHazard, root: RootContext) -> str:
+        """The framework that a hazard is of; that of the tracer, where it is a hazard under any."""
+        return pending.framework or root.tracer.framework or next(iter(self._frameworks))
+
+    def library_reads(self, context: Context) -> Iterator[LibraryRead]:
+        """The calls into installed libraries, from a context of the user's code, that are hazards for what these read."""
+        if context.outward:
+            for framework in self._frameworks.values():
+                if framework.library_reads is not None:
+                    yield from framework.library_reads(context, self._policies)
+
+    def _variant(self, tracer: Tracer, pending: PendingHazard, policy: Policy) -> str | None:
+        """The variant of a hazard in code that the tracer runs; None where it is no hazard there."""
+        if not pending.framework:  # of any tracer that runs the code once
+            running = self._frameworks.get(tracer.framework)
+            return pending.variant if running is not None and running.semantics.replaces_arguments else None
+        framework = self._frameworks.get(pending.framework)
+        if framework is None or framework.variant_under is None:
+            return pending.variant
+        return framework.variant_under(tracer, pending, policy)
+
+    def _rewritten(self, tracer: Tracer, name: str) -> bool:
+        framework = self._frameworks.get(name)
+        return framework is not None and framework.rewrites is not None and framework.rewrites(tracer)
+
+    def _remote_variant(self, pending: PendingHazard) -> str | None:
+        """The variant of what is a hazard where the device is on another machine."""
+        framework = self._frameworks.get(pending.framework)
+        if framework is None or framework.remote_variant is None:
+            return None
+        if framework.name not in self._remote:
+            self._remote[framework.name] = framework.remote_variant(context for context, _ in self.chains)
+        return self._remote[framework.name]
+
+    def _by_itself(
+        self, pending: PendingHazard, policy: Policy, variant: str, root: RootContext
+    ) -> tuple[str, Confidence]:
+        """The variant and confidence of a hazard in what a library's function leads to, which may be traced or not.
+
+        Under a tracer that raises, it would be an error: such a function is mostly given to none and runs eagerly.
+        """
+        framework = self._frameworks.get(pending.framework)
+        if framework is not None and framework.semantics.raises:
+            if framework.semantics.compiles_eagerly and policy.eager_recompiles and pending.confidence:
+                return EAGER, Confidence.LIKELY
+            return variant, Confidence.POSSIBLE
+        if policy.draws_at_random and not root.context.per_turn:
+            return variant, Confidence.POSSIBLE
+        return variant, min(pending.confidence, Confidence.LIKELY)
+
+    def _objection(
+        self, framework: str, policy: Policy, variant: str, extent: Extent | None, context: Context, root: RootContext
+    ) -> Reason:
+        """Say what speaks against a hazard in a context. Of host code what speaks of it counts, where the program reaches XLA; of traced
+        code, what stands in functions, and in the loops of a script that drives the device."""
+        if extent is not None:
+            told = policy.needs_evidence and framework in self._platforms and self._platforms[framework].told
+            if told or not reaches(self._platforms, framework, extent):
+                return "other platform"
+        elif root.tier == HOST_TIER:
+            return "untraced"
+        elif context.function is None and not context.per_turn:
+            return "module level"
+        if around_compiled(policy, framework) and context.function in self._traced:
+            return "traced itself"
+        if policy.only_repeated:
+            if context.function is not None and context.function in self._traced:
+                return "traced itself"
+            if variant == AGAIN and context not in self._repeated():
+                return "runs once"
+        if policy.compiler_only and variant != NO_AUTOGRAPH and context in self._hosting:
+            return "own runtime"
+        return ""
+
+    def _repeated(self) -> set[Context]:
+        """The contexts that a loop somewhere repeats, and what these call in turn."""
+        if self._again is None:
+            self._again = set(called_from(inner for context, _ in self.chains for inner in context.repeated))
+        return self._again
