@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class Row(NamedTuple):
     """One framework.
 
-    `title` is what users call it. `folder` is the package whose module `framework` holds the `Framework`, and whose `*.toml` are API tables,
+    `title` is what users call it. `folder` is the package whose module `framework` holds the `Framework`. Its `*.toml` are API tables,
     besides those under `rules/apis`. `targets` are how its code reaches XLA, the usual one first. `rewritten`: the rewriters know its
     operations.
     """
