@@ -49,7 +49,7 @@ EXPECTED = [
 @pytest.fixture
 def registered(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.syspath_prepend(FOLDER.parent)
-    row = Row("toynp", "toynp", ("jax",), rewritten=False)
+    row = Row("toynp", "toynp", "toynp", ("jax",), rewritten=False)
     ROWS.append(row)
     yield
     ROWS.remove(row)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from xlalint.abstract.values import Function, Host, Tensor, Value, members, tensors
 from xlalint.frameworks.base import NOWHERE, Platforms, Reach, reaches
 from xlalint.frameworks.loading import hosts_of, platforms_of
-from xlalint.frameworks.registry import frameworks
+from xlalint.frameworks.registry import ROWS, frameworks
 from xlalint.interpreter.arguments import Arguments, bind_parameters
 from xlalint.interpreter.context import HOST_TIER, MODULE_LEVEL, Context, RootContext
 from xlalint.interpreter.frame import Frame
@@ -358,7 +358,7 @@ class Roots:
         if info.name == "__init__":
             return "constructors run before anything is traced"
         if not self.interpreter.annotations.framework(info.module):
-            return "its file imports neither PyTorch nor TensorFlow nor JAX"
+            return f"its file imports neither {' nor '.join(row.title for row in ROWS)}"
         if kind in _HOST_KINDS:
             return f"its class is a {kind} class, which lives on the host"
         if not self._public(info):

@@ -174,7 +174,7 @@ class ParameterFacts:
         for context, _ in self.scope.believed:
             way = self.replay.reach(context)
             link = self.replay.chains[way] if way is not None else None
-            if link is None or link.depth or link.root.tracer.framework not in ("jax", "tensorflow"):
+            if link is None or link.depth or not self.replay.interpreter.replacing(link.root.tracer.framework):
                 continue
             if link.root.tier == 1 and position < len(context.args) and isinstance(context.args[position], Tensor):
                 return link.root.why

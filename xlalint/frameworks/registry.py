@@ -18,20 +18,22 @@ if TYPE_CHECKING:
 class Row(NamedTuple):
     """One framework.
 
-    `folder` is the package whose module `framework` holds the `Framework`, and whose `*.toml` are API tables, besides those under
-    `rules/apis`. `targets` are how its code reaches XLA, the usual one first. `rewritten`: the rewriters know its operations.
+    `title` is what users call it. `folder` is the package whose module `framework` holds the `Framework`. Its `*.toml` are API tables,
+    besides those under `rules/apis`. `targets` are how its code reaches XLA, the usual one first. `rewritten`: the rewriters know its
+    operations.
     """
 
     name: str
+    title: str
     folder: str
     targets: tuple[str, ...]
     rewritten: bool = True
 
 
 ROWS: list[Row] = [
-    Row("torch", "xlalint.frameworks.torch", ("torch_xla", "torch_tpu", "torch_compile")),
-    Row("tensorflow", "xlalint.frameworks.tensorflow", ("tf",)),
-    Row("jax", "xlalint.frameworks.jax", ("jax",)),
+    Row("torch", "PyTorch", "xlalint.frameworks.torch", ("torch_xla", "torch_tpu", "torch_compile")),
+    Row("tensorflow", "TensorFlow", "xlalint.frameworks.tensorflow", ("tf",)),
+    Row("jax", "JAX", "xlalint.frameworks.jax", ("jax",)),
 ]
 
 

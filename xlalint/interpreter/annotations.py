@@ -347,37 +347,9 @@ class Annotations:
         if entry is None or entry.framework not in self.libraries.names:
             return False
         last = resolved.name.rpartition(".")[2]
-        if last in _FACTORIES:
+        if last in self.libraries.makers:
             return False
         return any(spec.returns.kind in ("like", "promote", "reduce", "scalar") for spec in entry.cases)
-
-
-_FACTORIES = frozenset(
-    [
-        "tensor",
-        "as_tensor",
-        "asarray",
-        "array",
-        "from_numpy",
-        "zeros",
-        "ones",
-        "full",
-        "empty",
-        "arange",
-        "linspace",
-        "logspace",
-        "eye",
-        "rand",
-        "randn",
-        "randint",
-        "randperm",
-        "convert_to_tensor",
-        "constant",
-        "range",
-        "cast",
-        "where",
-    ]
-)
 
 
 def _as_node(spelled: str) -> ir.Node | None:

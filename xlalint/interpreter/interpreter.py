@@ -827,7 +827,7 @@ class Interpreter:
             args = bind_parameters(self, info, func.receiver, arguments)
         differentiates = call.name in self.libraries.differentiates
         self.differentiating += differentiates
-        if traced and not call.name.endswith("Strategy.run"):
+        if traced:
             self.staged.add(info)
             frame.context.staged.append(info)
         context = self.enter(info, args, func.closure, rare=not traced and _rarely(frame))

@@ -89,7 +89,8 @@ class Semantics:
     - `tapes` and `graphs` are the context managers that record for a gradient, and under which a separate graph is filled.
       `differentiates` are the functions that differentiate in reverse mode.
     - `shared_names` are attributes of its tensors that other objects have as well. `device_uses` show a parameter not to be an array
-      of the host. `options` are attributes whose assignment is looked at. On `placeless_targets` it does not matter where a tensor is.
+      of the host. `makers` are last names of functions whose arguments need not be tensors. `options` are attributes whose assignment
+      is looked at. On `placeless_targets` it does not matter where a tensor is.
 
     Functions to call, in order:
 
@@ -140,6 +141,7 @@ class Semantics:
         differentiates: frozenset[str] = frozenset(),
         shared_names: frozenset[str] = frozenset(),
         device_uses: frozenset[str] = frozenset(),
+        makers: frozenset[str] = frozenset(),
         options: frozenset[str] = frozenset(),
         placeless_targets: frozenset[str] = frozenset(),
         steps: DeviceSteps | None = None,
@@ -199,6 +201,7 @@ class Semantics:
         self.differentiates = differentiates
         self.shared_names = shared_names
         self.device_uses = device_uses
+        self.makers = makers
         self.options = options
         self.placeless_targets = placeless_targets
         self.steps = steps
@@ -248,6 +251,7 @@ class Libraries:
         self.differentiates = _union([one.differentiates for one in everything])
         self.shared_names = _union([one.shared_names for one in everything])
         self.device_uses = _union([one.device_uses for one in everything])
+        self.makers = _union([one.makers for one in everything])
         self.options = _union([one.options for one in everything])
         self.placeless_targets = _union([one.placeless_targets for one in everything])
         words = [one.steps for one in everything if one.steps is not None]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from xlalint.abstract.values import NONE, UNKNOWN, Const, Host, LibrarySymbol, Mapping, Value, members
 from xlalint.analysis.hazard import Confidence
+from xlalint.frameworks import registry
 from xlalint.frameworks.base import Reach
 from xlalint.frameworks.checks.option_defaults import default_of
 from xlalint.interpreter.spelling import position, spelling
@@ -222,7 +223,7 @@ METHODS: dict[str, tuple[Check, ...]] = {}
 # Per framework: the last names of what is asked about, and how far a program has to reach XLA for it. Functions that call none of them,
 # directly or not, are not entered for it.
 ASKED: dict[str, dict[str, Reach]] = {}
-ALL = ("torch", "tensorflow", "jax")
+ALL = registry.names()
 
 
 def asked(

@@ -26,6 +26,7 @@ _SEMANTICS = Semantics(
     branched=autograph.branched,
     functions=calls.FUNCTIONS,
     tests=frozenset(("is_tf_tensor",)),
+    makers=frozenset(("convert_to_tensor", "constant", "cast")),
     tapes=frozenset(("tensorflow.GradientTape",)),
     graphs=frozenset(("tensorflow.Graph",)),
     surroundings=Surroundings(

@@ -120,6 +120,31 @@ _SHARED_NAMES = frozenset(
     )
 )
 
+# Functions that make tensors of other things, too: to be given to them tells nothing.
+_MAKERS = frozenset(
+    (
+        "tensor",
+        "as_tensor",
+        "asarray",
+        "array",
+        "from_numpy",
+        "zeros",
+        "ones",
+        "full",
+        "empty",
+        "arange",
+        "linspace",
+        "logspace",
+        "eye",
+        "rand",
+        "randn",
+        "randint",
+        "randperm",
+        "range",
+        "where",
+    )
+)
+
 _GRADIENTS = "backward"
 _EVALUATES = "eval"
 _CONTAINERS = ("torch.nn.Module", "torch.nn.ModuleList", "torch.nn.Sequential")
@@ -146,6 +171,7 @@ _SEMANTICS = Semantics(
     tests=frozenset(("is_tensor", "is_torch_tensor", "is_tensorlike")),
     shared_names=_SHARED_NAMES,
     device_uses=frozenset((".cpu", ".detach", ".numpy", ".device", ".to", "isinstance()")),
+    makers=_MAKERS,
     placeless_targets=frozenset(("torch_compile",)),
     steps=DeviceSteps(
         steps=frozenset(("optimizer_step", "mark_step", "sync", "step", _GRADIENTS)),
