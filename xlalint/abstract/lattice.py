@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from xlalint.abstract import values as interned
 from xlalint.abstract.values import (
+    ARRAYS,
     FALSE,
     MAX_MEMBERS,
     NEVER,
@@ -279,7 +280,7 @@ def truth(value: Value) -> bool | None:
 
 _LOWER_CASE_CLASSES = frozenset(
     (
-        "numpy.ndarray",
+        f"{ARRAYS}.ndarray",
         *(
             f"builtins.{kind.__name__}"
             for kind in (bool, bytes, complex, dict, float, int, list, object, set, str, tuple, type)

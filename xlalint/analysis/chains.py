@@ -12,8 +12,8 @@ from xlalint.analysis.hazard import Step
 from xlalint.interpreter.context import HOST_TIER
 
 if TYPE_CHECKING:
-    from xlalint.frameworks.tracing import Tracer
     from xlalint.interpreter.context import Context, RootContext
+    from xlalint.interpreter.tracer import Tracer
     from xlalint.program.linker import Program
 
 Reach = tuple["Context", bool]

@@ -8,7 +8,7 @@ parsed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from pathlib import Path
 from typing import Literal, TypeVar
 
@@ -139,9 +139,9 @@ class Apis:
             or self._find(self._compiled.values, dotted) is not None
         )
 
-    def frameworks(self) -> frozenset[str]:
-        """The top-level packages of tensors on devices: numpy's arrays are the host's."""
-        return frozenset(package for package, name in self._compiled.packages.items() if name != "numpy")
+    def packages_of(self, frameworks: Container[str]) -> frozenset[str]:
+        """List the packages of some frameworks."""
+        return frozenset(package for package, name in self._compiled.packages.items() if name in frameworks)
 
     def described_packages(self) -> frozenset[str]:
         """The top-level packages that tables speak for as a whole: frameworks of which they list members, and what a "package.*" covers."""

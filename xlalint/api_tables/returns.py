@@ -41,7 +41,7 @@ _OF_ONE_NAME = frozenset({"arg", "element", "result", "wraps", "object"})
 _BARE_KINDS = frozenset({"shape", "self", "device", "none", "unknown", "hostlike", "module", "callable", "context"})
 KINDS = _TENSOR_KINDS | _HOST_KINDS | _NAMED_KINDS | _NESTED_KINDS | _BARE_KINDS
 
-_EXAMPLE = {"object": "torch.nn.Module", "result": "fn", "wraps": "fn"}
+_EXAMPLE = {"object": "package.Class", "result": "fn", "wraps": "fn"}
 
 _TOKEN = re.compile(r"\s*([A-Za-z_][\w.]*|[*:(),]|\[[^\]]*\])")
 _BRACKET = re.compile(

@@ -36,10 +36,9 @@ from xlalint.abstract.values import (
     members,
     method,
     place_of,
-    sequence,
     tensor,
 )
-from xlalint.frameworks.library_calls import attribute_value, module_value_of, shape_value
+from xlalint.interpreter.library_calls import attribute_value, module_value_of, shape_value
 from xlalint.lowering import ir
 from xlalint.program.dependencies import DependencySet
 from xlalint.program.facts import Facts
@@ -59,64 +58,6 @@ REGISTERED = {
     "add_state": "default",
 }
 _PROPERTIES = ("property", "cached_property", "lazyproperty", "abstractproperty", "lazy_property", "classproperty")
-
-
-# Methods and attributes that, in code that imports torch, only tensors have.
-_TELLING = frozenset(
-    [
-        "cpu",
-        "item",
-        "detach",
-        "unsqueeze",
-        "unsqueeze_",
-        "permute",
-        "masked_fill",
-        "masked_fill_",
-        "nonzero",
-        "masked_scatter",
-        "expand_as",
-        "view_as",
-        "type_as",
-        "new_zeros",
-        "new_ones",
-        "new_tensor",
-        "new_full",
-        "new_empty",
-        "scatter_",
-        "index_select",
-        "is_floating_point",
-        "clamp",
-        "clamp_",
-        "softmax",
-        "log_softmax",
-        "sigmoid",
-        "matmul",
-        "bmm",
-        "requires_grad_",
-        "narrow",
-        "numel",
-        "long",
-        "int",
-        "bool",
-        "size",
-        "abs",
-        "sqrt",
-        "pow",
-        "contiguous",
-        "unbind",
-        "masked_select",
-        "logical_not",
-        "logical_and",
-        "logical_or",
-        "isnan",
-        "isfinite",
-        "isinf",
-        "mul_",
-        "add_",
-        "div_",
-        "sub_",
-    ]
-)
 
 
 class AttributeTables:
@@ -306,15 +247,17 @@ def attribute_of(interpreter: Interpreter, frame: Frame, value: Value, name: str
         framework = interpreter.annotations.framework(frame.module)
         if name == "shape" and framework:
             return shape_value(None)
-        if framework == "torch" and name in ("saved_tensors", "saved_variables"):
-            return sequence("tuple", None, tensor(framework))
-        if framework == "torch" and name in _TELLING:
+        semantics = interpreter.libraries.of(framework)
+        known = semantics.of_unknown.get(name)
+        if known is not None:
+            return known()
+        if name in semantics.telling:
             return _of_tensor(interpreter, frame, tensor(framework, sure=False), name, at)
     return UNKNOWN
 
 
 def _of_tensor(interpreter: Interpreter, frame: Frame, value: Tensor, name: str, at: int) -> Value:
-    if name == "at" and value.framework == "jax":
+    if name == "at" and interpreter.libraries.of(value.framework).indexer == name:
         return method(value, "at")
     what = interpreter.apis.attribute(value.framework, name)
     if what is not None:

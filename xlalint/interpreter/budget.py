@@ -82,5 +82,6 @@ def tell_calls(context: Context, share: Share) -> None:
 
 def _tell(context: Context, why: str) -> None:
     name = f"`{context.name}`" if context.function is not None else "the top level"
-    told = PendingHazard(ANALYSIS_CUT_OFF, 0, 0, "", Confidence.CERTAIN, name, why)
-    context.sightings.setdefault((ANALYSIS_CUT_OFF, 0), told)
+    context.sightings.setdefault(
+        (ANALYSIS_CUT_OFF, 0), PendingHazard(ANALYSIS_CUT_OFF, 0, 0, "", Confidence.CERTAIN, name, why)
+    )

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from xlalint.abstract.values import NEVER, AllocationSite, Instance, Value
 from xlalint.analysis.hazard import Confidence
-from xlalint.frameworks.tracing import UNTRACED, Tracer
+from xlalint.interpreter.tracer import UNTRACED, Tracer
 from xlalint.program.dependencies import DependencySet
 
 if TYPE_CHECKING:
-    from xlalint.frameworks.step_sequence import Pace
+    from xlalint.interpreter.step_sequence import Pace
     from xlalint.program.linker import ClassInfo, FunctionInfo, ModuleInfo
 
 MODULE_LEVEL = "<module>"

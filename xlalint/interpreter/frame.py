@@ -6,14 +6,15 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from xlalint.abstract.lattice import join
-from xlalint.abstract.values import NEVER, NONE, UNKNOWN, AllocationSite, Function, Tensor, Value, members
+from xlalint.abstract.values import ARRAYS, NEVER, NONE, UNKNOWN, AllocationSite, Function, Tensor, Value, members
 from xlalint.analysis.hazard import Confidence
-from xlalint.frameworks.step_sequence import Pace
 from xlalint.interpreter.budget import MAX_WORK, CutOff
 from xlalint.interpreter.context import Context, PendingHazard
+from xlalint.interpreter.spelling import calls_within, position, spelling
+from xlalint.interpreter.step_sequence import Pace
 from xlalint.lowering import ir
 from xlalint.rules.codes import BRANCH_MISMATCH
-from xlalint.rules.policy import NO_POLICY
+from xlalint.rules.policy import NO_POLICY, OCCASIONAL
 
 if TYPE_CHECKING:
     from xlalint.interpreter.interpreter import Interpreter
@@ -24,9 +25,6 @@ LoopKind = Literal["", "for", "while", "endless"]  # "endless": `while` on what 
 Excuse = Literal["", "host", "apart", "error path", "once", "guarded"]
 """Why a hazard does not count where it is met, "" if it does: the value is on the host, the code fills a graph of its own, is an error
 path, runs once, or catches what the tracer raises."""
-
-# What is read or printed once in a hundred steps costs next to nothing where that does not break the graph.
-_OCCASIONAL = (("torch_xla", "info"), ("torch_tpu", "info"))
 
 
 class Touch(NamedTuple):
@@ -67,6 +65,7 @@ class Frame:
         self.interpreter = interpreter
         self.program = interpreter.program
         self.apis = interpreter.apis
+        self.libraries = interpreter.libraries
         self.context = context
         self.module: ModuleInfo = context.module
         self.function: FunctionInfo | None = context.function
@@ -236,22 +235,22 @@ class Frame:
             self._withhold(rule, at, value, "host")
             return
         policy = self.interpreter.policies.get(rule, NO_POLICY)
+        raises = self.interpreter.libraries.of(culprit.framework).raises
         excuse = self._excuse()
-        if not excuse and self.try_depth and culprit.framework != "torch" and policy.tracer_raises:
+        if not excuse and self.try_depth and raises and policy.tracer_raises:
             excuse = "guarded"
         if excuse:
             self._withhold(rule, at, value, excuse)
             return
         sure = culprit.sure and value is culprit and not self.ambiguous_callee
         confidence = min(Confidence.CERTAIN if sure else Confidence.LIKELY, at_most)
-        others = policy.tracer_refuses and culprit.framework != "torch"
-        if others and any(type(m) is not Tensor and m is not NONE for m in members(value)):
+        if raises and policy.tracer_refuses and any(type(m) is not Tensor and m is not NONE for m in members(value)):
             # A tracer would have refused: code that lets the host's alternatives through has been run with those.
             confidence = Confidence.POSSIBLE
-        if policy.free_for_arrays and any(type(m) is Tensor and m.framework == "numpy" for m in members(value)):
+        if policy.free_for_arrays and any(type(m) is Tensor and m.framework == ARRAYS for m in members(value)):
             confidence = Confidence.POSSIBLE
         if self.rare and not severity and (policy.cheap_if_rare or (policy.cheap_if_seldom and not self.frequent)):
-            severity = _OCCASIONAL
+            severity = OCCASIONAL
         known = self.context.sightings.get((rule, at))
         if known is None or known.confidence < confidence:
             self.context.sightings[rule, at] = PendingHazard(
@@ -376,7 +375,7 @@ class Frame:
 def device_tensor(value: Value) -> Tensor | None:
     """The tensor among the alternatives whose elements live on the device, or None."""
     for member in members(value):
-        if type(member) is Tensor and member.framework != "numpy" and member.place != "cpu" and not member.static:
+        if type(member) is Tensor and member.framework != ARRAYS and member.place != "cpu" and not member.static:
             return member
     return None
 
@@ -395,91 +394,9 @@ def join_into(env: Env, other: Env, paths: bool = True) -> None:
             del env[name]
 
 
-def position(node: ir.Node) -> int:
-    """Where an expression stands, 0 for constants (which no hazard is about); of `name := value` and its like, the value."""
-    at = getattr(node, "at", 0)
-    inner = getattr(node, "value", None)
-    if at or not isinstance(inner, ir.Expr):
-        return at or 0
-    return position(inner)  # type: ignore[arg-type]
-
-
 def body_of(frame: Frame) -> tuple[ir.Statement, ...]:
     """The statements of a frame's function, or of its module."""
     return frame.function.body if frame.function is not None else ir.decode_body(frame.module.unit.body)
-
-
-def path_of(node: ir.Node) -> str:
-    """ "x" or "x.a.b" for names and attribute chains; "" for others."""
-    if type(node) is ir.Name:
-        return node.id
-    if type(node) is ir.Attr:
-        base = path_of(node.value)
-        return f"{base}.{node.name}" if base else ""
-    return ""
-
-
-def calls_within(node: ir.Node) -> bool:
-    """Whether an arithmetic expression, or a list of such, calls anything."""
-    if isinstance(node, ir.Bin):
-        return calls_within(node.left) or calls_within(node.right)
-    if isinstance(node, ir.Display):
-        return any(map(calls_within, node.items))
-    return isinstance(node, ir.Call) or (isinstance(node, ir.Unary) and calls_within(node.value))
-
-
-_BINDING = {"|": 1, "^": 2, "&": 3, "<<": 4, ">>": 4, "+": 5, "-": 5, "*": 6, "/": 6, "//": 6, "%": 6, "@": 6, "**": 8}
-_UNARY, _PRIMARY = 7, 9
-
-
-def _held(node: ir.Node, depth: int, binding: int = _PRIMARY) -> str:
-    """An expression within one that binds so tightly: in parentheses where it would read otherwise."""
-    own = _PRIMARY
-    if isinstance(node, ir.Bin):
-        own = _BINDING.get(node.op, 0)
-    elif isinstance(node, ir.Unary):
-        own = _UNARY
-    elif isinstance(node, ir.Not | ir.Compare) or (isinstance(node, ir.Display) and node.kind == "tuple"):
-        own = 0
-    text = spelling(node, depth)
-    return f"({text})" if own < binding and text != "…" else text
-
-
-def spelling(node: ir.Node, depth: int = 3) -> str:
-    """A short source-like text of an expression, for messages."""
-    if isinstance(node, ir.Name):
-        return node.id
-    if depth == 0:
-        return "…"
-    if isinstance(node, ir.Attr):
-        return f"{_held(node.value, depth)}.{node.name}"
-    if isinstance(node, ir.Const):
-        return repr(node.value)
-    if isinstance(node, ir.Call):
-        inner = ", ".join(spelling(arg, depth - 1) for arg in node.args[:2])
-        more = ", …" if len(node.args) > 2 or (node.keywords and node.args) else "…" if node.keywords else ""
-        return f"{_held(node.func, depth)}({inner}{more})"
-    if isinstance(node, ir.Sub):
-        return f"{_held(node.value, depth)}[{spelling(node.index, depth - 1)}]"
-    if isinstance(node, ir.Slice):
-        lower = spelling(node.lower, depth - 1) if node.lower is not None else ""
-        upper = spelling(node.upper, depth - 1) if node.upper is not None else ""
-        return f"{lower}:{upper}"
-    if isinstance(node, ir.Bin):
-        binding = _BINDING.get(node.op, 0)
-        left = _held(node.left, depth - 1, binding + (node.op == "**"))
-        return f"{left} {node.op} {_held(node.right, depth - 1, binding + (node.op != '**'))}"
-    if isinstance(node, ir.Unary):
-        return f"{node.op}{_held(node.value, depth - 1, _UNARY)}"
-    if isinstance(node, ir.Not):
-        return f"not {spelling(node.value, depth - 1)}"
-    if isinstance(node, ir.Compare):
-        rights = " ".join(f"{op} {_held(right, depth - 1, 1)}" for op, right in zip(node.ops, node.rights, strict=True))
-        return f"{_held(node.left, depth - 1, 1)} {rights}"
-    if isinstance(node, ir.Display) and node.kind in ("tuple", "list"):
-        inner = ", ".join(spelling(item, depth - 1) for item in node.items)
-        return inner if node.kind == "tuple" else f"[{inner}]"
-    return "…"
 
 
 _EVAL: dict[type[ir.Expr], Callable[[Frame, Any], Value]] = {}
@@ -492,7 +409,4 @@ __all__ = [
     "Frame",
     "device_tensor",
     "join_into",
-    "path_of",
-    "position",
-    "spelling",
 ]

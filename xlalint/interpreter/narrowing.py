@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from xlalint.abstract.lattice import join_all, when_truth, without_none
 from xlalint.abstract.values import (
+    ARRAYS,
     NONE,
     UNKNOWN,
     Class,
@@ -28,15 +29,13 @@ from xlalint.abstract.values import (
     sequence,
     tensor,
 )
-from xlalint.interpreter.frame import path_of
+from xlalint.interpreter.spelling import path_of
 from xlalint.lowering import ir
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from xlalint.interpreter.frame import Frame
-
-_TENSOR_TESTS = frozenset(("is_tensor", "is_torch_tensor", "is_tf_tensor", "is_tensorlike", "torch.is_tensor"))
 
 
 def assume(frame: Frame, node: ir.Node, wanted: bool) -> None:
@@ -152,8 +151,8 @@ def _assume_call(frame: Frame, node: ir.Call, wanted: bool) -> None:
     if last == "isinstance" and len(node.args) == 2:
         types = frame.eval(node.args[1])
         _refine(frame, node.args[0], lambda value: narrowed_to(frame, value, types, wanted))
-    elif last in _TENSOR_TESTS and len(node.args) == 1:
-        framework = "tensorflow" if "tf" in last else "torch"
+    elif last in frame.libraries.tests and len(node.args) == 1:
+        framework = frame.libraries.tests[last]
         _refine(frame, node.args[0], lambda value: _tensors_only(value, framework, wanted))
     elif last == "isscalar" and len(node.args) == 1 and wanted:
         _refine(frame, node.args[0], lambda value: _tensors_only(value, "", False))
@@ -340,10 +339,6 @@ _NO_TENSORS = (
     "pathlib.",
     "PIL.",
     "accimage.",
-    "torch.Size",
-    "torch.Sym",
-    "torch.device",
-    "torch.dtype",
 )
 
 
@@ -352,11 +347,15 @@ def _is_library_instance(frame: Frame, value: Value, name: str) -> bool | None:
     if isinstance(value, Tensor):
         known = frame.apis.type(name)
         if known is not None and known.kind in ("tensor", "array"):
-            owner = "numpy" if known.kind == "array" else frame.apis.framework(name)
+            owner = ARRAYS if known.kind == "array" else frame.apis.framework(name)
             if owner != value.framework:
                 return False
             return True if not known.dtype or known.dtype == value.dtype else None
-        apart = short in _HOST_TYPES or short in _CONTAINERS or short.startswith(_NO_TENSORS)
+        apart = (
+            short in _HOST_TYPES
+            or short in _CONTAINERS
+            or short.startswith((*_NO_TENSORS, *frame.libraries.not_tensors))
+        )
         return False if apart else None
     if isinstance(value, (Const, Host)):
         own = type(value.value).__name__ if isinstance(value, Const) else value.type
@@ -375,7 +374,7 @@ def _is_library_instance(frame: Frame, value: Value, name: str) -> bool | None:
                 return value.kind == short
             return None if "Sequence" in short or "Iterable" in short or "typing" in short else False
         if value.kind in ("modules", "chain"):
-            return short in ("torch.nn.ModuleList", "torch.nn.Sequential", "torch.nn.Module") or None
+            return short in frame.libraries.containers[value.kind] or None
         return None
     if isinstance(value, Mapping):
         return (

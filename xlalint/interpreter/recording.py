@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from xlalint.abstract.lattice import join
 from xlalint.abstract.values import Value
-from xlalint.interpreter.frame import _EVAL, _EXEC, Frame, path_of
+from xlalint.interpreter.frame import _EVAL, _EXEC, Frame
+from xlalint.interpreter.spelling import path_of
 from xlalint.lowering import ir
 
 if TYPE_CHECKING:
     from xlalint.api_tables.entries import Entry, Spec
-    from xlalint.frameworks.library_calls import LibraryCall
     from xlalint.interpreter.context import Context
+    from xlalint.interpreter.library_calls import LibraryCall
     from xlalint.program.linker import FunctionInfo
 
 

@@ -7,12 +7,11 @@ from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from types import MappingProxyType
 
-TARGETS = ("torch_xla", "tf", "jax")
-
 
 class UserHints:
     """Dotted globs of names and attribute paths (`config.*`, `self.step`) that are host values, or tensors; and the target, "" where none
-    is given. `targets` are those that API tables may ask for.
+    is given. `targets` are those that API tables may ask for; `tracks_place` says, from when the file is interpreted, that
+    on these it matters which tensors stay in host memory.
 
     `below` says otherwise for the files below some folders, by absolute path: the nearest counts.
     """
@@ -22,14 +21,14 @@ class UserHints:
         static: tuple[str, ...] = (),
         tensor: tuple[str, ...] = (),
         target: str = "",
-        targets: tuple[str, ...] = TARGETS,
+        targets: tuple[str, ...] = (),
         below: Mapping[str, UserHints] = MappingProxyType({}),
     ) -> None:
         self.static = static
         self.tensor = tensor
         self.target = target
         self.targets = targets
-        self.tracks_place = "torch_compile" not in targets
+        self.tracks_place = True
         self.below = below
         self._known: dict[str, str] = {}
 

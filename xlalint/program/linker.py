@@ -20,7 +20,6 @@ from xlalint.abstract.values import (
     function,
     module_value,
 )
-from xlalint.frameworks.checks.unsupported_dtype import names_wide
 from xlalint.lowering import ir
 from xlalint.program.dependencies import DependencySet, DependencyTracker
 from xlalint.program.facts import Facts, Progress
@@ -107,7 +106,7 @@ class ModuleInfo:
 class FunctionInfo:
     """One function, method or lambda of the program."""
 
-    __slots__ = ("_body", "_names_wide", "index", "ir", "module", "params")
+    __slots__ = ("_answers", "_body", "index", "ir", "module", "params")
 
     def __init__(self, module: ModuleInfo, index: int, function_ir: ir.Function) -> None:
         self.module = module
@@ -115,14 +114,16 @@ class FunctionInfo:
         self.ir = function_ir
         self.params = function_ir.params
         self._body: tuple[ir.Statement, ...] | None = None
-        self._names_wide: bool | None = None
+        self._answers: dict[Callable[[FunctionInfo], bool], bool] | None = None
 
-    @property
-    def names_wide(self) -> bool:
-        """Whether the body may name a dtype of 64 bits or more."""
-        if self._names_wide is None:
-            self._names_wide = names_wide(self)
-        return self._names_wide
+    def answers(self, question: Callable[[FunctionInfo], bool]) -> bool:
+        """Answer a question about the function; it is asked once for each text of the body."""
+        if self._answers is None:
+            self._answers = {}
+        known = self._answers.get(question)
+        if known is None:
+            known = self._answers[question] = question(self)
+        return known
 
     @property
     def name(self) -> str:
@@ -147,7 +148,7 @@ class FunctionInfo:
 
     def change(self) -> None:
         """Another body takes the place of this one."""
-        self._body = self._names_wide = None
+        self._body = self._answers = None
 
     def forget(self) -> None:
         """Drop the decoded body; it is decoded anew when needed."""

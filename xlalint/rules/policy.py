@@ -63,6 +63,8 @@ Policies = Mapping[str, Policy]
 """The policies of rules, by code."""
 
 NO_POLICY = Policy()
+OCCASIONAL = (("torch_xla", "info"), ("torch_tpu", "info"))
+"""The severities of what is cheap because it runs rarely: on targets where a read does not break the graph."""
 
 
 def policy_of(counts: Mapping[str, str], traits: Iterable[str]) -> Policy:

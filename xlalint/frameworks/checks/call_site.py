@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from xlalint.abstract.values import NONE, UNKNOWN, Const, Host, LibrarySymbol, Mapping, Value, members
 from xlalint.analysis.hazard import Confidence
+from xlalint.frameworks import registry
+from xlalint.frameworks.base import Reach
 from xlalint.frameworks.checks.option_defaults import default_of
-from xlalint.frameworks.platforms import Reach
-from xlalint.interpreter.frame import position, spelling
+from xlalint.interpreter.spelling import position, spelling
 from xlalint.lowering import ir
 
 if TYPE_CHECKING:
@@ -197,8 +198,8 @@ NAMES: dict[str, tuple[Check, ...]] = {}
 METHODS: dict[str, tuple[Check, ...]] = {}
 # Per framework: the last names of what is asked about, and how far a program has to reach XLA for it. Functions that call none of them,
 # directly or not, are not entered for it.
-ASKED: dict[str, dict[str, Reach]] = {"torch": {}, "tensorflow": {}, "jax": {}}
-ALL = ("torch", "tensorflow", "jax")
+ASKED: dict[str, dict[str, Reach]] = {}
+ALL = registry.names()
 
 
 def asked(
@@ -220,14 +221,8 @@ def asked(
         if leads:
             for framework in (frameworks,) if isinstance(frameworks, str) else frameworks:
                 for name in (*(dotted.rpartition(".")[2] for dotted in names), *methods):
-                    ASKED[framework][name] = min(reach, ASKED[framework].get(name, reach))
+                    known = ASKED.setdefault(framework, {})
+                    known[name] = min(reach, known.get(name, reach))
         return check
 
     return register
-
-
-def decorated(frame: Frame, decorators: tuple[ir.Node, ...]) -> None:
-    """Look at what decorates a function: the calls among it are evaluated."""
-    for decorator in decorators:
-        if isinstance(decorator, ir.Call):
-            frame.eval(decorator)

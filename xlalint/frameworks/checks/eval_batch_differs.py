@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from xlalint.analysis.hazard import Confidence
+from xlalint.frameworks.base import Reach
 from xlalint.frameworks.checks.call_site import ALL, CallSite, asked, consumer
 from xlalint.frameworks.checks.data_lengths import source_of
 from xlalint.frameworks.checks.library_names import DATA_LOADER
 from xlalint.frameworks.checks.surrounding_loops import whole_body_of
-from xlalint.frameworks.platforms import Reach
-from xlalint.interpreter.frame import spelling
+from xlalint.interpreter.spelling import spelling
 from xlalint.lowering import ir
 
 if TYPE_CHECKING:

@@ -10,9 +10,10 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from xlalint.abstract.values import LibrarySymbol
-from xlalint.frameworks.checks.surrounding_loops import is_long, loops_around
+from xlalint.frameworks.checks.surrounding_loops import loops_around
 from xlalint.frameworks.torch.recompiles import appends
-from xlalint.interpreter.frame import spelling
+from xlalint.interpreter.device_loops import is_long
+from xlalint.interpreter.spelling import spelling
 from xlalint.lowering import ir
 
 if TYPE_CHECKING:

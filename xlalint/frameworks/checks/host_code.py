@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from xlalint.frameworks.base import Platforms, Reach
 from xlalint.frameworks.checks.call_site import ASKED
 from xlalint.frameworks.checks.unstable_static_argument import COMPILERS
-from xlalint.frameworks.platforms import Platforms, Reach
 from xlalint.frameworks.torch.checks.removed_xla_environment import VARIABLES
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def hosts_of(module: ModuleInfo, program: Program, platforms: Platforms) -> Host
     libraries = {
         name
         for framework, platform in platforms.items()
-        for name, reach in ASKED[framework].items()
+        for name, reach in ASKED.get(framework, {}).items()
         if platform.reach >= reach
     }
     on_device = [framework for framework, platform in platforms.items() if platform.reach is Reach.DEVICE]

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING
 
 from xlalint.abstract.values import Function, LibrarySymbol, Partial, Value
 from xlalint.analysis.hazard import Confidence
+from xlalint.frameworks.base import Reach
 from xlalint.frameworks.checks.call_site import CallSite, asked
 from xlalint.frameworks.checks.data_lengths import source_of
-from xlalint.frameworks.checks.surrounding_loops import Loop, body_of, is_long, loops_around
-from xlalint.frameworks.platforms import Reach
-from xlalint.interpreter.frame import spelling
+from xlalint.frameworks.checks.surrounding_loops import body_of, loops_around
+from xlalint.interpreter.device_loops import Loop, is_long
+from xlalint.interpreter.spelling import spelling
 from xlalint.lowering import ir
+from xlalint.rules.variants import AGAIN
 
 if TYPE_CHECKING:
     from xlalint.interpreter.frame import Frame
@@ -38,8 +40,6 @@ _MAKERS = frozenset(
         *(f"equinox.{name}" for name in ("filter_grad", "filter_value_and_grad", "filter_vmap")),
     ]
 )
-AGAIN = "again"
-"""The variant of what counts only where the function around it is called in a loop."""
 
 
 @asked("jax", *JIT, reach=Reach.TRACED)

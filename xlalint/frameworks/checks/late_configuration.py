@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from xlalint.frameworks.checks.call_site import CallSite, asked, asks_for_device, report
-from xlalint.interpreter.frame import path_of
+from xlalint.interpreter.spelling import path_of
 from xlalint.lowering import ir
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from xlalint.abstract.values import LibraryInstance, Value, constant
-from xlalint.interpreter.frame import path_of
+from xlalint.interpreter.spelling import path_of
 from xlalint.lowering import ir
 
 if TYPE_CHECKING:

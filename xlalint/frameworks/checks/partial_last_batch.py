@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from xlalint.abstract.values import FALSE, Const, Instance, LibraryInstance, Method, Value, members
 from xlalint.analysis.hazard import Confidence
+from xlalint.frameworks.base import Reach
 from xlalint.frameworks.checks.call_site import ALL, INFORMATION, CallSite, asked, consumer, surely
 from xlalint.frameworks.checks.data_lengths import length_of, source_of
 from xlalint.frameworks.checks.library_names import DATA_LOADER, TRAINING_ARGUMENTS
-from xlalint.frameworks.platforms import Reach
-from xlalint.interpreter.frame import spelling
+from xlalint.interpreter.spelling import spelling
 from xlalint.lowering import ir
 
 if TYPE_CHECKING:

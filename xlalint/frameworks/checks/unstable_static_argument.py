@@ -26,12 +26,14 @@ from xlalint.analysis.hazard import Confidence
 from xlalint.frameworks.checks.call_site import CallSite
 from xlalint.frameworks.checks.data_lengths import source_of
 from xlalint.frameworks.checks.growing_tensor import growth
-from xlalint.frameworks.checks.jit_per_call import AGAIN, FUNCTION, JIT
-from xlalint.frameworks.checks.surrounding_loops import counters, is_long, loops_around, names_in
-from xlalint.frameworks.tracing import constants, hand_over
-from xlalint.interpreter.frame import position, spelling
+from xlalint.frameworks.checks.jit_per_call import FUNCTION, JIT
+from xlalint.frameworks.checks.surrounding_loops import counters, loops_around, names_in
+from xlalint.interpreter.device_loops import is_long
+from xlalint.interpreter.spelling import position, spelling
+from xlalint.interpreter.tracing import constants, hand_over
 from xlalint.lowering import ir
 from xlalint.program.linker import FunctionInfo
+from xlalint.rules.variants import AGAIN
 
 if TYPE_CHECKING:
     from xlalint.interpreter.frame import Frame

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from xlalint.abstract.values import NONE, TRUE, UNKNOWN, Const, Function, Instance, Partial, Value, members
 from xlalint.analysis.hazard import Confidence
+from xlalint.frameworks.base import Reach
 from xlalint.frameworks.checks.call_site import ALL, INFORMATION, CallSite, asked, consumer, report
 from xlalint.frameworks.checks.library_names import DATA_LOADER
-from xlalint.frameworks.platforms import Reach
-from xlalint.interpreter.frame import spelling
+from xlalint.interpreter.spelling import spelling
 from xlalint.lowering import ir
 
 if TYPE_CHECKING:

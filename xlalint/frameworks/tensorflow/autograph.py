@@ -9,15 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal
 
-from xlalint.abstract.values import NONE, Const, Host, LibraryInstance, Tensor, Value, members
+from xlalint.abstract.values import NONE, Const, Host, Tensor, Value
+from xlalint.interpreter.spelling import position
 from xlalint.lowering import ir
+from xlalint.rules.codes import BRANCH_MISMATCH, PRINT_TENSOR, TRACE_TIME_EFFECT
 
 if TYPE_CHECKING:
     from xlalint.interpreter.frame import Env, Frame
+    from xlalint.interpreter.semantics import Branch
 
 Access = Literal["load", "store"]
 _KINDS = {"int": "i", "float": "f", "bool": "b", "complex": "c"}
-_TAPES = frozenset(("tensorflow.GradientTape",))
 
 
 def is_symbolic(value: Value | None) -> bool:
@@ -30,19 +32,19 @@ def sure_symbolic(value: Value) -> bool:
     return isinstance(value, Tensor) and is_symbolic(value) and value.sure
 
 
-# ------------------------------------------------------------------------------------------------- iteration
-
-
-def iterated(frame: Frame, value: Value, node: ir.Node, at: int = 0) -> None:
-    """Report Python's own iteration over a symbolic tensor."""
-    if sure_symbolic(value):
-        frame.report("XLA109", at or getattr(node, "at", 0), value, node)
-
-
 # --------------------------------------------------------------------------------------------------- branches
 
 
-def check_branches(frame: Frame, node: ir.If, asked: Tensor, taken: Env, other: Env) -> None:
+def branched(frame: Frame, branch: Branch) -> None:
+    """Look at an `if` on a tensor: at what its branches set, or return."""
+    node = branch.node
+    if branch.falls and branch.other_falls:
+        _check_branches(frame, node, branch.asked, branch.taken, branch.other)
+    elif not frame.loop and _returns_value(node.orelse if branch.falls else node.body):
+        frame.half_returns.append((position(node.test), node.at, branch.asked, node.test))
+
+
+def _check_branches(frame: Frame, node: ir.If, asked: Tensor, taken: Env, other: Env) -> None:
     """Report names that only one of two branches sets, or that they set with different dtypes, if they are read later."""
     for name in {**taken, **other}:
         mine, theirs = taken.get(name), other.get(name)
@@ -50,7 +52,7 @@ def check_branches(frame: Frame, node: ir.If, asked: Tensor, taken: Env, other: 
             continue
         detail = _mismatch(name, mine, theirs)
         if detail and read_after(frame, name, node):
-            frame.report("XLA108", getattr(node.test, "at", 0), asked, node.test, detail)
+            frame.report(BRANCH_MISMATCH, getattr(node.test, "at", 0), asked, node.test, detail)
             return
 
 
@@ -74,33 +76,24 @@ def _kind(value: Value) -> str:
     return _KINDS.get(value.type, "") if isinstance(value, Host) else ""
 
 
-def returns_value(body: tuple[ir.Statement, ...]) -> bool:
+def _returns_value(body: tuple[ir.Statement, ...]) -> bool:
     """Whether a block ends by returning something."""
     last = body[-1] if body else None
     return isinstance(last, ir.Return) and last.value is not None
 
 
-def leaves_loop(body: tuple[ir.Statement, ...]) -> bool:
-    """Whether a block ends by a `break`."""
-    last = body[-1] if body else None
-    return isinstance(last, ir.Jump) and last.leaves
+# ------------------------------------------------------------------------------------------------------- text
+
+
+def formatted(frame: Frame, value: Value, node: ir.Node, at: int, specified: bool) -> None:
+    """Report a tensor that becomes text: that names the symbolic tensor, and a format asks for its elements."""
+    if specified:
+        frame.report(PRINT_TENSOR, at, value, node)
+    else:
+        frame.report(TRACE_TIME_EFFECT, at, value, node, "the text names the symbolic tensor", "effect")
 
 
 # ------------------------------------------------------------------------------------------------------ loops
-
-
-def taped(frame: Frame, value: Value) -> bool:
-    """Whether a context manager records what runs under it for a gradient."""
-    return any(
-        isinstance(member, LibraryInstance) and frame.apis.canonical(member.name) in _TAPES for member in members(value)
-    )
-
-
-def builds_apart(frame: Frame, value: Value) -> bool:
-    """Whether what runs under a context manager is put into a graph of its own, which tracing does not run."""
-    return any(
-        isinstance(m, LibraryInstance) and frame.apis.canonical(m.name) == "tensorflow.Graph" for m in members(value)
-    )
 
 
 def bounded(body: tuple[ir.Statement, ...]) -> bool:
@@ -122,13 +115,7 @@ def check_growth(frame: Frame, node: ir.Assign, value: Value) -> None:
     joins = frame.apis.canonical(getattr(func, "name", "")) in ("tensorflow.concat", "keras.ops.concatenate")
     own = isinstance(parts, ir.Display) and any(isinstance(p, ir.Name) and p.id == target.id for p in parts.items)
     if joins and own and is_symbolic(value):
-        frame.report("XLA108", call.at, value, target, "its shape grows in a graph loop")
-
-
-def check_append(frame: Frame, target: ir.Node | None, value: Value, node: ir.Call) -> None:
-    """Report a tensor that a graph loop puts into a Python list from outside of the loop."""
-    if isinstance(target, ir.Name) and target.id in frame.staged and sure_symbolic(value):
-        frame.report("XLA109", node.at, value, node.args[0] if node.args else None, "it does not leave the graph loop")
+        frame.report(BRANCH_MISMATCH, call.at, value, target, "its shape grows in a graph loop")
 
 
 # --------------------------------------------------------------------------------------------------- liveness

@@ -55,8 +55,10 @@ def is_launch_file(module: ModuleInfo) -> bool:
     return names_data(module.name) and _KIND in module.assigned and said(module)[_KIND].value in _XLA
 
 
-def launch_root(module: ModuleInfo) -> RootContext:
-    """What there is to say of such a file, as of code that it would be."""
+def launch_root(module: ModuleInfo) -> RootContext | None:
+    """Say what there is to say of such a file, as of code that it would be; None of others."""
+    if not is_launch_file(module):
+        return None
     context = Context(None, module, ())
     context.done = True
     keys = said(module)

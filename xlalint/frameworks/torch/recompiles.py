@@ -10,13 +10,15 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from xlalint.abstract.values import TRUE, UNKNOWN, Const, Host, Sequence, Tensor, Value, host, members, tensors
-from xlalint.frameworks.training_loops import blocks, last_name, loops
-from xlalint.interpreter.frame import body_of, path_of, position, spelling
+from xlalint.interpreter.device_loops import blocks, last_name, loops
+from xlalint.interpreter.frame import body_of
+from xlalint.interpreter.spelling import path_of, position, spelling
 from xlalint.lowering import ir
 
 if TYPE_CHECKING:
-    from xlalint.frameworks.library_calls import LibraryCall
+    from xlalint.api_tables.entries import Spec
     from xlalint.interpreter.frame import Env, Frame
+    from xlalint.interpreter.library_calls import LibraryCall
     from xlalint.program.linker import FunctionInfo
 
 _JOINS = frozenset(("cat", "concat", "concatenate", "stack", "hstack", "vstack"))
@@ -30,11 +32,6 @@ def changes(value: Value) -> bool:
     if type(value) is Sequence:
         return any(changes(item) for item in value.items) if value.items is not None else changes(value.element)
     return any(type(member) is Host and member.origin in ("drawn", "counted") for member in members(value))
-
-
-def drawn(value: Value) -> bool:
-    """Whether a value is a number that the host draws at random."""
-    return type(value) is Host and value.origin == "drawn"
 
 
 def assigned(frame: Frame, path: str) -> None:
@@ -88,10 +85,18 @@ def _on_device(value: Value) -> bool:
     return type(value) is Tensor and value.framework == "torch" and value.place != "cpu"
 
 
-def check_sizes(call: LibraryCall) -> None:
+def check_call(call: LibraryCall, spec: Spec, result: Value) -> None:
+    """Report what a call of one of torch's functions makes of numbers and lists that change from step to step."""
+    if call.entry.framework == "torch":
+        if spec.rule is None:
+            _check_sizes(call)
+        _check_collected(call.frame, call.node, result)
+
+
+def _check_sizes(call: LibraryCall) -> None:
     """Report a number that is another one at each step, where it is a constant of the graph: a size (a tensor as the size would be a
     hazard), or what the tables name."""
-    if call.entry.framework != "torch" or not any(map(changes, call.all())) or call.place() == "cpu":
+    if not any(map(changes, call.all())) or call.place() == "cpu":
         return
     for spec in call.entry.cases:
         if spec.rule == "XLA206":
@@ -168,7 +173,7 @@ def check_accumulation(frame: Frame, node: ir.Assign, value: Value) -> None:
                 return
 
 
-def check_collected(frame: Frame, node: ir.Call, value: Value) -> None:
+def _check_collected(frame: Frame, node: ir.Call, value: Value) -> None:
     """Report `torch.stack(self.rows)` where the same function appends to a list that lives from step to step."""
     holder = node.args[0] if node.args else None
     if last_name(node.func) not in _JOINS or not isinstance(holder, (ir.Name, ir.Attr)):

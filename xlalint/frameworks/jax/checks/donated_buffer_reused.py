@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from xlalint.analysis.hazard import Confidence
 from xlalint.interpreter.context import Context, PendingHazard
-from xlalint.interpreter.frame import path_of, position
+from xlalint.interpreter.spelling import path_of, position
 from xlalint.lowering import ir
 
 if TYPE_CHECKING:

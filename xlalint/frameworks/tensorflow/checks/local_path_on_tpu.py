@@ -12,8 +12,8 @@ from xlalint.abstract.values import Const, LibraryInstance, Sequence, Value, mem
 from xlalint.analysis.hazard import Confidence
 from xlalint.frameworks.checks.call_site import CallSite, asked
 from xlalint.frameworks.tensorflow.checks.outside_strategy_scope import kind_of, receiver_of
-from xlalint.interpreter.frame import spelling
 from xlalint.interpreter.paths import LOCAL, leads_to
+from xlalint.interpreter.spelling import spelling
 
 _CALLBACKS = ("tensorflow.keras.callbacks", "keras.callbacks")
 _READ = {

@@ -34,16 +34,15 @@ from xlalint.abstract.values import (
 )
 from xlalint.analysis.hazard import Confidence
 from xlalint.frameworks.checks.call_site import CallSite, asked, asks_for_device
-from xlalint.frameworks.platforms import strategy_of
+from xlalint.frameworks.tensorflow.platform import strategy_of
 from xlalint.interpreter.context import Context, PendingHazard
-from xlalint.interpreter.frame import path_of, spelling
+from xlalint.interpreter.spelling import path_of, spelling
 from xlalint.lowering import ir
 
 if TYPE_CHECKING:
     from xlalint.interpreter.arguments import Arguments
     from xlalint.interpreter.frame import Frame
-    from xlalint.interpreter.interpreter import Scope
-    from xlalint.program.linker import FunctionInfo, ModuleInfo, Program
+    from xlalint.program.linker import ModuleInfo, Program
 
 STRATEGIES = (
     "tensorflow.distribute.TPUStrategy",
@@ -75,7 +74,7 @@ _MODEL = "tensorflow.keras.Model"
 # ------------------------------------------------------------------------------------------ where a scope is open
 
 
-def scope_of_module(module: ModuleInfo, program: Program) -> Scope:
+def scope_of_module(module: ModuleInfo, program: Program) -> str:
     """The state in which a module's top level is run."""
     return "outside" if strategy_of(module, program) and not called_in(module) & _LASTING else ""
 
@@ -103,7 +102,7 @@ def _step(frame: Frame, step: str) -> None:
         frame.interpreter.scope = "outside"
 
 
-def scope_within(frame: Frame, expression: ir.Node, value: Value) -> Scope:
+def scope_within(frame: Frame, expression: ir.Node, value: Value) -> str:
     """The state in the block of a `with`, by what it enters: that of a library is no scope, what the program has made may be one."""
     found = members(value)
     if any(isinstance(member, LibraryInstance) and member.name == _SCOPE for member in found):
@@ -123,17 +122,9 @@ def scope_within(frame: Frame, expression: ir.Node, value: Value) -> Scope:
     return frame.interpreter.scope
 
 
-def enter_under_tests(
-    frame: Frame, info: FunctionInfo, args: tuple[Value, ...], closure: tuple[tuple[str, Value], ...]
-) -> Context:
-    """Enter a function from a branch, or a handler: under one on the device's kind nothing is known of a TPU's strategy."""
-    interpreter = frame.interpreter
-    scope = interpreter.scope
-    if frame.suppressed or asks_for_device(frame):
-        interpreter.scope = ""
-    context = interpreter.enter(info, args, closure)
-    interpreter.scope = scope
-    return context
+def scope_in_branch(frame: Frame) -> str:
+    """The state in what a branch, or a handler, calls: under one on the device's kind nothing is known of a TPU's strategy."""
+    return "" if frame.suppressed or asks_for_device(frame) else frame.interpreter.scope
 
 
 # ---------------------------------------------------------------------------------------------- what is made there
@@ -145,7 +136,9 @@ def made_outside(frame: Frame, node: ir.Call, callees: tuple[Value, ...], argume
     Of what a function of the program gives, the outermost call is the place: there the scope has to be opened. What it made in a scope of
     its own stays as it is, and so does what it was given.
     """
-    if frame.suppressed or frame.apart or frame.context.per_turn or asks_for_device(frame):
+    if frame.interpreter.scope != "outside" or frame.suppressed or frame.apart or frame.context.per_turn:
+        return result
+    if asks_for_device(frame):
         return result
     if result is UNKNOWN:
         return foreign(_MODEL, _place(frame, node)) if any(map(_pretrained, callees)) else result
@@ -392,11 +385,11 @@ def _strategy_name(frame: Frame) -> str:
 __all__ = [
     "STRATEGIES",
     "claim",
-    "enter_under_tests",
     "is_strategy",
     "kind_of",
     "made_outside",
     "receiver_of",
+    "scope_in_branch",
     "scope_of_module",
     "scope_within",
     "take_over",

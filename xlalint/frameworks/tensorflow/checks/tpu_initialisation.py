@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from xlalint.abstract.values import Const, Value
 from xlalint.frameworks.checks.call_site import CallSite, asked
 from xlalint.frameworks.tensorflow.checks.outside_strategy_scope import STRATEGIES, called_in
-from xlalint.interpreter.frame import path_of, spelling
+from xlalint.interpreter.spelling import path_of, spelling
 from xlalint.lowering import ir
 
 if TYPE_CHECKING:

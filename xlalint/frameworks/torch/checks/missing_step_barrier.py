@@ -13,22 +13,22 @@ from typing import TYPE_CHECKING, NamedTuple, Union
 from xlalint.abstract.values import INT, TRUE, UNKNOWN, Function, Host, LibraryInstance, Method, Sequence, Value
 from xlalint.analysis.hazard import Confidence
 from xlalint.frameworks.checks.call_site import CallSite, asked, asks_for_device
-from xlalint.frameworks.step_sequence import OptimizerStep, Pace
 from xlalint.frameworks.torch.checks.device_before_launch import LAUNCH, one_process
 from xlalint.frameworks.torch.checks.obsolete_xla_api import SPAWN, XM
-from xlalint.frameworks.training_loops import last_name
 from xlalint.interpreter.arguments import Arguments, bind_parameters
 from xlalint.interpreter.context import Context, PendingHazard
-from xlalint.interpreter.frame import body_of, path_of
+from xlalint.interpreter.device_loops import last_name
+from xlalint.interpreter.frame import body_of
+from xlalint.interpreter.spelling import path_of
+from xlalint.interpreter.step_sequence import OptimizerStep, Pace
 from xlalint.lowering import ir
+from xlalint.rules.variants import UNREDUCED
 
 if TYPE_CHECKING:
     from xlalint.interpreter.frame import Frame
     from xlalint.program.linker import ModuleInfo
 
 _RULE = "XLA511"
-UNREDUCED = "unreduced"
-"""The variant of steps whose gradients are not added up."""
 _ORDERS = ("torch_xla.sync", "torch_xla.step", f"{XM}.mark_step", f"{XM}.unlazy", "torch_xla._XLAC._xla_step_marker")
 _OPTIMIZER_STEP = f"{XM}.optimizer_step"
 # What hands out one batch a step, and gives the order in between.
@@ -156,8 +156,9 @@ def begin_loop(frame: Frame) -> Begun:
     return _NOTHING_YET if pace is None else Begun(pace.orders, pace.gradients, frozenset(pace.pending))
 
 
-def end_loop(frame: Frame, node: Loop, begun: Begun) -> None:
+def end_loop(frame: Frame, node: Loop, begun: object) -> None:
     """Judge a loop that was run."""
+    assert isinstance(begun, Begun)
     pace = frame.context.pace
     if pace is None:
         return

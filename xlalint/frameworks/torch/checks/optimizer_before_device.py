@@ -5,7 +5,7 @@ from __future__ import annotations
 from xlalint.abstract.values import UNKNOWN, Const, Host, Value
 from xlalint.analysis.hazard import Confidence
 from xlalint.frameworks.checks.call_site import CallSite, asked, asks_for_device
-from xlalint.interpreter.frame import path_of, spelling
+from xlalint.interpreter.spelling import path_of, spelling
 from xlalint.lowering import ir
 
 _OPTIMIZERS = tuple(
