@@ -49,6 +49,8 @@ class Policy(msgspec.Struct, frozen=True):
     """It costs next to nothing in a branch that runs in at most one of ten steps."""
     told_by_use: bool = False
     """It gives way to the rule that says what the value it reads is used for."""
+    shapes_batches: bool = False
+    """Its finding is where a batch gets its shape: what is compiled for a new shape is compiled elsewhere."""
 
     def counts_in(self, framework: str) -> Code:
         """Return the code in which the rule counts for a framework."""
