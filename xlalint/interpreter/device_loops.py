@@ -16,6 +16,7 @@ from xlalint.abstract.lattice import join_all
 from xlalint.abstract.values import Host, Sequence, Value, host, sequence
 from xlalint.interpreter.spelling import path_of
 from xlalint.lowering import ir
+from xlalint.program.dependencies import DependencySet
 
 if TYPE_CHECKING:
     from xlalint.program.linker import FunctionInfo, ModuleInfo
@@ -169,7 +170,7 @@ class Drivers:
 
     def __init__(self, words: DeviceSteps) -> None:
         self.words = words
-        self._names: dict[int, frozenset[str]] = {}
+        self._names: dict[int, tuple[frozenset[str], DependencySet]] = {}
 
     def may_drive(self, module: ModuleInfo) -> bool:
         """Return whether a module imports what makes a device take steps."""
@@ -205,12 +206,14 @@ class Drivers:
 
     def names(self, module: ModuleInfo) -> frozenset[str]:
         """The functions of a module that hold a loop that takes steps."""
-        found = self._names.get(module.index)
-        if found is None:
-            found = self._names[module.index] = frozenset(
-                info.name for info in module.functions if self.may_drive(module) and self.steps(info)
-            )
-        return found
+        known = self._names.get(module.index)
+        if known is None:
+            read = DependencySet()
+            with module.reader.reading(read):
+                names = frozenset(info.name for info in module.functions if self.may_drive(module) and self.steps(info))
+            known = self._names[module.index] = names, read
+        module.reader.use(known[1])
+        return known[0]
 
     def steps(self, info: FunctionInfo) -> bool:
         """Return whether a function, or one that is nested in it, holds a loop that makes an XLA device take steps."""
