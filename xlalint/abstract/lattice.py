@@ -18,6 +18,7 @@ from xlalint.abstract.values import (
     Function,
     Host,
     Instance,
+    LibraryInstance,
     LibrarySymbol,
     Mapping,
     Module,
@@ -25,6 +26,7 @@ from xlalint.abstract.values import (
     Tensor,
     Union,
     Value,
+    foreign,
     host,
     instance,
     mapping,
@@ -81,6 +83,33 @@ def join_all(values: Iterable[Value]) -> Value:
     for value in values:
         result = join(result, value)
     return result
+
+
+def widen(value: Value) -> Value:
+    """One of few values that cover it: what kind of thing it is, without constants, items, fields, dtypes and allocation sites.
+
+    Flags and None stay: they choose what a function does.
+    """
+    if type(value) is Const:
+        return value if value.value is None or type(value.value) is bool else host(type(value.value).__name__)
+    if type(value) is Tensor:
+        return tensor(value.framework, "", -1, value.place, value.sure, value.static)
+    if type(value) is Union:
+        return join_all([widen(member) for member in value.members])
+    if type(value) is Sequence:
+        inner = value.element if value.items is None else join_all(value.items)
+        return sequence(value.kind, None, UNKNOWN if _is_nested(inner) else widen(inner))
+    if type(value) is Mapping:
+        return mapping((), UNKNOWN)
+    if type(value) is Instance:
+        return instance(value.klass)
+    if type(value) is LibraryInstance:
+        return foreign(value.name)
+    return value
+
+
+def _is_nested(value: Value) -> bool:
+    return any(type(member) is Sequence or type(member) is Mapping for member in members(value))
 
 
 def _join(a: Value, b: Value) -> Value:

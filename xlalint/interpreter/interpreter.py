@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal, TypeVar
 
-from xlalint.abstract.lattice import join, join_all
+from xlalint.abstract.lattice import join, join_all, widen
 from xlalint.abstract.values import (
     ARRAYS,
     HOST,
@@ -76,7 +76,7 @@ T = TypeVar("T")
 Counts = defaultdict[tuple[FunctionInfo | None, ClassInfo | None], int]
 Asked = Literal["", "number", "flag"]
 
-MAX_CONTEXTS = 64
+MAX_CONTEXTS = 256
 MAX_DEPTH = 32
 TABLE_DEPTH = 2
 _DUNDERS = {
@@ -184,7 +184,8 @@ class Interpreter:
         count = self.entered_by[context.group]
         outer = self._running(info)
         if (count >= MAX_CONTEXTS or outer is not None) and not closure:
-            wider = tuple([forget_constants(value) for value in args])
+            widening = widen if count >= 2 * MAX_CONTEXTS else forget_constants
+            wider = tuple([widening(value) for value in args])
             if outer is not None:
                 self.stack[-1].lean_on(outer)
             elif wider != args:
@@ -206,7 +207,7 @@ class Interpreter:
             tell_calls(self.stack[0], self.share)
         if spent or len(self.stack) >= self.max_depth or count > 4 * MAX_CONTEXTS:
             return self._not_entered(info, args)
-        context.general = bool(closure) or all(forget_constants(value) is value for value in args)
+        context.most = _most_of(args, closure)
         self.entered_by[context.group] += 1
         self.contexts[context.key] = context
         self._run(context, info, closure)
@@ -281,7 +282,7 @@ class Interpreter:
         taken: dict[Context, None] = {}
         todo = [(context, len(self.stack))]
         counts: Counts = defaultdict(int)
-        bounded: set[tuple[FunctionInfo | None, ClassInfo | None]] = set()
+        least: dict[tuple[FunctionInfo | None, ClassInfo | None], int] = {}
         running = {one.function for one in self.stack}
         while (
             todo
@@ -290,9 +291,7 @@ class Interpreter:
             if current in taken:
                 continue
             counts[current.group] += 1
-            if not current.general:
-                bounded.add(current.group)
-            most = MAX_CONTEXTS if current.group in bounded else 4 * MAX_CONTEXTS
+            most = least[current.group] = min(current.most, least.get(current.group, current.most))
             if self.entered_by[current.group] + counts[current.group] > most or self._differs(current, depth, running):
                 return None
             taken[current] = None
@@ -1056,6 +1055,19 @@ def _asked_kind(declared: Value | None) -> Asked:
         return ""
     types = {m.type for m in found if isinstance(m, Host)}
     return "number" if types <= {"int", "float"} else "flag" if types == {"bool"} else ""
+
+
+def _most_of(args: tuple[Value, ...], closure: tuple[tuple[str, Value], ...]) -> int:
+    """How many contexts of its group there may be for these arguments to be entered as they are, and not widened."""
+    if closure:
+        return 4 * MAX_CONTEXTS
+    for value in args:
+        if forget_constants(value) is not value:
+            return MAX_CONTEXTS
+    for value in args:
+        if widen(value) is not value:
+            return 2 * MAX_CONTEXTS
+    return 4 * MAX_CONTEXTS
 
 
 def forget_constants(value: Value) -> Value:
