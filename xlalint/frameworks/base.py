@@ -8,8 +8,6 @@ from types import ModuleType
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from xlalint.interpreter.context import Context, PendingHazard, RootContext
     from xlalint.interpreter.semantics import Semantics
     from xlalint.interpreter.tracer import Tracer
@@ -66,7 +64,7 @@ class Framework:
       `rewrites(tracer)`: whether the tracer turns control flow into operations of the graph.
     - `remote_variant(contexts)`: the variant of what is a hazard where the device is on another machine, None where it is on the same.
     - `library_reads(context, policies)`: the calls into installed libraries, from a context, whose code reads a tensor's value.
-    - `tables`: API tables of its own, besides those under `rules/apis`. `checks`: the modules of its checks, which register themselves.
+    - `checks`: the modules of its checks, which register themselves.
     """
 
     def __init__(
@@ -83,7 +81,6 @@ class Framework:
         rewrites: Callable[[Tracer], bool] | None = None,
         remote_variant: Callable[[Iterable[Context]], str | None] | None = None,
         library_reads: Callable[[Context, Policies], Iterable[LibraryRead]] | None = None,
-        tables: tuple[Path, ...] = (),
         checks: tuple[ModuleType, ...] = (),
     ) -> None:
         self.name = semantics.name
@@ -98,5 +95,4 @@ class Framework:
         self.rewrites = rewrites
         self.remote_variant = remote_variant
         self.library_reads = library_reads
-        self.tables = tables
         self.checks = checks
