@@ -260,7 +260,7 @@ def _merge_fields(a: tuple[tuple[str, Value], ...], b: tuple[tuple[str, Value], 
 
 
 def truth(value: Value) -> bool | None:
-    """What `bool(value)` gives, where that is known without running."""
+    """Return what `bool(value)` gives, or None where that is not known without running."""
     kind = type(value)
     if kind is Const:
         return bool(value.value)  # type: ignore[attr-defined]
@@ -290,7 +290,10 @@ _LOWER_CASE_CLASSES = frozenset(
 
 
 def _names_class(name: str) -> bool:
-    """Whether a library's name is one of a class, which is always true: spelled in CapWords, as PEP 8 has it."""
+    """Return whether the name of a library's thing is one of a class, spelled in CapWords as PEP 8 has it.
+
+    A class is always true.
+    """
     last = name.rpartition(".")[2]
     capitals = last[:1].isupper() and not last.isupper() and "_" not in last
     return capitals or name in _LOWER_CASE_CLASSES

@@ -458,7 +458,10 @@ def _spelled(value: Value) -> str:
 
 
 def _content(value: Value) -> str:
-    """What tells a value from others of its kind, spelled so that two of them are never spelled alike."""
+    """Spell what tells a value from others of its kind.
+
+    Two values that differ are never spelled alike.
+    """
     if isinstance(value, Const):
         return f"{type(value.value).__name__},{value.value!r}"
     if isinstance(value, Host):
@@ -542,7 +545,7 @@ def field(fields: tuple[tuple[str, Value], ...], name: str) -> Value | None:
 
 
 def is_none(value: Value) -> bool | None:
-    """Whether the value is None; None when it is not known."""
+    """Return whether the value is None, or None when that is not known."""
     if value is NONE:
         return True
     if type(value) is Union:

@@ -44,8 +44,10 @@ class FunctionHazard(msgspec.Struct, frozen=True, array_like=True):
 
 
 class ModuleResult(msgspec.Struct, frozen=True, array_like=True):
-    """What one batch of roots gave: hazards, the functions that were entered by a call from traced code, and those that only host code
-    calls."""
+    """The result of one batch of roots.
+
+    `found` are its hazards. `called` are the functions that traced code calls, `hosted` those that host code calls.
+    """
 
     found: list[FunctionHazard]
     called: list[Key]

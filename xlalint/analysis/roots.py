@@ -182,7 +182,7 @@ class Roots:
         return Contained(self.interpreter, module, name)
 
     def _wrappers(self, info: FunctionInfo, args: tuple[Value, ...]) -> tuple[Context, ...]:
-        """What runs where a root is called, with its arguments: what its decorators put around it."""
+        """Return the contexts that a call of a root with these arguments enters through its decorators."""
         value = self.interpreter.decorators.applied(info)
         if not isinstance(value, Function) or value.info is info:
             return ()
@@ -289,7 +289,7 @@ class Roots:
         return next((given for given in found if given is not None), None)
 
     def _configured(self, info: FunctionInfo) -> bool:
-        """Whether the user's `roots` name the function."""
+        """Return whether the user's `roots` name the function."""
         if not self.extra:
             return False
         dotted = f"{info.module.name}.{info.ir.qualname}"
@@ -307,25 +307,34 @@ class Roots:
         return called and drivers.may_drive(module) and drivers.drives(ir.decode_body(module.unit.body))
 
     def _on_device(self, info: FunctionInfo) -> bool:
-        """Whether a function runs on tensors whatever its parameters: a module's method, or one that switches gradients off."""
+        """Return whether a function runs on tensors whatever its parameters are.
+
+        Methods of modules and optimizers do, and functions that switch gradients on or off.
+        """
         return self.interpreter.tables.kind(info.owner) in ("module", "optimizer") or info.decorated(*_NO_GRADIENT)
 
     def _public(self, info: FunctionInfo) -> bool:
         return not info.name.startswith("__") or info.name == "__call__"
 
     def _host_side(self, info: FunctionInfo) -> bool:
-        """Whether what the function does, or what its module is for, shows that it lives on the host."""
+        """Return whether something shows that a function lives on the host.
+
+        Its own calls may, its class, or its module.
+        """
         return bool(self.host_reason(info))
 
     def host_reason(self, info: FunctionInfo) -> str:
-        """What shows that a function lives on the host; "" where nothing does."""
+        """Say what shows that a function lives on the host; return "" where nothing does."""
         called = sorted(_HOST_CALLS.intersection(info.ir.calls))
         if called:
             return f"it calls `{called[0]}`, as only code on the host does"
         return self._host_class(info.owner) or self._host_module(info.module)
 
     def _host_class(self, klass: ClassInfo | None) -> str:
-        """Whether instances of a class of no library kind read or write files: a tokenizer, a data set, a report."""
+        """Say what shows that a class lives on the host: a method of it reads or writes files.
+
+        Return "" where none does, and for classes of a known library kind.
+        """
         if klass is None or self.interpreter.tables.kind(klass):
             return ""
         functions = klass.module.functions
@@ -388,7 +397,7 @@ class Roots:
         )
 
     def _named_tracer(self, info: FunctionInfo) -> bool:
-        """Whether a decorator speaks of a tracer: `@jit`, `@partial(jit, ...)`."""
+        """Return whether a decorator speaks of a tracer, as `@jit` and `@partial(jit, ...)` do."""
         if info.decorated(*self._tracers):
             return True
         inner = (argument for node in info.ir.decorators if isinstance(node, ir.Call) for argument in node.args)

@@ -54,7 +54,7 @@ class ReturnError(ValueError):
 
 
 class Return(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
-    """What a call gives back; see the module's text for the kinds.
+    """The result of a call; see the module's text for the kinds.
 
     `dtype` is one of b, i, f, c, or "" where it is not known or follows from the arguments; for `host` and `read` it is
     int, float, bool, str or "". `rank` is -1 where unknown. `items` are the parts of a list, tuple or dict;

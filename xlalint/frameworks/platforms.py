@@ -52,5 +52,8 @@ def needed(policy: Policy, framework: str) -> Reach | None:
 
 
 def around_compiled(policy: Policy, framework: str) -> bool:
-    """Whether a rule speaks, for this framework, of the code around compiled functions alone: what is traced itself is one program."""
+    """Return whether a rule speaks, for this framework, of the code around compiled functions alone.
+
+    What is traced itself is one program.
+    """
     return policy.counts_in(framework) == "around-traced"

@@ -1,4 +1,4 @@
-"""What belongs to no single framework: Python's own library, NumPy, and the checks of several frameworks."""
+"""Gather what belongs to no single framework: Python's own library, NumPy, and the checks of several frameworks."""
 
 from __future__ import annotations
 

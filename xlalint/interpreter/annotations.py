@@ -136,7 +136,7 @@ class Annotations:
         return join_all(value if value is not None else UNKNOWN for value in found)
 
     def _number_like(self, value: Value) -> Value:
-        """What may be a number instead is a tensor of one element: `int | torch.Tensor`."""
+        """Narrow a declared tensor that may be a number instead to one of one element: `int | torch.Tensor`."""
         if isinstance(value, Tensor) and value.rank < 0 and self.libraries.of(value.framework).passed_as_numbers:
             return tensor(value.framework, value.dtype, 0, value.place, sure=False)
         return value
@@ -172,7 +172,7 @@ class Annotations:
         return self._described(holder, value) if value is not None else None
 
     def _described(self, holder: ModuleInfo, value: ir.Node) -> Value | None:
-        """What an assigned type alias, type variable or new type stands for."""
+        """Return what an assigned type alias, type variable or new type stands for."""
         if isinstance(value, ir.Call):
             bounds = [bound for name, bound in value.keywords if name == "bound"] or list(value.args[1:])
             last = value.func.name if isinstance(value.func, ir.Attr) else getattr(value.func, "id", "")
@@ -282,7 +282,7 @@ class Annotations:
     # ----------------------------------------------------------------------------------------- parameters
 
     def parameter(self, info: FunctionInfo, position: int, default: Value | None) -> Value:
-        """What a parameter holds when nothing is known of the call."""
+        """Return what a parameter holds when nothing is known of the call."""
         param = info.params[position]
         if param.kind == "*":
             return sequence("tuple", None, self.value(info.module, param.annotation) or UNKNOWN)
@@ -324,7 +324,7 @@ class Annotations:
         return ""
 
     def tells(self, framework: str, name: str) -> bool:
-        """Whether only tensors (or arrays) have an attribute of this name."""
+        """Return whether only tensors (or arrays) have an attribute of this name."""
         if hasattr(str, name) or hasattr(list, name) or hasattr(dict, name) or hasattr(int, name) or hasattr(set, name):
             return False
         if name in self.libraries.shared_names:
@@ -332,7 +332,7 @@ class Annotations:
         return self.apis.method(framework, name) is not None or self.apis.attribute(framework, name) is not None
 
     def _names_arrays(self, module: ModuleInfo, use: str) -> bool:
-        """Whether a use hands the parameter to the host's arrays, or indexes it with their `newaxis`."""
+        """Return whether a use hands the parameter to the host's arrays, or indexes it with their `newaxis`."""
         spelled = use[1:-1] if use.startswith("[") else use[:-2] if use.endswith("()") else ""
         node = _as_node(spelled) if "." in spelled else None
         resolved = self.program.resolve(module, node) if node is not None else None

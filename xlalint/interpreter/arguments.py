@@ -31,7 +31,10 @@ if TYPE_CHECKING:
 
 
 class Arguments:
-    """What a call passes: `rest` joins positional arguments of unknown number, `extra` keywords of unknown names."""
+    """The arguments of a call.
+
+    `rest` joins positional arguments of unknown number, `extra` keywords of unknown names.
+    """
 
     __slots__ = ("args", "extra", "keywords", "rest")
 

@@ -79,7 +79,7 @@ class AttributeTables:
         return Facts(self.reader, self.interpreter.program.progress, name, place_of, lambda klass: {}, fill)
 
     def kind(self, klass: ClassInfo | None) -> str:
-        """What kind of thing instances are, by the class's library ancestors ("module", "dataset", …), or ""."""
+        """Return what kind of thing instances are, by the class's library ancestors ("module", "dataset", …), or ""."""
         if klass is None:
             return ""
         found = self._kinds.get(klass)
@@ -91,7 +91,7 @@ class AttributeTables:
         return found
 
     def stored(self, klass: ClassInfo) -> dict[str, Value]:
-        """What the methods that this class defines store; partial while it is being computed."""
+        """Return what the methods that this class defines store; partial while it is being computed."""
         return self.stores.of(klass)
 
     def _fill_stored(self, klass: ClassInfo) -> dict[str, Value]:
@@ -105,7 +105,7 @@ class AttributeTables:
         return table
 
     def assigned(self, klass: ClassInfo, name: str) -> Value | None:
-        """What methods along the MRO store under the name, joined with what the nearest class body assigns."""
+        """Return what methods along the MRO store under the name, joined with what the nearest class body assigns."""
         key = (klass, name)
         line = self._lines.get(klass)
         if line is None:
@@ -144,7 +144,7 @@ class AttributeTables:
         return sorted(infos, key=lambda info: (info.name not in _FIRST, info.index))
 
     def items(self, klass: ClassInfo) -> dict[str, Value]:
-        """What the class's methods store in dicts under known keys: an optimizer's state, say."""
+        """Return what the class's methods store in dicts under known keys: an optimizer's state, say."""
         return self.kept_items.of(klass)
 
     def _fill_items(self, klass: ClassInfo) -> dict[str, Value]:
@@ -216,7 +216,7 @@ class AttributeTables:
         return join(declared or UNKNOWN, value) if value is NONE else declared or value
 
     def record_defaults(self, klass: ClassInfo) -> dict[str, Value]:
-        """What the fields of a dataclass-like class hold when they are not given."""
+        """Return what the fields of a dataclass-like class hold when they are not given."""
         found: dict[str, Value] = {}
         for name in self.record_names(klass):
             bodies = (self.body(base) for base in klass.mro if isinstance(base, ClassInfo))

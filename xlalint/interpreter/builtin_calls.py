@@ -59,7 +59,7 @@ Arguments = list[Value]
 
 
 def element_of(frame: Frame, value: Value, at: int = 0) -> Value:
-    """What iterating over the value gives."""
+    """Return what iterating over the value gives."""
     if isinstance(value, Union):
         return join_all(element_of(frame, member, at) for member in value.members if member is not NONE)
     if isinstance(value, Sequence):
@@ -77,7 +77,10 @@ def element_of(frame: Frame, value: Value, at: int = 0) -> Value:
 
 
 def is_staged(frame: Frame, value: Value | None) -> bool:
-    """Whether the value is a tensor whose value is not known while tracing, and over which loops become loops of the graph."""
+    """Return whether the value is a tensor over which loops become loops of the graph.
+
+    Its own value is not known while tracing.
+    """
     return isinstance(value, Tensor) and not value.static and frame.libraries.of(value.framework).stages_loops
 
 
@@ -500,7 +503,7 @@ def _mapping_method(frame: Frame, receiver: Mapping, name: str, args: Arguments,
 
 
 def is_container(value: Value) -> bool:
-    """Whether methods of the value are Python's own."""
+    """Return whether methods of the value are Python's own."""
     if isinstance(value, (Sequence, Mapping)):
         return True
     text = (isinstance(value, Const) and isinstance(value.value, str)) or (

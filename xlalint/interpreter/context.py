@@ -152,7 +152,7 @@ class Context(DependencySet):
 
     @property
     def group(self) -> tuple[FunctionInfo | None, ClassInfo | None]:
-        """What shares a limit on the number of contexts: a function, for one class of its first argument."""
+        """The function, and the class of its first argument, whose contexts share a limit on their number."""
         first = self.args[0] if self.args else None
         return self.function, first.klass if isinstance(first, Instance) else None
 

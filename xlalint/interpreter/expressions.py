@@ -67,7 +67,7 @@ def name(frame: Frame, node: ir.Name) -> Value:
 
 
 def taught_value(frame: Frame, path: str) -> Value | None:
-    """What the configuration says that a name or attribute is."""
+    """Return what the configuration says that a name or attribute is, or None where it says nothing."""
     kind = frame.module.taught.kind(path)
     if kind == "static":
         return HOST
@@ -291,7 +291,10 @@ def _compare(
 
 
 def _refuses(frame: Frame, value: Value, other: Value) -> bool:
-    """Whether a tensor leaves a comparison of equality to the other side, and Python finds the two to be different things."""
+    """Return whether a tensor leaves a comparison of equality to the other side.
+
+    Python then finds the two to be different things.
+    """
     if type(value) is not Tensor or not isinstance(other, (Sequence, Mapping)):
         return False
     return frame.libraries.of(value.framework).defers_equality
@@ -365,12 +368,15 @@ def _compared(frame: Frame, op: str, a: Value, b: Value, node: ir.Compare) -> Va
 
 
 def _is_drawn(value: Value) -> bool:
-    """Whether a value is a number that the host draws at random."""
+    """Return whether a value is a number that the host draws at random."""
     return type(value) is Host and value.origin == "drawn"
 
 
 def _same_dtype(a: str, b: str) -> bool | None:
-    """Whether two dtypes are one, by their kinds; None where they are none or may be of different widths."""
+    """Return whether two dtypes are one, by their kinds.
+
+    Return None where they are no dtypes or may be of different widths.
+    """
     if not (a.startswith("dtype:") and b.startswith("dtype:")):
         return None
     return False if a != b else True if a == "dtype:b" else None
@@ -381,14 +387,17 @@ _OTHER_DEVICES = frozenset(("mps", "npu", "hpu", "xpu", "mlu", "musa", "vulkan")
 
 
 def _never_xla(frame: Frame, kind: Value, name: Value) -> bool:
-    """Whether a device's type is compared with that of one which XLA does not drive; CUDA's is `torch.compile`'s as well."""
+    """Return whether a device's type is compared with that of a device which XLA does not drive.
+
+    CUDA's is `torch.compile`'s as well.
+    """
     if not (isinstance(kind, Host) and kind.type == "accelerator" and isinstance(name, Const)):
         return False
     return name.value in _OTHER_DEVICES or (name.value == "cuda" and frame.module.taught.tracks_place)
 
 
 def host_text(value: Value) -> bool:
-    """Whether the value is a string."""
+    """Return whether the value is a string."""
     return (isinstance(value, Const) and isinstance(value.value, str)) or (
         isinstance(value, Host) and value.type == "str"
     )

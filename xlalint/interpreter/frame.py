@@ -278,7 +278,7 @@ class Frame:
             known.confidence = Confidence.LIKELY
 
     def is_outer(self, name: str) -> bool:
-        """Whether the name is the module's, and what is kept there lives on after the function."""
+        """Return whether the name is the module's, so that what is kept there lives on after the function."""
         if self.function is None or name in self.closure:
             return False
         return name in self.scope.outer_names or name not in self.env
@@ -313,7 +313,7 @@ class Frame:
             self.report(BRANCH_MISMATCH, at, asked, node, "only one branch returns")
 
     def asking(self, test: Callable[[], bool | None]) -> tuple[bool | None, Tensor | None]:
-        """What a test gives, and the tensor whose truth it asked for."""
+        """Run a test; return what it gives, and the tensor whose truth it asked for."""
         self.forget_asked()
         outcome = test()
         return outcome, self.asked

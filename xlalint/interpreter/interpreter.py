@@ -214,7 +214,7 @@ class Interpreter:
         return context
 
     def _converts(self, info: FunctionInfo) -> bool:
-        """Whether a tracer that rewrites control flow rewrites that of a function."""
+        """Return whether each tracer that rewrites control flow rewrites that of a function."""
         found = self._converted.get(info)
         if found is None:
             found = self._converted[info] = all(converts(self, info) for converts in self.libraries.converts)
@@ -315,7 +315,7 @@ class Interpreter:
         return context
 
     def _differs(self, context: Context, depth: int, running: set[FunctionInfo | None]) -> bool:
-        """Whether working a context out at a depth, beneath the functions that run, might give something else than it did."""
+        """Return whether working a context out at a depth, beneath the functions that run, might give something else than it did."""
         if context.function in running and not context.key[2]:
             return True
         return not self.in_tables and depth >= self.max_depth - 2  # `instantiate` looks ahead
@@ -452,7 +452,7 @@ class Interpreter:
         return framework if self.libraries.of(framework).replaces_arguments else ""
 
     def parameter(self, info: FunctionInfo, position: int, default: Value | None) -> Value:
-        """What a parameter holds when nothing is known of what is passed."""
+        """Return what a parameter holds when nothing is known of what is passed."""
         return self._with_element(info, info.params[position].name, self.annotations.parameter(info, position, default))
 
     def _with_element(self, info: FunctionInfo, name: str, value: Value) -> Value:
@@ -468,7 +468,7 @@ class Interpreter:
         return join_all([value, *(tensor(m.framework, m.dtype, 0, m.place, sure=False) for m in found)])
 
     def receiver_of(self, info: FunctionInfo) -> Value:
-        """What `self` or `cls` is in a method analysed by itself."""
+        """Return what `self` or `cls` is in a method analysed by itself."""
         owner = info.owner
         if owner is None:
             return UNKNOWN
@@ -900,14 +900,14 @@ class Interpreter:
         return None
 
     def entered(self, frame: Frame, value: Value) -> Value:
-        """What `with value as x` binds."""
+        """Return what `with value as x` binds."""
         if isinstance(value, Instance):
             info = value.klass.method("__enter__")
             return self.invoke(frame, info, value, [], (), 0) if info is not None else value
         return value if not isinstance(value, (LibraryInstance, Function)) else UNKNOWN
 
     def iterate(self, frame: Frame, value: Instance, at: int) -> Value:
-        """What iterating over an object gives."""
+        """Return what iterating over an object gives."""
         info = value.klass.method("__iter__")
         if info is not None:
             given = self.invoke(frame, info, value, [], (), at)
@@ -923,14 +923,17 @@ class Interpreter:
         return UNKNOWN
 
     def kept_item(self, frame: Frame, key: str) -> Value | None:
-        """What an optimizer keeps under a key of its state or its groups."""
+        """Return what an optimizer keeps under a key of its state or its groups."""
         receiver = frame.env.get(frame.scope.receiver_name)
         if isinstance(receiver, Instance) and self.optimizes(frame):
             return self.tables.items(receiver.klass).get(key)
         return None
 
     def optimizes(self, frame: Frame) -> bool:
-        """Whether the code is an optimizer's method: what it keeps for each parameter is a dict, found by the parameter."""
+        """Return whether the code is an optimizer's method.
+
+        What an optimizer keeps for each parameter is a dict, found by the parameter.
+        """
         receiver = frame.env.get(frame.scope.receiver_name)
         return isinstance(receiver, Instance) and self.tables.kind(receiver.klass) == "optimizer"
 
@@ -985,12 +988,12 @@ def _entering(arguments: Arguments) -> Arguments:
 
 
 def _rarely(frame: Frame) -> bool:
-    """Whether what a frame calls now is called once in many steps."""
+    """Return whether what a frame calls now is called once in many steps."""
     return frame.paths.rare > 0 and not frame.paths.frequent
 
 
 def as_traced(value: Value, framework: str) -> Value:
-    """What a jitted function finds in a parameter: the framework's tensors, also where it was given the host's arrays."""
+    """Return what a jitted function finds in a parameter: tensors of the framework, also in place of the host's arrays."""
     if type(value) is Tensor and value.framework == ARRAYS:
         return tensor(framework, value.dtype, value.rank)
     if type(value) is Sequence:
@@ -1003,7 +1006,10 @@ def as_traced(value: Value, framework: str) -> Value:
 
 
 def callees(func: Value) -> tuple[Value, ...]:
-    """What a call may run. Of a framework's function and the host's of the same use, picked by the kind of array: the framework's."""
+    """Return what a call may run.
+
+    Of a framework's function and the host's of the same use, picked by the kind of array, that is the framework's.
+    """
     found = tuple(member for member in members(func) if member is not NONE)
     if len(found) > 1 and all(isinstance(member, LibrarySymbol) for member in found):
         return (
@@ -1049,7 +1055,7 @@ def _nothing_asked(info: FunctionInfo) -> tuple[Asked, ...]:
 
 
 def _asked_kind(declared: Value | None) -> Asked:
-    """Whether a declared value is a number, a flag, or something else; None aside."""
+    """Return "number" or "flag" for a declared value that is one, None aside; "" for others."""
     found = [m for m in members(declared) if m is not NONE] if declared is not None else []
     if not found or not all(isinstance(m, Host) for m in found):
         return ""

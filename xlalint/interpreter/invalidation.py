@@ -1,4 +1,4 @@
-"""What an interpreter remembers, and how it forgets what a change of some function bodies has made untrue.
+"""Forget what a change of some function bodies has made untrue of what an interpreter remembers.
 
 Each thing that is remembered noted what it read (`xlalint.program.dependencies`). What read a changed body, or used what read one, is
 dropped and worked out again when it is next asked for; the rest stays. Names, headers, classes and imports must be as they were.

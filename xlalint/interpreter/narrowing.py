@@ -82,7 +82,7 @@ def _assume_comparison(frame: Frame, node: ir.Compare, wanted: bool) -> None:
 
 
 def _assume_property(frame: Frame, left: ir.Node, right: ir.Node) -> bool:
-    """What `x.dtype == torch.bool`, `x.ndim == 2` or `type(x) is T` says of `x`; False where the comparison is none of these."""
+    """Refine `x` by `x.dtype == torch.bool`, `x.ndim == 2` or `type(x) is T`; return False where the comparison is none of these."""
     subject = _subject(left, ("dtype",), ())
     if subject is not None:
         named = frame.eval(right)
@@ -130,7 +130,7 @@ def _retyped(value: Value, dtype: str, rank: int) -> Value:
 
 
 def unpack_shape(frame: Frame, source: ir.Node, count: int) -> None:
-    """What `a, b, c = x.shape` says of `x`: it has three dimensions, else the unpacking fails."""
+    """Refine `x` by `a, b, c = x.shape`: it has three dimensions, else the unpacking fails."""
     subject = _subject(source, ("shape",), ("size",))
     if subject is not None:
         _refine(frame, subject, lambda value: _with_rank(value, count))
@@ -213,7 +213,7 @@ def _assume_guard(frame: Frame, node: ir.Call, wanted: bool) -> None:
 
 
 def _returned_tests(body: tuple[ir.Statement, ...]) -> list[ir.Node]:
-    """What a function returns that does nothing but test; empty where it does more."""
+    """Return the tests that a function returns, where it does nothing but test; empty where it does more."""
     found: list[ir.Node] = []
     for statement in body[:_LONGEST_GUARD]:
         if isinstance(statement, ir.If):
@@ -291,7 +291,7 @@ def describe(frame: Frame, kind: Value) -> Value:
 
 
 def is_instance(frame: Frame, value: Value, types: Value) -> bool | None:
-    """What `isinstance(value, types)` gives, None where that is not known."""
+    """Return what `isinstance(value, types)` gives, or None where that is not known."""
     outcomes = [_is_instance(frame, value, kind) for kind in _each(types)]
     if any(outcome is True for outcome in outcomes):
         return True
@@ -316,7 +316,7 @@ def _is_instance(frame: Frame, value: Value, kind: Value) -> bool | None:
 
 
 def _is_array_type(frame: Frame, name: str) -> bool:
-    """Whether a library's class is one of tensors or arrays: no list or dict is its instance."""
+    """Return whether a library's class is one of tensors or arrays, of which no list or dict is an instance."""
     known = frame.apis.type(name)
     return known is not None and known.kind in ("tensor", "array")
 

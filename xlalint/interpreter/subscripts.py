@@ -81,14 +81,20 @@ def load_subscript(frame: Frame, node: ir.Sub, base: Value, index: Value) -> Val
 
 
 def _is_text(index: Value) -> bool:
-    """Whether an index is a string, which no tensor takes: what is indexed holds values by name."""
+    """Return whether an index is a string.
+
+    No tensor takes one: what is indexed holds values by name.
+    """
     return (isinstance(index, Const) and isinstance(index.value, str)) or (
         isinstance(index, Host) and index.type == "str"
     )
 
 
 def _picks_several(index: Value) -> bool:
-    """Whether an index is an array of one dimension or more: no list or tuple takes one, only arrays do."""
+    """Return whether an index is an array of one dimension or more.
+
+    Only arrays take such an index; lists and tuples do not.
+    """
     return all(isinstance(member, Tensor) and member.rank > 0 for member in members(index))
 
 
@@ -125,12 +131,15 @@ def _load(frame: Frame, node: ir.Sub, base: Value, index: Value) -> Value:
 
 
 def refuses_hash(frame: Frame, value: Value) -> bool:
-    """Whether a value may be a tensor that refuses to be hashed."""
+    """Return whether a value may be a tensor that refuses to be hashed."""
     return any(isinstance(m, Tensor) and not frame.libraries.of(m.framework).hashable for m in members(value))
 
 
 def _any_item(base: Mapping) -> Value:
-    """What a dict may hold under a key that is not known: any of a table of functions or classes, else the join of all."""
+    """Return what a dict may hold under a key that is not known.
+
+    That is any of a table of functions or classes, else the join of all.
+    """
     values = tuple(dict.fromkeys([*(value for _, value in base.items), *members(base.rest)]))
     if not values:
         return UNKNOWN
@@ -267,7 +276,7 @@ _POSITIONS = frozenset(("idx", "idxs", "index", "indexes", "indices", "inds", "i
 
 
 def _names_positions(node: ir.Node) -> bool:
-    """Whether an index is called one: `idx`, `node_index`, `ids[0]`."""
+    """Return whether a name says that an index is one: `idx`, `node_index`, `ids[0]`."""
     while isinstance(node, ir.Sub):
         node = node.value
     return _last_word(node).lower().rpartition("_")[2] in _POSITIONS
@@ -375,7 +384,7 @@ def store_subscript(frame: Frame, target: ir.Sub, base: Value, index: Value, val
 
 
 def only_device(value: Value) -> bool:
-    """Whether the value is a tensor of a framework (not numpy's)."""
+    """Return whether the value may be a tensor of a framework, not numpy's."""
     return any(isinstance(member, Tensor) and member.framework != ARRAYS for member in members(value))
 
 

@@ -1,4 +1,4 @@
-"""What the user's configuration says of names, `static` and `tensor`, and of where the program runs, `target`."""
+"""Hold what the user's configuration says of names (`static`, `tensor`) and of where the program runs (`target`)."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class UserHints:
         return bool(self.static or self.tensor) or any(map(bool, self.below.values()))
 
     def of(self, path: str) -> UserHints:
-        """What is said of a file."""
+        """Return the hints for a file: those of the nearest folder above it that has its own, else these."""
         folder = path
         while self.below and folder:
             folder = folder.rpartition(os.sep)[0]

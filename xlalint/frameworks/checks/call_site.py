@@ -1,4 +1,4 @@
-"""What a check of the set-up gets, and how it registers."""
+"""Give each check of the set-up the call it asks about, and register checks."""
 
 from __future__ import annotations
 
@@ -51,16 +51,16 @@ class CallSite:
 
     @property
     def last_name(self) -> str:
-        """What is called, by the last part of its name."""
+        """The last part of the name of what is called."""
         return self.name.rpartition(".")[2]
 
     @property
     def spelled(self) -> str:
-        """What is called, as the source writes it."""
+        """The name of what is called, as the source writes it."""
         return spelling(self.node.func)
 
     def value(self, keyword: str, index: int = -1) -> Value | None:
-        """What is given by keyword, or at a place in the row; None where nothing is known to be."""
+        """Return what is given by keyword, or at a place in the row; None where nothing is known to be."""
         found = self.arguments.keywords.get(keyword)
         if found is None and 0 <= index < len(self.arguments.args):
             found = self.arguments.args[index]
@@ -87,7 +87,7 @@ class CallSite:
         return found.value if isinstance(found, Const) else None
 
     def lacks(self, keyword: str, index: int = -1) -> bool:
-        """Whether an argument is surely not given, or given as None."""
+        """Return whether an argument is surely not given, or given as None."""
         if self.arguments.extra is not None or (index >= 0 and self.arguments.rest is not None):
             return False
         found = self.value(keyword, index)
@@ -165,7 +165,7 @@ def report(
 
 
 def asks_for_device(frame: Frame) -> bool:
-    """Whether what runs now stands in a branch on the device's kind."""
+    """Return whether what runs now stands in a branch on the device's kind."""
     return bool(frame.paths.tests) and asks_for(frame, _DEVICE_WORDS)
 
 
@@ -199,14 +199,14 @@ def consumer(frame: Frame) -> str:
 
 
 def entry(value: Value | None, key: str) -> Value | None:
-    """What a dict holds under a key; None where that is not known."""
+    """Return what a dict holds under a key, or None where that is not known."""
     if isinstance(value, Mapping):
         return dict(value.items).get(key)
     return None
 
 
 def surely(value: Value | None, wanted: Value) -> bool:
-    """Whether a value is what is wanted, whichever of its alternatives it is."""
+    """Return whether a value is what is wanted, whichever of its alternatives it is."""
     return value is not None and all(member is wanted for member in members(value))
 
 

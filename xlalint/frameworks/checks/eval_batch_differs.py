@@ -91,7 +91,7 @@ def _name_of(frame: Frame, node: ir.Call) -> str:
 
 
 def _stands_before(frame: Frame, name: str, other: str) -> bool:
-    """Whether the first of two names is assigned first."""
+    """Return whether the first of two names is assigned first."""
     assigned = (one.targets[0] for one in ir.walk(whole_body_of(frame)) if isinstance(one, ir.Assign))
     order = [target.id for target in assigned if isinstance(target, ir.Name) and target.id in (name, other)]
     return order[:1] == [name]

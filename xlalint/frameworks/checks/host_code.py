@@ -1,4 +1,7 @@
-"""Which host code is entered for the set-up: what leads to calls that are asked about, told by names alone, without reading a body."""
+"""Choose the host code that is entered for the set-up.
+
+What leads to calls that are asked about is told by names alone, without reading a body.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,7 @@ class Hosts(NamedTuple):
 
 
 def hosts_of(module: ModuleInfo, program: Program, platforms: Platforms) -> Hosts:
-    """What to enter of the program that is started at a module and reaches XLA by these platforms."""
+    """Choose what to enter of the program that is started at a module and reaches XLA by these platforms."""
     libraries = {
         name
         for framework, platform in platforms.items()
@@ -85,7 +88,7 @@ def _compiled(module: ModuleInfo) -> set[str]:
 
 
 def _derives(klass: ClassInfo, wanted: set[str]) -> bool:
-    """Whether a class of the program is one of a library that is asked about."""
+    """Return whether a class of the program is one of a library that is asked about."""
     names = (base if isinstance(base, str) else base.name for base in klass.mro[1:])
     return any(name.rpartition(".")[2] in wanted for name in names)
 

@@ -76,7 +76,10 @@ def _offset(frame: Frame, node: ir.Define) -> int:
 
 
 def _made_here(frame: Frame, node: ir.Node, value: Value) -> str:
-    """What is new of a function that is given to be compiled, each time that it is given; "" where nothing is."""
+    """Say what is new of a function that is given to be compiled, each time that it is given.
+
+    Return "" where nothing is.
+    """
     if isinstance(node, ir.Lambda):
         return "a new lambda each time"
     if isinstance(node, ir.Call):
@@ -129,7 +132,7 @@ def _judge(
 
 
 def _made_in(loop: Loop, name: str) -> bool:
-    """Whether a loop's turn gives a name its value."""
+    """Return whether a loop's turn gives a name its value."""
     for node in ir.walk(loop.body):
         if isinstance(node, ir.Define) and node.name == name:
             return True
@@ -148,7 +151,7 @@ def _bound_to(frame: Frame, node: ir.Call) -> str:
 
 
 def _used_beside(frame: Frame, name: str, loops: list[Loop]) -> bool:
-    """Whether all that becomes of a name is that it is called in the same turns in which it is made."""
+    """Return whether a name is only called, and only in the same turns in which it is made."""
     scope = loops[-1].body if loops else body_of(frame)
     uses = [one for one in ir.walk(scope) if isinstance(one, ir.Name) and one.id == name]
     calls = [

@@ -124,12 +124,12 @@ def joined(call: CallSite) -> None:
 
 
 def _started(frame: Frame, framework: str) -> RuntimeStart | None:
-    """What started a framework's runtime, earlier in this run of statements."""
+    """Return what started a framework's runtime earlier in this run of statements, or None."""
     return next((touch for touch in runtime_starts(frame) if touch.framework == framework), None)
 
 
 def _imported(frame: Frame, packages: frozenset[str]) -> bool:
-    """Whether a package is surely imported by now."""
+    """Return whether a package is surely imported by now."""
     unit = frame.module.unit
     places = [
         binding.before

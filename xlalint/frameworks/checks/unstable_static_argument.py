@@ -65,7 +65,10 @@ class Passed(NamedTuple):
 
 
 def may_be_compiled(node: ir.Call, info: FunctionInfo) -> bool:
-    """Whether what is called may be compiled: its decorators, or that it is called by another name than its own, say so."""
+    """Return whether what is called may be compiled.
+
+    Its decorators tell. One that has none may be compiled where it is called by another name than its own.
+    """
     if info.ir.decorators:
         return info.decorated(*COMPILERS)
     return type(node.func) is ir.Name and node.func.id != info.name
@@ -200,7 +203,7 @@ def _report_again(call: CallSite, framework: str, subject: str, detail: str, at:
 
 
 def _fresh(frame: Frame, passed: Passed) -> str:
-    """What of an argument is new at each call; "" where nothing is known to be."""
+    """Say what of an argument is new at each call; return "" where nothing is known to be."""
     node = passed.node
     if isinstance(node, ir.Lambda):
         return "a new lambda at each call"

@@ -28,7 +28,7 @@ _EMULATED = (*_ON_TPU, ("jax:gpu", "off"), ("jax:cpu", "off"))
 
 
 def names_wide(info: FunctionInfo) -> bool:
-    """Whether a function's body may name such a dtype."""
+    """Return whether a function's body may name such a dtype."""
     return any(word in info.ir.body for word in _BYTES)
 
 
@@ -76,6 +76,6 @@ def _word(node: ir.Node) -> str:
 
 
 def _enables(module: ModuleInfo) -> bool:
-    """Whether a module switches 64-bit types on."""
+    """Return whether a module switches 64-bit types on."""
     bodies = (module.unit.body, *(info.ir.body for info in module.functions))
     return any(word in body for body in bodies for word in _SWITCH)

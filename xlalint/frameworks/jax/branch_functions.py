@@ -57,7 +57,10 @@ def _mismatch(first: Value, second: Value) -> str:
 
 
 def _reshaped(first: Function, second: Function) -> str:
-    """What tells apart the results of two functions of which one returns its argument: the other slices or casts that argument."""
+    """Say what tells apart the results of two functions of which one returns its argument; return "" where nothing does.
+
+    The other returns a part of that argument, or casts it.
+    """
     one, other = _returned(first), _returned(second)
     if one is not None and other is not None and (_part_of(one, other) or _part_of(other, one)):
         return "one branch returns a part of what the other returns"

@@ -1,4 +1,4 @@
-"""What AutoGraph cannot turn into graph control flow, though each statement by itself looks convertible.
+"""Report what AutoGraph cannot turn into graph control flow, though each statement by itself looks convertible.
 
 AutoGraph makes an `if` on a tensor a `tf.cond` and a `while` or `for` on a tensor a `tf.while_loop`: both need the same
 names with the same dtypes on every path. These checks run where the interpreter has executed such a statement.
@@ -23,12 +23,12 @@ _KINDS = {"int": "i", "float": "f", "bool": "b", "complex": "c"}
 
 
 def is_symbolic(value: Value | None) -> bool:
-    """Whether the value is a tensor of which a TensorFlow graph knows no value."""
+    """Return whether the value is a tensor of which a TensorFlow graph knows no value."""
     return isinstance(value, Tensor) and value.framework == "tensorflow" and not value.static
 
 
 def sure_symbolic(value: Value) -> bool:
-    """Whether the value is a symbolic tensor and nothing else."""
+    """Return whether the value is a symbolic tensor and nothing else."""
     return isinstance(value, Tensor) and is_symbolic(value) and value.sure
 
 
@@ -77,7 +77,7 @@ def _kind(value: Value) -> str:
 
 
 def _returns_value(body: tuple[ir.Statement, ...]) -> bool:
-    """Whether a block ends by returning something."""
+    """Return whether a block ends by returning something."""
     last = body[-1] if body else None
     return isinstance(last, ir.Return) and last.value is not None
 
@@ -97,7 +97,7 @@ def formatted(frame: Frame, value: Value, node: ir.Node, at: int, specified: boo
 
 
 def bounded(body: tuple[ir.Statement, ...]) -> bool:
-    """Whether a loop's body tells AutoGraph how many iterations there are at most."""
+    """Return whether a loop's body tells AutoGraph how many iterations there are at most."""
     for statement in body:
         call = statement.value if isinstance(statement, ir.Eval) else None
         if isinstance(call, ir.Call) and isinstance(call.func, ir.Attr) and call.func.name == "set_loop_options":
@@ -127,7 +127,7 @@ def check_growth(frame: Frame, node: ir.Assign, value: Value) -> None:
 
 
 def read_after(frame: Frame, name: str, node: ir.If) -> bool:
-    """Whether the function reads the name after the statement, before it sets it anew."""
+    """Return whether the function reads the name after the statement, before it sets it anew."""
     if frame.function is None:
         return False
     end = max(_last_offset(node), node.at)

@@ -28,7 +28,7 @@ _ON_TPU = (("torch_xla:gpu", "off"),)
 
 
 class Said(NamedTuple):
-    """What a file of data says under a key, and the byte extent of the value."""
+    """A value that a file of data has under a key, and its byte extent."""
 
     value: bool | int | float | str | None
     at: int
@@ -51,7 +51,7 @@ def launched(module: ModuleInfo, program: Program) -> str:
 
 
 def is_launch_file(module: ModuleInfo) -> bool:
-    """Whether a module is a configuration file that starts programs on XLA devices."""
+    """Return whether a module is a configuration file that starts programs on XLA devices."""
     return names_data(module.name) and _KIND in module.assigned and said(module)[_KIND].value in _XLA
 
 

@@ -1,4 +1,4 @@
-"""What makes torch's graph another one at each step: numbers of the host that change, and tensors that grow.
+"""Find what makes torch's graph another one at each step: numbers of the host that change, and tensors that grow.
 
 A Python number becomes a part of the graph where it says which elements or how many; torch_xla compiles for each value. Where it is only
 added, multiplied or compared, it is passed to the graph like a tensor, and costs nothing.
@@ -28,7 +28,7 @@ _ASSIGNED = ".="  # behind a path: it was assigned since the function began
 
 
 def changes(value: Value) -> bool:
-    """Whether a value is a number that the host draws or counts anew at each step, or a list of such."""
+    """Return whether a value is a number that the host draws or counts anew at each step, or a list of such."""
     if type(value) is Sequence:
         return any(changes(item) for item in value.items) if value.items is not None else changes(value.element)
     return any(type(member) is Host and member.origin in ("drawn", "counted") for member in members(value))
@@ -40,7 +40,10 @@ def assigned(frame: Frame, path: str) -> None:
 
 
 def counted(frame: Frame, target: ir.Node, old: Value, right: Value) -> Value | None:
-    """What `self.step += 1` gives, where the attribute still has what the step before left; None where it does not."""
+    """Return what `self.step += 1` gives, where the attribute still has what the step before left.
+
+    Return None where it does not.
+    """
     path = path_of(target)
     if (
         not isinstance(target, ir.Attr)
@@ -58,7 +61,10 @@ def counted(frame: Frame, target: ir.Node, old: Value, right: Value) -> Value | 
 
 
 def _set_back(method: FunctionInfo, name: str) -> bool:
-    """Whether another method of the class sets a counter to a number: an iterator, which counts within a step."""
+    """Return whether another method of the class sets a counter to a number.
+
+    An iterator does, which counts within a step.
+    """
     if method.owner is None:
         return False
     for index in method.owner.ir.methods.values():
@@ -190,7 +196,7 @@ def _check_collected(frame: Frame, node: ir.Call, value: Value) -> None:
 
 
 def _is_global(frame: Frame, holder: ir.Node) -> bool:
-    """Whether a function means a name of its module."""
+    """Return whether a function means a name of its module."""
     if frame.function is None or not isinstance(holder, ir.Name) or holder.id in frame.closure:
         return False
     if holder.id not in frame.module.assigned or any(param.name == holder.id for param in frame.function.params):
@@ -200,7 +206,7 @@ def _is_global(frame: Frame, holder: ir.Node) -> bool:
 
 
 def appends(statements: Iterable[ir.Statement], holder: str) -> bool:
-    """Whether a block appends to a list, and never empties it."""
+    """Return whether a block appends to a list, and never empties it."""
     names = {name for statement in statements for name in _called_on(statement, holder)}
     return bool(names & {"append", "extend"}) and names.isdisjoint(("clear", "pop"))
 
@@ -216,7 +222,10 @@ def _called_on(statement: ir.Statement, holder: str) -> Iterator[str]:
 
 
 def _lives_on(frame: Frame, target: ir.Node) -> bool:
-    """Whether what is assigned is what the step before left: of the receiver, of the module, or of the loop that takes the steps."""
+    """Return whether what is assigned is what the step before left.
+
+    It may belong to the receiver, to the module, or to the loop that takes the steps.
+    """
     holder = target
     while isinstance(holder, ir.Sub):
         holder = holder.value
@@ -238,7 +247,7 @@ def _lives_on(frame: Frame, target: ir.Node) -> bool:
 
 
 def _renewed(frame: Frame, name: str) -> bool:
-    """Whether a loop that takes steps gives a name a value of its own in each of them, as far as one function shows."""
+    """Return whether a loop that takes steps gives a name a value of its own in each of them, as far as one function shows."""
     inside = (found for loop in loops(body_of(frame)) for found in _assignments(loop))
     return any(spelling(target) == name and not _is_join(value) for target, value in inside)
 

@@ -83,7 +83,10 @@ def _paths(value: Value | None) -> Iterator[Value]:
 
 
 def _by_python(path: Value | None) -> bool:
-    """Whether Keras itself writes a file of that name, or may: of a name whose end is not known."""
+    """Return whether Keras itself writes a file of that name, or may.
+
+    It may where the end of the name is not known.
+    """
     text = path.value if isinstance(path, Const) else None
     return text.endswith(_BY_PYTHON) if isinstance(text, str) else True
 

@@ -131,7 +131,7 @@ def scope_in_branch(frame: Frame) -> str:
 
 
 def made_outside(frame: Frame, node: ir.Call, callees: tuple[Value, ...], arguments: Arguments, result: Value) -> Value:
-    """What a call outside of the scope gives: a model, an optimizer or a metric with the place of the call.
+    """Return what a call outside of the scope gives: a model, an optimizer or a metric with the place of the call.
 
     Of what a function of the program gives, the outermost call is the place: there the scope has to be opened. What it made in a scope of
     its own stays as it is, and so does what it was given.
@@ -188,7 +188,7 @@ def _pretrained(callee: Value) -> bool:
 
 
 def kind_of(frame: Frame, value: Value) -> str:
-    """Whether a value is a model, an optimizer or a metric of Keras'; "" for others."""
+    """Return "model", "optimizer" or "metric" for a value that is one of Keras'; "" for others."""
     bases = (
         [value.name]
         if isinstance(value, LibraryInstance)
@@ -266,7 +266,10 @@ def _optimizers(call: CallSite) -> Iterator[AllocationSite]:
 
 
 def _names_optimizer(call: CallSite) -> bool:
-    """Whether `compile` makes an optimizer that keeps something for each weight: by name, or the default; plain SGD keeps nothing."""
+    """Return whether `compile` makes an optimizer that keeps something for each weight, by name or by default.
+
+    Plain SGD keeps nothing.
+    """
     if call.name != "compile" or call.frame.interpreter.scope != "outside":
         return False
     name = call.constant("optimizer", 0)
@@ -309,7 +312,7 @@ def run(call: CallSite) -> None:
 
 
 def is_strategy(value: Value) -> bool:
-    """Whether a value is surely a distribution strategy."""
+    """Return whether a value is surely a distribution strategy."""
     found = [member for member in members(value) if not (isinstance(member, Const) and member.value is None)]
     return bool(found) and all(
         isinstance(member, LibraryInstance) and member.name.rpartition(".")[2].endswith("Strategy") for member in found

@@ -40,7 +40,7 @@ def launched(call: CallSite) -> None:
 
 
 def one_process(call: CallSite) -> bool:
-    """Whether what is launched may run in a single process."""
+    """Return whether what is launched may run in a single process."""
     if call.name == SPAWN:
         return call.constant("nprocs", 2) == 1
     return call.name == LAUNCH and not call.lacks("debug_single_process", 3)

@@ -71,7 +71,7 @@ AND_NEVER_RUN = ", and never tells the device to run it"
 
 
 class Begun(NamedTuple):
-    """What a loop found as it began."""
+    """The state that a loop found as it began."""
 
     orders: int
     gradients: int
@@ -137,7 +137,10 @@ def _taken(call: CallSite, reduces: bool) -> None:
 
 
 def _is_optimizer(call: CallSite) -> bool:
-    """Whether what steps is an optimizer: by what it is, or, where that is not known, by its name."""
+    """Return whether what steps is an optimizer.
+
+    Its type decides, or, where that is not known, its name.
+    """
     receiver = call.callee.receiver if isinstance(call.callee, Method) else UNKNOWN
     if isinstance(receiver, LibraryInstance):
         known = call.frame.apis.klass(receiver.name)
@@ -151,7 +154,7 @@ def _is_optimizer(call: CallSite) -> bool:
 
 
 def begin_loop(frame: Frame) -> Begun:
-    """What is known as a loop begins."""
+    """Return the state as a loop begins."""
     pace = frame.context.pace
     return _NOTHING_YET if pace is None else Begun(pace.orders, pace.gradients, frozenset(pace.pending))
 
@@ -182,7 +185,7 @@ def _report(context: Context, step: OptimizerStep, detail: str, variant: str) ->
 
 
 def _source(frame: Frame, node: ir.Node) -> tuple[ir.Node, Value]:
-    """What a loop's iterable goes over in the end, and its value: `loader` of `enumerate(tqdm(loader))`."""
+    """Return what a loop's iterable goes over in the end, and its value: `loader` of `enumerate(tqdm(loader))`."""
     renamed: set[str] = set()
     while True:
         if isinstance(node, ir.Call):
@@ -207,14 +210,14 @@ def _given(frame: Frame, name: str) -> ir.Call | None:
 
 
 def _passed(frame: Frame, name: str) -> Value:
-    """What a parameter was given, before it was assigned."""
+    """Return what a parameter was given, before it was assigned."""
     params = frame.function.params if frame.function is not None else ()
     given = (value for param, value in zip(params, frame.context.args, strict=False) if param.name == name)
     return next(given, UNKNOWN)
 
 
 def _held(frame: Frame, node: ir.Node) -> Value:
-    """What a name or attribute holds, found without running anything again."""
+    """Return what a name or attribute holds, found without running anything again."""
     path = path_of(node)
     if isinstance(node, ir.Name):
         return frame.lookup(node.id)
@@ -232,7 +235,7 @@ def _gives_orders(frame: Frame, iterable: ir.Node) -> bool:
 
 
 def _host_fed(frame: Frame, node: Loop) -> bool:
-    """Whether what the loop works on is surely not given out by what steps the device."""
+    """Return whether what the loop works on is surely not given out by what steps the device."""
     if isinstance(node, ir.For):
         source, value = _source(frame, node.iterable)
         if isinstance(value, LibraryInstance) and value.name == _PLAIN_LOADER:
@@ -247,21 +250,24 @@ def _host_fed(frame: Frame, node: Loop) -> bool:
 
 
 def _is_known(value: Value) -> bool:
-    """Whether a value holds what the host has: numbers, a list, but nothing that just goes over something else."""
+    """Return whether a value holds what the host has, such as numbers or a list.
+
+    A list that may just go over something else does not count.
+    """
     return isinstance(value, Host) or (
         isinstance(value, Sequence) and (value.items is not None or value.element is not UNKNOWN)
     )
 
 
 def _made_here(source: ir.Node) -> bool:
-    """Whether the loop goes over numbers, or a list that is written out."""
+    """Return whether the loop goes over numbers, or a list that is written out."""
     if isinstance(source, ir.Call):
         return last_name(source.func) in ("range", "trange", "count")
     return isinstance(source, (ir.Display, ir.Comprehension))
 
 
 def _draws(node: Loop) -> bool:
-    """Whether the loop's body takes batches from somewhere else: `next(batches)`."""
+    """Return whether the loop's body takes batches from somewhere else: `next(batches)`."""
     return any(isinstance(one, ir.Call) and last_name(one.func) in ("next", "__next__") for one in ir.walk(node.body))
 
 
@@ -285,7 +291,7 @@ def _names(node: object) -> Iterator[str]:
 
 
 def _runs_by_itself(module: ModuleInfo) -> bool:
-    """Whether the module's code has steps compiled as functions, or runs eagerly."""
+    """Return whether the module's code has steps compiled as functions, or runs eagerly."""
     module.reader.read_whole(module)
     bodies = [ir.decode_body(module.unit.body), *(info.body for info in module.functions)]
     imported = {binding.local for binding in module.unit.imports if binding.name in ("compile", "eager_mode")}

@@ -69,7 +69,7 @@ def moved(call: CallSite) -> None:
 
 
 def _is_device(call: CallSite) -> bool:
-    """Whether what a model is moved to is a device that may be XLA's, and no dtype."""
+    """Return whether what a model is moved to is a device that may be XLA's, and no dtype."""
     value: Value | None = call.value("device", 0)
     if isinstance(value, Const):
         return isinstance(value.value, str) and value.value.startswith("xla")

@@ -61,7 +61,7 @@ def set_by_magic(frame: Frame, target: ir.Attr, value: Value) -> None:
 
 
 def is_environment(node: ir.Node) -> bool:
-    """Whether an expression is `os.environ`."""
+    """Return whether an expression is `os.environ`."""
     return type(node) is ir.Attr and node.name == "environ" and path_of(node) == "os.environ"
 
 

@@ -43,7 +43,10 @@ _DTYPES = ("bfloat16", "float16", "float32", "float64", "half", "float", "double
 
 
 class Given(NamedTuple):
-    """What is given under a key: its value, None where that is not known or a mapping; the keys of that mapping; where it stands."""
+    """A value that is given under a key.
+
+    `value` is None where it is not known or a mapping, whose keys are `keys`. `at` is where it stands.
+    """
 
     value: Value | None
     keys: Mapping[str, Given]
@@ -75,7 +78,7 @@ def sharding(call: CallSite) -> None:
 
 
 def _wrong(given: Mapping[str, Given], unsharded: bool, *, whole: bool) -> Iterator[Wrong]:
-    """What is wrong of a configuration, in its order. `whole`: it holds no keys that are not seen."""
+    """Yield what is wrong of a configuration, in its order. `whole`: it holds no keys that are not seen."""
     for key, found in given.items():
         if key.startswith("xla") and key not in KEYS:
             yield Wrong(f'"{key}"', f"is no key of `fsdp_config`{nearest(key, KEYS)}", found.at)
