@@ -13,7 +13,7 @@ from xlalint.analysis.chains import Link, Reach, called_from, chains_of, hosts_o
 from xlalint.analysis.hazard import Confidence
 from xlalint.frameworks.base import Platforms, reaches
 from xlalint.frameworks.base import Reach as Extent
-from xlalint.frameworks.platforms import around_compiled, needed
+from xlalint.frameworks.platforms import around_compiled, needed_reach
 from xlalint.frameworks.registry import frameworks
 from xlalint.interpreter.context import HOST_TIER
 from xlalint.interpreter.tracer import UNTRACED
@@ -93,7 +93,7 @@ class Decisions:
                 return Verdict("attached TPU", "", pending.confidence)
             reason: Reason = "converted" if self._rewritten(tracer, pending.framework) else "other tracer"
             return Verdict(reason, "", pending.confidence)
-        extent = needed(policy, pending.framework)
+        extent = needed_reach(policy, pending.framework)
         reason = self._objection(pending.framework, policy, variant, extent, reach[0], root)
         confidence = pending.confidence
         if extent is None and root.tier == 2:

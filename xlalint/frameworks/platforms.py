@@ -46,7 +46,7 @@ _REACHES: dict[str, Reach] = {
 }
 
 
-def needed(policy: Policy, framework: str) -> Reach | None:
+def needed_reach(policy: Policy, framework: str) -> Reach | None:
     """How far a program has to reach for a rule that speaks of a framework's host code; None for the others, which speak of traced code."""
     return _REACHES.get(policy.counts_in(framework))
 

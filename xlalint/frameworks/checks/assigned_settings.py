@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from xlalint.abstract.values import UNKNOWN, Class, Instance, LibraryInstance, Sequence, Value, constant
 from xlalint.frameworks.checks.call_site import NAMES, CallSite, asked
 from xlalint.frameworks.checks.library_names import TRAINING_ARGUMENTS
-from xlalint.frameworks.torch.checks.removed_xla_environment import set_by_magic
+from xlalint.frameworks.torch.checks.removed_xla_environment import check_magic
 from xlalint.frameworks.torch.platform import is_magic
 from xlalint.interpreter.arguments import Arguments
 from xlalint.lowering import ir
@@ -27,10 +27,10 @@ def check_assigned(frame: Frame, target: ir.Attr, value: Value) -> None:
     """`training_args.fp16 = True` is looked at as `TrainingArguments(fp16=True)` is."""
     if target.name not in OPTIONS:
         if isinstance(target.value, ir.Name) and is_magic(target.value.id):
-            set_by_magic(frame, target, value)
+            check_magic(frame, target, value)
         return
     owner = frame.eval(target.value)
-    name = _asked_about(owner)
+    name = _checked_class(owner)
     if name:
         place = ir.Name(target.name, target.at)
         node = ir.Call(target.value, (), ((target.name, place),), target.at)
@@ -40,7 +40,7 @@ def check_assigned(frame: Frame, target: ir.Attr, value: Value) -> None:
 
 
 @asked("torch", "transformers.HfArgumentParser", "transformers.hf_argparser.HfArgumentParser", "trl.TrlParser")
-def parsed(call: CallSite) -> None:
+def check_argument_parser(call: CallSite) -> None:
     """`HfArgumentParser((Mine,))`, where `Mine` gives the Trainer's arguments defaults of its own."""
     listed = call.value("dataclass_types", 0)
     for klass in listed.items or () if isinstance(listed, Sequence) else (listed,):
@@ -64,7 +64,7 @@ def _defaults(klass: ClassInfo) -> Iterator[tuple[str, Value]]:
                 yield one.target.id, constant(default.value)
 
 
-def _asked_about(owner: Value) -> str:
+def _checked_class(owner: Value) -> str:
     if isinstance(owner, LibraryInstance):
         return owner.name if owner.name in TRAINING_ARGUMENTS else ""
     bases = owner.klass.library_bases() if isinstance(owner, Instance) else ()

@@ -44,7 +44,7 @@ def length_of(frame: Frame, node: ir.Node | None, steps: int = _MOST_STEPS) -> i
     name = node.func.name if isinstance(node.func, ir.Attr) else node.func.id if isinstance(node.func, ir.Name) else ""
     first = node.args[0] if node.args else None
     if name in _PUBLISHED:
-        return _published(node, name)
+        return _published_length(node, name)
     if name in _MADE:
         return _number(next((value for key, value in node.keywords if key in _SIZES), first))
     if name in ("range", "arange") and len(node.args) == 1:
@@ -60,7 +60,7 @@ def length_of(frame: Frame, node: ir.Node | None, steps: int = _MOST_STEPS) -> i
     return None
 
 
-def _published(node: ir.Call, name: str) -> int | None:
+def _published_length(node: ir.Call, name: str) -> int | None:
     """The length of a data set that everybody has: `FashionMNIST(root, train=False)`."""
     train = dict(node.keywords).get("train") or (node.args[1] if len(node.args) > 1 else ir.Const(True))
     if not isinstance(train, ir.Const) or not isinstance(train.value, bool):
@@ -94,7 +94,7 @@ def source_of(frame: Frame, node: ir.Node | None) -> ir.Node | None:
         if not isinstance(node, ir.Name):
             return node
         body = frame.function.body if frame.function is not None else ()
-        found = list(_assigned(body, node.id)) or list(_assigned(_top(frame), node.id))
+        found = list(_assigned_nodes(body, node.id)) or list(_assigned_nodes(_top(frame), node.id))
         node = found[0] if len(found) == 1 else None
     return node
 
@@ -104,7 +104,7 @@ def _top(frame: Frame) -> tuple[ir.Statement, ...]:
     return ir.decode_body(frame.module.unit.body)
 
 
-def _assigned(nodes: tuple[ir.Statement, ...], name: str) -> Iterator[ir.Node]:
+def _assigned_nodes(nodes: tuple[ir.Statement, ...], name: str) -> Iterator[ir.Node]:
     for node in ir.walk(nodes):
         if isinstance(node, ir.Assign):
             for target in node.targets:

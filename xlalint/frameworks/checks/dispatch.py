@@ -47,7 +47,7 @@ def _checks(callee: Value, node: ir.Call) -> tuple[str, tuple[Check, ...]] | Non
         return (name, checks) if checks is not None else None
     if kind is Function:
         compiled = unstable_static_argument.may_be_compiled(node, callee.info)  # type: ignore[attr-defined]
-        return ("", (unstable_static_argument.checked,)) if compiled else None
+        return ("", (unstable_static_argument.check_compiled_call,)) if compiled else None
     if kind is Class:
         return _class_checks(callee.info)  # type: ignore[attr-defined]
     if callee is UNKNOWN or kind is Method or kind is Host:
@@ -56,7 +56,7 @@ def _checks(callee: Value, node: ir.Call) -> tuple[str, tuple[Check, ...]] | Non
         if name in METHODS and (kind is not Host or name == "pad"):
             return name, METHODS[name]
         if kind is not Method and node.keywords and variable_length_padding.tokenizes(node):
-            return name, (variable_length_padding.tokenized,)
+            return name, (variable_length_padding.check_tokenizer,)
     return None
 
 

@@ -25,7 +25,7 @@ _PLACES = {"fit": 2, "evaluate": 2, "predict": 1}
 
 
 @asked("tensorflow", methods=tuple(_PLACES), reach=Reach.COMPILED)
-def kept_in_keras(call: CallSite) -> None:
+def check_keras_evaluation(call: CallSite) -> None:
     """`model.evaluate(x, y, batch_size=64)` after `model.evaluate(x, y, batch_size=32)`."""
     if not isinstance(call.node.func, ir.Attr):
         return
@@ -55,7 +55,7 @@ def _size_in_keras(node: ir.Call, method: str) -> int | None:
 
 
 @asked(ALL, *DATA_LOADER, reach=Reach.COMPILED)
-def loaded(call: CallSite) -> None:
+def check_data_loader(call: CallSite) -> None:
     """Two loaders of two batch sizes that one function of the program gets, one after the other."""
     size = call.constant("batch_size", 1)
     frame = call.frame

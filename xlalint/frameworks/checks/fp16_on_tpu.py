@@ -28,7 +28,7 @@ _FLOAT16 = frozenset(("float16", "half"))
 
 
 @asked("torch", *TRAINING_ARGUMENTS)
-def trainer(call: CallSite) -> None:
+def check_trainer(call: CallSite) -> None:
     """`TrainingArguments(fp16=True)`, which the Trainer or Accelerate refuse on a TPU."""
     for keyword in ("fp16", "fp16_full_eval"):
         if surely(call.asked_for(keyword), TRUE):
@@ -44,7 +44,7 @@ def trainer(call: CallSite) -> None:
 
 
 @asked("torch", "accelerate.Accelerator", "accelerate.accelerator.Accelerator")
-def accelerator(call: CallSite) -> None:
+def check_accelerator(call: CallSite) -> None:
     """`Accelerator(mixed_precision="fp16")`."""
     if call.word("mixed_precision", 2) == "fp16":
         place = call.place("mixed_precision", 2)
@@ -54,7 +54,7 @@ def accelerator(call: CallSite) -> None:
 
 
 @asked("torch", "torch.autocast", "torch.amp.autocast", "torch.amp.autocast_mode.autocast", "torch_xla.amp.autocast")
-def autocast(call: CallSite) -> None:
+def check_autocast(call: CallSite) -> None:
     """`autocast("xla", dtype=torch.float16)`, which is switched off on a TPU."""
     own = call.name.startswith("torch_xla.")
     index = 2 if own else 1
@@ -68,7 +68,7 @@ def autocast(call: CallSite) -> None:
 
 
 @asked("tensorflow", *_POLICIES, *_POLICY)
-def policy(call: CallSite) -> None:
+def check_policy(call: CallSite) -> None:
     """Keras' `mixed_float16`, unless a flag asks for it: then it is for who gives the flag to know the device."""
     if asks_for(call.frame, ("16", "half", "precision")):
         return

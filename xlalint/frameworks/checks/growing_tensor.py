@@ -41,13 +41,13 @@ def growth(frame: Frame, call: ir.Call, passed: ir.Node) -> Growth | None:
         return None
     loop, body = loops[-1], loops[-1].body
     if isinstance(passed, ir.Name):
-        return None if _binds(loop, passed.id) else _carried(frame, body, passed.id)
+        return None if _binds(loop, passed.id) else _find_carried(frame, body, passed.id)
     if isinstance(passed, ir.Call) and passed.args and isinstance(passed.args[0], ir.Name):
-        return _collected(frame, body, passed)
+        return _find_collected(frame, body, passed)
     return None
 
 
-def _carried(frame: Frame, body: tuple[ir.Statement, ...], name: str) -> Growth | None:
+def _find_carried(frame: Frame, body: tuple[ir.Statement, ...], name: str) -> Growth | None:
     """`x = jnp.concatenate([x, y])`, the one thing that the loop does to `x`; or an `x` that is joined in each turn from a list."""
     bound = [one for one in ir.walk(body) if _binds(one, name)]
     given = bound[0] if len(bound) == 1 else None
@@ -61,13 +61,13 @@ def _carried(frame: Frame, body: tuple[ir.Statement, ...], name: str) -> Growth 
         parts = [item.id for item in first.items if isinstance(item, ir.Name)]
         grows = name in parts and len(first.items) > 1
     elif isinstance(first, ir.Name) and first.id != name:
-        return _collected(frame, body, value)
+        return _find_collected(frame, body, value)
     else:
         grows = isinstance(first, ir.Name) and len(value.args) > 1 and spelling(value.func).endswith("append")
     return Growth(name, value.at) if grows and _is(frame, value, _LENGTHENING) else None
 
 
-def _collected(frame: Frame, body: tuple[ir.Statement, ...], joined: ir.Call) -> Growth | None:
+def _find_collected(frame: Frame, body: tuple[ir.Statement, ...], joined: ir.Call) -> Growth | None:
     """`jnp.stack(rows)`, where the loop appends to `rows` and never empties it."""
     rows = joined.args[0]
     if not isinstance(rows, ir.Name) or not appends(body, rows.id) or not _is(frame, joined, _JOINING):

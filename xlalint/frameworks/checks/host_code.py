@@ -43,9 +43,9 @@ def hosts_of(module: ModuleInfo, program: Program, platforms: Platforms) -> Host
     set_here = tuple({name for framework in on_device for name in _VARIABLES.get(framework, ())})
     if not libraries and not set_here:
         return Hosts()
-    wanted = libraries | _renamed(module, program, libraries, set_here) | _compiled(module)
+    wanted = libraries | _names_in(module, program, libraries, set_here) | _names_of_compiled(module)
     functions = _leading(module, wanted, set_here)
-    wanted |= {_called_as(info) for info in functions}
+    wanted |= {_name_in_calls(info) for info in functions}
     decorated = tuple(info for info in functions if info.ir.decorators) + tuple(
         info for info in module.functions if info.ir.decorators and info not in functions
     )
@@ -59,7 +59,7 @@ def hosts_of(module: ModuleInfo, program: Program, platforms: Platforms) -> Host
     )
 
 
-def _renamed(module: ModuleInfo, program: Program, wanted: set[str], set_here: Variables) -> set[str]:
+def _names_in(module: ModuleInfo, program: Program, wanted: set[str], set_here: Variables) -> set[str]:
     """The names by which a module calls what is asked about: the libraries', renamed or derived from, and functions of the program
     that lead there."""
     found = {binding.local for binding in module.unit.imports if binding.name in wanted}
@@ -82,7 +82,7 @@ def _renamed(module: ModuleInfo, program: Program, wanted: set[str], set_here: V
     return found
 
 
-def _compiled(module: ModuleInfo) -> set[str]:
+def _names_of_compiled(module: ModuleInfo) -> set[str]:
     """The names of a module's functions that are compiled: what calls them passes them arguments."""
     return {info.name for info in module.functions if info.ir.decorators and info.decorated(*COMPILERS)}
 
@@ -106,7 +106,7 @@ def _leading(module: ModuleInfo, wanted: set[str], set_here: Variables) -> tuple
         if not found:
             return tuple(leading)
         leading[:0] = found
-        wanted = wanted | {_called_as(info) for info in found}
+        wanted = wanted | {_name_in_calls(info) for info in found}
         rest = [info for info in rest if info not in found]
 
 
@@ -116,7 +116,7 @@ def _leads(info: FunctionInfo, wanted: set[str], set_here: Variables, nested: di
     return any(_leads(inner, wanted, set_here, nested) for inner in nested.get(info.index, ()))
 
 
-def _called_as(info: FunctionInfo) -> str:
+def _name_in_calls(info: FunctionInfo) -> str:
     """The name by which calls mean a function; a constructor is called by its class."""
     return info.owner.name if info.owner is not None and info.name == "__init__" else info.name
 

@@ -43,18 +43,18 @@ _MAKERS = frozenset(
 
 
 @asked("jax", *JIT, reach=Reach.TRACED)
-def jitted(call: CallSite) -> None:
+def check_jit(call: CallSite) -> None:
     """`jax.jit(lambda x: …)(x)` in a loop, or in a function that is called in one."""
     given = call.node.args[0] if call.node.args else dict(call.node.keywords).get("fun")
     if given is None or not call.arguments.args:
         return
-    made = _made_here(call.frame, given, call.arguments.args[0])
+    made = _say_what_is_new(call.frame, given, call.arguments.args[0])
     if made:
         _check(call.frame, call.node, call.spelled, made, "jax")
 
 
 @asked("tensorflow", *FUNCTION, reach=Reach.TRACED)
-def traced(call: CallSite) -> None:
+def check_tf_function(call: CallSite) -> None:
     """`tf.function(step)(x)` in a loop, or in a function that is called in one: whatever the function is."""
     if call.arguments.args and isinstance(call.arguments.args[0], (Function, Partial)):
         _check(call.frame, call.node, call.spelled, "a new function each time", "tensorflow")
@@ -75,7 +75,7 @@ def _offset(frame: Frame, node: ir.Define) -> int:
     return (inner - outer) << 32 | (inner - outer)
 
 
-def _made_here(frame: Frame, node: ir.Node, value: Value) -> str:
+def _say_what_is_new(frame: Frame, node: ir.Node, value: Value) -> str:
     """Say what is new of a function that is given to be compiled, each time that it is given.
 
     Return "" where nothing is.
@@ -92,13 +92,13 @@ def _made_here(frame: Frame, node: ir.Node, value: Value) -> str:
     if nested and isinstance(node, ir.Name):
         return f"`{node.id}`, defined anew each time"
     source = source_of(frame, node) if isinstance(node, ir.Name) else None
-    return _made_here(frame, source, value) if isinstance(source, (ir.Lambda, ir.Call)) else ""
+    return _say_what_is_new(frame, source, value) if isinstance(source, (ir.Lambda, ir.Call)) else ""
 
 
 def _check(frame: Frame, node: ir.Call, spelled: str, made: str, framework: str) -> None:
     """Report a compiled function that is called right where it is made."""
     direct = any(isinstance(one, ir.Call) and one.func == node for one in ir.walk(body_of(frame)))
-    name = "" if direct else _bound_to(frame, node)
+    name = "" if direct else _name_of_result(frame, node)
     if direct or name:
         given = node.args[0] if node.args else None
         _judge(frame, node, name, node.at, spelled, framework, made, given)
@@ -122,7 +122,7 @@ def _judge(
         return
     if loops and frame.loops.depth:
         inner = loops[-1]
-        same = framework == "jax" and isinstance(given, ir.Name) and not _made_in(inner, given.id)
+        same = framework == "jax" and isinstance(given, ir.Name) and not _makes(inner, given.id)
         if is_long(inner) and not same:
             report(frame, "XLA404", framework, spelled, f"in each turn of the loop: it gets {made}", at)
             return
@@ -131,7 +131,7 @@ def _judge(
         report(frame, "XLA404", framework, spelled, detail, at, AGAIN, (), Confidence.LIKELY)
 
 
-def _made_in(loop: Loop, name: str) -> bool:
+def _makes(loop: Loop, name: str) -> bool:
     """Return whether a loop's turn gives a name its value."""
     for node in ir.walk(loop.body):
         if isinstance(node, ir.Define) and node.name == name:
@@ -141,7 +141,7 @@ def _made_in(loop: Loop, name: str) -> bool:
     return False
 
 
-def _bound_to(frame: Frame, node: ir.Call) -> str:
+def _name_of_result(frame: Frame, node: ir.Call) -> str:
     """The one name that a call's result gets, where nothing else becomes of it."""
     for one in ir.walk(body_of(frame)):
         if isinstance(one, ir.Assign) and one.value == node and len(one.targets) == 1:

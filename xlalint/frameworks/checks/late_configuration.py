@@ -85,7 +85,7 @@ def check_late(frame: Frame, name: str, at: int) -> None:
             report(frame, "XLA516", "torch", name, detail, at)
     else:
         for framework in _AT_START.get(name, ()):
-            touch = _started(frame, framework)
+            touch = _find_start(frame, framework)
             if touch is not None:
                 detail = f"is set after `{touch.spelled}` started the runtime, which is when it is read: it does nothing here"
                 report(frame, "XLA516", framework, name, detail, at)
@@ -93,17 +93,17 @@ def check_late(frame: Frame, name: str, at: int) -> None:
 
 
 @asked("jax", *_STARTING, leads=False)
-def started(call: CallSite) -> None:
+def note_start(call: CallSite) -> None:
     """`jax.devices()`."""
     if not asks_for_device(call.frame):
         call.start_runtime("jax")
 
 
 @asked("jax", _UPDATE, methods=("update",), leads=False)
-def updated(call: CallSite) -> None:
+def check_update(call: CallSite) -> None:
     """`jax.config.update("jax_platforms", "tpu")` after JAX chose its platform."""
     name = call.constant("name", 0)
-    touch = _started(call.frame, "jax")
+    touch = _find_start(call.frame, "jax")
     if touch is None or _UPDATE not in (call.name, path_of(call.node.func)):
         return
     if name in ("jax_platforms", "jax_platform_name"):
@@ -115,15 +115,15 @@ def updated(call: CallSite) -> None:
 
 
 @asked("jax", "jax.distributed.initialize")
-def joined(call: CallSite) -> None:
+def check_initialize(call: CallSite) -> None:
     """`jax.distributed.initialize()` after `jax.devices()`."""
-    touch = _started(call.frame, "jax")
+    touch = _find_start(call.frame, "jax")
     if touch is not None:
         detail = f"comes after `{touch.spelled}` started JAX's backend: that raises"
         call.report("XLA516", "jax", call.spelled, detail, 0, "raises")
 
 
-def _started(frame: Frame, framework: str) -> RuntimeStart | None:
+def _find_start(frame: Frame, framework: str) -> RuntimeStart | None:
     """Return what started a framework's runtime earlier in this run of statements, or None."""
     return next((touch for touch in runtime_starts(frame) if touch.framework == framework), None)
 

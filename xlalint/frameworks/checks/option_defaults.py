@@ -30,9 +30,9 @@ def default_of(frame: Frame, node: ir.Node | None) -> Value | None:
     if isinstance(node, ir.Attr):
         owner = frame.lookup(node.value.id) if isinstance(node.value, ir.Name) else None
         if isinstance(owner, LibraryInstance) and owner.name == NAMESPACE:
-            return _first(_added(frame.module, node.name))
+            return _first(_added_defaults(frame.module, node.name))
         if path_of(node.value).rpartition(".")[2] == _ABSL:
-            return _first(_defined(frame.module, node.name))
+            return _first(_defined_defaults(frame.module, node.name))
     elif isinstance(node, ir.Name) and frame.function is not None:
         return _first(_decorating(frame.function.ir.decorators, node.id))
     return None
@@ -52,11 +52,11 @@ def _calls(module: ModuleInfo, names: frozenset[str]) -> Iterator[ir.Call]:
             yield one
 
 
-def _added(module: ModuleInfo, name: str) -> Iterator[Value | None]:
+def _added_defaults(module: ModuleInfo, name: str) -> Iterator[Value | None]:
     """`parser.add_argument("--fp16", default=True)`."""
     for call in _calls(module, frozenset(("add_argument",))):
         given = dict(call.keywords)
-        if _text(given.get("dest")) == name or ("dest" not in given and name in _spelled(call)):
+        if _text(given.get("dest")) == name or ("dest" not in given and name in _names_of_option(call)):
             action = _text(given.get("action"))
             if action in _ON:
                 yield constant(True) if _ON[action] else None
@@ -64,7 +64,7 @@ def _added(module: ModuleInfo, name: str) -> Iterator[Value | None]:
                 yield _literal(given.get("default"))
 
 
-def _defined(module: ModuleInfo, name: str) -> Iterator[Value | None]:
+def _defined_defaults(module: ModuleInfo, name: str) -> Iterator[Value | None]:
     """`flags.DEFINE_bool("fp16", True, "help")`."""
     for call in _calls(module, _DEFINING):
         if call.args and _text(call.args[0]) == name:
@@ -75,11 +75,15 @@ def _defined(module: ModuleInfo, name: str) -> Iterator[Value | None]:
 def _decorating(decorators: tuple[ir.Node, ...], name: str) -> Iterator[Value | None]:
     """`@click.option("--fp16/--no-fp16", default=True)`."""
     for one in decorators:
-        if isinstance(one, ir.Call) and path_of(one.func).rpartition(".")[2] == "option" and name in _spelled(one):
+        if (
+            isinstance(one, ir.Call)
+            and path_of(one.func).rpartition(".")[2] == "option"
+            and name in _names_of_option(one)
+        ):
             yield _literal(dict(one.keywords).get("default"))
 
 
-def _spelled(call: ir.Call) -> set[str]:
+def _names_of_option(call: ir.Call) -> set[str]:
     """The names that an option is kept under: of `"--mixed-precision/--none"`, `mixed_precision`."""
     words = (_text(arg).partition("/")[0] for arg in call.args)
     return {word.lstrip("-").replace("-", "_") for word in words if word}

@@ -29,7 +29,7 @@ _LAUNCHERS = frozenset(("spawn", "launch", "notebook_launcher"))
 
 
 @asked(ALL, *DATA_LOADER, reach=Reach.COMPILED)
-def loader(call: CallSite) -> None:
+def check_data_loader(call: CallSite) -> None:
     """`DataLoader(dataset, batch_size=32, shuffle=True)`."""
     if not _may_leave_a_rest(call, "drop_last", 8) or not call.lacks("batch_sampler", 4):
         return
@@ -74,7 +74,7 @@ def _reads_for_training(call: CallSite) -> bool:
 
 
 @asked("tensorflow", methods=("batch", "padded_batch"), reach=Reach.COMPILED)
-def batched(call: CallSite) -> None:
+def check_batch(call: CallSite) -> None:
     """`dataset.shuffle(1000).batch(32)`."""
     index = 1 if call.last_name == "batch" else 3
     size = call.value("batch_size", 0)
@@ -117,7 +117,7 @@ def _sizes_a_batch(call: CallSite, size: Value) -> bool:
 
 
 @asked("torch", *TRAINING_ARGUMENTS)
-def trainer(call: CallSite) -> None:
+def check_trainer(call: CallSite) -> None:
     """`TrainingArguments("out", per_device_train_batch_size=32)`: who says how large the batches are means to train."""
     size = call.value("per_device_train_batch_size")
     if size is None or _is_one(size):
@@ -129,7 +129,7 @@ def trainer(call: CallSite) -> None:
 
 
 @asked("tensorflow", methods=("fit", "evaluate"), reach=Reach.COMPILED)
-def fitted(call: CallSite) -> None:
+def check_fit(call: CallSite) -> None:
     """`model.fit(x, y, batch_size=32)` on arrays whose length is written out."""
     count = length_of(call.frame, call.node_of("x", 0))
     size = call.constant("batch_size", 2) if not call.lacks("batch_size", 2) else 32

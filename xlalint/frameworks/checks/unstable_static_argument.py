@@ -74,14 +74,14 @@ def may_be_compiled(node: ir.Call, info: FunctionInfo) -> bool:
     return type(node.func) is ir.Name and node.func.id != info.name
 
 
-def checked(call: CallSite) -> None:
+def check_compiled_call(call: CallSite) -> None:
     """`step(state, number)` of a compiled `step`."""
     callee = call.callee
-    compiled = _compiled(call, callee.info) if isinstance(callee, Function) else None
+    compiled = _find_compiler(call, callee.info) if isinstance(callee, Function) else None
     if compiled is None or not isinstance(callee, Function):
         return
     changing = _changing(call) if call.frame.loops.depth else set()
-    for passed in _passed(call, callee):
+    for passed in _passed_arguments(call, callee):
         if call.frame.loops.depth and _check_growth(call, passed, compiled):
             continue
         if compiled.framework == "tensorflow":
@@ -92,7 +92,7 @@ def checked(call: CallSite) -> None:
             _check_drift(call, passed, callee.info)
 
 
-def _compiled(call: CallSite, info: FunctionInfo) -> Compiled | None:
+def _find_compiler(call: CallSite, info: FunctionInfo) -> Compiled | None:
     frame = call.frame
     here = frame if info.ir.outer >= 0 else frame.interpreter.module_frame(info.module)
     for decorator in info.ir.decorators:
@@ -126,7 +126,7 @@ def _places(compiled: Compiled, info: FunctionInfo) -> set[int]:
     return {item % max(len(info.params), 1) for item in compiled.static if isinstance(item, int)}
 
 
-def _passed(call: CallSite, callee: Function) -> Iterator[Passed]:
+def _passed_arguments(call: CallSite, callee: Function) -> Iterator[Passed]:
     """The arguments that are written out, by the parameters that get them."""
     params = callee.info.params
     first = callee.receiver is not None

@@ -38,7 +38,7 @@ def check_dtype(call: LibraryCall, _spec: Spec, result: Value) -> None:
     framework = call.entry.framework
     if frame.function is None or framework not in frame.libraries.names or not frame.function.answers(names_wide):
         return
-    found = _asked_for(call)
+    found = _find_dtype(call)
     made = device_tensor(result)
     if found is None or made is None or made.framework != framework:
         return
@@ -54,7 +54,7 @@ def check_dtype(call: LibraryCall, _spec: Spec, result: Value) -> None:
     frame.report("XLA603", at, result, None, dtype, variant, severity, Confidence.LIKELY)
 
 
-def _asked_for(call: LibraryCall) -> tuple[str, ir.Node | None] | None:
+def _find_dtype(call: LibraryCall) -> tuple[str, ir.Node | None] | None:
     """The dtype that a call's arguments name, with its expression; that of `x.double()`, without one."""
     func = call.node.func
     if call.receiver is not None and isinstance(func, ir.Attr) and func.name in _CASTS:

@@ -34,7 +34,7 @@ _LANGUAGE = _collators("DataCollatorForLanguageModeling", "DataCollatorForWholeW
 
 
 @asked(ALL, *_PADDED, *_SEQ2SEQ, reach=Reach.COMPILED)
-def collator(call: CallSite) -> None:
+def check_collator(call: CallSite) -> None:
     """`DataCollatorWithPadding(tokenizer)`: its `padding` is True unless it is said to be something else."""
     index = 2 if call.name in _SEQ2SEQ else 1
     given = call.value("padding", index)
@@ -45,7 +45,7 @@ def collator(call: CallSite) -> None:
 
 
 @asked(ALL, *_LANGUAGE, reach=Reach.COMPILED)
-def language_collator(call: CallSite) -> None:
+def check_language_collator(call: CallSite) -> None:
     """`DataCollatorForLanguageModeling(tokenizer)`, unless what it gets was cut into pieces of one length."""
     if call.arguments.extra is None and not (_pads_texts(call.frame) or _cuts_texts(call.frame)) and _collates(call):
         multiple = call.arguments.keywords.get("pad_to_multiple_of")
@@ -80,7 +80,7 @@ def _is(node: object, held: str) -> bool:
 
 
 @asked(ALL, "transformers.Trainer", "transformers.trainer.Trainer", reach=Reach.COMPILED)
-def trainer(call: CallSite) -> None:
+def check_trainer(call: CallSite) -> None:
     """`Trainer(model, args, processing_class=tokenizer)`, whose collator is then `DataCollatorWithPadding`."""
     given = call.value("processing_class", 5) or call.arguments.keywords.get("tokenizer")
     if given is None or given is NONE or not call.lacks("data_collator", 2) or _pads_texts(call.frame):
@@ -91,7 +91,7 @@ def trainer(call: CallSite) -> None:
 
 
 @asked(ALL, methods=("tokenizer", "_tokenizer"), reach=Reach.COMPILED)
-def tokenized(call: CallSite) -> None:
+def check_tokenizer(call: CallSite) -> None:
     """`tokenizer(texts, padding=True)` for each batch: in a collate function, a mapped one, or a loop."""
     keywords = call.arguments.keywords
     named = spelling(call.node.func).lower()
@@ -100,7 +100,7 @@ def tokenized(call: CallSite) -> None:
     given = keywords.get("padding")
     if given is not None and _is_longest(given):
         multiple = keywords.get("pad_to_multiple_of")
-        _report(call, f"padding={_shown(given)}", multiple, call.place("padding"), _confidence(call.frame))
+        _report(call, f"padding={_describe(given)}", multiple, call.place("padding"), _confidence(call.frame))
         return
     unpadded = given is None and call.arguments.extra is None and keywords.get("return_tensors", NONE) is not NONE
     if unpadded and call.frame.loops.depth and "token" in named:
@@ -108,7 +108,7 @@ def tokenized(call: CallSite) -> None:
 
 
 @asked(ALL, methods=("pad",), reach=Reach.COMPILED, leads=False)
-def padded(call: CallSite) -> None:
+def check_pad(call: CallSite) -> None:
     """`tokenizer.pad(features)`: to the longest unless it is said otherwise."""
     if not isinstance(call.node.func, ir.Attr) or "token" not in spelling(call.node.func.value).lower():
         return
@@ -118,13 +118,13 @@ def padded(call: CallSite) -> None:
 
 
 @asked(ALL, *DATA_LOADER, reach=Reach.COMPILED)
-def loader(call: CallSite) -> None:
+def check_data_loader(call: CallSite) -> None:
     """`DataLoader(dataset, collate_fn=collate)`: what the function does is done for each batch."""
     _enter(call, call.value("collate_fn", 6))
 
 
 @asked(ALL, methods=("map",), reach=Reach.COMPILED, leads=False)
-def mapped(call: CallSite) -> None:
+def check_map(call: CallSite) -> None:
     """`dataset.map(tokenize, batched=True)`: the function gets a thousand texts at a time, and pads each thousand for itself."""
     if "batched" in call.arguments.keywords:
         _enter(call, call.value("function", 0))
@@ -143,7 +143,7 @@ _PAD_SEQUENCE = ("torch.nn.utils.rnn.pad_sequence", "torch.nn.utils.rnn.pack_seq
 
 
 @asked("torch", *_PAD_SEQUENCE, reach=Reach.COMPILED, leads=False)
-def padded_sequence(call: CallSite) -> None:
+def check_pad_sequence(call: CallSite) -> None:
     """`pad_sequence(batch)` in a collate function, unless that pads further, to a length of its own."""
     function = call.frame.function
     if call.frame.interpreter.collating and function is not None and "pad" not in function.ir.calls:
@@ -152,7 +152,7 @@ def padded_sequence(call: CallSite) -> None:
 
 
 @asked("torch", "builtins.max", reach=Reach.COMPILED, leads=False)
-def longest(call: CallSite) -> None:
+def check_longest(call: CallSite) -> None:
     """`max(len(x) for x in batch)` in a collate function, unless it is rounded up."""
     frame = call.frame
     if not frame.interpreter.collating or frame.function is None or not _measures(call.node):
@@ -163,7 +163,7 @@ def longest(call: CallSite) -> None:
 
 
 @asked("tensorflow", methods=("padded_batch",), reach=Reach.COMPILED)
-def padded_batch(call: CallSite) -> None:
+def check_padded_batch(call: CallSite) -> None:
     """`dataset.padded_batch(32)`, or with `padded_shapes` that leave a size open."""
     shapes = call.node_of("padded_shapes", 1)
     given = call.value("padded_shapes", 1)
@@ -174,7 +174,7 @@ def padded_batch(call: CallSite) -> None:
 
 
 @asked("tensorflow", methods=("bucket_by_sequence_length",), reach=Reach.COMPILED)
-def bucketed(call: CallSite) -> None:
+def check_bucket(call: CallSite) -> None:
     """`dataset.bucket_by_sequence_length(…)`, which pads to the longest of a batch, not to its bucket's bound."""
     given = call.value("pad_to_bucket_boundary", 6)
     if given is None and call.arguments.extra is None and call.arguments.rest is None:
@@ -189,7 +189,7 @@ def _is_longest(value: Value) -> bool:
     return all(one is TRUE or (isinstance(one, Const) and one.value == "longest") for one in found)
 
 
-def _shown(value: Value) -> str:
+def _describe(value: Value) -> str:
     return '"longest"' if isinstance(value, Const) and value.value == "longest" else "True"
 
 

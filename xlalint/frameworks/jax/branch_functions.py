@@ -29,7 +29,7 @@ def _check_branches(call: LibraryCall) -> None:
     first, second = results
     detail = _mismatch(first, second) if first is not None and second is not None else ""
     if not detail and len(functions) == 2:
-        detail = _reshaped(functions[0], functions[1])
+        detail = _describe_difference(functions[0], functions[1])
     if detail:
         pred = call.argument("pred")
         node = call.node_of("pred")
@@ -56,21 +56,21 @@ def _mismatch(first: Value, second: Value) -> str:
     return ""
 
 
-def _reshaped(first: Function, second: Function) -> str:
+def _describe_difference(first: Function, second: Function) -> str:
     """Say what tells apart the results of two functions of which one returns its argument; return "" where nothing does.
 
     The other returns a part of that argument, or casts it.
     """
-    one, other = _returned(first), _returned(second)
+    one, other = _find_returned_parameter(first), _find_returned_parameter(second)
     if one is not None and other is not None and (_part_of(one, other) or _part_of(other, one)):
         return "one branch returns a part of what the other returns"
     for plain, func in ((one, second), (other, first)):
-        if plain is not None and plain[1] is None and plain[0] == _cast(func):
+        if plain is not None and plain[1] is None and plain[0] == _find_cast_parameter(func):
             return "one branch casts what the other returns"
     return ""
 
 
-def _cast(func: Function) -> int | None:
+def _find_cast_parameter(func: Function) -> int | None:
     """The parameter, by number, of which a one-line function returns `p.astype(...)`."""
     last = func.info.body[0] if len(func.info.body) == 1 else None
     call = last.value if isinstance(last, ir.Return) else None
@@ -85,7 +85,7 @@ def _part_of(whole: tuple[int, ir.Node | None], part: tuple[int, ir.Node | None]
     return whole[0] == part[0] and whole[1] is None and part[1] is not None
 
 
-def _returned(func: Function) -> tuple[int, ir.Node | None] | None:
+def _find_returned_parameter(func: Function) -> tuple[int, ir.Node | None] | None:
     """The parameter that a one-line function returns, by number, and the constant slice that it takes of it."""
     body = func.info.body
     last = body[0] if len(body) == 1 else None

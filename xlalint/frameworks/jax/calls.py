@@ -45,7 +45,7 @@ def static_parameters(call: LibraryCall, bound: int) -> tuple[object, ...]:
     return (*counted, *constants(call.argument("static_argnames")))
 
 
-def formatted(frame: Frame, value: Value, node: ir.Node, at: int, specified: bool) -> None:
+def report_format(frame: Frame, value: Value, node: ir.Node, at: int, specified: bool) -> None:
     """Report an array that becomes text: the text names the tracer, which refuses a format."""
     frame.report(PRINT_TENSOR, at, value, node, variant="format" if specified else "")
 

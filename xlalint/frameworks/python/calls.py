@@ -135,7 +135,7 @@ def _instance_of(klass: Value) -> Value:
     return foreign(klass.name) if isinstance(klass, LibrarySymbol) else UNKNOWN
 
 
-def _joined_path(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
+def _join_path(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
     """`os.path.join`: a path that leads to where its first part does."""
     origin = leads_to(arguments.args[0]) if arguments.args else ""
     return host("str", origin) if origin else STR
@@ -166,5 +166,5 @@ FUNCTIONS: dict[str, Special] = {
     "itertools.count": lambda i, f, a, n: sequence("iter", None, host("int")),
     "itertools.accumulate": _accumulate,
     "itertools.groupby": _group_by,
-    "os.path.join": _joined_path,
+    "os.path.join": _join_path,
 }

@@ -35,7 +35,7 @@ def sure_symbolic(value: Value) -> bool:
 # --------------------------------------------------------------------------------------------------- branches
 
 
-def branched(frame: Frame, branch: Branch) -> None:
+def check_branches(frame: Frame, branch: Branch) -> None:
     """Look at an `if` on a tensor: at what its branches set, or return."""
     node = branch.node
     if branch.falls and branch.other_falls:
@@ -85,7 +85,7 @@ def _returns_value(body: tuple[ir.Statement, ...]) -> bool:
 # ------------------------------------------------------------------------------------------------------- text
 
 
-def formatted(frame: Frame, value: Value, node: ir.Node, at: int, specified: bool) -> None:
+def report_format(frame: Frame, value: Value, node: ir.Node, at: int, specified: bool) -> None:
     """Report a tensor that becomes text: that names the symbolic tensor, and a format asks for its elements."""
     if specified:
         frame.report(PRINT_TENSOR, at, value, node)

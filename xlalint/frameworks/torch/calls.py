@@ -44,7 +44,7 @@ def _first(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: i
     return arguments.args[0] if arguments.args else UNKNOWN
 
 
-def _copied(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
+def _copy(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
     """`copy.copy`: of a tensor it pickles, which goes through the host; `copy.deepcopy` and `clone` do not."""
     value = _first(interpreter, frame, arguments, node)
     if any(isinstance(member, Tensor) and member.framework == "torch" for member in members(value)):
@@ -146,7 +146,7 @@ def _from_numpy(interpreter: Interpreter, frame: Frame, arguments: Arguments, no
     )
 
 
-def _registered(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
+def _register(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
     """`nn.Parameter` and `nn.Buffer`: a tensor that moves with its module."""
     data = arguments.args[0] if arguments.args else arguments.keywords.get("data", UNKNOWN)
     found = [m for m in members(data) if isinstance(m, Tensor)]
@@ -206,7 +206,7 @@ OF_TENSORS = frozenset(
 
 FUNCTIONS: dict[str, Special] = {
     "torch.nn.TransformerEncoder": _encoder,
-    "copy.copy": _copied,
+    "copy.copy": _copy,
     "torch.nn.ModuleList": _modules("modules"),
     "torch.nn.Sequential": _modules("chain"),
     "torch.nn.ModuleDict": _module_dict,
@@ -218,8 +218,8 @@ FUNCTIONS: dict[str, Special] = {
     "torch.Size": _size,
     "torch.from_numpy": _from_numpy,
     "torch.tensor": _tensor,
-    "torch.nn.Parameter": _registered,
-    "torch.nn.Buffer": _registered,
+    "torch.nn.Parameter": _register,
+    "torch.nn.Buffer": _register,
     "torch.as_tensor": _tensor,
 }
 

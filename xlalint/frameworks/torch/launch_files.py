@@ -34,16 +34,16 @@ class Said(NamedTuple):
     at: int
 
 
-def said(module: ModuleInfo) -> Mapping[str, Said]:
+def values_of(module: ModuleInfo) -> Mapping[str, Said]:
     """The keys of a file of data whose values are no mappings."""
     return {key.id: Said(value.value, at) for key, value, at in module.assigned_values() if isinstance(value, ir.Const)}
 
 
-def launched(module: ModuleInfo, program: Program) -> str:
+def find_launch_file(module: ModuleInfo, program: Program) -> str:
     """The name of the file by which Accelerate starts a program on XLA devices, if the project's configuration files say nothing else."""
     if _PACKAGE not in module.needs:
         return ""
-    kinds = {source: said(source)[_KIND].value for source in program.data if _KIND in source.assigned}
+    kinds = {source: values_of(source)[_KIND].value for source in program.data if _KIND in source.assigned}
     started = [source for source, kind in kinds.items() if kind in _XLA]
     if not started or any(kind not in _XLA and kind not in _ANYWHERE for kind in kinds.values()):
         return ""
@@ -52,7 +52,7 @@ def launched(module: ModuleInfo, program: Program) -> str:
 
 def is_launch_file(module: ModuleInfo) -> bool:
     """Return whether a module is a configuration file that starts programs on XLA devices."""
-    return names_data(module.name) and _KIND in module.assigned and said(module)[_KIND].value in _XLA
+    return names_data(module.name) and _KIND in module.assigned and values_of(module)[_KIND].value in _XLA
 
 
 def launch_root(module: ModuleInfo) -> RootContext | None:
@@ -61,7 +61,7 @@ def launch_root(module: ModuleInfo) -> RootContext | None:
         return None
     context = Context(None, module, ())
     context.done = True
-    keys = said(module)
+    keys = values_of(module)
     if keys[_KIND].value == _OLD:
         detail = "is no kind of Accelerate's any more (1.15): `XLA` is"
         _note(context, "XLA512", keys[_KIND], f"{_KIND}: {_OLD}", detail)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from xlalint.frameworks.base import ON_DEVICE, Platform
-from xlalint.frameworks.torch.launch_files import is_launch_file, launched
+from xlalint.frameworks.torch.launch_files import find_launch_file, is_launch_file
 from xlalint.lowering import ir
 from xlalint.program.linker import needed_packages
 
@@ -28,21 +28,21 @@ def platform_of(module: ModuleInfo, program: Program, target: str) -> Platform |
     variable = _variable(module)
     if variable == _GPU:
         return None
-    why = _imported(module.needs) or variable or _launched(module) or _spawned(module, program)
-    why = why or _told_by_another(module, program)
-    if not why and (started := launched(module, program)):
+    why = _say_import(module.needs) or variable or _say_launch(module) or _say_spawn(module, program)
+    why = why or _say_import_elsewhere(module, program)
+    if not why and (started := find_launch_file(module, program)):
         why = f"`{started}` has Accelerate start it there"
     if not why and target in _XLA_TARGETS:
         return Platform("torch", f"{ON_DEVICE}the target is {target}", told=True)
     return Platform("torch", ON_DEVICE + why) if why else None
 
 
-def _imported(packages: Iterable[str]) -> str:
+def _say_import(packages: Iterable[str]) -> str:
     """Return which package of an XLA device is among those that are surely imported."""
     return next((f"it imports `{package}`" for package in packages if package in _PACKAGES), "")
 
 
-def _told_by_another(module: ModuleInfo, program: Program) -> str:
+def _say_import_elsewhere(module: ModuleInfo, program: Program) -> str:
     """Return which module of the program that a module surely imports brings such a package in: `from setup import device`."""
     for binding in module.unit.imports:
         if binding.guarded:
@@ -54,12 +54,12 @@ def _told_by_another(module: ModuleInfo, program: Program) -> str:
         ):
             if source is not None and source is not module and not source.followed:
                 source.reader.current.modules |= source.bit
-                if why := _imported(source.needs):
+                if why := _say_import(source.needs):
                     return f"it imports `{source.name}`: {why}"
     return ""
 
 
-def _launched(module: ModuleInfo) -> str:
+def _say_launch(module: ModuleInfo) -> str:
     """The same, of the functions of a module that starts processes itself: they must not touch the device before."""
     unit = module.unit
     if _LAUNCHERS.isdisjoint(unit.calls) and not any(not _LAUNCHERS.isdisjoint(f.calls) for f in unit.functions):
@@ -68,7 +68,7 @@ def _launched(module: ModuleInfo) -> str:
     for info in module.functions:
         if any(package.encode() in info.ir.body for package in _PACKAGES):
             for statement in info.body:
-                why = _imported(needed_packages(statement.bindings)) if isinstance(statement, ir.Import) else ""
+                why = _say_import(needed_packages(statement.bindings)) if isinstance(statement, ir.Import) else ""
                 if why:
                     return why
     return ""
@@ -101,7 +101,7 @@ def is_magic(name: str) -> bool:
     return name.startswith("_") and name.strip("_") in ("env", "set_env")
 
 
-def _spawned(module: ModuleInfo, program: Program) -> str:
+def _say_spawn(module: ModuleInfo, program: Program) -> str:
     """Return whether `xla_spawn.py`, which is part of the project, starts the module."""
     if "_mp_fn" not in module.unit.defs:
         return ""

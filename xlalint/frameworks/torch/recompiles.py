@@ -34,12 +34,12 @@ def changes(value: Value) -> bool:
     return any(type(member) is Host and member.origin in ("drawn", "counted") for member in members(value))
 
 
-def assigned(frame: Frame, path: str) -> None:
+def note_assignment(frame: Frame, path: str) -> None:
     """Note that an attribute of the receiver was assigned: what is read of it from here on is this step's."""
     frame.refine(path + _ASSIGNED, TRUE)
 
 
-def counted(frame: Frame, target: ir.Node, old: Value, right: Value) -> Value | None:
+def count(frame: Frame, target: ir.Node, old: Value, right: Value) -> Value | None:
     """Return what `self.step += 1` gives, where the attribute still has what the step before left.
 
     Return None where it does not.
@@ -54,13 +54,13 @@ def counted(frame: Frame, target: ir.Node, old: Value, right: Value) -> Value | 
     if frame.function is None or frame.function.name == "__init__" or path + _ASSIGNED in frame.env:
         return None
     number = isinstance(right, Const) and isinstance(right.value, int) and right.value != 0
-    if not number or _set_back(frame.function, target.name):
+    if not number or _sets_back(frame.function, target.name):
         return None
     whole = all(type(m) is Const or (type(m) is Host and m.type in ("int", "")) for m in members(old))
     return host("int", "counted") if whole else None
 
 
-def _set_back(method: FunctionInfo, name: str) -> bool:
+def _sets_back(method: FunctionInfo, name: str) -> bool:
     """Return whether another method of the class sets a counter to a number.
 
     An iterator does, which counts within a step.
@@ -145,13 +145,13 @@ def check_choice(frame: Frame, node: ir.If, compared: ir.Node, after: tuple[Env,
         return
     if frame.interpreter.annotations.framework(frame.module) != "torch":
         return  # what other frameworks trace is drawn once
-    given = (env.get(name, UNKNOWN) for env in after for name in _given(node))
+    given = (env.get(name, UNKNOWN) for env in after for name in _find_bound(node))
     if len(after) < 2 or any(_on_device(one) for value in given for one in (value, *tensors(value))):
         frame.statement = node.at
         frame.note("XLA403", position(compared), "torch", spelling(compared), "", "choice")
 
 
-def _given(node: ir.If) -> set[str]:
+def _find_bound(node: ir.If) -> set[str]:
     """The names and attributes that a branch gives a value, or elements."""
     found: set[str] = set()
     for one in ir.walk((*node.body, *node.orelse)):
@@ -207,18 +207,18 @@ def _is_global(frame: Frame, holder: ir.Node) -> bool:
 
 def appends(statements: Iterable[ir.Statement], holder: str) -> bool:
     """Return whether a block appends to a list, and never empties it."""
-    names = {name for statement in statements for name in _called_on(statement, holder)}
+    names = {name for statement in statements for name in _methods_called_on(statement, holder)}
     return bool(names & {"append", "extend"}) and names.isdisjoint(("clear", "pop"))
 
 
-def _called_on(statement: ir.Statement, holder: str) -> Iterator[str]:
+def _methods_called_on(statement: ir.Statement, holder: str) -> Iterator[str]:
     """The methods that a statement, or one within it, calls on what is spelled so."""
     if isinstance(statement, ir.Eval) and isinstance(statement.value, ir.Call):
         func = statement.value.func
         if isinstance(func, ir.Attr) and spelling(func.value) == holder:
             yield func.name
     for inner in blocks(statement):
-        yield from _called_on(inner, holder)
+        yield from _methods_called_on(inner, holder)
 
 
 def _lives_on(frame: Frame, target: ir.Node) -> bool:
@@ -242,11 +242,11 @@ def _lives_on(frame: Frame, target: ir.Node) -> bool:
         isinstance(target, ir.Name)
         and frame.context.per_turn
         and frame.loops.depth == 1
-        and not _renewed(frame, holder.id)
+        and not _is_renewed(frame, holder.id)
     )
 
 
-def _renewed(frame: Frame, name: str) -> bool:
+def _is_renewed(frame: Frame, name: str) -> bool:
     """Return whether a loop that takes steps gives a name a value of its own in each of them, as far as one function shows."""
     inside = (found for loop in loops(body_of(frame)) for found in _assignments(loop))
     return any(spelling(target) == name and not _is_join(value) for target, value in inside)

@@ -59,11 +59,11 @@ def donations(module: ModuleInfo) -> Iterator[Context]:
     top = ir.decode_body(unit.body)
     known = dict(reader.decorated())
     for statement, start in zip(top, unit.starts, strict=False):
-        known.update(reader.assigned((statement,), None, start << 32 | start))
+        known.update(reader.assigned_jits((statement,), None, start << 32 | start))
     found = _Found(module)
     found.judge(None, top, known, reader, unit.starts)
     for info in module.functions:
-        mine = {**known, **dict(reader.assigned(info.body, info, 0))}
+        mine = {**known, **dict(reader.assigned_jits(info.body, info, 0))}
         if mine:
             found.judge(info, info.body, mine, reader, ())
     yield from (context for context in found.contexts.values() if context.sightings)
@@ -89,7 +89,7 @@ class _Found:
         starts: tuple[int, ...],
     ) -> None:
         """Walk a body; of module level, each statement counts from its own start."""
-        walker = _Walker(jits, reader, self, info, _kept(body))
+        walker = _Walker(jits, reader, self, info, _find_kept(body))
         if info is not None:
             walker.block(body)
         for statement, start in zip(body, starts, strict=False):
@@ -103,11 +103,11 @@ def _texts(module: ModuleInfo) -> Iterator[bytes]:
     yield module.unit.body
     for info in module.functions:
         yield info.ir.body
-        yield from (path_of(_called(one)).encode() for one in info.ir.decorators)
+        yield from (path_of(_callee_of(one)).encode() for one in info.ir.decorators)
         yield from (b"jit" for one in info.ir.decorators if isinstance(one, ir.Call) and one.args)
 
 
-def _called(node: ir.Node) -> ir.Node:
+def _callee_of(node: ir.Node) -> ir.Node:
     return node.func if isinstance(node, ir.Call) else node
 
 
@@ -132,7 +132,7 @@ class _Reader:
         root, dot, rest = path_of(node).partition(".")
         return f"{self._dotted[root]}{dot}{rest}" if root in self._dotted else ""
 
-    def jitted(self, node: ir.Node) -> tuple[ir.Node | None, frozenset[object]] | None:
+    def read_jit(self, node: ir.Node) -> tuple[ir.Node | None, frozenset[object]] | None:
         """Return what an expression puts under `jit`, and which places or names it donates.
 
         The first is None for what it decorates. Return None where the expression is no `jit`.
@@ -160,26 +160,26 @@ class _Reader:
         for info in self.module.functions:
             if info.ir.outer >= 0 or info.ir.owner >= 0 or len(info.ir.decorators) != 1:
                 continue
-            found = self.jitted(info.ir.decorators[0])
+            found = self.read_jit(info.ir.decorators[0])
             if found is not None and found[0] is None:
-                yield info.name, _jitted(found[1], info, position(info.ir.decorators[0]), info)
+                yield info.name, _make_jitted(found[1], info, position(info.ir.decorators[0]), info)
 
-    def assigned(
+    def assigned_jits(
         self, body: tuple[ir.Statement, ...], holder: FunctionInfo | None, base: int
     ) -> Iterator[tuple[str, Jitted]]:
         """Names that a body gives to functions under `jit`."""
         for one in ir.walk(body):
             if isinstance(one, ir.Assign) and len(one.targets) == 1 and isinstance(one.value, ir.Call):
-                found, path = self.jitted(one.value), path_of(one.targets[0])
+                found, path = self.read_jit(one.value), path_of(one.targets[0])
                 if found is not None and found[0] is not None and path:
-                    yield path, _jitted(found[1], self._function(found[0]), one.value.at + base, holder)
+                    yield path, _make_jitted(found[1], self._function(found[0]), one.value.at + base, holder)
 
     def _function(self, node: ir.Node) -> FunctionInfo | None:
         index = self.module.unit.defs.get(node.id, -1) if isinstance(node, ir.Name) else -1
         return self.module.functions[index] if index >= 0 else None
 
 
-def _jitted(donated: frozenset[object], info: FunctionInfo | None, at: int, holder: FunctionInfo | None) -> Jitted:
+def _make_jitted(donated: frozenset[object], info: FunctionInfo | None, at: int, holder: FunctionInfo | None) -> Jitted:
     names = tuple(param.name for param in info.params if param.kind in ("", "/")) if info is not None else ()
     places = {one for one in donated if isinstance(one, int)}
     places.update(names.index(one) for one in donated if isinstance(one, str) and one in names)
@@ -198,7 +198,7 @@ def _literals(node: ir.Node | None) -> Iterator[object]:
 # -------------------------------------------------------------------------------------------------- bodies
 
 
-def _kept(body: tuple[ir.Statement, ...]) -> frozenset[str]:
+def _find_kept(body: tuple[ir.Statement, ...]) -> frozenset[str]:
     """Paths whose values a body keeps under another name, or in a container: they must not be given away."""
     kept: set[str] = set()
     for one in ir.walk(body):
@@ -242,7 +242,7 @@ class _Walker:
         if isinstance(node, (ir.Assign, ir.AnnAssign, ir.AugAssign)):
             targets: tuple[ir.Node, ...] = node.targets if isinstance(node, ir.Assign) else (node.target,)
             self._uses((node.target, node.value) if isinstance(node, ir.AugAssign) else (node.value,))
-            self._uses(tuple(part for target in targets for part in _read_in(target)))
+            self._uses(tuple(part for target in targets for part in _nodes_read_in(target)))
             self._gives(node.value, targets)
             for target in targets:
                 self._bind(target)
@@ -336,9 +336,9 @@ class _Walker:
         """Report what is read of dead arrays."""
         if self.dead:
             for node in nodes:
-                self._used(node)
+                self._use(node)
 
-    def _used(self, node: object) -> None:
+    def _use(self, node: object) -> None:
         if isinstance(node, ir.Attr) and node.name in _STILL_KNOWN and path_of(node.value) in self.dead:
             return
         path = path_of(node) if isinstance(node, (ir.Name, ir.Attr)) else ""
@@ -348,13 +348,13 @@ class _Walker:
             return
         for part in ir.parts(node):
             for one in part if isinstance(part, tuple) else (part,):
-                self._used(one)
+                self._use(one)
 
-    def _used_behind(self, value: object, end: int, path: str) -> None:
+    def _report_used_behind(self, value: object, end: int, path: str) -> None:
         """Report what the rest of an expression reads of an array that it gave away."""
         for one in ir.walk(value):
             if isinstance(one, (ir.Name, ir.Attr)) and one.at >> 32 >= end and path_of(one) == path:
-                self._used(one)
+                self._use(one)
 
     def _gives(self, value: object, targets: tuple[ir.Node, ...]) -> None:
         """Note which arrays the calls in a value are given, and which state they replace."""
@@ -375,7 +375,7 @@ class _Walker:
                     self._report("XLA517", node.at, path, f"is given to `{called}` twice, and given away", sure=True)
                 elif path:
                     self.dead[path] = Dead(called, sure=True)
-                    self._used_behind(value, node.at & 0xFFFFFFFF, path)
+                    self._report_used_behind(value, node.at & 0xFFFFFFFF, path)
             if self.turning and node is value and not jitted.donated:
                 self._keeps(called, jitted, given, targets)
 
@@ -401,7 +401,7 @@ class _Walker:
         self.found.context(self.info).sightings.setdefault((rule, at), seen)
 
 
-def _read_in(target: ir.Node) -> tuple[ir.Node, ...]:
+def _nodes_read_in(target: ir.Node) -> tuple[ir.Node, ...]:
     """Return what is read where something is assigned: the owner and the index of an element."""
     return (target.value, target.index) if isinstance(target, ir.Sub) else ()
 

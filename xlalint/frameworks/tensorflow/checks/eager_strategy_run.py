@@ -21,7 +21,7 @@ _OF_KERAS = frozenset(("call", "train_step", "test_step", "predict_step", "make_
 
 
 @asked("tensorflow", methods=("run",))
-def run(call: CallSite) -> None:
+def check_run(call: CallSite) -> None:
     """`strategy.run(step)` in code that surely runs eagerly: from the top level of a module, or from `main`."""
     frame = call.frame
     given = call.value("fn", 0)

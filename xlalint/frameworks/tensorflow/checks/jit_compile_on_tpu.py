@@ -7,7 +7,7 @@ from xlalint.frameworks.checks.call_site import CallSite, asked, surely
 
 
 @asked("tensorflow", "tensorflow.function", methods=("compile",))
-def jit_compile(call: CallSite) -> None:
+def check_jit_compile(call: CallSite) -> None:
     """`model.compile(jit_compile=True)`, `tf.function(jit_compile=True)`."""
     if surely(call.value("jit_compile"), TRUE):
         shown = "tf.function" if call.last_name == "function" else call.last_name

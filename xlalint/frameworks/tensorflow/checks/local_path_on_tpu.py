@@ -40,7 +40,7 @@ _SAVING = ("save", "restore", "write", "read", "save_weights", "load_weights", "
 
 
 @asked("tensorflow", *_READ)
-def read(call: CallSite) -> None:
+def check_read(call: CallSite) -> None:
     """`tf.data.TFRecordDataset("train.tfrecord")`."""
     keyword = _READ[call.name]
     if any(leads_to(path) == LOCAL for path in _paths(call.value(keyword, 0))):
@@ -48,7 +48,7 @@ def read(call: CallSite) -> None:
 
 
 @asked("tensorflow", *_WRITTEN)
-def written(call: CallSite) -> None:
+def check_write(call: CallSite) -> None:
     """`TensorBoard("logs")`, `ModelCheckpoint("ckpt")`, `CheckpointManager(…, "ckpt")`."""
     keyword, index = _WRITTEN[call.name]
     path = call.value(keyword, index)
@@ -59,7 +59,7 @@ def written(call: CallSite) -> None:
 
 
 @asked("tensorflow", methods=_SAVING)
-def saved(call: CallSite) -> None:
+def check_save(call: CallSite) -> None:
     """`checkpoint.save("ckpt")`, and what Keras 2 has TensorFlow save: `model.save("folder")`, `model.save_weights("prefix")`."""
     receivers = members(receiver_of(call))
     of_checkpoint = any(
@@ -104,7 +104,7 @@ def _report(call: CallSite, keyword: str, index: int, detail: str) -> None:
     "tensorflow.py_function",
     methods=("to_tf_dataset", "prepare_tf_dataset"),
 )
-def impure(call: CallSite) -> None:
+def check_impure(call: CallSite) -> None:
     """`Dataset.from_generator`, `tf.py_function`; `to_tf_dataset` and `prepare_tf_dataset`, which are made of them."""
     detail = "runs Python while data is read, which a TPU node does not have"
     call.report("XLA505", "tensorflow", call.spelled, detail, at_most=Confidence.LIKELY)

@@ -85,13 +85,13 @@ def called_in(module: ModuleInfo) -> set[str]:
 
 
 @asked("tensorflow", *STRATEGIES)
-def strategy_made(call: CallSite) -> None:
+def note_strategy(call: CallSite) -> None:
     """`tf.distribute.TPUStrategy(…)`: from here on it is known that no scope is open."""
     _step(call.frame, MADE)
 
 
 @asked("tensorflow", "tensorflow.distribute.experimental_set_strategy", methods=("__enter__", "enter_context"))
-def lasting(call: CallSite) -> None:
+def note_lasting_scope(call: CallSite) -> None:
     """`strategy.scope().__enter__()`: nothing is known from here on."""
     call.frame.interpreter.scope = ""
 
@@ -130,7 +130,9 @@ def scope_in_branch(frame: Frame) -> str:
 # ---------------------------------------------------------------------------------------------- what is made there
 
 
-def made_outside(frame: Frame, node: ir.Call, callees: tuple[Value, ...], arguments: Arguments, result: Value) -> Value:
+def mark_made_outside(
+    frame: Frame, node: ir.Call, callees: tuple[Value, ...], arguments: Arguments, result: Value
+) -> Value:
     """Return what a call outside of the scope gives: a model, an optimizer or a metric with the place of the call.
 
     Of what a function of the program gives, the outermost call is the place: there the scope has to be opened. What it made in a scope of
@@ -149,11 +151,11 @@ def made_outside(frame: Frame, node: ir.Call, callees: tuple[Value, ...], argume
         return foreign(_MODEL, _place(frame, node)) if any(map(_pretrained, callees)) else result
     entered = any(isinstance(callee, Function) for callee in callees)
     given = set(_places((*arguments.args, *arguments.keywords.values()))) if entered else set()
-    found = [_moved(frame, node, member, entered, given) for member in members(result)]
+    found = [_mark(frame, node, member, entered, given) for member in members(result)]
     return join_all(found) if any(a is not b for a, b in zip(found, members(result), strict=True)) else result
 
 
-def _moved(frame: Frame, node: ir.Call, value: Value, entered: bool, given: set[AllocationSite]) -> Value:
+def _mark(frame: Frame, node: ir.Call, value: Value, entered: bool, given: set[AllocationSite]) -> Value:
     if not isinstance(value, (LibraryInstance, Instance)) or (value.made is None) is entered or value.made in given:
         return value
     if not kind_of(frame, value) or _keeps_nothing(value, node):
@@ -219,7 +221,7 @@ def _places(values: tuple[Value, ...], depth: int = 2) -> Iterator[AllocationSit
 
 
 @asked("tensorflow", methods=("compile", "fit", "train_on_batch"))
-def used(call: CallSite) -> None:
+def check_use(call: CallSite) -> None:
     """`model.compile(…)`, `model.fit(…)`: of a model that was made outside, or with an optimizer or metrics that were."""
     frame = call.frame
     receivers = members(receiver_of(call))
@@ -298,7 +300,7 @@ def _keras_2(value: LibraryInstance | Instance) -> bool:
 
 
 @asked("tensorflow", methods=("run",))
-def run(call: CallSite) -> None:
+def check_run(call: CallSite) -> None:
     """`strategy.run(step)`: `step` uses models that were made outside."""
     frame = call.frame
     if asks_for_device(frame) or not is_strategy(receiver_of(call)):
@@ -401,7 +403,7 @@ __all__ = [
     "claim",
     "is_strategy",
     "kind_of",
-    "made_outside",
+    "mark_made_outside",
     "receiver_of",
     "scope_in_branch",
     "scope_of_module",

@@ -58,22 +58,22 @@ def naming(frame: Frame, value: Value | None, node: ir.Node | None) -> str:
 
 
 @asked("tensorflow", *RESOLVERS)
-def resolved(call: CallSite) -> None:
+def check_resolver(call: CallSite) -> None:
     """`TPUClusterResolver(tpu=…)`."""
-    named = _named(call)
+    named = _naming_of(call)
     call.frame.context.steps.append(f"{RESOLVED}{named}")
     _report_naming(call, named)
 
 
 @asked("tensorflow", *(f"{name}.connect" for name in RESOLVERS))
-def connected_at_once(call: CallSite) -> None:
+def note_connection(call: CallSite) -> None:
     """`TPUClusterResolver.connect(tpu)`, which does all of it."""
-    named = _named(call)
+    named = _naming_of(call)
     call.frame.context.steps += [f"{RESOLVED}{named}", _CONNECTED, _INITIALISED]
     _report_naming(call, named)
 
 
-def _named(call: CallSite) -> str:
+def _naming_of(call: CallSite) -> str:
     return "none" if call.lacks("tpu", 0) else naming(call.frame, call.value("tpu", 0), call.node_of("tpu", 0))
 
 
@@ -87,19 +87,19 @@ def _report_naming(call: CallSite, named: str) -> None:
 
 
 @asked("tensorflow", *CONNECT)
-def connected(call: CallSite) -> None:
+def check_connect(call: CallSite) -> None:
     """`experimental_connect_to_cluster(resolver)`."""
     steps = call.frame.context.steps
     harmless = f"{RESOLVED}local" in steps or any(
         f"{RESOLVED}{kind}" in steps for kind in REMOTE_NAMES
     )  # the latter is told
-    if _INITIALISED in steps and _CONNECTED not in steps and _resolved(steps) and not harmless:
+    if _INITIALISED in steps and _CONNECTED not in steps and _has_resolver(steps) and not harmless:
         _report(call, "comes after the TPU system was initialised: connecting makes its devices invalid")
     steps.append(_CONNECTED)
 
 
 @asked("tensorflow", *INITIALISE)
-def initialised(call: CallSite) -> None:
+def check_initialise(call: CallSite) -> None:
     """`initialize_tpu_system(resolver)`."""
     frame = call.frame
     steps = frame.context.steps
@@ -117,14 +117,14 @@ def initialised(call: CallSite) -> None:
 
 
 @asked("tensorflow", *STRATEGIES)
-def made(call: CallSite) -> None:
+def check_strategy(call: CallSite) -> None:
     """`TPUStrategy(resolver)`."""
     frame = call.frame
     steps = frame.context.steps
     if ".experimental." in call.name:
         detail = "is deprecated since TensorFlow 2.3: `tf.distribute.TPUStrategy` is the same"
         _report(call, detail, "deprecated")
-    if _INITIALISED in steps or not _resolved(steps):
+    if _INITIALISED in steps or not _has_resolver(steps):
         return
     if not _elsewhere(frame, call.node_of("tpu_cluster_resolver", 0), frozenset(("initialize_tpu_system",))):
         _report(call, "is made before `tf.tpu.experimental.initialize_tpu_system` has made the TPU ready")
@@ -139,7 +139,7 @@ def node_variant(contexts: Iterable[Context]) -> str | None:
     return "" if named and named <= REMOTE_NAMES else "unknown"
 
 
-def _resolved(steps: list[str]) -> bool:
+def _has_resolver(steps: list[str]) -> bool:
     return any(step.startswith(RESOLVED) for step in steps)
 
 

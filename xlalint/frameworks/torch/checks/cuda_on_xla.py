@@ -25,19 +25,19 @@ _NO_GPU = "raises where there is no GPU"
 
 
 @asked("torch", *_RAISING)
-def raising(call: CallSite) -> None:
+def check_raising(call: CallSite) -> None:
     """`torch.cuda.synchronize()`."""
     call.report("XLA513", "torch", call.spelled, _NO_GPU, 0, "", NOT_ON_GPU)
 
 
 @asked("torch", methods=("cuda",))
-def moved(call: CallSite) -> None:
+def check_cuda(call: CallSite) -> None:
     """`model.cuda()`."""
     call.report("XLA513", "torch", ".cuda()", _NO_GPU, 0, "", NOT_ON_GPU)
 
 
 @asked("torch", methods=("to",))
-def moved_to(call: CallSite) -> None:
+def check_to(call: CallSite) -> None:
     """`model.to("cuda")`."""
     device = call.constant("device", 0)
     if isinstance(device, str) and device.partition(":")[0] == "cuda":
@@ -45,14 +45,14 @@ def moved_to(call: CallSite) -> None:
 
 
 @asked("torch", "torch.distributed.init_process_group", "torch.distributed.distributed_c10d.init_process_group")
-def grouped(call: CallSite) -> None:
+def check_process_group(call: CallSite) -> None:
     """`init_process_group("nccl")`."""
     if call.constant("backend", 0) == "nccl":
         call.report("XLA513", "torch", 'init_process_group("nccl")', _NO_GPU, 0, "", NOT_ON_GPU)
 
 
 @asked("torch", "torch.cuda.amp.autocast", "torch.cuda.amp.autocast_mode.autocast", *_AUTOCASTS)
-def autocast(call: CallSite) -> None:
+def check_autocast(call: CallSite) -> None:
     """`torch.autocast("cuda")`, which leaves XLA tensors alone."""
     if call.name not in _AUTOCASTS or call.constant("device_type", 0) == "cuda":
         detail = "leaves tensors on XLA devices alone: all is computed in float32"
@@ -60,7 +60,7 @@ def autocast(call: CallSite) -> None:
 
 
 @asked("torch", "torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader")
-def pinned(call: CallSite) -> None:
+def check_pin_memory(call: CallSite) -> None:
     """`DataLoader(pin_memory=True)`."""
     if surely(call.value("pin_memory", 7), TRUE):
         detail = "does nothing: memory is pinned for GPUs"
@@ -68,7 +68,7 @@ def pinned(call: CallSite) -> None:
 
 
 @asked("torch", "torch.utils.checkpoint.checkpoint", "torch.utils.checkpoint.checkpoint_sequential")
-def checkpointed(call: CallSite) -> None:
+def check_checkpoint(call: CallSite) -> None:
     """`torch.utils.checkpoint.checkpoint`, which looks for a `torch.xla` to keep the random state of."""
     detail = "fails for tensors on an XLA device: it looks for `torch.xla`, which is not there"
     call.report("XLA513", "torch", call.spelled, detail, 0, "", NOT_ON_GPU)

@@ -18,14 +18,14 @@ _STARTING = (
 
 
 @asked("torch", *_STARTING, *_ACCELERATOR)
-def touched(call: CallSite) -> None:
+def note_device(call: CallSite) -> None:
     """`torch_xla.device()`: remembered, since a launcher may follow in the same run of statements."""
     if not asks_for_device(call.frame):
         call.start_runtime("torch")
 
 
 @asked("torch", LAUNCH, SPAWN, *NOTEBOOK)
-def launched(call: CallSite) -> None:
+def check_launch(call: CallSite) -> None:
     """`torch_xla.launch(fn)` after the device was touched; one process alone may have it."""
     frame = call.frame
     if one_process(call) or asks_for_device(frame):

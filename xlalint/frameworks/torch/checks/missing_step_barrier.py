@@ -93,23 +93,23 @@ def _pace(frame: Frame) -> Pace:
 
 
 @asked("torch", *_ORDERS, methods=("mark_step", "sync", "optimizer_step", "_xla_step_marker"))
-def ordered(call: CallSite) -> None:
+def note_order(call: CallSite) -> None:
     """`torch_xla.sync()`."""
     _pace(call.frame).runs()
 
 
 @asked("torch", _OPTIMIZER_STEP)
-def reduced(call: CallSite) -> None:
+def check_optimizer_step(call: CallSite) -> None:
     """`xm.optimizer_step(optimizer)`, which gives the order only if it is asked to."""
     barrier = call.value("barrier", 1)
-    _taken(call, reduces=True)
+    _take_step(call, reduces=True)
     off = barrier is not None and barrier is not TRUE and barrier is not UNKNOWN and call.arguments.extra is None
     if not off and not call.lacks("barrier", 1):
         _pace(call.frame).runs()
 
 
 @asked("torch", methods=("backward",))
-def differentiated(call: CallSite) -> None:
+def note_backward(call: CallSite) -> None:
     """`loss.backward()`; who is given the loss to do it steps the device as well: `accelerator.backward(loss)`."""
     pace = _pace(call.frame)
     pace.gradients += 1
@@ -118,13 +118,13 @@ def differentiated(call: CallSite) -> None:
 
 
 @asked("torch", methods=("step",))
-def stepped(call: CallSite) -> None:
+def check_step(call: CallSite) -> None:
     """`optimizer.step()`."""
     if _is_optimizer(call) and not call.arguments.args:
-        _taken(call, reduces=False)
+        _take_step(call, reduces=False)
 
 
-def _taken(call: CallSite, reduces: bool) -> None:
+def _take_step(call: CallSite, reduces: bool) -> None:
     frame = call.frame
     if asks_for_device(frame):
         _pace(frame).runs()  # another branch is for the XLA device
@@ -193,37 +193,37 @@ def _source(frame: Frame, node: ir.Node) -> tuple[ir.Node, Value]:
                 return node, UNKNOWN
             node = node.args[0]
         elif isinstance(node, ir.Name) and node.id in renamed:
-            return node, _passed(frame, node.id)
+            return node, _argument_of(frame, node.id)
         else:
-            given = _given(frame, node.id) if isinstance(node, ir.Name) else None
+            given = _find_passing_call(frame, node.id) if isinstance(node, ir.Name) else None
             if given is None:
-                return node, _held(frame, node)
+                return node, _value_of(frame, node)
             renamed.add(node.id)  # type: ignore[union-attr]
             node = given
 
 
-def _given(frame: Frame, name: str) -> ir.Call | None:
+def _find_passing_call(frame: Frame, name: str) -> ir.Call | None:
     """The call that passes on batches which is all that a name is ever assigned: `batches = enumerate(loader)`."""
     found = [one for one in ir.walk(body_of(frame)) if isinstance(one, ir.Assign) and name in _names(one.targets)]
     value = found[0].value if len(found) == 1 and isinstance(found[0].targets[0], ir.Name) else None
     return value if isinstance(value, ir.Call) and value.args and last_name(value.func) in _PASSING else None
 
 
-def _passed(frame: Frame, name: str) -> Value:
+def _argument_of(frame: Frame, name: str) -> Value:
     """Return what a parameter was given, before it was assigned."""
     params = frame.function.params if frame.function is not None else ()
     given = (value for param, value in zip(params, frame.context.args, strict=False) if param.name == name)
     return next(given, UNKNOWN)
 
 
-def _held(frame: Frame, node: ir.Node) -> Value:
+def _value_of(frame: Frame, node: ir.Node) -> Value:
     """Return what a name or attribute holds, found without running anything again."""
     path = path_of(node)
     if isinstance(node, ir.Name):
         return frame.lookup(node.id)
     known = frame.env.get(path) if path else None
     if known is None and isinstance(node, ir.Attr) and path:
-        return frame.interpreter.attribute(frame, _held(frame, node.value), node.name, 0)
+        return frame.interpreter.attribute(frame, _value_of(frame, node.value), node.name, 0)
     return known or UNKNOWN
 
 
@@ -242,11 +242,11 @@ def _host_fed(frame: Frame, node: Loop) -> bool:
             return True
         if isinstance(source, ir.Call) and last_name(source.func) == "DataLoader":
             return True
-        if (_made_here(source) or _is_known(value)) and not _draws(node):
+        if (_is_written_out(source) or _is_known(value)) and not _draws(node):
             return True
     elif not _draws(node):
         return True
-    return any(_moved(node))
+    return any(_find_moves(node))
 
 
 def _is_known(value: Value) -> bool:
@@ -259,7 +259,7 @@ def _is_known(value: Value) -> bool:
     )
 
 
-def _made_here(source: ir.Node) -> bool:
+def _is_written_out(source: ir.Node) -> bool:
     """Return whether the loop goes over numbers, or a list that is written out."""
     if isinstance(source, ir.Call):
         return last_name(source.func) in ("range", "trange", "count")
@@ -271,7 +271,7 @@ def _draws(node: Loop) -> bool:
     return any(isinstance(one, ir.Call) and last_name(one.func) in ("next", "__next__") for one in ir.walk(node.body))
 
 
-def _moved(node: Loop) -> Iterator[ir.Call]:
+def _find_moves(node: Loop) -> Iterator[ir.Call]:
     """The calls that move what the loop is given, or makes, to a device."""
     bound = set(_names(node.target)) if isinstance(node, ir.For) else set()
     for one in ir.walk(node.body):
@@ -308,7 +308,7 @@ def _runs_by_itself(module: ModuleInfo) -> bool:
 
 
 @asked("torch", LAUNCH, SPAWN)
-def replicated(call: CallSite) -> None:
+def check_replicas(call: CallSite) -> None:
     """`torch_xla.launch(train)`: what runs in each process, and whether it adds up the gradients."""
     frame, started = call.frame, call.value("fn", 0)
     if not isinstance(started, Function) or one_process(call) or asks_for_device(frame):
@@ -319,7 +319,7 @@ def replicated(call: CallSite) -> None:
     bound = bind_parameters(frame.interpreter, started.info, started.receiver, Arguments([INT, *more], {}, rest))
     context = frame.interpreter.enter(started.info, bound, started.closure)
     frame.enters(context, call.node.at)
-    reached = list(_reached(context))
+    reached = list(_find_contexts(context))
     if any(_reduces(one) for one in reached):
         return
     for one in reached:
@@ -328,7 +328,7 @@ def replicated(call: CallSite) -> None:
             _report(one, step, _APART + (AND_NEVER_RUN if known is not None else ""), UNREDUCED)
 
 
-def _reached(context: Context) -> Iterator[Context]:
+def _find_contexts(context: Context) -> Iterator[Context]:
     seen = {context}
     todo = [context]
     while todo:

@@ -24,7 +24,7 @@ _OTHERS = ("Tokenizer", "Processor", "Config", "FeatureExtractor")
 
 
 @asked("torch", *NOTEBOOK, LAUNCH, SPAWN)
-def copied(call: CallSite) -> None:
+def check_launcher(call: CallSite) -> None:
     """`notebook_launcher(train)`, where `train` builds the model; `xmp.spawn(train, start_method="fork")` too."""
     frame, in_notebook = call.frame, call.name in NOTEBOOK
     started = call.value("function" if in_notebook else "fn", 0)
@@ -32,7 +32,7 @@ def copied(call: CallSite) -> None:
     if not isinstance(started, Function) or not forks or one_process(call) or asks_for_device(frame):
         return
     info = started.info
-    found = list(_built(frame, info.body))
+    found = list(_find_models(frame, info.body))
     if not found:
         return
     given = call.value("args", 1)
@@ -49,7 +49,7 @@ def copied(call: CallSite) -> None:
         context.sightings.setdefault(("XLA508", at), seen)
 
 
-def _built(frame: Frame, body: tuple[ir.Statement, ...]) -> Iterator[tuple[ir.Call, int]]:
+def _find_models(frame: Frame, body: tuple[ir.Statement, ...]) -> Iterator[tuple[ir.Call, int]]:
     """The models that a function builds for itself, whatever it is given."""
     module = frame.interpreter.module_frame(frame.module)
     local = {name for one in body if isinstance(one, ir.Assign) for target in one.targets for name in _names(target)}

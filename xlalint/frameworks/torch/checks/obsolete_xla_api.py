@@ -30,14 +30,14 @@ SPAWN = "torch_xla.distributed.xla_multiprocessing.spawn"
 
 
 @asked("torch", *DEPRECATED)
-def deprecated(call: CallSite) -> None:
+def report_deprecated(call: CallSite) -> None:
     """`xm.xla_device()`, `xm.mark_step()`."""
     detail = f"is deprecated: it calls `{DEPRECATED[call.name]}`"
     call.report("XLA512", "torch", call.spelled, detail, call.node.at, "deprecated")
 
 
 @asked("torch", *REMOVED)
-def removed(call: CallSite) -> None:
+def report_removed(call: CallSite) -> None:
     """`xm.xrt_world_size()` and other things of XRT's time."""
     instead = REMOVED[call.name]
     call.report(
@@ -49,7 +49,7 @@ def removed(call: CallSite) -> None:
 
 
 @asked("torch", SPAWN)
-def spawned(call: CallSite) -> None:
+def check_spawn(call: CallSite) -> None:
     """`xmp.spawn(fn, nprocs=8)`: PJRT takes all devices or one."""
     count = call.constant("nprocs", 2)
     if isinstance(count, int) and not isinstance(count, bool) and count != 1:
@@ -63,7 +63,7 @@ def spawned(call: CallSite) -> None:
 
 
 @asked("torch", "accelerate.notebook_launcher", "accelerate.launchers.notebook_launcher")
-def counted(call: CallSite) -> None:
+def check_process_count(call: CallSite) -> None:
     """`notebook_launcher(train, num_processes=8)`: PJRT takes all devices."""
     if not call.lacks("num_processes", 2) and isinstance(call.constant("num_processes", 2), int):
         detail = "is not read where Accelerate starts a TPU's processes (1.15): PJRT starts one per device"

@@ -34,7 +34,7 @@ _OPTIMIZERS = tuple(
 
 
 @asked("torch", *_OPTIMIZERS)
-def made(call: CallSite) -> None:
+def note_optimizer(call: CallSite) -> None:
     """`torch.optim.SGD(model.parameters())`: remembered, since the model may be moved in the same run of statements."""
     params = call.node_of("params", 0)
     func = params.func if isinstance(params, ir.Call) else None
@@ -51,7 +51,7 @@ def _optimized(frame: Frame) -> dict[str, tuple[str, Value | None, bool]]:
 
 
 @asked("torch", methods=("to",))
-def moved(call: CallSite) -> None:
+def check_move(call: CallSite) -> None:
     """`model.to(device)` after that: new parameters, of which the optimizer knows nothing."""
     frame, func = call.frame, call.node.func
     path = path_of(func.value) if isinstance(func, ir.Attr) else ""

@@ -30,7 +30,7 @@ def item_assigned(frame: Frame, target: ir.Sub, index: Value, value: Value) -> N
 
 
 @asked("torch", "os.putenv", methods=("setdefault",))
-def set_by_call(call: CallSite) -> None:
+def check_call(call: CallSite) -> None:
     """`os.environ.setdefault("XLA_USE_BF16", "1")`."""
     name, value = call.constant("key", 0), call.value("value", 1)
     if isinstance(name, str) and value is not None and (call.name == "os.putenv" or _of_environment(call)):
@@ -38,7 +38,7 @@ def set_by_call(call: CallSite) -> None:
 
 
 @asked("torch", methods=("update",))
-def updated(call: CallSite) -> None:
+def check_update(call: CallSite) -> None:
     """`os.environ.update({"XRT_TPU_CONFIG": …})`."""
     if _of_environment(call):
         given = call.arguments.args[0] if call.arguments.args else None
@@ -48,14 +48,14 @@ def updated(call: CallSite) -> None:
 
 
 @asked("torch", "accelerate.Accelerator", "accelerate.accelerator.Accelerator")
-def downcast(call: CallSite) -> None:
+def check_downcast(call: CallSite) -> None:
     """`Accelerator(downcast_bf16=True)`, as Accelerate's guide has it."""
     if call.value("downcast_bf16") is not None:
         detail = "is no argument of `Accelerator` (1.15): the call fails"
         call.report("XLA507", "torch", "downcast_bf16", detail, call.place("downcast_bf16"), "refused")
 
 
-def set_by_magic(frame: Frame, target: ir.Attr, value: Value) -> None:
+def check_magic(frame: Frame, target: ir.Attr, value: Value) -> None:
     """`%env XLA_USE_BF16=1`."""
     _check(frame, target.name, value, target.at)
 

@@ -14,13 +14,13 @@ _FINDERS = (
 
 
 @asked("torch", *TRAINING_ARGUMENTS)
-def trainer(call: CallSite) -> None:
+def check_trainer(call: CallSite) -> None:
     """`TrainingArguments(auto_find_batch_size=True)`."""
     if surely(call.asked_for("auto_find_batch_size"), TRUE):
         call.report("XLA409", "torch", "auto_find_batch_size=True", "", call.place("auto_find_batch_size"))
 
 
 @asked("torch", *_FINDERS)
-def finder(call: CallSite) -> None:
+def check_finder(call: CallSite) -> None:
     """`find_executable_batch_size(…)`, as a decorator with arguments or called."""
     call.report("XLA409", "torch", "find_executable_batch_size")

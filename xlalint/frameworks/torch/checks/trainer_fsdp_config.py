@@ -62,7 +62,7 @@ class Wrong(NamedTuple):
 
 
 @asked("torch", *TRAINING_ARGUMENTS)
-def sharding(call: CallSite) -> None:
+def check_sharding(call: CallSite) -> None:
     """`fsdp_config={"xla": True, …}`, `fsdp_config="fsdp.json"`."""
     config = call.value("fsdp_config")
     unsharded = call.lacks("fsdp")
@@ -127,13 +127,13 @@ def _file(name: str, module: ModuleInfo, program: Program) -> ModuleInfo | None:
 
 
 def _of_file(module: ModuleInfo) -> Mapping[str, Given]:
-    return {key.id: _given(value, key.at) for key, value, _ in module.assigned_values()}
+    return {key.id: _read(value, key.at) for key, value, _ in module.assigned_values()}
 
 
-def _given(node: ir.Node, at: int) -> Given:
+def _read(node: ir.Node, at: int) -> Given:
     if isinstance(node, ir.DictDisplay):
         pairs = zip(node.keys, node.values, strict=True)
-        return Given(None, {key.id: _given(value, key.at) for key, value in pairs if isinstance(key, ir.Name)}, at)
+        return Given(None, {key.id: _read(value, key.at) for key, value in pairs if isinstance(key, ir.Name)}, at)
     return Given(constant(node.value) if isinstance(node, ir.Const) else None, {}, at)
 
 

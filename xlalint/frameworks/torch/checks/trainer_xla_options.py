@@ -61,7 +61,7 @@ _UNTRIED = frozenset(("adamw_torch_4bit", "adamw_torch_8bit"))
 
 
 @asked("torch", *TRAINING_ARGUMENTS)
-def optimizer(call: CallSite) -> None:
+def check_optimizer(call: CallSite) -> None:
     """`optim="adamw_torch_fused"`, `optim="adamw_bnb_8bit"`, `optim="adamw_xla"`."""
     name = call.word("optim")
     if call.lacks("optim"):
@@ -79,7 +79,7 @@ def optimizer(call: CallSite) -> None:
 
 
 @asked("torch", *TRAINING_ARGUMENTS)
-def left_over(call: CallSite) -> None:
+def check_left_over(call: CallSite) -> None:
     """`tpu_num_cores=8` and `debug="tpu_metrics_debug"`."""
     if call.value("tpu_num_cores") not in (None, NONE):
         detail = "does nothing in transformers 4, and is no argument any more in 5"
@@ -90,7 +90,7 @@ def left_over(call: CallSite) -> None:
 
 
 @asked("torch", *TRAINING_ARGUMENTS)
-def compiled(call: CallSite) -> None:
+def check_compile(call: CallSite) -> None:
     """`torch_compile=True`, whose backend is Inductor unless another is named."""
     detail = "compiles by Inductor, which does not know XLA devices: the first step fails, and XLA compiles all anyway"
     backend = call.word("torch_compile_backend")
