@@ -56,7 +56,7 @@ def begin() -> None:
     _begun[0] += 1
 
 
-def begun() -> int:
+def count_begun() -> int:
     """How many analyses were begun: values are of use to the last one alone."""
     return _begun[0]
 
@@ -152,7 +152,7 @@ def _by_base(alternatives: tuple[Value, ...]) -> tuple[Value, ...]:
     for value in alternatives:
         for position, other in enumerate(merged):
             if type(value) is Instance and type(other) is Instance:
-                base = _shared_base(other.klass, value.klass)
+                base = _find_shared_base(other.klass, value.klass)
                 if base is not None:
                     merged[position] = instance(base, _merge_fields(other.fields, value.fields))
                     break
@@ -161,7 +161,7 @@ def _by_base(alternatives: tuple[Value, ...]) -> tuple[Value, ...]:
     return tuple(merged)
 
 
-def _shared_base(a: ClassInfo, b: ClassInfo) -> ClassInfo | None:
+def _find_shared_base(a: ClassInfo, b: ClassInfo) -> ClassInfo | None:
     """The nearest class of the program that both are, unless so much of the program is one that it says nothing."""
     _asked[0] += 1
     for klass in a.mro:
@@ -178,7 +178,7 @@ def _merge(a: Value, b: Value) -> Value | None:
     if (kind is Const or kind is Host) and (other is Const or other is Host):
         if a is NONE or b is NONE:
             return None
-        return host(_joined_type(a, b), _joined_origin(a, b))
+        return host(_join_types(a, b), _join_origins(a, b))
     if kind is not other:
         return None
     if kind is Sequence:
@@ -209,7 +209,7 @@ def _host_type(value: Value) -> str:
     return value.type if type(value) is Host else ""
 
 
-def _joined_type(a: Value, b: Value) -> str:
+def _join_types(a: Value, b: Value) -> str:
     first, second = _host_type(a), _host_type(b)
     if first == second:
         return first
@@ -219,7 +219,7 @@ def _joined_type(a: Value, b: Value) -> str:
     return "float" if kinds == {"int", "float"} else ""
 
 
-def _joined_origin(a: Value, b: Value) -> str:
+def _join_origins(a: Value, b: Value) -> str:
     origins = {v.origin for v in (a, b) if type(v) is Host}
     for origin in ("data", "drawn", "counted", "turn", "shape"):
         if origin in origins:

@@ -316,7 +316,7 @@ def foreign(name: str, made: AllocationSite | None = None) -> LibraryInstance:
     return found if found is not None else _make(LibraryInstance, key, 0, {"name": name, "made": made})
 
 
-def made(module: int, function: int, at: int, statement: int, subject: str, sure: bool) -> AllocationSite:
+def allocation_site(module: int, function: int, at: int, statement: int, subject: str, sure: bool) -> AllocationSite:
     """The call at a place, by which values are told apart."""
     key = (AllocationSite, module, function, at, sure)
     found: AllocationSite | None = _interned.get(key)
@@ -442,14 +442,14 @@ def rank_frameworks(names: Iterable[str]) -> None:
 def order_of(value: Value) -> str:
     """By what the value is sorted among others: what it is made of, whoever made it and when."""
     if not value.order:
-        order = _spelled(value)
+        order = _spell(value)
         if len(order) > _LONGEST_ORDER:  # told by a digest from here on, else nested values grow without bound
             order = order[:1] + blake2b(order.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
         value.order = order
     return value.order
 
 
-def _spelled(value: Value) -> str:
+def _spell(value: Value) -> str:
     if isinstance(value, Tensor):
         first = _frameworks[0].find(value.framework)
         facts = (value.framework, value.dtype, str(value.rank), value.place, str(value.sure), str(value.static))
@@ -472,17 +472,17 @@ def _content(value: Value) -> str:
     if isinstance(value, Mapping):
         return f"{order_of_pairs(value.items)},{order_of(value.rest)}"
     if isinstance(value, Instance):
-        return f"{place_of(value.klass)},{order_of_pairs(value.fields)},{_made_at(value.made)}"
+        return f"{place_of(value.klass)},{order_of_pairs(value.fields)},{_spell_place(value.made)}"
     if isinstance(value, LibraryInstance):
-        return f"{value.name},{_made_at(value.made)}"
+        return f"{value.name},{_spell_place(value.made)}"
     if isinstance(value, LibrarySymbol):
         return value.name
     if isinstance(value, Union):
         return order_of_all(value.members)
-    return _called(value)
+    return _content_of_callable(value)
 
 
-def _called(value: Value) -> str:
+def _content_of_callable(value: Value) -> str:
     """`_content` of what can be called, and of modules."""
     if isinstance(value, Method):
         return f"{value.name},{order_of(value.receiver)}"
@@ -507,7 +507,7 @@ def place_of(info: ClassInfo | FunctionInfo) -> str:
     return f"{info.module.index:08}:{info.index:08}"
 
 
-def _made_at(made: AllocationSite | None) -> str:
+def _spell_place(made: AllocationSite | None) -> str:
     return "" if made is None else f"{made.module}:{made.function}:{made.at}:{made.sure}"
 
 

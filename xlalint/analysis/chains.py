@@ -110,7 +110,7 @@ def steps_of(chain: Iterable[tuple[Key, str]], program: Program) -> Iterator[Ste
             yield Step(module.path, function.row, function.qualname, why)
 
 
-def called_from(contexts: Iterable[Context]) -> Iterator[Context]:
+def walk_calls(contexts: Iterable[Context]) -> Iterator[Context]:
     """Contexts with all that they call, each once."""
     seen = set(contexts)
     todo = list(seen)

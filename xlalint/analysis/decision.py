@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from xlalint.analysis.chains import Link, Reach, called_from, chains_of, hosts_of_replicas, tracer_at
+from xlalint.analysis.chains import Link, Reach, chains_of, hosts_of_replicas, tracer_at, walk_calls
 from xlalint.analysis.hazard import Confidence
 from xlalint.frameworks.base import Platforms, reaches
 from xlalint.frameworks.base import Reach as Extent
@@ -177,5 +177,5 @@ class Decisions:
     def _repeated(self) -> set[Context]:
         """The contexts that a loop somewhere repeats, and what these call in turn."""
         if self._again is None:
-            self._again = set(called_from(inner for context, _ in self.chains for inner in context.repeated))
+            self._again = set(walk_calls(inner for context, _ in self.chains for inner in context.repeated))
         return self._again

@@ -15,7 +15,7 @@ from typing import Literal, TypeVar
 import msgspec
 
 from xlalint.api_tables.entries import ClassSpec, Entry, Spec
-from xlalint.api_tables.loading import Compiled, compiled_tables
+from xlalint.api_tables.loading import Compiled, load_compiled
 from xlalint.api_tables.returns import Return, parse_return
 
 __all__ = ["Apis", "ClassSpec", "Entry", "Return", "Spec", "api_table", "parse_return"]
@@ -196,4 +196,4 @@ class Apis:
 
 def api_table(extra: Sequence[Path] = (), cache: Path | None = None) -> Apis:
     """The tables that ship with xlalint and the user's own (`extend-rules`: files, or folders that hold *.toml)."""
-    return Apis(compiled_tables(extra, cache))
+    return Apis(load_compiled(extra, cache))

@@ -32,7 +32,7 @@ from xlalint.explain.replay import Replay
 from xlalint.explain.scope import Scope
 from xlalint.explain.stores import AttributeFacts
 from xlalint.explain.wording import Wording
-from xlalint.interpreter.interpreter import called_method
+from xlalint.interpreter.interpreter import find_call_method
 from xlalint.lowering.lessons import Lessons
 from xlalint.program.linker import FunctionInfo
 
@@ -273,7 +273,7 @@ class Origins:
         elif isinstance(func, Function):
             yield self._returned(func.info, depth)
         elif isinstance(func, Instance):
-            info = called_method(func.klass) or func.klass.method_below("forward")
+            info = find_call_method(func.klass) or func.klass.method_below("forward")
             if info is not None:
                 yield self._returned(info, depth)
             else:

@@ -11,12 +11,12 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from xlalint.analysis.chains import Link, Reach, chain_to, steps_of
-from xlalint.analysis.collection import FunctionHazard, ModuleResult, harvest, merge, superseded
+from xlalint.analysis.collection import FunctionHazard, ModuleResult, harvest, is_superseded, merge
 from xlalint.analysis.decision import Decisions, Verdict
 from xlalint.analysis.hazard import Hazard, Step
 from xlalint.frameworks.base import NOWHERE
 from xlalint.interpreter.context import HOST_TIER, MODULE_LEVEL, Context, PendingHazard
-from xlalint.interpreter.recording import Recorder, Sight, observed, start_of
+from xlalint.interpreter.recording import Recorder, Sight, observe, start_of
 from xlalint.lowering.ir import Unit
 from xlalint.program.dependencies import DependencySet
 from xlalint.program.linker import ClassInfo, FunctionInfo, ModuleInfo, Program
@@ -82,7 +82,7 @@ class Replay:
         callers = [] if self.complete or function is None else self._callers(module, function, first)
         self.recorder = self._recorder(module, function, [*first, *callers])
         self.interpreter.observer = self.recorder
-        with observed(self.recorder), deep():
+        with observe(self.recorder), deep():
             for one in first:
                 self._enter(one)
             if not (checked and self._called(function)):
@@ -163,7 +163,7 @@ class Replay:
         """See to it that something is known of code that nothing enters: by itself, it is analysed now."""
         interpreter = self.interpreter
         self.program.reader.current = DependencySet()
-        with observed(self.recorder), deep():
+        with observe(self.recorder), deep():
             try:
                 if function is None:
                     if module.index not in interpreter.module_contexts:
@@ -213,7 +213,7 @@ class Replay:
         """Yield the hazards that calls in traced code supersede."""
         for batch in self.harvests:
             for found in batch.found:
-                if superseded(found, self.called, ()):
+                if is_superseded(found, self.called, ()):
                     yield found
 
     def superseded(self, context: Context) -> bool:

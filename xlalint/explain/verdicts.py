@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from xlalint.abstract.values import Tensor, members
-from xlalint.analysis.collection import placed
+from xlalint.analysis.collection import place_hazard
 from xlalint.analysis.hazard import Confidence, Hazard
 from xlalint.diagnostics.finding import Finding, Location
 from xlalint.diagnostics.judge import Hidden, LeftOut, finding_of, hidden, selected, severity_of, target_of
@@ -153,7 +153,7 @@ class Verdicts:
 
     def _superseded(self) -> Iterator[Hazard]:
         for found in self.replay.dropped():
-            yield placed(found, self.replay.program)
+            yield place_hazard(found, self.replay.program)
 
     def _unreached(self) -> Iterator[tuple[Verdict, tuple[int, int, str]]]:
         """Yield verdicts of what was seen in calls that nothing traced makes, and of what a tracer turns into graph operations."""

@@ -90,7 +90,7 @@ class Assignment:
         self.name = name
 
 
-def _spelled(key: tuple[int, str]) -> str:
+def _spell(key: tuple[int, str]) -> str:
     return f"{key[0]:08} {key[1]}"
 
 
@@ -104,10 +104,10 @@ class Annotations:
         self._frameworks: dict[int, str] = {}
         self.reader = program.reader
         self.assigned: Facts[tuple[int, str], Assignment | None] = Facts(
-            self.reader, program.progress, "assignment", _spelled, lambda key: None, self._search_assignment
+            self.reader, program.progress, "assignment", _spell, lambda key: None, self._search_assignment
         )
         self.aliases: Facts[tuple[int, str], Value | None] = Facts(
-            self.reader, program.progress, "alias", _spelled, lambda key: None, self._describe
+            self.reader, program.progress, "alias", _spell, lambda key: None, self._describe
         )
 
     def value(self, module: ModuleInfo, node: ir.Node | None) -> Value | None:
@@ -121,9 +121,9 @@ class Annotations:
         if isinstance(node, ir.Bin) and node.op == "|":
             return self._union(module, (node.left, node.right))
         if isinstance(node, ir.Sub):
-            return self._subscripted(module, node)
+            return self._subscript(module, node)
         if isinstance(node, (ir.Name, ir.Attr)):
-            return self._named(module, node)
+            return self._resolve_named(module, node)
         return None
 
     def _union(self, module: ModuleInfo, nodes: tuple[ir.Node, ...]) -> Value | None:
@@ -141,7 +141,7 @@ class Annotations:
             return tensor(value.framework, value.dtype, 0, value.place, sure=False)
         return value
 
-    def _named(self, module: ModuleInfo, node: ir.Name | ir.Attr) -> Value | None:
+    def _resolve_named(self, module: ModuleInfo, node: ir.Name | ir.Attr) -> Value | None:
         alias = self._alias(module, node)
         if alias is not None:
             return alias
@@ -169,9 +169,9 @@ class Annotations:
     def _describe(self, key: tuple[int, str]) -> Value | None:
         holder = self.program.modules[key[0]]
         value = holder.assignment(key[1])
-        return self._described(holder, value) if value is not None else None
+        return self._describe_assigned(holder, value) if value is not None else None
 
-    def _described(self, holder: ModuleInfo, value: ir.Node) -> Value | None:
+    def _describe_assigned(self, holder: ModuleInfo, value: ir.Node) -> Value | None:
         """Return what an assigned type alias, type variable or new type stands for."""
         if isinstance(value, ir.Call):
             bounds = [bound for name, bound in value.keywords if name == "bound"] or list(value.args[1:])
@@ -231,7 +231,7 @@ class Annotations:
             return _BUILTIN.get(last)
         return foreign(dotted)
 
-    def _subscripted(self, module: ModuleInfo, node: ir.Sub) -> Value | None:
+    def _subscript(self, module: ModuleInfo, node: ir.Sub) -> Value | None:
         base = node.value
         name = base.id if isinstance(base, ir.Name) else base.name if isinstance(base, ir.Attr) else ""
         items = node.index.items if isinstance(node.index, ir.Display) else (node.index,)

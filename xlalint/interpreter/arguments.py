@@ -99,11 +99,11 @@ def bind_parameters(
             items = tuple(sorted(keywords.items(), key=lambda item: item[0]))
             bound.append(mapping(items, arguments.extra or NEVER))
         elif kind in ("", "/") and taken < len(positional):
-            bound.append(_refined(interpreter, info, position, positional[taken], defaults[position]))
+            bound.append(_refine(interpreter, info, position, positional[taken], defaults[position]))
             taken += 1
             keywords.pop(param.name, None)
         elif param.name in keywords:
-            bound.append(_refined(interpreter, info, position, keywords.pop(param.name), defaults[position]))
+            bound.append(_refine(interpreter, info, position, keywords.pop(param.name), defaults[position]))
         else:
             bound.append(_missing(interpreter, info, position, defaults[position], arguments))
     return tuple(bound)
@@ -115,7 +115,7 @@ def _variadic(items: list[Value], rest: Value | None) -> Value:
     return sequence("tuple", None, join_all([*items, rest]))
 
 
-def _refined(interpreter: Interpreter, info: FunctionInfo, position: int, value: Value, default: Value | None) -> Value:
+def _refine(interpreter: Interpreter, info: FunctionInfo, position: int, value: Value, default: Value | None) -> Value:
     """A passed value; where nothing is known of it, what the parameter says.
 
     A tensor passed for a number has no dimensions. What may be anything, a tensor too, is none where a flag is asked for.

@@ -204,9 +204,9 @@ class AttributeTables:
                     if isinstance(target, ir.Name):
                         table[target.id] = frame.env[target.id] = value
             elif isinstance(statement, ir.AnnAssign) and isinstance(statement.target, ir.Name):
-                table[statement.target.id] = self._declared(klass, frame, statement)
+                table[statement.target.id] = self._declare(klass, frame, statement)
 
-    def _declared(self, klass: ClassInfo, frame: Frame, statement: ir.AnnAssign) -> Value:
+    def _declare(self, klass: ClassInfo, frame: Frame, statement: ir.AnnAssign) -> Value:
         declared = self.interpreter.annotations.value(klass.module, statement.annotation)
         if statement.value is None:
             return declared or UNKNOWN

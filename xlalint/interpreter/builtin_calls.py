@@ -88,7 +88,7 @@ def _surely_staged(frame: Frame, value: Value) -> bool:
     return isinstance(value, Tensor) and value.sure and is_staged(frame, value)
 
 
-def iterated(frame: Frame, value: Value, node: ir.Node, at: int = 0) -> None:
+def report_iteration(frame: Frame, value: Value, node: ir.Node, at: int = 0) -> None:
     """Report Python's own iteration over a tensor that only a loop of the graph can go over."""
     if _surely_staged(frame, value):
         frame.report(AUTOGRAPH_UNSUPPORTED, at or getattr(node, "at", 0), value, node)
@@ -111,12 +111,12 @@ def _len(frame: Frame, args: Arguments, node: ir.Call) -> Value:
     return host("int", "shape")
 
 
-def _collected(kind: str) -> Callable[[Frame, Arguments, ir.Call], Value]:
+def _collector(kind: str) -> Callable[[Frame, Arguments, ir.Call], Value]:
     def collect(frame: Frame, args: Arguments, node: ir.Call) -> Value:
         if not args:
             return sequence(kind, () if kind in ("list", "tuple") else None, NEVER)
         source = args[0]
-        iterated(frame, source, node.args[0], node.at)
+        report_iteration(frame, source, node.args[0], node.at)
         items = source.items if isinstance(source, Sequence) and kind != "set" else None
         return sequence(kind, items, element_of(frame, source, node.at))
 
@@ -139,7 +139,7 @@ def _dict(frame: Frame, args: Arguments, node: ir.Call) -> Value:
 
 def _enumerate(frame: Frame, args: Arguments, node: ir.Call) -> Value:
     if args:
-        iterated(frame, args[0], node.args[0], node.at)
+        report_iteration(frame, args[0], node.args[0], node.at)
     element = element_of(frame, args[0], node.at) if args else UNKNOWN
     pair = sequence("tuple", (INT, element), join(INT, element))
     return sequence("iter", None, pair)
@@ -154,7 +154,7 @@ def _zip(frame: Frame, args: Arguments, node: ir.Call) -> Value:
         rows = tuple(sequence("tuple", row, join_all(row)) for row in zip(*exact, strict=False))
         return sequence("iter", rows, join_all(rows))
     for arg, arg_node in zip(args, node.args, strict=False):
-        iterated(frame, arg, arg_node, node.at)
+        report_iteration(frame, arg, arg_node, node.at)
     elements = tuple(element_of(frame, arg, node.at) for arg in args)
     return sequence("iter", None, sequence("tuple", elements, join_all(elements)))
 
@@ -326,10 +326,10 @@ BUILTINS: dict[str, Callable[[Frame, Arguments, ir.Call], Value]] = {
     "isinstance": _isinstance,
     "issubclass": _issubclass,
     "len": _len,
-    "list": _collected("list"),
-    "tuple": _collected("tuple"),
-    "set": _collected("set"),
-    "frozenset": _collected("set"),
+    "list": _collector("list"),
+    "tuple": _collector("tuple"),
+    "set": _collector("set"),
+    "frozenset": _collector("set"),
     "dict": _dict,
     "enumerate": _enumerate,
     "zip": _zip,

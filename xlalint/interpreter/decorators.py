@@ -56,7 +56,7 @@ _Made = tuple[Function, tuple[_Given, ...]]
 """What makes a wrapper: the decorator, and the arguments that it is called with before it gets a function, if any."""
 
 
-def _spelled(made: _Made) -> str:
+def _spell(made: _Made) -> str:
     steps = [
         f"{order_of_all(args)}{order_of_pairs(pairs)}{order_of_all([one for one in (rest, extra) if one is not None])}"
         for args, pairs, rest, extra in made[1]
@@ -74,10 +74,10 @@ class Decorators:
             reader, progress, "decorated", place_of, function, self._apply
         )
         self.wrappers: Facts[_Made, Function | None] = Facts(
-            reader, progress, "wrapper", _spelled, lambda key: None, self._make
+            reader, progress, "wrapper", _spell, lambda key: None, self._make
         )
         self.carriers: Facts[FunctionInfo, str] = Facts(
-            reader, progress, "carrier", place_of, lambda info: "", _handed_on_to
+            reader, progress, "carrier", place_of, lambda info: "", _find_delegate
         )
 
     def applied(self, info: FunctionInfo) -> Value:
@@ -139,11 +139,11 @@ class Decorators:
         value: Value = maker
         with self._interpreter.apart():
             for args, pairs, rest, extra in steps:
-                value = self._called(maker, value, Arguments(list(args), dict(pairs), rest, extra))
-            value = self._called(maker, value, Arguments([foreign(_STAND_IN)], {}))
+                value = self._call(maker, value, Arguments(list(args), dict(pairs), rest, extra))
+            value = self._call(maker, value, Arguments([foreign(_STAND_IN)], {}))
         return next((member for member in members(value) if isinstance(member, Function) and _wraps(member)), None)
 
-    def _called(self, maker: Function, value: Value, arguments: Arguments) -> Value:
+    def _call(self, maker: Function, value: Value, arguments: Arguments) -> Value:
         called = [member for member in members(value) if isinstance(member, Function)]
         return join_all(
             self._interpreter.call_function(self._interpreter.module_frame(maker.info.module), member, arguments, 0)
@@ -171,7 +171,7 @@ def passes_on(context: Context) -> None:
         context.returns = passed
 
 
-def _handed_on_to(info: FunctionInfo) -> str:
+def _find_delegate(info: FunctionInfo) -> str:
     """The free name that a function calls, wherever it does, with its own parameters in their order; "" for none."""
     whole: set[str] = set()
     other: set[str] = set()

@@ -128,7 +128,7 @@ def _stepping(func: ir.Node) -> str:
 # ------------------------------------------------------------------------------------------ what a loop counts
 
 
-def turned(node: ir.For, element: Value) -> Value:
+def values_of_turn(node: ir.For, element: Value) -> Value:
     """Return what a loop that drives a device binds in each turn: the numbers that it counts are told from others."""
     counter = node.iterable
     while isinstance(counter, ir.Call) and last_name(counter.func) in _SHOWING and counter.args:
@@ -136,9 +136,9 @@ def turned(node: ir.For, element: Value) -> Value:
     if not isinstance(counter, ir.Call):
         return element
     if last_name(counter.func) in _COUNTING:
-        return counted_by_loop(element)
+        return mark_counted(element)
     if last_name(counter.func) == "enumerate" and isinstance(element, Sequence) and element.items:
-        return sequence(element.kind, (counted_by_loop(element.items[0]), *element.items[1:]), element.element)
+        return sequence(element.kind, (mark_counted(element.items[0]), *element.items[1:]), element.element)
     return element
 
 
@@ -147,7 +147,7 @@ def last_name(func: ir.Node) -> str:
     return func.name if isinstance(func, ir.Attr) else func.id if isinstance(func, ir.Name) else ""
 
 
-def counted_by_loop(value: Value) -> Value:
+def mark_counted(value: Value) -> Value:
     """Mark a number as one that a loop which drives a device counts."""
     return host("int", "turn") if type(value) is Host and value.type in ("int", "") else value
 
@@ -245,10 +245,10 @@ __all__ = [
     "Drivers",
     "Loop",
     "blocks",
-    "counted_by_loop",
     "entering",
     "is_long",
     "last_name",
     "loops",
-    "turned",
+    "mark_counted",
+    "values_of_turn",
 ]

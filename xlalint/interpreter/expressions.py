@@ -32,10 +32,10 @@ from xlalint.abstract.values import (
     sequence,
     tensor,
 )
-from xlalint.interpreter.builtin_calls import element_of, iterated
+from xlalint.interpreter.builtin_calls import element_of, report_iteration
 from xlalint.interpreter.frame import _EVAL, Frame
 from xlalint.interpreter.narrowing import assume
-from xlalint.interpreter.paths import LOCAL, REMOTE, begins_at, prolonged
+from xlalint.interpreter.paths import LOCAL, REMOTE, begins_at, prolong
 from xlalint.interpreter.spelling import path_of, position
 from xlalint.interpreter.subscripts import load_subscript, refuses_hash, store_subscript
 from xlalint.lowering import ir
@@ -60,13 +60,13 @@ def literal(frame: Frame, node: ir.Literal) -> Value:
 
 def name(frame: Frame, node: ir.Name) -> Value:
     if frame.interpreter.teaches:
-        told = taught_value(frame, node.id)
+        told = value_taught(frame, node.id)
         if told is not None:
             return told
     return frame.env.get(node.id) or frame.lookup(node.id)
 
 
-def taught_value(frame: Frame, path: str) -> Value | None:
+def value_taught(frame: Frame, path: str) -> Value | None:
     """Return what the configuration says that a name or attribute is, or None where it says nothing."""
     kind = frame.module.taught.kind(path)
     if kind == "static":
@@ -82,7 +82,7 @@ def _framework_of(frame: Frame) -> str:
 def attribute(frame: Frame, node: ir.Attr) -> Value:
     if frame.interpreter.teaches:
         path = path_of(node)
-        told = taught_value(frame, path) if path else None
+        told = value_taught(frame, path) if path else None
         if told is not None:
             return told
     if frame.scope.owners and _root_name(node) in frame.scope.owners:
@@ -161,7 +161,7 @@ def _binary(frame: Frame, op: str, a: Value, b: Value, at: int, left_node: ir.No
     if type(b) is Sequence and op == "*" and type(a) in (Const, Host):
         return _binary(frame, op, b, a, at, right_node, left_node)
     if type(a) is Const and type(b) is Const:
-        return _folded(op, a, b)
+        return _fold(op, a, b)
     if type(a) is Mapping and type(b) is Mapping:
         return join(a, b)
     if type(a) in (Const, Host) and type(b) in (Const, Host):
@@ -179,7 +179,7 @@ def _sequences(op: str, a: Sequence, b: Sequence) -> Value:
     return sequence(a.kind, None, join(a.element, b.element), ahead)
 
 
-def _folded(op: str, a: Const, b: Const) -> Value:
+def _fold(op: str, a: Const, b: Const) -> Value:
     """Arithmetic on known constants, where it is cheap and cannot fail."""
     x, y = a.value, b.value
     numbers = isinstance(x, (int, float)) and isinstance(y, (int, float)) and not isinstance(x, bool)
@@ -195,7 +195,7 @@ def _hosts(op: str, a: Value, b: Value) -> Value:
     origins = {v.origin for v in (a, b) if isinstance(v, Host)}
     origin = next((one for one in ("data", "drawn", "counted", "turn", "shape") if one in origins), "python")
     if "str" in types or "bytes" in types:
-        return host("str", origin if origin != "python" or op != "+" else prolonged(a))
+        return host("str", origin if origin != "python" or op != "+" else prolong(a))
     if op == "/":
         return host("float", origin)
     if types[0] == types[1]:
@@ -215,7 +215,7 @@ def tensor_result(op: str, a: Value, b: Value) -> Value:
             second_like, base = first, second
         else:
             second_like, base = second, first
-        dtype = _promoted(op, base.dtype, second_like.dtype, number=False)
+        dtype = _promote(op, base.dtype, second_like.dtype, number=False)
         rank = max(base.rank, second_like.rank)
         if rank <= 1 and (base.rank < 0 or second_like.rank < 0):
             rank = -1
@@ -230,7 +230,7 @@ def tensor_result(op: str, a: Value, b: Value) -> Value:
         type(second.value).__name__ if isinstance(second, Const) else second.type if isinstance(second, Host) else ""
     )
     kinds = {"float": "f", "int": "i", "bool": "b"}
-    dtype = _promoted(op, first.dtype, kinds.get(other, ""), number=True)
+    dtype = _promote(op, first.dtype, kinds.get(other, ""), number=True)
     # What is computed with an array of the host, or with one element, is a number where it is not known: a setting.
     # What is computed with an array of dimensions has seldom more.
     number = second is UNKNOWN and (first.framework == ARRAYS or first.rank == 0 or first.rank > 0)
@@ -239,7 +239,7 @@ def tensor_result(op: str, a: Value, b: Value) -> Value:
     return tensor(first.framework, dtype, rank, first.place, first.sure, static)
 
 
-def _promoted(op: str, a: str, b: str, number: bool) -> str:
+def _promote(op: str, a: str, b: str, number: bool) -> str:
     if op in _COMPARISONS:
         return "b"
     if op == "/":
@@ -286,7 +286,7 @@ def _compare(
         return _identity(op, left, right)
     if op in ("in", "not in"):
         return _membership(frame, left, right, node, left_node, right_node)
-    results = [_compared(frame, op, a, b, node) for a in members(left) for b in members(right)]
+    results = [_compare_values(frame, op, a, b, node) for a in members(left) for b in members(right)]
     return join_all(results)
 
 
@@ -337,7 +337,7 @@ def _membership(
     return BOOL
 
 
-def _compared(frame: Frame, op: str, a: Value, b: Value, node: ir.Compare) -> Value:
+def _compare_values(frame: Frame, op: str, a: Value, b: Value, node: ir.Compare) -> Value:
     if type(a) is Tensor or type(b) is Tensor:
         if a is NONE or b is NONE or host_text(a) or host_text(b):
             return FALSE if op == "==" else TRUE
@@ -345,7 +345,7 @@ def _compared(frame: Frame, op: str, a: Value, b: Value, node: ir.Compare) -> Va
             return boolean(op == "!=")
         return tensor_result(op, a, b)
     if isinstance(a, Const) and isinstance(b, Const):
-        return _folded_comparison(op, a.value, b.value)
+        return _fold_comparison(op, a.value, b.value)
     if _is_drawn(a) or _is_drawn(b):
         frame.drawn = node
     if op in ("==", "!=") and (_never_xla(frame, a, b) or _never_xla(frame, b, a)):
@@ -403,7 +403,7 @@ def host_text(value: Value) -> bool:
     )
 
 
-def _folded_comparison(op: str, x: Any, y: Any) -> Value:
+def _fold_comparison(op: str, x: Any, y: Any) -> Value:
     if op == "==":
         return boolean(x == y)
     if op == "!=":
@@ -506,12 +506,12 @@ def display(frame: Frame, node: ir.Display) -> Value:
             items.append(frame.eval(item))
     if node.kind == "set":
         for item_node, value in zip(node.items, items, strict=False):
-            hashed(frame, value, item_node)
+            report_hash(frame, value, item_node)
         return sequence("set", None, join_all(items))
     return sequence(node.kind, tuple(items) if exact else None, join_all(items))
 
 
-def hashed(frame: Frame, value: Value, node: ir.Node) -> None:
+def report_hash(frame: Frame, value: Value, node: ir.Node) -> None:
     """Report a tracer that is asked for its hash."""
     if refuses_hash(frame, value):
         frame.report(TENSOR_MEMBERSHIP, position(node), value, node, "asks for its hash")
@@ -530,7 +530,7 @@ def dict_display(frame: Frame, node: ir.DictDisplay) -> Value:
                 rest = join(rest, UNKNOWN)
             continue
         key = frame.eval(key_node)
-        hashed(frame, key, key_node)
+        report_hash(frame, key, key_node)
         if isinstance(key, Const) and isinstance(key.value, str):
             known[key.value] = value
         else:
@@ -544,7 +544,7 @@ def comprehension(frame: Frame, node: ir.Comprehension) -> Value:
     exact: tuple[Value, ...] | None = None
     for generator in node.generators:
         iterable = frame.eval(generator.iterable)
-        iterated(frame, iterable, generator.iterable)
+        report_iteration(frame, iterable, generator.iterable)
         exact = iterable.items if isinstance(iterable, Sequence) else None
         frame.interpreter.bind(frame, generator.target, element_of(frame, iterable, position(generator.iterable)))
         for condition in generator.conditions:
@@ -579,13 +579,13 @@ def format_(frame: Frame, node: ir.Format) -> Value:
     for part in node.values:
         value = frame.eval(part)
         if any(isinstance(member, Tensor) for member in members(value)):
-            formatted(frame, value, part, position(part) or node.at, node.specified)
+            report_format(frame, value, part, position(part) or node.at, node.specified)
         if not node.head and part is node.values[0]:
-            origin = prolonged(value)
+            origin = prolong(value)
     return host("str", origin) if origin in (LOCAL, REMOTE) else STR
 
 
-def formatted(frame: Frame, value: Value, node: ir.Node, at: int, specified: bool) -> None:
+def report_format(frame: Frame, value: Value, node: ir.Node, at: int, specified: bool) -> None:
     """Report a tensor that becomes text: that of its elements, unless the framework says what else."""
     for member in members(value):
         if isinstance(member, Tensor):
@@ -618,7 +618,7 @@ def walrus(frame: Frame, node: ir.Walrus) -> Value:
     return value
 
 
-def taught(frame: Frame, node: ir.Hinted) -> Value:
+def evaluate_hint(frame: Frame, node: ir.Hinted) -> Value:
     value = frame.eval(node.value)
     if node.kind == "static":
         return HOST if any(isinstance(member, Tensor) for member in members(value)) or value is UNKNOWN else value
@@ -651,6 +651,6 @@ _HANDLERS: dict[type[ir.Expr], Callable[[Frame, Any], Value]] = {
     ir.Yield: yield_,
     ir.Await: await_,
     ir.Walrus: walrus,
-    ir.Hinted: taught,
+    ir.Hinted: evaluate_hint,
 }
 _EVAL.update(_HANDLERS)

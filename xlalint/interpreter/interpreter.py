@@ -177,7 +177,7 @@ class Interpreter:
         """The context of a function for these arguments, analysed now if it is new; `per_turn` and `rare` as `Context` says."""
         if self.in_tables and len(self.stack) >= self.max_depth:
             return self._not_entered(info, args)
-        found = self._known(self._key(info, args, closure, per_turn, rare))
+        found = self._find_context(self._key(info, args, closure, per_turn, rare))
         if found is not None:
             return found
         context = Context(info, info.module, args)
@@ -192,7 +192,7 @@ class Interpreter:
                 self._cut()
             if wider != args:
                 args = wider
-                found = self._known(self._key(info, args, closure, per_turn, rare))
+                found = self._find_context(self._key(info, args, closure, per_turn, rare))
                 if found is not None:
                     return found
                 context = Context(info, info.module, args)
@@ -260,7 +260,7 @@ class Interpreter:
             return (info, args, closure, per_turn, rare, self.differentiating > 0, self.scope, self.collating > 0)
         return (info, args, closure)
 
-    def _known(self, key: tuple[object, ...]) -> Context | None:
+    def _find_context(self, key: tuple[object, ...]) -> Context | None:
         """The context kept under a key, used by what runs now."""
         found = self.contexts.get(key)
         if found is None:
@@ -489,7 +489,7 @@ class Interpreter:
 
     def _find_asked(self, info: FunctionInfo) -> tuple[Asked, ...]:
         declared = [self.annotations.value(info.module, param.annotation) for param in info.params]
-        return tuple([_asked_kind(value) for value in declared])
+        return tuple([_kind_asked(value) for value in declared])
 
     # -------------------------------------------------------------------------------------------- globals
 
@@ -802,7 +802,7 @@ class Interpreter:
             else:
                 func_args = Arguments(list(args), {})
             if isinstance(member, Instance):
-                info = called_method(member.klass)
+                info = find_call_method(member.klass)
                 member = self.bound(info, member) if info is not None else member
             if not isinstance(member, Function):
                 result = join(result, self._call_one(frame, member, func_args, call.node) if args else UNKNOWN)
@@ -1018,7 +1018,7 @@ def callees(func: Value) -> tuple[Value, ...]:
     return found
 
 
-def called_method(klass: ClassInfo) -> FunctionInfo | None:
+def find_call_method(klass: ClassInfo) -> FunctionInfo | None:
     """The method of the program that calling an instance runs."""
     return klass.method("__call__") or klass.method("forward") or klass.method("call")
 
@@ -1054,7 +1054,7 @@ def _nothing_asked(info: FunctionInfo) -> tuple[Asked, ...]:
     return tuple([_NOTHING for _ in info.params])
 
 
-def _asked_kind(declared: Value | None) -> Asked:
+def _kind_asked(declared: Value | None) -> Asked:
     """Return "number" or "flag" for a declared value that is one, None aside; "" for others."""
     found = [m for m in members(declared) if m is not NONE] if declared is not None else []
     if not found or not all(isinstance(m, Host) for m in found):

@@ -87,18 +87,18 @@ def _assume_property(frame: Frame, left: ir.Node, right: ir.Node) -> bool:
     if subject is not None:
         named = frame.eval(right)
         if isinstance(named, Host) and named.type.startswith("dtype:"):
-            _refine(frame, subject, lambda value: _retyped(value, named.type[6:], -1))
+            _refine(frame, subject, lambda value: _retype(value, named.type[6:], -1))
         return True
-    subject = _ranked(left)
+    subject = _subject_of_rank(left)
     if subject is not None:
         count = frame.eval(right)
         if isinstance(count, Const) and type(count.value) is int:
             rank = count.value
-            _refine(frame, subject, lambda value: _retyped(value, "", rank))
+            _refine(frame, subject, lambda value: _retype(value, "", rank))
         return True
     if isinstance(left, ir.Call) and path_of(left.func) == "type" and len(left.args) == 1:
         types = frame.eval(right)
-        _refine(frame, left.args[0], lambda value: narrowed_to(frame, value, types, True))
+        _refine(frame, left.args[0], lambda value: narrow_to(frame, value, types, True))
         return True
     return False
 
@@ -112,14 +112,14 @@ def _subject(node: ir.Node, attributes: tuple[str, ...], methods: tuple[str, ...
     return None
 
 
-def _ranked(node: ir.Node) -> ir.Node | None:
+def _subject_of_rank(node: ir.Node) -> ir.Node | None:
     """`x` where the expression is its rank: `x.ndim`, `x.dim()`, `len(x.shape)`."""
     if isinstance(node, ir.Call) and path_of(node.func) == "len" and len(node.args) == 1:
         return _subject(node.args[0], ("shape",), ("size",))
     return _subject(node, ("ndim",), ("dim", "ndimension"))
 
 
-def _retyped(value: Value, dtype: str, rank: int) -> Value:
+def _retype(value: Value, dtype: str, rank: int) -> Value:
     """The value, its tensors of the dtype or rank that a test has shown."""
     return join_all(
         tensor(m.framework, dtype or m.dtype, rank if rank >= 0 else m.rank, m.place, m.sure, m.static)
@@ -138,7 +138,7 @@ def unpack_shape(frame: Frame, source: ir.Node, count: int) -> None:
 
 def _with_rank(value: Value, rank: int) -> Value:
     unknown = [m for m in members(value) if isinstance(m, Tensor) and m.rank < 0]
-    return _retyped(value, "", rank) if len(unknown) == len(members(value)) else value
+    return _retype(value, "", rank) if len(unknown) == len(members(value)) else value
 
 
 def _only_none(value: Value) -> Value:
@@ -150,7 +150,7 @@ def _assume_call(frame: Frame, node: ir.Call, wanted: bool) -> None:
     last = name.rpartition(".")[2]
     if last == "isinstance" and len(node.args) == 2:
         types = frame.eval(node.args[1])
-        _refine(frame, node.args[0], lambda value: narrowed_to(frame, value, types, wanted))
+        _refine(frame, node.args[0], lambda value: narrow_to(frame, value, types, wanted))
     elif last in frame.libraries.tests and len(node.args) == 1:
         framework = frame.libraries.tests[last]
         _refine(frame, node.args[0], lambda value: _tensors_only(value, framework, wanted))
@@ -195,7 +195,7 @@ def _assume_guard(frame: Frame, node: ir.Call, wanted: bool) -> None:
     func = frame.eval(node.func)
     if not isinstance(func, Function) or len(node.args) > len(func.info.params):
         return
-    tests = _returned_tests(func.info.body)
+    tests = _find_returned_tests(func.info.body)
     if not tests:
         return
     params = func.info.params[1:] if func.receiver is not None else func.info.params
@@ -212,12 +212,12 @@ def _assume_guard(frame: Frame, node: ir.Call, wanted: bool) -> None:
             frame.refine(path, found)
 
 
-def _returned_tests(body: tuple[ir.Statement, ...]) -> list[ir.Node]:
+def _find_returned_tests(body: tuple[ir.Statement, ...]) -> list[ir.Node]:
     """Return the tests that a function returns, where it does nothing but test; empty where it does more."""
     found: list[ir.Node] = []
     for statement in body[:_LONGEST_GUARD]:
         if isinstance(statement, ir.If):
-            inner = _returned_tests(statement.body), _returned_tests(statement.orelse)
+            inner = _find_returned_tests(statement.body), _find_returned_tests(statement.orelse)
             if not inner[0] or (statement.orelse and not inner[1]):
                 return []
             found += [*inner[0], *inner[1]]
@@ -246,7 +246,7 @@ def _may_be_tensor(value: Value) -> bool:
     return any(m is UNKNOWN or (isinstance(m, Host) and not m.type) for m in members(value))
 
 
-def narrowed_to(frame: Frame, value: Value, types: Value, wanted: bool) -> Value:
+def narrow_to(frame: Frame, value: Value, types: Value, wanted: bool) -> Value:
     """The alternatives for which `isinstance(value, types)` is as wanted."""
     kept = [member for member in members(value) if is_instance(frame, member, types) is not (not wanted)]
     if wanted and (value is UNKNOWN or any(member is UNKNOWN for member in kept)):

@@ -24,7 +24,7 @@ def begins_at(text: str) -> str:
     return REMOTE if "://" in text and not text.startswith("file://") else LOCAL if "/" in text else ""
 
 
-def prolonged(value: Value) -> str:
+def prolong(value: Value) -> str:
     """Where a path leads that begins with a value and goes on; "python" where that is not known, as origins have it."""
     if isinstance(value, Const) and isinstance(value.value, str):
         return begins_at(value.value) or "python"

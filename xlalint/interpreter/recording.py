@@ -1,6 +1,6 @@
 """Watching the interpreter: what each expression was believed to be, for those who ask why (`xlalint explain`).
 
-A run that nobody watches pays nothing for it: the handlers of expressions and statements are reached through two tables, and `observed`
+A run that nobody watches pays nothing for it: the handlers of expressions and statements are reached through two tables, and `observe`
 puts watching ones in their place. Three rare events (a call judged by an API table, a hazard held back, a context entered) are told to
 `Interpreter.observer`, where there is one.
 """
@@ -132,11 +132,11 @@ class Recorder:
 
 
 @contextmanager
-def observed(recorder: Recorder) -> Iterator[None]:
+def observe(recorder: Recorder) -> Iterator[None]:
     """Let a recorder see what the interpreter does inside of the `with` block."""
     evaluation, execution = dict(_EVAL), dict(_EXEC)
-    _EVAL.update((kind, _evaluating(handler, recorder)) for kind, handler in evaluation.items() if _placed(kind))
-    _EXEC.update((kind, _executing(handler, recorder)) for kind, handler in execution.items() if _placed(kind))
+    _EVAL.update((kind, _evaluating(handler, recorder)) for kind, handler in evaluation.items() if _has_place(kind))
+    _EXEC.update((kind, _executing(handler, recorder)) for kind, handler in execution.items() if _has_place(kind))
     try:
         yield
     finally:
@@ -144,7 +144,7 @@ def observed(recorder: Recorder) -> Iterator[None]:
         _EXEC.update(execution)
 
 
-def _placed(kind: type[Any]) -> bool:
+def _has_place(kind: type[Any]) -> bool:
     return "at" in kind.__struct_fields__
 
 
@@ -195,4 +195,4 @@ def start_of(function: FunctionInfo | None) -> int:
     return 0 if function is None else function.ir.start << 32 | function.ir.start
 
 
-__all__ = ["Applied", "Recorder", "Sight", "Withheld", "observed", "start_of"]
+__all__ = ["Applied", "Recorder", "Sight", "Withheld", "observe", "start_of"]

@@ -37,7 +37,7 @@ _BINDING = {"|": 1, "^": 2, "&": 3, "<<": 4, ">>": 4, "+": 5, "-": 5, "*": 6, "/
 _UNARY, _PRIMARY = 7, 9
 
 
-def _held(node: ir.Node, depth: int, binding: int = _PRIMARY) -> str:
+def _parenthesize(node: ir.Node, depth: int, binding: int = _PRIMARY) -> str:
     """An expression within one that binds so tightly: in parentheses where it would read otherwise."""
     own = _PRIMARY
     if isinstance(node, ir.Bin):
@@ -57,30 +57,32 @@ def spelling(node: ir.Node, depth: int = 3) -> str:
     if depth == 0:
         return "…"
     if isinstance(node, ir.Attr):
-        return f"{_held(node.value, depth)}.{node.name}"
+        return f"{_parenthesize(node.value, depth)}.{node.name}"
     if isinstance(node, ir.Const):
         return repr(node.value)
     if isinstance(node, ir.Call):
         inner = ", ".join(spelling(arg, depth - 1) for arg in node.args[:2])
         more = ", …" if len(node.args) > 2 or (node.keywords and node.args) else "…" if node.keywords else ""
-        return f"{_held(node.func, depth)}({inner}{more})"
+        return f"{_parenthesize(node.func, depth)}({inner}{more})"
     if isinstance(node, ir.Sub):
-        return f"{_held(node.value, depth)}[{spelling(node.index, depth - 1)}]"
+        return f"{_parenthesize(node.value, depth)}[{spelling(node.index, depth - 1)}]"
     if isinstance(node, ir.Slice):
         lower = spelling(node.lower, depth - 1) if node.lower is not None else ""
         upper = spelling(node.upper, depth - 1) if node.upper is not None else ""
         return f"{lower}:{upper}"
     if isinstance(node, ir.Bin):
         binding = _BINDING.get(node.op, 0)
-        left = _held(node.left, depth - 1, binding + (node.op == "**"))
-        return f"{left} {node.op} {_held(node.right, depth - 1, binding + (node.op != '**'))}"
+        left = _parenthesize(node.left, depth - 1, binding + (node.op == "**"))
+        return f"{left} {node.op} {_parenthesize(node.right, depth - 1, binding + (node.op != '**'))}"
     if isinstance(node, ir.Unary):
-        return f"{node.op}{_held(node.value, depth - 1, _UNARY)}"
+        return f"{node.op}{_parenthesize(node.value, depth - 1, _UNARY)}"
     if isinstance(node, ir.Not):
         return f"not {spelling(node.value, depth - 1)}"
     if isinstance(node, ir.Compare):
-        rights = " ".join(f"{op} {_held(right, depth - 1, 1)}" for op, right in zip(node.ops, node.rights, strict=True))
-        return f"{_held(node.left, depth - 1, 1)} {rights}"
+        rights = " ".join(
+            f"{op} {_parenthesize(right, depth - 1, 1)}" for op, right in zip(node.ops, node.rights, strict=True)
+        )
+        return f"{_parenthesize(node.left, depth - 1, 1)} {rights}"
     if isinstance(node, ir.Display) and node.kind in ("tuple", "list"):
         inner = ", ".join(spelling(item, depth - 1) for item in node.items)
         return inner if node.kind == "tuple" else f"[{inner}]"

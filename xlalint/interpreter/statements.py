@@ -23,7 +23,7 @@ from xlalint.abstract.values import (
 )
 from xlalint.interpreter.budget import tell_depth
 from xlalint.interpreter.builtin_calls import element_of, is_staged
-from xlalint.interpreter.device_loops import Loop, counted_by_loop, is_long, turned
+from xlalint.interpreter.device_loops import Loop, is_long, mark_counted, values_of_turn
 from xlalint.interpreter.expressions import binary_value, store_subscript, test
 from xlalint.interpreter.frame import _EXEC, Env, Frame, body_of, join_into
 from xlalint.interpreter.narrowing import assume, unpack_shape
@@ -76,7 +76,7 @@ def _assign_each(frame: Frame, target: ir.Display, source: ir.Display) -> bool:
     values: list[Value] = []
     for item in source.items:
         value = frame.eval(item)
-        values += unpacked(frame, value, missing, None) if isinstance(item, ir.Star) else [value]
+        values += unpack(frame, value, missing, None) if isinstance(item, ir.Star) else [value]
     for part, value in zip(target.items, values, strict=True):
         bind_target(frame, part, value)
     return True
@@ -96,14 +96,14 @@ def aug_assign(frame: Frame, node: ir.AugAssign) -> bool:
         frame.note(TRACE_TIME_EFFECT, target.at, "", target.id, "counts up once, while tracing", "effect")
     result = binary_value(frame, node.op, old, right, node.expr_at, target, node.value)
     if node.op in ("+", "-"):
-        result = _counted(frame, target, old, right) or _stepped(frame, target, old, right) or result
+        result = _count(frame, target, old, right) or _step(frame, target, old, right) or result
     if isinstance(old, Sequence) and old.kind == "list" and node.op == "+":
         result = sequence("list", None, join(old.element, element_of(frame, right)))
     bind_target(frame, target, result)
     return True
 
 
-def _counted(frame: Frame, target: ir.Node, old: Value, right: Value) -> Value | None:
+def _count(frame: Frame, target: ir.Node, old: Value, right: Value) -> Value | None:
     """Return what `self.step += 1` gives by a framework's account; None where none says."""
     for count in frame.libraries.on_augmented:
         found = count(frame, target, old, right)
@@ -112,7 +112,7 @@ def _counted(frame: Frame, target: ir.Node, old: Value, right: Value) -> Value |
     return None
 
 
-def _stepped(frame: Frame, target: ir.Node, old: Value, right: Value) -> Value | None:
+def _step(frame: Frame, target: ir.Node, old: Value, right: Value) -> Value | None:
     """Return what `step += 1` gives in a loop that drives a device; None where it counts something else."""
     if (
         not frame.loops.step_depth
@@ -123,7 +123,7 @@ def _stepped(frame: Frame, target: ir.Node, old: Value, right: Value) -> Value |
         return None
     if not isinstance(right.value, int) or not isinstance(old, Host):  # a constant: the turn began with it
         return None
-    return counted_by_loop(old)
+    return mark_counted(old)
 
 
 def ann_assign(frame: Frame, node: ir.AnnAssign) -> bool:
@@ -181,12 +181,12 @@ def _bind_attribute(frame: Frame, target: ir.Attr, value: Value) -> None:
 
 def _unpack(frame: Frame, target: ir.Display, value: Value) -> None:
     starred = next((i for i, item in enumerate(target.items) if isinstance(item, ir.Star)), None)
-    items = unpacked(frame, value, len(target.items), starred)
+    items = unpack(frame, value, len(target.items), starred)
     for item, part in zip(target.items, items, strict=True):
         bind_target(frame, item, part)
 
 
-def unpacked(frame: Frame, value: Value, count: int, starred: int | None) -> list[Value]:
+def unpack(frame: Frame, value: Value, count: int, starred: int | None) -> list[Value]:
     """The values that `count` targets get; `starred` is the position of a starred one."""
     if isinstance(value, Union):
         fitting = [
@@ -196,7 +196,7 @@ def unpacked(frame: Frame, value: Value, count: int, starred: int | None) -> lis
         plain = tuple(
             m for m in value.members if m is not NONE and not (fitting and isinstance(m, Tensor) and m.rank != 1)
         )
-        alternatives = [unpacked(frame, member, count, starred) for member in plain]
+        alternatives = [unpack(frame, member, count, starred) for member in plain]
         return [join_all(parts) for parts in zip(*alternatives, strict=True)] if alternatives else [UNKNOWN] * count
     if isinstance(value, Sequence) and value.items is not None:
         items = list(value.items)
@@ -361,13 +361,13 @@ def _end_loop(frame: Frame, node: Loop, begun: list[object]) -> None:
         watch.ends(frame, node, known)
 
 
-def _bounded(frame: Frame, body: tuple[ir.Statement, ...]) -> bool:
+def _is_bounded(frame: Frame, body: tuple[ir.Statement, ...]) -> bool:
     """Return whether a loop's body says how many turns there are at most."""
     return any(bounds(body) for bounds in frame.libraries.bounds_loop)
 
 
 def while_(frame: Frame, node: ir.While) -> bool:
-    variant = "gradient" if frame.paths.tapes and not _bounded(frame, node.body) else ""
+    variant = "gradient" if frame.paths.tapes and not _is_bounded(frame, node.body) else ""
     outer = frame.loops.kind, frame.loops.names_before
 
     def once() -> bool:
@@ -400,11 +400,11 @@ def for_(frame: Frame, node: ir.For) -> bool:
         return frame.exec(node.orelse)
     turns = iterable.items if isinstance(iterable, Sequence) and not node.orelse else None
     if turns and len(turns) <= _UNROLLED and all(isinstance(t, Sequence) and t.items is not None for t in turns):
-        return _unrolled(frame, node, turns)
+        return _unroll(frame, node, turns)
     frame.rename(VALUE_SIZED_SHAPE, TENSOR_LOOP_BOUND, position(node.iterable))
     element = element_of(frame, iterable, position(node.iterable))
     if frame.context.per_turn and frame.interpreter.drivers.paces(node.body):
-        element = turned(node, element)
+        element = values_of_turn(node, element)
     for look in frame.libraries.on_for:
         look(frame, node)
     outer = frame.loops.kind, frame.loops.names_before
@@ -429,7 +429,7 @@ def for_(frame: Frame, node: ir.For) -> bool:
     return falls
 
 
-def _unrolled(frame: Frame, node: ir.For, items: tuple[Value, ...]) -> bool:
+def _unroll(frame: Frame, node: ir.For, items: tuple[Value, ...]) -> bool:
     """A loop over a few known tuples (the items of keyword arguments, say), turn by turn."""
     outer = frame.loops.break_envs, frame.loops.continue_envs
     frame.loops.break_envs = []
@@ -630,4 +630,4 @@ _HANDLERS: dict[type[ir.Stmt], Callable[[Frame, Any], bool]] = {
 }
 _EXEC.update(_HANDLERS)
 
-__all__ = ["bind_target", "closure_of", "unpacked"]
+__all__ = ["bind_target", "closure_of", "unpack"]

@@ -167,7 +167,7 @@ def _index_sequence(frame: Frame, node: ir.Sub, base: Sequence, index: Value) ->
     if isinstance(index, Sequence) and index.kind == "slice":
         for bound in index.items or ():
             _implicit_int(frame, node, bound, VALUE_SIZED_SHAPE)
-        return _sliced(base, index)
+        return _slice_items(base, index)
     _implicit_int(frame, node, index, ITEM)
     if isinstance(index, Const) and isinstance(index.value, int):
         known = leading(base)
@@ -176,7 +176,7 @@ def _index_sequence(frame: Frame, node: ir.Sub, base: Sequence, index: Value) ->
     return base.element if base.element is not NEVER else UNKNOWN
 
 
-def _sliced(base: Sequence, index: Sequence) -> Value:
+def _slice_items(base: Sequence, index: Sequence) -> Value:
     bounds = [item.value for item in index.items or () if isinstance(item, Const)]
     plain = [bound for bound in bounds if bound is None or isinstance(bound, int)]
     if base.items is not None and len(plain) == 3:
@@ -226,7 +226,7 @@ def _check_index(frame: Frame, node: ir.Sub, base: Tensor, index: Value, writes:
         if isinstance(part, Sequence) and part.kind == "slice":
             _check_slice(frame, node, base, part, part_node, writes)
             continue
-        part = _named_mask(base, part, part_node)
+        part = _as_mask(base, part, part_node)
         _look_at_index(frame, base, part, part_node, node.at, "an index is a constant of the graph")
         culprit = only_tensor(part)
         if culprit is not None:
@@ -263,7 +263,7 @@ def _look_at_index(frame: Frame, base: Tensor, part: Value, node: ir.Node, at: i
         look(frame, base, part, node, at, detail)
 
 
-def _named_mask(base: Tensor, part: Value, node: ir.Node) -> Value:
+def _as_mask(base: Tensor, part: Value, node: ir.Node) -> Value:
     """The index, taken for a mask where that is all that its name says and nothing else is known of it."""
     found = [m for m in members(part) if m is not NONE]
     told = any(m is not UNKNOWN and not (isinstance(m, Tensor) and not m.dtype and m.rank < 0) for m in found)

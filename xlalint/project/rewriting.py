@@ -26,7 +26,7 @@ from xlalint.fixes.toolkit import data_files
 from xlalint.fixes.toolkit.function_source import Document
 from xlalint.frameworks.registry import row_of
 from xlalint.interpreter.context import MODULE_LEVEL
-from xlalint.program.failures import in_function, told
+from xlalint.program.failures import describe_failure, in_function
 from xlalint.program.linker import ModuleInfo
 from xlalint.project.analysis import Analysis
 from xlalint.project.options import AnalysisOptions
@@ -175,7 +175,7 @@ class Rewriting:
                 facts = seen.facts(modules[path], leading[path])
                 document = Document(self._source(path).text, self._units[path], facts)
             except Exception as error:  # noqa: BLE001 - an internal error costs the file's fixes
-                failures.append(told(f"{path}: the fixes", error))
+                failures.append(describe_failure(f"{path}: the fixes", error))
                 continue
             for hazard in self._hazards[path]:
                 lines = document.lines
@@ -189,7 +189,9 @@ class Rewriting:
                     made.append(_Made(place, None, _TOO_DEEP))
                 except Exception as error:  # noqa: BLE001 - an internal error costs one fix
                     made.append(_Made(place, None, _FAILED))
-                    failures.append(told(f"{in_function(path, hazard.function)}: the fix of {hazard.rule}", error))
+                    failures.append(
+                        describe_failure(f"{in_function(path, hazard.function)}: the fix of {hazard.rule}", error)
+                    )
         return made, failures
 
     def _leading(self, home: ModuleInfo, modules: Mapping[str, ModuleInfo]) -> list[ModuleInfo]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from xlalint.abstract.lattice import join
 from xlalint.abstract.values import NEVER, Value
 from xlalint.interpreter.context import Context
-from xlalint.interpreter.recording import Recorder, observed, start_of
+from xlalint.interpreter.recording import Recorder, observe, start_of
 from xlalint.program.dependencies import DependencySet
 from xlalint.program.linker import ModuleInfo
 from xlalint.project.analysis import Analysis, deep
@@ -51,7 +51,7 @@ def recorded(analysis: Analysis, files: Iterable[ModuleInfo], entered: Iterable[
     """Analyse the roots of the entered modules, and keep what is seen in some files."""
     found = Recorded(Recorder(frozenset(module.index for module in files)))
     analysis.interpreter.observer = found.recorder
-    with observed(found.recorder), deep():
+    with observe(found.recorder), deep():
         for module in entered:
             analysis.roots.enter(module)
             found._keep(module, analysis.program.reader.current)
