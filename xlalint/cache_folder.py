@@ -206,7 +206,7 @@ def _key() -> bytes:
         _make_key(file)
         known = _kept_key(file)
     if known is None:
-        raise RefusedError(f"`{file}` cannot be kept to yourself: set {KEY_VARIABLE}")
+        raise RefusedError(f"`{file}` cannot be made private: set {KEY_VARIABLE}")
     return known
 
 

@@ -192,7 +192,7 @@ def test_no_scheduler(tmp_path: Path) -> None:
     running = _check(tmp_path, "--executor", "dask://127.0.0.1:9")
     said, complaints = running.communicate(timeout=300)
     assert (running.returncode, said) == (2, b"")
-    assert b"no scheduler of Dask answers at `dask://127.0.0.1:9`" in complaints
+    assert b"no Dask scheduler answers at `dask://127.0.0.1:9`" in complaints
 
 
 @pytest.mark.slow

@@ -34,7 +34,7 @@ _USAGE = "Usage: "
 File = Annotated[
     str, Field(description="A Python file or notebook, relative to where the server was started, or absolute.")
 ]
-Unsafe = Annotated[bool, Field(description="Take fixes too that may change a result; each says on what that depends.")]
+Unsafe = Annotated[bool, Field(description="Also take fixes that may change a result; each says on what that depends.")]
 Program = Annotated[
     str,
     Field(

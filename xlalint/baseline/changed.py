@@ -47,7 +47,7 @@ class Changes:
 
     def __init__(self, revision: str, folder: str) -> None:
         if revision.startswith("-"):
-            raise RevisionError(f"--diff-base: `{revision}` is no revision")
+            raise RevisionError(f"--diff-base: `{revision}` is not a revision")
         try:
             self._run = Git(folder)
         except GitError as error:
@@ -55,7 +55,7 @@ class Changes:
         try:
             self._top = _line(self._git("rev-parse", "--show-toplevel"))
         except RevisionError as error:
-            raise RevisionError(f"--diff-base: `{folder}` is in no git repository ({error})") from error
+            raise RevisionError(f"--diff-base: `{folder}` is not in a git repository ({error})") from error
         try:
             commit = _line(self._git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}"))
         except RevisionError as error:

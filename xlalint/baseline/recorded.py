@@ -115,14 +115,14 @@ def read(file: Path) -> Baseline:
         raw = read_file(file)
     except FileNotFoundError as error:
         raise BaselineError(
-            f"`{file}`: no such baseline; `xlalint baseline update --baseline {file}` makes it"
+            f"`{file}`: no such baseline; `xlalint baseline update --baseline {file}` creates it"
         ) from error
     except OSError as error:
         raise BaselineError(f"`{file}`: the baseline cannot be read: {error.strerror}") from error
     try:
         told = msgspec.json.decode(raw, type=_File)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise BaselineError(f"`{file}`: no baseline: {error}; `xlalint baseline update` writes it anew") from error
+        raise BaselineError(f"`{file}`: not a baseline: {error}; `xlalint baseline update` rewrites it") from error
     if told.version != _VERSION:
         raise BaselineError(f"`{file}`: a baseline of version {told.version}; this xlalint reads version {_VERSION}")
     return Baseline(file, told.findings)

@@ -165,5 +165,5 @@ def _explained(error: Exception) -> str:
     if isinstance(error, told):
         return str(error)
     if isinstance(error, OSError) and error.errno in _FULL and error.filename is None:
-        return f"what there is to say cannot be written: {error.strerror}"
+        return f"the output cannot be written: {error.strerror}"
     return f"internal error: {type(error).__name__}: {error} (set {_DEBUG}=1 to see where)"

@@ -99,4 +99,4 @@ def _tell(before: Baseline, after: Baseline, unread: int) -> None:
     what = f"{number:,} finding{'' if number == 1 else 's'} in {files:,} file{'' if files == 1 else 's'}"
     show(f"{printable_path(os.path.relpath(after.file))}: {what} ({added:,} new, {removed:,} gone).")
     if unread:
-        click.echo(f"{unread:,} more cannot be recorded: nobody knows what else is in a file that cannot be read.")
+        click.echo(f"{unread:,} more cannot be recorded: a file that cannot be read may hold other findings.")

@@ -23,7 +23,7 @@ _READING = ("XLA001", "XLA002", "XLA003", "XLA004")  # no comment silences a fil
 
 _OPTIONS = (
     click.option("--fix", is_flag=True, help="Apply the safe fixes, and report what is left."),
-    click.option("--unsafe-fixes", is_flag=True, help="Take the fixes that may change a result too."),
+    click.option("--unsafe-fixes", is_flag=True, help="Also take the fixes that may change a result."),
     click.option("--fix-only", is_flag=True, help="Apply fixes and report nothing else (implies --fix)."),
     click.option("--diff", is_flag=True, help="Show what the fixes would change, and write nothing."),
     click.option(
@@ -36,14 +36,14 @@ _OPTIONS = (
         is_flag=True,
         help="Run every fix before it is applied, as `xlalint verify` does, and take those proven.",
     ),
-    click.option("--allow-unverified", is_flag=True, help="With --verify: take fixes too that could not be run."),
-    click.option("--exit-non-zero-on-fix", is_flag=True, help="Exit with 1 also when all that was found was fixed."),
+    click.option("--allow-unverified", is_flag=True, help="With --verify: also take fixes that could not be run."),
+    click.option("--exit-non-zero-on-fix", is_flag=True, help="Exit with 1 even if everything found was fixed."),
     click.option(
         "--add-ignore",
         "--add-noqa",
         "add_ignore",
         is_flag=True,
-        help="Silence all that is found by `# xlalint: ignore[CODE]` comments, and report nothing.",
+        help="Silence all findings with `# xlalint: ignore[CODE]` comments, and report nothing.",
     ),
 )
 

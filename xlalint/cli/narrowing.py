@@ -35,13 +35,13 @@ _OPTIONS = (
         "--baseline",
         type=click.Path(path_type=Path, dir_okay=False),
         metavar="FILE",
-        help="Report only what this file does not know (`xlalint baseline update` makes it).",
+        help="Report only findings that are not in this file (`xlalint baseline update` writes it).",
     ),
-    click.option("--no-baseline", is_flag=True, help="Report also what the configured baseline knows."),
+    click.option("--no-baseline", is_flag=True, help="Also report what is in the configured baseline."),
     click.option(
         "--diff-base",
         metavar="REV",
-        help="Report only findings on lines that changed since HEAD and this git revision went separate ways; untracked files count.",
+        help="Report only findings on lines changed since HEAD diverged from this git revision; untracked files count as changed.",
     ),
 )
 
@@ -105,7 +105,7 @@ class Narrowing:
         if gone:
             what = "1 finding is" if gone == 1 else f"{gone:,} findings are"
             command = f"xlalint baseline update --baseline {_shown(self._baseline.file)}"
-            say(f"{what} gone that the baseline knows: `{command}` forgets what was mended")
+            say(f"{what} in the baseline and no longer found: `{command}` removes what was fixed")
 
     def _new(self, baseline: Baseline, findings: list[Finding], contents: Mapping[str, bytes]) -> list[Finding]:
         from xlalint.report import Cells

@@ -85,7 +85,7 @@ def proving(options: Mapping[str, Any], settings: Settings) -> Iterator[Proving]
     listed = bool(options["show_fixes"])
     if not options["verify"]:
         if options["allow_unverified"]:
-            raise click.UsageError("`--allow-unverified` is of use with `--verify` only")
+            raise click.UsageError("`--allow-unverified` needs `--verify`")
         yield Proving(None, unsafe=False, listed=listed)
         return
     from xlalint.verify.backends import MissingPackageError

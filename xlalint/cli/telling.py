@@ -73,7 +73,7 @@ def check_format(options: Mapping[str, Any]) -> None:
     """See to it that the report can be made before anything is checked for it."""
     form = options["output_format"]
     if options["statistics"] and form not in _COUNTED:
-        raise click.UsageError(f"`--statistics` can be had as {', '.join(_COUNTED)}, not as {form}")
+        raise click.UsageError(f"`--statistics` has the formats {', '.join(_COUNTED)}, not {form}")
     if form == "html":
         from xlalint.cli.packages import require
 

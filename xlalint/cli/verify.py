@@ -39,20 +39,32 @@ _NAMED = {"tf": "tensorflow", "torch_compile": "torch_compile"}  # targets of th
     "--factory", default="", metavar="EXPR", help="Makes the instance of a class: 'Model(dim=8)' or 'pkg.mod:make'."
 )
 @click.option(
-    "--steps", type=click.IntRange(min=1), default=8, show_default=True, help="Calls, each with other values."
+    "--steps",
+    type=click.IntRange(min=1),
+    default=8,
+    show_default=True,
+    help="Number of calls, each with different values.",
 )
 @click.option(
     "--vary", multiple=True, metavar="shape[=DIM]", help="Give named dimensions (or one) new sizes after the warm-up."
 )
 @click.option(
-    "--tpu", "tpus", multiple=True, type=click.Choice(_TPUS), help="Compile for this TPU too, with none; repeatable."
+    "--tpu",
+    "tpus",
+    multiple=True,
+    type=click.Choice(_TPUS),
+    help="Also compile for this TPU, which need not be there; repeatable.",
 )
 @click.option(
     "--max-compiles", type=click.IntRange(min=0), metavar="N", help="Allow N compilations, in all steps together."
 )
 @click.option("--time-limit", type=click.FloatRange(min=1), default=120.0, show_default=True, metavar="SECONDS")
 @click.option(
-    "--memory-limit", default="8G", show_default=True, metavar="SIZE", help="Resident, of all processes together."
+    "--memory-limit",
+    default="8G",
+    show_default=True,
+    metavar="SIZE",
+    help="Limit on resident memory, of all processes together.",
 )
 @click.option("--output-format", type=click.Choice(("text", "json")), default="text", show_default=True)
 @click.option("--config", type=click.Path(path_type=Path, dir_okay=False), help="The configuration file to use.")
@@ -231,5 +243,7 @@ def _limits(options: Mapping[str, Any]) -> Limits:
     except (ValueError, KeyError, OverflowError):
         memory = 0
     if memory <= 0:
-        raise click.BadParameter(f"`{options['memory_limit']}` is no size; write 512M, 8G", param_hint="--memory-limit")
+        raise click.BadParameter(
+            f"`{options['memory_limit']}` is not a size; write 512M, 8G", param_hint="--memory-limit"
+        )
     return Limits(options["time_limit"], memory)

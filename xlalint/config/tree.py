@@ -107,7 +107,7 @@ class Configuration:
         run = self.settings.config_file
         where = f"`{run}`" if run is not None else "the command line or the configuration of the run"
         means = "is" if len(keys) == 1 else "are"
-        return f"{origin.of(keys[0])}{others} {means} for the whole program, and taken from {where} only"
+        return f"{origin.of(keys[0])}{others} {means} for the whole program, and read from {where} only"
 
 
 def load_configuration(

@@ -190,11 +190,9 @@ REWRITES: Mapping[str, tuple[Rewriter, ...]] = {
 # Tried first, whatever the rule.
 ANYWHERE: tuple[Rewriter, ...] = (validators.unchecked,)
 
-_EXHAUSTED = (
-    "the function has so many findings that not all fixes are looked for at once; make those that are offered first"
-)
-_TOO_DEEP = NoFix("the function holds a chain of hundreds of operators or calls; take it apart first")
-_UNKNOWN_FORM = NoFix("no rewrite of xlalint's knows this form; `help` says what a person would do")
+_EXHAUSTED = "the function has too many findings to look for all fixes at once; apply the offered ones first"
+_TOO_DEEP = NoFix("the function contains a chain of hundreds of operators or calls; split it first")
+_UNKNOWN_FORM = NoFix("xlalint has no rewrite for this form; `help` says what to do by hand")
 
 
 def outcome_of(hazard: Hazard, document: Document, target: str) -> FixResult:

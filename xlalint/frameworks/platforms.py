@@ -124,7 +124,7 @@ def _torch(module: ModuleInfo, program: Program, target: str) -> Platform | None
     why = _imported(module.needs) or variable or _launched(module) or _spawned(module, program)
     why = why or _told_by_another(module, program)
     if not why and (started := launched(module, program)):
-        why = f"`{started}` has Accelerate start it there"
+        why = f"`{started}` makes Accelerate start it there"
     if not why and target in _XLA_TARGETS:
         return Platform("torch", f"{_ON_DEVICE}the target is {target}", told=True)
     return Platform("torch", _ON_DEVICE + why) if why else None
@@ -212,7 +212,7 @@ def _tensorflow(module: ModuleInfo, program: Program) -> Platform | None:
     if _TENSORFLOW.isdisjoint(module.packages):
         return None
     if _asks_for_jit(module):
-        return Platform("tensorflow", "is compiled by XLA: it asks for `jit_compile=True`", Reach.COMPILED)
+        return Platform("tensorflow", "is compiled by XLA: it sets `jit_compile=True`", Reach.COMPILED)
     return Platform("tensorflow", "runs `tf.function`s", Reach.TRACED)
 
 

@@ -56,10 +56,10 @@ class Lessons:
         """The words of comments that say nothing of anything, once all is lowered: row, column, end column, message."""
         for number, one in enumerate(self._taught):
             if one.names == ():
-                yield one.at, one.start, one.end, f"`{one.text}` teaches nothing: it names no value"
+                yield one.at, one.start, one.end, f"`{one.text}` has no effect: it names no value"
             for name, start, end in one.names or ():
                 if (number, name) not in self._taken:
-                    yield one.at, start, end, f"`{one.text}` teaches nothing of `{name}`: {self._why(number, name)}"
+                    yield one.at, start, end, f"`{one.text}` has no effect on `{name}`: {self._why(number, name)}"
 
     def _why(self, number: int, name: str) -> str:
         seen = self._seen[number]

@@ -254,11 +254,11 @@ class _Rounds:
         for path, made in proposals.items():
             compared = _Compared(path, made, report, after)
             if path in blamed:
-                self._drop(path, made.change.findings, Offsets(made.text), "an internal error comes of its result")
+                self._drop(path, made.change.findings, Offsets(made.text), "its result causes an internal error")
             elif shown := compared.still_shown():
                 self._drop(path, shown, Offsets(made.text), "its result still shows the finding")
             elif idle := compared.idle():
-                self._drop(path, idle, Offsets(made.text), "its result shows as many findings, of other rules")
+                self._drop(path, idle, Offsets(made.text), "its result has as many findings, of other rules")
             else:
                 self._take(path, made)
                 continue

@@ -256,7 +256,7 @@ def _check_encoding(encoding: str) -> None:
         raise SourceError("XLA002", f"the file declares an encoding that Python does not read: `{encoding}`") from error
     if not fits:
         raise SourceError(
-            "XLA002", f"the file declares `{encoding}`, which is no encoding of source code: save it as UTF-8"
+            "XLA002", f"the file declares `{encoding}`, which is not an encoding of source code: save it as UTF-8"
         )
 
 
@@ -292,7 +292,7 @@ def _utf8(text: str) -> bytes:
     except UnicodeEncodeError as error:
         row, column = _place(text[: error.start])
         raise SourceError(
-            "XLA002", "the file decodes to a lone surrogate, which is no character", row, column
+            "XLA002", "the file decodes to a lone surrogate, which is not a character", row, column
         ) from error
 
 

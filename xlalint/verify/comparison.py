@@ -86,7 +86,7 @@ def compare(pair: Pair, specs: Specs, name: str, hear_before: Hear, hear_after: 
     found = _outcomes(pair, pair.after, draws, parts, gradients, hear_after, like=ran)
     differing = [one for index, after in found.items() for one in _differences(pair, ran[index], after, draws[index])]
     if not differing and len(ran) < ENOUGH:
-        raised = next((one.what for one in expected.values() if isinstance(one, Raised)), "nothing was drawn")
+        raised = next((one.what for one in expected.values() if isinstance(one, Raised)), "no inputs were drawn")
         return Verdict("unverified", f"the original ran on {len(ran)} of {len(draws)} draws: {raised}")
     if not differing:
         return Verdict("proven", f"the same on {len(ran)} draws{'' if gradients else ', of values alone'}")

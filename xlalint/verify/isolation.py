@@ -232,7 +232,7 @@ def _signal_name(number: int) -> str:
         name = signal.Signals(number).name
     except ValueError:
         return f"signal {number}"
-    return f"{name} (by hand, or by the system for want of memory)" if number == signal.SIGKILL else name
+    return f"{name} (by hand, or by the system for lack of memory)" if number == signal.SIGKILL else name
 
 
 def size_text(size: int) -> str:

@@ -88,7 +88,9 @@ def _callable(module: ModuleType, subject: Subject, source: Source) -> Callable[
         found, where = inner, f"`{inner.__name__}`"
         del names[0]
     if found is module and subject.factory and names:
-        raise LoadError(f"`{subject.name}` is no class and no method of one: a factory makes the instance of a class")
+        raise LoadError(
+            f"`{subject.name}` is neither a class nor a method of one: a factory makes the instance of a class"
+        )
     if found is not module or subject.factory:
         found = _made(module, subject.factory) if subject.factory else _instance(found)
     for name in names:

@@ -118,9 +118,9 @@ class Prover:
     def _proved(self, way: Way, job: Job) -> Shown:
         found = search(self._backend, [before for before, _ in way.subjects], way.candidates, way.lines)
         if found.program is None:
-            return Shown(Verdict("unverified", f"no inputs are found on which it runs: {found.told.reason}"))
+            return Shown(Verdict("unverified", f"no inputs were found on which it runs: {found.told.reason}"))
         if not found.reached:
-            return Shown(Verdict("unverified", "no inputs are found on which it comes to the rewritten lines"))
+            return Shown(Verdict("unverified", "no inputs were found on which it reaches the rewritten lines"))
         subjects, specs = way.subjects[found.told.subject], way.candidates[found.told.candidate]
         before = load(subjects[0])
         try:

@@ -80,7 +80,7 @@ def causes(events: Iterable[Event], kind: EventKind, counted: int) -> list[str]:
         for (place, what), number in places.most_common()
     ]
     unplaced = counted - sum(places.values())
-    return [*lines, f"  {unplaced} at no line that the framework tells"] if unplaced > 0 else lines
+    return [*lines, f"  {unplaced} at lines that the framework does not report"] if unplaced > 0 else lines
 
 
 def within(place: Place) -> str:

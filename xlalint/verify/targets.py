@@ -133,7 +133,7 @@ def _single(text: str, told: Told, entry: VerifyEntry | None) -> Iterator[Target
 def _target(text: str, told: Told, entry: VerifyEntry | None) -> Target:
     where, name = _split(text)
     if not name:
-        raise TargetError(f"`{text}` is no target; one is {_FORMS}")
+        raise TargetError(f"`{text}` is not a target; a target is {_FORMS}")
     module = module_of(where)
     node = definition(module.tree, name)
     if node is None and name not in _assigned(module.tree):
@@ -188,7 +188,7 @@ def module_of(where: str) -> Module:
     path: tuple[str, ...] = ()
     if is_notebook(where):
         raise TargetError(
-            f"{where}: a notebook is no target: put the function into a module. (`check --fix --verify` proves its fixes.)"
+            f"{where}: a notebook cannot be a target: put the function into a module. (`check --fix --verify` proves its fixes.)"
         )
     file = os.path.abspath(where)  # noqa: PTH100
     if not (where.endswith(".py") or os.sep in where or Path(file).is_file()):
@@ -284,7 +284,7 @@ def _assigned(tree: ast.Module) -> set[str]:
 def _located(name: str) -> tuple[str, tuple[str, ...]]:
     """The file of a module, and what has to be in front of `sys.path` for it; found as `import` would, without importing packages."""
     if not _NAME.fullmatch(name):
-        raise TargetError(f"`{name}` is no target; one is {_FORMS}")
+        raise TargetError(f"`{name}` is not a target; a target is {_FORMS}")
     here = str(Path.cwd())
     for base in (here, *(path for path in sys.path if path)):
         spec: ModuleSpec | None = None

@@ -251,6 +251,6 @@ def _warn_of_idle(seen: Seen, warmup: int) -> None:
         warnings.warn("xlalint.watch counted nothing: no XLA framework was imported", stacklevel=3)
     elif seen.steps < warmup:
         warnings.warn(
-            f"xlalint.watch(warmup={warmup}) saw {seen.steps} steps, so it held no limit: call `seen.step()` after each step",
+            f"xlalint.watch(warmup={warmup}) saw {seen.steps} steps, so no limit was checked: call `seen.step()` after each step",
             stacklevel=3,
         )

@@ -42,7 +42,7 @@ def test_parses(text: str, argument: object, sizes: dict[str, int]) -> None:
         ('x="LONG[8]"', "unknown dtype `LONG`; write `i64`"),
         ('x="f32[8"', r"`f32\[8` is no array; write it like"),
         ('x="f32[8] 1-6"', "is no array"),
-        ('x="f32[8x4]"', "`8x4` is no dimension; write a size, a name, or both: 8, B, B=8"),
+        ('x="f32[8x4]"', "`8x4` is not a dimension; write a size, a name, or both: 8, B, B=8"),
         ('x="f32[8,,4]"', "`` is no dimension"),
         ('x="f32[-1]"', "`-1` is no dimension"),
         ('x="f32[*B]"', r"`\*B` is no dimension"),

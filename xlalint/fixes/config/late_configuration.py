@@ -22,7 +22,7 @@ _TEXTS = frozenset(
         "jax_transfer_guard",
     )
 )
-_ORDER = NoFix("move it up: settings that are read once stand in front of what reads them")
+_ORDER = NoFix("move it up: settings that are read once belong before what reads them")
 
 
 def updated(site: Site) -> Rewrite | NoFix | None:

@@ -7,7 +7,7 @@ import libcst as cst
 from xlalint.fixes.model import NoFix, Rewrite, Site
 from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
 
-_APART = NoFix("make the optimizer after the model was moved")
+_APART = NoFix("create the optimizer after the model was moved")
 
 
 def behind(site: Site) -> Rewrite | NoFix | None:
@@ -40,9 +40,9 @@ def behind(site: Site) -> Rewrite | NoFix | None:
     start, stop = scene.whole(optimizer)
     text = f"\n{scene.indent(optimizer)}{scene.code(optimizer).strip()}"
     return Rewrite(
-        "Make the optimizer after the move",
+        "Create the optimizer after the move",
         (Replacement(start, stop, ""), Replacement(place_after, place_after, text)),
-        "the optimizer is to train the model that was moved",
+        "the optimizer should train the moved model",
     )
 
 

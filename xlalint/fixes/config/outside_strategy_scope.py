@@ -15,9 +15,9 @@ _NAMED = re.compile(r"outside `([\w.]+)\.scope\(\)`")
 _BLANK = re.compile(r"\A(?:[ \t]*\n)+")
 # What ends the preparation of a model: it runs as well outside of the scope.
 _RUNNING = frozenset(("fit", "evaluate", "predict", "train_on_batch", "run"))
-_ELSEWHERE = NoFix("the strategy has no name here: hand it to this code, and make the model in its scope")
-_LATER = NoFix("the strategy is made further down: make it first")
-_MEANT = "what is made there is meant for the TPU"
+_ELSEWHERE = NoFix("the strategy has no name here: pass it to this code and create the model in its scope")
+_LATER = NoFix("the strategy is created further down: create it first")
+_MEANT = "what is created there is meant for the TPU"
 
 
 def scoped(site: Site) -> Rewrite | NoFix | None:
@@ -28,9 +28,9 @@ def scoped(site: Site) -> Rewrite | NoFix | None:
         return _ELSEWHERE
     statement = scene.statement(node)
     if not isinstance(statement, cst.SimpleStatementLine):
-        return NoFix("it is made in the head of a statement: give it a line of its own")
+        return NoFix("it is created as part of another statement: give it a line of its own")
     if any(isinstance(one, cst.Return) for one in statement.body):
-        return NoFix("it is returned as it is made: open the scope where the function is called")
+        return NoFix("it is created in a `return`: open the scope where the function is called")
     strategy = named[1]
     if _made_after(scene, strategy, scene.span(statement)[0]):
         return _LATER
@@ -39,7 +39,7 @@ def scoped(site: Site) -> Rewrite | NoFix | None:
     statements = [one for one in siblings[index : end + 1] if isinstance(one, cst.SimpleStatementLine)]
     if not movable(scene, statements):
         return NoFix("a string of several lines would be moved with it")
-    message = f"Make it under `with {strategy}.scope():`"
+    message = f"Create it under `with {strategy}.scope():`"
     return Rewrite(
         message, _joined(scene, strategy, siblings, index, end) or _wrapped(scene, strategy, statements), _MEANT
     )

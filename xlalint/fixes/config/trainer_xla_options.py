@@ -12,7 +12,7 @@ from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
 from xlalint.frameworks.torch.checks.trainer_xla_options import FUSED
 
 NEAREST = re.compile(r": `(\w+)` is$")
-_CHOICE = NoFix("which optimizer takes its place is the author's choice: `adamw_torch` runs on every device")
+_CHOICE = NoFix("which optimizer replaces it is the author's choice: `adamw_torch` runs on every device")
 
 
 def repaired(site: Site) -> Rewrite | NoFix | None:
@@ -27,7 +27,9 @@ def repaired(site: Site) -> Rewrite | NoFix | None:
     if hazard.subject.startswith(("tpu_num_cores", "torch_compile")):
         return left_out(scene, node)
     if not isinstance(node, cst.SimpleString):
-        return NoFix("`optim` has to be given, as `adamw_torch`") if hazard.variant == "default" else ELSEWHERE
+        return (
+            NoFix("`optim` has to be set, for example to `adamw_torch`") if hazard.variant == "default" else ELSEWHERE
+        )
     if hazard.variant == "debug" and assigned is not None:
         return ELSEWHERE
     if hazard.variant == "debug":

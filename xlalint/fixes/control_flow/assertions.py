@@ -93,11 +93,11 @@ def told(site: Site) -> Rewrite | NoFix | None:
     effects = _effects(site, node.test)
     if isinstance(effects, NoFix):
         return effects
-    assumes = " and ".join((f"nobody needs to be told where `{brief(scene.code(node.test))}` holds", *effects))
+    assumes = " and ".join((f"nobody needs the message where `{brief(scene.code(node.test))}` holds", *effects))
     above = scene.parent(node)
     if isinstance(above, cst.If):
-        return NoFix("the branch only tells of values: tell of them where they are on the host")
-    return dropped(scene, node, assumes)._replace(message="Drop what only tells of values")
+        return NoFix("the branch only reports values: report them where they are on the host")
+    return dropped(scene, node, assumes)._replace(message="Drop what only reports values")
 
 
 def _only_tells(scene: FunctionSource, body: cst.BaseSuite) -> bool:
@@ -133,7 +133,7 @@ def _effects(site: Site, test: cst.BaseExpression) -> tuple[str, ...] | NoFix:
     scene = site.scene
     either = undecided(scene, test, site.framework)
     if either:
-        return NoFix(f"`{brief(either)}` is not a tensor in every call: the check may be the host's own")
+        return NoFix(f"`{brief(either)}` is not a tensor in every call: the check may belong to the host")
     if any(scene.descend(test, cst.NamedExpr)):
         return NoFix("the check names a value with `:=`: assign it in a line of its own")
     if speculate(scene, [test], site.framework).barrier:

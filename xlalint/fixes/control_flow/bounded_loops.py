@@ -25,7 +25,7 @@ from xlalint.fixes.toolkit.shapes import Types
 from xlalint.fixes.toolkit.speculation import ACTS, barrier_of, computed, speculate
 from xlalint.fixes.toolkit.text import atom, call, width_of
 
-_ASSUMED = "the turns that are left when the condition ends the loop may be computed for nothing"
+_ASSUMED = "the iterations left when the condition ends the loop may be computed needlessly"
 
 
 class Bound(NamedTuple):
@@ -80,11 +80,11 @@ def _bound(
     raised = [line for line in loop.body.body if counter in binds(scene, line)]
     first = _first(scene, loop, counter)
     if first is None or len(raised) != 1 or not _raises(scene, raised[0]):
-        return NoFix(f"`{counter}` does not surely count the turns from a known number on")
+        return NoFix(f"`{counter}` is not known to count the iterations from a known number on")
     if not values.is_whole(scene.value(limit)) or not _is_fixed(scene, limit, binds(scene, loop.body)):
-        return NoFix(f"`{scene.code(limit)}` is not known to be one whole number in all turns")
+        return NoFix(f"`{scene.code(limit)}` is not known to be the same whole number in all iterations")
     if counter in reads(scene, rest) or live_after(scene, loop, counter):
-        return NoFix(f"`{counter}` tells in which turn the loop ended: keep that in a tensor of its own")
+        return NoFix(f"`{counter}` says in which iteration the loop ended: keep that in a tensor of its own")
     last = scene.code(limit)
     if isinstance(part.comparisons[0].operator, cst.LessThanEqual):
         last = str(int(last) + 1) if last.isdigit() else f"{atom(scene, limit)} + 1"
@@ -137,7 +137,7 @@ class _Masked:
     def rewrite(self) -> Rewrite | NoFix:
         scene, loop, bound = self._scene, self._loop, self._bound
         if loop.orelse is not None or not isinstance(loop.body, cst.IndentedBlock):
-            return NoFix("the loop has an `else`: ask behind the loop whether the condition holds")
+            return NoFix("the loop has an `else`: test after the loop whether the condition holds")
         asked = condition(scene, bound.rest, self._framework, self._chooser.imports)
         if isinstance(asked, NoFix):
             return asked
@@ -147,7 +147,7 @@ class _Masked:
         done = [assigned(scene, line) for line in lines]
         steps = [step for step in done if step is not None]
         if len(steps) != len(lines):
-            return NoFix("the loop does more than assign names: mask what each turn changes, by `torch.where`")
+            return NoFix("the loop does more than assign names: mask what each iteration changes, with `torch.where`")
         why = self._computed(bound.rest, steps)
         if why:
             return NoFix(why)
@@ -183,7 +183,7 @@ class _Masked:
         inner = scene.indent(loop.body.body[0])
         read = any(one for one in uses(scene, loop.body, bound.counter) if not _is_in(scene, one, bound.raised_by))
         if read and loop.body.body[-1] is not bound.raised_by:
-            return NoFix(f"`{bound.counter}` is read behind where it is raised: raise it at the end of the turn")
+            return NoFix(f"`{bound.counter}` is read after it is incremented: increment it at the end of the iteration")
         span = bound.last if bound.first == "0" else f"{bound.first}, {bound.last}"
         header = f"for {bound.counter if read else '_'} in range({span}):\n{inner}{flag} = {asked.text}"
         made = [Replacement(scene.span(loop)[0], scene.whole(loop.test)[1] + 1, header)]
@@ -199,7 +199,7 @@ class _Masked:
                 self._slopes.assign(step.name, step.value)
         made += [Replacement(*scene.lines(line), "") for line in (bound.set_by, bound.raised_by)]
         if any(_is_read_between(scene, bound.set_by, loop, bound.counter)):
-            return NoFix(f"`{bound.counter}` is read before the loop: count in a name of its own")
+            return NoFix(f"`{bound.counter}` is read before the loop: count in a separate variable")
         self._chooser.assume(asked.assumes)
         return Rewrite(
             f"Loop up to the bound, and use `{self._chooser.function}`",
@@ -214,11 +214,15 @@ class _Masked:
         function = scene.function(self._loop)
         start = scene.span(self._loop)[0]
         if function is None or not is_set_before(scene, function, start, step.name):
-            return NoFix(f"`{step.name}` may be unset before the first turn: give it a value of its shape and dtype")
+            return NoFix(
+                f"`{step.name}` may be unset before the first iteration: give it a value of its shape and dtype"
+            )
         kept: Side = unchanged(step.name, value)
         taken = side_of(scene, step.value, self._types, self._slopes)
         if step.sign or taken.type.number or kept.type.number or not values.is_tensor(value, self._framework):
-            return NoFix(f"`{step.name}` is not a tensor in every turn: begin with one of the dtype that it ends with")
+            return NoFix(
+                f"`{step.name}` is not a tensor in every iteration: begin with one of the dtype that it ends with"
+            )
         arguments = self._chooser.choose(asked, taken, kept)
         if isinstance(arguments, NoFix):
             return arguments

@@ -54,7 +54,7 @@ class Branch:
 
 
 def branch_of(scene: FunctionSource, body: cst.BaseSuite | None, framework: str) -> Branch | NoFix:
-    """The assignments that a block consists of, or why it is no straight line of such."""
+    """The assignments that a block consists of, or why it is not just a sequence of assignments of such."""
     if body is None:
         return Branch([])
     types, slopes = Types(scene, framework), Slopes(scene, framework)
@@ -164,7 +164,7 @@ class _Choice:
         bound = list(dict.fromkeys([*taken.names, *other.names]))
         live = [name for name in bound if live_after(scene, self._node, name)]
         if not live:
-            return NoFix("nothing that the branches assign is used afterwards: the `if` can go")
+            return NoFix("nothing that the branches assign is used afterwards: the `if` can be removed")
         order = _order(bound, live, taken, other)
         if isinstance(order, NoFix):
             return order
@@ -260,7 +260,7 @@ def _order(bound: list[str], live: list[str], taken: Branch, other: Branch) -> l
                 elif branch.last(name) is not None and name != step.name:
                     before[name].add(step.name)
         if any(name not in live and opposite.last(name) is not None for name in branch.names):
-            return NoFix("both branches use one name for what they compute on the way")
+            return NoFix("both branches use the same name for an intermediate value")
     order: list[str] = []
     while len(order) < len(bound):
         ready = [name for name in bound if name not in order and before[name] <= set(order)]
@@ -282,12 +282,12 @@ def _assigned(node: cst.BaseSmallStatement) -> tuple[str, cst.BaseExpression] | 
 def _not_straight(scene: FunctionSource, node: cst.CSTNode) -> str:
     code = brief(scene.code(node).split("\n")[0])
     if isinstance(node, cst.Expr):
-        return f"`{code}` in the branch is there for its effect"
+        return f"`{code}` in the branch is evaluated for its side effect"
     if isinstance(node, cst.Assign) and isinstance(node.targets[0].target, cst.Attribute):
         return f"the branch writes `{scene.code(node.targets[0].target)}`"
     if isinstance(node, cst.AugAssign):
-        return f"`{code}` changes what others may hold, in place"
-    return f"the branch is no straight line of assignments: `{code}`"
+        return f"`{code}` changes in place what other code may hold"
+    return f"the branch is not just a sequence of assignments: `{code}`"
 
 
 def _leaves(body: cst.BaseSuite) -> bool:

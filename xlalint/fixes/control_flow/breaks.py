@@ -23,7 +23,7 @@ from xlalint.fixes.toolkit.shapes import Types, holds
 from xlalint.fixes.toolkit.speculation import speculate
 from xlalint.fixes.toolkit.text import brief
 
-_ASSUMED = "the turns that are left may be computed for nothing, and give nothing that is not finite"
+_ASSUMED = "the remaining iterations may be computed needlessly, and give only finite values"
 
 
 def dropped(site: Site) -> Rewrite | None:

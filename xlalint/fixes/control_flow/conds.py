@@ -68,7 +68,7 @@ def rewrite(site: Site) -> Rewrite | NoFix | None:
     except _UnfitError:
         return None
     if isinstance(chosen, NoFix) and site.framework == "torch" and site.target != "torch_compile":
-        return NoFix(f"{chosen.text}; `torch.cond` would read the condition all the same")
+        return NoFix(f"{chosen.text}; `torch.cond` would read the condition anyway")
     if not isinstance(chosen, Rewrite):
         return made.rewrite
     less = len(made.rewrite.assumes) < len(chosen.assumes) and all(one in chosen.assumes for one in made.assumes)

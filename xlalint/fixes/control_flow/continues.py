@@ -108,7 +108,7 @@ class _Rest:
                 self._types.assign(step.done.name, step.value)
                 self._slopes.assign(step.done.name, step.value)
         if not edits:
-            return NoFix("nothing that the rest of the turn assigns is used: the `if` can go")
+            return NoFix("nothing that the rest of the iteration assigns is used: the `if` can be removed")
         chooser.assume(asked.assumes)
         gone = self._without(head)
         return Rewrite(f"Use `{chooser.function}`", (gone, *edits, *chooser.imports.needed), all_of(chooser.assumes))
@@ -142,7 +142,7 @@ class _Rest:
             return NoFix(f"`{name}` is assigned twice after the `continue`: give the first value a name of its own")
         before = self._before(step)
         if before in (NEVER, UNKNOWN):
-            return NoFix(f"it is not known what `{name}` is where the turn is skipped")
+            return NoFix(f"it is not known what `{name}` is where the iteration is skipped")
         tensors = [one for one in members(before) if type(one) is Tensor]
         numbers = [one for one in members(before) if values.is_number(one)]
         if (
@@ -238,7 +238,7 @@ class _Rest:
         if self._framework != "torch" or not values.is_tensor(scene.value(target.value), "torch"):
             return NoFix(f"it is not known that `{scene.code(target.value)}` is a tensor in every call")
         if not all(_is_plain(scene, element.slice) for element in target.slice):
-            return NoFix(f"`{code}` is told by more than numbers: write into all of it, masked")
+            return NoFix(f"`{code}` is indexed by more than numbers: write into all of it, with a mask")
         base = self._types.of(target.value)
         slope = FLAT if base.kind in ("b", "i") else Slope(frozenset((scene.code(target.value),)))
         kept = Side(code, scene.value(target.value), Type("", base.dtype, base.kind), slope)

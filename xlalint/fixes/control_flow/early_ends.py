@@ -41,7 +41,9 @@ def ended(site: Site) -> Rewrite | NoFix | None:
         return None
     first = node is loop.body.body[0]
     if not first and node is not loop.body.body[-1]:
-        return NoFix("the `break` stands amid the loop: put what comes before it in front of the loop and at its end")
+        return NoFix(
+            "the `break` is in the middle of the loop: move what precedes it in front of the loop and to its end"
+        )
     bounds = _bounds(site, loop)
     if bounds is None or (first and isinstance(loop, cst.For)):
         return None
@@ -52,7 +54,7 @@ def ended(site: Site) -> Rewrite | NoFix | None:
         return NoFix("a part of the condition is known on the host: test it in an `if` around the loop")
     barrier = speculate(scene, [node.test], site.framework).barrier
     if barrier:
-        return NoFix(f"{barrier}, which a loop of the graph does once for all turns")
+        return NoFix(f"{barrier}, which a loop in the graph does once for all iterations")
     counter = loop.target.value if isinstance(loop, cst.For) and isinstance(loop.target, cst.Name) else ""
     turn = turn_of(scene, loop, reads(scene, node.test) if first else set(), counter, site.framework, node)
     if isinstance(turn, NoFix):

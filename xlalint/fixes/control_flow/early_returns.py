@@ -106,7 +106,7 @@ class _Return:
         bound = {name for line in chain.between for name in binds(scene, line)}
         moved = {name for test, value in chain.cases for name in (*reads(scene, test), *reads(scene, value))}
         if bound & moved:
-            return f"`{min(bound & moved)}` is assigned anew behind the early return"
+            return f"`{min(bound & moved)}` is assigned again after the early return"
         nodes: list[cst.CSTNode] = [node for one in asked[1:] for node in one.tensors]
         nodes += [*(value for _, value in chain.cases), *chain.between, chain.otherwise]
         found = speculate(scene, nodes, self._framework, [test for test, _ in chain.cases])
@@ -129,7 +129,7 @@ class _Return:
             if isinstance(chosen, NoFix):
                 return chosen
             if side.type.number and inner.type.number:
-                self._chooser.assume(["the caller takes a tensor for the Python number"])
+                self._chooser.assume(["the caller accepts a tensor in place of the Python number"])
             own: list[Union[str, Arguments]] = [*chosen]
             if made:
                 own[1 if one.turned else 2] = made

@@ -22,7 +22,7 @@ from xlalint.fixes.toolkit.text import argument, atom, block, call, movable, wid
 _GRAPHS = {"jax": "jax.lax", "tensorflow": "tf.while_loop"}
 _ARRAYS = {"jax": "an array", "tensorflow": "a tensor"}
 _HOST_RANDOM = ("numpy.random.", "random.")
-_MORE_THAN_ASSIGNMENTS = "does more than assign names: write the turn as a function of what it changes"
+_MORE_THAN_ASSIGNMENTS = "does more than assign names: write the loop's body as a function of what it changes"
 
 
 class Turn(NamedTuple):
@@ -117,12 +117,10 @@ def _is_within(scene: FunctionSource, node: cst.CSTNode, whole: cst.CSTNode) -> 
 def bounds_of(scene: FunctionSource, loop: cst.For, framework: str = "jax") -> list[str] | NoFix:
     """Where the counting begins and ends, as code; `int(n)` gives `n`."""
     if not isinstance(loop.iter, cst.Call) or values.callee(scene.value(loop.iter.func)) != "builtins.range":
-        return NoFix("the loop does not go over a `range`: write it with `jax.lax.scan`, or over a `range` of a shape")
+        return NoFix("the loop does not run over a `range`: write it with `jax.lax.scan`, or over a `range` of a shape")
     args = loop.iter.args
     if not 0 < len(args) < 3 or any(arg.star or arg.keyword is not None for arg in args):
-        return NoFix(
-            "the `range` has a step: count the turns from 0, and compute the place from the number of the turn"
-        )
+        return NoFix("the `range` has a step: count the iterations from 0, and compute the position from the count")
     found = []
     for arg in args:
         inner = arg.value
@@ -187,7 +185,7 @@ def turn_of(
     if len(lines) != len(done) or None in done or not movable(scene, lines):
         return NoFix(f"the loop {_MORE_THAN_ASSIGNMENTS}, for `{graph}`")
     if counter and (live_after(scene, loop, counter) or counter in binds(scene, loop.body)):
-        return NoFix(f"`{counter}` is read behind the loop, or set in it: count in a name of its own")
+        return NoFix(f"`{counter}` is read after the loop, or set in it: count in a separate variable")
     carried = carried_by(scene, loop, [one for one in done if one is not None], asked)
     if not carried:
         return NoFix("nothing that the loop computes is used")
@@ -197,7 +195,7 @@ def turn_of(
             return NoFix(refused)
     barrier = _barrier(scene, lines, framework)
     if barrier:
-        return NoFix(f"{barrier}, which `{graph}` does once for all turns")
+        return NoFix(f"{barrier}, which `{graph}` does once for all iterations")
     return Turn(lines, carried)
 
 
@@ -232,12 +230,12 @@ def _refusal(scene: FunctionSource, loop: cst.For | cst.While, name: str, framew
     assert function is not None
     start, _ = scene.span(loop)
     if not is_set_before(scene, function, start, name):
-        return f"`{name}` may be unset before the first turn: give it a value of its shape and dtype"
+        return f"`{name}` may be unset before the first iteration: give it a value of its shape and dtype"
     seen = [scene.value(one) for one in scene.descend(loop, cst.Name) if one.value == name]
     if framework == "jax" and _counts(scene, loop, name):
         return ""
     if not all(values.is_tensor(one, framework) for one in seen):
-        return f"`{name}` is not {_ARRAYS[framework]} in every turn: begin with one of the shape and dtype that it ends with"
+        return f"`{name}` is not {_ARRAYS[framework]} in every iteration: begin with one of the shape and dtype that it ends with"
     return ""
 
 
@@ -350,7 +348,7 @@ class Writer:
         ]
         numbers = [name for name in self.turn.carried if _counts(self.scene, self.node, name)]
         told = [name for name in numbers if live_after(self.scene, self.node, name)]
-        assumed += [f"{listed(told)} may be {'arrays' if told[1:] else 'an array'} behind the loop"] if told else []
+        assumed += [f"{listed(told)} may be {'arrays' if told[1:] else 'an array'} after the loop"] if told else []
         made = (Replacement(start, end, text), *self.imports.needed)
         return Rewrite(f"Use `{name}`", made, all_of(assumed))
 
@@ -393,7 +391,7 @@ def counted_elsewhere(site: Site) -> NoFix | None:
     if site.framework == "jax":
         return None
     return NoFix(
-        "no bound of the number of turns is known: loop up to one, and keep what is finished with "
+        "no bound on the number of iterations is known: loop up to one, and keep finished values with "
         + ("`torch.where`" if site.framework == "torch" else "`tf.where`, or use `tf.while_loop`")
     )
 
@@ -403,7 +401,9 @@ def conditional_elsewhere(site: Site) -> NoFix | None:
     if site.framework == "jax":
         return NoFix("the loop ends by `break`, or by more than its condition: write it with `jax.lax.while_loop`")
     if site.framework == "tensorflow":
-        return NoFix("`tf.while_loop` needs the largest number of turns for a gradient, which only the author knows")
+        return NoFix(
+            "for a gradient `tf.while_loop` needs the largest number of iterations, which only the author knows"
+        )
     return NoFix(
-        "no bound of the number of turns is known: loop up to one, and keep what is finished with `torch.where`"
+        "no bound on the number of iterations is known: loop up to one, and keep finished values with `torch.where`"
     )

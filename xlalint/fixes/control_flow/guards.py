@@ -96,7 +96,7 @@ def kept_mask(site: Site) -> Rewrite | NoFix | None:
         return None
     if not _all_of(scene, asked.tensors[0], name) or not isinstance(small.targets[0].target, cst.Name):
         return None
-    made = dropped(scene, node, f"`{name}` that is true everywhere gives what None gives")
+    made = dropped(scene, node, f"`{name}` gives what None gives where it is true everywhere")
     return made._replace(message=f"Keep `{name}`")
 
 
@@ -117,7 +117,7 @@ def returned_mask(site: Site) -> Rewrite | None:
         return None
     if not name.isidentifier() or not _all_of(scene, asked.tensors[0], name):
         return None
-    made = dropped(scene, node, f"the caller does the same with `{name}` that is true everywhere as with None")
+    made = dropped(scene, node, f"the caller treats `{name}` that is true everywhere like None")
     return made._replace(message=f"Return `{name}`")
 
 

@@ -47,9 +47,9 @@ def _is_chain(node: cst.CSTNode) -> bool:
 def _refusal_of_chain(scene: FunctionSource, node: cst.Comparison, framework: str) -> str:
     """Why a chained comparison cannot be taken apart, a line; "" if it can."""
     if not all(isinstance(one.operator, _COMPARING) for one in node.comparisons):
-        return "`in` or `is` stands in the chain: write its parts with `&` between them"
+        return "the chain contains `in` or `is`: write its parts with `&` between them"
     if any(scene.descend(node, cst.Comment)):
-        return "a comment stands within the comparison: write its parts with `&` between them"
+        return "there is a comment inside the comparison: write its parts with `&` between them"
     for middle in node.comparisons[:-1]:
         code = scene.code(middle.comparator)
         if speculate(scene, [middle.comparator], framework).barrier or len(code) > _LONGEST_TWICE:
@@ -115,7 +115,7 @@ def bool_operator(site: Site) -> Rewrite | NoFix | None:
         return NoFix("a condition reads the result: rewrite the condition as a whole (XLA101)")
     if any(scene.descend(whole, cst.Comment)) and site.framework == "tensorflow":
         return NoFix(
-            "a comment stands within the expression: write it with `tf.logical_and`, `logical_or`, `logical_not`"
+            "there is a comment inside the expression: write it with `tf.logical_and`, `logical_or`, `logical_not`"
         )
     made = _Operators(site)
     refused = made.refusal(whole)
@@ -156,7 +156,7 @@ def _refused_by_consumers(scene: FunctionSource, whole: cst.BaseExpression) -> s
     if Consumer.STORED_TEST in takers:
         return "a condition reads the result by its name: rewrite that condition as well (XLA101)"
     if Consumer.OTHER in takers:
-        return "`not` gives a Python bool, and what takes it may need one: write `~` where a tensor does as well"
+        return "`not` gives a Python bool, which the code that uses it may need: write `~` if a tensor works too"
     return ""
 
 
@@ -194,7 +194,7 @@ class _Operators:
         return (
             ""
             if self._is_tensor(node)
-            else f"`{self.scene.code(node)}` may be a Python bool, of which `~` makes a number"
+            else f"`{self.scene.code(node)}` may be a Python bool, which `~` turns into a number"
         )
 
     def _is_tensor(self, node: cst.BaseExpression) -> bool:
@@ -215,10 +215,12 @@ class _Operators:
         if not values.is_tensor(value, self.framework):
             held = [one for one in members(value) if type(one) is Tensor]
             if not held:
-                return f"`{code}` is no tensor, and the result may be it: put `… is not None` or `… if … else …` in its place"
+                return (
+                    f"`{code}` is not a tensor, and may be the result: write `… is not None` or `… if … else …` instead"
+                )
             return f"`{code}` is not a tensor in every call"
         if values.dtype_of(value) not in ("b", ""):
-            return f"`{code}` is no tensor of bools, and the result is one of the operands: compare it with 0, or use `where`"
+            return f"`{code}` is not a tensor of bools, and the result is one of the operands: compare it with 0, or use `where`"
         return ""
 
     def _is_flag(self, value: Value) -> bool:

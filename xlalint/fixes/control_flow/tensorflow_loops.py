@@ -38,7 +38,7 @@ def conditional(site: Site) -> Rewrite | NoFix | None:
         return turn
     barrier = speculate(scene, [test, *turn.lines], "tensorflow").barrier
     if barrier:
-        return NoFix(f"{barrier}, which `tf.while_loop` does once for all turns")
+        return NoFix(f"{barrier}, which `tf.while_loop` does once for all iterations")
     if bound is not None and any(bound.counter in reads(scene, line) for line in turn.lines):
         return NoFix(f"`{bound.counter}` is read in the loop: carry it as a tensor, for `tf.while_loop`")
     return _Writer(site, loop, turn).rewrite(test, bound)

@@ -30,9 +30,9 @@ def update(site: Site) -> Rewrite | NoFix | None:
         return None
     name = method.attr.value
     if name not in ("set", *_OPERATORS, *_FUNCTIONS):
-        return NoFix(f"`{name}` of an update through a mask has no form of its own in `jnp.where`")
+        return NoFix(f"`{name}` through a mask has no equivalent with `jnp.where`")
     if len(called.args) != 1 or called.args[0].keyword is not None or called.args[0].star:
-        return NoFix("its options have no meaning in `jnp.where`")
+        return NoFix("its options have no equivalent in `jnp.where`")
     return _rewrite(site, called, at.value, name, called.args[0].value)
 
 
@@ -54,7 +54,7 @@ def _rewrite(
         return NoFix(f"the mask covers a part of `{scene.code(base)}` only")
     flat = values.is_number(scene.value(value)) or values.rank_of(scene.value(value)) == 0
     if not flat:
-        return NoFix(f"it is not known that `{scene.code(value)}` is one number for all places")
+        return NoFix(f"it is not known that `{scene.code(value)}` is one number for all positions")
     imports = Imports(scene, called)
     numpy = imports.name("jax.numpy")
     chosen = [place.mask, _chosen(scene, place, name, value, numpy, base), place.whole]

@@ -50,7 +50,7 @@ def counted(site: Site) -> Rewrite | NoFix | None:
     if size is None:
         return None
     if removed is not None and not stays(scene, mask, size):
-        return NoFix(f"what `{scene.code(mask)}` is made of changes before its true values are counted")
+        return NoFix(f"what `{scene.code(mask)}` is computed from changes before its true values are counted")
     made = present(site, Count(size, mask)) or number(site, Count(size, mask))
     if removed is None or isinstance(made, NoFix):
         return made
@@ -186,14 +186,14 @@ def as_bool(scene: FunctionSource, asked: cst.BaseExpression, new: str) -> str |
     """Return what must be assumed for the tensor `new` to replace a Python bool, or the reason why a condition forbids it."""
     if in_test(scene, asked):
         return NoFix(
-            f"`{brief(new)}` asks the same and has one shape, but a condition that depends on it still waits for the device"
+            f"`{brief(new)}` computes the same in a fixed shape, but a condition that depends on it still waits for the device"
         )
     takers = consumers(scene, asked)
     if takers & {Consumer.TEST, Consumer.STORED_TEST}:
         return NoFix(
             f"a condition that depends on `{brief(scene.code(asked))}` waits for the device, whatever its form"
         )
-    return "" if takers <= {Consumer.TENSOR} else "a tensor will do where this was a Python bool"
+    return "" if takers <= {Consumer.TENSOR} else "a tensor works where this was a Python bool"
 
 
 def _question(scene: FunctionSource, count: cst.BaseExpression) -> tuple[cst.BaseExpression | None, bool]:

@@ -74,7 +74,7 @@ def spread(site: Site, call: cst.Call, name: str, masked: Masked) -> Rewrite | N
     text = f"({text}).sqrt()" if name == "std" else quotient(scene, call, text)
     indent = scene.indent(line)
     if any(len(indent) + len(one) > WIDTH + 32 for one in lines):
-        return NoFix(f"`{name}` of a part: write the mean, then the mean of the squared distances, each by `where`")
+        return NoFix(f"`{name}` of a part: write the mean, then the mean of the squared distances, each with `where`")
     at = scene.span(line)[0]
     head = "".join(f"{one}\n{indent}" for one in lines)
     assumed = [_FITS, *(["no gradient is taken of a deviation of 0"] if name == "std" else [])]

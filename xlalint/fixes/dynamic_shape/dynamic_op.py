@@ -12,7 +12,7 @@ _BOXES = NoFix(
 _REASONS = {
     "batched_nms": _BOXES,
     "combinations": NoFix(
-        "take the pairs by `torch.triu_indices(n, n, 1)`, which is made before the step, where `n` is fixed"
+        "if `n` is fixed, take the pairs with `torch.triu_indices(n, n, 1)`, computed before the step"
     ),
     "combined_non_max_suppression": NoFix(
         "use `tf.image.non_max_suppression_padded`, which gives a fixed number of boxes"

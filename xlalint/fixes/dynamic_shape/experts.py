@@ -85,7 +85,7 @@ def dense_experts(site: Site) -> Rewrite | NoFix | None:
     try:
         return _Dense(site.scene, loop, routing).rewrite()
     except _Refused as refused:
-        return NoFix(f"{refused}; a person would give every expert a fixed capacity, or use a grouped matrix product")
+        return NoFix(f"{refused}; by hand, give every expert a fixed capacity, or use a grouped matrix product")
 
 
 def _loop(scene: FunctionSource, call: cst.Call) -> cst.For | None:

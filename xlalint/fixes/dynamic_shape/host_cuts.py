@@ -32,9 +32,9 @@ def copied(site: Site) -> Rewrite | NoFix | None:
     if not values.is_tensor(scene.value(node.value), "torch"):
         return NoFix(f"`{scene.code(node.value)}` is not a tensor in every call")
     if not all(_is_basic(scene, element.slice) for element in node.slice):
-        return NoFix("there is more in the index than slices: copy what they leave, and cut it on the host")
+        return NoFix("the index has more than slices: copy what they leave, and cut it on the host")
     if _does_more(scene, node):
-        return NoFix("working out a bound does more than that: give it a name, and cut on the host")
+        return NoFix("computing a bound does more than that: give it a name, and cut on the host")
     whole = atom(scene, node.value)
     start, end = scene.span(node)
     text = scene.document.text
@@ -127,9 +127,7 @@ def told(site: Site) -> NoFix | None:
     bounds = [bound for one in slices for bound in (one.lower, one.upper) if bound is not None]
     if not any(_is_read(scene, bound) for bound in bounds):
         return None
-    return NoFix(
-        f"its length is another for each value: copy all of `{brief(scene.code(part.value))}`, and cut the copy"
-    )
+    return NoFix(f"its length depends on the value: copy all of `{brief(scene.code(part.value))}`, and cut the copy")
 
 
 def _is_read(scene: FunctionSource, node: cst.BaseExpression) -> bool:

@@ -41,10 +41,11 @@ _DEPTH = 5
 _REASONS = {
     "confusion_matrix": "the number of classes is not known; give `num_classes=`",
     "one_hot": "the number of classes is not known; give `num_classes=`",
-    "pack_padded_sequence": "keep the padded sequence, with a mask of what is behind each length",
-    "pad_packed_sequence": "keep the padded sequence, with a mask of what is behind each length",
-    "repeat": "the most rows that there can be is not known; repeat each as often as the most, or take rows by an index of fixed size",
-    "repeat_interleave": "the most rows that there can be is not known; take rows by an index of fixed size,"
+    "pack_padded_sequence": "keep the padded sequence, with a mask of what lies beyond each length",
+    "pad_packed_sequence": "keep the padded sequence, with a mask of what lies beyond each length",
+    "repeat": "the largest possible number of rows is not known; repeat each as often as the largest,"
+    " or take rows by an index of fixed size",
+    "repeat_interleave": "the largest possible number of rows is not known; take rows by an index of fixed size,"
     " `(repeats.cumsum(0) <= torch.arange(most)[:, None]).sum(-1)`",
     "sequence_mask": "the width of the mask is not known; give `maxlen=`, the size of the dimension that the lengths are of",
 }
@@ -72,10 +73,10 @@ def _widened(scene: FunctionSource, node: cst.Call, numbers: cst.BaseExpression,
     """The size as one more argument. The result gets all that it can have, where it had as many as the largest number asks for."""
     size = bound(scene, numbers, node)
     if not size:
-        return NoFix(f"it is not known what `{brief(scene.code(numbers))}` stays below; give `{keyword}=`")
+        return NoFix(f"no upper bound of `{brief(scene.code(numbers))}` is known; give `{keyword}=`")
     given = [scene.code(arg).rstrip(", ") for arg in node.args]
     text = call_at(scene, node, scene.code(node.func), [*given, f"{keyword}={size}"])
-    assumed = f"the result may have all {size} entries, where it had as many as the largest number asks for"
+    assumed = f"the result may have all {size} entries, not only as many as the largest number needs"
     return Rewrite(
         "Give the size", (Replacement(*scene.span(node), text),), assumed.replace(f" {size} ", f" `{size}` ")
     )
@@ -87,18 +88,16 @@ def _counts(
     """`torch.bincount(i, minlength=n)` → `F.one_hot(i, n).sum(0)`: the first runs on the CPU, whatever it is told."""
     scene, numbers = site.scene, given[0]
     if len(given) > 1:
-        return NoFix("it sums weights; use `index_add` into zeros of the size that is meant")
+        return NoFix("it sums weights; use `index_add` into zeros of the intended size")
     size = bound(scene, numbers, node)
     assumed = "" if size else f"`{brief(scene.code(numbers))}` stays below `{_least(scene, least)}`"
     size = size or _least(scene, least)
     if not size:
-        return NoFix(
-            f"it is not known what `{brief(scene.code(numbers))}` stays below; count with `F.one_hot(…, n).sum(0)`"
-        )
+        return NoFix(f"no upper bound of `{brief(scene.code(numbers))}` is known; count with `F.one_hot(…, n).sum(0)`")
     if least and size != _least(scene, least) and _least(scene, least) != "":
         return NoFix(f"it is not known whether `{_least(scene, least)}` or `{size}` is the size")
     if not least:
-        assumed = f"the result may have all `{size}` entries, where it had as many as the largest number asks for"
+        assumed = f"the result may have all `{size}` entries, not only as many as the largest number needs"
     imports = Imports(scene, node)
     numbers_code = scene.code(numbers) if _is_long(scene, numbers) else f"{atom(scene, numbers)}.long()"
     text = f"{imports.name('torch.nn.functional')}.one_hot({numbers_code}, {size}).sum(0)"
@@ -168,5 +167,5 @@ def unknown(site: Site) -> NoFix | None:
     return (
         NoFix(told)
         if told
-        else NoFix("the size of the result is not known; name one that is large enough, and mask what is behind")
+        else NoFix("the size of the result is not known; give one that is large enough, and mask the rest")
     )

@@ -74,7 +74,7 @@ def augmented(site: Site) -> Rewrite | NoFix | None:
     number = values.is_number(scene.value(value)) and not is_infinite(scene, value)
     flat = values.rank_of(scene.value(value)) == 0
     if not number and not (flat and sign in "+-"):
-        return NoFix(f"it is not known that `{scene.code(value)}` is one number for all places")
+        return NoFix(f"it is not known that `{scene.code(value)}` is one number for all positions")
     if number and sign == "/" and not _nonzero(scene, value):
         return NoFix(f"`{scene.code(value)}` may be zero, and the gradient NaN where the mask is false")
     return found.select(statement, f"{found.place.whole} {sign} {_operand(scene, value, sign)}", "")
@@ -121,7 +121,7 @@ class _Target:
         return made._replace(replacements=(*made.replacements, *imports.needed))
 
     def store(self, statement: cst.Assign, value: cst.BaseExpression) -> Rewrite | NoFix:
-        """A tensor: one row for all places, or one for each."""
+        """A tensor: one row for all positions, or one for each."""
         scene, code = self.scene, self.scene.code(value)
         if not values.is_tensor(scene.value(value), "torch"):
             return NoFix(f"it is not known whether `{code}` is a number or a tensor")
@@ -130,13 +130,13 @@ class _Target:
         own, total, given = rank(scene, self.index.mask), rank(scene, self.index.base), rank(scene, value)
         alone = same_rank(scene, self.index.mask, self.index.base)
         if given in (-1, 1) and _is_stored(value):
-            return self.select(statement, argument(scene, value), f"`{code}` is one row for all places")
+            return self.select(statement, argument(scene, value), f"`{code}` is one row for all positions")
         if not self.sure:
             return NoFix(f"`{scene.code(self.index.mask)}` may hold positions, to which `{code}` goes")
         if alone and given > 0:
             return self._scatter(statement, value)
         if given < 0 or own < 0 or total < 0:
-            return NoFix(f"it is not known whether `{code}` is one row for all places or one for each")
+            return NoFix(f"it is not known whether `{code}` is one row for all positions or one for each")
         if given <= total - own:
             return self.select(statement, argument(scene, value), "")
         return self._scatter(statement, value)

@@ -94,9 +94,11 @@ def named(site: Site) -> Rewrite | NoFix | None:
         return place
     means = [found for found in reductions if found.name == "mean"]
     if means and "(None,) *" in place.mask:
-        return NoFix(f"the number of dimensions is not known, by which `{place.mask}` counts; line the mask up by hand")
+        return NoFix(
+            f"the number of dimensions is not known, on which the count of `{place.mask}` depends; align the mask by hand"
+        )
     if means and not _stays(scene, one, statement):
-        return NoFix(f"what `{scene.code(one.mask)}` is made of changes before the mean is taken")
+        return NoFix(f"what `{scene.code(one.mask)}` is computed from changes before the mean is taken")
     imports = Imports(scene, statement)
     module = imports.name(_MODULES[site.framework])
     texts = [(Replacement(*scene.span(found.call), _summed(site, found, place))) for found in means]
@@ -114,7 +116,7 @@ def _reductions_of_name(
 ) -> list[_Reduction] | NoFix:
     """The sums and means that are all that is made of a name's value."""
     found: list[_Reduction] = []
-    other = NoFix(f"`{name}` is used other than for its sum or mean, and may be expected in its own shape")
+    other = NoFix(f"`{name}` is used for more than its sum or mean, and other code may expect its shape")
     if occurrences(scene).read_by_nested(function, name):
         return other
     for use in occurrences(scene).reads_from(function, name, scene.extent(statement)[1]):
@@ -184,7 +186,7 @@ def _reduction_of(
     if not optional and (len(arguments_of(scene, holder)) > 1 or any(arg.keyword is not None for arg in holder.args)):
         return NoFix(f"`{scene.code(holder)}` reduces along a dimension, or has options")
     if operand is not inner and name not in ("sum", "mean"):
-        return NoFix(f"`{name}` has no identity that `{scene.code(operand)}` keeps")
+        return NoFix(f"`{name}` has no neutral value that `{scene.code(operand)}` keeps")
     return _Reduction(holder, name, inner, operand)
 
 
@@ -265,7 +267,7 @@ def _place(site: Site, picked: list[Selection]) -> _Place | NoFix | None:
     first, place = lined[0]
     if len({place.mask for _, place in lined}) > 1:
         if not all("(None,) *" in place.mask for _, place in lined):
-            return NoFix("the mask lines up otherwise with each of what it selects from")
+            return NoFix("the mask aligns differently with each tensor that it selects from")
         others = " and ".join(f"`{scene.code(one.whole)}`" for one, _ in lined[1:])
         assumptions.append(f"`{scene.code(first.whole)}` has as many dimensions as {others}")
     kinds = {values.dtype_of(scene.value(one.whole)) for one, _ in lined}
@@ -305,12 +307,14 @@ def _rewritten(site: Site, found: _Reduction, place: _Place, whole: str) -> Rewr
         return _spread(site, found, place, whole)
     if found.name in ("std", "var") and site.framework != "jax":
         return NoFix(
-            f"`{found.name}` of a part: write the mean, then the mean of the squared distances, each by `where`"
+            f"`{found.name}` of a part: write the mean, then the mean of the squared distances, each with `where`"
         )
     if site.framework == "jax":
         return _jax(site, found, place, whole)
     if found.name == "mean" and "(None,) *" in place.mask:
-        return NoFix(f"the number of dimensions is not known, by which `{place.mask}` counts; line the mask up by hand")
+        return NoFix(
+            f"the number of dimensions is not known, on which the count of `{place.mask}` depends; align the mask by hand"
+        )
     if found.name == "mean" and not place.simple:
         return NoFix(f"the mask is needed twice; give `{place.mask}` a name")
     imports = Imports(scene, found.call)
@@ -324,7 +328,7 @@ def _rewritten(site: Site, found: _Reduction, place: _Place, whole: str) -> Rewr
     else:
         new, message = _where(scene, found, f"{module}.where", [place.mask, whole, identity]), "Use `where`"
         if "(None,) *" in place.mask and "\n" in new and "\n" not in scene.code(found.inner):
-            return NoFix(f"the number of dimensions is not known; line `{place.mask}` up by hand")
+            return NoFix(f"the number of dimensions is not known; align `{place.mask}` by hand")
     text = _with(scene, found, new)
     if found.name == "mean":
         _means(site, place)
@@ -339,7 +343,7 @@ def _rewritten(site: Site, found: _Reduction, place: _Place, whole: str) -> Rewr
 def _spread(site: Site, found: _Reduction, place: _Place, whole: str) -> Rewrite | NoFix:
     """`x[mask].std()` → the root of the mean square of what the mask selects of the distances from its mean."""
     if place.kind not in ("f", "") or "(None,) *" in place.mask:
-        return NoFix(f"`{found.name}` of what may be no floats, or may have any number of dimensions")
+        return NoFix(f"`{found.name}` of values that may not be floats, or may have any number of dimensions")
     if not place.simple:
         return NoFix(f"the mask is needed twice; give `{place.mask}` a name")
     place.assume(place.broadcast)
@@ -382,7 +386,7 @@ def _identity(site: Site, name: str, place: _Place, whole: str) -> str | NoFix:
         return f"torch.iinfo({dtype}).{limit}" if site.framework == "torch" else f"{dtype}.{limit}"
     if kind in ("", "c", "b"):
         if kind:
-            return NoFix(f"`{name}` has no identity among the values of this dtype")
+            return NoFix(f"`{name}` has no neutral value of this dtype")
         place.assume(f"`{whole}` holds floats")
     return 'float("-inf")' if low else 'float("inf")'
 
@@ -418,7 +422,7 @@ def _jax_identity(imports: Imports, name: str, place: _Place, whole: str) -> str
     if place.kind == "i":
         return f"{numpy}.iinfo({_atom(whole)}.dtype).{'min' if name == 'max' else 'max'}"
     if place.kind in ("b", "c"):
-        return NoFix(f"`{name}` has no identity among the values of this dtype")
+        return NoFix(f"`{name}` has no neutral value of this dtype")
     if not place.kind:
         place.assume(f"`{whole}` holds floats")
     return f"-{numpy}.inf" if name == "max" else f"{numpy}.inf"
@@ -473,5 +477,7 @@ def kept(site: Site) -> NoFix:
     """Why a selection stays whose elements are not reduced at once."""
     code = site.scene.code(site.node)
     if len(code) > 60 or "\n" in code:
-        return NoFix("what reads the selection may expect its shape; keep the whole and hand the mask on beside it")
-    return NoFix(f"what reads `{code}` may expect its shape; keep the whole and hand the mask on beside it")
+        return NoFix(
+            "code that reads the selection may expect its shape; keep the whole tensor and pass the mask along"
+        )
+    return NoFix(f"code that reads `{code}` may expect its shape; keep the whole tensor and pass the mask along")

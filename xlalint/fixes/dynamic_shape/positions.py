@@ -83,8 +83,8 @@ def sized(site: Site) -> Rewrite | NoFix | None:
     fill = _fill(scene, node, size)
     if not fill:
         return NoFix(
-            "it is not known what positions that fill up a fixed number would do here; stay with the mask,"
-            " or give `size=` and a `fill_value=` that what follows leaves out"
+            "it is not known what padded positions would do here; stay with the mask,"
+            " or give `size=` and a `fill_value=` that later code ignores"
         )
     if not size:
         return NoFix(f"`{brief(scene.code(mask))}` has no name to take the size of")
@@ -170,8 +170,12 @@ def kept(site: Site) -> NoFix:
     scene = site.scene
     code = brief(scene.code(site.node))
     if site.framework == "tensorflow":
-        return NoFix(f"what reads `{code}` may expect as many rows as there are true values; hand the mask on instead")
-    return NoFix(f"what reads `{code}` may expect as many positions as there are true values; hand the mask on instead")
+        return NoFix(
+            f"code that reads `{code}` may expect as many rows as there are true values; pass the mask on instead"
+        )
+    return NoFix(
+        f"code that reads `{code}` may expect as many positions as there are true values; pass the mask on instead"
+    )
 
 
 def _item(scene: FunctionSource, node: cst.CSTNode | None) -> cst.Subscript | None:

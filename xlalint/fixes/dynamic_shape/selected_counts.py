@@ -29,7 +29,7 @@ def counted(site: Site) -> Rewrite | NoFix | None:
     if size is None:
         return None
     if removed is not None and not stays(scene, one.mask, size):
-        return NoFix(f"what `{scene.code(one.mask)}` is made of changes before its true values are counted")
+        return NoFix(f"what `{scene.code(one.mask)}` is computed from changes before its true values are counted")
     assumed = _assumed(site, one)
     if isinstance(assumed, NoFix):
         return assumed

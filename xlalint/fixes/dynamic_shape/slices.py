@@ -20,10 +20,10 @@ from xlalint.fixes.toolkit.speculation import speculate
 from xlalint.fixes.toolkit.text import argument, atom, bare_extent, call_at
 
 _OTHER_LENGTH = NoFix(
-    "what is cut out has another length for each value: keep the whole length, and mask what lies behind the bound"
+    "the length of the slice depends on the value: keep the whole length, and mask what lies beyond the bound"
 )
 _UNKNOWN_RANK = NoFix(
-    "how many dimensions follow the one that is cut is not known: compare `arange` with the bound, and use `where`"
+    "it is not known how many dimensions follow the sliced one: compare `arange` with the bound, and use `where`"
 )
 _OTHER_SIZE = NoFix(
     "a size must be a number of the program: take it from a shape or the configuration, and mask what is not needed"
@@ -106,7 +106,7 @@ def window(site: Site) -> Rewrite | NoFix | None:
     if isinstance(holder, cst.AssignTarget):
         return made.written(holder)
     if isinstance(holder, (cst.AugAssign, cst.Del)) or _is_changed(scene, node):
-        return NoFix("the window is changed in place: compute what comes there, and write it with `index_copy_`")
+        return NoFix("the window is changed in place: compute its new values, and write them with `index_copy_`")
     return made.read(node)
 
 
@@ -342,7 +342,7 @@ def reduced(site: Site) -> Rewrite | NoFix | None:
         return _UNKNOWN_RANK
     kind = values.dtype_of(scene.value(cut.whole))
     if method.attr.value != "sum" and kind != "b":
-        return NoFix("`any` and `all` of what is no bool: compare it first, and mask what lies behind the bound")
+        return NoFix("`any` and `all` of values that are not bools: compare first, and mask what lies beyond the bound")
     imports = Imports(scene, node)
     after = len(cut.after)
     mask = places(site, cut, imports, bound(scene, cut.lower), bound(scene, cut.upper), tail="")

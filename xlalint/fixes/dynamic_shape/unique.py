@@ -97,8 +97,7 @@ def sized(site: Site) -> Rewrite | NoFix | None:
         return NoFix("its arguments have no names to take the size of")
     if positions.filled(scene, node) != "0":
         return NoFix(
-            "it is not known what values that fill up a fixed number would do here; give `size=` and a `fill_value=`"
-            " that what follows leaves out"
+            "it is not known what padded values would do here; give `size=` and a `fill_value=` that later code ignores"
         )
     size = " + ".join(f"{scene.code(one)}.size" for one in given[:most])
     text = call_at(scene, node, scene.code(node.func), [*map(scene.code, given), f"size={size}", "fill_value=0"])
@@ -115,9 +114,9 @@ def kept(site: Site) -> NoFix:
     scene = site.scene
     if isinstance(scene.parent(site.node), cst.For):
         return NoFix(
-            "the loop takes a turn for each distinct value; work over all values that there can be, or over the batch at once"
+            "the loop runs once for each distinct value; compute over all possible values, or over the batch at once"
         )
     return NoFix(
-        "how many distinct values there can be is not known; where they are numbered, work over all numbers"
-        " (`one_hot`, a sum by segments), else find them on the host, before the step"
+        "it is not known how many distinct values there can be; if they are numbered, compute over all numbers"
+        " (`one_hot`, a sum by segments), otherwise find them on the host, before the step"
     )

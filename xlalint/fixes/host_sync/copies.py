@@ -106,7 +106,7 @@ def there_and_back(site: Site) -> Rewrite | NoFix | None:
         host, call = call, _call_of(scene, call)
     around = _unwrapped(scene, host, _WRAPPERS)
     if not around or not any(one.text for one in edits):
-        return NoFix("an array of NumPy lives on the host: compute with torch, or copy once, after the loop")
+        return NoFix("a NumPy array lives on the host: compute with torch, or copy once, after the loop")
     return Rewrite("Compute on the device", (*edits, *around, *imports.needed), f"{_NUMPY}, on the device")
 
 
@@ -138,7 +138,7 @@ def listed(site: Site) -> Rewrite | NoFix | None:
         return NoFix("numbers are needed on the host: compute with the tensor, or read it once, after the loop")
     given = {arg.keyword.value: scene.code(arg.value) for arg in call.args[1:] if arg.keyword is not None}
     if len(given) != len(call.args) - 1 or not set(given) <= {"device", "dtype"}:
-        return NoFix("give `x.detach()` what the call was given")
+        return NoFix("apply the call's options to `x.detach()`")
     to = f".to({', '.join(given.values() if len(given) == 1 else map('='.join, given.items()))})" if given else ""
     detached = atom(scene, tensor) + (".detach()" if Slopes(scene, "torch").of(tensor).into else "")
     if not gives_new(scene, tensor):
@@ -173,21 +173,21 @@ def kept(site: Site) -> Rewrite | NoFix | None:
     call = _call_of(scene, node)
     appends = call is not None and isinstance(call.func, cst.Attribute) and call.func.attr.value == "append"
     if call is None or not appends or not isinstance(scene.parent(call), cst.Expr):
-        return NoFix("where the copy is needed is the author's to say: copy once, after the loop")
+        return NoFix("only the author knows where the copy is needed: copy once, after the loop")
     if values.rank_of(scene.value(node.func.value)) != 0:
         return NoFix("a tensor of any size is kept on the host: keep it on the device only where there is room for all")
     if len(node.args) > (node.func.attr.value == "to"):
-        return NoFix("the copy is given options: keep the tensor, and copy it after the loop")
+        return NoFix("the copy has options: keep the tensor, and copy it after the loop")
     removed = Replacement(scene.whole(node.func.value)[1], scene.span(node)[1], "")
-    assumed = f"who reads `{scene.code(call.func).rpartition('.')[0]}` copies to the host"
+    assumed = f"code that reads `{scene.code(call.func).rpartition('.')[0]}` copies to the host"
     return Rewrite("Keep the tensor on the device", (removed,), assumed)
 
 
 def other(site: Site) -> NoFix:
     """Any other copy."""
     if site.framework == "torch":
-        return NoFix("where the copy is needed is the author's to say: copy once, after the loop")
-    return NoFix("no graph holds values: return the tensor, and copy it where the function is called")
+        return NoFix("only the author knows where the copy is needed: copy once, after the loop")
+    return NoFix("a graph holds no values: return the tensor, and copy it where the function is called")
 
 
 def _method_of(scene: FunctionSource, node: cst.BaseExpression, name: str) -> cst.Call | None:

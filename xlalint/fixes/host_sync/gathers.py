@@ -97,7 +97,7 @@ def _stored(site: Site, loop: cst.For, one: cst.Assign, rows: _Rows) -> Rewrite 
     if not isinstance(out, cst.Name) or not values.is_tensor(scene.value(out), "torch"):
         return NoFix(f"it is not known that `{scene.code(out)}` is a tensor in every call")
     if scene.code(out) in (scene.code(picked.whole), scene.code(picked.places)):
-        return NoFix(f"`{scene.code(out)}` is read and written in turns")
+        return NoFix(f"`{scene.code(out)}` is both read and written in the loop")
     imports = Imports(scene, loop)
     part = ":" if _has_length(scene, out, count) else f": {count}" if "." in count or "(" in count else f":{count}"
     text = f"{out.value}[{part}] = {_text(scene, picked, count, imports)}"
@@ -127,7 +127,9 @@ def _appended(site: Site, loop: cst.For, call: cst.BaseExpression, rows: _Rows) 
     later = [use for use in uses(scene, function, listed.value) if use is not listed]
     stack = _stack_of(scene, later[0]) if len(later) == 1 else None
     if made is None or scene.code(made.value) not in ("[]", "list()") or stack is None:
-        return NoFix(f"`{listed.value}` is more than stacked: index all rows at once, `x[torch.arange(n), idx]`")
+        return NoFix(
+            f"`{listed.value}` is used for more than stacking: index all rows at once, `x[torch.arange(n), idx]`"
+        )
     siblings, index = scene.siblings(loop)
     following = siblings[index + 1] if index + 1 < len(siblings) else None
     line = scene.statement(made)
@@ -273,7 +275,7 @@ class _Rows:
         if values.rank_of(scene.value(places)) != 1:
             assumed.append(f"`{code}` has one dimension")
         if self._count not in _lengths(code):
-            assumed.append(f"`{code}` has one element for each turn")
+            assumed.append(f"`{code}` has one element for each iteration")
         return assumed
 
     def is_row(self, node: cst.BaseExpression) -> bool:

@@ -41,9 +41,11 @@ def number(site: Site) -> Rewrite | NoFix | None:
     if not values.is_tensor(value, site.framework):
         return NoFix(f"`{code}` is not a tensor in every call")
     if _conversion(read.how, values.dtype_of(value)) == "bool" and consumers(scene, node) - {Consumer.TENSOR}:
-        return NoFix("Python computes with bools where tensors of bools refuse: write the expression with tensors")
+        return NoFix(
+            "Python computes with bools where tensors of bools raise an error: write the expression with tensors"
+        )
     if site.framework == "torch" and _runs_the_device(scene, node):
-        return NoFix("nothing else makes the device run in this loop: end it with `torch_xla.sync()` first")
+        return NoFix("nothing else makes the device run in this loop: end each iteration with `torch_xla.sync()` first")
     imports = Imports(scene, node)
     found = flow(scene, node, site.framework, imports, _conversion(read.how, values.dtype_of(value)))
     if isinstance(found, NoFix):
@@ -223,7 +225,7 @@ def _scaled(scene: FunctionSource, node: cst.Call) -> Rewrite | NoFix | None:
     text = f"{atom(scene, operand)} * {factor}"
     start, end = scene.whole(operand)[0], scene.whole(alpha.value)[1]
     assumed = [f"`{scene.code(tensor)}` has no dimensions"] if values.rank_of(scene.value(tensor)) != 0 else []
-    assumed.append("all are of one dtype, and to round once more does not matter")
+    assumed.append("all have one dtype, and one more rounding does not matter")
     return Rewrite("Multiply by the tensor", (Replacement(start, end, text),), all_of(assumed))
 
 
@@ -242,7 +244,7 @@ def _stacked(scene: FunctionSource, node: cst.Call) -> Rewrite | NoFix | None:
         return NoFix(f"`{code}` may be empty there, which cannot be stacked")
     given = {arg.keyword.value: scene.code(arg.value) for arg in node.args[1:] if arg.keyword is not None}
     if len(given) != len(node.args) - 1 or not set(given) <= {"device", "dtype"}:
-        return NoFix("stack the tensors by `torch.stack`, and give the result what the call was given")
+        return NoFix("stack the tensors with `torch.stack`, and apply the call's options to the result")
     cut = ".detach()" if values.dtype_of(value.element) not in ("i", "b") else ""
     to = f".to({', '.join(given.values() if len(given) == 1 else map('='.join, given.items()))})" if given else ""
     text = f"{scene.code(node.func.value)}.stack({argument(scene, listed)}){cut}{to}"

@@ -8,8 +8,8 @@ from xlalint.fixes.model import NoFix, Rewrite, Site
 from xlalint.fixes.toolkit.dataflow import binds
 from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
 
-_IN_FUNCTION = NoFix("compile a function of the module outside of this one, and pass it what changes as arguments")
-_KEPT = "what the compiled function closes over stays as it is"
+_IN_FUNCTION = NoFix("compile a module-level function outside this one, and pass it what changes as arguments")
+_KEPT = "what the compiled function closes over does not change"
 
 
 def hoisted(site: Site) -> Rewrite | NoFix | None:
@@ -23,7 +23,7 @@ def hoisted(site: Site) -> Rewrite | NoFix | None:
     changed = binds(scene, loop)
     if read & changed:
         return NoFix(
-            f"`{min(read & changed)}` is another one in each turn: pass it to one compiled function as an argument"
+            f"`{min(read & changed)}` changes in each iteration: pass it to one compiled function as an argument"
         )
     assumes = "" if _is_fixed(scene, node) else _KEPT
     above = scene.lines(loop)[0]

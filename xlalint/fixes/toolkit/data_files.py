@@ -18,7 +18,9 @@ class _Word(NamedTuple):
 
 
 _WORDS = {
-    "XLA506": _Word("fp16", "bf16", "bfloat16's eight digits of precision do, where all was computed in float32"),
+    "XLA506": _Word(
+        "fp16", "bf16", "bfloat16's eight bits of precision are enough, where everything was computed in float32"
+    ),
     "XLA512": _Word("TPU", "XLA"),
 }
 _NEEDED = NoFix("leave it out, or give what it needs: which of the two is the author's choice")

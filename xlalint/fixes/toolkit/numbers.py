@@ -103,7 +103,7 @@ class _Follower:
             case cst.Index() | cst.Slice():
                 return "it is an index or a size, which the host must know: gather by the tensor, or use a fixed size"
             case cst.FormattedStringExpression():
-                return "it becomes text: make the text where it is read, or every n steps"
+                return "it becomes text: format it where the text is read, or every n steps"
         return f"`{scene.code(holder)}` may need a number"
 
     # --------------------------------------------------------------------------------------------- arithmetic
@@ -120,7 +120,7 @@ class _Follower:
             refused = self.follow(holder)
             self.whole = whole
             return refused
-        return f"`{self.scene.code(other)}`, which it meets, is not known to be a tensor or a number"
+        return f"`{self.scene.code(other)}`, the other operand, is not known to be a tensor or a number"
 
     def _compared(self, node: cst.CSTNode, holder: cst.CSTNode) -> str:
         comparison = self.scene.parent(holder) if isinstance(holder, cst.ComparisonTarget) else holder
@@ -214,7 +214,7 @@ class _Follower:
                 continue
             self._followed.add(target.value)
             if any(isinstance(scene.parent(one), (cst.AugAssign, cst.NameItem)) for one in self._all(function, target)):
-                return f"`{target.value}` is counted up: a tensor would be changed in place"
+                return f"`{target.value}` is incremented: a tensor would be changed in place"
             for use in uses(scene, function, target.value):
                 if scene.function(use) is not function:
                     return f"a function within `{function.name.value}` reads `{target.value}`"
@@ -237,10 +237,10 @@ class _Follower:
                 and holder.value is node
                 and isinstance(node, (cst.Call, cst.Comparison, cst.Name))
             ):
-                return "callers are given a number: return the tensor, and read it where the number is needed"
+                return "callers get a number: return the tensor, and read it where the number is needed"
             if isinstance(holder, cst.Return):
                 self.leaves = True
-                self.assumed.append("the caller takes a tensor where it got a number")
+                self.assumed.append("the caller accepts a tensor where it got a number")
                 return ""
             if not isinstance(holder, holders):
                 break

@@ -175,7 +175,7 @@ def computed(risks: Iterable[str]) -> list[str]:
     if not told:
         return []
     most = told if len(told) <= _TOLD else [*told[: _TOLD - 1], "more"]
-    return [f"{', '.join(most[:-1])}{' and ' if most[1:] else ''}{most[-1]} can be computed whichever way it goes"]
+    return [f"{', '.join(most[:-1])}{' and ' if most[1:] else ''}{most[-1]} can be computed whatever the condition is"]
 
 
 def assignments(node: cst.CSTNode) -> list[tuple[str, cst.BaseExpression]]:
@@ -228,15 +228,15 @@ class _Walk:
         if isinstance(node, cst.Subscript):
             return self._subscript(node)
         if isinstance(node, (cst.Yield, cst.Await, cst.NamedExpr)):
-            return Speculation(f"`{code(node)}` does more than give a value")
+            return Speculation(f"`{code(node)}` does more than compute a value")
         if isinstance(node, (cst.IfExp, cst.BooleanOperation)) and _is_asked(self._scene, node):
-            return Speculation(f"`{code(node)}` asks for a tensor's value itself")
+            return Speculation(f"`{code(node)}` reads a tensor's value itself")
         if isinstance(node, (cst.Assign, cst.AugAssign, cst.AnnAssign)):
             return self._assignment(node)
         plain = isinstance(node, (cst.Expr, cst.Pass, cst.SimpleStatementLine))
         if plain or not isinstance(node, (cst.BaseSmallStatement, cst.BaseStatement)):
             return FREE
-        return Speculation(f"the branch holds a `{_keyword(node)}`")
+        return Speculation(f"the branch contains a `{_keyword(node)}`")
 
     def _assignment(self, node: cst.Assign | cst.AugAssign | cst.AnnAssign) -> Speculation:
         targets = [one.target for one in node.targets] if isinstance(node, cst.Assign) else [node.target]

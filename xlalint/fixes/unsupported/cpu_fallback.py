@@ -71,7 +71,7 @@ class _Use(NamedTuple):
         return Replacement(*self.scene.span(func.attr), name) if isinstance(func, cst.Attribute) else None
 
 
-_ROOM = "all comparisons at once fit into memory"
+_ROOM = "memory is enough for all comparisons at once"
 _NO_NAN = "there is no NaN"
 _OTHER = NoFix(
     "XLA has no kernel that gives the same: do this in the input pipeline, less often than each step, or use another operation"
@@ -188,7 +188,7 @@ def _huber(use: _Use) -> Rewrite | NoFix | None:
         return Rewrite("Use `smooth_l1_loss`", (renamed,))
     named = [arg for arg in node.args if arg.keyword is not None and arg.keyword.value == "delta"]
     if not named or named[0].keyword is None:
-        return NoFix("give `delta` by its name")
+        return NoFix("pass `delta` by keyword")
     renames = (renamed, Replacement(*scene.span(named[0].keyword), "beta"))
     if delta == 1:
         return Rewrite("Use `smooth_l1_loss`", renames)
@@ -202,7 +202,7 @@ def _huber(use: _Use) -> Rewrite | NoFix | None:
 def _cross(use: _Use) -> Rewrite | NoFix | None:
     linear = values.callee(use.scene.value(use.node.func)) == "torch.linalg.cross"
     if "dim" not in use.given and not linear:
-        return NoFix("give `dim`: without it, it is the first dimension of size 3")
+        return NoFix("pass `dim`: the default is the first dimension of size 3")
     if not use.tensor("input") or not use.tensor("other"):
         return _OTHER
     refused = use.repeatable("input", "other")
@@ -211,7 +211,7 @@ def _cross(use: _Use) -> Rewrite | NoFix | None:
     one, two = use.operand("input"), use.operand("other")
     dim = use.scene.code(use.given["dim"]) if "dim" in use.given else "-1"
     text = f"{one}.roll(-1, {dim}) * {two}.roll(-2, {dim}) - {one}.roll(-2, {dim}) * {two}.roll(-1, {dim})"
-    return use.open(text, "Multiply what `roll` moves into place", "the last digit does not matter")
+    return use.open(text, "Multiply tensors shifted by `roll`", "the last digit does not matter")
 
 
 def _nan_sum(use: _Use) -> Rewrite | NoFix | None:

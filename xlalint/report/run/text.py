@@ -85,6 +85,6 @@ def _rest(console: Console, count: int) -> None:
 
 def _place(line: Line) -> Text:
     if not line.place.file:
-        return Text("no line told", style="dim")
+        return Text("no line reported", style="dim")
     text = Text(f"{printable(shown(line.place.file))}:{line.place.line}", style="bold")
     return text.append(printable(within(line.place)), style="dim")
