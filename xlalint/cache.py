@@ -1,4 +1,4 @@
-"""What earlier runs worked out, in one SQLite file: safe with parallel runs, and never a reason to fail.
+"""Keep the results of earlier runs in one SQLite file: safe with parallel runs, and never a reason to fail.
 
 The file holds nothing that cannot be computed again. So whatever is wrong with it (truncated, foreign, of another version, locked for
 long) is answered by a miss or by starting afresh, and an unwritable place by running without.
@@ -270,7 +270,7 @@ def _recorded(db: sqlite3.Connection) -> str | None:
 
 
 def _check(db: sqlite3.Connection) -> bool:
-    """Whether it is a database of ours already, not an empty one; one that holds anything else counts as damaged."""
+    """Return whether it is a database of ours already, not an empty one; one that holds anything else counts as damaged."""
     with db:
         db.execute("BEGIN")  # one snapshot
         made = [text for (text,) in db.execute("SELECT sql FROM sqlite_master")]
@@ -281,7 +281,7 @@ def _check(db: sqlite3.Connection) -> bool:
 
 
 def _version() -> str:
-    """What the kept blobs depend on: this schema, Python's grammar, and xlalint itself, down to the state of its files.
+    """Digest what the kept blobs depend on: this schema, Python's grammar, and xlalint itself, down to the state of its files.
 
     The files' state makes an editable checkout safe to work on; asking for it takes a millisecond.
     """

@@ -81,7 +81,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
 
 @pytest.fixture
 def xla_watch(request: pytest.FixtureRequest) -> Seen:
-    """What XLA does during this test's call: `.compilations`, `.syncs`, `.fallbacks`, `.graph_breaks`, `.events`, `.step()`."""
+    """Watch what XLA does during this test's call: `.compilations`, `.syncs`, `.fallbacks`, `.graph_breaks`, `.events`, `.step()`."""
     watch: Watch | None = request.node.stash.get(_WATCH, None)
     if watch is None:
         pytest.fail("`xla_watch` must be an argument of the test or of a fixture that it uses", pytrace=False)
@@ -116,7 +116,7 @@ def _watch_of(marker: pytest.Mark | None) -> Watch:
 
 
 def _told(seen: Seen) -> dict[str, Any]:
-    """What goes into the report of a test: plain values, since it may cross to another process."""
+    """Return what goes into the report of a test: plain values, since it may cross to another process."""
     return {**{name: getattr(seen, name) for name in _COLUMNS}, "causes": seen.report().splitlines()}
 
 

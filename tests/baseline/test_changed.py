@@ -211,7 +211,7 @@ def test_notebooks_are_compared_by_the_rows_of_their_cells(git: Git, tmp_path: P
     ("revision", "says"),
     [
         pytest.param("nosuch", "no commit `nosuch`", id="unknown"),
-        pytest.param("--output=x", "is no revision", id="option"),
+        pytest.param("--output=x", "is not a revision", id="option"),
         pytest.param("orphan", "no commit in common", id="unrelated"),
     ],
 )
@@ -225,7 +225,7 @@ def test_revisions_that_are_of_no_use(revision: str, says: str, git: Git, tmp_pa
 
 def test_no_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
-    with pytest.raises(RevisionError, match="in no git repository"):
+    with pytest.raises(RevisionError, match="not in a git repository"):
         Changes("main", str(tmp_path))
     monkeypatch.setenv("PATH", "")
     with pytest.raises(RevisionError, match="git is not installed"):

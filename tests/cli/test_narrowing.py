@@ -42,7 +42,10 @@ def test_what_is_gone_is_said_and_forgotten(run: Any, project: Path) -> None:
     assert "2 findings are in the baseline and no longer found: `xlalint baseline update" in done.err
     # What was not looked for is not gone.
     assert run("check", "--baseline", "xlalint-baseline.json", "--select", "XLA3").err == ""
-    assert "1 finding is in the baseline and no longer found" in run("check", "a.py", "--baseline", "xlalint-baseline.json").err
+    assert (
+        "1 finding is in the baseline and no longer found"
+        in run("check", "a.py", "--baseline", "xlalint-baseline.json").err
+    )
     assert "(0 new, 2 gone)" in run("baseline", "update").out
     assert run("check", "--baseline", "xlalint-baseline.json").err == ""
 

@@ -39,7 +39,7 @@ class Roots:
 
 
 def kept(folders: Sequence[str]) -> Any:
-    """What a server is given for its lifetime: the folders that were named when it was started."""
+    """Keep the folders that were named at the start for the server's lifetime."""
     return lambda _: nullcontext(tuple(folders))
 
 

@@ -89,7 +89,7 @@ async def get_rule(
 
 
 async def propose_fixes(path: File, roots: Allowed, program: Program = "", unsafe: Unsafe = False) -> str:
-    """What the fixes of a file would change, as a patch; nothing is written, and there is no text where nothing can be fixed. They are made
+    """Return what the fixes of a file would change, as a patch; empty if nothing can be fixed. Nothing is written. They are made
     in rounds, as by `xlalint check --fix`.
     """
     roots.existing(path)
@@ -170,7 +170,7 @@ async def _check(*arguments: str, text: str = "") -> list[Finding]:
 
 
 async def _run(*arguments: str, text: str = "") -> str:
-    """What a command prints. Its complaints become the tool's error."""
+    """Run a command and return its output. Its error output becomes the tool's error."""
     try:
         with anyio.fail_after(_PATIENCE):
             done = await anyio.run_process(

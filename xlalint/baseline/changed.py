@@ -43,7 +43,7 @@ class _Diff(NamedTuple):
 
 
 class Changes:
-    """What changed in the repository around a folder since a revision. Raises `RevisionError` where there is no such thing."""
+    """Changes in the repository around a folder since a revision. Raises `RevisionError` if it does not exist."""
 
     def __init__(self, revision: str, folder: str) -> None:
         if revision.startswith("-"):
@@ -69,7 +69,7 @@ class Changes:
             ) from error
 
     def touch(self, finding: Finding, contents: Mapping[str, bytes]) -> bool:
-        """Whether a finding (its place in the module of a notebook) is on rows that changed. `contents` are files as they are taken to be
+        """Return whether a finding (its place in the module of a notebook) is on rows that changed. `contents` are files as they count,
         whatever is on the disk. What keeps a file from being checked is so wherever in it something changed.
         """
         rows = self._rows_of(finding.filename, contents)

@@ -49,7 +49,7 @@ class Compared(NamedTuple):
 
 
 class Baseline:
-    """What was recorded, with paths relative to the folder of its file."""
+    """The recorded findings, with paths relative to the folder of their file."""
 
     def __init__(self, file: Path, entries: Iterable[Entry] = ()) -> None:
         self.file = file
@@ -67,7 +67,7 @@ class Baseline:
         return str(Path(self.folder, identity.path).resolve())
 
     def compare(self, findings: Sequence[Finding], texts: Texts) -> Compared:
-        """Which of some findings (in order, their places in cells) are new.
+        """Find which of some findings (in order, their places in cells) are new.
 
         Of more than were recorded of one identity the last are new. What is left of a function or a file that is there no more stands
         for the same text in another: the function was renamed, or the file moved.

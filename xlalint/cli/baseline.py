@@ -67,7 +67,7 @@ def update(paths: tuple[Path, ...], **options: Any) -> int:
 
 
 def _before(file: Path) -> Baseline:
-    """What was recorded, if anything that can be read."""
+    """Read the recorded baseline, empty if it cannot be read."""
     from xlalint.baseline.recorded import Baseline, BaselineError, read
 
     if not file.exists():

@@ -220,7 +220,7 @@ def _check_paths(paths: tuple[Path, ...], options: Mapping[str, Any], survey: Su
 
 @contextmanager
 def _executor(options: Mapping[str, Any]) -> Iterator[Executor | None]:
-    """What lowers files, if that is not this machine."""
+    """Open the executor that lowers files, if that is not this machine."""
     if not options["executor"]:
         yield None
         return

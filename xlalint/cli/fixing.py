@@ -49,19 +49,19 @@ _OPTIONS = (
 
 
 def fix_options(command: _Command) -> _Command:
-    """Whether fixes are applied, which, and what is said of them."""
+    """Add the options that say which fixes are applied and shown."""
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
 
 
 def wants_fixes(options: Mapping[str, Any]) -> bool:
-    """Whether fixes are to be made, in files or for show."""
+    """Return whether fixes are to be made, in files or for show."""
     return any(options[mode] for mode in _MODES)
 
 
 def memory_of(options: Mapping[str, Any]) -> Memory | None:
-    """What makes a check find fixes that it is not to make; None where it need not."""
+    """Return a memory if the check has to find fixes without applying them, else None."""
     if not (options["show_fixes"] or options["verify"]):
         return None
     from xlalint.project.rewriting import Memory
@@ -70,14 +70,14 @@ def memory_of(options: Mapping[str, Any]) -> Memory | None:
 
 
 def only_fixes(options: Mapping[str, Any]) -> bool:
-    """Whether findings are not to be reported."""
+    """Return whether findings are not to be reported."""
     return bool(options["diff"] or options["fix_only"])
 
 
 def fixed_by(
     check: Check, read: Callable[[str], bytes], options: Mapping[str, Any], accept: Accept | None, choose: Choose | None
 ) -> Fixed:
-    """What the fixes of what is chosen (None: of all) make of the program that `check` checks, those that `accept` takes; nothing is
+    """Apply the fixes of what is chosen (None: of all) that `accept` takes to the program that `check` checks; nothing is
     written.
     """
     from xlalint.project.fixing import fix

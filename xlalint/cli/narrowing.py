@@ -1,4 +1,4 @@
-"""Which of the findings a run is about: those that no baseline knows, those on rows that changed."""
+"""Narrow a run's findings to those that no baseline knows, and those on rows that changed."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _OPTIONS = (
 
 
 def narrowing_options(command: _Command) -> _Command:
-    """What of the findings is reported."""
+    """Add the options that narrow what is reported."""
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
@@ -72,7 +72,7 @@ class Narrowing:
 
     @property
     def narrows(self) -> bool:
-        """Whether anything may be left out."""
+        """Return whether anything may be left out."""
         return self._baseline is not None or self._changes is not None or self._within is not None
 
     def __call__(self, findings: Sequence[Finding], contents: Mapping[str, bytes]) -> list[Finding]:
@@ -122,7 +122,7 @@ class Narrowing:
 def narrowing(
     options: Mapping[str, Any], settings: Settings, paths: Sequence[Path], read: Callable[[str], bytes]
 ) -> Narrowing:
-    """What the options and the settings ask for. What cannot be used ends the command before anything is checked."""
+    """Return the narrowing that options and settings ask for. One that cannot be used ends the command first."""
     from xlalint.source.discovery import discover
 
     if options["baseline"] and options["no_baseline"]:
@@ -146,7 +146,7 @@ def given_baseline(options: Mapping[str, Any]) -> dict[str, object]:
 
 
 def checked_by(paths: Sequence[Path], settings: Settings) -> Callable[[str], bool]:
-    """Whether a file, by absolute path, is checked under some paths."""
+    """Return whether a file, by absolute path, is checked under some paths."""
     from xlalint.source.discovery import discover
 
     checked = {os.path.realpath(path) for path in discover(paths, settings)}

@@ -75,14 +75,14 @@ _RUNNING = (
 
 
 def rule_options(command: _Command) -> _Command:
-    """What to look for, and how it is judged."""
+    """Add the options that say what to look for, and how it is judged."""
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
 
 
 def running_options(command: _Command) -> _Command:
-    """Which files, which configuration, which cache."""
+    """Add the options for files, configuration and cache."""
     for option in reversed(_RUNNING):
         command = option(command)
     return command

@@ -1,4 +1,4 @@
-"""What `xlalint check` says when it is done, and its exit code."""
+"""Report the results of `xlalint check`, and choose its exit code."""
 
 from __future__ import annotations
 

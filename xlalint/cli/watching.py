@@ -94,7 +94,7 @@ def _changes(paths: Sequence[Path], settings: Settings) -> Iterator[list[str]]:
 
 
 class _Relevant:
-    """Whether a file counts: a configuration, a baseline, a rule of the user, or one that is checked. `places` are what is watched."""
+    """A filter of changed files: a configuration, a baseline, a rule page, or one that is checked. `places` are what is watched."""
 
     def __init__(self, paths: Sequence[Path], settings: Settings) -> None:
         named = [os.path.abspath(path) for path in paths]  # noqa: PTH100
@@ -124,12 +124,12 @@ class _Relevant:
 
 
 def _is_data(path: str) -> bool:
-    """Whether a path is a file of data that says how programs run, or may have been one."""
+    """Return whether a path is a file of data that says how programs run, or may have been one."""
     return is_data(path) and (counts(path) or not os.path.lexists(path))
 
 
 def _is_folder(path: str) -> bool:
-    """Whether a path is a folder, or may have been one: what lies in a folder that comes or goes as a whole is not always told of."""
+    """Return whether a path is, or may have been, a folder: changes in a folder that comes or goes are not always reported."""
     if os.path.lexists(path):
         return os.path.isdir(path)  # noqa: PTH112
     return "." not in os.path.basename(path)  # noqa: PTH119

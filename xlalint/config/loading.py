@@ -122,7 +122,7 @@ def _project(paths: Sequence[Path]) -> Path | None:
 
 
 def common_of(paths: Sequence[Path]) -> Path:
-    """What the paths have in common; the working directory where that is nothing."""
+    """Return the common parent of the paths; the working directory if there is none."""
     places = [Path(os.path.abspath(path)) for path in paths] or [Path.cwd()]  # noqa: PTH100
     try:
         return Path(os.path.commonpath(places))

@@ -28,7 +28,7 @@ _ROW = re.compile(r"\(at line (\d+), column \d+\)$")
 
 
 class Survey(NamedTuple):
-    """What a program consists of. `settings` are the run's, with what is nested; `files` are absolute, sorted, each once.
+    """The files and settings of a program. `settings` are the run's, with what is nested; `files` are absolute, sorted, each once.
 
     `warnings` say which nested keys mean nothing, `errors` which nested configurations cannot be used: there the one around them holds.
     """
@@ -75,7 +75,7 @@ class Configuration:
         return found
 
     def at(self, folder: str) -> Settings | None:
-        """What the configuration in a folder itself says; None where there is none to go by."""
+        """Return the settings of the usable configuration in this very folder, or None."""
         if not self._nested or not folder.startswith(self._below):
             return None
         if folder not in self._at:

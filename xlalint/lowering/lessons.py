@@ -1,4 +1,4 @@
-"""What comments teach of the names of a file, as lowering asks for them, and which of the comments' words it did not ask for."""
+"""Collect what comments say of the names of a file, as lowering needs them, and which of the comments' words it did not ask for."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Lessons:
                 self._by_row[row].append(number)
 
     def named(self, name: str, row: int) -> Lesson | None:
-        """What a comment that lists the name says of what is bound in a row."""
+        """Return what a comment that lists the name says of what is bound in a row."""
         found: Lesson | None = None
         for number in self._by_row.get(row, ()):
             names = self._taught[number].names
@@ -43,7 +43,7 @@ class Lessons:
         return found
 
     def of(self, name: str, first: int, last: int) -> Lesson | None:
-        """What a comment says of what is bound in some rows, by its name (in the first of them) or of all that is."""
+        """Return what a comment says of what is bound in some rows, by its name (in the first of them) or of all that is."""
         if (found := self.named(name, first)) is not None:
             return found
         for row in range(first, last + 1):

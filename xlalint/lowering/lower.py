@@ -573,7 +573,7 @@ class Lowerer:
 
 
 def _is_accessor(node: Any) -> bool:
-    """Whether a method only sets or deletes a property: its getter is what reading the name runs."""
+    """Return whether a method only sets or deletes a property: its getter is what reading the name runs."""
     return any(isinstance(d, ast.Attribute) and d.attr in ("setter", "deleter") for d in node.decorator_list)
 
 
@@ -593,7 +593,7 @@ def _add_string(names: set[str], node: ast.expr) -> None:
 
 
 def _array_index(node: ast.expr) -> bool:
-    """Whether only arrays take such an index: a tuple that holds a slice, an ellipsis or None."""
+    """Return whether only arrays take such an index: a tuple that holds a slice, an ellipsis or None."""
     if type(node) is not ast.Tuple:
         return type(node) is ast.Constant and (node.value is None or node.value is ...)
     return any(

@@ -81,7 +81,7 @@ def _send(executor: Executor, paths: list[str], troubles: Counter[str], limit: i
 
 
 def _reason(error: BaseException) -> str:
-    """What went wrong at the bottom: clusters wrap what a worker says in words of their own."""
+    """Return the innermost error: clusters wrap a worker's error in their own."""
     while error.__cause__ is not None:
         error = error.__cause__
     return f"{type(error).__name__}: {error}".split("\n", 1)[0]

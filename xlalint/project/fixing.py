@@ -43,7 +43,7 @@ class Proposed(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """Whether a proposed fix may be applied, and what was shown of it."""
+    """The answer whether a proposed fix may be applied, and its proof."""
 
     taken: bool
     proof: Proof
@@ -301,7 +301,7 @@ def _made(path: str, change: Change, raw: bytes, text: str) -> bytes:
 
 
 def _applies(path: str, findings: list[Finding], raw: bytes, offsets: Offsets) -> bool:
-    """Whether the fixes of some findings, made at once, give Python."""
+    """Return whether the fixes of some findings, made at once, give Python."""
     try:
         _made(path, together(findings, offsets), raw, offsets.text)
     except SourceError:
@@ -382,11 +382,11 @@ class _Compared:
         return right >= left
 
     def _holds(self, finding: Finding, offset: int) -> bool:
-        """Whether a place is the finding's, or lies in one of its edits."""
+        """Return whether a place is the finding's, or lies in one of its edits."""
         return offset == self._start[id(finding)] or any(
             self.change.holds(span, offset) for span in self._spans[id(finding)]
         )
 
     def _function(self, offset: int) -> int:
-        """Which of the file's functions a place is in, roughly: the last that begins before it."""
+        """Find roughly the function of a place: the last that begins before it."""
         return bisect_right(self._functions, offset)

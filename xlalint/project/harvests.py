@@ -1,4 +1,4 @@
-"""What the roots of all modules gave, kept so that the hazards of one file are found without going through the rest."""
+"""Keep the results of the roots of all modules, so that the hazards of one file are found without going through the rest."""
 
 from __future__ import annotations
 

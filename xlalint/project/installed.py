@@ -69,7 +69,7 @@ class _Loader:
     def _kept(
         self, modules: Sequence[ModuleFile], stats: dict[str, tuple[int, int]], imports: bytes
     ) -> dict[str, Lowered]:
-        """What the cache has of files that did not change since they were read, by path."""
+        """Load from the cache the files that did not change since they were read, by path."""
         keys: dict[str, str] = {}
         for module in modules:
             known = self.known.get(module.path)

@@ -103,7 +103,7 @@ class Run:
         return lowered, followed, self._kept(files, digests)
 
     def known(self, files: Sequence[str]) -> Report | None:
-        """What an earlier `check` of these very texts said, if that was kept."""
+        """Return the report of an earlier `check` of the same texts, if it was kept."""
         return self._kept(files, self._known(files)[0])
 
     def missing(self, files: Sequence[str]) -> int:
@@ -339,7 +339,7 @@ def targets_of(settings: Settings) -> tuple[str, ...]:
 
 
 def taught_of(settings: Settings) -> UserHints:
-    """What the settings say of names, and of where the code of each file runs."""
+    """Return what the settings say of names, and of where the code of each file runs."""
     from xlalint.program.hints import UserHints
 
     below = {one.root: taught_of(one) for one in settings.nested}

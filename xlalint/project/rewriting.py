@@ -221,7 +221,7 @@ class Rewriting:
 
 
 def _is_cut(hazard: Hazard, cut_short: Collection[tuple[str, str]]) -> bool:
-    """Whether an internal error ended the analysis of what holds a hazard: of what comes after it nothing is known."""
+    """Return whether an internal error ended the analysis of what holds a hazard: of what comes after it nothing is known."""
     if not cut_short:
         return False
     parts = hazard.function.split(".")

@@ -177,7 +177,7 @@ class Documents:
         return Snapshot(document.path, uri, document.version, as_bytes(document.text))
 
     def another(self, path: str) -> Snapshot | None:
-        """What is open at a place, under any of the URIs that lead there."""
+        """Return what is open at a path, under any of the URIs that lead there."""
         uris = [document.uri for document in self._texts.values() if document.path == path]
         uris += [notebook.uri for notebook in self._notebooks.values() if notebook.path == path]
         found = map(self.snapshot, uris)

@@ -139,7 +139,7 @@ class Server(LanguageServer):  # type: ignore[misc]
         self._soon(lambda: self.text_document_publish_diagnostics(params))
 
     def refresh(self, differs: bool) -> None:
-        """What the client has asked for may be out of date; `differs`: the diagnostics of an open document are."""
+        """Note that what the client has asked for may be out of date; `differs`: the diagnostics of an open document are."""
         self._soon(self._wake)
         told = self.client_capabilities.workspace
         if differs and told is not None and told.diagnostics is not None and told.diagnostics.refresh_support:
@@ -198,7 +198,7 @@ class Server(LanguageServer):  # type: ignore[misc]
         self.model.recover()
 
     def report_server_error(self, error: Exception, source: Any) -> None:  # noqa: ARG002
-        """What goes wrong with requests is in their answers; of the rest the log tells."""
+        """Log errors outside of requests; those of requests are in their answers."""
         self.report(f"{type(error).__name__}: {error}", types.MessageType.Error)
 
     # ------------------------------------------------------------------------------------- what the client does
@@ -235,7 +235,7 @@ class Server(LanguageServer):  # type: ignore[misc]
     # --------------------------------------------------------------------------------------------- configuration
 
     def initialize(self, params: types.InitializeParams) -> None:
-        """What the client can do, and how it wants things."""
+        """Read the client's capabilities and preferences."""
         document = params.capabilities.text_document
         self.model.pushes = document is None or document.diagnostic is None
         self._given = params.initialization_options
@@ -370,7 +370,7 @@ class Server(LanguageServer):  # type: ignore[misc]
                 await asyncio.wait_for(settled.wait(), max(until - time.monotonic(), 0))
 
     async def actions(self, params: types.CodeActionParams) -> list[types.CodeAction]:
-        """What can be done about a stretch of a document."""
+        """List the code actions for a range of a document."""
         only = params.context.only
 
         def wants(kind: str) -> bool:
@@ -401,7 +401,7 @@ class Server(LanguageServer):  # type: ignore[misc]
         return Actions(session, opened, self.model.diagnostics(), cell, unsafe=unsafe)
 
     async def hovered(self, params: types.HoverParams) -> types.Hover | None:
-        """What is told of a position."""
+        """Return the hover of a position."""
 
         def job(snapshot: Snapshot, cell: int | None) -> types.Hover | None:
             session = self.model.session_of(snapshot.path)
@@ -412,7 +412,7 @@ class Server(LanguageServer):  # type: ignore[misc]
         return await self.about(params.text_document.uri, job, None)
 
     async def hinted(self, params: types.InlayHintParams) -> list[types.InlayHint]:
-        """What names hold, where the user wants to see that."""
+        """Return inlay hints with what names hold, if the user wants them."""
 
         def job(snapshot: Snapshot, cell: int | None) -> list[types.InlayHint]:
             session = self.model.session_of(snapshot.path)
@@ -423,7 +423,7 @@ class Server(LanguageServer):  # type: ignore[misc]
         return await self.about(params.text_document.uri, job, [])
 
     async def lensed(self, params: types.CodeLensParams) -> list[types.CodeLens]:
-        """What can be run."""
+        """Return the code lenses: what can be run."""
 
         def job(snapshot: Snapshot, cell: int | None) -> list[types.CodeLens]:
             session = self.model.session_of(snapshot.path)
@@ -502,7 +502,7 @@ class Server(LanguageServer):  # type: ignore[misc]
         return bool(answer.applied)
 
     async def explain(self, *given: Any) -> str:
-        """What the analysis believes at a position, in words: `[uri, position]`."""
+        """Describe what the analysis believes at a position: `[uri, position]`."""
         uri, told = _uri_and(given)
         position = _position(told)
         if position is None:

@@ -38,7 +38,7 @@ def teaching(source: SourceFile, row: int, name: str, kind: HintKind) -> list[Sp
 
 
 def is_tensor_by_annotation(source: SourceFile, row: int, name: str) -> bool:
-    """Whether a parameter, or what an assignment in a row binds, is annotated as a tensor."""
+    """Return whether a parameter, or what an assignment in a row binds, is annotated as a tensor."""
     for node in ast.walk(ast.parse(source.text)):
         if (isinstance(node, ast.arg) and node.arg == name) or (
             isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == name
@@ -110,7 +110,7 @@ def _joined(removed: list[Span], added: Span) -> list[Span]:
 
 
 def _teaches(source: SourceFile, edits: list[Span], row: int, name: str, kind: str) -> bool:
-    """Whether the comment is read as one, and as one that speaks of something."""
+    """Return whether the comment is read as one, and as one that speaks of something."""
     lowered = lower_source(msgspec.structs.replace(source, text=Change((), tuple(edits)).apply(source.text)))
     if lowered.unit is None:
         return False

@@ -52,7 +52,7 @@ def read_bytes(path: str | Path, limit: int = MOST_BYTES) -> bytes:
 
 
 def too_large(size: int, limit: int) -> SourceError:
-    """What is said of a file of more bytes than `max-file-size` allows."""
+    """Make the error for a file of more bytes than `max-file-size` allows."""
     return SourceError(TOO_LARGE, f"its {shown_size(size)} are more than `max-file-size` allows ({shown_size(limit)})")
 
 
@@ -101,7 +101,7 @@ def content_of(path: str | Path, raw: bytes, text: str, edits: Sequence[tuple[in
 
 
 def is_notebook(path: str | Path) -> bool:
-    """Whether a file is read as a notebook: its name says so."""
+    """Return whether a file is read as a notebook: its name says so."""
     return str(path).endswith(_NOTEBOOK)
 
 

@@ -191,7 +191,7 @@ class _Reader:
                     yield from self._file(file.parent / place, depth + 1)
 
     def _holds(self, condition: str, file: Path) -> bool:
-        """Whether the condition of an `includeIf` is that the repository lies where a pattern says, and it does."""
+        """Return whether the condition of an `includeIf` is that the repository lies where a pattern says, and it does."""
         kind, _, pattern = condition.partition(":")
         if kind not in ("gitdir", "gitdir/i") or self._repository.folder is None:
             return False
