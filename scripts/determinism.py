@@ -35,13 +35,12 @@ from pathlib import Path
 
 import msgspec
 
-from xlalint.api_tables.lookup import api_table
 from xlalint.cache import Cache
 from xlalint.config import Settings, load_settings
-from xlalint.program.hints import NOTHING_TAUGHT
 from xlalint.project import analysis, check_paths
 from xlalint.project.analysis import Analysis, ModuleOutcome, deep
-from xlalint.project.pipeline import Run, targets_of
+from xlalint.project.options import AnalysisOptions
+from xlalint.project.pipeline import Run
 from xlalint.project.rewriting import Memory
 from xlalint.project.session import Session
 
@@ -104,7 +103,7 @@ def by_module(folder: Path) -> Iterator[tuple[str, bytes]]:
     units = [entry.unit for entry in lowered if entry.unit is not None]
     with deep():
         for name in ("forward", "backward", "shuffled", "alone"):
-            one = Analysis(units, api_table(), targets_of(settings), (), NOTHING_TAUGHT, followed)
+            one = Analysis(units, AnalysisOptions.from_settings(settings), followed)
             order = list(range(len(units)))
             if name == "shuffled":
                 random.Random(0).shuffle(order)

@@ -184,31 +184,37 @@ SETTINGS = Settings(python=None, show_info=True)
 PATH = "/project/module.py"
 
 
-def check_work(text: str) -> None:
+def check_work(text: str) -> int:
     """Check a text, and find the fixes of all findings. Raises `RuntimeError` where something goes wrong inside xlalint."""
     _good(check_text(text, PATH, SETTINGS, fixes=Memory()))
+    return 1
 
 
-def fix_work(text: str) -> None:
-    """Fix a text in rounds, unsafe fixes too."""
+def fix_work(text: str) -> int:
+    """Fix a text in rounds, unsafe fixes too, and return how many there were."""
+    rounds = 0
 
     def check(contents: Mapping[str, bytes], memory: Memory | None) -> Report:
+        nonlocal rounds
+        rounds += 1
         given = contents.get(PATH)
         return check_text(text if given is None else decode(given), PATH, SETTINGS, fixes=memory)
 
     _good(fix(check, lambda _: text.encode(), unsafe=True).report)
+    return rounds
 
 
-def explain_work(text: str) -> None:
+def explain_work(text: str) -> int:
     """Explain the last line of a text."""
     with TemporaryDirectory() as folder:
         file = Path(folder, "module.py")
         file.write_text(text)
         with suppress(PlaceError):  # what is nested too deeply to be parsed is refused at once
             explain(f"{file}:{text.count(chr(10))}", [Path(folder)], SETTINGS)
+    return 1
 
 
-WORKS: Mapping[str, Callable[[str], None]] = {"check": check_work, "fix": fix_work, "explain": explain_work}
+WORKS: Mapping[str, Callable[[str], int]] = {"check": check_work, "fix": fix_work, "explain": explain_work}
 
 
 def _good(report: Report) -> None:
@@ -216,11 +222,15 @@ def _good(report: Report) -> None:
         raise RuntimeError(report.failures[0])
 
 
-def seconds(work: Callable[[str], None], text: str) -> float:
-    """CPU time that some work on a text takes."""
+def seconds(work: Callable[[str], int], text: str) -> float:
+    """CPU time that each round of some work on a text takes.
+
+    Fixes that read what others bind are made one after the other, with a check between, so a function of such has as many rounds as fixes.
+    That does not go on: after `MOST_ROUNDS` the rest is left, and the user is told.
+    """
     start = time.process_time()
-    work(text)
-    return time.process_time() - start
+    rounds = work(text)
+    return (time.process_time() - start) / rounds
 
 
 class Grown(NamedTuple):
@@ -236,7 +246,7 @@ class Grown(NamedTuple):
         return self.twice / self.once
 
 
-def grown(shape: Shape, work: Callable[[str], None], begin: float) -> Grown | None:
+def grown(shape: Shape, work: Callable[[str], int], begin: float) -> Grown | None:
     """How a shape grows where it begins to take time; None where it cannot be made so large."""
     size = shape.start
     once = seconds(work, shape.make(size))

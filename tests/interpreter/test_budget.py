@@ -11,6 +11,7 @@ from xlalint.cache import Cache
 from xlalint.config import Settings
 from xlalint.interpreter import budget
 from xlalint.project import Report, analysis, check_paths, check_text
+from xlalint.rules.codes import ANALYSIS_CUT_OFF
 
 SETTINGS = Settings(python=None, show_info=True, min_confidence="possible")
 HEAD = "import torch\nfrom torch import nn\n\n\n"
@@ -37,7 +38,7 @@ LONG = handing_on(14, "((1, 2), (3, 4), (5, 6), (7, 8))")
 def cut_off(report: Report) -> list[tuple[str, int, str]]:
     """What was cut off: the file's name, the row, and the message's beginning."""
     assert not report.failures
-    found = [finding for finding in report.findings if finding.code == budget.RULE]
+    found = [finding for finding in report.findings if finding.code == ANALYSIS_CUT_OFF]
     return [(Path(one.filename).name, one.location.row, one.message.partition(" was not")[0]) for one in found]
 
 
@@ -54,10 +55,35 @@ def test_what_takes_its_share_only(text: str) -> None:
     assert cut_off(check_text(text, "/p/m.py", SETTINGS)) == []
 
 
+DEEP = " + ".join("x" * 4_000)
+BRANCH = "    def forward(self, x: torch.Tensor):\n        if x > 0:\n            return x\n        return -x\n"
+
+
+def test_an_expression_of_thousands_of_links() -> None:
+    report = check_text(
+        model("Model", f"y = {DEEP}", "return y") + "\n\n" + model("Other", "return x[x > 0]"), "/p/m.py", SETTINGS
+    )
+    assert cut_off(report) == [("m.py", 6, "`Model.forward`")]
+    assert "nested too deeply" in next(one.message for one in report.findings if one.code == ANALYSIS_CUT_OFF)
+    assert "XLA201" in [one.code for one in report.findings]
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        pytest.param(f"{HEAD}z = {DEEP}\n\n\nclass M(nn.Module):\n", id="at-module-level"),
+        pytest.param(f"{HEAD}class M(nn.Module):\n    z = {DEEP}\n\n", id="in-a-class"),
+    ],
+)
+def test_what_stands_beside_such_an_expression_is_analysed(before: str) -> None:
+    report = check_text(before.replace("x", "1") + BRANCH, "/p/m.py", SETTINGS)
+    assert [one.code for one in report.findings] == ["XLA101"]
+
+
 def test_loops_within_loops() -> None:
     report = check_text(model("Model", *LONG), "/p/m.py", SETTINGS)
     assert cut_off(report) == [("m.py", 6, "`Model.forward`")]
-    finding = next(one for one in report.findings if one.code == budget.RULE)
+    finding = next(one for one in report.findings if one.code == ANALYSIS_CUT_OFF)
     assert (finding.severity, finding.confidence, finding.framework) == ("warning", "certain", None)
     assert finding.end_location.column > finding.location.column == 5
 
@@ -69,7 +95,7 @@ def test_what_it_gives_is_unknown() -> None:
         + "\n    def run(self, x: torch.Tensor):\n        if self.forward(x):\n            pass\n"
     )
     report = check_text(text, "/p/m.py", SETTINGS)
-    assert [one.code for one in report.findings] == [budget.RULE]
+    assert [one.code for one in report.findings] == [ANALYSIS_CUT_OFF]
     short = text.replace("\n".join(f"        {line}" for line in LONG[:-1]), "        pass")
     assert "XLA101" in {one.code for one in check_text(short, "/p/m.py", SETTINGS).findings}
 

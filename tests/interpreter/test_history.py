@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 from xlalint.abstract.values import NONE, Value, constant, external, host, tensor, union
 from xlalint.api_tables.lookup import Apis, api_table
 from xlalint.lowering.ir import Unit
-from xlalint.program.hints import NOTHING_TAUGHT
 from xlalint.project.analysis import Analysis
 from xlalint.project.lowered import lower_source
+from xlalint.project.options import AnalysisOptions
+from xlalint.rules import policies
 from xlalint.source.reading import from_text
 
 HEAD = "import torch\nfrom torch import nn\nfrom pkg import m0, m1, m2, m3\n"
@@ -135,7 +136,7 @@ class Modules:
 
     def in_order(self, order: Sequence[int]) -> dict[int, bytes]:
         """By module, worked out by one interpreter that begins with nothing."""
-        analysis = Analysis(self._units, apis(), ("torch_xla", "tf", "jax"), (), NOTHING_TAUGHT)
+        analysis = Analysis(self._units, AnalysisOptions(apis(), policies()))
         outcomes = analysis.run(order)
         assert not [outcome.failure for outcome in outcomes if outcome.failure]
         return {index: msgspec.json.encode(one.harvest) for index, one in zip(order, outcomes, strict=True)}

@@ -157,11 +157,12 @@ def test_it_costs_the_function(folder: Path, settings: Settings, broken: Break, 
     assert all("\n" not in line for line in report.failures)
 
 
-def test_what_is_nested_too_deep_is_unknown_and_not_told(folder: Path, settings: Settings, broken: Break) -> None:
+def test_what_is_nested_too_deep_is_unknown_and_a_finding(folder: Path, settings: Settings, broken: Break) -> None:
     broken(RecursionError("maximum recursion depth exceeded"))
     report = _check(folder, settings)
     assert report.failures == []
     assert ("bad.py", "XLA101", 22) not in _places(report)
+    assert ("bad.py", "XLA005") in {(name, code) for name, code, _ in _places(report)}
 
 
 def test_an_interrupt_is_no_internal_error(folder: Path, settings: Settings, broken: Break) -> None:

@@ -8,12 +8,14 @@ from pathlib import Path
 import pytest
 
 from xlalint.rules import (
+    NO_POLICY,
     RuleError,
     UnknownRuleError,
     catalogue,
     find_rule,
     front_matter,
     parse_page,
+    policies,
     rules,
     select,
 )
@@ -88,6 +90,22 @@ def test_own_pages_join_the_shipped_ones(page: Path, extra: str) -> None:
 def test_own_page_replaces_a_shipped_one(page: Path) -> None:
     page.write_text(PAGE.replace("ACME001", "XLA101").replace("acme-sync", "tensor-if"), encoding="utf-8")
     assert rules([page])["XLA101"].summary == "acme.sync"
+    assert policies([page])["XLA101"] == policies()["XLA101"]
+
+
+def test_own_page_has_a_policy(page: Path) -> None:
+    own = '[counts]\n"*" = "host-device"\ntorch = "host-compiled"\n\n[severity]'
+    text = PAGE.replace("summary =", 'traits = ["reads-value", "only-repeated"]\nsummary =').replace("[severity]", own)
+    page.write_text(text, encoding="utf-8")
+    policy = policies([page])["ACME001"]
+    assert (policy.reads_value, policy.only_repeated, policy.tracer_raises) == (True, True, False)
+    assert (policy.counts_in("torch"), policy.counts_in("jax")) == ("host-compiled", "host-device")
+
+
+def test_policy_of_a_page_that_states_none(page: Path) -> None:
+    policy = policies([page])["ACME001"]
+    assert policy == NO_POLICY
+    assert policy.counts_in("torch") == "traced"
 
 
 @pytest.mark.parametrize(
@@ -103,6 +121,15 @@ def test_own_page_replaces_a_shipped_one(page: Path) -> None:
         pytest.param('["torch"]', '"torch"', "frameworks", id="wrong type"),
         pytest.param('"ACME001"', '"acme"', "three digits", id="code"),
         pytest.param('"acme-sync"', '"Acme Sync"', "hyphens", id="name"),
+        pytest.param(
+            "[severity]", '[counts]\n"*" = "host"\n[severity]', "`counts` does not know `host`", id="counts nowhere"
+        ),
+        pytest.param(
+            "[severity]", '[counts]\ntf = "traced"\n[severity]', "`counts` does not know `tf`", id="counts for none"
+        ),
+        pytest.param(
+            "summary =", 'traits = ["read-value"]\nsummary =', "did you mean `reads-value`?", id="unknown trait"
+        ),
         pytest.param("{subject}", "{tensor}", "{subject} and {detail} only", id="template"),
         pytest.param('help = "Do not."', "help = Do not.", "not TOML", id="not TOML"),
     ],

@@ -8,6 +8,7 @@ import re
 import pytest
 
 from xlalint.rules import FRAMEWORK_TARGETS, Example, Rule, rules
+from xlalint.rules.policy import TRAITS
 
 CODES = {
     *(f"XLA{n:03}" for n in (1, 2, 3, 5)),
@@ -52,6 +53,57 @@ def test_page(rule: Rule) -> None:
     assert {key.split(":")[0] for key in rule.severity} <= expected
     for mentioned in re.findall(r"\bXLA\d{3}\b", rule.text):
         assert mentioned in rules() or mentioned[3] in "456", f"{mentioned} has no page"
+
+
+HOST_CODE = {"XLA401", "XLA402", "XLA404", "XLA405", "XLA406", "XLA407", "XLA409"}
+"""Rules besides those of configuration that speak of host code, in all frameworks or in some."""
+
+NEEDED = {"tool": "anywhere", "config": "host-device"}
+"""Where the rules of some kinds count, all of them. The others count in traced code but for `HOST_CODE`."""
+
+OF_FRAMEWORKS = {
+    "autograph-rewrites": "tensorflow",
+    "autograph-only": "tensorflow",
+    "compiler-only": "",
+    "eager-recompiles": "jax",
+    "tpu-node-only": "tensorflow",
+    "draws-at-random": "torch",
+}
+"""Traits that say something of one framework's code: a rule that does not speak of that has no use for them."""
+
+OF_VALUES = {"reads-value", "tracer-raises", "tracer-refuses", "told-by-use", "cheap-if-rare", "cheap-if-seldom"}
+"""Traits of rules about the values of tensors."""
+
+
+@pytest.mark.parametrize("rule", all_rules())
+def test_policy_says_where_the_rule_counts(rule: Rule) -> None:
+    assert rule.counts, "add [counts] to the front matter, see CONTRIBUTING.md"
+    assert set(rule.counts) - {"*"} <= set(rule.frameworks)
+    assert "*" in rule.counts or set(rule.counts) == set(rule.frameworks)
+    said = set(rule.counts.values())
+    if rule.kind in NEEDED:
+        assert said == {NEEDED[rule.kind]}
+    else:
+        assert (said == {"traced"}) == (rule.code not in HOST_CODE)
+
+
+@pytest.mark.parametrize("rule", all_rules())
+def test_policy_holds_together(rule: Rule) -> None:
+    traits = set(rule.traits)
+    assert len(traits) == len(rule.traits), "a trait is listed once"
+    assert list(rule.traits) == sorted(rule.traits, key=TRAITS.index), "in the order of `Policy`'s fields"
+    assert all(OF_FRAMEWORKS.get(trait, "") in ("", *rule.frameworks) for trait in traits)
+    assert not traits & OF_VALUES or rule.kind in ("control-flow", "dynamic-shape", "host-sync")
+    assert ("autograph-rewrites" in traits) == ("tf:no-autograph" in rule.severity)
+    assert ("tpu-node-only" in traits) <= ("tf:unknown" in rule.severity)
+    assert not ("cheap-if-rare" in traits and "cheap-if-seldom" in traits), "the first includes the second"
+    if traits & {"only-repeated", "needs-evidence", "tpu-node-only"}:
+        assert "traced" not in rule.counts.values()
+
+
+@pytest.mark.parametrize("trait", TRAITS)
+def test_every_trait_is_some_rule_s(trait: str) -> None:
+    assert any(trait in rule.traits for rule in rules().values())
 
 
 @pytest.mark.parametrize("rule", all_rules())

@@ -82,6 +82,14 @@ def test_every_exception_is_there_and_says_why(table: str, module: str) -> None:
     assert len(NAMES[table][module]) >= 20
 
 
+def test_codes_have_the_names_of_their_pages() -> None:
+    """The engine speaks of a rule by the name of its page; `rules/codes.py` has the codes."""
+    known = {page.module.upper(): code for code, page in pages().items()}
+    named = dict(re.findall(r'^(\w+): Final = "(\w+)"$', text_of("rules/codes.py"), re.MULTILINE))
+    assert named
+    assert named.items() <= known.items()
+
+
 def test_every_rule_is_tested() -> None:
     """Pages' examples and fixtures run by themselves; besides, some test speaks of each rule by its code."""
     tests = (path for path in (ROOT / "tests").rglob("*.py") if HERE not in path.parents)

@@ -17,9 +17,9 @@ from xlalint.cli.settings import surveyed
 
 if TYPE_CHECKING:
     from xlalint.config import Settings
+    from xlalint.report.verify import Verified
     from xlalint.report.view import View
     from xlalint.verify.isolation import Limits
-    from xlalint.verify.report import Verified
     from xlalint.verify.targets import Target
 
 _BACKENDS = ("torch_xla", "torch_compile", "torch_export", "tensorflow", "jax")
@@ -92,11 +92,11 @@ def command(targets: tuple[str, ...], **options: Any) -> int:
     for verified in _verified(targets, settings, options, view):
         done.append(verified)
         if options["output_format"] == "text":
-            from xlalint.verify.report import render
+            from xlalint.report.verify import render
 
             click.echo(("\n" if len(done) > 1 else "") + render(verified, view), nl=False)
     if options["output_format"] == "json":
-        from xlalint.verify.report import as_json
+        from xlalint.report.verify import as_json
 
         click.echo(as_json(done))
     return _status(done)
@@ -116,7 +116,7 @@ def _status(done: list[Verified]) -> int:
 
 def _verified(texts: tuple[str, ...], settings: Settings, options: Mapping[str, Any], view: View) -> Iterator[Verified]:
     """Each target, run; one that cannot be run does not keep the others from it."""
-    from xlalint.verify.report import Verified
+    from xlalint.report.verify import Verified
     from xlalint.verify.targets import TargetError, Told, targets_of
 
     limits = _limits(options)
@@ -143,13 +143,13 @@ def _file_of(text: str) -> str:
 
 
 def _observed(target: Target, options: Mapping[str, Any], limits: Limits, view: View) -> Verified:
-    from xlalint.verify import tpu, tpu_report
+    from xlalint.report.verify import Verified, line_text
+    from xlalint.verify import tpu
     from xlalint.verify.backends import MissingPackageError
     from xlalint.verify.inputs import SpecError
     from xlalint.verify.isolation import IsolationError
-    from xlalint.verify.judging import judge
+    from xlalint.verify.judging import judge, judged_for_tpus
     from xlalint.verify.observing import CannotRunError, observe
-    from xlalint.verify.report import Verified, line_text
 
     name, file = target.subject.name, target.place.file
     guessed = target.guesses is not None
@@ -177,7 +177,7 @@ def _observed(target: Target, options: Mapping[str, Any], limits: Limits, view: 
     lines = partial(line_text, view=view, file=file)
     judgement = judge(seen, options["steps"], lines, allowed)
     if options["tpus"]:
-        judgement = tpu_report.judged(judgement, compiled, lines, target.backend)
+        judgement = judged_for_tpus(judgement, compiled, lines, target.backend)
     factory = target.subject.factory
     return Verified(
         name,

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, Literal, NamedTuple, cast
 
 from xlalint.analysis.hazard import Confidence, Hazard, Inside
 from xlalint.config import Settings
@@ -21,6 +21,9 @@ from xlalint.source.reading import read_source
 
 if TYPE_CHECKING:
     from xlalint.diagnostics.anchor import Anchors
+
+LeftOut = Literal["", "off", "not-selected", "ignored-in-file"]
+Hidden = Literal["", "low-confidence", "info-hidden"]
 
 _CONFIDENCES: dict[int, ConfidenceName] = {0: "possible", 1: "likely", 2: "certain"}
 _SEVERITIES = ("info", "warning", "error")
@@ -53,9 +56,8 @@ def judge(
         if rule is None:
             pageless.add(hazard.rule)
             continue
-        own = settings.of(hazard.path)
-        severity = severity_of(hazard, rule, own)
-        if severity is not None and own.enabled(hazard.rule, hazard.path):
+        severity, left_out = selected(hazard, rule, settings.of(hazard.path))
+        if severity is not None and not left_out:
             by_path[hazard.path].append((hazard, severity))
     from xlalint.diagnostics.anchor import Anchors  # libcst, which takes a quarter of a second to import
 
@@ -70,7 +72,24 @@ def judge(
 
 def visible(findings: Iterable[Finding], settings: Settings) -> list[Finding]:
     """The findings that the user asked to see."""
-    return [one for one in findings if _is_visible(one.severity, one.confidence, settings.of(one.filename))]
+    return [one for one in findings if not hidden(one.severity, one.confidence, settings.of(one.filename))]
+
+
+def selected(hazard: Hazard, rule: Rule, settings: Settings) -> tuple[Severity | None, LeftOut]:
+    """The severity of a hazard by the settings of its file, and why they leave it out, "" if they do not."""
+    severity = severity_of(hazard, rule, settings)
+    if severity is None:
+        return None, "off"
+    if not settings.enabled(hazard.rule):
+        return severity, "not-selected"
+    return severity, "" if settings.enabled(hazard.rule, hazard.path) else "ignored-in-file"
+
+
+def hidden(severity: str, confidence: str, settings: Settings) -> Hidden:
+    """Why the settings of its file do not show a finding, "" if they do."""
+    if Confidence[confidence.upper()] < Confidence[settings.min_confidence.upper()]:
+        return "low-confidence"
+    return "info-hidden" if severity == "info" and not settings.show_info else ""
 
 
 def target_of(framework: str, settings: Settings) -> str:
@@ -98,11 +117,6 @@ def _severity(word: str | None) -> Severity | None:
     return cast("Severity", word) if word in _SEVERITIES else None
 
 
-def _is_visible(severity: str, confidence: str, settings: Settings) -> bool:
-    sure_enough = Confidence[confidence.upper()] >= Confidence[settings.min_confidence.upper()]
-    return sure_enough and (settings.show_info or severity != "info")
-
-
 def _judge_file(
     source: SourceFile,
     hazards: list[tuple[Hazard, Severity]],
@@ -119,7 +133,7 @@ def _judge_file(
             rule = rules[hazard.rule]
             finding = finding_of(hazard, severity, rule, data, lines)
             findings.append(finding)
-            if is_data(source.path) or rule.kind == "tool" or not _is_visible(severity, finding.confidence, settings):
+            if is_data(source.path) or rule.kind == "tool" or hidden(severity, finding.confidence, settings):
                 continue
             if not anchors.confirms(data, hazard.start, hazard.end, hazard.statement):
                 failures.append(f"{source.shown(finding.location.row)}: {finding.code} could not be anchored")

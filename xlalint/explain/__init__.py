@@ -18,8 +18,10 @@ from xlalint.explain.place import PlaceError, parse_place
 if TYPE_CHECKING:
     from xlalint.cache import Cache
     from xlalint.config import Settings
+    from xlalint.explain.place import Place
+    from xlalint.project.session import Session
 
-__all__ = ["Explanation", "PlaceError", "explain", "parse_place", "program_paths"]
+__all__ = ["Explanation", "PlaceError", "explain", "explain_in", "parse_place", "program_paths"]
 
 
 def program_paths(file: Path, settings: Settings) -> tuple[Path, ...]:
@@ -56,3 +58,11 @@ def explain(
     from xlalint.explain.answer import Explainer
 
     return Explainer(paths, settings, cache, jobs, progress, whole).explain(parse_place(place))
+
+
+def explain_in(session: Session, place: Place) -> Explanation:
+    """Explain a place in a program that stays in memory; rows of notebooks are those of the module. Raises `PlaceError`."""
+    from xlalint.explain.answer import Explainer
+
+    with session.loaded() as loaded:
+        return Explainer(session.paths, session.settings, loaded=loaded).explain(place)

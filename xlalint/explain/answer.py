@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from xlalint.diagnostics.judge import target_of
 from xlalint.explain.beliefs import Beliefs
@@ -23,7 +23,8 @@ from xlalint.explain.tracing import Tracing
 from xlalint.explain.verdicts import Verdicts
 from xlalint.explain.wording import Wording
 from xlalint.lowering.lessons import Lessons
-from xlalint.project.pipeline import Run, tables_of, targets_of
+from xlalint.project.options import tables_of
+from xlalint.project.pipeline import Run
 from xlalint.rules import rules
 from xlalint.source.model import SourceError
 
@@ -32,27 +33,15 @@ if TYPE_CHECKING:
     from xlalint.config import Settings
     from xlalint.lowering.ir import Unit
     from xlalint.program.linker import ModuleInfo
-    from xlalint.project.analysis import Analysis
     from xlalint.project.lowered import Lowered
     from xlalint.project.report import Report
-    from xlalint.source.model import SourceFile
-
-
-class Loaded(NamedTuple):
-    """A program that is in memory: its files, the installed modules that they lead to, what a check says, how it is linked; and how files
-    are read."""
-
-    lowered: Sequence[Lowered]
-    followed: Sequence[Unit]
-    report: Report
-    analysis: Analysis
-    read: Callable[[str], SourceFile]
+    from xlalint.project.session import Loaded
 
 
 class Explainer:
     """Explains places of one program; of a small one, all of them from one analysis.
 
-    Of one that is `loaded`, within its analysis' `aside`; places of notebooks are then those of the module.
+    Of one that is `loaded`, within `Session.loaded`; places of notebooks are then those of the module.
     """
 
     def __init__(
@@ -91,8 +80,6 @@ class Explainer:
         replay = self._replay or Replay(
             [entry.unit for entry in lowered if entry.unit is not None],
             self.settings,
-            targets_of(self.settings),
-            tables_of(self.settings),
             followed,
             self.loaded.analysis if self.loaded is not None else None,
         )

@@ -7,20 +7,20 @@ imports the file and calls a function of that name.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from xlalint.analysis.collection import Link, ModuleResult, Reach, chains_of, harvest, merge, trace_of
+from xlalint.analysis.chains import Link, Reach, chain_to, steps_of
+from xlalint.analysis.collection import FunctionHazard, ModuleResult, harvest, merge, superseded
+from xlalint.analysis.decision import Decisions, Verdict, decide_untraced
 from xlalint.analysis.hazard import Hazard, Step
-from xlalint.api_tables.lookup import api_table
-from xlalint.interpreter.context import HOST_TIER, MODULE_LEVEL, Context
+from xlalint.interpreter.context import HOST_TIER, MODULE_LEVEL, Context, PendingHazard
 from xlalint.interpreter.recording import Recorder, Sight, observed, start_of
 from xlalint.lowering.ir import Unit
 from xlalint.program.dependencies import DependencySet
 from xlalint.program.linker import ClassInfo, FunctionInfo, ModuleInfo, Program
 from xlalint.project.analysis import Analysis, deep
-from xlalint.project.pipeline import taught_of
+from xlalint.project.options import AnalysisOptions
 
 if TYPE_CHECKING:
     from xlalint.config import Settings
@@ -40,14 +40,10 @@ class Replay:
         self,
         units: Sequence[Unit],
         settings: Settings,
-        targets: tuple[str, ...],
-        tables: Sequence[str],
         followed: Sequence[Unit] = (),
         analysis: Analysis | None = None,
     ) -> None:
-        apis = api_table(tuple(Path(table) for table in tables))
-        taught = taught_of(settings)
-        self._analysis = analysis or Analysis(units, apis, targets, settings.roots, taught, followed)
+        self._analysis = analysis or Analysis(units, AnalysisOptions.from_settings(settings), followed)
         self.program: Program = self._analysis.program
         self.interpreter = self._analysis.interpreter
         self.roots = self._analysis.roots
@@ -55,6 +51,7 @@ class Replay:
         self.entered: list[ModuleInfo] = []
         self.complete = False
         self.chains: dict[Reach, Link] = {}
+        self._decisions: dict[Reach, Decisions] = {}
         self.harvests: list[ModuleResult] = []
         self.called: set[tuple[int, int]] = set()
         self.hazards: list[Hazard] = []
@@ -141,13 +138,15 @@ class Replay:
         if self.interpreter.fails:
             told = self.program.reader.current.all_failures().values()
             self.failures += [line for line in told if line not in self.failures]
-        harvested = harvest(found, self.roots.platforms)
+        decisions = Decisions(found, self.roots.platforms, self.interpreter.policies)
+        harvested = harvest(decisions)
         self.harvests.append(harvested)
         self.called.update(harvested.called)
-        for reach, link in chains_of(found).items():
+        for reach, link in decisions.chains.items():
             known = self.chains.get(reach)
             if known is None or self.rank(link) < self.rank(known):
                 self.chains[reach] = link
+                self._decisions[reach] = decisions
 
     def rank(self, link: Link) -> tuple[int, bool, int]:
         """Sure roots first, then those of the file that is asked about, then those that are near."""
@@ -201,6 +200,20 @@ class Replay:
         traced = [way for way in ways if self.chains[way].root.tier != HOST_TIER]
         return min(traced, key=lambda way: self.rank(self.chains[way]), default=None)
 
+    def decide(self, context: Context, pending: PendingHazard) -> Verdict:
+        """Decide whether a hazard of a context counts where that is reached the surest way."""
+        way = self.reach(context)
+        if way is None:
+            return decide_untraced(pending, self.interpreter.policies)
+        return self._decisions[way].decide(pending, way)
+
+    def dropped(self) -> Iterator[FunctionHazard]:
+        """Yield the hazards that calls in traced code supersede."""
+        for batch in self.harvests:
+            for found in batch.found:
+                if superseded(found, self.called, ()):
+                    yield found
+
     def superseded(self, context: Context) -> bool:
         """Return whether a context is a library function analysed with unknown arguments, and actual calls say more of it."""
         way = self.reach(context)
@@ -215,7 +228,7 @@ class Replay:
 
     def trace(self, way: Reach) -> tuple[Step, ...]:
         """The chain of functions by which a context is reached."""
-        return trace_of(way, self.chains, self.program)
+        return tuple(steps_of(chain_to(way, self.chains), self.program))
 
 
 def _leads_to(source: str, name: str, module: str) -> bool:

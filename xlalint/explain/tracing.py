@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import Literal
 
-from xlalint.analysis.collection import Reach
+from xlalint.analysis.chains import Reach
 from xlalint.diagnostics.finding import TraceStep
 from xlalint.explain.model import Activation, Tracedness
 from xlalint.explain.parameters import ParameterFacts

@@ -11,12 +11,11 @@ from xlalint.abstract.values import Tensor, members
 from xlalint.analysis.collection import placed
 from xlalint.analysis.hazard import Confidence, Hazard
 from xlalint.diagnostics.finding import Finding, Location
-from xlalint.diagnostics.judge import finding_of, severity_of, target_of
+from xlalint.diagnostics.judge import Hidden, LeftOut, finding_of, hidden, selected, severity_of, target_of
 from xlalint.explain.model import Status, Verdict
 from xlalint.explain.replay import Replay
 from xlalint.explain.scope import Scope
-from xlalint.frameworks.tracing import UNTRACED, variant_under
-from xlalint.interpreter.context import HOST_TIER, Context, PendingHazard
+from xlalint.interpreter.context import Context, PendingHazard
 from xlalint.interpreter.recording import Withheld
 from xlalint.source.suppressions import Suppressions, apply
 
@@ -78,26 +77,16 @@ class Verdicts:
 
     def _judged(self, hazard: Hazard) -> Verdict:
         """Judge a hazard by the settings and comments, in the order in which `check` asks."""
-        rule, settings = self.rules[hazard.rule], self.settings
-        severity = severity_of(hazard, rule, settings)
-        if severity is None:
-            target = target_of(hazard.framework, settings)
-            variant = f" ({hazard.variant})" if hazard.variant else ""
-            return self._verdict(hazard, "off", f"it is no problem for target {target} on {settings.device}{variant}")
-        if not settings.enabled(hazard.rule):
-            return self._verdict(hazard, "not-selected", "`select` and `ignore` leave the rule out")
-        if not settings.enabled(hazard.rule, hazard.path):
-            return self._verdict(hazard, "ignored-in-file", "`per-file-ignores` leaves the rule out in this file")
+        _, left_out = selected(hazard, self.rules[hazard.rule], self.settings)
+        if left_out:
+            return self._verdict(hazard, left_out, self._left_out(hazard, left_out))
         finding = self._finding(hazard)
         comment = self._comment(finding)
         if comment:
             return self._verdict(hazard, "suppressed", comment)
-        if hazard.confidence < Confidence[settings.min_confidence.upper()]:
-            word = finding.confidence
-            reason = f"its confidence is {word}, and `min-confidence` is {settings.min_confidence}"
-            return self._verdict(hazard, "low-confidence", reason)
-        if severity == "info" and not settings.show_info:
-            return self._verdict(hazard, "info-hidden", "its severity is info, shown with `--show-info` only")
+        unseen = hidden(finding.severity, finding.confidence, self.settings)
+        if unseen:
+            return self._verdict(hazard, unseen, self._hidden(finding, unseen))
         told = next((other for other in self.reported or () if _same(finding, other)), None)
         if told is not None:
             return _of_finding(told, "fired", "", told.severity)
@@ -105,6 +94,20 @@ class Verdicts:
             reason = "the modules analysed for this answer show it; the whole program, as `check` sees it, does not"
             return self._verdict(hazard, "superseded", reason)
         return self._verdict(hazard, "fired", "")
+
+    def _left_out(self, hazard: Hazard, why: LeftOut) -> str:
+        if why == "off":
+            target = target_of(hazard.framework, self.settings)
+            variant = f" ({hazard.variant})" if hazard.variant else ""
+            return f"it is no problem for target {target} on {self.settings.device}{variant}"
+        if why == "not-selected":
+            return "`select` and `ignore` leave the rule out"
+        return "`per-file-ignores` leaves the rule out in this file"
+
+    def _hidden(self, finding: Finding, why: Hidden) -> str:
+        if why == "info-hidden":
+            return "its severity is info, shown with `--show-info` only"
+        return f"its confidence is {finding.confidence}, and `min-confidence` is {self.settings.min_confidence}"
 
     def _comment(self, finding: Finding) -> str:
         """The comment that silences a finding."""
@@ -149,32 +152,26 @@ class Verdicts:
     # -------------------------------------------------------------------------------------- what never got so far
 
     def _superseded(self) -> Iterator[Hazard]:
-        for batch in self.replay.harvests:
-            for found in batch.found:
-                if found.tier == 2 and found.is_root and found.function in self.replay.called:
-                    yield placed(found, self.replay.program)
+        for found in self.replay.dropped():
+            yield placed(found, self.replay.program)
 
     def _unreached(self) -> Iterator[tuple[Verdict, tuple[int, int, str]]]:
         """Yield verdicts of what was seen in calls that nothing traced makes, and of what a tracer turns into graph operations."""
         for context, _ in self.scope.all:
-            way = self.replay.reach(context)
             for sighting in context.sightings.values():
                 at = sighting.at + self.scope.base
                 start, end = at >> 32, at & 0xFFFFFFFF
                 if sighting.rule not in self.rules or not self.scope.site.covers(start, end):
                     continue
-                key = (start, end, sighting.rule)
-                if way is None:
-                    variant = variant_under(UNTRACED, sighting)
-                    if variant is not None:
-                        yield self._seen(context, sighting, variant, "untraced", "this code is not traced"), key
-                    continue
-                root = self.replay.chains[way].root
-                tracer = msgspec.structs.replace(root.tracer, autograph=way[1])
-                autograph = sighting.framework == "tensorflow" and tracer.autograph and root.tier != HOST_TIER
-                if autograph and variant_under(tracer, sighting) is None:
+                verdict = self.replay.decide(context, sighting)
+                if verdict.reason == "converted":
                     reason = "AutoGraph turns it into a graph operation"
-                    yield self._seen(context, sighting, sighting.variant, "converted", reason), key
+                    seen = self._seen(context, sighting, sighting.variant, "converted", reason)
+                elif verdict.reason == "untraced":
+                    seen = self._seen(context, sighting, verdict.variant, "untraced", "this code is not traced")
+                else:
+                    continue
+                yield seen, (start, end, sighting.rule)
 
     def _seen(self, context: Context, sighting: PendingHazard, variant: str, status: Status, reason: str) -> Verdict:
         at = sighting.at + self.scope.base

@@ -40,6 +40,7 @@ from xlalint.program.linker import needed_packages
 
 if TYPE_CHECKING:
     from xlalint.program.linker import ModuleInfo, Program
+    from xlalint.rules import Policy
 
 _PACKAGES = ("torch_xla", "torch_tpu", "torch_neuronx", "libtpu")
 _STRATEGIES = frozenset(("TPUStrategy", "TPUStrategyV2", "TPUClusterResolver", "initialize_tpu_system"))
@@ -74,30 +75,23 @@ class Platform(NamedTuple):
 Platforms = Mapping[str, Platform]
 NOWHERE: Platforms = {}
 
-# Rules that host code is entered for, by the beginning of their codes, and how far a program has to reach for them.
-_HOST_RULES = {
-    "XLA401": Reach.COMPILED,
-    "XLA402": Reach.COMPILED,
-    "XLA404": Reach.TRACED,
-    "XLA405": Reach.TRACED,
-    "XLA407": Reach.COMPILED,
-    "XLA409": Reach.DEVICE,
-    "XLA5": Reach.DEVICE,
+# How far a program has to reach for a rule that counts in such code.
+_REACHES: dict[str, Reach] = {
+    "around-traced": Reach.TRACED,
+    "host-traced": Reach.TRACED,
+    "host-compiled": Reach.COMPILED,
+    "host-device": Reach.DEVICE,
 }
-# The same of rules that speak of traced code in PyTorch, and of the code around compiled functions elsewhere.
-_HOST_ELSEWHERE = {"XLA406": Reach.TRACED}
 
 
-def needed(rule: str, framework: str) -> Reach | None:
+def needed(policy: Policy, framework: str) -> Reach | None:
     """How far a program has to reach for a rule that speaks of a framework's host code; None for the others, which speak of traced code."""
-    if around_compiled(rule, framework):
-        return _HOST_ELSEWHERE[rule]
-    return _HOST_RULES.get(rule, _HOST_RULES.get(rule[:4]))
+    return _REACHES.get(policy.counts_in(framework))
 
 
-def around_compiled(rule: str, framework: str) -> bool:
+def around_compiled(policy: Policy, framework: str) -> bool:
     """Whether a rule speaks, for this framework, of the code around compiled functions alone: what is traced itself is one program."""
-    return framework != "torch" and rule in _HOST_ELSEWHERE
+    return policy.counts_in(framework) == "around-traced"
 
 
 def reaches(platforms: Platforms, framework: str, reach: Reach) -> bool:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from xlalint.abstract.values import FALSE, TRUE, Const, LibrarySymbol, Sequence, Value
+from xlalint.analysis.hazard import Confidence
 from xlalint.lowering import ir
 
 if TYPE_CHECKING:
@@ -19,10 +20,12 @@ if TYPE_CHECKING:
     from xlalint.interpreter.frame import Frame
     from xlalint.interpreter.interpreter import Interpreter
     from xlalint.program.linker import FunctionInfo
+    from xlalint.rules import Policy
 
 NO_AUTOGRAPH = "no-autograph"
 AT_HOME_IN_PIPELINES = "pipeline"
-_REWRITTEN = frozenset(("XLA101", "XLA102", "XLA104", "XLA105"))
+# Under these frameworks' tracers a hazard is an error: a function that holds one and is given to no tracer runs eagerly.
+_RAISING = ("jax", "tensorflow")
 _KERAS_2 = "tf_keras"
 _DO_NOT_CONVERT = ("do_not_convert",)
 
@@ -49,7 +52,7 @@ class HandOver(msgspec.Struct, frozen=True):
     static: tuple[object, ...] = ()
 
 
-def variant_under(tracer: Tracer, sighting: PendingHazard) -> str | None:
+def variant_under(tracer: Tracer, sighting: PendingHazard, policy: Policy) -> str | None:
     """The variant of a hazard in code that the tracer runs; None where it is no hazard there."""
     if not sighting.framework:
         return sighting.variant if tracer.framework in ("tensorflow", "jax") else None
@@ -59,11 +62,32 @@ def variant_under(tracer: Tracer, sighting: PendingHazard) -> str | None:
         return "operation" if tracer.compiles else None
     if tracer.autograph:
         return None if sighting.variant == NO_AUTOGRAPH else sighting.variant
-    if sighting.rule in _REWRITTEN:
+    if policy.autograph_rewrites:
         return NO_AUTOGRAPH
-    if sighting.rule == "XLA108":
+    if policy.autograph_only:
         return None
     return "" if sighting.variant in ("autograph", "cast") else sighting.variant
+
+
+def under_autograph(tracer: Tracer, pending: PendingHazard) -> bool:
+    """Tell whether AutoGraph rewrites the code that holds a hazard of TensorFlow's."""
+    return tracer.autograph and pending.framework == "tensorflow"
+
+
+def given_to_no_tracer(pending: PendingHazard, policy: Policy, variant: str, per_turn: bool) -> tuple[str, Confidence]:
+    """The variant and confidence of a hazard in a library's function, which may be traced or not."""
+    if pending.framework in _RAISING:
+        if pending.framework == "jax" and policy.eager_recompiles and pending.confidence:
+            return "eager", Confidence.LIKELY
+        return variant, Confidence.POSSIBLE
+    if policy.draws_at_random and not per_turn:
+        return variant, Confidence.POSSIBLE
+    return variant, min(pending.confidence, Confidence.LIKELY)
+
+
+def framework_of(pending: PendingHazard, tracer: Tracer) -> str:
+    """The framework that a hazard is of: where any tracer's will do, the tracer's."""
+    return pending.framework or tracer.framework or "torch"
 
 
 class Conversion:

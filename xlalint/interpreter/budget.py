@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING
 
 from xlalint.analysis.hazard import Confidence
 from xlalint.interpreter.context import PendingHazard
+from xlalint.rules.codes import ANALYSIS_CUT_OFF
 
 if TYPE_CHECKING:
     from xlalint.interpreter.context import Context
-
-RULE = "XLA005"
 
 MAX_WORK = 100_000
 """The statements that may run in one context. A loop's body runs up to three times, so only loops within loops get there."""
@@ -65,6 +64,11 @@ def tell_work(context: Context) -> None:
     _tell(context, f"its nested loops take more than {MAX_WORK:,} steps to analyse, so its result counts as unknown")
 
 
+def tell_depth(context: Context) -> None:
+    """Note that the expressions or statements of a context are nested more deeply than they can be followed."""
+    _tell(context, "its expressions or statements are nested too deeply, and what it gives counts as unknown")
+
+
 def tell_calls(context: Context, share: Share) -> None:
     """Note that the calls that a module's roots lead to are followed no further, at the first root that this shows in."""
     if not share.told:
@@ -78,4 +82,5 @@ def tell_calls(context: Context, share: Share) -> None:
 
 def _tell(context: Context, why: str) -> None:
     name = f"`{context.name}`" if context.function is not None else "the top level"
-    context.sightings.setdefault((RULE, 0), PendingHazard(RULE, 0, 0, "", Confidence.CERTAIN, name, why))
+    told = PendingHazard(ANALYSIS_CUT_OFF, 0, 0, "", Confidence.CERTAIN, name, why)
+    context.sightings.setdefault((ANALYSIS_CUT_OFF, 0), told)

@@ -12,6 +12,8 @@ from xlalint.frameworks.step_sequence import Pace
 from xlalint.interpreter.budget import MAX_WORK, CutOff
 from xlalint.interpreter.context import Context, PendingHazard
 from xlalint.lowering import ir
+from xlalint.rules.codes import BRANCH_MISMATCH
+from xlalint.rules.policy import NO_POLICY
 
 if TYPE_CHECKING:
     from xlalint.interpreter.interpreter import Interpreter
@@ -19,18 +21,11 @@ if TYPE_CHECKING:
 
 Env = dict[str, Value]
 LoopKind = Literal["", "for", "while", "endless"]  # "endless": `while` on what is known to be true
+Excuse = Literal["", "host", "apart", "error path", "once", "guarded"]
+"""Why a hazard does not count where it is met, "" if it does: the value is on the host, the code fills a graph of its own, is an error
+path, runs once, or catches what the tracer raises."""
 
-
-# What a tracer answers with an exception that code can catch.
-_RAISING = frozenset(("XLA101", "XLA102", "XLA103", "XLA104", "XLA105", "XLA106", "XLA107", "XLA301", "XLA302"))
-
-
-# What no tracer lets pass, whatever the code around it.
-_REFUSED = frozenset(("XLA101", "XLA102", "XLA103", "XLA104", "XLA105", "XLA106", "XLA107", "XLA206"))
-
-
-# A value that is read or printed once in a hundred steps costs next to nothing where that does not break the graph.
-_READ = frozenset(("XLA301", "XLA302", "XLA303"))
+# What is read or printed once in a hundred steps costs next to nothing where that does not break the graph.
 _OCCASIONAL = (("torch_xla", "info"), ("torch_tpu", "info"))
 
 
@@ -237,25 +232,25 @@ class Frame:
         """Record that `value`, written as `node`, meets a rule at `at`; nothing where it is no device tensor."""
         at += self.base
         culprit = device_tensor(value)
-        if (
-            (self.context.per_turn and not self.turning)
-            or culprit is None
-            or self.suppressed
-            or self.apart
-            or (self.try_depth and culprit.framework != "torch" and rule in _RAISING)
-        ):
-            if self.interpreter.observer is not None:
-                self.interpreter.observer.withheld(self, rule, at, value, self._excuse(culprit))
+        if culprit is None:
+            self._withhold(rule, at, value, "host")
+            return
+        policy = self.interpreter.policies.get(rule, NO_POLICY)
+        excuse = self._excuse()
+        if not excuse and self.try_depth and culprit.framework != "torch" and policy.tracer_raises:
+            excuse = "guarded"
+        if excuse:
+            self._withhold(rule, at, value, excuse)
             return
         sure = culprit.sure and value is culprit and not self.ambiguous_callee
         confidence = min(Confidence.CERTAIN if sure else Confidence.LIKELY, at_most)
-        others = rule in _REFUSED and culprit.framework != "torch"
+        others = policy.tracer_refuses and culprit.framework != "torch"
         if others and any(type(m) is not Tensor and m is not NONE for m in members(value)):
             # A tracer would have refused: code that lets the host's alternatives through has been run with those.
             confidence = Confidence.POSSIBLE
-        if rule == "XLA302" and any(type(m) is Tensor and m.framework == "numpy" for m in members(value)):
+        if policy.free_for_arrays and any(type(m) is Tensor and m.framework == "numpy" for m in members(value)):
             confidence = Confidence.POSSIBLE
-        if self.rare and not severity and (rule == "XLA303" or (rule in _READ and not self.frequent)):
+        if self.rare and not severity and (policy.cheap_if_rare or (policy.cheap_if_seldom and not self.frequent)):
             severity = _OCCASIONAL
         known = self.context.sightings.get((rule, at))
         if known is None or known.confidence < confidence:
@@ -272,13 +267,18 @@ class Frame:
                 self.branch_depth > 0,
             )
 
-    def _excuse(self, culprit: Tensor | None) -> str:
-        """Why what was met here is no hazard."""
-        if culprit is None:
-            return "host"
+    def _withhold(self, rule: str, at: int, value: Value, excuse: Excuse) -> None:
+        """Tell who watches of a hazard that does not count."""
+        if self.interpreter.observer is not None:
+            self.interpreter.observer.withheld(self, rule, at, value, excuse)
+
+    def _excuse(self) -> Excuse:
+        """Say why no hazard counts in the code under way, "" if hazards do."""
         if self.apart:
             return "apart"
-        return "error path" if self.suppressed else "once" if self.context.per_turn and not self.turning else "guarded"
+        if self.suppressed:
+            return "error path"
+        return "once" if self.context.per_turn and not self.turning else ""
 
     def note(
         self,
@@ -292,7 +292,7 @@ class Frame:
         confidence: Confidence = Confidence.CERTAIN,
     ) -> None:
         """Record a hazard that is not about one tensor; `framework` "" leaves it to the tracer that reaches the code."""
-        if not self.suppressed and not self.apart and (self.turning or not self.context.per_turn):
+        if not self._excuse():
             at += self.base
             statement = self.statement + (self.base & 0xFFFFFFFF)
             self.context.sightings.setdefault(
@@ -342,17 +342,18 @@ class Frame:
 
     def _reads_within(self, at: int) -> list[tuple[str, int]]:
         start, end = at >> 32, at & 0xFFFFFFFF
+        policies = self.interpreter.policies
         return [
             (rule, place)
             for rule, place in self.context.sightings
-            if rule in ("XLA301", "XLA302") and start <= place >> 32 and place & 0xFFFFFFFF <= end
+            if policies.get(rule, NO_POLICY).told_by_use and start <= place >> 32 and place & 0xFFFFFFFF <= end
         ]
 
     def settle_returns(self) -> None:
         """At the end of a body that can be left without `return`: report tensor tests of which one branch returns."""
         for at, statement, asked, node in self.half_returns:
             self.statement = statement
-            self.report("XLA108", at, asked, node, "only one branch returns")
+            self.report(BRANCH_MISMATCH, at, asked, node, "only one branch returns")
 
     def asking(self, test: Callable[[], bool | None]) -> tuple[bool | None, Tensor | None]:
         """What a test gives, and the tensor whose truth it asked for."""

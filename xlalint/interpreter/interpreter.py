@@ -61,7 +61,7 @@ from xlalint.interpreter import statements
 from xlalint.interpreter.annotations import Annotations
 from xlalint.interpreter.arguments import Arguments, bind_parameters, evaluate_arguments
 from xlalint.interpreter.attributes import REGISTERED, AttributeTables, attribute_of
-from xlalint.interpreter.budget import CutOff, Share, tell_calls, tell_work
+from xlalint.interpreter.budget import CutOff, Share, tell_calls, tell_depth, tell_work
 from xlalint.interpreter.builtin_calls import container_method, element_of, is_container
 from xlalint.interpreter.context import Context, RootContext
 from xlalint.interpreter.decorators import Carried, Decorators, passes_on
@@ -74,6 +74,7 @@ from xlalint.program.linker import ClassInfo, FunctionInfo, ModuleInfo, Program
 if TYPE_CHECKING:
     from xlalint.api_tables.lookup import Apis
     from xlalint.interpreter.recording import Recorder
+    from xlalint.rules import Policies
 
 T = TypeVar("T")
 Counts = defaultdict[tuple[FunctionInfo | None, ClassInfo | None], int]
@@ -119,12 +120,14 @@ class Interpreter:
         self,
         program: Program,
         apis: Apis,
+        policies: Policies,
         targets: tuple[str, ...] = TARGETS,
         taught: UserHints = NOTHING_TAUGHT,
     ) -> None:
         self.program = program
         self.reader = program.reader
         self.apis = apis
+        self.policies = policies
         self.teaches = bool(taught)
         whole = UserHints(taught.static, taught.tensor, taught.target, targets)
         for module in program.modules:
@@ -391,13 +394,12 @@ class Interpreter:
         self.lacks(context, error)
 
     def lacks(self, context: Context, error: Exception) -> None:
-        """Note that an internal error left something out of a context.
-
-        That expressions are nested too deep is told of nobody: what holds them is unknown, and the user could do nothing about it.
-        """
+        """Note that an internal error, or nesting too deep to be followed, left something out of a context."""
         context.cut = True
         self.fails = True
-        if not isinstance(error, RecursionError):
+        if isinstance(error, RecursionError):
+            tell_depth(context)
+        else:
             self.reader.current.fail(context.module.path, context.name, error)
 
     def _finish(self, context: Context, info: FunctionInfo) -> None:

@@ -36,6 +36,7 @@ from xlalint.frameworks.torch.checks.missing_step_barrier import begin_loop, end
 from xlalint.frameworks.torch.recompiles import assigned, check_accumulation, check_choice, check_turns, counted
 from xlalint.frameworks.tracing import NO_AUTOGRAPH, hand_over
 from xlalint.frameworks.training_loops import Loop, paces, stepped, takes_steps, turned
+from xlalint.interpreter.budget import tell_depth
 from xlalint.interpreter.builtin_calls import element_of
 from xlalint.interpreter.expressions import binary_value, store_subscript, test
 from xlalint.interpreter.frame import _EXEC, Env, Frame, body_of, join_into, path_of, position
@@ -544,6 +545,14 @@ def match(frame: Frame, node: ir.Match) -> bool:
     return True
 
 
+def too_deep(frame: Frame, node: ir.TooDeep) -> bool:
+    tell_depth(frame.context)
+    if frame.context.function is None:  # one statement of several
+        return True
+    frame.context.returns = UNKNOWN
+    return False
+
+
 _HANDLERS: dict[type[ir.Stmt], Callable[[Frame, Any], bool]] = {
     ir.Eval: eval_statement,
     ir.Assign: assign,
@@ -564,6 +573,7 @@ _HANDLERS: dict[type[ir.Stmt], Callable[[Frame, Any], bool]] = {
     ir.DefineClass: define_class,
     ir.Import: import_,
     ir.Match: match,
+    ir.TooDeep: too_deep,
 }
 _EXEC.update(_HANDLERS)
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import ast
 
 from xlalint.lowering.digests import interface, with_digests
-from xlalint.lowering.ir import Unit, encode_body
+from xlalint.lowering.ir import Unit
 from xlalint.lowering.lessons import Lessons
-from xlalint.lowering.lower import Lowerer
+from xlalint.lowering.lower import Lowerer, encoded
 from xlalint.source.model import SourceFile
 
 __all__ = ["Unit", "lower"]
 
-VERSION = 6
+VERSION = 7
 """Version of the representation: part of every cache key of lowered units."""
 
 
@@ -22,11 +22,8 @@ def lower(source: SourceFile, tree: ast.Module, lessons: Lessons | None = None) 
     `lessons` are what comments teach the analysis of its names.
     """
     lowerer = Lowerer(source.text.encode("utf-8", "surrogatepass"), lessons)
-    try:
-        statements, starts = lowerer.definitions(tree.body, outermost=True)
-        body = encode_body(statements)
-    except RecursionError:
-        body, starts = encode_body(()), ()
+    statements, starts = lowerer.definitions(tree.body, outermost=True)
+    body = encoded(statements)
     for scope in reversed(lowerer.functions):
         scope.pass_free_names()
     functions = with_digests([scope.build() for scope in lowerer.functions])

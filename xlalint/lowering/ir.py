@@ -370,6 +370,10 @@ class Match(Stmt, frozen=True, tag=18):
     at: int
 
 
+class TooDeep(Stmt, frozen=True, tag=19):
+    """Stands for a body that is nested too deeply to be lowered."""
+
+
 Statement = Union[
     Eval,
     Assign,
@@ -390,6 +394,7 @@ Statement = Union[
     DefineClass,
     Import,
     Match,
+    TooDeep,
 ]
 
 # ------------------------------------------------------------------------------------------------- the unit

@@ -319,7 +319,12 @@ class Lowerer:
         starts: list[int] = []
         for node in nodes:
             before = self.begin(node)
-            statement = _STATEMENTS[type(node)](self, node)
+            scope, origin, guards = self.scope, self.origin, self.guards
+            try:
+                statement = _STATEMENTS[type(node)](self, node)
+            except RecursionError:
+                statement = ir.TooDeep()
+                self.scope, self.origin, self.guards = scope, origin, guards
             if statement is not None:
                 lowered.append(statement)
             if self.lessons is not None:
@@ -522,7 +527,7 @@ class Lowerer:
         try:
             scope.body = encode_body(body())
         except RecursionError:
-            scope.body = encode_body(())
+            scope.body = encode_body((ir.TooDeep(),))
         finally:
             self.scope, self.origin, self.guards = outer, origin, guards
         scope.describe(node, self.base & 0xFFFFFFFF, returns, decorators, params)
@@ -558,9 +563,7 @@ class Lowerer:
         scope = Scope(outer, -1, node.name, index)
         self.scope, self.origin = scope, 0
         try:
-            body = encode_body(self.definitions(node.body)[0])
-        except RecursionError:
-            body = encode_body(())
+            body = encoded(self.definitions(node.body)[0])
         finally:
             self.scope, self.origin, self.base = outer, origin, before
         methods = scope.class_methods or {}
@@ -570,6 +573,22 @@ class Lowerer:
         if outer is self.module:
             self.defs[node.name] = -1 - index
         return ir.DefineClass(node.name, index)
+
+
+def encoded(body: tuple[ir.Statement, ...]) -> bytes:
+    """The encoded form of a module's or a class's statements; each that is nested too deeply for it is left out as such."""
+    try:
+        return encode_body(body)
+    except RecursionError:
+        return encode_body(tuple(map(_encodable, body)))
+
+
+def _encodable(statement: ir.Statement) -> ir.Statement:
+    try:
+        encode_body((statement,))
+    except RecursionError:
+        return ir.TooDeep()
+    return statement
 
 
 def _is_accessor(node: Any) -> bool:

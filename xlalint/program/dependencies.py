@@ -39,17 +39,22 @@ class DependencySet:
     def all_failures(self) -> dict[tuple[str, str], str]:
         """The internal errors that cut the computation or one of its parts short, by path and function."""
         found: dict[tuple[str, str], str] = {}
-        seen: set[DependencySet] = {self}
-        todo: list[DependencySet] = [self]
-        while todo:
-            reads = todo.pop()
+        for reads in self.all_parts():
             if reads.failures is not None:
                 for place, text in reads.failures.items():
                     found[place] = min(text, found.get(place, text))
-            new = [part for part in reads.parts if part not in seen]
-            seen.update(new)
-            todo += new
         return dict(sorted(found.items()))
+
+    def all_parts(self) -> list[DependencySet]:
+        """The computation and those whose results it used, directly or through others, in an order that follows from them alone."""
+        seen: dict[DependencySet, None] = {self: None}
+        todo: list[DependencySet] = [self]
+        while todo:
+            new = [part for part in todo.pop().parts if part not in seen]
+            for part in new:
+                seen[part] = None
+            todo += new
+        return list(seen)
 
     def closure(self) -> tuple[int, set[FunctionInfo], set[ClassInfo]]:
         """All that the computation and its parts read."""

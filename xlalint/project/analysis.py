@@ -17,14 +17,13 @@ import msgspec
 
 from xlalint.abstract.lattice import begin
 from xlalint.analysis.collection import ModuleResult, harvest, merge
+from xlalint.analysis.decision import Decisions
 from xlalint.analysis.hazard import Hazard
 from xlalint.analysis.roots import Contained, Roots
-from xlalint.api_tables.lookup import Apis
 from xlalint.interpreter.context import MODULE_LEVEL
 from xlalint.interpreter.interpreter import Interpreter
 from xlalint.interpreter.invalidation import forget
 from xlalint.lowering.ir import Unit
-from xlalint.program.hints import NOTHING_TAUGHT, UserHints
 from xlalint.program.linker import FunctionInfo, ModuleInfo, Program, link
 from xlalint.project.dependencies import Dependencies, States
 from xlalint.project.packing import Decoder, encode
@@ -32,6 +31,7 @@ from xlalint.project.workers import mapped
 
 if TYPE_CHECKING:
     from xlalint.project.kept import ResultCache
+    from xlalint.project.options import AnalysisOptions
 
 _CHUNK_BYTES = 1_500_000
 _SMALLEST_SHARED = 1_500_000
@@ -80,17 +80,14 @@ class Analysis:
     def __init__(
         self,
         units: Sequence[Unit],
-        apis: Apis,
-        targets: tuple[str, ...],
-        extra_roots: tuple[str, ...],
-        taught: UserHints,
+        options: AnalysisOptions,
         followed: Sequence[Unit] = (),
         pulse: Pulse | None = None,
     ) -> None:
         begin()
-        self.program: Program = link(units, followed, apis.describes)
+        self.program: Program = link(units, followed, options.apis.describes)
         self.states = States(self.program)
-        self._asked = apis, targets, taught, extra_roots
+        self._options = options
         self._pulse = pulse
         self.restart()
         self.sizes = [_size(unit) for unit in units]
@@ -102,11 +99,11 @@ class Analysis:
 
     def restart(self) -> None:
         """Forget what was interpreted, not how the program hangs together."""
-        apis, targets, taught, extra_roots = self._asked
+        options = self._options
         self.program.names = self.program.no_names()
-        self.interpreter = Interpreter(self.program, apis, targets, taught)
+        self.interpreter = Interpreter(self.program, options.apis, options.policies, options.targets, options.hints)
         self.interpreter.pulse = self._pulse or _rest
-        self.roots = Roots(self.interpreter, extra_roots)
+        self.roots = Roots(self.interpreter, options.roots)
 
     @contextmanager
     def aside(self) -> Iterator[None]:
@@ -148,7 +145,7 @@ class Analysis:
         reads = self.program.reader.current
         given = ModuleResult([], [], [])
         with Contained(interpreter, module, MODULE_LEVEL):
-            given = harvest(found, self.roots.platforms)
+            given = harvest(Decisions(found, self.roots.platforms, interpreter.policies))
         outcome = ModuleOutcome(given, self.states.dependencies(module, reads, given))
         if interpreter.fails:
             outcome = msgspec.structs.replace(outcome, failure="\n".join(reads.all_failures().values()))
@@ -198,21 +195,17 @@ def _run_shared(modules: list[int]) -> bytes:
 
 def analyse(
     units: Sequence[Unit],
-    apis: Apis,
-    targets: tuple[str, ...],
-    extra_roots: tuple[str, ...] = (),
+    options: AnalysisOptions,
     followed: Sequence[Unit] = (),
     jobs: int = 1,
-    taught: UserHints = NOTHING_TAUGHT,
     kept: ResultCache | None = None,
 ) -> Analysed:
     """The hazards of a program made of these units.
 
-    `targets` are the targets that API tables may ask for; `followed` are the units of installed modules that the program leads to;
-    `taught` is what the user says of names; `kept` holds the outcomes of earlier runs.
+    `followed` are the units of installed modules that the program leads to; `kept` holds the outcomes of earlier runs.
     One analysis at a time in a process: the abstract values are the process's own.
     """
-    analysis = Analysis(units, apis, targets, extra_roots, taught, followed)
+    analysis = Analysis(units, options, followed)
     outcomes = kept_outcomes(analysis, kept)
     missing = [index for index in range(len(units)) if index not in outcomes]
     fresh = dict(zip(missing, _run(analysis, missing, jobs), strict=True))

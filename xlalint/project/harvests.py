@@ -8,7 +8,8 @@ from operator import itemgetter
 
 import msgspec
 
-from xlalint.analysis.collection import FunctionHazard, Key, ModuleResult, merged
+from xlalint.analysis.chains import Key
+from xlalint.analysis.collection import FunctionHazard, ModuleResult, merged
 from xlalint.analysis.hazard import Hazard
 from xlalint.program.linker import Program
 

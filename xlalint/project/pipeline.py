@@ -21,14 +21,13 @@ from xlalint.source.reading import digest, digest_of_large, forget_packages, fro
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-    from xlalint.api_tables.lookup import Apis
     from xlalint.cache import Cache
     from xlalint.config import Settings
     from xlalint.diagnostics.finding import Finding
     from xlalint.lowering.ir import Unit
-    from xlalint.program.hints import UserHints
     from xlalint.project.analysis import Analysed
     from xlalint.project.lowered import Lowered
+    from xlalint.project.options import AnalysisOptions
     from xlalint.project.rewriting import Memory
     from xlalint.source.model import SourceFile
 
@@ -36,7 +35,6 @@ _BATCH = 12
 _SMALLEST_POOL = 24
 _FIXES_SHOWN = 1_000_000  # bytes of lowered code, of some 25,000 lines: finding fixes takes about a second
 _WRITTEN_AT_ONCE = 100  # units kept encoded and decoded at the same time
-_TORCH_TARGETS = ("torch_xla", "torch_tpu", "torch_compile")
 
 
 class Run:
@@ -114,13 +112,13 @@ class Run:
 
     def follow(self, lowered: Sequence[Lowered]) -> tuple[list[Unit], SearchFingerprint]:
         """The units of installed modules that lowered files lead to, and what finding them depended on."""
-        from xlalint.api_tables.lookup import api_table
         from xlalint.project.installed import follow
+        from xlalint.project.options import AnalysisOptions
 
         if self.settings.python is None:
             return [], NOTHING
         units = [entry.unit for entry in lowered if entry.unit is not None]
-        apis = api_table(tuple(Path(table) for table in tables_of(self.settings)))
+        apis = AnalysisOptions.from_settings(self.settings).apis
         return follow(units, self.settings, apis, self.cache, self.jobs)
 
     # ------------------------------------------------------------------------------------------ what is known
@@ -251,24 +249,22 @@ class Run:
     # ------------------------------------------------------------------------------------------------ judging
 
     def _judge(self, lowered: list[Lowered], followed: list[Unit]) -> Report:
-        from xlalint.api_tables.lookup import api_table
         from xlalint.project.analysis import analyse
         from xlalint.project.judging import findings_of
         from xlalint.project.kept import ResultCache
+        from xlalint.project.options import AnalysisOptions
         from xlalint.rules import rules
 
         extra = tuple(Path(place) for place in self.settings.extend_rules)
         pages = rules(extra)
         units = [entry.unit for entry in lowered if entry.unit is not None]
-        apis = api_table(tuple(Path(table) for table in tables_of(self.settings)))
-        taught = taught_of(self.settings)
+        options = AnalysisOptions.from_settings(self.settings)
         kept = ResultCache(self.cache, self.settings.fingerprint()) if self.cache is not None else None
-        targets = targets_of(self.settings)
-        analysed = analyse(units, apis, targets, self.settings.roots, followed, self.jobs, taught, kept)
+        analysed = analyse(units, options, followed, self.jobs, kept)
         texts = self._texts(lowered)
         findings, more = findings_of(lowered, analysed.hazards, pages, self.settings, texts, kept)
         told = findings, analysed
-        findings, errors = _with_fixes(told, units, followed, apis, self.settings, texts, self.fixes, self.jobs)
+        findings, errors = _with_fixes(told, units, followed, options, self.settings, texts, self.fixes, self.jobs)
         return Report(findings, len(lowered), analysed.failures + more + errors)
 
     def _texts(self, lowered: list[Lowered]) -> dict[str, SourceFile]:
@@ -279,11 +275,11 @@ class Run:
 
 def check_one(text: str, filename: str, settings: Settings, *, fixes: Memory | None = None) -> Report:
     """Check one text by itself."""
-    from xlalint.api_tables.lookup import api_table
     from xlalint.project.analysis import analyse
     from xlalint.project.installed import follow
     from xlalint.project.judging import findings_of
     from xlalint.project.lowered import lower_source, unread
+    from xlalint.project.options import AnalysisOptions
     from xlalint.rules import rules
     from xlalint.source.model import SourceError
     from xlalint.source.reading import from_text
@@ -299,12 +295,11 @@ def check_one(text: str, filename: str, settings: Settings, *, fixes: Memory | N
         lowered = unread(filename, error)
     units = [lowered.unit] if lowered.unit is not None else []
     pages = rules(tuple(Path(place) for place in settings.extend_rules))
-    apis = api_table(tuple(Path(table) for table in tables_of(settings)))
-    followed, _ = follow(units, settings, apis)
-    taught = taught_of(settings)
-    analysed = analyse(units, apis, targets_of(settings), settings.roots, followed, taught=taught)
+    options = AnalysisOptions.from_settings(settings)
+    followed, _ = follow(units, settings, options.apis)
+    analysed = analyse(units, options, followed)
     findings, more = findings_of([lowered], analysed.hazards, pages, settings, texts)
-    findings, errors = _with_fixes((findings, analysed), units, followed, apis, settings, texts, fixes, 1)
+    findings, errors = _with_fixes((findings, analysed), units, followed, options, settings, texts, fixes, 1)
     return Report(findings, 1, analysed.failures + more + errors)
 
 
@@ -312,7 +307,7 @@ def _with_fixes(
     told: tuple[list[Finding], Analysed],
     units: Sequence[Unit],
     followed: Sequence[Unit],
-    apis: Apis,
+    options: AnalysisOptions,
     settings: Settings,
     texts: Mapping[str, SourceFile],
     memory: Memory | None,
@@ -328,31 +323,8 @@ def _with_fixes(
 
     findings, analysed = told
     callers = callers_of(enumerate(analysed.harvests))
-    rewriting = Rewriting(units, followed, apis, targets_of(settings), settings, texts, memory or Memory(), callers)
+    rewriting = Rewriting(units, followed, options, settings, texts, memory or Memory(), callers)
     return rewriting.apply(findings, analysed.hazards, jobs)
-
-
-def targets_of(settings: Settings) -> tuple[str, ...]:
-    """The target of each framework under these settings."""
-    torch = settings.target if settings.target in _TORCH_TARGETS else "torch_xla"
-    return (torch, "tf", "jax")
-
-
-def taught_of(settings: Settings) -> UserHints:
-    """Return what the settings say of names, and of where the code of each file runs."""
-    from xlalint.program.hints import UserHints
-
-    below = {one.root: taught_of(one) for one in settings.nested}
-    return UserHints(settings.static, settings.tensor, settings.target or "", targets_of(settings), below)
-
-
-def tables_of(settings: Settings) -> list[str]:
-    """The user's own API tables, by path."""
-    return [place for place in settings.extend_rules if _holds_tables(Path(place))]
-
-
-def _holds_tables(place: Path) -> bool:
-    return place.suffix == ".toml" or (place.is_dir() and any(place.glob("**/*.toml")))
 
 
 def _unit_key(file: str, digest: str) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from xlalint.analysis.collection import Key
+from xlalint.analysis.chains import Key
 from xlalint.lowering.ir import Unit
 from xlalint.program.linker import ModuleInfo, Program
 from xlalint.project.dependencies import FUNCTION_BITS, Dependencies

@@ -6,6 +6,7 @@ findings, and those that lead to other calls of the functions which hold them: w
 
 from __future__ import annotations
 
+import itertools
 import multiprocessing
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -15,9 +16,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from xlalint.analysis.collection import Key
+from xlalint.analysis.chains import Key
 from xlalint.analysis.hazard import Hazard
-from xlalint.api_tables.lookup import Apis
 from xlalint.diagnostics.finding import Finding, Fix, Location
 from xlalint.diagnostics.judge import target_of
 from xlalint.fixes.model import NoFix
@@ -28,9 +28,9 @@ from xlalint.interpreter.context import MODULE_LEVEL
 from xlalint.program.failures import in_function, told
 from xlalint.program.linker import ModuleInfo
 from xlalint.project.analysis import Analysis
+from xlalint.project.options import AnalysisOptions
 from xlalint.project.packing import Decoder, encode
-from xlalint.project.pipeline import taught_of
-from xlalint.project.watching import facts_of, recorded
+from xlalint.project.watching import recorded
 from xlalint.project.workers import mapped
 from xlalint.source.data_files import is_data
 from xlalint.source.lines import Lines
@@ -92,16 +92,14 @@ class Rewriting:
         self,
         units: Sequence[Unit],
         followed: Sequence[Unit],
-        apis: Apis,
-        targets: tuple[str, ...],
+        options: AnalysisOptions,
         settings: Settings,
         texts: Mapping[str, SourceFile],
         memory: Memory,
         callers: Mapping[Key, Iterable[int]] = MappingProxyType({}),
         analysis: Analysis | None = None,
     ) -> None:
-        taught = taught_of(settings)
-        self._program = units, apis, targets, settings.roots, taught, followed
+        self._program = units, options, followed
         self._units = {unit.path: unit for unit in units}
         self._settings = settings
         self._texts = texts
@@ -164,19 +162,17 @@ class Rewriting:
         """What becomes of the findings of some files."""
         analysis = self._analysis
         modules = {module.path: module for module in analysis.program.modules[: analysis.program.linted]}
-        roots = {step.path for path in paths for hazard in self._hazards[path] for step in hazard.trace[:1]}
         made = [one for path in paths if is_data(path) for one in self._of_data(path)]
         paths = [path for path in paths if not is_data(path)]
-        calling = {module.path for path in paths for module in self._calling(modules[path])}
-        entered = [modules[p] for p in sorted(roots | calling | set(paths))] if paths else []
         files = [modules[path] for path in paths]
+        leading = {path: self._leading(modules[path], modules) for path in paths}
         with analysis.aside():
-            recorder = recorded(analysis, files, entered)
-        facts = facts_of(recorder, files)
+            seen = recorded(analysis, files, _in_order(itertools.chain.from_iterable(leading.values())))
         failures: list[str] = []
         for path in paths:
             try:
-                document = Document(self._source(path).text, self._units[path], facts[path])
+                facts = seen.facts(modules[path], leading[path])
+                document = Document(self._source(path).text, self._units[path], facts)
             except Exception as error:  # noqa: BLE001 - an internal error costs the file's fixes
                 failures.append(told(f"{path}: the fixes", error))
                 continue
@@ -186,7 +182,7 @@ class Rewriting:
                 if place not in self._shown:
                     continue
                 try:
-                    cut = _is_cut(hazard, recorder.cut_short)
+                    cut = _is_cut(hazard, seen.recorder.cut_short)
                     made.append(_Made(place, None, _CUT) if cut else self._made(place, hazard, document))
                 except RecursionError:
                     made.append(_Made(place, None, _TOO_DEEP))
@@ -194,6 +190,11 @@ class Rewriting:
                     made.append(_Made(place, None, _FAILED))
                     failures.append(told(f"{in_function(path, hazard.function)}: the fix of {hazard.rule}", error))
         return made, failures
+
+    def _leading(self, home: ModuleInfo, modules: Mapping[str, ModuleInfo]) -> list[ModuleInfo]:
+        """The modules whose roots lead to a module's hazards, or to other calls of the functions that hold them; its own in any case."""
+        roots = {step.path for hazard in self._hazards[home.path] for step in hazard.trace[:1]}
+        return _in_order([home, *(modules[path] for path in roots), *self._calling(home)])
 
     def _calling(self, home: ModuleInfo) -> Iterator[ModuleInfo]:
         """The modules whose roots call functions of a module that hold hazards."""
@@ -218,6 +219,10 @@ class Rewriting:
         if isinstance(outcome, NoFix):
             return _Made(place, None, outcome.text)
         return _Made(place, outcome, "")
+
+
+def _in_order(modules: Iterable[ModuleInfo]) -> list[ModuleInfo]:
+    return sorted(set(modules), key=lambda module: module.path)
 
 
 def _is_cut(hazard: Hazard, cut_short: Collection[tuple[str, str]]) -> bool:

@@ -13,14 +13,14 @@ from __future__ import annotations
 import gc
 import os
 from bisect import bisect_left
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
 from xlalint.abstract.lattice import begin, begun
-from xlalint.api_tables.lookup import api_table
 from xlalint.diagnostics.anchor import Anchors
 from xlalint.interpreter.invalidation import size_of
 from xlalint.project.analysis import Analysis, Interrupted, ModuleOutcome, Pulse, deep, keep_outcomes, kept_outcomes
@@ -29,11 +29,12 @@ from xlalint.project.harvests import ResultStore
 from xlalint.project.judging import findings_of
 from xlalint.project.kept import ResultCache
 from xlalint.project.lowered import Lowered, lower_bytes, unread
-from xlalint.project.pipeline import Run, tables_of, targets_of, taught_of
+from xlalint.project.options import AnalysisOptions
+from xlalint.project.pipeline import Run
 from xlalint.project.relinking import mentioning, moved, moves
 from xlalint.project.report import Report
 from xlalint.project.rewriting import Memory, Rewriting
-from xlalint.project.watching import Facts, watched
+from xlalint.project.watching import Facts, recorded
 from xlalint.rules import rules
 from xlalint.source.discovery import discover
 from xlalint.source.model import TOO_LARGE, SourceError, SourceFile
@@ -44,8 +45,6 @@ if TYPE_CHECKING:
     from xlalint.cache import Cache
     from xlalint.config import Settings
     from xlalint.diagnostics.finding import Finding
-    from xlalint.explain import Explanation
-    from xlalint.explain.place import Place
     from xlalint.interpreter.interpreter import Interpreter
     from xlalint.lowering.ir import Unit
     from xlalint.program.linker import FunctionInfo
@@ -57,6 +56,17 @@ _MOST_CALLERS = (
     8  # modules that are entered for what they pass to a function with findings, while somebody waits for its fixes
 )
 _MOST_CONTEXTS = 20_000  # that an interpreter remembers; some hundred megabytes
+
+
+class Loaded(NamedTuple):
+    """A program that is in memory: its files, the installed modules that they lead to, what a check says, how it is linked; and how files
+    are read."""
+
+    lowered: Sequence[Lowered]
+    followed: Sequence[Unit]
+    report: Report
+    analysis: Analysis
+    read: Callable[[str], SourceFile]
 
 
 class Session:
@@ -81,8 +91,7 @@ class Session:
         self._pulse = pulse
         self._contents: dict[str, bytes] = {}
         self._rules = rules(tuple(Path(place) for place in settings.extend_rules))
-        self._apis = api_table(tuple(Path(table) for table in tables_of(settings)))
-        self._taught = taught_of(settings)
+        self._options = AnalysisOptions.from_settings(settings)
         self._lowered: dict[str, Lowered] = {}
         self._units: dict[str, Unit] = {}
         self._packages: set[str] = set()
@@ -145,9 +154,8 @@ class Session:
 
     def _linked(self) -> Analysis:
         units = [self._units[path] for path in self._lowered if path in self._units]
-        targets = targets_of(self.settings)
         self._fresh = True
-        return Analysis(units, self._apis, targets, self.settings.roots, self._taught, self._followed, self._pulse)
+        return Analysis(units, self._options, self._followed, self._pulse)
 
     def _kept(self) -> ResultCache | None:
         return ResultCache(self._cache, self.settings.fingerprint()) if self._cache is not None else None
@@ -338,8 +346,7 @@ class Session:
         rewriting = Rewriting(
             [self._units[path]],
             (),
-            self._apis,
-            targets_of(self.settings),
+            self._options,
             self.settings,
             texts,
             self._fixes,
@@ -363,19 +370,17 @@ class Session:
         home = self._index(path)
         modules = [analysis.program.modules[index] for index in sorted({home, *self._harvests.sources(home)})]
         with analysis.aside():
-            facts = watched(analysis, [analysis.program.modules[home]], modules)
-            return analysis.interpreter, facts[path]
+            file = analysis.program.modules[home]
+            return analysis.interpreter, recorded(analysis, [file], modules).facts(file, modules)
 
-    def explain(self, place: Place) -> Explanation:
-        """Explain a place in a file; rows of notebooks are those of the module. Raises `PlaceError`."""
-        from xlalint.explain.answer import Explainer, Loaded
-
+    @contextmanager
+    def loaded(self) -> Iterator[Loaded]:
+        """Hand out the program as it is in memory, to be interpreted anew inside of the `with` block."""
         self._make_ready()
-        told = [one for path in self._lowered for one in self._findings.get(path, ())]
-        report = Report(told, len(self._lowered), [])
-        loaded = Loaded(list(self._lowered.values()), self._followed, report, self._analysis, self.source)
+        findings = [finding for path in self._lowered for finding in self._findings.get(path, ())]
+        report = Report(findings, len(self._lowered), [])
         with self._analysis.aside():
-            return Explainer(self.paths, self.settings, loaded=loaded).explain(place)
+            yield Loaded(list(self._lowered.values()), self._followed, report, self._analysis, self.source)
 
     def settle(self) -> None:
         """Analyse the roots that wait, as many as are soon done: they may lead to other findings in files that were changed."""

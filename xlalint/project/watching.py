@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 from xlalint.abstract.lattice import join
 from xlalint.abstract.values import NEVER, Value
+from xlalint.interpreter.context import Context
 from xlalint.interpreter.recording import Recorder, observed, start_of
+from xlalint.program.dependencies import DependencySet
 from xlalint.program.linker import ModuleInfo
 from xlalint.project.analysis import Analysis, deep
 
@@ -14,31 +16,45 @@ Facts = dict[tuple[int, int], Value]
 """What expressions are, by their extents in bytes."""
 
 
-def recorded(analysis: Analysis, files: Sequence[ModuleInfo], entered: Sequence[ModuleInfo]) -> Recorder:
-    """What is seen in some files while the roots of the entered modules are analysed."""
-    recorder = Recorder(frozenset(module.index for module in files))
-    analysis.interpreter.observer = recorder
-    with observed(recorder), deep():
-        for module in entered:
-            analysis.roots.enter(module)
-            if analysis.interpreter.fails:  # of which the check has told
-                recorder.cut_short.update(analysis.program.reader.current.all_failures())
-    return recorder
+class Recorded:
+    """What was seen in some files: `recorder` has it by context, `reached` the contexts of these files by the module that was entered.
 
+    What is entered together shares contexts, so what a file's expressions are is taken from those alone that its own modules lead to:
+    then it does not depend on what else was entered.
+    """
 
-def facts_of(recorder: Recorder, files: Sequence[ModuleInfo]) -> dict[str, Facts]:
-    """What the expressions of each file are, over all contexts that were seen."""
-    facts: dict[str, Facts] = {module.path: {} for module in files}
-    for context, sight in recorder.sights.items():
-        own = facts.get(context.module.path)
-        if own is not None:
+    def __init__(self, recorder: Recorder) -> None:
+        self.recorder = recorder
+        self.reached: dict[ModuleInfo, list[Context]] = {}
+
+    def facts(self, file: ModuleInfo, entered: Iterable[ModuleInfo]) -> Facts:
+        """Return what the expressions of a file are, over all contexts that the roots of some modules lead to."""
+        facts: Facts = {}
+        for context in dict.fromkeys(context for module in entered for context in self.reached[module]):
+            sight = self.recorder.sights.get(context)
+            if sight is None or context.module is not file:
+                continue
             base = start_of(context.function)
             for at, value in sight.values.items():
                 extent = (at + base) >> 32, (at + base) & 0xFFFFFFFF
-                own[extent] = join(own.get(extent, NEVER), value)
-    return facts
+                facts[extent] = join(facts.get(extent, NEVER), value)
+        return facts
+
+    def _keep(self, entered: ModuleInfo, computation: DependencySet) -> None:
+        own = self.recorder.modules
+        self.reached[entered] = [
+            part for part in computation.all_parts() if isinstance(part, Context) and part.module.index in own
+        ]
 
 
-def watched(analysis: Analysis, files: Sequence[ModuleInfo], entered: Sequence[ModuleInfo]) -> dict[str, Facts]:
-    """What the expressions of some files are, over all contexts that the roots of the entered modules lead to."""
-    return facts_of(recorded(analysis, files, entered), files)
+def recorded(analysis: Analysis, files: Iterable[ModuleInfo], entered: Iterable[ModuleInfo]) -> Recorded:
+    """Analyse the roots of the entered modules, and keep what is seen in some files."""
+    found = Recorded(Recorder(frozenset(module.index for module in files)))
+    analysis.interpreter.observer = found.recorder
+    with observed(found.recorder), deep():
+        for module in entered:
+            analysis.roots.enter(module)
+            found._keep(module, analysis.program.reader.current)
+            if analysis.interpreter.fails:  # of which the check has told
+                found.recorder.cut_short.update(analysis.program.reader.current.all_failures())
+    return found

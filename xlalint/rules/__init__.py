@@ -6,7 +6,7 @@ read for every run of the linter, so it is cheap; the body and its examples are 
 
 from __future__ import annotations
 
-from xlalint.rules.catalogue import find_rule, rules, rules_folder, select
+from xlalint.rules.catalogue import find_rule, policies, rules, rules_folder, select
 from xlalint.rules.front_matter import parse_page
 from xlalint.rules.model import (
     FRAMEWORK_TARGETS,
@@ -19,19 +19,24 @@ from xlalint.rules.model import (
     RuleError,
     UnknownRuleError,
 )
+from xlalint.rules.policy import NO_POLICY, Policies, Policy
 
 __all__ = [
     "FRAMEWORKS",
     "FRAMEWORK_TARGETS",
     "KINDS",
+    "NO_POLICY",
     "SEVERITIES",
     "TARGETS",
     "Example",
+    "Policies",
+    "Policy",
     "Rule",
     "RuleError",
     "UnknownRuleError",
     "find_rule",
     "parse_page",
+    "policies",
     "rules",
     "rules_folder",
     "select",

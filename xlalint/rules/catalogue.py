@@ -10,11 +10,17 @@ from pathlib import Path
 
 from xlalint.rules.front_matter import CODE, parse_page
 from xlalint.rules.model import Rule, RuleError, UnknownRuleError
+from xlalint.rules.policy import Policies, Policy, policy_of
 
 
 def rules(extra: Sequence[Path] = ()) -> Mapping[str, Rule]:
     """All rules in order of code: the package's own and those of `extra` (folders or pages), which may replace them."""
     return _rules(tuple(extra))
+
+
+def policies(extra: Sequence[Path] = ()) -> Policies:
+    """The policies of all rules. A user's page that replaces one of the package's keeps the policy of that."""
+    return _policies(tuple(extra))
 
 
 def find_rule(code_or_name: str, extra: Sequence[Path] = ()) -> Rule:
@@ -59,6 +65,12 @@ def _rules(extra: tuple[Path, ...]) -> dict[str, Rule]:
         found |= own
     _check_names(found)
     return dict(sorted(found.items()))
+
+
+@cache
+def _policies(extra: tuple[Path, ...]) -> dict[str, Policy]:
+    pages = {**rules(extra), **rules()}
+    return {code: policy_of(page.counts, page.traits) for code, page in pages.items()}
 
 
 def _check_names(found: Mapping[str, Rule]) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from xlalint.rules.model import FIXES, FRAMEWORKS, FRONT_MATTER, KINDS, SEVERITIES, TARGETS, Rule, RuleError, read_page
+from xlalint.rules.policy import CODES, TRAITS
 
 CODE = re.compile(r"[A-Z]{2,8}\d{3}")
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
@@ -101,6 +102,9 @@ def _problems(rule: Rule) -> Iterable[str]:
     yield from _outside("helps", rule.helps, FRAMEWORKS)
     yield from _outside("severity", [key.split(":", 1)[0] for key in rule.severity], (*TARGETS, "*"))
     yield from _outside("severity", rule.severity.values(), SEVERITIES)
+    yield from _outside("counts", rule.counts, (*FRAMEWORKS, "*"))
+    yield from _outside("counts", rule.counts.values(), CODES)
+    yield from _outside("traits", rule.traits, TRAITS)
     for template in (rule.message, *rule.messages.values()):
         yield from _template_problems(template)
 

@@ -61,7 +61,8 @@ class Rule(msgspec.Struct, frozen=True, dict=True):
     """The front matter of one page; `text` and `examples` read the body on first use.
 
     `severity` maps a target, or "target:variant", to a severity; a target left out means that the rule does not hold
-    there. The key "*" holds for every target and for files of no framework (the tool's own rules).
+    there. The key "*" holds for every target and for files of no framework (the tool's own rules). `counts` and `traits` are the rule's
+    policy (`xlalint.rules.policy`): the code in which it counts, by framework or "*", and what the analysis asks of it.
     """
 
     code: str
@@ -77,6 +78,8 @@ class Rule(msgspec.Struct, frozen=True, dict=True):
     messages: dict[str, str] = {}
     helps: dict[str, str] = {}
     severity: dict[str, str] = {}
+    counts: dict[str, str] = {}
+    traits: tuple[str, ...] = ()
 
     @cached_property
     def text(self) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from lsprotocol import types
 
 from xlalint.diagnostics.finding import Finding, Location
+from xlalint.explain import explain_in
 from xlalint.explain.model import Explanation
 from xlalint.explain.place import Place, PlaceError
 from xlalint.fixes.ignore_comments import silencing
@@ -67,7 +68,7 @@ class Actions:
         """Yield actions that are offered only where the user asks for them: to say that an unknown value is a tensor."""
         place = self._row(self.diagnostics.lined(self.path, self.cell).location(extent.start))
         try:
-            said = self.session.explain(Place(self.path, place.row, None))
+            said = explain_in(self.session, Place(self.path, place.row, None))
         except PlaceError:
             return
         if any(question.silence == "unknown-value" for question in said.questions):
@@ -138,7 +139,7 @@ class Actions:
         if finding.framework is None:
             return
         try:
-            said = self.session.explain(Place(self.path, finding.location.row, finding.location.column))
+            said = explain_in(self.session, Place(self.path, finding.location.row, finding.location.column))
         except PlaceError:
             return
         yield from self._taught(said, word, finding)

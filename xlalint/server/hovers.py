@@ -11,6 +11,7 @@ from lsprotocol import types
 
 from xlalint.config import Settings
 from xlalint.diagnostics.finding import Finding, Location
+from xlalint.explain import explain_in
 from xlalint.explain.model import Belief, Explanation
 from xlalint.explain.place import Place, PlaceError, Text
 from xlalint.explain.wording import Wording
@@ -49,7 +50,7 @@ def hover(
 def _explained(session: Session, path: str, cell: int | None, place: Location) -> Explanation | None:
     asked = row_in_module(session.source(path), cell, place)
     try:
-        return session.explain(Place(path, asked.row, asked.column))
+        return explain_in(session, Place(path, asked.row, asked.column))
     except PlaceError:
         return None
 

@@ -24,6 +24,7 @@ from pygls.exceptions import JsonRpcContentModified, JsonRpcException
 from pygls.lsp.server import LanguageServer
 
 from xlalint import __version__
+from xlalint.explain import explain_in
 from xlalint.explain.place import Place, PlaceError
 from xlalint.processes import isolated
 from xlalint.report.printable import printable
@@ -518,7 +519,7 @@ class Server(LanguageServer):  # type: ignore[misc]
             lined = self.model.diagnostics().lined(snapshot.path, cell)
             place = row_in_module(session.source(snapshot.path), cell, lined.location(position))
             try:
-                said = session.explain(Place(snapshot.path, place.row, place.column))
+                said = explain_in(session, Place(snapshot.path, place.row, place.column))
             except PlaceError as error:
                 return str(error)
             return render(said, View(session.settings.root, colour=False, text_of=lambda _: None))

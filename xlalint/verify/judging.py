@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Union
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from xlalint.verify.inputs import WARM_UP
-from xlalint.verify.model import Counts, EventKind, Observation, Place, Step
+from xlalint.verify.model import Counts, EventKind, Observation, Place, Step, TpuProgram
 
 Line = Callable[[Place], str]
 """How a place is named to people, with its source line."""
@@ -60,6 +61,23 @@ _HAZARDS: tuple[tuple[EventKind, Callable[[Counts], int], str], ...] = (
     ("fallback", lambda counts: counts.fallbacks, "runs operations on the CPU"),
     ("graph-break", lambda counts: counts.graph_breaks, "breaks the graph"),
 )
+
+
+def judged_for_tpus(judgement: Judgement, programs: Sequence[TpuProgram], line: Line, backend: str) -> Judgement:
+    """A judgement with what does not compile for TPUs; without programs there is none."""
+    if judgement.ran and not programs:
+        text = f"{judgement.text}; nothing to compile for TPUs: {backend} wrote no StableHLO"
+        return replace(judgement, ok=False, ran=False, text=text)
+    failed = [one for one in programs if one.error is not None]
+    if not failed:
+        return judgement
+    told = []
+    for generation in dict.fromkeys(one.generation for one in failed):
+        error = next(one.error for one in failed if one.generation == generation and one.error is not None)
+        where = f": {line(error.place)}" if error.place is not None else ""
+        told.append(f"does not compile for {generation}: {error.what}{where}")
+    text = "; ".join([*([] if judgement.ok else [judgement.text]), *told])
+    return replace(judgement, ok=False, text=text)
 
 
 def _end(seen: Observation, wanted: int, line: Line) -> Iterator[str]:

@@ -118,6 +118,7 @@ class FunctionSource:
         self._extents = layout.extents
         self._kinds: dict[type[cst.CSTNode], list[int]] = {}
         self._indexes: dict[cst.CSTNode, dict[cst.CSTNode, int]] = {}
+        self._values: dict[cst.CSTNode, Value] = {}
         self._shift = start - lead
         self.introduced: set[str] = set()
         self._left = max(_LEAST_WORK, _WORK_PER_NODE * len(self._order))
@@ -290,6 +291,12 @@ class FunctionSource:
     def value(self, node: cst.CSTNode) -> Value:
         """Return an expression's value, joined over all calls; `NEVER` if none was seen."""
         self._spend(1)
+        known = self._values.get(node)
+        if known is None:
+            known = self._values[node] = self._value(node)
+        return known
+
+    def _value(self, node: cst.CSTNode) -> Value:
         for start, end in (self.span(node), self.whole(node)):
             found = self.document.facts.get((self.document.byte(start), self.document.byte(end)))
             if found is not None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 import libcst as cst
 
@@ -59,15 +60,23 @@ class Types:
         self._scene = scene
         self._framework = framework
         self._assigned: dict[str, Type] = {}
+        self._known: dict[cst.BaseExpression, Type] = {}
 
     def assign(self, name: str, value: cst.BaseExpression) -> None:
         """From here on a name stands for the value of an expression that was just computed."""
         made = self.of(value)
         own = f"{name}@{self._scene.span(value)[0]}"  # as no variable outside is called
         self._assigned[name] = made._replace(shape=made.shape or own, dtype=made.dtype or own)
+        self._known.clear()
 
     def of(self, node: cst.BaseExpression) -> Type:
         """Infer the type of an expression."""
+        known = self._known.get(node)
+        if known is None:
+            known = self._known[node] = self._inferred(node)
+        return known
+
+    def _inferred(self, node: cst.BaseExpression) -> Type:
         found = self._structural(node)
         value = self._scene.value(node)
         kind = found.kind or values.dtype_of(value)
@@ -228,15 +237,35 @@ class Types:
 
 def _tested_float(scene: FunctionSource, node: cst.CSTNode, name: str) -> bool:
     """Return whether an `if` around a variable has found its dtype to be floating."""
+    tests = _dtype_tests(scene)
+    if not tests:
+        return False
     at, _ = scene.span(node)
     for holder in scene.above(node):
-        if not isinstance(holder, cst.If) or scene.span(holder.body)[0] > at or scene.span(holder.body)[1] < at:
+        test = tests.get(holder)
+        if test is None or not isinstance(holder, cst.If):
             continue
-        test = re.sub(r"\s+", " ", scene.code(holder.test))
-        if " or " not in _conditions_of(test) and _FLOAT_TEST.search(test.replace(f"{name}.dtype", "$")):
+        if scene.span(holder.body)[0] <= at <= scene.span(holder.body)[1] and _FLOAT_TEST.search(
+            test.replace(f"{name}.dtype", "$")
+        ):
             bound = scene.descend(holder.body, cst.AssignTarget)
             return all(scene.code(one.target) != name or scene.span(one)[0] > at for one in bound)
     return False
+
+
+_tests_known: WeakKeyDictionary[FunctionSource, dict[cst.CSTNode, str]] = WeakKeyDictionary()
+
+
+def _dtype_tests(scene: FunctionSource) -> dict[cst.CSTNode, str]:
+    """The tests of a scene's `if` statements that ask for a dtype and all of which holds in their bodies; worked out once."""
+    tests = _tests_known.get(scene)
+    if tests is None:
+        tests = _tests_known[scene] = {}
+        for node in scene.descend(scene.root, cst.If):
+            test = scene.code(node.test)
+            if ".dtype" in test and " or " not in _conditions_of(test := re.sub(r"\s+", " ", test)):
+                tests[node] = test
+    return tests
 
 
 # What is left of `x.dtype == torch.float16` when "$" stands for `x.dtype`.

@@ -5,18 +5,15 @@ The text is analysed by itself: what other files pass to its functions is not kn
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import NamedTuple
 
 from xlalint.abstract.lattice import join
 from xlalint.abstract.values import NEVER, Const, Host, Tensor, Value, members
-from xlalint.api_tables.lookup import api_table
 from xlalint.config import Settings
-from xlalint.program.hints import UserHints
 from xlalint.project.analysis import Analysis
 from xlalint.project.lowered import lower_source
-from xlalint.project.pipeline import tables_of, targets_of
-from xlalint.project.watching import facts_of, recorded
+from xlalint.project.options import AnalysisOptions
+from xlalint.project.watching import recorded
 from xlalint.source.model import SourceError
 from xlalint.source.reading import from_text
 
@@ -55,21 +52,18 @@ def believed(path: str, text: str, settings: Settings) -> Believed:
         return NOTHING
     if unit is None:
         return NOTHING
-    settings = settings.of(path)
-    apis = api_table(tuple(Path(table) for table in tables_of(settings)))
-    taught = UserHints(settings.static, settings.tensor)
-    analysis = Analysis([unit], apis, targets_of(settings), settings.roots, taught)
+    analysis = Analysis([unit], AnalysisOptions.from_settings(settings.of(path)))
     modules = analysis.program.modules[:1]
-    recorder = recorded(analysis, modules, modules)
+    seen = recorded(analysis, modules, modules)
     passed: dict[str, dict[str, Value]] = {}
-    for context in recorder.sights:
+    for context in seen.recorder.sights:
         info = context.function
         if info is not None and context.module.path == modules[0].path:
             own = passed.setdefault(info.ir.qualname, {})
             for parameter, value in zip(info.params, context.args, strict=False):
                 own[parameter.name] = join(own.get(parameter.name, NEVER), value)
     parameters = {function: {name: kind_of(value) for name, value in own.items()} for function, own in passed.items()}
-    return Believed(parameters, facts_of(recorder, modules)[modules[0].path])
+    return Believed(parameters, seen.facts(modules[0], modules))
 
 
 def kind_of(value: Value) -> Kind:

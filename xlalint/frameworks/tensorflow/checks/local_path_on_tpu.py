@@ -1,7 +1,7 @@
 """XLA504, XLA505: what a TPU node, whose TPU is on another machine than the program, cannot reach (TensorFlow 2.21, Keras 3.15).
 
 What TensorFlow's operations read and write is the disk of the machine that they run on, and a node's default is the TPU's. Where the TPU
-is shows in other places of the program, so whether these are hazards is decided from the roots (`analysis.collection`).
+is shows in other places of the program, so whether these are hazards is decided from the roots (`analysis.decision`).
 """
 
 from __future__ import annotations
@@ -14,8 +14,6 @@ from xlalint.frameworks.checks.call_site import CallSite, asked
 from xlalint.frameworks.tensorflow.checks.outside_strategy_scope import kind_of, receiver_of
 from xlalint.interpreter.frame import spelling
 from xlalint.interpreter.paths import LOCAL, leads_to
-
-OF_NODES = frozenset(("XLA504", "XLA505"))
 
 _CALLBACKS = ("tensorflow.keras.callbacks", "keras.callbacks")
 _READ = {

@@ -6,6 +6,7 @@ only where the frame, or what it called, made the resolver that it is about.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from xlalint.abstract.values import Const, Value
@@ -15,6 +16,7 @@ from xlalint.interpreter.frame import path_of, spelling
 from xlalint.lowering import ir
 
 if TYPE_CHECKING:
+    from xlalint.interpreter.context import Context
     from xlalint.interpreter.frame import Frame
 
 _RESOLVER = "distribute.cluster_resolver.TPUClusterResolver"
@@ -126,6 +128,15 @@ def made(call: CallSite) -> None:
         return
     if not _elsewhere(frame, call.node_of("tpu_cluster_resolver", 0), frozenset(("initialize_tpu_system",))):
         _report(call, "is created before `tf.tpu.experimental.initialize_tpu_system` has made the TPU ready")
+
+
+def node_variant(contexts: Iterable[Context]) -> str | None:
+    """The variant of what only a TPU node cannot do: "" where the TPU is surely on another machine than the program, None where it is on
+    the same."""
+    named = {step.removeprefix(RESOLVED) for context in contexts for step in context.steps if step.startswith(RESOLVED)}
+    if named == {"local"}:
+        return None
+    return "" if named and named <= REMOTE_NAMES else "unknown"
 
 
 def _resolved(steps: list[str]) -> bool:

@@ -63,9 +63,9 @@ def render(one: Verified, view: View) -> str:
     causes = [line for cause in one.judgement.causes if not cause.expected for line in _cause(cause, view)]
     blocks += ["\n".join(causes)] if causes else []
     if one.tpu:
-        from xlalint.verify import tpu_report
+        from xlalint.report.verify import tpu
 
-        blocks.append(tpu_report.render(one.tpu, view))
+        blocks.append(tpu.render(one.tpu, view))
     if one.observation.last_words and not one.judgement.ran:
         blocks.append("\n".join(f"  | {printable(line)}" for line in one.observation.last_words.splitlines()))
     blocks.append(_verdict(one.judgement, view))

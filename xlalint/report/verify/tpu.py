@@ -6,36 +6,17 @@ import io
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import msgspec
 from rich.console import Console
 from rich.table import Table
 
 from xlalint.report.printable import printable
 from xlalint.report.view import View
 from xlalint.verify.isolation import size_text
-from xlalint.verify.judging import Judgement, Line
 from xlalint.verify.model import Padding, TpuProgram
 
 _WASTEFUL = 3  # arrays named per program
 _NOTABLE = 0.25  # the share of an array's memory that is filled up, from which on it is named
 _WIDTH = 140
-
-
-def judged(judgement: Judgement, programs: Sequence[TpuProgram], line: Line, backend: str) -> Judgement:
-    """A judgement with what does not compile for TPUs; without programs there is none."""
-    if judgement.ran and not programs:
-        text = f"{judgement.text}; nothing to compile for TPUs: {backend} wrote no StableHLO"
-        return msgspec.structs.replace(judgement, ok=False, ran=False, text=text)
-    failed = [one for one in programs if one.error is not None]
-    if not failed:
-        return judgement
-    told = []
-    for generation in dict.fromkeys(one.generation for one in failed):
-        error = next(one.error for one in failed if one.generation == generation and one.error is not None)
-        where = f": {line(error.place)}" if error.place is not None else ""
-        told.append(f"does not compile for {generation}: {error.what}{where}")
-    text = "; ".join([*([] if judgement.ok else [judgement.text]), *told])
-    return msgspec.structs.replace(judgement, ok=False, text=text)
 
 
 def render(programs: Sequence[TpuProgram], view: View) -> str:

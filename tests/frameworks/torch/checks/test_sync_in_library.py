@@ -1,4 +1,4 @@
-"""What PyTorch's own code reads of tensors, and indices of which nothing is known: found, and the larger half left alone."""
+"""XLA305: what PyTorch reads of tensors in its own code, and indices of which nothing is known; and the larger half left alone."""
 
 from __future__ import annotations
 

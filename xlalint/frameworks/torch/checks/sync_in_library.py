@@ -1,0 +1,63 @@
+"""XLA305: calls of installed libraries that hand over tensors and whose code surely reads the value of one."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from xlalint.abstract.values import tensors
+from xlalint.analysis.hazard import Confidence
+from xlalint.interpreter.context import PendingHazard
+from xlalint.interpreter.frame import device_tensor
+from xlalint.rules.policy import NO_POLICY, Policies
+
+if TYPE_CHECKING:
+    from xlalint.abstract.values import Value
+    from xlalint.interpreter.context import Context
+
+
+class Holder(NamedTuple):
+    """Where a library's code reads a value: a context and, packed as in `ir`, the extent in its function."""
+
+    context: Context
+    at: int
+
+
+def syncs_in_libraries(context: Context, policies: Policies) -> Iterator[tuple[PendingHazard, Holder]]:
+    """Yield a hazard for each call from here whose callee reads a tensor's value."""
+    for (at, callee), statement in context.outward.items():
+        holder = _read_inside(callee, policies) if any(map(_on_device, callee.args)) else None
+        if holder is not None:
+            call = PendingHazard("XLA305", at, statement, "torch", Confidence.LIKELY, "", variant="followed")
+            yield call, holder
+
+
+def _read_inside(callee: Context, policies: Policies) -> Holder | None:
+    """Find the place nearest to the call where a library's code reads the value of one of torch's tensors.
+
+    What the user's own code does that the library calls back is told there.
+    """
+    seen = {callee: None}
+    todo = deque(seen)
+    while todo:
+        context = todo.popleft()
+        reads = [pending for pending in context.sightings.values() if _reads(pending, policies)]
+        if reads and context.function is not None:
+            return Holder(context, min(reads, key=lambda read: (read.at, read.rule)).at)
+        for inner in context.inward:
+            if inner not in seen:
+                seen[inner] = None
+                todo.append(inner)
+    return None
+
+
+def _reads(pending: PendingHazard, policies: Policies) -> bool:
+    if pending.framework != "torch" or pending.forked or pending.confidence < Confidence.LIKELY:
+        return False
+    harmless = any(target == "torch_xla" and severity in ("off", "info") for target, severity in pending.severity)
+    return policies.get(pending.rule, NO_POLICY).reads_value and not harmless
+
+
+def _on_device(value: Value) -> bool:
+    return any(device_tensor(tensor) is not None for tensor in tensors(value)) or device_tensor(value) is not None
