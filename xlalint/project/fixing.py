@@ -272,8 +272,8 @@ class _Rounds:
         self._fixed += [
             with_proof(one, proofs.get((one.code, offsets.at(one.location)))) for one in made.change.findings
         ]
-        self._dropped[path] = {(code, made.change.moved(offset)) for code, offset in self._dropped[path]}
-        self._proofs[path] = {(code, made.change.moved(offset)): proof for (code, offset), proof in proofs.items()}
+        self._dropped[path] = {(code, made.change.move(offset)) for code, offset in self._dropped[path]}
+        self._proofs[path] = {(code, made.change.move(offset)): proof for (code, offset), proof in proofs.items()}
 
     def _drop(self, path: str, findings: Iterable[Finding], offsets: Offsets, why: str) -> None:
         for finding in findings:
@@ -329,7 +329,7 @@ class _Compared:
         old, new = Offsets(made.text), Offsets(text_of(path, made.content))
         self.change = change = made.change
         self._spans = {id(f): [old.span(edit) for edit in f.fix.edits] for f in change.findings if f.fix is not None}
-        self._start = {id(f): change.moved(old.at(f.location)) for f in before.findings if f.filename == path}
+        self._start = {id(f): change.move(old.at(f.location)) for f in before.findings if f.filename == path}
         # That only information is left of what was more is progress.
         information = any(f.severity == "info" for f in change.findings)
         counted = [

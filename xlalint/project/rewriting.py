@@ -210,7 +210,7 @@ class Rewriting:
         lines = Lines(self._source(path).text.encode())
         for hazard in self._hazards[path]:
             place = path, hazard.rule, Location(*lines.place(hazard.start)), Location(*lines.place(hazard.end))
-            outcome = data_files.rewritten(hazard, lines)
+            outcome = data_files.rewrite(hazard, lines)
             made = (None, outcome.text) if isinstance(outcome, NoFix) else (outcome, "")
             yield _Made(place, *made)
 

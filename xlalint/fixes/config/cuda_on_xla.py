@@ -11,7 +11,7 @@ from xlalint.fixes.toolkit.function_source import Replacement
 _MEANT = "the process's XLA device is meant"
 
 
-def moved(site: Site) -> Rewrite | NoFix | None:
+def move_to_xla(site: Site) -> Rewrite | NoFix | None:
     """`x.cuda()` → `x.to("xla")`, `x.to("cuda")` → `x.to("xla")`."""
     scene, node = site.scene, site.node
     if (
@@ -56,7 +56,7 @@ def autocast(site: Site) -> Rewrite | NoFix | None:
     )
 
 
-def unpinned(site: Site) -> Rewrite | NoFix | None:
+def drop_pinning(site: Site) -> Rewrite | NoFix | None:
     """`DataLoader(…, pin_memory=True)` → `DataLoader(…)`."""
     if site.hazard.variant != "idle":
         return NoFix("its replacement depends on what it is used for")

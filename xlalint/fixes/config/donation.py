@@ -14,7 +14,7 @@ _PLACES = re.compile(r"`donate_argnums=(\([\d, ]+\))`")
 _LAST_USE = "nothing else uses what is passed to it"
 
 
-def donated(site: Site) -> Rewrite | NoFix | None:
+def donate(site: Site) -> Rewrite | NoFix | None:
     """`@jax.jit` → `@functools.partial(jax.jit, donate_argnums=(0,))`, `jax.jit(step)` → `jax.jit(step, donate_argnums=(0,))`."""
     scene, node = site.scene, site.node
     places = _PLACES.search(site.hazard.detail)

@@ -14,7 +14,7 @@ _EACH_STEP = "the device should run after each step"
 _REPLICAS = "every replica should take the same steps"
 
 
-def ordered(site: Site) -> Rewrite | NoFix | None:
+def insert_sync(site: Site) -> Rewrite | NoFix | None:
     """`optimizer.step()` → `optimizer.step()`, `torch_xla.sync()`."""
     scene, node = site.scene, site.node
     if site.hazard.variant != "step":
@@ -48,7 +48,7 @@ def with_barrier(site: Site) -> Rewrite | NoFix | None:
     return Rewrite("Run the step", (Replacement(place, place, ", barrier=True"),), _EACH_STEP)
 
 
-def reduced(site: Site) -> Rewrite | NoFix | None:
+def use_optimizer_step(site: Site) -> Rewrite | NoFix | None:
     """`optimizer.step()` → `xm.optimizer_step(optimizer)`."""
     scene, node = site.scene, site.node
     if site.hazard.variant != "unreduced" or not isinstance(node, cst.Call):

@@ -35,14 +35,14 @@ def outside(site: Site) -> Rewrite | NoFix | None:
     calls = [call for call in whole.descend(whole.root, cst.Call) if _starts(call, function.name.value)]
     if len(calls) != 1 or whole.function(calls[0]) is not None:
         return _ELSEWHERE
-    return _moved(whole, function, line, name, calls[0])
+    return _move_out(whole, function, line, name, calls[0])
 
 
-def _moved(
+def _move_out(
     scene: FunctionSource, function: cst.FunctionDef, line: cst.BaseStatement, name: str, call: cst.Call
 ) -> Rewrite | NoFix:
     known = {param.name.value for param in scene.descend(function.params, cst.Param)}
-    known |= {one.value for one in _bound(scene, function)} - {name}
+    known |= {one.value for one in _list_assigned(scene, function)} - {name}
     built = scene.code(line)
     used = {one.value for one in scene.descend(line, cst.Name)}
     params = function.params
@@ -83,7 +83,7 @@ def _moved(
     )
 
 
-def _bound(scene: FunctionSource, function: cst.FunctionDef) -> list[cst.Name]:
+def _list_assigned(scene: FunctionSource, function: cst.FunctionDef) -> list[cst.Name]:
     """Names that the function's statements assign."""
     return [one.target for one in scene.descend(function.body, cst.AssignTarget) if isinstance(one.target, cst.Name)]
 

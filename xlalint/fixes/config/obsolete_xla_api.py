@@ -15,7 +15,7 @@ _BY_LAST_NAME = {name.rpartition(".")[2]: new for name, new in (*REMOVED.items()
 _NOTHING = NoFix("nothing replaced it: do what it was for in another way, or not at all")
 
 
-def renamed(site: Site) -> Rewrite | NoFix | None:
+def rename(site: Site) -> Rewrite | NoFix | None:
     """`xm.xla_device()` → `torch_xla.device()`."""
     scene, node = site.scene, site.node
     if not isinstance(node, cst.Call) or not site.hazard.detail.startswith("is ") or "nprocs" in site.hazard.subject:

@@ -23,7 +23,7 @@ def behind(site: Site) -> Rewrite | NoFix | None:
         return _APART
     optimizer = before[0]
     between = block[block.index(optimizer) + 1 : place]
-    names = _assigned(scene, optimizer)
+    names = _list_assigned(scene, optimizer)
     used = {name.value for one in (*between, line) for name in scene.descend(one, cst.Name)}
     if (
         not names
@@ -46,7 +46,7 @@ def behind(site: Site) -> Rewrite | NoFix | None:
     )
 
 
-def _assigned(scene: FunctionSource, line: cst.CSTNode) -> set[str]:
+def _list_assigned(scene: FunctionSource, line: cst.CSTNode) -> set[str]:
     return {
         target.target.value for target in scene.descend(line, cst.AssignTarget) if isinstance(target.target, cst.Name)
     }

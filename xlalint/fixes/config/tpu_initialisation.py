@@ -14,7 +14,7 @@ _ALONE = "nothing else initialises the TPU"
 _LOCAL = "the program runs on the TPU's own machine"
 
 
-def renamed(site: Site) -> Rewrite | NoFix | None:
+def rename(site: Site) -> Rewrite | NoFix | None:
     """`tf.distribute.experimental.TPUStrategy(r)` → `tf.distribute.TPUStrategy(r)`."""
     node = site.node
     if site.hazard.variant != "deprecated" or not isinstance(node, cst.Call):
@@ -47,7 +47,7 @@ def local(site: Site) -> Rewrite | NoFix | None:
     return Rewrite(message, (Replacement(place, place, 'tpu="local"' + (", " if node.args else "")),), _LOCAL)
 
 
-def initialised(site: Site) -> Rewrite | NoFix | None:
+def insert_steps(site: Site) -> Rewrite | NoFix | None:
     """The steps in front of `strategy = tf.distribute.TPUStrategy(resolver)`: inserted, or it is moved behind them."""
     scene, node = site.scene, site.node
     if not isinstance(node, cst.Call) or not site.hazard.detail.startswith("is created before"):
@@ -62,7 +62,7 @@ def initialised(site: Site) -> Rewrite | NoFix | None:
         place for place in range(index + 1, len(siblings)) if _calls(scene, siblings[place], "initialize_tpu_system")
     ]
     if later:
-        return _moved(scene, statement, siblings[index + 1 : later[-1] + 1])
+        return _move_behind(scene, statement, siblings[index + 1 : later[-1] + 1])
     indent = scene.indent(statement)
     steps = [f"{module}.tpu.experimental.initialize_tpu_system({resolver.value})"]
     if not any(_calls(scene, one, "experimental_connect_to_cluster") for one in siblings[:index]):
@@ -82,7 +82,9 @@ def _calls(scene: FunctionSource, statement: cst.CSTNode, name: str) -> bool:
     return any(isinstance(func, cst.Attribute) and func.attr.value == name for func in called)
 
 
-def _moved(scene: FunctionSource, statement: cst.SimpleStatementLine, over: Sequence[cst.CSTNode]) -> Rewrite | NoFix:
+def _move_behind(
+    scene: FunctionSource, statement: cst.SimpleStatementLine, over: Sequence[cst.CSTNode]
+) -> Rewrite | NoFix:
     """A statement moved behind some others, which must not read what it assigns."""
     held = statement.body[0]
     targets = [target.target for target in held.targets] if isinstance(held, cst.Assign) else []
@@ -103,7 +105,7 @@ def _moved(scene: FunctionSource, statement: cst.SimpleStatementLine, over: Sequ
     )
 
 
-def graphed(site: Site) -> Rewrite | NoFix | None:
+def decorate_step(site: Site) -> Rewrite | NoFix | None:
     """`def step(…)` → `@tf.function` above it, where `strategy.run(step)` runs it."""
     scene, node = site.scene, site.node
     step = node.args[0].value if isinstance(node, cst.Call) and node.args else None

@@ -123,10 +123,10 @@ def _among(site: Site, call: _Call) -> Rewrite:
         text = f"{whole}.clamp({_BOUND[call.name]}={bound})"
         used.append("clamp")
     message = "Use " + " and ".join(f"`{one}`" for one in dict.fromkeys(used))
-    return Rewrite(message, (Replacement(*scene.span(call.node), text), *imports.needed), _assumed(site, call))
+    return Rewrite(message, (Replacement(*scene.span(call.node), text), *imports.needed), _word_assumption(site, call))
 
 
-def _assumed(site: Site, call: _Call) -> str:
+def _word_assumption(site: Site, call: _Call) -> str:
     scene = site.scene
     types = [Types(scene, site.framework).of(one) for one in call.tensors]
     said = []

@@ -20,7 +20,7 @@ _MOST_CASES = 5  # for which a chain of comparisons is still readable
 _LONGEST_REPEATED = 24  # characters of code
 
 
-def contained(site: Site) -> Rewrite | NoFix | None:
+def compare_elements(site: Site) -> Rewrite | NoFix | None:
     """`v in x` → `(x == v).any()`, and `x in (1, 2)` → `(x == 1) | (x == 2)`."""
     scene, node = site.scene, site.node
     if not isinstance(node, cst.Comparison) or len(node.comparisons) != 1:
@@ -41,7 +41,7 @@ def _in_tensor(site: Site, node: cst.Comparison, container: cst.BaseExpression, 
     value = scene.value(node.left)
     if not values.is_number(value) and not values.is_tensor(value, site.framework):
         return NoFix(f"`{scene.code(node.left)}` is not known to be a tensor or a number in every call")
-    refused = _refused(scene, node, "in")
+    refused = _explain_refusal(scene, node, "in")
     if refused:
         return NoFix(refused)
     if value is TRUE and values.is_bool(scene.value(container)) and not negated:
@@ -64,7 +64,7 @@ def _in_display(site: Site, node: cst.Comparison, container: cst.BaseExpression,
         return NoFix(f"`{scene.code(container)}` does not hold a few numbers: use {_is_in(site.framework)}")
     if len(cases) > 1 and (len(code) > _LONGEST_REPEATED or speculate(scene, [tensor], site.framework).barrier):
         return NoFix(f"`{code}` would be computed more than once: give it a name, and compare that with `==`")
-    refused = _refused(scene, node, "in")
+    refused = _explain_refusal(scene, node, "in")
     if refused:
         return NoFix(refused)
     sign, join = ("!=", " & ") if negated else ("==", " | ")
@@ -115,7 +115,7 @@ def any_or_all(site: Site) -> Rewrite | NoFix | None:
     value = scene.value(operand)
     if not values.is_tensor(value, site.framework):
         return NoFix(f"`{word}` looks at tensors one by one: stack them, and take `{word}` of the stack")
-    refused = _refused(scene, node, word)
+    refused = _explain_refusal(scene, node, word)
     if refused:
         return NoFix(refused)
     kind = values.dtype_of(value)
@@ -137,7 +137,7 @@ def _over(site: Site, node: cst.BaseExpression, word: str, code: str, *, compoun
     return Rewrite(f"Use `{used}`", (Replacement(*bare_extent(site.scene, node), text), *imports.needed), assumes)
 
 
-def _refused(scene: FunctionSource, node: cst.BaseExpression, word: str) -> str:
+def _explain_refusal(scene: FunctionSource, node: cst.BaseExpression, word: str) -> str:
     """Why no tensor may stand where a Python bool did; "" if it may."""
     takers = consumers(scene, node)
     if Consumer.STORED_TEST in takers:

@@ -54,19 +54,19 @@ def _refusal_of_chain(scene: FunctionSource, node: cst.Comparison, framework: st
         code = scene.code(middle.comparator)
         if speculate(scene, [middle.comparator], framework).barrier or len(code) > _LONGEST_TWICE:
             return f"`{code}` would be computed twice: give it a name, and write the comparisons with `&` between them"
-    for operand in _compared(node):
+    for operand in _list_operands(node):
         value = scene.value(operand)
         if not values.is_tensor(value, framework) and not values.is_number(value):
             return f"`{scene.code(operand)}` is not known to be a tensor or a number"
-    barrier = speculate(scene, _compared(node)[2:], framework).barrier
+    barrier = speculate(scene, _list_operands(node)[2:], framework).barrier
     return f"{barrier}, and the comparison before it decides whether that happens" if barrier else ""
 
 
 def _assumed_of_chain(scene: FunctionSource, node: cst.Comparison, framework: str) -> Iterator[str]:
     types = Types(scene, framework)
-    if not _one_shape(types.of(one).shape for one in _compared(node)):
+    if not _one_shape(types.of(one).shape for one in _list_operands(node)):
         yield "the operands have one shape"
-    for code in speculate(scene, _compared(node)[2:], framework).risks:
+    for code in speculate(scene, _list_operands(node)[2:], framework).risks:
         yield f"`{code}` can always be computed"
 
 
@@ -76,7 +76,7 @@ def _one_shape(shapes: Iterable[str]) -> bool:
     return len(found) < 2 and "" not in found
 
 
-def _compared(node: cst.Comparison) -> list[cst.BaseExpression]:
+def _list_operands(node: cst.Comparison) -> list[cst.BaseExpression]:
     return [node.left, *(one.comparator for one in node.comparisons)]
 
 
@@ -254,7 +254,7 @@ class _Operators:
         return " & ".join(_pairs(self.scene, node))
 
     def _is_chain_of_tensors(self, node: cst.Comparison) -> bool:
-        return _is_chain(node) and any(values.tensors_only(self.scene.value(one)) for one in _compared(node))
+        return _is_chain(node) and any(values.tensors_only(self.scene.value(one)) for one in _list_operands(node))
 
     def _has_static_lead(self, node: cst.BaseExpression) -> bool:
         return isinstance(node, cst.BooleanOperation) and bool(self._parts(node)[0])
@@ -346,7 +346,7 @@ class _Operators:
         """The shape of an operand, as `Types` tells it."""
         types = Types(self.scene, self.framework)
         if isinstance(node, cst.Comparison) and _is_chain(node):
-            shapes = {types.of(one).shape for one in _compared(node)} - {SCALAR}
+            shapes = {types.of(one).shape for one in _list_operands(node)} - {SCALAR}
             return "" if len(shapes) > 1 else shapes.pop() if shapes else SCALAR
         if all(_is_single(one) for one in members(self.scene.value(node))):
             return SCALAR

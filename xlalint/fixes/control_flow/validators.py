@@ -41,7 +41,7 @@ _LIBRARY_CHECKS = frozenset(
 )
 
 
-def unchecked(site: Site) -> Rewrite | NoFix | None:
+def drop_validation(site: Site) -> Rewrite | NoFix | None:
     """Take out the statement that is a call of a checking function, if the finding is in its arguments."""
     scene = site.scene
     line = scene.nearest(site.node, cst.SimpleStatementLine)

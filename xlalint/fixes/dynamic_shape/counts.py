@@ -35,7 +35,7 @@ class Count(NamedTuple):
     mask: cst.BaseExpression
 
 
-def counted(site: Site) -> Rewrite | NoFix | None:
+def count_in_mask(site: Site) -> Rewrite | NoFix | None:
     """`len(mask.nonzero()) > 0` → `mask.any()`; `mask.nonzero().shape[0]` → `mask.sum()`."""
     scene = site.scene
     if not isinstance(site.node, cst.Call) or not values.is_tensor(_subject(scene, site.node), site.framework):
@@ -43,7 +43,7 @@ def counted(site: Site) -> Rewrite | NoFix | None:
     if len(arguments_of(scene, site.node)) > 1 or not _options(site.node) <= {"as_tuple"}:
         return None
     mask = arguments_of(scene, site.node)[0]
-    place, removed = _named(scene, site.node)
+    place, removed = _find_uses(scene, site.node)
     if isinstance(place, NoFix):
         return place
     size = size_of(scene, site.framework, place[0], place[1])
@@ -66,7 +66,9 @@ def _subject(scene: FunctionSource, node: cst.Call) -> Value:
     return scene.value(given[0]) if given else NEVER
 
 
-def _named(scene: FunctionSource, node: cst.Call) -> tuple[tuple[cst.BaseExpression, str] | NoFix, cst.CSTNode | None]:
+def _find_uses(
+    scene: FunctionSource, node: cst.Call
+) -> tuple[tuple[cst.BaseExpression, str] | NoFix, cst.CSTNode | None]:
     """The positions and of what form they are, where they are read: at once, or by a name that is read once, whose statement goes."""
     place = _positions(scene, node)
     assign = scene.parent(place[0])
@@ -221,7 +223,7 @@ def number(site: Site, count: Count) -> Rewrite | NoFix:
     assumed = as_number(site, node)
     if isinstance(assumed, NoFix):
         return assumed
-    text, imports = _summed(site, count)
+    text, imports = _write_sum(site, count)
     if bound is not None and node is not count.node:
         text = _at_least(site, text, scene.code(bound), imports)
     return Rewrite("Count in the mask", (Replacement(*scene.span(node), text), *imports.needed), all_of(assumed))
@@ -272,7 +274,7 @@ def number_of(scene: FunctionSource, framework: str, vector: cst.BaseExpression)
     return size_of(scene, framework, vector, "vector")
 
 
-def _summed(site: Site, count: Count) -> tuple[str, Imports]:
+def _write_sum(site: Site, count: Count) -> tuple[str, Imports]:
     scene = site.scene
     imports = Imports(scene, count.node)
     code = scene.code(count.mask)

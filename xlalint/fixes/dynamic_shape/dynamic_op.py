@@ -26,7 +26,7 @@ _RAGGED = NoFix("use a dense tensor, with a mask (`tf.sequence_mask`) of what ea
 _OTHER = NoFix("how many results to keep is a choice of the model: a fixed number, with a mask of those that count")
 
 
-def kept(site: Site) -> NoFix:
+def explain_op(site: Site) -> NoFix:
     """Why an operation stays, by its name."""
     node = site.node
     func = node.func if isinstance(node, cst.Call) else None

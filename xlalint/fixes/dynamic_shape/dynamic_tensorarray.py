@@ -14,7 +14,7 @@ _READS = frozenset(("concat", "gather", "read", "stack", "unstack"))
 _RANGES = frozenset(("builtins.range", "tensorflow.range"))
 
 
-def counted(site: Site) -> Rewrite | NoFix:
+def give_size(site: Site) -> Rewrite | NoFix:
     """`tf.TensorArray(dtype, size=0, dynamic_size=True)` → `tf.TensorArray(dtype, size=n)`."""
     scene, node = site.scene, site.node
     assign = scene.parent(node)

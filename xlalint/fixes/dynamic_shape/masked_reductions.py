@@ -18,11 +18,18 @@ from xlalint.fixes.toolkit.autocast import autocasts
 from xlalint.fixes.toolkit.dataflow import definition
 from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
 from xlalint.fixes.toolkit.imports import Imports
-from xlalint.fixes.toolkit.indexing import Aligned, Masked, aligned, base_assumption, mask_assumption, same_rank
+from xlalint.fixes.toolkit.indexing import Aligned, Masked, align, base_assumption, mask_assumption, same_rank
 from xlalint.fixes.toolkit.occurrences import occurrences
 from xlalint.fixes.toolkit.operations import RANDOM, arguments_of, is_method, operation
-from xlalint.fixes.toolkit.picking import SAME_ELEMENTS, Selection, has_product, selected, selection, without_mask
-from xlalint.fixes.toolkit.text import WIDTH, atom, moved
+from xlalint.fixes.toolkit.picking import (
+    SAME_ELEMENTS,
+    Selection,
+    find_selections,
+    has_product,
+    selection,
+    without_mask,
+)
+from xlalint.fixes.toolkit.text import WIDTH, atom, indent_expression
 
 _MODULES = {"torch": "torch", "tensorflow": "tensorflow", "jax": "jax.numpy"}
 _REDUCERS = {
@@ -64,19 +71,19 @@ def reduction(site: Site) -> Rewrite | NoFix | None:
     one = selection(scene, site.node) if isinstance(site.node, (cst.Subscript, cst.Call)) else None
     if one is None:
         return None
-    found = _reduced(scene, one)
+    found = _find_reduction(scene, one)
     if not isinstance(found, _Reduction):
         return found
-    picked = selected(scene, found.inner, scene.code(one.mask))
+    picked = find_selections(scene, found.inner, scene.code(one.mask))
     place = _place(site, picked)
     if not isinstance(place, _Place):
         return place
     if has_product(scene, found.inner):
         place.assume(f"what `{scene.code(one.mask)}` leaves out is finite, or has no gradient")
-    return _rewritten(site, found, place, without_mask(scene, found.inner, picked))
+    return _rewrite(site, found, place, without_mask(scene, found.inner, picked))
 
 
-def named(site: Site) -> Rewrite | NoFix | None:
+def reduce_named(site: Site) -> Rewrite | NoFix | None:
     """`chosen = x[mask]`, of which nothing but sums, or means, are taken later: `chosen = torch.where(mask, x, 0)`."""
     scene = site.scene
     one = selection(scene, site.node) if isinstance(site.node, (cst.Subscript, cst.Call)) else None
@@ -101,7 +108,7 @@ def named(site: Site) -> Rewrite | NoFix | None:
         return NoFix(f"what `{scene.code(one.mask)}` is computed from changes before the mean is taken")
     imports = Imports(scene, statement)
     module = imports.name(_MODULES[site.framework])
-    texts = [(Replacement(*scene.span(found.call), _summed(site, found, place))) for found in means]
+    texts = [(Replacement(*scene.span(found.call), _write_mean(site, found, place))) for found in means]
     if means:
         _means(site, place)
     elif place.kind not in ("b", "i"):
@@ -151,7 +158,7 @@ def _may_change(scene: FunctionSource, name: cst.Name) -> bool:
     return isinstance(holder, (cst.AssignTarget, cst.AugAssign, cst.For, cst.Element, cst.NamedExpr))
 
 
-def _summed(site: Site, found: _Reduction, place: _Place) -> str:
+def _write_mean(site: Site, found: _Reduction, place: _Place) -> str:
     """A mean as the quotient of a sum and the number of elements."""
     scene = site.scene
     text = _with(scene, found, scene.document.text[slice(*scene.whole(found.inner))])
@@ -161,11 +168,11 @@ def _summed(site: Site, found: _Reduction, place: _Place) -> str:
 # --------------------------------------------------------------------------------------------------- from the inside out
 
 
-def _reduced(scene: FunctionSource, one: Selection) -> _Reduction | NoFix | None:
+def _find_reduction(scene: FunctionSource, one: Selection) -> _Reduction | NoFix | None:
     """The reduction that a selection goes into."""
     mask = scene.code(one.mask)
     inner: cst.BaseExpression = one.node
-    while (outer := _outer(scene, inner)) is not None and selected(scene, outer, mask):
+    while (outer := _outer(scene, inner)) is not None and find_selections(scene, outer, mask):
         inner = outer
     return _reduction_of(scene, inner, inner)
 
@@ -258,7 +265,7 @@ def _place(site: Site, picked: list[Selection]) -> _Place | NoFix | None:
         place = (
             Aligned(atom(scene, one.whole), scene.code(one.mask))
             if exact
-            else aligned(scene, Masked(one.whole, one.mask))
+            else align(scene, Masked(one.whole, one.mask))
         )
         if isinstance(place, NoFix):
             return place
@@ -301,7 +308,7 @@ def _is_repeatable(scene: FunctionSource, mask: cst.BaseExpression) -> bool:
 # ------------------------------------------------------------------------------------------------------------- the result
 
 
-def _rewritten(site: Site, found: _Reduction, place: _Place, whole: str) -> Rewrite | NoFix:
+def _rewrite(site: Site, found: _Reduction, place: _Place, whole: str) -> Rewrite | NoFix:
     scene = site.scene
     if found.name in ("std", "var") and site.framework == "torch":
         return _spread(site, found, place, whole)
@@ -456,7 +463,7 @@ def _where(scene: FunctionSource, found: _Reduction, function: str, given: list[
         return line
     indent = scene.indent(found.call)
     inner = f"{indent}    "
-    return f"{function}(\n{''.join(f'{inner}{moved(one, inner)},{chr(10)}' for one in given)}{indent})"
+    return f"{function}(\n{''.join(f'{inner}{indent_expression(one, inner)},{chr(10)}' for one in given)}{indent})"
 
 
 def _atom(code: str) -> str:
@@ -473,7 +480,7 @@ def _is_plain(code: str) -> bool:
     return closed or isinstance(node, (cst.Name, cst.Attribute, cst.Call, cst.Subscript))
 
 
-def kept(site: Site) -> NoFix:
+def explain_selection(site: Site) -> NoFix:
     """Why a selection stays whose elements are not reduced at once."""
     code = site.scene.code(site.node)
     if len(code) > 60 or "\n" in code:

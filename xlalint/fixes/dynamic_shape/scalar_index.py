@@ -65,7 +65,7 @@ def scalar_index(site: Site) -> Rewrite | NoFix | None:
     index = f"{atom(scene, node)}[None]"
     holder = scene.parent(subscript)
     if isinstance(holder, (cst.AssignTarget, cst.AugAssign)) and holder.target is subscript:
-        return _assigned(scene, node, subscript, holder, place, index, assumptions)
+        return _rewrite_assignment(scene, node, subscript, holder, place, index, assumptions)
     start, end = scene.span(subscript)
     first, last = scene.span(node)
     text = scene.document.text
@@ -134,7 +134,7 @@ def _rest_is_basic(scene: FunctionSource, subscript: cst.Subscript, place: int) 
     return all(_is_slice(element.slice) for element in subscript.slice[place + 1 :])
 
 
-def _assigned(
+def _rewrite_assignment(
     scene: FunctionSource,
     node: cst.BaseExpression,
     subscript: cst.Subscript,

@@ -60,7 +60,7 @@ def numpy_function(site: Site) -> Rewrite | NoFix | None:
     if not own or (name in _ELEMENTWISE | _ALSO and len(node.args) != 1):
         return None
     function = f"{imports.name('tensorflow')}.{own}"
-    edits = [Replacement(*scene.span(node.func), function), *_unwrapped(scene, node, _TF_WRAPPERS)]
+    edits = [Replacement(*scene.span(node.func), function), *_unwrap(scene, node, _TF_WRAPPERS)]
     return Rewrite(f"Use `{function}`", (*edits, *imports.needed), f"{_NUMPY}, and a gradient may flow through")
 
 
@@ -77,7 +77,7 @@ def _tensorflow(name: str) -> str:
     return name if name in _ELEMENTWISE else f"math.{name}" if name in _TF_MATH else ""
 
 
-def _unwrapped(scene: FunctionSource, node: cst.BaseExpression, wrappers: frozenset[str]) -> list[Replacement]:
+def _unwrap(scene: FunctionSource, node: cst.BaseExpression, wrappers: frozenset[str]) -> list[Replacement]:
     """List the edits that remove a call which makes a tensor of an array and has no other argument."""
     arg = scene.parent(node)
     call = scene.parent(arg) if isinstance(arg, cst.Arg) else None
@@ -104,7 +104,7 @@ def there_and_back(site: Site) -> Rewrite | NoFix | None:
     while call is not None and len(call.args) == 1 and _numpy_name(scene, call) in _ELEMENTWISE | _ALSO:
         edits.append(Replacement(*scene.span(call.func), f"{imports.name('torch')}.{_numpy_name(scene, call)}"))
         host, call = call, _call_of(scene, call)
-    around = _unwrapped(scene, host, _WRAPPERS)
+    around = _unwrap(scene, host, _WRAPPERS)
     if not around or not any(one.text for one in edits):
         return NoFix("a NumPy array lives on the host: compute with torch, or copy once, after the loop")
     return Rewrite("Compute on the device", (*edits, *around, *imports.needed), f"{_NUMPY}, on the device")
@@ -124,7 +124,7 @@ def _to_host(scene: FunctionSource, node: cst.Call) -> tuple[cst.BaseExpression 
     return copied, [Replacement(scene.whole(node.func.value)[1], scene.span(copied)[1], "")]
 
 
-def listed(site: Site) -> Rewrite | NoFix | None:
+def keep_list_on_device(site: Site) -> Rewrite | NoFix | None:
     """`torch.tensor(x.tolist(), device=x.device)` → `x.detach().to(x.device)`, also by a name that nothing else reads."""
     scene, node = site.scene, site.node
     if site.framework != "torch" or not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute):
@@ -163,7 +163,7 @@ def _only_use(scene: FunctionSource, node: cst.BaseExpression) -> tuple[cst.Base
     return (found[0], True) if len(found) == 1 and scene.function(found[0]) is function else (node, False)
 
 
-def kept(site: Site) -> Rewrite | NoFix | None:
+def keep_on_device(site: Site) -> Rewrite | NoFix | None:
     """`history.append(loss.detach().cpu())` → `history.append(loss.detach())`."""
     scene, node = site.scene, site.node
     if site.framework != "torch" or not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute):

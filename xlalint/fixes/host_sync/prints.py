@@ -37,7 +37,7 @@ def debug_print(site: Site) -> Rewrite | NoFix | None:
     if not made.traced:
         return NoFix("it prints no array's value: if it should be printed at each step, use `jax.debug.print`")
     imports = Imports(scene, node)
-    text = call_at(scene, node, f"{imports.name('jax')}.debug.print", [made.text(), *made.given()])
+    text = call_at(scene, node, f"{imports.name('jax')}.debug.print", [made.text(), *made.list_arguments()])
     return Rewrite("Use `jax.debug.print`", (Replacement(*scene.span(node), text), *imports.needed))
 
 
@@ -64,14 +64,14 @@ class _Format:
     def add(self, node: cst.BaseExpression) -> str:
         """Add an argument of `print`; why that cannot be done, or ""."""
         if isinstance(node, cst.SimpleString) and isinstance(node.evaluated_value, str):
-            self._parts.append(_escaped(node.evaluated_value))
+            self._parts.append(_escape(node.evaluated_value))
         elif isinstance(node, cst.FormattedString):
-            return self._formatted(node)
+            return self._read_f_string(node)
         else:
             return self._value(node, "")
         return ""
 
-    def _formatted(self, node: cst.FormattedString) -> str:
+    def _read_f_string(self, node: cst.FormattedString) -> str:
         """An f-string: its text, and the values in it with their formats."""
         own = len(self._parts)
         for part in node.parts:
@@ -116,12 +116,12 @@ class _Format:
         written = " ".join(self._parts).replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
         return f'"{written}"'
 
-    def given(self) -> list[str]:
+    def list_arguments(self) -> list[str]:
         """The arguments behind the format."""
         return [*self._positional, *(f"{name}={code}" for name, code in self._named.items())]
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     return text.replace("{", "{{").replace("}", "}}")
 
 

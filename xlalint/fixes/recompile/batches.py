@@ -20,7 +20,7 @@ _LENGTH = NoFix('only the author knows how long a text may get: `padding="max_le
 _ELSEWHERE = NoFix("the value comes from elsewhere: change it there")
 
 
-def dropped(site: Site) -> Rewrite | NoFix | None:
+def drop_last_batch(site: Site) -> Rewrite | NoFix | None:
     """`DataLoader(…)` → `DataLoader(…, drop_last=True)`, and the like of `batch` and `TrainingArguments`."""
     variant = site.hazard.variant
     if variant.startswith("arrays"):
@@ -47,7 +47,7 @@ def dropped(site: Site) -> Rewrite | NoFix | None:
 _ROOM = {"drop_last": 8, "drop_remainder": 1, "dataloader_drop_last": 20}
 
 
-def padded(site: Site) -> Rewrite | NoFix | None:
+def pad_to_length(site: Site) -> Rewrite | NoFix | None:
     """`padding=True, max_length=128` → `padding="max_length", max_length=128`."""
     if site.hazard.variant:
         return _LENGTH

@@ -12,7 +12,7 @@ _IN_FUNCTION = NoFix("compile a module-level function outside this one, and pass
 _KEPT = "what the compiled function closes over does not change"
 
 
-def hoisted(site: Site) -> Rewrite | NoFix | None:
+def hoist(site: Site) -> Rewrite | NoFix | None:
     """`for …: jax.jit(jax.grad(f))(x)` → `grad_f = jax.jit(jax.grad(f))` in front of the loop."""
     scene, node = site.scene, site.node
     loop = scene.nearest(node, cst.For, cst.While)
@@ -31,13 +31,13 @@ def hoisted(site: Site) -> Rewrite | NoFix | None:
     holder = scene.parent(node)
     assigned = holder if isinstance(holder, cst.Assign) else None
     if assigned is not None:
-        return _moved(scene, assigned, above, indent, assumes)
+        return _move(scene, assigned, above, indent, assumes)
     name = scene.fresh(_name(node))
     made = Replacement(above, above, f"{indent}{name} = {scene.code(node)}\n")
     return Rewrite(f"Compile `{name}` once, before the loop", (made, Replacement(*scene.span(node), name)), assumes)
 
 
-def _moved(scene: FunctionSource, assigned: cst.Assign, above: int, indent: str, assumes: str) -> Rewrite | NoFix:
+def _move(scene: FunctionSource, assigned: cst.Assign, above: int, indent: str, assumes: str) -> Rewrite | NoFix:
     """The assignment as it stands, in front of the loop."""
     line = scene.statement(assigned)
     siblings, _ = scene.siblings(line)

@@ -70,7 +70,7 @@ def module_of(framework: str) -> str:
 
 def condition(scene: FunctionSource, test: cst.BaseExpression, framework: str, imports: Imports) -> Condition | NoFix:
     """Take apart a condition on a tensor, or return why that cannot be done."""
-    module = imports.bound("tensorflow") if framework == "tensorflow" else ""  # the only one that its text may name
+    module = imports.find_name("tensorflow") if framework == "tensorflow" else ""  # the only one that its text may name
     if module is None:
         return _condition(scene, test, framework, imports)
     known = _known.setdefault(scene, {})
@@ -107,8 +107,8 @@ def _condition(scene: FunctionSource, test: cst.BaseExpression, framework: str, 
             inner = condition(scene, tensors[0], framework, imports)
             if isinstance(inner, NoFix):
                 return inner
-            return inner._replace(static=_joined(static, inner.static), assumes=(*assumes, *inner.assumes))
-        return _of_tensors(scene, tensors, cst.And, framework, imports, False, _joined(static), assumes)
+            return inner._replace(static=_join(static, inner.static), assumes=(*assumes, *inner.assumes))
+        return _of_tensors(scene, tensors, cst.And, framework, imports, False, _join(static), assumes)
     if isinstance(test, cst.BooleanOperation):
         kind = type(test.operator)
         operands = list(_operands(test, kind))
@@ -217,12 +217,12 @@ def holds_tensor(scene: FunctionSource, node: cst.BaseExpression) -> bool:
     return any(type(member) is Tensor for member in members(scene.value(node)))
 
 
-def undecided(scene: FunctionSource, node: cst.BaseExpression, framework: str) -> str:
+def find_undecided(scene: FunctionSource, node: cst.BaseExpression, framework: str) -> str:
     """The code of a part of a condition that asks for a tensor's truth in some calls, and for that of something else in others; or ""."""
     if isinstance(node, cst.BooleanOperation):
-        return undecided(scene, node.left, framework) or undecided(scene, node.right, framework)
+        return find_undecided(scene, node.left, framework) or find_undecided(scene, node.right, framework)
     if isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Not):
-        return undecided(scene, node.expression, framework)
+        return find_undecided(scene, node.expression, framework)
     if not holds_tensor(scene, node) or values.is_tensor(scene.value(node), framework):
         return ""
     return scene.code(node)
@@ -249,7 +249,7 @@ def _conjunct(scene: FunctionSource, node: cst.BaseExpression) -> str:
     return f"({code})" if isinstance(node, (cst.BooleanOperation, cst.IfExp, cst.Lambda, cst.NamedExpr)) else code
 
 
-def _joined(parts: list[str], *more: str) -> str:
+def _join(parts: list[str], *more: str) -> str:
     return " and ".join(part for part in (*parts, *more) if part)
 
 

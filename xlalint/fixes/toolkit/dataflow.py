@@ -153,7 +153,7 @@ def _statements(scene: FunctionSource) -> Iterator[tuple[cst.CSTNode, Sequence[c
 
 def bindings(scene: FunctionSource, node: cst.CSTNode, name: str) -> list[cst.Name]:
     """Where a node binds a name."""
-    return occurrences(scene).bound(node, name)
+    return occurrences(scene).find_bindings(node, name)
 
 
 def definition(scene: FunctionSource, name: cst.Name) -> cst.Assign | None:

@@ -87,17 +87,17 @@ class _Follower:
                 other = holder.right if holder.left is node else holder.left
                 return self._operand(holder, other, isinstance(holder.operator, _ARITHMETIC))
             case cst.Comparison() | cst.ComparisonTarget():
-                return self._compared(node, holder)
+                return self._follow_comparison(node, holder)
             case cst.UnaryOperation(operator=cst.Minus()):
                 return self.follow(holder)
             case cst.Arg():
                 return self._argument(holder)
             case cst.Assign():
-                return self._stored([one.target for one in holder.targets])
+                return self._follow_store([one.target for one in holder.targets])
             case cst.AugAssign():
-                return self._added(holder)
+                return self._follow_addition(holder)
             case cst.Return() | cst.Element() | cst.DictElement():
-                return self._returned(node)
+                return self._follow_return(node)
             case cst.Expr():
                 return ""
             case cst.Index() | cst.Slice():
@@ -122,7 +122,7 @@ class _Follower:
             return refused
         return f"`{self.scene.code(other)}`, the other operand, is not known to be a tensor or a number"
 
-    def _compared(self, node: cst.CSTNode, holder: cst.CSTNode) -> str:
+    def _follow_comparison(self, node: cst.CSTNode, holder: cst.CSTNode) -> str:
         comparison = self.scene.parent(holder) if isinstance(holder, cst.ComparisonTarget) else holder
         assert isinstance(comparison, cst.Comparison)
         if len(comparison.comparisons) != 1:
@@ -138,20 +138,20 @@ class _Follower:
         assert isinstance(call, cst.Call)
         name = values.callee(scene.value(call.func))
         if name == "builtins.float" and len(call.args) == 1:
-            return self._wrapped(call, arg, "")
+            return self._follow_call(call, arg, "")
         if name == "builtins.abs":
             return self.follow(call)
         if name in ("builtins.max", "builtins.min") and len(call.args) == 2 and self._all_scalars(call, arg):
-            return self._bounded(call, arg, name[9:])
+            return self._follow_bound(call, arg, name[9:])
         if name.startswith("math.") and name[5:] in MATH and len(call.args) == 1:
-            return self._computed(call, arg, MATH[name[5:]])
+            return self._follow_math(call, arg, MATH[name[5:]])
         if arg.keyword is None and self._takes_both(call, call.args.index(arg)):
             return ""
         if name.rpartition(".")[2] in ("append", "extend", "add", "update") and operation(scene, call) == "":
             return _KEPT.format(scene.code(call.func).rpartition(".")[0])
         return f"`{scene.code(call.func)}` may need a number"
 
-    def _wrapped(self, call: cst.Call, arg: cst.Arg, suffix: str) -> str:
+    def _follow_call(self, call: cst.Call, arg: cst.Arg, suffix: str) -> str:
         """`f(number)` → `number` with a suffix, that of the method which does the same."""
         start, end = self.scene.span(call)
         first, last = self.scene.whole(arg.value)
@@ -160,22 +160,22 @@ class _Follower:
         self.edits.append(Replacement(last, end, (")" if closed else "") + suffix))
         return self.follow(call)
 
-    def _bounded(self, call: cst.Call, arg: cst.Arg, name: str) -> str:
+    def _follow_bound(self, call: cst.Call, arg: cst.Arg, name: str) -> str:
         """`max(number, 1.0)`, of a number and one that never was a tensor."""
         other = next(one for one in call.args if one is not arg)
         if call.args[0] is other:
             self.assumed.append(f"`{self.scene.code(arg.value)}` is not NaN")
         if self.framework == "torch":
             bound = {"max": "min", "min": "max"}[name]
-            return self._wrapped(call, arg, f".clamp({bound}={self.scene.code(other.value)})")
+            return self._follow_call(call, arg, f".clamp({bound}={self.scene.code(other.value)})")
         module = self.imports.name("jax.numpy" if self.framework == "jax" else "tensorflow")
         self.edits.append(Replacement(*self.scene.span(call.func), f"{module}.{name}imum"))
         return self.follow(call)
 
-    def _computed(self, call: cst.Call, arg: cst.Arg, name: str) -> str:
+    def _follow_math(self, call: cst.Call, arg: cst.Arg, name: str) -> str:
         """`math.sqrt(number)`."""
         if self.framework == "torch":
-            return self._wrapped(call, arg, f".{name}()")
+            return self._follow_call(call, arg, f".{name}()")
         if self.framework == "tensorflow":
             function = f"{self.imports.name('tensorflow')}.{tensorflow_name(name)}"
         else:
@@ -204,7 +204,7 @@ class _Follower:
 
     # -------------------------------------------------------------------------------------------------- names
 
-    def _stored(self, targets: Sequence[cst.BaseExpression]) -> str:
+    def _follow_store(self, targets: Sequence[cst.BaseExpression]) -> str:
         scene = self.scene
         for target in targets:
             function = scene.function(target)
@@ -226,7 +226,7 @@ class _Follower:
     def _all(self, function: cst.FunctionDef, name: cst.Name) -> list[cst.Name]:
         return [one for one in self.scene.descend(function, cst.Name) if one.value == name.value]
 
-    def _returned(self, node: cst.CSTNode) -> str:
+    def _follow_return(self, node: cst.CSTNode) -> str:
         scene = self.scene
         holders = (cst.Element, cst.Tuple, cst.List, cst.Dict, cst.DictElement)
         for holder in scene.above(node):
@@ -248,7 +248,7 @@ class _Follower:
 
     # ------------------------------------------------------------------------------------------- accumulation
 
-    def _added(self, statement: cst.AugAssign) -> str:
+    def _follow_addition(self, statement: cst.AugAssign) -> str:
         """`total += number`: with a tensor, `total` is a tensor that is read when the number was used."""
         scene, target = self.scene, statement.target
         if values.is_tensor(scene.value(target), self.framework):

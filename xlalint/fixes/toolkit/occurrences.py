@@ -60,7 +60,7 @@ class Occurrences:
             if is_bound(scene, name):
                 self._bound[name.value].append(scene.extent(name)[0])
 
-    def named(self, node: cst.CSTNode, name: str) -> list[cst.Name]:
+    def find_named(self, node: cst.CSTNode, name: str) -> list[cst.Name]:
         """All places in a node that spell a name, attributes and keywords included."""
         return self._within(self._named.get(name, ()), node)
 
@@ -68,7 +68,7 @@ class Occurrences:
         """Where a node reads a name, in the order of the text."""
         return self._within(self._read.get(name, ()), node)
 
-    def bound(self, node: cst.CSTNode, name: str) -> list[cst.Name]:
+    def find_bindings(self, node: cst.CSTNode, name: str) -> list[cst.Name]:
         """Where a node binds a name, in the order of the text."""
         return self._within(self._bound.get(name, ()), node)
 
@@ -76,7 +76,7 @@ class Occurrences:
         """The same by the moment at which it is bound."""
         found = self._bindings.get((node, name))
         if found is None:
-            found = self._bindings[node, name] = Bindings(self._scene, self.bound(node, name))
+            found = self._bindings[node, name] = Bindings(self._scene, self.find_bindings(node, name))
         return found
 
     def reads_from(self, node: cst.CSTNode, name: str, first: int, last: int | None = None) -> Iterator[cst.Name]:

@@ -35,7 +35,7 @@ def side_of(scene: FunctionSource, node: cst.BaseExpression, types: Types, slope
     return Side(argument(scene, node), scene.value(node), types.of(node), slopes.of(node))
 
 
-def unchanged(name: str, value: Value) -> Side:
+def keep_value(name: str, value: Value) -> Side:
     """The side on which a variable keeps its value."""
     if values.is_number(value):
         return Side(name, value, Type("()", "", "", 0, number=True), FLAT)

@@ -169,7 +169,7 @@ def barrier_of(scene: FunctionSource, node: cst.CSTNode, framework: str) -> str:
     return _Walk(scene, framework, Types(scene, framework), frozenset()).own(node).barrier
 
 
-def computed(risks: Iterable[str]) -> list[str]:
+def assume_computable(risks: Iterable[str]) -> list[str]:
     """Word the assumption of a fix that computes what may fail or cost much: one sentence, or none."""
     told = [f"`{one}`" for one in dict.fromkeys(brief(risk) for risk in risks)]
     if not told:

@@ -11,7 +11,7 @@ _GIVEN = {"float64": "float32", "double": "float32", "complex128": "complex64", 
 _DIGITS = NoFix("only the author knows how much precision is needed")
 
 
-def narrowed(site: Site) -> Rewrite | NoFix | None:
+def narrow(site: Site) -> Rewrite | NoFix | None:
     """`x.astype(jnp.float64)` → `x.astype(jnp.float32)`, which is what it gives."""
     node = site.node
     if site.framework != "jax" or site.hazard.variant:
