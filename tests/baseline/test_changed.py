@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.baseline.programs import findings
-from xlalint.baseline.changed import Changes, RevisionError, _carried, _parsed
+from xlalint.baseline.changed import Changes, RevisionError, _carry, _parse
 
 if shutil.which("git") is None:
     pytest.skip("git is not installed", allow_module_level=True)
@@ -237,12 +237,12 @@ LINES = st.lists(st.sampled_from(["a", "b", "c", ""]), max_size=8)
 
 @given(LINES, LINES)
 def test_rows_that_did_not_change_are_the_same_text(before: list[str], after: list[str]) -> None:
-    rows = _carried("\n".join(before), "\n".join(after), frozenset())
+    rows = _carry("\n".join(before), "\n".join(after), frozenset())
     kept = [line for row, line in enumerate("\n".join(after).split("\n"), 1) if row not in rows]
     old = iter("\n".join(before).split("\n"))
     assert all(line in old for line in kept)  # a subsequence
-    assert _carried("\n".join(after), "\n".join(after), rows) == rows
+    assert _carry("\n".join(after), "\n".join(after), rows) == rows
 
 
 def test_a_diff_of_nothing() -> None:
-    assert list(_parsed(b"")) == []
+    assert list(_parse(b"")) == []

@@ -94,13 +94,13 @@ def command(paths: tuple[Path, ...], **options: Any) -> int:
     program = (*paths, *options["project"])
     configuration = load_configuration(program, config=options["config"], isolated=options["isolated"], options=told)
     if options["show_settings"]:
-        return _show_settings(_known(configuration, program))
+        return _show_settings(_add_nested(configuration, program))
     if options["watch"]:
         if from_stdin:
             raise click.UsageError("`--watch` works on files")
         from xlalint.cli.watching import watch
 
-        return watch(program, _known(configuration, program), click.get_current_context().obj)
+        return watch(program, _add_nested(configuration, program), click.get_current_context().obj)
     if from_stdin:
         return _check_stdin(options, configuration.settings)
     if options["show_files"]:
@@ -131,7 +131,7 @@ def _reads_stdin(paths: tuple[Path, ...], stdin_filename: str | None) -> bool:
     return True
 
 
-def _known(configuration: Configuration, paths: Sequence[Path]) -> Settings:
+def _add_nested(configuration: Configuration, paths: Sequence[Path]) -> Settings:
     """The settings with what is nested, as far as the paths exist."""
     from xlalint.source.discovery import DiscoveryError
 

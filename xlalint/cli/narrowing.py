@@ -104,7 +104,7 @@ class Narrowing:
         )
         if gone:
             what = "1 finding is" if gone == 1 else f"{gone:,} findings are"
-            command = f"xlalint baseline update --baseline {_shown(self._baseline.file)}"
+            command = f"xlalint baseline update --baseline {_show(self._baseline.file)}"
             say(f"{what} in the baseline and no longer found: `{command}` removes what was fixed")
 
     def _new(self, baseline: Baseline, findings: list[Finding], contents: Mapping[str, bytes]) -> list[Finding]:
@@ -183,5 +183,5 @@ def _folder(paths: Sequence[Path]) -> str:
     return common
 
 
-def _shown(file: Path) -> str:
+def _show(file: Path) -> str:
     return os.path.relpath(file)

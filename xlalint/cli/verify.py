@@ -89,7 +89,7 @@ def command(targets: tuple[str, ...], **options: Any) -> int:
         raise click.UsageError("nothing to verify: name a target, or declare some as [[tool.xlalint.verify]]")
     done = []
     view = _view()
-    for verified in _verified(targets, settings, options, view):
+    for verified in _verify(targets, settings, options, view):
         done.append(verified)
         if options["output_format"] == "text":
             from xlalint.report.verify import render
@@ -114,7 +114,7 @@ def _status(done: list[Verified]) -> int:
     return FINDINGS if any(one.judgement is not None and not one.judgement.ok for one in done) else CLEAN
 
 
-def _verified(texts: tuple[str, ...], settings: Settings, options: Mapping[str, Any], view: View) -> Iterator[Verified]:
+def _verify(texts: tuple[str, ...], settings: Settings, options: Mapping[str, Any], view: View) -> Iterator[Verified]:
     """Each target, run; one that cannot be run does not keep the others from it."""
     from xlalint.report.verify import Verified
     from xlalint.verify.targets import TargetError, Told, targets_of
@@ -130,7 +130,7 @@ def _verified(texts: tuple[str, ...], settings: Settings, options: Mapping[str, 
             name = target.place.function if target.place else ""
             yield Verified(name, target.place, failure=str(target))
         else:
-            yield _observed(target, options, limits, view)
+            yield _observe(target, options, limits, view)
 
 
 def _torch_backend(settings: Settings) -> str:
@@ -142,7 +142,7 @@ def _file_of(text: str) -> str:
     return os.path.abspath(text.partition(".py")[0] + ".py")  # noqa: PTH100
 
 
-def _observed(target: Target, options: Mapping[str, Any], limits: Limits, view: View) -> Verified:
+def _observe(target: Target, options: Mapping[str, Any], limits: Limits, view: View) -> Verified:
     from xlalint.report.verify import Verified, line_text
     from xlalint.verify import tpu
     from xlalint.verify.backends import MissingPackageError
@@ -154,7 +154,7 @@ def _observed(target: Target, options: Mapping[str, Any], limits: Limits, view: 
     name, file = target.subject.name, target.place.file
     guessed = target.guesses is not None
     try:
-        target = _settled(target, limits)
+        target = _settle(target, limits)
         with TemporaryDirectory(prefix="xlalint-programs-") as folder:
             if options["tpus"]:
                 tpu.require()
@@ -163,7 +163,7 @@ def _observed(target: Target, options: Mapping[str, Any], limits: Limits, view: 
                 target.specs,
                 target.backend,
                 steps=options["steps"],
-                vary=_varied(options["vary"], target),
+                vary=_read_varied(options["vary"], target),
                 limits=limits,
                 programs=folder if options["tpus"] else "",
             )
@@ -192,7 +192,7 @@ def _observed(target: Target, options: Mapping[str, Any], limits: Limits, view: 
     )
 
 
-def _settled(target: Target, limits: Limits) -> Target:
+def _settle(target: Target, limits: Limits) -> Target:
     """A target with inputs: those declared, else the first of those to be tried on which it runs."""
     if target.guesses is None:
         return target
@@ -202,7 +202,7 @@ def _settled(target: Target, limits: Limits) -> Target:
     return target._replace(subject=subject, specs=specs, guesses=None)
 
 
-def _varied(words: tuple[str, ...], target: Target) -> tuple[str, ...]:
+def _read_varied(words: tuple[str, ...], target: Target) -> tuple[str, ...]:
     """The dimensions that `--vary shape`, `--vary shape=B` name."""
     from xlalint.verify.inputs import SpecError
     from xlalint.verify.observing import named_dimensions

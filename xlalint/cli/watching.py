@@ -42,8 +42,8 @@ def watch(paths: Sequence[Path], settings: Settings, arguments: Sequence[str]) -
             if sys.stdout.isatty():
                 click.clear()
             if changed:
-                say(f"{_shown(changed)} changed: checking again")
-            status = _checked(command)
+                say(f"{_show(changed)} changed: checking again")
+            status = _check(command)
             say("watching for changes; Ctrl-C ends")
     except KeyboardInterrupt:
         if status is None or not interrupts.interrupted_only():
@@ -61,7 +61,7 @@ def _once(arguments: Sequence[str]) -> Iterator[str]:
             yield argument
 
 
-def _checked(command: Sequence[str]) -> int:
+def _check(command: Sequence[str]) -> int:
     """Run a check to its end. An interrupt is meant for both: the check ends first, and says nothing more."""
     with subprocess.Popen(command, stdin=subprocess.DEVNULL) as child:
         try:
@@ -144,7 +144,7 @@ def _outermost(places: Iterable[str]) -> list[str]:
     return found
 
 
-def _shown(changed: Sequence[str]) -> str:
+def _show(changed: Sequence[str]) -> str:
     names = [os.path.relpath(path) for path in changed[:_NAMED]]
     more = len(changed) - len(names)
     return ", ".join(names) + (f" and {more:,} more" if more else "")

@@ -21,25 +21,25 @@ class OptionError(ValueError):
 
 def _strings(value: object) -> tuple[str, ...]:
     if not isinstance(value, (list, tuple)) or not all(isinstance(item, str) for item in value):
-        raise OptionError(f"must be a list of strings, not {_shown(value)}")
+        raise OptionError(f"must be a list of strings, not {_show(value)}")
     return tuple(value)
 
 
 def _string(value: object) -> str:
     if not isinstance(value, str):
-        raise OptionError(f"must be a string, not {_shown(value)}")
+        raise OptionError(f"must be a string, not {_show(value)}")
     return value
 
 
 def _flag(value: object) -> bool:
     if not isinstance(value, bool):
-        raise OptionError(f"must be true or false, not {_shown(value)}")
+        raise OptionError(f"must be true or false, not {_show(value)}")
     return value
 
 
 def _count(value: object, what: str = "a whole number from 0 (one per core)") -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise OptionError(f"must be {what}, not {_shown(value)}")
+        raise OptionError(f"must be {what}, not {_show(value)}")
     return value
 
 
@@ -51,15 +51,15 @@ def _size(value: object) -> int:
     elif isinstance(value, int) and not isinstance(value, bool):
         size = value
     else:
-        raise OptionError(f'must be a number of bytes or a size as "5MB", not {_shown(value)}')
+        raise OptionError(f'must be a number of bytes or a size as "5MB", not {_show(value)}')
     if not 0 < size <= MOST_BYTES:
-        raise OptionError(f"must be from 1 byte to {shown_size(MOST_BYTES)}, not {_shown(value)}")
+        raise OptionError(f"must be from 1 byte to {shown_size(MOST_BYTES)}, not {_show(value)}")
     return size
 
 
 def _per_file(value: object) -> tuple[tuple[str, tuple[str, ...]], ...]:
     if not isinstance(value, Mapping):
-        raise OptionError(f"must be a table from patterns to lists of codes, not {_shown(value)}")
+        raise OptionError(f"must be a table from patterns to lists of codes, not {_show(value)}")
     return tuple((str(pattern), _strings(codes)) for pattern, codes in value.items())
 
 
@@ -79,7 +79,7 @@ def _one_of(literal: object) -> Callable[[object], str]:
 
 def _entries(value: object) -> tuple[VerifyEntry, ...]:
     if not isinstance(value, (list, tuple)) or not all(isinstance(item, Mapping) for item in value):
-        raise OptionError(f"must be tables, [[tool.xlalint.verify]], not {_shown(value)}")
+        raise OptionError(f"must be tables, [[tool.xlalint.verify]], not {_show(value)}")
     return tuple(_entry(table, number) for number, table in enumerate(value, 1))
 
 
@@ -106,7 +106,7 @@ def _inputs(value: object) -> str:
     return ", ".join(f"{name}={given!r}" for name, given in value.items())
 
 
-def _shown(value: object) -> str:
+def _show(value: object) -> str:
     text = {True: "true", False: "false"}.get(value, repr(value)) if isinstance(value, bool) else repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
 

@@ -38,7 +38,7 @@ class Questions:
     def tell(self, verdicts: Sequence[Verdict]) -> Iterator[Question]:
         """The questions that no verdict speaks of, each with its answer."""
         told: set[str] = set()
-        for asked in self._asked():
+        for asked in self._find_questions():
             start, end = self.text.start(asked.node), self.text.end(asked.node)
             place, behind = self.text.location(start), self.text.location(end)
             answered = any(verdict.location <= place and behind <= verdict.end_location for verdict in verdicts)
@@ -48,7 +48,7 @@ class Questions:
                     told.add(said)
                     yield Question(silence, self.text.code(asked.node, _LONGEST), place, behind, said)
 
-    def _asked(self) -> Iterator[_Asked]:
+    def _find_questions(self) -> Iterator[_Asked]:
         statement = self.scope.site.statement
         if isinstance(statement, (ast.If, ast.While, ast.Assert)):
             word = type(statement).__name__.lower()

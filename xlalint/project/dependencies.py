@@ -68,12 +68,12 @@ class States:
         mask = (1 << FUNCTION_BITS) - 1
         parts = [program[index].unit.interface for index in modules]
         parts += [program[key >> FUNCTION_BITS].unit.functions[key & mask].digest for key in functions]
-        parts += [self._derived(program[key >> FUNCTION_BITS].classes[key & mask]) for key in classes]
+        parts += [self._digest_subclasses(program[key >> FUNCTION_BITS].classes[key & mask]) for key in classes]
         if unmoved >= 0:
             parts.append(repr(program[unmoved].unit.starts).encode())
         return blake2b(b"".join(parts), digest_size=_SIZE).digest()
 
-    def _derived(self, klass: ClassInfo) -> bytes:
+    def _digest_subclasses(self, klass: ClassInfo) -> bytes:
         """Digest the direct subclasses of a class and the methods that they define."""
         found = self._subclasses.get(klass)
         if found is None:

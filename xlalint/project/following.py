@@ -93,7 +93,7 @@ class Following:
         outside = [(binding, source) for binding, source in named if self._may_follow(source)]
         code = _code(unit) if outside else b""
         for binding, source in outside:
-            if binding.local == "*" or _encoded(binding.local) in code:
+            if binding.local == "*" or _encode(binding.local) in code:
                 yield Need(source, "" if binding.local == "*" else binding.name, key, binding.local)
 
     def _may_follow(self, module: str) -> bool:
@@ -167,13 +167,13 @@ class Following:
             found = self._paths[key, local] = set()
             unit = self._linted.get(key) or self._found[key]
             if unit is not None:
-                spelled = _encoded(local)
+                spelled = _encode(local)
                 bodies = [body for body in _bodies(unit) if spelled in body]
                 _collect_paths([(unit.functions, unit.classes), *map(decode_body, bodies)], local, found)
         return found
 
 
-def _encoded(name: str) -> bytes:
+def _encode(name: str) -> bytes:
     """A name as it stands in encoded code."""
     raw = name.encode("utf-8", "surrogateescape")
     return (bytes((0xA0 | len(raw),)) if len(raw) < _SHORTEST_STR8 else bytes((0xD9, len(raw) & 0xFF))) + raw

@@ -119,7 +119,7 @@ def decode(raw: bytes) -> str:
     encoding = _coding(body)
     if marked and encoding != "utf-8":
         raise SourceError("XLA002", f"the file begins with the UTF-8 byte order mark and declares `{encoding}`")
-    text = _decoded(body, encoding)
+    text = _decode(body, encoding)
     _refuse_nulls(text)
     return text
 
@@ -260,7 +260,7 @@ def _check_encoding(encoding: str) -> None:
         )
 
 
-def _decoded(body: bytes, encoding: str) -> str:
+def _decode(body: bytes, encoding: str) -> str:
     if encoding != "utf-8":
         _check_encoding(encoding)
     try:

@@ -20,7 +20,7 @@ _NOUNS: Mapping[EventKind, tuple[str, str]] = {
 _INSTALLED = ("/site-packages/", "/dist-packages/")
 
 
-class Limits(NamedTuple):
+class WatchLimits(NamedTuple):
     """How much may happen after the warm-up; None is any number."""
 
     max_compiles: int | None = None
@@ -41,7 +41,7 @@ class Limits(NamedTuple):
 class LimitExceededError(AssertionError):
     """More was compiled, read by the host, or run there than a watch allows; `counts` and `events` tell what, after the warm-up."""
 
-    def __init__(self, counts: Counts, events: Sequence[Event], limits: Limits) -> None:
+    def __init__(self, counts: Counts, events: Sequence[Event], limits: WatchLimits) -> None:
         self.counts = counts
         self.events = tuple(events)
         self.limits = limits

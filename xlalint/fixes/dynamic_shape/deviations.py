@@ -20,7 +20,7 @@ _FITS = "the sum of the squares is no larger than the dtype allows"
 _LATE = (cst.Lambda, cst.IfExp, cst.BooleanOperation, cst.CompFor, cst.GeneratorExp, cst.BaseComp, cst.NamedExpr)
 
 
-class Masked(NamedTuple):
+class MaskedPart(NamedTuple):
     """Describes a selection as code: the mask, the number of its true values, and what it selects from."""
 
     mask: str
@@ -47,7 +47,7 @@ def correction(scene: FunctionSource, call: cst.Call) -> str:
     return str(known.value) if name == "correction" and type(known.value) is int and known.value >= 0 else ""
 
 
-def spread(site: Site, call: cst.Call, name: str, masked: Masked) -> Rewrite | NoFix:
+def spread(site: Site, call: cst.Call, name: str, masked: MaskedPart) -> Rewrite | NoFix:
     """The lines that work out mean and distances in front of a statement, and what takes the place of the call in it."""
     scene = site.scene
     line = scene.statement(call)

@@ -354,7 +354,7 @@ def _spread(site: Site, found: _Reduction, place: _Place, whole: str) -> Rewrite
     if not place.simple:
         return NoFix(f"the mask is needed twice; give `{place.mask}` a name")
     place.assume(place.broadcast)
-    made = deviations.spread(site, found.call, found.name, deviations.Masked(place.mask, place.count, whole))
+    made = deviations.spread(site, found.call, found.name, deviations.MaskedPart(place.mask, place.count, whole))
     if isinstance(made, NoFix):
         return made
     return made._replace(
