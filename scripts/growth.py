@@ -222,40 +222,53 @@ def _good(report: Report) -> None:
         raise RuntimeError(report.failures[0])
 
 
-def seconds(work: Callable[[str], int], text: str) -> float:
-    """CPU time that each round of some work on a text takes.
+class Taken(NamedTuple):
+    """The CPU time that some work on a text took, and its rounds.
 
     Fixes that read what others bind are made one after the other, with a check between, so a function of such has as many rounds as fixes.
-    That does not go on: after `MOST_ROUNDS` the rest is left, and the user is told.
+    That does not go on: after `MOST_ROUNDS` the rest is left, and the user is told. So it is the time of a round that may not grow.
     """
+
+    seconds: float
+    rounds: int
+
+
+def taken(work: Callable[[str], int], text: str) -> Taken:
+    """Do some work on a text."""
     start = time.process_time()
     rounds = work(text)
-    return (time.process_time() - start) / rounds
+    return Taken(time.process_time() - start, rounds)
 
 
 class Grown(NamedTuple):
     """What a shape took at a size, and at twice that."""
 
     size: int
-    once: float
-    twice: float
+    once: Taken
+    twice: Taken
 
     @property
     def factor(self) -> float:
-        """How often the smaller one's time the larger one took."""
-        return self.twice / self.once
+        """How often the time of the smaller one's round the larger one's took."""
+        return self.twice.seconds / self.twice.rounds * self.once.rounds / self.once.seconds
 
 
 def grown(shape: Shape, work: Callable[[str], int], begin: float) -> Grown | None:
     """How a shape grows where it begins to take time; None where it cannot be made so large."""
     size = shape.start
-    once = seconds(work, shape.make(size))
+    once = taken(work, shape.make(size))
     while 2 * size <= shape.most:
-        twice = seconds(work, shape.make(2 * size))
-        if once >= begin:
+        twice = taken(work, shape.make(2 * size))
+        if once.seconds >= begin:
             return Grown(size, once, twice)
         size, once = 2 * size, twice
     return None
+
+
+def _told(found: Grown) -> str:
+    once, twice = found.once, found.twice
+    rounds = f" in {once.rounds} and {twice.rounds} rounds" if twice.rounds > 1 else ""
+    return f"{once.seconds:.2f} → {twice.seconds:.2f} s{rounds}, {found.factor:.1f} times"
 
 
 def main() -> int:
@@ -274,7 +287,7 @@ def main() -> int:
             if found is not None and found.factor > options.most:
                 found = grown(SHAPES[name], WORKS[kind], options.begin)
             told = "never takes that long" if found is None else f"{found.size} → {2 * found.size}: "
-            told += "" if found is None else f"{found.once:.2f} → {found.twice:.2f} s, {found.factor:.1f} times"
+            told += "" if found is None else _told(found)
             print(f"{name:24}{kind:9}{told}", flush=True)
             if found is not None and found.factor > options.most:
                 failed.append(f"{name} ({kind})")

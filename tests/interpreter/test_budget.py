@@ -105,8 +105,8 @@ def test_calls_with_ever_other_arguments(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(budget, "MAX_CUT", 20)
     monkeypatch.setattr(budget, "LEAST", 1)
     text = f"{HEAD}def inner(x, n):\n    return x + n\n\n\n"
-    text += "".join(f"def outer{i}(x):\n    return inner(x, {i})\n\n\n" for i in range(120))
-    calls = [f"x = outer{i}(x)" for i in range(120)]
+    text += "".join(f"def outer{i}(x):\n    return inner(x, {i})\n\n\n" for i in range(320))
+    calls = [f"x = outer{i}(x)" for i in range(320)]
     text += model("Model", *calls, "return x[x > 0]").removeprefix(HEAD)
     report = check_text(text, "/p/m.py", SETTINGS)
     assert [name for *_, name in cut_off(report)] == ["`Model.forward`"]

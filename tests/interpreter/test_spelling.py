@@ -7,7 +7,7 @@ from typing import cast
 
 import pytest
 
-from xlalint.interpreter.frame import spelling
+from xlalint.interpreter.spelling import spelling
 from xlalint.lowering import ir
 
 _SIGNS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Pow: "**", ast.BitAnd: "&", ast.Gt: ">", ast.USub: "-"}

@@ -14,8 +14,8 @@ from xlalint.cache import Cache
 from xlalint.config import Settings, load_settings
 from xlalint.diagnostics import anchor
 from xlalint.fixes import registry
-from xlalint.frameworks import library_calls
 from xlalint.frameworks.checks import call_site
+from xlalint.interpreter import library_calls
 from xlalint.project import Report, analysis, check_paths, check_text, rewriting
 from xlalint.project.fixing import fix
 from xlalint.project.rewriting import Memory
@@ -179,7 +179,7 @@ def test_it_is_told_with_the_line_of_xlalint(folder: Path, settings: Settings, m
     first = _check(folder, settings).failures[0]
     assert "LookupError" in first
     assert first.endswith(")")
-    assert "(xlalint/frameworks/library_calls.py" in first
+    assert "(xlalint/interpreter/library_calls.py" in first
 
 
 @pytest.mark.parametrize("jobs", [1, 2, 3])

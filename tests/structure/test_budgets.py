@@ -11,6 +11,7 @@ from .ratchets import measured
 from .tree import load
 
 BUDGETS = load("budgets.json")
+REASONS = load("engine.json")
 MEASURED = measured()
 NAMES = sorted({(title, name) for table in (BUDGETS, MEASURED) for title, counts in table.items() for name in counts})
 
@@ -25,3 +26,10 @@ def test_budget(title: str, name: str) -> None:
 def test_what_is_counted() -> None:
     """The titles here and there are the same: a count without its budgets, or a budget of nothing, would go unseen."""
     assert BUDGETS.keys() == MEASURED.keys()
+
+
+@pytest.mark.parametrize("title", sorted(REASONS))
+def test_the_engine_says_why(title: str) -> None:
+    """The engine knows Python: each module that names a framework or a rule has a reason."""
+    assert sorted(REASONS[title]) == sorted(MEASURED[title])
+    assert [module for module, why in REASONS[title].items() if len(why) < 20] == []

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from xlalint.abstract import values as interned
 from xlalint.abstract.values import (
+    ARRAYS,
     FALSE,
     MAX_MEMBERS,
     NEVER,
@@ -17,6 +18,7 @@ from xlalint.abstract.values import (
     Function,
     Host,
     Instance,
+    LibraryInstance,
     LibrarySymbol,
     Mapping,
     Module,
@@ -24,6 +26,7 @@ from xlalint.abstract.values import (
     Tensor,
     Union,
     Value,
+    foreign,
     host,
     instance,
     mapping,
@@ -80,6 +83,33 @@ def join_all(values: Iterable[Value]) -> Value:
     for value in values:
         result = join(result, value)
     return result
+
+
+def widen(value: Value) -> Value:
+    """One of few values that cover it: what kind of thing it is, without constants, items, fields, dtypes and allocation sites.
+
+    Flags and None stay: they choose what a function does.
+    """
+    if type(value) is Const:
+        return value if value.value is None or type(value.value) is bool else host(type(value.value).__name__)
+    if type(value) is Tensor:
+        return tensor(value.framework, "", -1, value.place, value.sure, value.static)
+    if type(value) is Union:
+        return join_all([widen(member) for member in value.members])
+    if type(value) is Sequence:
+        inner = value.element if value.items is None else join_all(value.items)
+        return sequence(value.kind, None, UNKNOWN if _is_nested(inner) else widen(inner))
+    if type(value) is Mapping:
+        return mapping((), UNKNOWN)
+    if type(value) is Instance:
+        return instance(value.klass)
+    if type(value) is LibraryInstance:
+        return foreign(value.name)
+    return value
+
+
+def _is_nested(value: Value) -> bool:
+    return any(type(member) is Sequence or type(member) is Mapping for member in members(value))
 
 
 def _join(a: Value, b: Value) -> Value:
@@ -230,7 +260,7 @@ def _merge_fields(a: tuple[tuple[str, Value], ...], b: tuple[tuple[str, Value], 
 
 
 def truth(value: Value) -> bool | None:
-    """What `bool(value)` gives, where that is known without running."""
+    """Return what `bool(value)` gives, or None where that is not known without running."""
     kind = type(value)
     if kind is Const:
         return bool(value.value)  # type: ignore[attr-defined]
@@ -250,7 +280,7 @@ def truth(value: Value) -> bool | None:
 
 _LOWER_CASE_CLASSES = frozenset(
     (
-        "numpy.ndarray",
+        f"{ARRAYS}.ndarray",
         *(
             f"builtins.{kind.__name__}"
             for kind in (bool, bytes, complex, dict, float, int, list, object, set, str, tuple, type)
@@ -260,7 +290,10 @@ _LOWER_CASE_CLASSES = frozenset(
 
 
 def _names_class(name: str) -> bool:
-    """Whether a library's name is one of a class, which is always true: spelled in CapWords, as PEP 8 has it."""
+    """Return whether the name of a library's thing is one of a class, spelled in CapWords as PEP 8 has it.
+
+    A class is always true.
+    """
     last = name.rpartition(".")[2]
     capitals = last[:1].isupper() and not last.isupper() and "_" not in last
     return capitals or name in _LOWER_CASE_CLASSES

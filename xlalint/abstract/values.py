@@ -7,12 +7,15 @@ them only through the functions of this module (`tensor`, `host`, `sequence`, â€
 from __future__ import annotations
 
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from xlalint.program.linker import ClassInfo, FunctionInfo, ModuleInfo
+
+ARRAYS: Final = "numpy"
+"""The library whose arrays live in host memory: the one that Python's data model knows, by `__array__` and `__index__`."""
 
 MAX_ITEMS = 24
 MAX_DEPTH = 5
@@ -61,7 +64,7 @@ class Host(Value):
 
 
 class Tensor(Value):
-    """An array of a framework ("torch", "tensorflow", "jax", or "numpy": on the host).
+    """An array of a framework, by its name in the registry, or one of the host (`ARRAYS`).
 
     `dtype` is "b", "i", "f", "c" or "" (not known); `rank` is -1 where not known. `place` is "cpu" for what is known to
     stay in host memory, else "". `sure` is false where the value was taken for a tensor by how it is used only.
@@ -425,8 +428,15 @@ _KINDS: dict[type[Value], str] = {
         )
     )
 }
-_FRAMEWORKS = "torch tensorflow jax numpy"  # where the name stands says which tensor of a union is foremost
+_frameworks: list[str] = [
+    ""
+]  # one text of all names: where a name stands in it says which tensor of a union is foremost
 _LONGEST_ORDER = 64
+
+
+def rank_frameworks(names: Iterable[str]) -> None:
+    """Set the order of tensors in unions: those of the first framework come first, arrays of the host last."""
+    _frameworks[0] = " ".join([*names, ARRAYS])
 
 
 def order_of(value: Value) -> str:
@@ -441,14 +451,17 @@ def order_of(value: Value) -> str:
 
 def _spelled(value: Value) -> str:
     if isinstance(value, Tensor):
-        first = _FRAMEWORKS.find(value.framework)
+        first = _frameworks[0].find(value.framework)
         facts = (value.framework, value.dtype, str(value.rank), value.place, str(value.sure), str(value.static))
         return f"a{first:02}" + ",".join(facts)
     return _KINDS[type(value)] + _content(value)
 
 
 def _content(value: Value) -> str:
-    """What tells a value from others of its kind, spelled so that two of them are never spelled alike."""
+    """Spell what tells a value from others of its kind.
+
+    Two values that differ are never spelled alike.
+    """
     if isinstance(value, Const):
         return f"{type(value.value).__name__},{value.value!r}"
     if isinstance(value, Host):
@@ -532,7 +545,7 @@ def field(fields: tuple[tuple[str, Value], ...], name: str) -> Value | None:
 
 
 def is_none(value: Value) -> bool | None:
-    """Whether the value is None; None when it is not known."""
+    """Return whether the value is None, or None when that is not known."""
     if value is NONE:
         return True
     if type(value) is Union:
@@ -544,7 +557,7 @@ def tensors(value: Value, depth: int = 3) -> Iterable[Tensor]:
     """The device tensors that a value is or holds, shallow first."""
     kind = type(value)
     if kind is Tensor:
-        if value.framework != "numpy":  # type: ignore[attr-defined]
+        if value.framework != ARRAYS:  # type: ignore[attr-defined]
             yield value  # type: ignore[misc]
     elif depth == 0:
         return

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator
+from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
+from xlalint.abstract.values import order_of_all
 from xlalint.analysis.hazard import Step
 from xlalint.interpreter.context import HOST_TIER
 
 if TYPE_CHECKING:
-    from xlalint.frameworks.tracing import Tracer
     from xlalint.interpreter.context import Context, RootContext
+    from xlalint.interpreter.tracer import Tracer
     from xlalint.program.linker import Program
 
 Reach = tuple["Context", bool]
@@ -33,7 +35,7 @@ class Link(NamedTuple):
 
 def chains_of(unordered: Iterable[RootContext]) -> dict[Reach, Link]:
     """Search breadth first from the roots, sure ones first: each context with its root, its caller, its distance."""
-    roots = sorted(unordered, key=_root_order)
+    roots = _in_order(unordered)
     chains: dict[Reach, Link] = {}
     for tier in (1, 2, HOST_TIER):
         queue: deque[Reach] = deque()
@@ -51,6 +53,15 @@ def chains_of(unordered: Iterable[RootContext]) -> dict[Reach, Link]:
                     chains[inner] = Link(link.root, reach, link.depth + 1)
                     queue.append(inner)
     return chains
+
+
+def _in_order(unordered: Iterable[RootContext]) -> list[RootContext]:
+    """Sort roots, sure ones first. Contexts of one function are told apart by their arguments, which costs more to look at."""
+    ordered: list[RootContext] = []
+    for _, equal in groupby(sorted(unordered, key=_root_order), key=_root_order):
+        roots = list(equal)
+        ordered += roots if len(roots) == 1 else sorted(roots, key=lambda root: order_of_all(root.context.args))
+    return ordered
 
 
 def _root_order(root: RootContext) -> tuple[int, bool, int, int, str]:

@@ -7,16 +7,14 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from xlalint.analysis.chains import Key, Link, chain_to, key_of, steps_of
+from xlalint.analysis.chains import Key, Reach, chain_to, key_of, steps_of
 from xlalint.analysis.decision import Decisions, Verdict
 from xlalint.analysis.hazard import Confidence, Hazard, Inside
-from xlalint.frameworks.torch.checks.missing_step_barrier import UNREDUCED
-from xlalint.frameworks.torch.checks.sync_in_library import syncs_in_libraries
-from xlalint.frameworks.tracing import NO_AUTOGRAPH, framework_of
 from xlalint.interpreter.context import HOST_TIER
+from xlalint.rules.variants import WRONG_RESULTS
 
 if TYPE_CHECKING:
-    from xlalint.interpreter.context import Context, PendingHazard
+    from xlalint.interpreter.context import PendingHazard
     from xlalint.program.linker import Program
 
 
@@ -46,8 +44,10 @@ class FunctionHazard(msgspec.Struct, frozen=True, array_like=True):
 
 
 class ModuleResult(msgspec.Struct, frozen=True, array_like=True):
-    """What one batch of roots gave: hazards, the functions that were entered by a call from traced code, and those that only host code
-    calls."""
+    """The result of one batch of roots.
+
+    `found` are its hazards. `called` are the functions that traced code calls, `hosted` those that host code calls.
+    """
 
     found: list[FunctionHazard]
     called: list[Key]
@@ -56,7 +56,7 @@ class ModuleResult(msgspec.Struct, frozen=True, array_like=True):
 
 def harvest(decisions: Decisions) -> ModuleResult:
     """The hazards that count in all contexts which the roots reach, each with its shortest chain."""
-    chains, policies = decisions.chains, decisions.policies
+    chains = decisions.chains
     found: list[FunctionHazard] = []
     called: set[Key] = set()
     hosted: set[Key] = set()
@@ -68,34 +68,35 @@ def harvest(decisions: Decisions) -> ModuleResult:
         if context.module.followed or not (context.sightings or context.outward):
             continue
         chain = chain_to(reach, chains)
-        for pending, holder in syncs_in_libraries(context, policies) if root.tier != HOST_TIER else ():
-            verdict = decisions.decide(pending, reach)
+        for read in decisions.library_reads(context) if root.tier != HOST_TIER else ():
+            verdict = decisions.decide(read.call, reach)
             if verdict.counts:
-                inside = key_of(holder.context), holder.at >> 32
-                found.append(_counted(context, pending, verdict, link, chain, inside))
+                inside = key_of(read.context), read.at >> 32
+                found.append(_counted(read.call, verdict, decisions, reach, chain, inside))
         for pending in context.sightings.values():
             verdict = decisions.decide(pending, reach)
             if verdict.counts:
-                found.append(_counted(context, pending, verdict, link, chain))
+                found.append(_counted(pending, verdict, decisions, reach, chain))
     return ModuleResult(found, sorted(called), sorted(hosted))
 
 
 def _counted(
-    context: Context,
     pending: PendingHazard,
     verdict: Verdict,
-    link: Link,
+    decisions: Decisions,
+    reach: Reach,
     chain: tuple[tuple[Key, str], ...],
     inside: tuple[Key, int] | None = None,
 ) -> FunctionHazard:
+    link = decisions.chains[reach]
     alone = link.root.tier == 2 and link.depth == 0
     return FunctionHazard(
-        key_of(context),
+        key_of(reach[0]),
         pending.at >> 32,
         pending.at & 0xFFFFFFFF,
         pending.statement,
         pending.rule,
-        framework_of(pending, link.root.tracer),
+        decisions.framework_of(pending, link.root),
         verdict.confidence,
         pending.subject,
         pending.detail,
@@ -142,8 +143,7 @@ def superseded(found: FunctionHazard, called: Container[Key], hosted: Container[
 
 
 def _preference(found: FunctionHazard) -> tuple[bool, int, int, tuple[tuple[Key, str], ...], str]:
-    foremost = found.variant in (NO_AUTOGRAPH, UNREDUCED)  # what gives wrong results comes before what is slow
-    return (not foremost, -found.confidence, len(found.chain), found.chain, found.subject)
+    return (found.variant not in WRONG_RESULTS, -found.confidence, len(found.chain), found.chain, found.subject)
 
 
 def placed(found: FunctionHazard, program: Program) -> Hazard:
@@ -157,7 +157,7 @@ def placed(found: FunctionHazard, program: Program) -> Hazard:
         base + found.end,
         base + found.statement,
         found.rule,
-        found.framework,  # type: ignore[arg-type]
+        found.framework,
         found.confidence,
         found.subject,
         found.detail,

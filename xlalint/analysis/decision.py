@@ -10,17 +10,22 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from xlalint.analysis.chains import Link, Reach, called_from, chains_of, hosts_of_replicas, tracer_at
-from xlalint.frameworks.checks.jit_per_call import AGAIN
-from xlalint.frameworks.platforms import Platforms, around_compiled, needed, reaches
-from xlalint.frameworks.platforms import Reach as Extent
-from xlalint.frameworks.tensorflow.checks.tpu_initialisation import node_variant
-from xlalint.frameworks.tracing import NO_AUTOGRAPH, UNTRACED, given_to_no_tracer, under_autograph, variant_under
+from xlalint.analysis.hazard import Confidence
+from xlalint.frameworks.base import Platforms, reaches
+from xlalint.frameworks.base import Reach as Extent
+from xlalint.frameworks.platforms import around_compiled, needed
+from xlalint.frameworks.registry import frameworks
 from xlalint.interpreter.context import HOST_TIER
-from xlalint.rules import NO_POLICY, Policies, Policy
+from xlalint.interpreter.tracer import UNTRACED
+from xlalint.rules.policy import NO_POLICY, Policies, Policy
+from xlalint.rules.variants import AGAIN, EAGER, NO_AUTOGRAPH
 
 if TYPE_CHECKING:
-    from xlalint.analysis.hazard import Confidence
+    from collections.abc import Iterator
+
+    from xlalint.frameworks.base import Framework, LibraryRead
     from xlalint.interpreter.context import Context, PendingHazard, RootContext
+    from xlalint.interpreter.tracer import Tracer
 
 Reason = Literal[
     "",
@@ -57,43 +62,93 @@ class Verdict(NamedTuple):
         return not self.reason
 
 
-def decide_untraced(pending: PendingHazard, policies: Policies) -> Verdict:
-    """Decide on a hazard in a context that nothing leads to."""
-    variant = variant_under(UNTRACED, pending, policies.get(pending.rule, NO_POLICY))
-    return Verdict("other tracer" if variant is None else "untraced", variant or "", pending.confidence)
-
-
 class Decisions:
     """Decides on the hazards in what the roots of one module lead to."""
 
     def __init__(self, roots: Sequence[RootContext], platforms: Platforms, policies: Policies) -> None:
         self.chains: dict[Reach, Link] = chains_of(roots)
         self._platforms = platforms
-        self.policies = policies
+        self._policies = policies
+        self._frameworks: dict[str, Framework] = {framework.name: framework for framework in frameworks()}
         self._hosting = hosts_of_replicas(roots, self.chains)
-        self._node = node_variant(context for context, _ in self.chains)
+        self._remote: dict[str, str | None] = {}
         self._traced = {context.function for (context, _), link in self.chains.items() if link.root.tier == 1}
         self._again: set[Context] | None = None
 
+    def decide_untraced(self, pending: PendingHazard) -> Verdict:
+        """Decide on a hazard in a context that nothing leads to."""
+        variant = self._variant(UNTRACED, pending, self._policies.get(pending.rule, NO_POLICY))
+        return Verdict("other tracer" if variant is None else "untraced", variant or "", pending.confidence)
+
     def decide(self, pending: PendingHazard, reach: Reach) -> Verdict:
         """Decide whether a hazard of a context counts where that is reached this way."""
-        policy = self.policies.get(pending.rule, NO_POLICY)
+        policy = self._policies.get(pending.rule, NO_POLICY)
         if policy.counts_in(pending.framework) == "anywhere":
             return Verdict("", "", pending.confidence)
         root = self.chains[reach].root
         tracer = tracer_at(reach, root)
-        variant = self._node if policy.tpu_node_only else variant_under(tracer, pending, policy)
+        variant = self._remote_variant(pending) if policy.tpu_node_only else self._variant(tracer, pending, policy)
         if variant is None:
             if policy.tpu_node_only:
                 return Verdict("attached TPU", "", pending.confidence)
-            reason: Reason = "converted" if under_autograph(tracer, pending) else "other tracer"
+            reason: Reason = "converted" if self._rewritten(tracer, pending.framework) else "other tracer"
             return Verdict(reason, "", pending.confidence)
         extent = needed(policy, pending.framework)
         reason = self._objection(pending.framework, policy, variant, extent, reach[0], root)
         confidence = pending.confidence
         if extent is None and root.tier == 2:
-            variant, confidence = given_to_no_tracer(pending, policy, variant, root.context.per_turn)
+            variant, confidence = self._by_itself(pending, policy, variant, root)
         return Verdict(reason, variant, confidence, extent is not None)
+
+    def framework_of(self, pending: PendingHazard, root: RootContext) -> str:
+        """The framework that a hazard is of; that of the tracer, where it is a hazard under any."""
+        return pending.framework or root.tracer.framework or next(iter(self._frameworks))
+
+    def library_reads(self, context: Context) -> Iterator[LibraryRead]:
+        """The calls into installed libraries, from a context of the user's code, that are hazards for what these read."""
+        if context.outward:
+            for framework in self._frameworks.values():
+                if framework.library_reads is not None:
+                    yield from framework.library_reads(context, self._policies)
+
+    def _variant(self, tracer: Tracer, pending: PendingHazard, policy: Policy) -> str | None:
+        """The variant of a hazard in code that the tracer runs; None where it is no hazard there."""
+        if not pending.framework:  # of any tracer that runs the code once
+            running = self._frameworks.get(tracer.framework)
+            return pending.variant if running is not None and running.semantics.replaces_arguments else None
+        framework = self._frameworks.get(pending.framework)
+        if framework is None or framework.variant_under is None:
+            return pending.variant
+        return framework.variant_under(tracer, pending, policy)
+
+    def _rewritten(self, tracer: Tracer, name: str) -> bool:
+        framework = self._frameworks.get(name)
+        return framework is not None and framework.rewrites is not None and framework.rewrites(tracer)
+
+    def _remote_variant(self, pending: PendingHazard) -> str | None:
+        """The variant of what is a hazard where the device is on another machine."""
+        framework = self._frameworks.get(pending.framework)
+        if framework is None or framework.remote_variant is None:
+            return None
+        if framework.name not in self._remote:
+            self._remote[framework.name] = framework.remote_variant(context for context, _ in self.chains)
+        return self._remote[framework.name]
+
+    def _by_itself(
+        self, pending: PendingHazard, policy: Policy, variant: str, root: RootContext
+    ) -> tuple[str, Confidence]:
+        """The variant and confidence of a hazard in what a library's function leads to, which may be traced or not.
+
+        Under a tracer that raises, it would be an error: such a function is mostly given to none and runs eagerly.
+        """
+        framework = self._frameworks.get(pending.framework)
+        if framework is not None and framework.semantics.raises:
+            if framework.semantics.compiles_eagerly and policy.eager_recompiles and pending.confidence:
+                return EAGER, Confidence.LIKELY
+            return variant, Confidence.POSSIBLE
+        if policy.draws_at_random and not root.context.per_turn:
+            return variant, Confidence.POSSIBLE
+        return variant, min(pending.confidence, Confidence.LIKELY)
 
     def _objection(
         self, framework: str, policy: Policy, variant: str, extent: Extent | None, context: Context, root: RootContext

@@ -8,7 +8,6 @@ from typing import Literal
 import msgspec
 
 Kind = Literal["control-flow", "dynamic-shape", "host-sync", "recompile", "config", "unsupported", "tool"]
-Framework = Literal["torch", "tensorflow", "jax"]
 
 
 class Confidence(IntEnum):
@@ -55,7 +54,7 @@ class Hazard(msgspec.Struct, frozen=True, array_like=True):
     end: int
     statement: int
     rule: str
-    framework: Framework
+    framework: str
     confidence: Confidence
     subject: str
     detail: str = ""

@@ -7,16 +7,15 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
 
 from xlalint.abstract.values import Function, Host, Tensor, Value, members, tensors
-from xlalint.frameworks.checks.call_site import decorated
-from xlalint.frameworks.checks.host_code import hosts_of
-from xlalint.frameworks.jax.checks.donated_buffer_reused import donations
-from xlalint.frameworks.platforms import NOWHERE, Platforms, Reach, platforms_of, reaches
-from xlalint.frameworks.torch.launch_files import is_launch_file, launch_root
-from xlalint.frameworks.tracing import UNTRACED, HandOver, Tracer, hand_over
-from xlalint.frameworks.training_loops import STEPS, drives, may_drive
+from xlalint.frameworks.base import NOWHERE, Platforms, Reach, reaches
+from xlalint.frameworks.loading import hosts_of, platforms_of
+from xlalint.frameworks.registry import ROWS, frameworks
 from xlalint.interpreter.arguments import Arguments, bind_parameters
 from xlalint.interpreter.context import HOST_TIER, MODULE_LEVEL, Context, RootContext
-from xlalint.interpreter.frame import Frame, path_of
+from xlalint.interpreter.frame import Frame
+from xlalint.interpreter.spelling import path_of
+from xlalint.interpreter.tracer import UNTRACED, HandOver, Tracer
+from xlalint.interpreter.tracing import hand_over
 from xlalint.lowering import ir
 from xlalint.program.dependencies import DependencySet
 from xlalint.program.linker import ClassInfo, FunctionInfo, ModuleInfo
@@ -24,56 +23,6 @@ from xlalint.program.linker import ClassInfo, FunctionInfo, ModuleInfo
 if TYPE_CHECKING:
     from xlalint.interpreter.interpreter import Interpreter
 
-TRACERS = frozenset(
-    [
-        "jit",
-        "pjit",
-        "pmap",
-        "vmap",
-        "grad",
-        "value_and_grad",
-        "jacfwd",
-        "jacrev",
-        "hessian",
-        "linearize",
-        "vjp",
-        "jvp",
-        "checkpoint",
-        "remat",
-        "scan",
-        "while_loop",
-        "fori_loop",
-        "cond",
-        "switch",
-        "associative_scan",
-        "shard_map",
-        "custom_vjp",
-        "custom_jvp",
-        "filter_jit",
-        "filter_grad",
-        "filter_value_and_grad",
-        "filter_vmap",
-        "filter_pmap",
-        "eval_shape",
-        "make_jaxpr",
-        "function",
-        "compile",
-        "export",
-        "trace",
-        "run",
-        "replica_fn",
-        "while_loop",
-        "map_fn",
-        "vectorized_map",
-        "spawn",
-        "launch",
-        "make_functional",
-        "scan_layers",
-        "register_forward_hook",
-        "register_forward_pre_hook",
-        "register_full_backward_hook",
-    ]
-)
 _HOST_KINDS = frozenset(("dataset", "config", "host"))
 _HOST_CALLS = frozenset(
     [
@@ -101,10 +50,6 @@ _HOST_CALLS = frozenset(
 _HOST_IMPORTS = frozenset(
     ("argparse", "click", "typer", "fire", "unittest", "pytest", "tokenizers", "sentencepiece", "matplotlib", "pandas")
 )
-
-
-# Frameworks whose tracers replace every argument; torch's compilers leave Python values alone.
-_TRACES_ALL = ("jax", "tensorflow")
 
 
 _FILES = frozenset(
@@ -152,6 +97,8 @@ class Roots:
         self.interpreter = interpreter
         self.apis = interpreter.apis
         self.extra = extra
+        self.frameworks = {framework.name: framework for framework in frameworks()}
+        self._tracers = frozenset([name for framework in frameworks() for name in framework.tracers])
         self._host_modules: dict[int, str] = {}
         self.platforms: Platforms = NOWHERE
 
@@ -173,15 +120,19 @@ class Roots:
 
     def _entered(self, module: ModuleInfo) -> list[RootContext]:
         interpreter = self.interpreter
-        if is_launch_file(module):
-            self.platforms = platforms_of(module, interpreter.program)
-            return [launch_root(module)]
+        for known in self.frameworks.values():
+            root = known.root_of_data(module) if known.root_of_data is not None else None
+            if root is not None:
+                self.platforms = platforms_of(module, interpreter.program)
+                return [root]
         framework = interpreter.annotations.framework(module)
         if not framework and not any(binding.module for binding in module.unit.imports):
             return []
         self.platforms = platforms_of(module, interpreter.program, module.taught.target)
-        if reaches(self.platforms, "tensorflow", Reach.DEVICE):
-            interpreter.evaluate_global(module, "")  # functions read the strategy from it, while it runs them
+        if any(
+            one.module_first and reaches(self.platforms, one.name, Reach.DEVICE) for one in self.frameworks.values()
+        ):
+            interpreter.evaluate_global(module, "")  # functions read from it what it made, while it runs them
         called = Called()
         # What stands last in a module uses what stands before it: whole models first, sure roots before likely ones.
         found = sorted(self._functions(module, framework), key=lambda root: (root.tier, -root.info.index))
@@ -193,7 +144,7 @@ class Roots:
             interpreter.roots.append(RootContext(context, _DRIVES, 2))
             called.add(context)
         if framework:
-            if TRACERS.intersection(module.unit.calls):
+            if self._tracers.intersection(module.unit.calls):
                 interpreter.roots.extend(interpreter.module_roots(module))
             self._hand_overs(module)
         if self.platforms:
@@ -208,7 +159,7 @@ class Roots:
             return
         traced_by = given.tracer.framework if given is not None else ""
         static = given.static if given is not None else ()
-        args = interpreter.standalone(info, traced_by if traced_by in _TRACES_ALL else "", static)
+        args = interpreter.standalone(info, interpreter.replacing(traced_by), static)
         if (
             candidate.tier == 2
             and not candidate.per_turn
@@ -231,7 +182,7 @@ class Roots:
         return Contained(self.interpreter, module, name)
 
     def _wrappers(self, info: FunctionInfo, args: tuple[Value, ...]) -> tuple[Context, ...]:
-        """What runs where a root is called, with its arguments: what its decorators put around it."""
+        """Return the contexts that a call of a root with these arguments enters through its decorators."""
         value = self.interpreter.decorators.applied(info)
         if not isinstance(value, Function) or value.info is info:
             return ()
@@ -249,8 +200,10 @@ class Roots:
         """Run the host code that sets an XLA device up: what the program starts with, and the functions that nothing here calls."""
         interpreter = self.interpreter
         why = "; ".join(platform.why for platform in self.platforms.values())
-        if "jax" in self.platforms:
-            interpreter.roots.extend(RootContext(context, why, HOST_TIER) for context in donations(module))
+        for name in self.platforms:
+            host_roots = self.frameworks[name].host_roots
+            if host_roots is not None:
+                interpreter.roots.extend(RootContext(context, why, HOST_TIER) for context in host_roots(module))
         hosts = hosts_of(module, interpreter.program, self.platforms)
         for source in hosts.modules:
             interpreter.evaluate_global(source, "")
@@ -261,7 +214,9 @@ class Roots:
             frame = Frame(interpreter, interpreter.module_contexts[module.index], {}, {})
             frame.base = info.ir.start << 32 | info.ir.start
             with self._contained(module, info.ir.qualname):
-                decorated(frame, info.ir.decorators)
+                for decorator in info.ir.decorators:
+                    if isinstance(decorator, ir.Call):
+                        frame.eval(decorator)
         for info in hosts.functions:
             if info not in called.functions:
                 with self._contained(module, info.ir.qualname):
@@ -295,7 +250,8 @@ class Roots:
 
     def _methods(self, klass: ClassInfo, framework: str) -> Iterator[Candidate]:
         kind = self.interpreter.tables.kind(klass)
-        if framework == "tensorflow" and _prepares(klass):
+        prepares_data = self.frameworks[framework].prepares_data if framework else None
+        if prepares_data is not None and prepares_data(klass):
             return
         traced = self._traced_methods(klass)
         for name, index in klass.ir.methods.items():
@@ -333,7 +289,7 @@ class Roots:
         return next((given for given in found if given is not None), None)
 
     def _configured(self, info: FunctionInfo) -> bool:
-        """Whether the user's `roots` name the function."""
+        """Return whether the user's `roots` name the function."""
         if not self.extra:
             return False
         dotted = f"{info.module.name}.{info.ir.qualname}"
@@ -346,29 +302,39 @@ class Roots:
 
     def _driven(self, module: ModuleInfo) -> bool:
         """The same of a module's top level, that of a script or a notebook."""
-        calls = module.unit.calls
-        return not STEPS.isdisjoint(calls) and may_drive(module) and drives(ir.decode_body(module.unit.body))
+        drivers = self.interpreter.drivers
+        called = not drivers.words.steps.isdisjoint(module.unit.calls)
+        return called and drivers.may_drive(module) and drivers.drives(ir.decode_body(module.unit.body))
 
     def _on_device(self, info: FunctionInfo) -> bool:
-        """Whether a function runs on tensors whatever its parameters: a module's method, or one that switches gradients off."""
+        """Return whether a function runs on tensors whatever its parameters are.
+
+        Methods of modules and optimizers do, and functions that switch gradients on or off.
+        """
         return self.interpreter.tables.kind(info.owner) in ("module", "optimizer") or info.decorated(*_NO_GRADIENT)
 
     def _public(self, info: FunctionInfo) -> bool:
         return not info.name.startswith("__") or info.name == "__call__"
 
     def _host_side(self, info: FunctionInfo) -> bool:
-        """Whether what the function does, or what its module is for, shows that it lives on the host."""
+        """Return whether something shows that a function lives on the host.
+
+        Its own calls may, its class, or its module.
+        """
         return bool(self.host_reason(info))
 
     def host_reason(self, info: FunctionInfo) -> str:
-        """What shows that a function lives on the host; "" where nothing does."""
+        """Say what shows that a function lives on the host; return "" where nothing does."""
         called = sorted(_HOST_CALLS.intersection(info.ir.calls))
         if called:
             return f"it calls `{called[0]}`, as only code on the host does"
         return self._host_class(info.owner) or self._host_module(info.module)
 
     def _host_class(self, klass: ClassInfo | None) -> str:
-        """Whether instances of a class of no library kind read or write files: a tokenizer, a data set, a report."""
+        """Say what shows that a class lives on the host: a method of it reads or writes files.
+
+        Return "" where none does, and for classes of a known library kind.
+        """
         if klass is None or self.interpreter.tables.kind(klass):
             return ""
         functions = klass.module.functions
@@ -401,7 +367,7 @@ class Roots:
         if info.name == "__init__":
             return "constructors run before anything is traced"
         if not self.interpreter.annotations.framework(info.module):
-            return "its file imports neither PyTorch nor TensorFlow nor JAX"
+            return f"its file imports neither {' nor '.join(row.title for row in ROWS)}"
         if kind in _HOST_KINDS:
             return f"its class is a {kind} class, which lives on the host"
         if not self._public(info):
@@ -423,11 +389,20 @@ class Roots:
                     interpreter.enter(info, interpreter.standalone(info))
 
     def _calls_tracer(self, module: ModuleInfo, info: FunctionInfo) -> bool:
-        if TRACERS.intersection(info.ir.calls):
+        if self._tracers.intersection(info.ir.calls):
             return True
         return any(
-            inner.ir.outer == info.index and (_named_tracer(inner) or self._calls_tracer(module, inner))
+            inner.ir.outer == info.index and (self._named_tracer(inner) or self._calls_tracer(module, inner))
             for inner in module.functions[info.index :]
+        )
+
+    def _named_tracer(self, info: FunctionInfo) -> bool:
+        """Return whether a decorator speaks of a tracer, as `@jit` and `@partial(jit, ...)` do."""
+        if info.decorated(*self._tracers):
+            return True
+        inner = (argument for node in info.ir.decorators if isinstance(node, ir.Call) for argument in node.args)
+        return any(
+            isinstance(node, (ir.Name, ir.Attr)) and path_of(node).rpartition(".")[2] in self._tracers for node in inner
         )
 
 
@@ -454,20 +429,6 @@ class Contained:
         interpreter.fails = True
         self._reads.fail(self._module.path, self._name, error)
         return True
-
-
-def _prepares(klass: ClassInfo) -> bool:
-    """Whether a Keras layer prepares data: by its name, or an ancestor's, it belongs into the input pipeline."""
-    names = (base.name for base in klass.mro if isinstance(base, ClassInfo))
-    return any(name.endswith(("PreprocessingLayer", "Preprocessor", "Tokenizer", "Converter")) for name in names)
-
-
-def _named_tracer(info: FunctionInfo) -> bool:
-    """Whether a decorator speaks of a tracer: `@jit`, `@partial(jit, ...)`."""
-    if info.decorated(*TRACERS):
-        return True
-    inner = (argument for node in info.ir.decorators if isinstance(node, ir.Call) for argument in node.args)
-    return any(isinstance(node, (ir.Name, ir.Attr)) and path_of(node).rpartition(".")[2] in TRACERS for node in inner)
 
 
 def _is_device(value: Value) -> bool:

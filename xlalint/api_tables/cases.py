@@ -1,4 +1,4 @@
-"""Which case of a library function a call meets."""
+"""Choose the case of a library function that a call meets."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from xlalint.api_tables.entries import ALWAYS, ANY_COUNT, Conditions, Constant, 
 
 
 class Call(Protocol):
-    """What the interpreter knows about the arguments of one call; `name` "*" asks about any of them."""
+    """A view of what the interpreter knows about the arguments of one call.
+
+    The `name` "*" asks about any of them.
+    """
 
     def count(self) -> int:
         """Number of arguments without the receiver, -1 when starred arguments hide it."""

@@ -11,7 +11,7 @@ Constant = bool | int | float | str | None
 
 
 class Conditions(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
-    """What must hold, all of it, for a case to apply. Names are parameters; "*" stands for any argument.
+    """The conditions of a case, all of which must hold for it to apply. Names are parameters; "*" stands for any argument.
 
     `args` is the exact number of arguments (receiver not counted). `missing`: surely not given, or None. `given`:
     given and not None. `none`: is passed, as None. `tensor`: each named argument is a tensor or holds one. `boolean`:

@@ -200,7 +200,7 @@ def _reading(name: str) -> Iterator[None]:
 
 
 def _unsupported(table: Mapping[str, Any]) -> dict[tuple[str, str, str], tuple[Spec, ...]]:
-    """What a table says that targets lack: the cases, by section, framework and name."""
+    """Read the cases that a table says targets lack, by section, framework and name."""
     framework = table.get("framework", "")
     found: dict[tuple[str, str, str], tuple[Spec, ...]] = {}
     for section in ("functions", "methods", "calls"):

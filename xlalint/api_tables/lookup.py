@@ -1,4 +1,4 @@
-"""What xlalint knows of library APIs: `rules/apis/*.toml`, merged, and looked up by dotted name.
+"""Look up library APIs by dotted name in `rules/apis/*.toml`, merged.
 
 Tables are read in the order of their file names, `*_generated.toml` first, so that what was written by hand overrides
 what was derived; tables of the user come last. Parsing TOML costs seconds per megabyte, so the parsed tables are kept as
@@ -8,7 +8,7 @@ parsed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from pathlib import Path
 from typing import Literal, TypeVar
 
@@ -56,7 +56,7 @@ class Apis:
         return self._methods[key]
 
     def attribute(self, framework: str, name: str) -> Return | None:
-        """What reading the attribute of a tensor gives."""
+        """Return what reading the attribute of a tensor gives, or None where no table says."""
         key = (framework, name)
         if key not in self._attributes:
             text = self._compiled.attributes.get(framework, {}).get(name)
@@ -71,7 +71,7 @@ class Apis:
         return self._types[dotted]
 
     def value(self, dotted: str) -> Return | None:
-        """What a library's module-level name holds ("torch.float32", "math.pi")."""
+        """Return what a library's module-level name ("torch.float32", "math.pi") holds, or None where no table says."""
         if dotted not in self._values:
             text = self._find(self._compiled.values, dotted)
             self._values[dotted] = None if text is None else parse_return(text)
@@ -131,7 +131,7 @@ class Apis:
         return None
 
     def describes(self, dotted: str) -> bool:
-        """Whether a table says what the function, class, type or value of that name is."""
+        """Return whether a table says what the function, class, type or value of that name is."""
         return (
             self.function(dotted) is not None
             or self.klass(dotted) is not None
@@ -139,9 +139,9 @@ class Apis:
             or self._find(self._compiled.values, dotted) is not None
         )
 
-    def frameworks(self) -> frozenset[str]:
-        """The top-level packages of tensors on devices: numpy's arrays are the host's."""
-        return frozenset(package for package, name in self._compiled.packages.items() if name != "numpy")
+    def packages_of(self, frameworks: Container[str]) -> frozenset[str]:
+        """List the packages of some frameworks."""
+        return frozenset(package for package, name in self._compiled.packages.items() if name in frameworks)
 
     def described_packages(self) -> frozenset[str]:
         """The top-level packages that tables speak for as a whole: frameworks of which they list members, and what a "package.*" covers."""

@@ -41,7 +41,7 @@ _OF_ONE_NAME = frozenset({"arg", "element", "result", "wraps", "object"})
 _BARE_KINDS = frozenset({"shape", "self", "device", "none", "unknown", "hostlike", "module", "callable", "context"})
 KINDS = _TENSOR_KINDS | _HOST_KINDS | _NAMED_KINDS | _NESTED_KINDS | _BARE_KINDS
 
-_EXAMPLE = {"object": "torch.nn.Module", "result": "fn", "wraps": "fn"}
+_EXAMPLE = {"object": "package.Class", "result": "fn", "wraps": "fn"}
 
 _TOKEN = re.compile(r"\s*([A-Za-z_][\w.]*|[*:(),]|\[[^\]]*\])")
 _BRACKET = re.compile(
@@ -54,7 +54,7 @@ class ReturnError(ValueError):
 
 
 class Return(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
-    """What a call gives back; see the module's text for the kinds.
+    """The result of a call; see the module's text for the kinds.
 
     `dtype` is one of b, i, f, c, or "" where it is not known or follows from the arguments; for `host` and `read` it is
     int, float, bool, str or "". `rank` is -1 where unknown. `items` are the parts of a list, tuple or dict;

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, cast
 from xlalint.analysis.hazard import Confidence, Hazard, Inside
 from xlalint.config import Settings
 from xlalint.diagnostics.finding import ConfidenceName, Finding, Location, Severity, TraceStep
+from xlalint.frameworks.registry import row_of
 from xlalint.program.failures import in_function, told
-from xlalint.rules import FRAMEWORK_TARGETS, Rule
+from xlalint.rules import Rule
 from xlalint.source.data_files import is_data
 from xlalint.source.lines import Lines
 from xlalint.source.model import SourceError, SourceFile
@@ -94,7 +95,7 @@ def hidden(severity: str, confidence: str, settings: Settings) -> Hidden:
 
 def target_of(framework: str, settings: Settings) -> str:
     """How code of a framework reaches XLA: as the settings of its file say, where they speak of that framework."""
-    targets = FRAMEWORK_TARGETS[framework]
+    targets = row_of(framework).targets
     return settings.target if settings.target in targets else targets[0]
 
 

@@ -159,7 +159,8 @@ def _assemble(
 
 
 def _target(replay: Replay, module: ModuleInfo, settings: Settings) -> str:
-    return target_of(replay.interpreter.annotations.framework(module) or "torch", settings)
+    interpreter = replay.interpreter
+    return target_of(interpreter.annotations.framework(module) or interpreter.libraries.default, settings)
 
 
 def _program(paths: Sequence[Path], replay: Replay, report: Report | None) -> ProgramPart:

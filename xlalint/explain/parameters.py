@@ -13,8 +13,8 @@ from xlalint.explain.replay import Replay
 from xlalint.explain.scope import Scope
 from xlalint.explain.wording import Wording
 from xlalint.interpreter.context import Context
-from xlalint.interpreter.frame import spelling
 from xlalint.interpreter.recording import start_of
+from xlalint.interpreter.spelling import spelling
 from xlalint.lowering import ir
 from xlalint.program.linker import FunctionInfo
 from xlalint.source.lines import Lines
@@ -174,7 +174,7 @@ class ParameterFacts:
         for context, _ in self.scope.believed:
             way = self.replay.reach(context)
             link = self.replay.chains[way] if way is not None else None
-            if link is None or link.depth or link.root.tracer.framework not in ("jax", "tensorflow"):
+            if link is None or link.depth or not self.replay.interpreter.replacing(link.root.tracer.framework):
                 continue
             if link.root.tier == 1 and position < len(context.args) and isinstance(context.args[position], Tensor):
                 return link.root.why

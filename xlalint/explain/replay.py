@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 from xlalint.analysis.chains import Link, Reach, chain_to, steps_of
 from xlalint.analysis.collection import FunctionHazard, ModuleResult, harvest, merge, superseded
-from xlalint.analysis.decision import Decisions, Verdict, decide_untraced
+from xlalint.analysis.decision import Decisions, Verdict
 from xlalint.analysis.hazard import Hazard, Step
+from xlalint.frameworks.base import NOWHERE
 from xlalint.interpreter.context import HOST_TIER, MODULE_LEVEL, Context, PendingHazard
 from xlalint.interpreter.recording import Recorder, Sight, observed, start_of
 from xlalint.lowering.ir import Unit
@@ -52,6 +53,7 @@ class Replay:
         self.complete = False
         self.chains: dict[Reach, Link] = {}
         self._decisions: dict[Reach, Decisions] = {}
+        self._nowhere = Decisions([], NOWHERE, self.interpreter.policies)
         self.harvests: list[ModuleResult] = []
         self.called: set[tuple[int, int]] = set()
         self.hazards: list[Hazard] = []
@@ -204,7 +206,7 @@ class Replay:
         """Decide whether a hazard of a context counts where that is reached the surest way."""
         way = self.reach(context)
         if way is None:
-            return decide_untraced(pending, self.interpreter.policies)
+            return self._nowhere.decide_untraced(pending)
         return self._decisions[way].decide(pending, way)
 
     def dropped(self) -> Iterator[FunctionHazard]:

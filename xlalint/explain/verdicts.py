@@ -174,6 +174,7 @@ class Verdicts:
                 yield seen, (start, end, sighting.rule)
 
     def _seen(self, context: Context, sighting: PendingHazard, variant: str, status: Status, reason: str) -> Verdict:
+        interpreter = self.replay.interpreter
         at = sighting.at + self.scope.base
         hazard = Hazard(
             self.path,
@@ -181,7 +182,7 @@ class Verdicts:
             at & 0xFFFFFFFF,
             sighting.statement + (self.scope.base & 0xFFFFFFFF),
             sighting.rule,
-            sighting.framework or self.replay.interpreter.annotations.framework(self.scope.module) or "torch",  # type: ignore[arg-type]
+            sighting.framework or interpreter.annotations.framework(self.scope.module) or interpreter.libraries.default,
             sighting.confidence,
             sighting.subject,
             sighting.detail,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from xlalint.abstract.lattice import join, join_all
 from xlalint.abstract.values import (
+    ARRAYS,
     BOOL,
     FLOAT,
     HOST,
@@ -35,6 +36,7 @@ from xlalint.program.facts import Facts
 
 if TYPE_CHECKING:
     from xlalint.api_tables.lookup import Apis
+    from xlalint.interpreter.semantics import Libraries
     from xlalint.program.linker import FunctionInfo, ModuleInfo, Program
 
 _BUILTIN: dict[str, Value] = {
@@ -95,9 +97,10 @@ def _spelled(key: tuple[int, str]) -> str:
 class Annotations:
     """Reads annotations in the light of a program and of what is known of libraries."""
 
-    def __init__(self, program: Program, apis: Apis) -> None:
+    def __init__(self, program: Program, apis: Apis, libraries: Libraries) -> None:
         self.program = program
         self.apis = apis
+        self.libraries = libraries
         self._frameworks: dict[int, str] = {}
         self.reader = program.reader
         self.assigned: Facts[tuple[int, str], Assignment | None] = Facts(
@@ -129,8 +132,14 @@ class Annotations:
         if not known:
             return None
         if any(isinstance(value, Host) and value.type in ("int", "float") for value in known):
-            found = [_number_like(value) if value is not None else None for value in found]
+            found = [self._number_like(value) if value is not None else None for value in found]
         return join_all(value if value is not None else UNKNOWN for value in found)
+
+    def _number_like(self, value: Value) -> Value:
+        """Narrow a declared tensor that may be a number instead to one of one element: `int | torch.Tensor`."""
+        if isinstance(value, Tensor) and value.rank < 0 and self.libraries.of(value.framework).passed_as_numbers:
+            return tensor(value.framework, value.dtype, 0, value.place, sure=False)
+        return value
 
     def _named(self, module: ModuleInfo, node: ir.Name | ir.Attr) -> Value | None:
         alias = self._alias(module, node)
@@ -163,7 +172,7 @@ class Annotations:
         return self._described(holder, value) if value is not None else None
 
     def _described(self, holder: ModuleInfo, value: ir.Node) -> Value | None:
-        """What an assigned type alias, type variable or new type stands for."""
+        """Return what an assigned type alias, type variable or new type stands for."""
         if isinstance(value, ir.Call):
             bounds = [bound for name, bound in value.keywords if name == "bound"] or list(value.args[1:])
             last = value.func.name if isinstance(value.func, ir.Attr) else getattr(value.func, "id", "")
@@ -201,17 +210,18 @@ class Annotations:
         """An instance of the library type of that name."""
         known = self.apis.type(dotted)
         if known is not None:
-            framework = self.apis.framework(dotted) or "torch"
+            framework = self.apis.framework(dotted) or self.libraries.default
             if known.kind == "array":
-                return tensor("numpy", known.dtype)
+                return tensor(ARRAYS, known.dtype)
             if known.kind == "tensor":
                 return tensor(framework, known.dtype, known.rank if known.rank != ANY_RANK else -1)
             if known.kind == "dtype":
                 return host("dtype")
             if known.kind == "device":
                 return host("device")
-        if dotted == "torch.device":
-            return host("device")
+        meant = self.libraries.annotated.get(dotted)
+        if meant is not None:
+            return meant()
         last = dotted.rpartition(".")[2]
         if dotted.startswith(("typing.", "collections.", "builtins.", "typing_extensions.")):
             if last in _SEQUENCES:
@@ -265,14 +275,14 @@ class Annotations:
         seen: list[str] = []
         for binding in module.unit.imports:
             name = self.apis.framework(self.program.absolute(module, binding) or "?")
-            if name in ("torch", "tensorflow", "jax") and name not in seen:
+            if name in self.libraries.names and name not in seen:
                 seen.append(name)
         return seen[0] if seen else ""
 
     # ----------------------------------------------------------------------------------------- parameters
 
     def parameter(self, info: FunctionInfo, position: int, default: Value | None) -> Value:
-        """What a parameter holds when nothing is known of the call."""
+        """Return what a parameter holds when nothing is known of the call."""
         param = info.params[position]
         if param.kind == "*":
             return sequence("tuple", None, self.value(info.module, param.annotation) or UNKNOWN)
@@ -294,7 +304,7 @@ class Annotations:
         use = self.telling_use(info, param)
         if not use:
             return UNKNOWN
-        framework = "numpy" if self._names_numpy(info.module, use) else self.framework(info.module)
+        framework = ARRAYS if self._names_arrays(info.module, use) else self.framework(info.module)
         return tensor(framework, sure=False)
 
     def telling_use(self, info: FunctionInfo, param: ir.Param) -> str:
@@ -302,9 +312,9 @@ class Annotations:
         framework = self.framework(info.module)
         if not framework or info.name == "__init__":
             return ""
-        if not _DEVICE_USES.intersection(param.uses):
+        if not self.libraries.device_uses.intersection(param.uses):
             for use in param.uses:
-                if self._names_numpy(info.module, use):
+                if self._names_arrays(info.module, use):
                     return use
         for use in param.uses:
             if use == "[,]" or (use.startswith(".") and self.tells(framework, use[1:])):
@@ -314,19 +324,19 @@ class Annotations:
         return ""
 
     def tells(self, framework: str, name: str) -> bool:
-        """Whether only tensors (or arrays) have an attribute of this name."""
+        """Return whether only tensors (or arrays) have an attribute of this name."""
         if hasattr(str, name) or hasattr(list, name) or hasattr(dict, name) or hasattr(int, name) or hasattr(set, name):
             return False
-        if name in _AMBIGUOUS:
+        if name in self.libraries.shared_names:
             return False
         return self.apis.method(framework, name) is not None or self.apis.attribute(framework, name) is not None
 
-    def _names_numpy(self, module: ModuleInfo, use: str) -> bool:
-        """Whether a use hands the parameter to NumPy, or indexes it with NumPy's `newaxis`."""
+    def _names_arrays(self, module: ModuleInfo, use: str) -> bool:
+        """Return whether a use hands the parameter to the host's arrays, or indexes it with their `newaxis`."""
         spelled = use[1:-1] if use.startswith("[") else use[:-2] if use.endswith("()") else ""
         node = _as_node(spelled) if "." in spelled else None
         resolved = self.program.resolve(module, node) if node is not None else None
-        return isinstance(resolved, LibrarySymbol) and resolved.name.startswith("numpy.")
+        return isinstance(resolved, LibrarySymbol) and resolved.name.startswith(f"{ARRAYS}.")
 
     def _takes_tensor(self, module: ModuleInfo, spelled: str) -> bool:
         node = _as_node(spelled)
@@ -334,95 +344,12 @@ class Annotations:
         if not isinstance(resolved, LibrarySymbol):
             return False
         entry = self.apis.function(resolved.name)
-        if entry is None or entry.framework not in ("torch", "tensorflow", "jax"):
+        if entry is None or entry.framework not in self.libraries.names:
             return False
         last = resolved.name.rpartition(".")[2]
-        if last in _FACTORIES:
+        if last in self.libraries.makers:
             return False
         return any(spec.returns.kind in ("like", "promote", "reduce", "scalar") for spec in entry.cases)
-
-
-# What a function does to a parameter that may be a device's tensor before it is NumPy's.
-_DEVICE_USES = frozenset((".cpu", ".detach", ".numpy", ".device", ".to", "isinstance()"))
-_AMBIGUOUS = frozenset(
-    [
-        "name",
-        "type",
-        "device",
-        "dtype",
-        "data",
-        "to",
-        "apply",
-        "size",
-        "parameters",
-        "train",
-        "eval",
-        "half",
-        "float",
-        "double",
-        "step",
-        "state_dict",
-        "grad",
-        "T",
-        "real",
-        "imag",
-        "config",
-        "forward",
-        "add",
-        "sum",
-        "mean",
-        "item",
-        "numpy",
-        "numel",
-        "requires_grad_",
-        "requires_grad",
-        "load",
-        "save",
-        "copy",
-        "update",
-        "values",
-        "set_",
-        "get",
-        "set",
-        "fill",
-        "detach",
-        "cpu",
-        "cuda",
-    ]
-) - {"device", "dtype", "size", "detach", "cpu", "cuda", "mean", "requires_grad"}
-_FACTORIES = frozenset(
-    [
-        "tensor",
-        "as_tensor",
-        "asarray",
-        "array",
-        "from_numpy",
-        "zeros",
-        "ones",
-        "full",
-        "empty",
-        "arange",
-        "linspace",
-        "logspace",
-        "eye",
-        "rand",
-        "randn",
-        "randint",
-        "randperm",
-        "convert_to_tensor",
-        "constant",
-        "range",
-        "cast",
-        "where",
-    ]
-)
-
-
-def _number_like(value: Value) -> Value:
-    """What may be a number instead is a tensor of one element: `int | torch.Tensor`."""
-    if isinstance(value, Tensor) and value.rank < 0 and value.framework == "torch":
-        return tensor(value.framework, value.dtype, 0, value.place, sure=False)
-    return value
 
 
 def _as_node(spelled: str) -> ir.Node | None:

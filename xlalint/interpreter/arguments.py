@@ -31,7 +31,10 @@ if TYPE_CHECKING:
 
 
 class Arguments:
-    """What a call passes: `rest` joins positional arguments of unknown number, `extra` keywords of unknown names."""
+    """The arguments of a call.
+
+    `rest` joins positional arguments of unknown number, `extra` keywords of unknown names.
+    """
 
     __slots__ = ("args", "extra", "keywords", "rest")
 
@@ -125,7 +128,12 @@ def _refined(interpreter: Interpreter, info: FunctionInfo, position: int, value:
             return declared
     found = only_tensor(value)
     wanted = interpreter.asked_kinds(info)[position] if found is not None else ""
-    if found is not None and wanted == "number" and found.rank < 0 and found.framework == "torch":
+    if (
+        found is not None
+        and wanted == "number"
+        and found.rank < 0
+        and interpreter.libraries.of(found.framework).passed_as_numbers
+    ):
         return join_all(
             tensor(m.framework, m.dtype, 0, m.place, sure=False) if isinstance(m, Tensor) and m.rank < 0 else m
             for m in members(value)

@@ -36,10 +36,9 @@ from xlalint.abstract.values import (
     members,
     method,
     place_of,
-    sequence,
     tensor,
 )
-from xlalint.frameworks.library_calls import attribute_value, module_value_of, shape_value
+from xlalint.interpreter.library_calls import attribute_value, module_value_of, shape_value
 from xlalint.lowering import ir
 from xlalint.program.dependencies import DependencySet
 from xlalint.program.facts import Facts
@@ -61,64 +60,6 @@ REGISTERED = {
 _PROPERTIES = ("property", "cached_property", "lazyproperty", "abstractproperty", "lazy_property", "classproperty")
 
 
-# Methods and attributes that, in code that imports torch, only tensors have.
-_TELLING = frozenset(
-    [
-        "cpu",
-        "item",
-        "detach",
-        "unsqueeze",
-        "unsqueeze_",
-        "permute",
-        "masked_fill",
-        "masked_fill_",
-        "nonzero",
-        "masked_scatter",
-        "expand_as",
-        "view_as",
-        "type_as",
-        "new_zeros",
-        "new_ones",
-        "new_tensor",
-        "new_full",
-        "new_empty",
-        "scatter_",
-        "index_select",
-        "is_floating_point",
-        "clamp",
-        "clamp_",
-        "softmax",
-        "log_softmax",
-        "sigmoid",
-        "matmul",
-        "bmm",
-        "requires_grad_",
-        "narrow",
-        "numel",
-        "long",
-        "int",
-        "bool",
-        "size",
-        "abs",
-        "sqrt",
-        "pow",
-        "contiguous",
-        "unbind",
-        "masked_select",
-        "logical_not",
-        "logical_and",
-        "logical_or",
-        "isnan",
-        "isfinite",
-        "isinf",
-        "mul_",
-        "add_",
-        "div_",
-        "sub_",
-    ]
-)
-
-
 class AttributeTables:
     """Per class: the join of all that its own methods assign to each attribute of their receiver."""
 
@@ -138,7 +79,7 @@ class AttributeTables:
         return Facts(self.reader, self.interpreter.program.progress, name, place_of, lambda klass: {}, fill)
 
     def kind(self, klass: ClassInfo | None) -> str:
-        """What kind of thing instances are, by the class's library ancestors ("module", "dataset", …), or ""."""
+        """Return what kind of thing instances are, by the class's library ancestors ("module", "dataset", …), or ""."""
         if klass is None:
             return ""
         found = self._kinds.get(klass)
@@ -150,7 +91,7 @@ class AttributeTables:
         return found
 
     def stored(self, klass: ClassInfo) -> dict[str, Value]:
-        """What the methods that this class defines store; partial while it is being computed."""
+        """Return what the methods that this class defines store; partial while it is being computed."""
         return self.stores.of(klass)
 
     def _fill_stored(self, klass: ClassInfo) -> dict[str, Value]:
@@ -164,7 +105,7 @@ class AttributeTables:
         return table
 
     def assigned(self, klass: ClassInfo, name: str) -> Value | None:
-        """What methods along the MRO store under the name, joined with what the nearest class body assigns."""
+        """Return what methods along the MRO store under the name, joined with what the nearest class body assigns."""
         key = (klass, name)
         line = self._lines.get(klass)
         if line is None:
@@ -203,7 +144,7 @@ class AttributeTables:
         return sorted(infos, key=lambda info: (info.name not in _FIRST, info.index))
 
     def items(self, klass: ClassInfo) -> dict[str, Value]:
-        """What the class's methods store in dicts under known keys: an optimizer's state, say."""
+        """Return what the class's methods store in dicts under known keys: an optimizer's state, say."""
         return self.kept_items.of(klass)
 
     def _fill_items(self, klass: ClassInfo) -> dict[str, Value]:
@@ -275,7 +216,7 @@ class AttributeTables:
         return join(declared or UNKNOWN, value) if value is NONE else declared or value
 
     def record_defaults(self, klass: ClassInfo) -> dict[str, Value]:
-        """What the fields of a dataclass-like class hold when they are not given."""
+        """Return what the fields of a dataclass-like class hold when they are not given."""
         found: dict[str, Value] = {}
         for name in self.record_names(klass):
             bodies = (self.body(base) for base in klass.mro if isinstance(base, ClassInfo))
@@ -306,15 +247,17 @@ def attribute_of(interpreter: Interpreter, frame: Frame, value: Value, name: str
         framework = interpreter.annotations.framework(frame.module)
         if name == "shape" and framework:
             return shape_value(None)
-        if framework == "torch" and name in ("saved_tensors", "saved_variables"):
-            return sequence("tuple", None, tensor(framework))
-        if framework == "torch" and name in _TELLING:
+        semantics = interpreter.libraries.of(framework)
+        known = semantics.of_unknown.get(name)
+        if known is not None:
+            return known()
+        if name in semantics.telling:
             return _of_tensor(interpreter, frame, tensor(framework, sure=False), name, at)
     return UNKNOWN
 
 
 def _of_tensor(interpreter: Interpreter, frame: Frame, value: Tensor, name: str, at: int) -> Value:
-    if name == "at" and value.framework == "jax":
+    if name == "at" and interpreter.libraries.of(value.framework).indexer == name:
         return method(value, "at")
     what = interpreter.apis.attribute(value.framework, name)
     if what is not None:

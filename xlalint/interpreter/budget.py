@@ -34,7 +34,7 @@ class CutOff(Exception):  # noqa: N818 - it ends the analysis of a function, and
 
 
 class Share:
-    """What the roots of one module may still lead to.
+    """A record of what the roots of one module may still lead to.
 
     `cut` counts the contexts that a limit shows in, `told` says that a root was told.
     """
@@ -51,11 +51,11 @@ class Share:
         self._cut = max(MAX_CUT, self.cut + LEAST)
 
     def is_spent(self, entered: int) -> bool:
-        """Whether no more is to be entered than so many contexts."""
+        """Return whether the module's roots may enter no more, where so many contexts were entered already."""
         return entered >= self._entered or self.cut >= self._cut
 
     def has_room(self, entered: int) -> bool:
-        """Whether so many contexts may be entered in all."""
+        """Return whether so many contexts may be entered in all."""
         return entered <= self._entered
 
 
@@ -82,5 +82,6 @@ def tell_calls(context: Context, share: Share) -> None:
 
 def _tell(context: Context, why: str) -> None:
     name = f"`{context.name}`" if context.function is not None else "the top level"
-    told = PendingHazard(ANALYSIS_CUT_OFF, 0, 0, "", Confidence.CERTAIN, name, why)
-    context.sightings.setdefault((ANALYSIS_CUT_OFF, 0), told)
+    context.sightings.setdefault(
+        (ANALYSIS_CUT_OFF, 0), PendingHazard(ANALYSIS_CUT_OFF, 0, 0, "", Confidence.CERTAIN, name, why)
+    )

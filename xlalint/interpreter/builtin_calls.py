@@ -39,11 +39,18 @@ from xlalint.abstract.values import (
     super_value,
     tensor,
 )
-from xlalint.frameworks.tensorflow.autograph import check_append, iterated
-from xlalint.interpreter.frame import spelling
 from xlalint.interpreter.narrowing import describe, is_instance
+from xlalint.interpreter.spelling import spelling
 from xlalint.interpreter.subscripts import rebind, with_item
 from xlalint.lowering import ir
+from xlalint.rules.codes import (
+    AUTOGRAPH_UNSUPPORTED,
+    PRINT_TENSOR,
+    TENSOR_LOOP_BOUND,
+    TENSOR_MEMBERSHIP,
+    TENSOR_TERNARY,
+    TRACE_TIME_EFFECT,
+)
 
 if TYPE_CHECKING:
     from xlalint.interpreter.frame import Frame
@@ -52,7 +59,7 @@ Arguments = list[Value]
 
 
 def element_of(frame: Frame, value: Value, at: int = 0) -> Value:
-    """What iterating over the value gives."""
+    """Return what iterating over the value gives."""
     if isinstance(value, Union):
         return join_all(element_of(frame, member, at) for member in value.members if member is not NONE)
     if isinstance(value, Sequence):
@@ -67,6 +74,24 @@ def element_of(frame: Frame, value: Value, at: int = 0) -> Value:
     if isinstance(value, Instance):
         return frame.interpreter.iterate(frame, value, at)
     return UNKNOWN
+
+
+def is_staged(frame: Frame, value: Value | None) -> bool:
+    """Return whether the value is a tensor over which loops become loops of the graph.
+
+    Its own value is not known while tracing.
+    """
+    return isinstance(value, Tensor) and not value.static and frame.libraries.of(value.framework).stages_loops
+
+
+def _surely_staged(frame: Frame, value: Value) -> bool:
+    return isinstance(value, Tensor) and value.sure and is_staged(frame, value)
+
+
+def iterated(frame: Frame, value: Value, node: ir.Node, at: int = 0) -> None:
+    """Report Python's own iteration over a tensor that only a loop of the graph can go over."""
+    if _surely_staged(frame, value):
+        frame.report(AUTOGRAPH_UNSUPPORTED, at or getattr(node, "at", 0), value, node)
 
 
 # ---------------------------------------------------------------------------------------------------- builtins
@@ -161,14 +186,14 @@ def _filter(frame: Frame, args: Arguments, node: ir.Call) -> Value:
         return UNKNOWN
     element = element_of(frame, args[1], node.at)
     verdict = element if args[0] is NONE else frame.interpreter.call_value(frame, args[0], [element], (), node)
-    frame.needs_bool(verdict, node.args[0], "XLA105", node.at)
+    frame.needs_bool(verdict, node.args[0], TENSOR_TERNARY, node.at)
     return sequence("iter", None, element)
 
 
 def _range(frame: Frame, args: Arguments, node: ir.Call) -> Value:
     for arg, arg_node in zip(args, node.args, strict=False):
         if isinstance(arg, Host) and arg.origin == "data":
-            frame.explain("XLA107", node.at, arg_node)
+            frame.explain(TENSOR_LOOP_BOUND, node.at, arg_node)
     return sequence("iter", None, INT)
 
 
@@ -204,28 +229,25 @@ def _super(frame: Frame, args: Arguments, node: ir.Call) -> Value:
     if info is None or info.owner is None:
         return UNKNOWN
     name = info.params[0].name if info.params else "self"
-    receiver = frame.env.get(frame.receiver_name or name) or frame.closure.get(name) or UNKNOWN
+    receiver = frame.env.get(frame.scope.receiver_name or name) or frame.closure.get(name) or UNKNOWN
     return super_value(info.owner, receiver)
 
 
 def _type(frame: Frame, args: Arguments, node: ir.Call) -> Value:
-    found = [_class_of(member) for member in members(args[0])] if len(args) == 1 else []
+    found = [_class_of(frame, member) for member in members(args[0])] if len(args) == 1 else []
     return join_all(kind if kind is not None else host("type") for kind in found) if found else host("type")
 
 
-def _class_of(value: Value) -> Value | None:
+def _class_of(frame: Frame, value: Value) -> Value | None:
     """The class of a value, where it is known to the name."""
     if isinstance(value, Instance):
         return class_value(value.klass)
     if isinstance(value, Tensor):
-        name = _TENSOR_CLASSES.get(value.framework)
-        return external(name) if name is not None else None
+        name = frame.libraries.of(value.framework).tensor_class
+        return external(name) if name else None
     if isinstance(value, Sequence) and value.kind in ("list", "tuple", "set"):
         return external(f"builtins.{value.kind}")
     return external("builtins.dict") if isinstance(value, Mapping) else None
-
-
-_TENSOR_CLASSES = {"torch": "torch.Tensor", "numpy": "numpy.ndarray"}
 
 
 def _issubclass(frame: Frame, args: Arguments, node: ir.Call) -> Value:
@@ -362,7 +384,7 @@ def container_method(frame: Frame, receiver: Value, name: str, args: Arguments, 
         return _mapping_method(frame, receiver, name, args, node)
     if name == "format" and any(isinstance(m, Tensor) for arg in args for m in members(arg)):
         culprit = next(i for i, arg in enumerate(args) if any(isinstance(m, Tensor) for m in members(arg)))
-        frame.report("XLA303", node.at, args[culprit], node.args[culprit] if culprit < len(node.args) else None)
+        frame.report(PRINT_TENSOR, node.at, args[culprit], node.args[culprit] if culprit < len(node.args) else None)
     return _STRING_RESULTS.get(name, STR)
 
 
@@ -378,6 +400,13 @@ _STRING_RESULTS: dict[str, Value] = {
 }
 
 
+def _check_append(frame: Frame, target: ir.Node | None, value: Value, node: ir.Call) -> None:
+    """Report a tensor that a graph loop puts into a Python list from outside of the loop."""
+    if isinstance(target, ir.Name) and target.id in frame.loops.names_before and _surely_staged(frame, value):
+        argument = node.args[0] if node.args else None
+        frame.report(AUTOGRAPH_UNSUPPORTED, node.at, value, argument, "it does not leave the graph loop")
+
+
 def _receiver_node(node: ir.Call) -> ir.Node | None:
     return node.func.value if isinstance(node.func, ir.Attr) else None
 
@@ -386,9 +415,9 @@ def _sequence_method(frame: Frame, receiver: Sequence, name: str, args: Argument
     target = _receiver_node(node)
     if name in ("append", "add", "appendleft") and args:
         if isinstance(target, ir.Name) and frame.is_outer(target.id):
-            frame.note("XLA306", node.at, "", spelling(node.func), "happens once, while tracing", "effect")
-        if frame.staged:
-            check_append(frame, target, args[0], node)
+            frame.note(TRACE_TIME_EFFECT, node.at, "", spelling(node.func), "happens once, while tracing", "effect")
+        if frame.loops.names_before:
+            _check_append(frame, target, args[0], node)
         if target is not None:
             rebind(frame, target, sequence(receiver.kind, None, join(receiver.element, args[0])))
         return NONE
@@ -407,7 +436,7 @@ def _sequence_method(frame: Frame, receiver: Sequence, name: str, args: Argument
     if name in ("index", "count", "remove"):
         for value in (*args[:1], receiver.element):
             if any(isinstance(member, Tensor) for member in members(value)):
-                frame.report("XLA106", node.at, value, node.args[0] if node.args else None)
+                frame.report(TENSOR_MEMBERSHIP, node.at, value, node.args[0] if node.args else None)
                 break
         return INT
     if name in ("copy", "union", "intersection", "difference", "sorted"):
@@ -416,7 +445,7 @@ def _sequence_method(frame: Frame, receiver: Sequence, name: str, args: Argument
         return host("int", "shape")
     if name in ("sort", "reverse", "clear", "discard"):
         if name == "sort" and not node.keywords and any(isinstance(m, Tensor) for m in members(receiver.element)):
-            frame.report("XLA106", node.at, receiver.element, target)
+            frame.report(TENSOR_MEMBERSHIP, node.at, receiver.element, target)
         if target is not None and name != "clear":
             rebind(frame, target, sequence(receiver.kind, None, receiver.element))
         return NONE
@@ -474,7 +503,7 @@ def _mapping_method(frame: Frame, receiver: Mapping, name: str, args: Arguments,
 
 
 def is_container(value: Value) -> bool:
-    """Whether methods of the value are Python's own."""
+    """Return whether methods of the value are Python's own."""
     if isinstance(value, (Sequence, Mapping)):
         return True
     text = (isinstance(value, Const) and isinstance(value.value, str)) or (

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from xlalint.abstract.values import NEVER, AllocationSite, Instance, Value
 from xlalint.analysis.hazard import Confidence
-from xlalint.frameworks.tracing import UNTRACED, Tracer
+from xlalint.interpreter.tracer import UNTRACED, Tracer
 from xlalint.program.dependencies import DependencySet
 
 if TYPE_CHECKING:
-    from xlalint.frameworks.step_sequence import Pace
+    from xlalint.interpreter.step_sequence import Pace
     from xlalint.program.linker import ClassInfo, FunctionInfo, ModuleInfo
 
 MODULE_LEVEL = "<module>"
@@ -79,10 +79,10 @@ class Context(DependencySet):
     What another computation may rely on: `key` is under what the interpreter keeps the context, `depth` its place on the stack.
     `leans_on` is the outermost context, still under way, whose unfinished result this one used (recursion): until that one is done,
     this one is part of its computation. `cut` says that a limit showed in the result (depth, number of contexts), so that it holds only
-    where it was computed. `of_table` says that it was entered to learn what a class stores, with few calls followed. A `general` one is
-    entered with what no limit on the number of contexts would widen. `work` counts the statements that ran in it (`budget`). `roots`
-    are the roots that running the body made known, `staged` the functions that it gave to tracers, `pace` is what of a training loop's
-    step was met here, None where nothing was.
+    where it was computed. `of_table` says that it was entered to learn what a class stores, with few calls followed. `most` is how many
+    contexts its group may have for its arguments not to be widened. `work` counts the statements that ran in it (`budget`). `roots` are
+    the roots that running the body made known, `staged` the functions that it gave to tracers, `pace` is what of a training loop's step
+    was met here, None where nothing was.
     """
 
     __slots__ = (
@@ -94,12 +94,12 @@ class Context(DependencySet):
         "depth",
         "done",
         "function",
-        "general",
         "inward",
         "items",
         "key",
         "leans_on",
         "module",
+        "most",
         "of_table",
         "outward",
         "pace",
@@ -139,7 +139,7 @@ class Context(DependencySet):
         self.per_turn = False
         self.rare = False
         self.replicates = False
-        self.general = False
+        self.most = 0
         self.work = 0
         self.pace: Pace | None = None
         self.key: tuple[object, ...] = ()
@@ -152,7 +152,7 @@ class Context(DependencySet):
 
     @property
     def group(self) -> tuple[FunctionInfo | None, ClassInfo | None]:
-        """What shares a limit on the number of contexts: a function, for one class of its first argument."""
+        """The function, and the class of its first argument, whose contexts share a limit on their number."""
         first = self.args[0] if self.args else None
         return self.function, first.klass if isinstance(first, Instance) else None
 

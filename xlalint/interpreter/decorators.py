@@ -45,7 +45,7 @@ _PASSED = {"/": "{0}", "": "{0}", "*": "*{0}", "k": "{0}={0}", "**": "**{0}"}
 
 
 class Carried(NamedTuple):
-    """What a wrapper hands all that it gets to, and its name in the wrapper's closure."""
+    """The function to which a wrapper hands all that it gets, and its name in the wrapper's closure."""
 
     name: str
     func: Function
@@ -111,7 +111,10 @@ class Decorators:
         return None
 
     def _wrapper(self, frame: Frame, decorator: ir.Node) -> Function | None:
-        """What a decorator puts around a function, in whose closure the function has a stand-in; None: nothing."""
+        """Return what a decorator puts around a function, or None where that is nothing.
+
+        The function has a stand-in in its closure.
+        """
         made = decorator.func if isinstance(decorator, ir.Call) else decorator
         if not isinstance(made, (ir.Name, ir.Attr)):
             return None
@@ -180,7 +183,7 @@ def _handed_on_to(info: FunctionInfo) -> str:
 
 
 def _passes_all(info: FunctionInfo, call: ir.Call) -> bool:
-    """Whether a call passes each parameter under its own name: `func(self, *args, **kwargs)`."""
+    """Return whether a call passes each parameter under its own name: `func(self, *args, **kwargs)`."""
     given = [_name(arg.value, "*") if isinstance(arg, ir.Star) else _name(arg) for arg in call.args]
     named = [_name(arg, f"{name}=" if name else "**") for name, arg in call.keywords]
     return [*given, *named] == [_PASSED[param.kind].format(param.name) for param in info.params]
@@ -191,7 +194,7 @@ def _name(node: ir.Node, prefix: str = "") -> str:
 
 
 def _wraps(value: Function) -> bool:
-    """Whether a function keeps the stand-in to call it."""
+    """Return whether a function keeps the stand-in to call it."""
     return any(_is_stand_in(held) for _, held in value.closure)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from xlalint.abstract.lattice import boolean, join, join_all, leading, truth, when_truth
 from xlalint.abstract.values import (
+    ARRAYS,
     BOOL,
     FALSE,
     HOST,
@@ -31,14 +32,20 @@ from xlalint.abstract.values import (
     sequence,
     tensor,
 )
-from xlalint.frameworks.tensorflow.autograph import iterated
-from xlalint.frameworks.torch.recompiles import CONSTANT_OPERANDS, check_operands, drawn
-from xlalint.interpreter.builtin_calls import element_of
-from xlalint.interpreter.frame import _EVAL, Frame, path_of, position
+from xlalint.interpreter.builtin_calls import element_of, iterated
+from xlalint.interpreter.frame import _EVAL, Frame
 from xlalint.interpreter.narrowing import assume
 from xlalint.interpreter.paths import LOCAL, REMOTE, begins_at, prolonged
-from xlalint.interpreter.subscripts import load_subscript, store_subscript
+from xlalint.interpreter.spelling import path_of, position
+from xlalint.interpreter.subscripts import load_subscript, refuses_hash, store_subscript
 from xlalint.lowering import ir
+from xlalint.rules.codes import (
+    ITEM,
+    PRINT_TENSOR,
+    TENSOR_BOOL_OPERATOR,
+    TENSOR_MEMBERSHIP,
+    TENSOR_TERNARY,
+)
 
 __all__ = ["binary_value", "store_subscript", "test"]
 
@@ -60,11 +67,16 @@ def name(frame: Frame, node: ir.Name) -> Value:
 
 
 def taught_value(frame: Frame, path: str) -> Value | None:
-    """What the configuration says that a name or attribute is."""
+    """Return what the configuration says that a name or attribute is, or None where it says nothing."""
     kind = frame.module.taught.kind(path)
     if kind == "static":
         return HOST
-    return tensor(frame.interpreter.annotations.framework(frame.module) or "torch") if kind == "tensor" else None
+    return tensor(_framework_of(frame)) if kind == "tensor" else None
+
+
+def _framework_of(frame: Frame) -> str:
+    """The framework of code that names one, or else the first of all."""
+    return frame.interpreter.annotations.framework(frame.module) or frame.libraries.default
 
 
 def attribute(frame: Frame, node: ir.Attr) -> Value:
@@ -73,7 +85,7 @@ def attribute(frame: Frame, node: ir.Attr) -> Value:
         told = taught_value(frame, path) if path else None
         if told is not None:
             return told
-    if frame.owners and _root_name(node) in frame.owners:
+    if frame.scope.owners and _root_name(node) in frame.scope.owners:
         known = frame.env.get(path_of(node))
         if known is not None:
             return known
@@ -128,15 +140,16 @@ def binary_value(
 def _binary(frame: Frame, op: str, a: Value, b: Value, at: int, left_node: ir.Node, right_node: ir.Node) -> Value:
     if type(a) is Tensor or type(b) is Tensor:
         for sequence_side, other, other_node in ((a, b, right_node), (b, a, left_node)):
-            repeats = op == "*" and isinstance(other, Tensor) and other.framework != "numpy"
+            repeats = op == "*" and isinstance(other, Tensor) and other.framework != ARRAYS
             if repeats and isinstance(sequence_side, Sequence) and sequence_side.kind in ("list", "tuple"):
-                frame.report("XLA301", at, other, other_node, "repeats a list that many times")
+                frame.report(ITEM, at, other, other_node, "repeats a list that many times")
                 return sequence(sequence_side.kind, None, sequence_side.element)
         if isinstance(a, Const) and isinstance(a.value, str):
-            frame.report("XLA303", at, b, right_node)
+            frame.report(PRINT_TENSOR, at, b, right_node)
             return STR
-        if op in CONSTANT_OPERANDS:
-            check_operands(frame, op, at, (a, left_node), (b, right_node))
+        look = frame.libraries.on_operands.get(op)
+        if look is not None:
+            look(frame, op, at, (a, left_node), (b, right_node))
         return tensor_result(op, a, b)
     if type(a) is Sequence and type(b) is Sequence:
         return _sequences(op, a, b)
@@ -196,9 +209,9 @@ def tensor_result(op: str, a: Value, b: Value) -> Value:
     assert isinstance(first, Tensor)
     second = b if first is a else a
     if isinstance(second, Tensor):
-        if second.framework == "numpy" != first.framework:
+        if second.framework == ARRAYS != first.framework:
             second_like, base = second, first
-        elif first.framework == "numpy" != second.framework:
+        elif first.framework == ARRAYS != second.framework:
             second_like, base = first, second
         else:
             second_like, base = second, first
@@ -208,7 +221,7 @@ def tensor_result(op: str, a: Value, b: Value) -> Value:
             rank = -1
         if op == "@":
             rank = -1
-        place = base.place if base.place == second_like.place or second_like.framework == "numpy" else ""
+        place = base.place if base.place == second_like.place or second_like.framework == ARRAYS else ""
         # Whether more than shapes goes into it is as sure as what is computed with them.
         unsettled = base.static is not second_like.static and not (base.sure and second_like.sure)
         sure = (base.sure or second_like.sure) and not unsettled
@@ -220,7 +233,7 @@ def tensor_result(op: str, a: Value, b: Value) -> Value:
     dtype = _promoted(op, first.dtype, kinds.get(other, ""), number=True)
     # What is computed with an array of the host, or with one element, is a number where it is not known: a setting.
     # What is computed with an array of dimensions has seldom more.
-    number = second is UNKNOWN and (first.framework == "numpy" or first.rank == 0 or first.rank > 0)
+    number = second is UNKNOWN and (first.framework == ARRAYS or first.rank == 0 or first.rank > 0)
     rank = first.rank if number or isinstance(second, (Const, Host)) else -1
     static = first.static and isinstance(second, (Const, Host))
     return tensor(first.framework, dtype, rank, first.place, first.sure, static)
@@ -260,7 +273,7 @@ def compare(frame: Frame, node: ir.Compare) -> Value:
         right = frame.eval(right_node)
         result = _compare(frame, op, left, right, node, left_node, right_node)
         if position_ + 1 < len(node.ops):
-            frame.needs_bool(result, node, "XLA104", node.at)
+            frame.needs_bool(result, node, TENSOR_BOOL_OPERATOR, node.at)
         results.append(result)
         left_node, left = right_node, right
     return results[0] if len(results) == 1 else join_all(results)
@@ -277,9 +290,14 @@ def _compare(
     return join_all(results)
 
 
-def _refuses(value: Value, other: Value) -> bool:
-    """Whether PyTorch leaves a comparison of equality to the other side, and Python finds the two to be different things."""
-    return type(value) is Tensor and value.framework == "torch" and isinstance(other, (Sequence, Mapping))
+def _refuses(frame: Frame, value: Value, other: Value) -> bool:
+    """Return whether a tensor leaves a comparison of equality to the other side.
+
+    Python then finds the two to be different things.
+    """
+    if type(value) is not Tensor or not isinstance(other, (Sequence, Mapping)):
+        return False
+    return frame.libraries.of(value.framework).defers_equality
 
 
 def _identity(op: str, left: Value, right: Value) -> Value:
@@ -303,13 +321,13 @@ def _membership(
     for container in members(right):
         if isinstance(container, Tensor):
             if not host_text(left):
-                frame.report("XLA106", node.at, container, right_node)
+                frame.report(TENSOR_MEMBERSHIP, node.at, container, right_node)
         elif isinstance(container, Sequence) and container.kind in ("list", "tuple", "iter") and not host_text(left):
             if any(isinstance(m, Tensor) for m in members(left)):
                 numbers = container.items is not None and all(isinstance(item, Const) for item in container.items)
-                frame.report("XLA106", node.at, left, left_node, variant="captured" if numbers else "")
+                frame.report(TENSOR_MEMBERSHIP, node.at, left, left_node, variant="captured" if numbers else "")
             elif any(isinstance(m, Tensor) for m in members(container.element)):
-                frame.report("XLA106", node.at, container.element, right_node)
+                frame.report(TENSOR_MEMBERSHIP, node.at, container.element, right_node)
     known = right.items if isinstance(right, Sequence) and isinstance(left, (Const, Host)) else None
     if known and all(_never_xla(frame, left, item) for item in known):
         return boolean(node.ops[0] == "not in")
@@ -323,12 +341,12 @@ def _compared(frame: Frame, op: str, a: Value, b: Value, node: ir.Compare) -> Va
     if type(a) is Tensor or type(b) is Tensor:
         if a is NONE or b is NONE or host_text(a) or host_text(b):
             return FALSE if op == "==" else TRUE
-        if op in ("==", "!=") and (_refuses(a, b) or _refuses(b, a)):
+        if op in ("==", "!=") and (_refuses(frame, a, b) or _refuses(frame, b, a)):
             return boolean(op == "!=")
         return tensor_result(op, a, b)
     if isinstance(a, Const) and isinstance(b, Const):
         return _folded_comparison(op, a.value, b.value)
-    if drawn(a) or drawn(b):
+    if _is_drawn(a) or _is_drawn(b):
         frame.drawn = node
     if op in ("==", "!=") and (_never_xla(frame, a, b) or _never_xla(frame, b, a)):
         return boolean(op == "!=")
@@ -343,14 +361,22 @@ def _compared(frame: Frame, op: str, a: Value, b: Value, node: ir.Compare) -> Va
             return boolean(op == "!=")
         for side in (a, b):
             if side.kind in ("list", "tuple") and any(isinstance(m, Tensor) for m in members(side.element)):
-                frame.report("XLA106", node.at, side.element, node.left)
+                frame.report(TENSOR_MEMBERSHIP, node.at, side.element, node.left)
         return BOOL
     overloaded = frame.interpreter.overloaded(frame, op, a, b, node.at)
     return overloaded if overloaded is not None else BOOL if UNKNOWN not in (a, b) else UNKNOWN
 
 
+def _is_drawn(value: Value) -> bool:
+    """Return whether a value is a number that the host draws at random."""
+    return type(value) is Host and value.origin == "drawn"
+
+
 def _same_dtype(a: str, b: str) -> bool | None:
-    """Whether two dtypes are one, by their kinds; None where they are none or may be of different widths."""
+    """Return whether two dtypes are one, by their kinds.
+
+    Return None where they are no dtypes or may be of different widths.
+    """
     if not (a.startswith("dtype:") and b.startswith("dtype:")):
         return None
     return False if a != b else True if a == "dtype:b" else None
@@ -361,14 +387,17 @@ _OTHER_DEVICES = frozenset(("mps", "npu", "hpu", "xpu", "mlu", "musa", "vulkan")
 
 
 def _never_xla(frame: Frame, kind: Value, name: Value) -> bool:
-    """Whether a device's type is compared with that of one which XLA does not drive; CUDA's is `torch.compile`'s as well."""
+    """Return whether a device's type is compared with that of a device which XLA does not drive.
+
+    CUDA's is `torch.compile`'s as well.
+    """
     if not (isinstance(kind, Host) and kind.type == "accelerator" and isinstance(name, Const)):
         return False
     return name.value in _OTHER_DEVICES or (name.value == "cuda" and frame.module.taught.tracks_place)
 
 
 def host_text(value: Value) -> bool:
-    """Whether the value is a string."""
+    """Return whether the value is a string."""
     return (isinstance(value, Const) and isinstance(value.value, str)) or (
         isinstance(value, Host) and value.type == "str"
     )
@@ -419,7 +448,7 @@ def _test_chain(frame: Frame, node: ir.Bool, rule: str, variant: str) -> bool | 
 
 def not_(frame: Frame, node: ir.Not) -> Value:
     value = frame.eval(node.value)
-    frame.needs_bool(value, node.value, "XLA104", position(node.value) or node.at)
+    frame.needs_bool(value, node.value, TENSOR_BOOL_OPERATOR, position(node.value) or node.at)
     known = truth(value)
     return boolean(None if known is None else not known)
 
@@ -434,7 +463,7 @@ def bool_(frame: Frame, node: ir.Bool) -> Value:
         if last:
             result = join(result, value)
             break
-        frame.needs_bool(value, operand, "XLA104", position(operand))
+        frame.needs_bool(value, operand, TENSOR_BOOL_OPERATOR, position(operand))
         known = truth(value)
         if known is not None and known is not node.is_and:
             result = join(result, value)
@@ -447,7 +476,7 @@ def bool_(frame: Frame, node: ir.Bool) -> Value:
 
 
 def ternary(frame: Frame, node: ir.IfExp) -> Value:
-    known = test(frame, node.test, "XLA105")
+    known = test(frame, node.test, TENSOR_TERNARY)
     saved = frame.env
     result: Value = NEVER
     for wanted, branch in ((True, node.body), (False, node.orelse)):
@@ -484,8 +513,8 @@ def display(frame: Frame, node: ir.Display) -> Value:
 
 def hashed(frame: Frame, value: Value, node: ir.Node) -> None:
     """Report a tracer that is asked for its hash."""
-    if any(isinstance(member, Tensor) and member.framework == "jax" for member in members(value)):
-        frame.report("XLA106", position(node), value, node, "needs its hash")
+    if refuses_hash(frame, value):
+        frame.report(TENSOR_MEMBERSHIP, position(node), value, node, "needs its hash")
 
 
 def dict_display(frame: Frame, node: ir.DictDisplay) -> Value:
@@ -519,7 +548,7 @@ def comprehension(frame: Frame, node: ir.Comprehension) -> Value:
         exact = iterable.items if isinstance(iterable, Sequence) else None
         frame.interpreter.bind(frame, generator.target, element_of(frame, iterable, position(generator.iterable)))
         for condition in generator.conditions:
-            test(frame, condition, "XLA105")
+            test(frame, condition, TENSOR_TERNARY)
             assume(frame, condition, True)
     key = frame.eval(node.key) if node.key is not None else None
     element = frame.eval(node.element)
@@ -557,14 +586,14 @@ def format_(frame: Frame, node: ir.Format) -> Value:
 
 
 def formatted(frame: Frame, value: Value, node: ir.Node, at: int, specified: bool) -> None:
-    """Report a tensor that becomes text: its elements on torch, else the tracer's name, which refuses a format."""
+    """Report a tensor that becomes text: that of its elements, unless the framework says what else."""
     for member in members(value):
-        if isinstance(member, Tensor) and member.framework == "jax":
-            frame.report("XLA303", at, value, node, variant="format" if specified else "")
-        elif isinstance(member, Tensor) and member.framework == "tensorflow" and not specified:
-            frame.report("XLA306", at, value, node, "the text names the symbolic tensor", "effect")
-        elif isinstance(member, Tensor):
-            frame.report("XLA303", at, value, node)
+        if isinstance(member, Tensor):
+            told = frame.libraries.of(member.framework).formatted
+            if told is not None:
+                told(frame, value, node, at, specified)
+            else:
+                frame.report(PRINT_TENSOR, at, value, node)
 
 
 def star(frame: Frame, node: ir.Star) -> Value:
@@ -596,7 +625,7 @@ def taught(frame: Frame, node: ir.Hinted) -> Value:
     for member in members(value):
         if isinstance(member, Tensor):
             return member
-    return tensor(frame.interpreter.annotations.framework(frame.module) or "torch")
+    return tensor(_framework_of(frame))
 
 
 _HANDLERS: dict[type[ir.Expr], Callable[[Frame, Any], Value]] = {

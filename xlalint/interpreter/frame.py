@@ -3,70 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 from xlalint.abstract.lattice import join
-from xlalint.abstract.values import NEVER, NONE, UNKNOWN, AllocationSite, Function, Tensor, Value, members
+from xlalint.abstract.values import ARRAYS, NEVER, NONE, UNKNOWN, Function, Tensor, Value, members
 from xlalint.analysis.hazard import Confidence
-from xlalint.frameworks.step_sequence import Pace
 from xlalint.interpreter.budget import MAX_WORK, CutOff
 from xlalint.interpreter.context import Context, PendingHazard
+from xlalint.interpreter.frame_state import Loops, Paths, Scope
+from xlalint.interpreter.spelling import calls_within, position, spelling
+from xlalint.interpreter.step_sequence import Pace
 from xlalint.lowering import ir
 from xlalint.rules.codes import BRANCH_MISMATCH
-from xlalint.rules.policy import NO_POLICY
+from xlalint.rules.policy import NO_POLICY, OCCASIONAL
 
 if TYPE_CHECKING:
     from xlalint.interpreter.interpreter import Interpreter
     from xlalint.program.linker import FunctionInfo, ModuleInfo
 
 Env = dict[str, Value]
-LoopKind = Literal["", "for", "while", "endless"]  # "endless": `while` on what is known to be true
 Excuse = Literal["", "host", "apart", "error path", "once", "guarded"]
 """Why a hazard does not count where it is met, "" if it does: the value is on the host, the code fills a graph of its own, is an error
 path, runs once, or catches what the tracer raises."""
-
-# What is read or printed once in a hundred steps costs next to nothing where that does not break the graph.
-_OCCASIONAL = (("torch_xla", "info"), ("torch_tpu", "info"))
-
-
-class Touch(NamedTuple):
-    """A call that starts the runtime of a framework's device; `at`, `base` and `statement` as the frame had them."""
-
-    framework: str
-    at: int
-    base: int
-    statement: int
-    spelled: str
 
 
 class Frame:
     """The interpreter's state inside one context.
 
-    `env` maps names to values; a key "x.attr" holds what is known of an attribute of the value now in `x`, flow-sensitively;
-    `owners` are the names `x` of which such a key was ever made. `declared` holds the annotations of names, which still say what
-    they are where a new value is not known.
+    `env` maps names to values; a key "x.attr" holds what is known of an attribute of the value now in `x`, flow-sensitively.
     `statement` is the byte offset of the statement being executed; `base` is added to positions (packed as `at` is), outside of
-    functions where each statement counts from its own start. `muted` counts enclosing places whose hazards do not count (what an
-    error path formats), `turning` enclosing loops (in code that drives a device: those whose turns are its steps), `lasting` those of more
-    than a few turns, `stepping` is how many there were where the innermost one began that drives the device (0: none).
-    `asked` is the tensor whose truth was last asked for.
-    `loop` is the kind of the innermost loop on host values, `staged` the names that were set before the innermost loop
-    on a symbolic tensor, `taping` counts enclosing gradient tapes, `apart` blocks that fill a graph of their own, `guarded` enclosing
-    `try` blocks that catch what tracers raise, `rare` enclosing branches that run once in several steps, `frequent` those of them that run
-    in more than one of ten, `doubt` enclosing calls and indices of what may be something else, `forks` branches that may not be taken,
-    `tests` the conditions of enclosing branches of which it is not known whether they are taken, `touched` the calls that started a
-    device's runtime, `optimized` the models whose parameters an optimizer took (how it is spelled, what the model was, whether in a
-    branch), `companions` the optimizers and metrics that models were compiled with which were made outside of a strategy's scope,
-    `drawn` is the comparison, in the test under way, of a number that the host
-    draws, `within_calls` the calls whose tests this frame stands for. `half_returns` are tensor tests of which one branch returns (place,
-    statement, tensor, test), `remembers` is the table that the branch being run fills in once per key. `exits`
-    and `repeats` collect the environments that leave or repeat the innermost loop.
+    functions where each statement counts from its own start. `scope`, `loops` and `paths` hold what is known of names, of the loops around
+    the code, and of how it is reached. `asked` is the tensor whose truth was last asked for, `drawn` the comparison, in the test under way,
+    of a number that the host draws. `within_calls` counts the calls whose tests this frame stands for. `half_returns` are tensor tests of
+    which one branch returns (place, statement, tensor, test). `of_checks` is what checks remember of the code so far, each under a name of
+    its own.
     """
 
     def __init__(self, interpreter: Interpreter, context: Context, env: Env, closure: Env) -> None:
         self.interpreter = interpreter
         self.program = interpreter.program
         self.apis = interpreter.apis
+        self.libraries = interpreter.libraries
         self.context = context
         self.module: ModuleInfo = context.module
         self.function: FunctionInfo | None = context.function
@@ -74,34 +51,14 @@ class Frame:
         self.closure = closure
         self.statement = 0
         self.base = 0
-        self.suppressed = 0
-        self.exits: list[Env] = []
-        self.repeats: list[Env] = []
-        self.receiver_name = ""
+        self.scope = Scope()
+        self.loops = Loops()
+        self.paths = Paths(context.rare)
         self.asked: Tensor | None = None
-        self.loop: LoopKind = ""
-        self.staged: frozenset[str] = frozenset()
-        self.taping = 0
-        self.apart = 0
-        self.try_depth = 0
-        self.rare = int(context.rare)
-        self.frequent = 0
-        self.ambiguous_callee = 0
-        self.branch_depth = 0
-        self.tests: list[ir.Node] = []
-        self.touched: list[Touch] = []
-        self.optimized: dict[str, tuple[str, Value | None, bool]] = {}
-        self.companions: dict[AllocationSite, list[tuple[AllocationSite, str]]] = {}
         self.drawn: ir.Node | None = None
-        self.remembers = ""
         self.within_calls = 0
         self.half_returns: list[tuple[int, int, Tensor, ir.Node]] = []
-        self.turning = 0
-        self.lasting = 0
-        self.stepping = 0
-        self.owners: set[str] = set()
-        self.declared: dict[str, ir.Node] = {}
-        self.outer_names: frozenset[str] = frozenset()
+        self.of_checks: dict[str, Any] = {}
 
     # ---------------------------------------------------------------------------------------- evaluation
 
@@ -125,7 +82,7 @@ class Frame:
     def within(self, func: Function, env: Env) -> Frame:
         """A frame that evaluates expressions of another function, of which nothing is reported."""
         frame = Frame(self.interpreter, Context(func.info, func.info.module, ()), env, dict(func.closure))
-        frame.suppressed = 1
+        frame.paths.suppressed = 1
         frame.within_calls = self.within_calls + 1
         return frame
 
@@ -143,17 +100,17 @@ class Frame:
 
     def bind(self, name: str, value: Value) -> None:
         """Assign a local name; what was known of the old value's attributes is forgotten."""
-        if value is UNKNOWN and name in self.declared:
-            value = self.interpreter.annotations.value(self.module, self.declared[name]) or UNKNOWN
+        if value is UNKNOWN and name in self.scope.declared:
+            value = self.interpreter.annotations.value(self.module, self.scope.declared[name]) or UNKNOWN
         self.env[name] = value
-        if name in self.owners:
+        if name in self.scope.owners:
             self.forget(name)
 
     def refine(self, path: str, value: Value) -> None:
         """Keep what is known of the value at a name or attribute path."""
         self.env[path] = value
         if "." in path:
-            self.owners.add(path.partition(".")[0])
+            self.scope.owners.add(path.partition(".")[0])
 
     def forget(self, path: str) -> None:
         """Drop what is known of attributes of the value at `path`."""
@@ -171,7 +128,7 @@ class Frame:
         """Take over what a method called on the same receiver assigned to its attributes."""
         for name, value in stores.items():
             self.store(name, value)
-            path = f"{self.receiver_name}.{name}"
+            path = f"{self.scope.receiver_name}.{name}"
             if path in self.env:
                 del self.env[path]
 
@@ -183,18 +140,14 @@ class Frame:
         """Note that the code here calls into a context."""
         if self.interpreter.observer is not None:
             self.interpreter.observer.entered(self, context, at)
-        if not self.apart and (self.turning or context.per_turn or not self.context.per_turn):
+        if not self.paths.separate_graph and (self.loops.depth or context.per_turn or not self.context.per_turn):
             self.context.calls.setdefault(context, at)
-            if self.lasting:
+            if self.loops.lasting:
                 self.context.repeated[context] = None
             if context.pace is not None and context.pace is not self.context.pace:
                 self._keeps_pace(context, context.pace, at)
-            if context.module.followed and at and not self.suppressed and not self.ambiguous_callee:
+            if context.module.followed and at and not self.paths.suppressed and not self.paths.ambiguous_callee:
                 self._enters_library(context, at)
-
-    def touches(self, framework: str, at: int, spelled: str) -> None:
-        """Note that a framework's runtime is started here."""
-        self.touched.append(Touch(framework, at, self.base, self.statement, spelled))
 
     def _keeps_pace(self, callee: Context, pace: Pace, at: int) -> None:
         """Note what a function that is called here does of a training loop's step."""
@@ -208,13 +161,13 @@ class Frame:
         """Note a call into an installed library: from the user's code, or from one that surely goes on."""
         if not self.module.followed:
             self.context.outward.setdefault((at + self.base, context), self.statement + (self.base & 0xFFFFFFFF))
-        elif not self.branch_depth:
+        elif not self.paths.branch_depth:
             self.context.inward[context] = None
 
     def merge(self, others: list[Env]) -> None:
         """Join environments into the current one; attributes are kept where all paths know them."""
         for other in others:
-            join_into(self.env, other, bool(self.owners))
+            join_into(self.env, other, bool(self.scope.owners))
 
     # -------------------------------------------------------------------------------------------- hazards
 
@@ -236,22 +189,26 @@ class Frame:
             self._withhold(rule, at, value, "host")
             return
         policy = self.interpreter.policies.get(rule, NO_POLICY)
+        raises = self.interpreter.libraries.of(culprit.framework).raises
         excuse = self._excuse()
-        if not excuse and self.try_depth and culprit.framework != "torch" and policy.tracer_raises:
+        if not excuse and self.paths.try_depth and raises and policy.tracer_raises:
             excuse = "guarded"
         if excuse:
             self._withhold(rule, at, value, excuse)
             return
-        sure = culprit.sure and value is culprit and not self.ambiguous_callee
+        sure = culprit.sure and value is culprit and not self.paths.ambiguous_callee
         confidence = min(Confidence.CERTAIN if sure else Confidence.LIKELY, at_most)
-        others = policy.tracer_refuses and culprit.framework != "torch"
-        if others and any(type(m) is not Tensor and m is not NONE for m in members(value)):
+        if raises and policy.tracer_refuses and any(type(m) is not Tensor and m is not NONE for m in members(value)):
             # A tracer would have refused: code that lets the host's alternatives through has been run with those.
             confidence = Confidence.POSSIBLE
-        if policy.free_for_arrays and any(type(m) is Tensor and m.framework == "numpy" for m in members(value)):
+        if policy.free_for_arrays and any(type(m) is Tensor and m.framework == ARRAYS for m in members(value)):
             confidence = Confidence.POSSIBLE
-        if self.rare and not severity and (policy.cheap_if_rare or (policy.cheap_if_seldom and not self.frequent)):
-            severity = _OCCASIONAL
+        if (
+            self.paths.rare
+            and not severity
+            and (policy.cheap_if_rare or (policy.cheap_if_seldom and not self.paths.frequent))
+        ):
+            severity = OCCASIONAL
         known = self.context.sightings.get((rule, at))
         if known is None or known.confidence < confidence:
             self.context.sightings[rule, at] = PendingHazard(
@@ -264,7 +221,7 @@ class Frame:
                 detail,
                 variant,
                 severity,
-                self.branch_depth > 0,
+                self.paths.branch_depth > 0,
             )
 
     def _withhold(self, rule: str, at: int, value: Value, excuse: Excuse) -> None:
@@ -274,11 +231,11 @@ class Frame:
 
     def _excuse(self) -> Excuse:
         """Say why no hazard counts in the code under way, "" if hazards do."""
-        if self.apart:
+        if self.paths.separate_graph:
             return "apart"
-        if self.suppressed:
+        if self.paths.suppressed:
             return "error path"
-        return "once" if self.context.per_turn and not self.turning else ""
+        return "once" if self.context.per_turn and not self.loops.depth else ""
 
     def note(
         self,
@@ -321,10 +278,10 @@ class Frame:
             known.confidence = Confidence.LIKELY
 
     def is_outer(self, name: str) -> bool:
-        """Whether the name is the module's, and what is kept there lives on after the function."""
+        """Return whether the name is the module's, so that what is kept there lives on after the function."""
         if self.function is None or name in self.closure:
             return False
-        return name in self.outer_names or name not in self.env
+        return name in self.scope.outer_names or name not in self.env
 
     def explain(self, rule: str, at: int, node: ir.Node, detail: str = "") -> None:
         """Record what a host value does that the expression `node` reads from a tensor; its own reads are the same hazard.
@@ -356,7 +313,7 @@ class Frame:
             self.report(BRANCH_MISMATCH, at, asked, node, "only one branch returns")
 
     def asking(self, test: Callable[[], bool | None]) -> tuple[bool | None, Tensor | None]:
-        """What a test gives, and the tensor whose truth it asked for."""
+        """Run a test; return what it gives, and the tensor whose truth it asked for."""
         self.forget_asked()
         outcome = test()
         return outcome, self.asked
@@ -376,7 +333,7 @@ class Frame:
 def device_tensor(value: Value) -> Tensor | None:
     """The tensor among the alternatives whose elements live on the device, or None."""
     for member in members(value):
-        if type(member) is Tensor and member.framework != "numpy" and member.place != "cpu" and not member.static:
+        if type(member) is Tensor and member.framework != ARRAYS and member.place != "cpu" and not member.static:
             return member
     return None
 
@@ -395,91 +352,9 @@ def join_into(env: Env, other: Env, paths: bool = True) -> None:
             del env[name]
 
 
-def position(node: ir.Node) -> int:
-    """Where an expression stands, 0 for constants (which no hazard is about); of `name := value` and its like, the value."""
-    at = getattr(node, "at", 0)
-    inner = getattr(node, "value", None)
-    if at or not isinstance(inner, ir.Expr):
-        return at or 0
-    return position(inner)  # type: ignore[arg-type]
-
-
 def body_of(frame: Frame) -> tuple[ir.Statement, ...]:
     """The statements of a frame's function, or of its module."""
     return frame.function.body if frame.function is not None else ir.decode_body(frame.module.unit.body)
-
-
-def path_of(node: ir.Node) -> str:
-    """ "x" or "x.a.b" for names and attribute chains; "" for others."""
-    if type(node) is ir.Name:
-        return node.id
-    if type(node) is ir.Attr:
-        base = path_of(node.value)
-        return f"{base}.{node.name}" if base else ""
-    return ""
-
-
-def calls_within(node: ir.Node) -> bool:
-    """Whether an arithmetic expression, or a list of such, calls anything."""
-    if isinstance(node, ir.Bin):
-        return calls_within(node.left) or calls_within(node.right)
-    if isinstance(node, ir.Display):
-        return any(map(calls_within, node.items))
-    return isinstance(node, ir.Call) or (isinstance(node, ir.Unary) and calls_within(node.value))
-
-
-_BINDING = {"|": 1, "^": 2, "&": 3, "<<": 4, ">>": 4, "+": 5, "-": 5, "*": 6, "/": 6, "//": 6, "%": 6, "@": 6, "**": 8}
-_UNARY, _PRIMARY = 7, 9
-
-
-def _held(node: ir.Node, depth: int, binding: int = _PRIMARY) -> str:
-    """An expression within one that binds so tightly: in parentheses where it would read otherwise."""
-    own = _PRIMARY
-    if isinstance(node, ir.Bin):
-        own = _BINDING.get(node.op, 0)
-    elif isinstance(node, ir.Unary):
-        own = _UNARY
-    elif isinstance(node, ir.Not | ir.Compare) or (isinstance(node, ir.Display) and node.kind == "tuple"):
-        own = 0
-    text = spelling(node, depth)
-    return f"({text})" if own < binding and text != "…" else text
-
-
-def spelling(node: ir.Node, depth: int = 3) -> str:
-    """A short source-like text of an expression, for messages."""
-    if isinstance(node, ir.Name):
-        return node.id
-    if depth == 0:
-        return "…"
-    if isinstance(node, ir.Attr):
-        return f"{_held(node.value, depth)}.{node.name}"
-    if isinstance(node, ir.Const):
-        return repr(node.value)
-    if isinstance(node, ir.Call):
-        inner = ", ".join(spelling(arg, depth - 1) for arg in node.args[:2])
-        more = ", …" if len(node.args) > 2 or (node.keywords and node.args) else "…" if node.keywords else ""
-        return f"{_held(node.func, depth)}({inner}{more})"
-    if isinstance(node, ir.Sub):
-        return f"{_held(node.value, depth)}[{spelling(node.index, depth - 1)}]"
-    if isinstance(node, ir.Slice):
-        lower = spelling(node.lower, depth - 1) if node.lower is not None else ""
-        upper = spelling(node.upper, depth - 1) if node.upper is not None else ""
-        return f"{lower}:{upper}"
-    if isinstance(node, ir.Bin):
-        binding = _BINDING.get(node.op, 0)
-        left = _held(node.left, depth - 1, binding + (node.op == "**"))
-        return f"{left} {node.op} {_held(node.right, depth - 1, binding + (node.op != '**'))}"
-    if isinstance(node, ir.Unary):
-        return f"{node.op}{_held(node.value, depth - 1, _UNARY)}"
-    if isinstance(node, ir.Not):
-        return f"not {spelling(node.value, depth - 1)}"
-    if isinstance(node, ir.Compare):
-        rights = " ".join(f"{op} {_held(right, depth - 1, 1)}" for op, right in zip(node.ops, node.rights, strict=True))
-        return f"{_held(node.left, depth - 1, 1)} {rights}"
-    if isinstance(node, ir.Display) and node.kind in ("tuple", "list"):
-        inner = ", ".join(spelling(item, depth - 1) for item in node.items)
-        return inner if node.kind == "tuple" else f"[{inner}]"
-    return "…"
 
 
 _EVAL: dict[type[ir.Expr], Callable[[Frame, Any], Value]] = {}
@@ -492,7 +367,4 @@ __all__ = [
     "Frame",
     "device_tensor",
     "join_into",
-    "path_of",
-    "position",
-    "spelling",
 ]

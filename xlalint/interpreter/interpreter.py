@@ -12,8 +12,9 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal, TypeVar
 
-from xlalint.abstract.lattice import join, join_all
+from xlalint.abstract.lattice import join, join_all, widen
 from xlalint.abstract.values import (
+    ARRAYS,
     HOST,
     NEVER,
     NONE,
@@ -42,21 +43,11 @@ from xlalint.abstract.values import (
     mapping,
     members,
     place_of,
+    rank_frameworks,
     sequence,
     tensor,
     tensors,
 )
-from xlalint.frameworks.external_calls import call_external
-from xlalint.frameworks.library_calls import LibraryCall
-from xlalint.frameworks.registry import check_setup
-from xlalint.frameworks.tensorflow.checks.outside_strategy_scope import (
-    enter_under_tests,
-    made_outside,
-    scope_of_module,
-    take_over,
-)
-from xlalint.frameworks.tracing import Conversion, constants, hand_over, tracer_of
-from xlalint.frameworks.training_loops import Drivers, entering
 from xlalint.interpreter import statements
 from xlalint.interpreter.annotations import Annotations
 from xlalint.interpreter.arguments import Arguments, bind_parameters, evaluate_arguments
@@ -65,23 +56,27 @@ from xlalint.interpreter.budget import CutOff, Share, tell_calls, tell_depth, te
 from xlalint.interpreter.builtin_calls import container_method, element_of, is_container
 from xlalint.interpreter.context import Context, RootContext
 from xlalint.interpreter.decorators import Carried, Decorators, passes_on
+from xlalint.interpreter.device_loops import Drivers, entering
 from xlalint.interpreter.frame import Env, Frame
+from xlalint.interpreter.library_calls import LibraryCall
+from xlalint.interpreter.library_functions import call_external
+from xlalint.interpreter.tracing import hand_over, tracer_of
 from xlalint.lowering import ir
 from xlalint.program.facts import Facts
-from xlalint.program.hints import NOTHING_TAUGHT, TARGETS, UserHints
+from xlalint.program.hints import NOTHING_TAUGHT, UserHints
 from xlalint.program.linker import ClassInfo, FunctionInfo, ModuleInfo, Program
 
 if TYPE_CHECKING:
     from xlalint.api_tables.lookup import Apis
     from xlalint.interpreter.recording import Recorder
-    from xlalint.rules import Policies
+    from xlalint.interpreter.semantics import Libraries
+    from xlalint.rules.policy import Policies
 
 T = TypeVar("T")
 Counts = defaultdict[tuple[FunctionInfo | None, ClassInfo | None], int]
 Asked = Literal["", "number", "flag"]
-Scope = Literal["", "outside", "inside"]  # of a TPU strategy: "" where that is not known
 
-MAX_CONTEXTS = 64
+MAX_CONTEXTS = 256
 MAX_DEPTH = 32
 TABLE_DEPTH = 2
 _DUNDERS = {
@@ -98,45 +93,38 @@ _DUNDERS = {
 }
 
 
-# What differentiates in reverse mode: loops inside need a fixed number of turns.
-_DIFFERENTIATES = frozenset(
-    (
-        "jax.grad",
-        "jax.value_and_grad",
-        "jax.vjp",
-        "jax.jacrev",
-        "equinox.filter_grad",
-        "equinox.filter_value_and_grad",
-        "flax.nnx.grad",
-        "flax.nnx.value_and_grad",
-    )
-)
-
-
 class Interpreter:
-    """Analyses functions of one program. `targets` are the targets that API tables may ask for, where `taught` says of a file no others."""
+    """Analyses functions of one program.
+
+    `libraries` says what the frameworks add to Python. `targets` are the targets that API tables may ask for, where `taught` says of a file
+    no others. `scope` is the state around the code that runs (`semantics.Surroundings`).
+    """
 
     def __init__(
         self,
         program: Program,
         apis: Apis,
         policies: Policies,
-        targets: tuple[str, ...] = TARGETS,
+        libraries: Libraries,
+        targets: tuple[str, ...],
         taught: UserHints = NOTHING_TAUGHT,
     ) -> None:
         self.program = program
         self.reader = program.reader
         self.apis = apis
         self.policies = policies
+        self.libraries = libraries
+        rank_frameworks(libraries.names)
         self.teaches = bool(taught)
         whole = UserHints(taught.static, taught.tensor, taught.target, targets)
         for module in program.modules:
             own = taught.of(module.path) if taught.below and not module.followed else taught
             module.taught = whole if own is taught else own
-        self.annotations = Annotations(program, apis)
+            module.taught.tracks_place = libraries.tracks_place(module.taught.targets)
+        self.annotations = Annotations(program, apis, libraries)
         self.tables = AttributeTables(self)
-        self.conversion = Conversion(self)
-        self.drivers = Drivers()
+        self._converted: dict[FunctionInfo, bool] = {}
+        self.drivers = Drivers(libraries.steps)
         self.decorators = Decorators(self)
         self.contexts: dict[tuple[object, ...], Context] = {}
         self.entered_by: Counts = defaultdict(int)
@@ -148,7 +136,7 @@ class Interpreter:
         self.stack: list[Context] = []
         self.roots: list[RootContext] = []
         self.differentiating = 0
-        self.scope: Scope = ""
+        self.scope = ""
         self.collating = 0  # functions under way that make a batch of examples
         self.fails = False  # whether there was an internal error: what is remembered may lack something
         self.staged: set[FunctionInfo] = set()  # what tracers are given, from the moment on when they are
@@ -156,7 +144,7 @@ class Interpreter:
         self.pulse: Callable[[], None] | None = (
             None  # told of each function that is run; may end it all by an exception
         )
-        self.jitted = self._facts("jitted", lambda info: False, self._find_jitted)
+        self.jitted = self._facts("jitted", lambda info: "", self._find_jitted)
         self.default_values = self._facts("defaults", lambda info: (UNKNOWN,) * len(info.params), self._find_defaults)
         self.asked = self._facts("asked", _nothing_asked, self._find_asked)
         self.globals: Facts[int, Env] = Facts(
@@ -196,7 +184,8 @@ class Interpreter:
         count = self.entered_by[context.group]
         outer = self._running(info)
         if (count >= MAX_CONTEXTS or outer is not None) and not closure:
-            wider = tuple([forget_constants(value) for value in args])
+            widening = widen if count >= 2 * MAX_CONTEXTS else forget_constants
+            wider = tuple([widening(value) for value in args])
             if outer is not None:
                 self.stack[-1].lean_on(outer)
             elif wider != args:
@@ -210,7 +199,7 @@ class Interpreter:
         context.key = self._key(info, args, closure, per_turn, rare)
         context.per_turn = per_turn
         context.rare = rare
-        context.converts = self.conversion.applies(info)
+        context.converts = self._converts(info)
         if not self.stack:
             self.share.begin_root(len(self.contexts))
         spent = not self.in_tables and self.share.is_spent(len(self.contexts))
@@ -218,11 +207,18 @@ class Interpreter:
             tell_calls(self.stack[0], self.share)
         if spent or len(self.stack) >= self.max_depth or count > 4 * MAX_CONTEXTS:
             return self._not_entered(info, args)
-        context.general = bool(closure) or all(forget_constants(value) is value for value in args)
+        context.most = _most_of(args, closure)
         self.entered_by[context.group] += 1
         self.contexts[context.key] = context
         self._run(context, info, closure)
         return context
+
+    def _converts(self, info: FunctionInfo) -> bool:
+        """Return whether each tracer that rewrites control flow rewrites that of a function."""
+        found = self._converted.get(info)
+        if found is None:
+            found = self._converted[info] = all(converts(self, info) for converts in self.libraries.converts)
+        return found
 
     def _not_entered(self, info: FunctionInfo, args: tuple[Value, ...]) -> Context:
         """A context past a limit: of it is known what the function says that it returns."""
@@ -286,7 +282,7 @@ class Interpreter:
         taken: dict[Context, None] = {}
         todo = [(context, len(self.stack))]
         counts: Counts = defaultdict(int)
-        bounded: set[tuple[FunctionInfo | None, ClassInfo | None]] = set()
+        least: dict[tuple[FunctionInfo | None, ClassInfo | None], int] = {}
         running = {one.function for one in self.stack}
         while (
             todo
@@ -295,9 +291,7 @@ class Interpreter:
             if current in taken:
                 continue
             counts[current.group] += 1
-            if not current.general:
-                bounded.add(current.group)
-            most = MAX_CONTEXTS if current.group in bounded else 4 * MAX_CONTEXTS
+            most = least[current.group] = min(current.most, least.get(current.group, current.most))
             if self.entered_by[current.group] + counts[current.group] > most or self._differs(current, depth, running):
                 return None
             taken[current] = None
@@ -321,7 +315,7 @@ class Interpreter:
         return context
 
     def _differs(self, context: Context, depth: int, running: set[FunctionInfo | None]) -> bool:
-        """Whether working a context out at a depth, beneath the functions that run, might give something else than it did."""
+        """Return whether working a context out at a depth, beneath the functions that run, might give something else than it did."""
         if context.function in running and not context.key[2]:
             return True
         return not self.in_tables and depth >= self.max_depth - 2  # `instantiate` looks ahead
@@ -341,9 +335,9 @@ class Interpreter:
             self.pulse()
         env: Env = {param.name: value for param, value in zip(info.params, context.args, strict=True)}
         frame = Frame(self, context, env, dict(closure))
-        frame.declared = {param.name: param.annotation for param in info.params if param.annotation is not None}
+        frame.scope.declared = {param.name: param.annotation for param in info.params if param.annotation is not None}
         if info.ir.owner >= 0 and info.params and not info.decorated("staticmethod"):
-            frame.receiver_name = info.params[0].name
+            frame.scope.receiver_name = info.params[0].name
         context.depth = len(self.stack)
         context.of_table = self.in_tables
         leaning = self.program.progress.leaning
@@ -453,8 +447,12 @@ class Interpreter:
             values.append(value)
         return static_arguments(info, tuple(values), static) if static else tuple(values)
 
+    def replacing(self, framework: str) -> str:
+        """The framework, if its tracer replaces every argument; "" of others."""
+        return framework if self.libraries.of(framework).replaces_arguments else ""
+
     def parameter(self, info: FunctionInfo, position: int, default: Value | None) -> Value:
-        """What a parameter holds when nothing is known of what is passed."""
+        """Return what a parameter holds when nothing is known of what is passed."""
         return self._with_element(info, info.params[position].name, self.annotations.parameter(info, position, default))
 
     def _with_element(self, info: FunctionInfo, name: str, value: Value) -> Value:
@@ -470,7 +468,7 @@ class Interpreter:
         return join_all([value, *(tensor(m.framework, m.dtype, 0, m.place, sure=False) for m in found)])
 
     def receiver_of(self, info: FunctionInfo) -> Value:
-        """What `self` or `cls` is in a method analysed by itself."""
+        """Return what `self` or `cls` is in a method analysed by itself."""
         owner = info.owner
         if owner is None:
             return UNKNOWN
@@ -524,7 +522,8 @@ class Interpreter:
         self._module_roots.pop(index, None)
         with self.reader.reading(context), self.apart() as roots:
             self.stack.append(context)
-            self.scope = scope_of_module(module, self.program)
+            surroundings = self.libraries.surroundings
+            self.scope = surroundings.of_module(module, self.program) if surroundings is not None else ""
             self._exec_module(frame)
         context.done = True
         self._module_roots[index] = roots
@@ -566,13 +565,15 @@ class Interpreter:
         func = frame.eval(node.func)
         arguments = evaluate_arguments(frame, node)
         found = callees(func)
-        check_setup(frame, node, found, arguments)
+        for asked in self.libraries.on_call:
+            asked(frame, node, found, arguments)
         doubt = len(found) > 1
-        frame.ambiguous_callee += doubt
+        frame.paths.ambiguous_callee += doubt
         results = [self._call_one(frame, member, arguments, node) for member in found]
-        frame.ambiguous_callee -= doubt
+        frame.paths.ambiguous_callee -= doubt
         result = results[0] if len(results) == 1 else join_all(results) if results else UNKNOWN
-        return made_outside(frame, node, found, arguments, result) if self.scope == "outside" else result
+        surroundings = self.libraries.surroundings if self.scope else None
+        return result if surroundings is None else surroundings.made(frame, node, found, arguments, result)
 
     def call_value(
         self, frame: Frame, func: Value, args: list[Value], keywords: tuple[tuple[str, Value], ...], node: ir.Call
@@ -605,22 +606,18 @@ class Interpreter:
             return self._call_each(frame, func.func, bound, node)
         if isinstance(func, Answer):
             return func.value
-        if func is UNKNOWN and self._is_strategy(frame, arguments, node):
-            entry = self.apis.class_method("tensorflow.distribute.Strategy", "run")
-            assert entry is not None
-            return LibraryCall(frame, entry, None, arguments.args, arguments.pairs(), node).run()
+        if func is UNKNOWN:
+            for taken in self.libraries.on_unknown_call:
+                result = taken(frame, arguments, node)
+                if result is not None:
+                    return result
         if isinstance(func, LibraryInstance):
             entry = self.apis.class_method(func.name, "__call__")
             if entry is not None:
-                result = LibraryCall(frame, entry, None, arguments.args, arguments.pairs(), node).run()
-                return _of_any_module(func, arguments) if result is UNKNOWN else result
+                called = LibraryCall(frame, entry, None, arguments.args, arguments.pairs(), node).run()
+                given = self.libraries.results.get(func.name) if called is UNKNOWN else None
+                return called if given is None else given(arguments)
         return UNKNOWN
-
-    def _is_strategy(self, frame: Frame, arguments: Arguments, node: ir.Call) -> bool:
-        """Whether `x.run(f, …)` is that of a strategy of which no more is known: TensorFlow's sessions run no functions."""
-        given = arguments.args[0] if arguments.args else None
-        named = isinstance(node.func, ir.Attr) and node.func.name == "run" and isinstance(given, (Function, Partial))
-        return named and self.annotations.framework(frame.module) == "tensorflow"
 
     def _call_each(self, frame: Frame, func: Value, arguments: Arguments, node: ir.Call) -> Value:
         return join_all(self._call_one(frame, member, arguments, node) for member in members(func))
@@ -633,30 +630,41 @@ class Interpreter:
             if carried is not None:
                 return self._call_through(frame, func, carried, arguments, at)
         args = bind_parameters(self, info, func.receiver, arguments)
-        if info.ir.decorators and self._is_jitted(info):
-            args = tuple(map(as_traced, args))
-        if self.scope and (frame.tests or frame.suppressed):
-            context = enter_under_tests(frame, info, args, func.closure)
+        traced_by = self.jitted.of(info) if info.ir.decorators else ""
+        if traced_by:
+            args = tuple([as_traced(value, traced_by) for value in args])
+        if self.scope and (frame.paths.tests or frame.paths.suppressed):
+            context = self._enter_from_branch(frame, info, args, func.closure)
         else:
-            paced = frame.context.per_turn and not frame.turning
-            context = self.enter(info, args, func.closure, paced and self.drivers.paces(info), _rarely(frame))
+            paced = frame.context.per_turn and not frame.loops.depth
+            context = self.enter(info, args, func.closure, paced and self.drivers.counts_turns(info), _rarely(frame))
         frame.enters(context, at)
         if context.steps or context.claims:
-            take_over(frame, context)
-        if context.stores and func.receiver is not None and func.receiver is frame.env.get(frame.receiver_name):
+            for returned in self.libraries.on_return:
+                returned(frame, context)
+        if context.stores and func.receiver is not None and func.receiver is frame.env.get(frame.scope.receiver_name):
             frame.adopt(context.stores)
         if not context.done:
             return context.returns if context.returns is not NEVER else self._declared(info)
         return context.returns
 
-    def _is_jitted(self, info: FunctionInfo) -> bool:
-        """Whether calls of a function run what JAX traced of it."""
-        return self.jitted.of(info)
+    def _enter_from_branch(
+        self, frame: Frame, info: FunctionInfo, args: tuple[Value, ...], closure: tuple[tuple[str, Value], ...]
+    ) -> Context:
+        """Enter a function from a branch or a handler, where less may be known of what surrounds the code."""
+        scope, surroundings = self.scope, self.libraries.surroundings
+        if surroundings is not None:
+            self.scope = surroundings.in_branch(frame)
+        context = self.enter(info, args, closure)
+        self.scope = scope
+        return context
 
-    def _find_jitted(self, info: FunctionInfo) -> bool:
+    def _find_jitted(self, info: FunctionInfo) -> str:
+        """The framework whose tensors a function is run on, whatever arrays its calls pass; "" of others."""
         frame = self.module_frame(info.module)
-        given = (hand_over(frame, decorator) for decorator in info.ir.decorators)
-        return any(one is not None and one.tracer.framework == "jax" for one in given)
+        given = [hand_over(frame, decorator) for decorator in info.ir.decorators]
+        tracers = [one.tracer.framework for one in given if one is not None]
+        return next((name for name in tracers if self.libraries.of(name).converts_arrays), "")
 
     def _call_through(self, frame: Frame, func: Function, carried: Carried, arguments: Arguments, at: int) -> Value:
         """Call a function that hands all that it gets to another: the other one gets just that.
@@ -720,7 +728,7 @@ class Interpreter:
                 return UNKNOWN
             return LibraryCall(frame, entry, receiver, arguments.args, arguments.pairs(), node).run()
         if isinstance(receiver, Sequence) and receiver.kind in ("modules", "chain"):
-            entry = self.apis.class_method("torch.nn.Module", name)
+            entry = self.apis.class_method(self.libraries.containers[receiver.kind][0], name)
             if entry is not None:
                 return LibraryCall(frame, entry, None, arguments.args, arguments.pairs(), node, receiver).run()
         if is_container(receiver):
@@ -750,8 +758,8 @@ class Interpreter:
         return UNKNOWN
 
     def _call_object(self, frame: Frame, func: Instance, arguments: Arguments, node: ir.Call) -> Value:
-        if frame.stepping and self.tables.kind(func.klass) == "module":
-            arguments = entering(arguments)
+        if frame.loops.step_depth and self.tables.kind(func.klass) == "module":
+            arguments = _entering(arguments)
         for name in ("__call__", "forward", "call"):
             info = func.klass.method(name)
             if info is not None and (
@@ -809,15 +817,16 @@ class Interpreter:
         framework = call.entry.framework
         if any_number:
             bound = [func.receiver, *arguments.args] if func.receiver is not None else arguments.args
-            static = _static(call, len(bound))
-            args = self.standalone(info, framework if framework in ("jax", "tensorflow") else "", static)
+            semantics = self.libraries.of(framework)
+            static = semantics.static(call, len(bound)) if semantics.static is not None else ()
+            args = self.standalone(info, self.replacing(framework), static)
             args = (*bound, *args[len(bound) :])[: len(args)]
             args = tuple(arguments.keywords.get(p.name, v) for p, v in zip(info.params, args, strict=True))
         else:
             args = bind_parameters(self, info, func.receiver, arguments)
-        differentiates = call.name in _DIFFERENTIATES
+        differentiates = call.name in self.libraries.differentiates
         self.differentiating += differentiates
-        if traced and not call.name.endswith("Strategy.run"):
+        if traced:
             self.staged.add(info)
             frame.context.staged.append(info)
         context = self.enter(info, args, func.closure, rare=not traced and _rarely(frame))
@@ -871,7 +880,7 @@ class Interpreter:
 
     def store_attribute(self, frame: Frame, node: ir.Node, name: str, value: Value) -> None:
         """`setattr(owner, name, value)`, with the owner written as `node`."""
-        if isinstance(node, ir.Name) and node.id == frame.receiver_name:
+        if isinstance(node, ir.Name) and node.id == frame.scope.receiver_name:
             receiver = frame.env.get(node.id)
             if isinstance(receiver, Instance) and receiver.klass.method("_apply") is not None:
                 value = on_device(value)  # a module that says itself what moves with it
@@ -891,14 +900,14 @@ class Interpreter:
         return None
 
     def entered(self, frame: Frame, value: Value) -> Value:
-        """What `with value as x` binds."""
+        """Return what `with value as x` binds."""
         if isinstance(value, Instance):
             info = value.klass.method("__enter__")
             return self.invoke(frame, info, value, [], (), 0) if info is not None else value
         return value if not isinstance(value, (LibraryInstance, Function)) else UNKNOWN
 
     def iterate(self, frame: Frame, value: Instance, at: int) -> Value:
-        """What iterating over an object gives."""
+        """Return what iterating over an object gives."""
         info = value.klass.method("__iter__")
         if info is not None:
             given = self.invoke(frame, info, value, [], (), at)
@@ -914,15 +923,18 @@ class Interpreter:
         return UNKNOWN
 
     def kept_item(self, frame: Frame, key: str) -> Value | None:
-        """What an optimizer keeps under a key of its state or its groups."""
-        receiver = frame.env.get(frame.receiver_name)
+        """Return what an optimizer keeps under a key of its state or its groups."""
+        receiver = frame.env.get(frame.scope.receiver_name)
         if isinstance(receiver, Instance) and self.optimizes(frame):
             return self.tables.items(receiver.klass).get(key)
         return None
 
     def optimizes(self, frame: Frame) -> bool:
-        """Whether the code is an optimizer's method: what it keeps for each parameter is a dict, found by the parameter."""
-        receiver = frame.env.get(frame.receiver_name)
+        """Return whether the code is an optimizer's method.
+
+        What an optimizer keeps for each parameter is a dict, found by the parameter.
+        """
+        receiver = frame.env.get(frame.scope.receiver_name)
         return isinstance(receiver, Instance) and self.tables.kind(receiver.klass) == "optimizer"
 
     def named_tuple(self, names: tuple[str, ...], items: tuple[Value, ...]) -> Value:
@@ -936,7 +948,7 @@ class Interpreter:
             given = hand_over(frame, decorator)
             if given is not None:
                 framework = given.tracer.framework
-                args = self.standalone(info, framework if framework in ("jax", "tensorflow") else "", given.static)
+                args = self.standalone(info, self.replacing(framework), given.static)
                 context = self.enter(info, args, closure)
                 self.add_root(frame, RootContext(context, f"decorated with `{given.name}`", 1, given.tracer))
         return self.decorators.applied_in(frame, info, value) if info.ir.decorators else value
@@ -965,47 +977,45 @@ class Apart:
         one.in_tables, one.share, one.max_depth, one.scope, one.differentiating, one.collating = self._state
 
 
+def _entering(arguments: Arguments) -> Arguments:
+    """The arguments of a module that a loop calls which drives a device: what the loop counts is now a number in the graph."""
+    return Arguments(
+        [entering(value) for value in arguments.args],
+        {name: entering(value) for name, value in arguments.keywords.items()},
+        arguments.rest,
+        arguments.extra,
+    )
+
+
 def _rarely(frame: Frame) -> bool:
-    """Whether what a frame calls now is called once in many steps."""
-    return frame.rare > 0 and not frame.frequent
+    """Return whether what a frame calls now is called once in many steps."""
+    return frame.paths.rare > 0 and not frame.paths.frequent
 
 
-def _static(call: LibraryCall, bound: int) -> tuple[object, ...]:
-    """Which parameters a tracer leaves as they are, by name or by number: it counts from the first that is not bound."""
-    numbered = [*constants(call.argument("static_argnums")), *constants(call.argument("static_broadcasted_argnums"))]
-    axes = call.argument("in_axes") if call.name == "jax.vmap" else None
-    if isinstance(axes, Sequence) and axes.items is not None:
-        numbered += [number for number, axis in enumerate(axes.items) if axis is NONE]
-    counted = [one + bound if isinstance(one, int) and one >= 0 else one for one in numbered]
-    return (*counted, *constants(call.argument("static_argnames")))
-
-
-def as_traced(value: Value) -> Value:
-    """What a jitted function finds in a parameter: JAX's arrays, also where it was given NumPy's."""
-    if type(value) is Tensor and value.framework == "numpy":
-        return tensor("jax", value.dtype, value.rank)
+def as_traced(value: Value, framework: str) -> Value:
+    """Return what a jitted function finds in a parameter: tensors of the framework, also in place of the host's arrays."""
+    if type(value) is Tensor and value.framework == ARRAYS:
+        return tensor(framework, value.dtype, value.rank)
     if type(value) is Sequence:
-        items = tuple(map(as_traced, value.items)) if value.items is not None else None
-        return sequence(value.kind, items, as_traced(value.element))
+        items = tuple([as_traced(item, framework) for item in value.items]) if value.items is not None else None
+        return sequence(value.kind, items, as_traced(value.element, framework))
     if type(value) is Mapping:
-        return mapping(tuple((key, as_traced(item)) for key, item in value.items), as_traced(value.rest))
-    return join_all(map(as_traced, value.members)) if type(value) is Union else value
+        fields = tuple([(key, as_traced(item, framework)) for key, item in value.items])
+        return mapping(fields, as_traced(value.rest, framework))
+    return join_all([as_traced(one, framework) for one in value.members]) if type(value) is Union else value
 
 
 def callees(func: Value) -> tuple[Value, ...]:
-    """What a call may run. Of a library's function and numpy's of the same use, picked by the kind of array: the library's."""
+    """Return what a call may run.
+
+    Of a framework's function and the host's of the same use, picked by the kind of array, that is the framework's.
+    """
     found = tuple(member for member in members(func) if member is not NONE)
     if len(found) > 1 and all(isinstance(member, LibrarySymbol) for member in found):
-        return tuple(m for m in found if not (isinstance(m, LibrarySymbol) and m.name.startswith("numpy."))) or found
+        return (
+            tuple(m for m in found if not (isinstance(m, LibrarySymbol) and m.name.startswith(f"{ARRAYS}."))) or found
+        )
     return found
-
-
-def _of_any_module(func: LibraryInstance, arguments: Arguments) -> Value:
-    """What a module of which no more is known makes of tensors: most often a tensor."""
-    given = arguments.args[0] if arguments.args else None
-    if func.name == "torch.nn.Module" and isinstance(given, Tensor) and given.framework == "torch":
-        return tensor("torch", sure=False)
-    return UNKNOWN
 
 
 def called_method(klass: ClassInfo) -> FunctionInfo | None:
@@ -1018,7 +1028,7 @@ _DEFINITIONS = (ir.Define, ir.DefineClass)
 
 def statements_name(node: ir.Call) -> str:
     """How the source spells what it calls."""
-    from xlalint.interpreter.frame import spelling
+    from xlalint.interpreter.spelling import spelling
 
     return spelling(node.func)
 
@@ -1045,12 +1055,25 @@ def _nothing_asked(info: FunctionInfo) -> tuple[Asked, ...]:
 
 
 def _asked_kind(declared: Value | None) -> Asked:
-    """Whether a declared value is a number, a flag, or something else; None aside."""
+    """Return "number" or "flag" for a declared value that is one, None aside; "" for others."""
     found = [m for m in members(declared) if m is not NONE] if declared is not None else []
     if not found or not all(isinstance(m, Host) for m in found):
         return ""
     types = {m.type for m in found if isinstance(m, Host)}
     return "number" if types <= {"int", "float"} else "flag" if types == {"bool"} else ""
+
+
+def _most_of(args: tuple[Value, ...], closure: tuple[tuple[str, Value], ...]) -> int:
+    """How many contexts of its group there may be for these arguments to be entered as they are, and not widened."""
+    if closure:
+        return 4 * MAX_CONTEXTS
+    for value in args:
+        if forget_constants(value) is not value:
+            return MAX_CONTEXTS
+    for value in args:
+        if widen(value) is not value:
+            return 2 * MAX_CONTEXTS
+    return 4 * MAX_CONTEXTS
 
 
 def forget_constants(value: Value) -> Value:

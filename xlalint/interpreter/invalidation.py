@@ -1,4 +1,4 @@
-"""What an interpreter remembers, and how it forgets what a change of some function bodies has made untrue.
+"""Forget what a change of some function bodies has made untrue of what an interpreter remembers.
 
 Each thing that is remembered noted what it read (`xlalint.program.dependencies`). What read a changed body, or used what read one, is
 dropped and worked out again when it is next asked for; the rest stays. Names, headers, classes and imports must be as they were.
@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, MutableMapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from xlalint.frameworks.training_loops import Drivers
 from xlalint.program.dependencies import DependencySet, stale
 from xlalint.program.facts import Facts
 
@@ -29,7 +28,7 @@ def forget(interpreter: Interpreter, module: ModuleInfo, functions: set[Function
     _drop_module(interpreter, module.index)
     if not functions:
         return
-    interpreter.drivers = Drivers()
+    interpreter.drivers = interpreter.drivers.begins_anew()
     gone = stale(_computations(interpreter), functions)
     if not gone:
         return

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from xlalint.abstract.lattice import join_all, when_truth, without_none
 from xlalint.abstract.values import (
+    ARRAYS,
     NONE,
     UNKNOWN,
     Class,
@@ -28,15 +29,13 @@ from xlalint.abstract.values import (
     sequence,
     tensor,
 )
-from xlalint.interpreter.frame import path_of
+from xlalint.interpreter.spelling import path_of
 from xlalint.lowering import ir
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from xlalint.interpreter.frame import Frame
-
-_TENSOR_TESTS = frozenset(("is_tensor", "is_torch_tensor", "is_tf_tensor", "is_tensorlike", "torch.is_tensor"))
 
 
 def assume(frame: Frame, node: ir.Node, wanted: bool) -> None:
@@ -83,7 +82,7 @@ def _assume_comparison(frame: Frame, node: ir.Compare, wanted: bool) -> None:
 
 
 def _assume_property(frame: Frame, left: ir.Node, right: ir.Node) -> bool:
-    """What `x.dtype == torch.bool`, `x.ndim == 2` or `type(x) is T` says of `x`; False where the comparison is none of these."""
+    """Refine `x` by `x.dtype == torch.bool`, `x.ndim == 2` or `type(x) is T`; return False where the comparison is none of these."""
     subject = _subject(left, ("dtype",), ())
     if subject is not None:
         named = frame.eval(right)
@@ -131,7 +130,7 @@ def _retyped(value: Value, dtype: str, rank: int) -> Value:
 
 
 def unpack_shape(frame: Frame, source: ir.Node, count: int) -> None:
-    """What `a, b, c = x.shape` says of `x`: it has three dimensions, else the unpacking fails."""
+    """Refine `x` by `a, b, c = x.shape`: it has three dimensions, else the unpacking fails."""
     subject = _subject(source, ("shape",), ("size",))
     if subject is not None:
         _refine(frame, subject, lambda value: _with_rank(value, count))
@@ -152,8 +151,8 @@ def _assume_call(frame: Frame, node: ir.Call, wanted: bool) -> None:
     if last == "isinstance" and len(node.args) == 2:
         types = frame.eval(node.args[1])
         _refine(frame, node.args[0], lambda value: narrowed_to(frame, value, types, wanted))
-    elif last in _TENSOR_TESTS and len(node.args) == 1:
-        framework = "tensorflow" if "tf" in last else "torch"
+    elif last in frame.libraries.tests and len(node.args) == 1:
+        framework = frame.libraries.tests[last]
         _refine(frame, node.args[0], lambda value: _tensors_only(value, framework, wanted))
     elif last == "isscalar" and len(node.args) == 1 and wanted:
         _refine(frame, node.args[0], lambda value: _tensors_only(value, "", False))
@@ -214,7 +213,7 @@ def _assume_guard(frame: Frame, node: ir.Call, wanted: bool) -> None:
 
 
 def _returned_tests(body: tuple[ir.Statement, ...]) -> list[ir.Node]:
-    """What a function returns that does nothing but test; empty where it does more."""
+    """Return the tests that a function returns, where it does nothing but test; empty where it does more."""
     found: list[ir.Node] = []
     for statement in body[:_LONGEST_GUARD]:
         if isinstance(statement, ir.If):
@@ -292,7 +291,7 @@ def describe(frame: Frame, kind: Value) -> Value:
 
 
 def is_instance(frame: Frame, value: Value, types: Value) -> bool | None:
-    """What `isinstance(value, types)` gives, None where that is not known."""
+    """Return what `isinstance(value, types)` gives, or None where that is not known."""
     outcomes = [_is_instance(frame, value, kind) for kind in _each(types)]
     if any(outcome is True for outcome in outcomes):
         return True
@@ -317,7 +316,7 @@ def _is_instance(frame: Frame, value: Value, kind: Value) -> bool | None:
 
 
 def _is_array_type(frame: Frame, name: str) -> bool:
-    """Whether a library's class is one of tensors or arrays: no list or dict is its instance."""
+    """Return whether a library's class is one of tensors or arrays, of which no list or dict is an instance."""
     known = frame.apis.type(name)
     return known is not None and known.kind in ("tensor", "array")
 
@@ -340,10 +339,6 @@ _NO_TENSORS = (
     "pathlib.",
     "PIL.",
     "accimage.",
-    "torch.Size",
-    "torch.Sym",
-    "torch.device",
-    "torch.dtype",
 )
 
 
@@ -352,11 +347,15 @@ def _is_library_instance(frame: Frame, value: Value, name: str) -> bool | None:
     if isinstance(value, Tensor):
         known = frame.apis.type(name)
         if known is not None and known.kind in ("tensor", "array"):
-            owner = "numpy" if known.kind == "array" else frame.apis.framework(name)
+            owner = ARRAYS if known.kind == "array" else frame.apis.framework(name)
             if owner != value.framework:
                 return False
             return True if not known.dtype or known.dtype == value.dtype else None
-        apart = short in _HOST_TYPES or short in _CONTAINERS or short.startswith(_NO_TENSORS)
+        apart = (
+            short in _HOST_TYPES
+            or short in _CONTAINERS
+            or short.startswith((*_NO_TENSORS, *frame.libraries.not_tensors))
+        )
         return False if apart else None
     if isinstance(value, (Const, Host)):
         own = type(value.value).__name__ if isinstance(value, Const) else value.type
@@ -375,7 +374,7 @@ def _is_library_instance(frame: Frame, value: Value, name: str) -> bool | None:
                 return value.kind == short
             return None if "Sequence" in short or "Iterable" in short or "typing" in short else False
         if value.kind in ("modules", "chain"):
-            return short in ("torch.nn.ModuleList", "torch.nn.Sequential", "torch.nn.Module") or None
+            return short in frame.libraries.containers[value.kind] or None
         return None
     if isinstance(value, Mapping):
         return (

@@ -13,18 +13,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from xlalint.abstract.lattice import join
 from xlalint.abstract.values import Value
-from xlalint.interpreter.frame import _EVAL, _EXEC, Frame, path_of
+from xlalint.interpreter.frame import _EVAL, _EXEC, Frame
+from xlalint.interpreter.spelling import path_of
 from xlalint.lowering import ir
 
 if TYPE_CHECKING:
     from xlalint.api_tables.entries import Entry, Spec
-    from xlalint.frameworks.library_calls import LibraryCall
     from xlalint.interpreter.context import Context
+    from xlalint.interpreter.library_calls import LibraryCall
     from xlalint.program.linker import FunctionInfo
 
 
 class Applied(NamedTuple):
-    """What an API table's entry said of a call: the case that was chosen, None where none applies."""
+    """The entry of an API table that a call met, and the case of it that was chosen, None where none applies."""
 
     entry: Entry
     spec: Spec | None
@@ -40,7 +41,7 @@ class Withheld(NamedTuple):
 
 
 class Sight:
-    """What was seen while one context was analysed.
+    """A record of what was seen while one context was analysed.
 
     `values` maps the place of an expression, or of a name that is assigned, to the join of all that it was; places are as `ir` packs
     them, in functions counted from the function's start. `ran` are the offsets of statements that were reached, `called` the
@@ -67,7 +68,7 @@ class Recorder:
         self._turns: dict[tuple[Context, int], ir.Node] = {}
 
     def sight(self, context: Context) -> Sight:
-        """What was seen in a context."""
+        """Return the record of what was seen in a context, made when it is first asked for."""
         found = self.sights.get(context)
         if found is None:
             found = self.sights[context] = Sight()
@@ -187,7 +188,10 @@ def _targets(node: Any) -> tuple[ir.Node, ...]:
 
 
 def start_of(function: FunctionInfo | None) -> int:
-    """What places in a function count from, packed as they are; module level's are those of the file."""
+    """Return what places in a function count from, packed as they are.
+
+    Those of module level are those of the file.
+    """
     return 0 if function is None else function.ir.start << 32 | function.ir.start
 
 

@@ -9,6 +9,9 @@ from xlalint.abstract.lattice import join, join_all
 from xlalint.abstract.values import (
     NONE,
     UNKNOWN,
+    Const,
+    Host,
+    LibraryInstance,
     Sequence,
     Tensor,
     Union,
@@ -18,30 +21,26 @@ from xlalint.abstract.values import (
     members,
     sequence,
 )
-from xlalint.frameworks.checks.assigned_settings import OPTIONS, check_assigned
-from xlalint.frameworks.checks.jit_per_call import check_definition
-from xlalint.frameworks.checks.surrounding_loops import is_long
-from xlalint.frameworks.tensorflow.autograph import (
-    bounded,
-    builds_apart,
-    check_branches,
-    check_growth,
-    is_symbolic,
-    leaves_loop,
-    returns_value,
-    taped,
-)
-from xlalint.frameworks.tensorflow.checks.outside_strategy_scope import scope_within
-from xlalint.frameworks.torch.checks.missing_step_barrier import begin_loop, end_loop
-from xlalint.frameworks.torch.recompiles import assigned, check_accumulation, check_choice, check_turns, counted
-from xlalint.frameworks.tracing import NO_AUTOGRAPH, hand_over
-from xlalint.frameworks.training_loops import Loop, paces, stepped, takes_steps, turned
 from xlalint.interpreter.budget import tell_depth
-from xlalint.interpreter.builtin_calls import element_of
+from xlalint.interpreter.builtin_calls import element_of, is_staged
+from xlalint.interpreter.device_loops import Loop, counted_by_loop, is_long, turned
 from xlalint.interpreter.expressions import binary_value, store_subscript, test
-from xlalint.interpreter.frame import _EXEC, Env, Frame, body_of, join_into, path_of, position
+from xlalint.interpreter.frame import _EXEC, Env, Frame, body_of, join_into
 from xlalint.interpreter.narrowing import assume, unpack_shape
+from xlalint.interpreter.semantics import Branch
+from xlalint.interpreter.spelling import path_of, position
+from xlalint.interpreter.tracing import hand_over
 from xlalint.lowering import ir
+from xlalint.rules.codes import (
+    AUTOGRAPH_UNSUPPORTED,
+    TENSOR_ASSERT,
+    TENSOR_IF,
+    TENSOR_LOOP_BOUND,
+    TENSOR_WHILE,
+    TRACE_TIME_EFFECT,
+    VALUE_SIZED_SHAPE,
+)
+from xlalint.rules.variants import NO_AUTOGRAPH
 
 _LOOP_PASSES = 3
 _UNROLLED = 12
@@ -58,9 +57,8 @@ def assign(frame: Frame, node: ir.Assign) -> bool:
     if isinstance(node.value, ir.Display) and len(node.targets) == 1 and isinstance(node.targets[0], ir.Display):
         return _assign_each(frame, node.targets[0], node.value)
     value = frame.eval(node.value)
-    if frame.staged:
-        check_growth(frame, node, value)
-    check_accumulation(frame, node, value)
+    for look in frame.libraries.on_assign:
+        look(frame, node, value)
     for target in node.targets:
         if isinstance(target, ir.Display) and not any(isinstance(item, ir.Star) for item in target.items):
             unpack_shape(frame, node.value, len(target.items))
@@ -95,20 +93,43 @@ def aug_assign(frame: Frame, node: ir.AugAssign) -> bool:
         return True
     old = frame.eval(target)
     if isinstance(target, ir.Name) and frame.is_outer(target.id):
-        frame.note("XLA306", target.at, "", target.id, "counts up once, while tracing", "effect")
+        frame.note(TRACE_TIME_EFFECT, target.at, "", target.id, "counts up once, while tracing", "effect")
     result = binary_value(frame, node.op, old, right, node.expr_at, target, node.value)
     if node.op in ("+", "-"):
-        result = counted(frame, target, old, right) or stepped(frame, target, old, right) or result
+        result = _counted(frame, target, old, right) or _stepped(frame, target, old, right) or result
     if isinstance(old, Sequence) and old.kind == "list" and node.op == "+":
         result = sequence("list", None, join(old.element, element_of(frame, right)))
     bind_target(frame, target, result)
     return True
 
 
+def _counted(frame: Frame, target: ir.Node, old: Value, right: Value) -> Value | None:
+    """Return what `self.step += 1` gives by a framework's account; None where none says."""
+    for count in frame.libraries.on_augmented:
+        found = count(frame, target, old, right)
+        if found is not None:
+            return found
+    return None
+
+
+def _stepped(frame: Frame, target: ir.Node, old: Value, right: Value) -> Value | None:
+    """Return what `step += 1` gives in a loop that drives a device; None where it counts something else."""
+    if (
+        not frame.loops.step_depth
+        or frame.loops.depth != frame.loops.step_depth
+        or not isinstance(target, ir.Name)
+        or not isinstance(right, Const)
+    ):
+        return None
+    if not isinstance(right.value, int) or not isinstance(old, Host):  # a constant: the turn began with it
+        return None
+    return counted_by_loop(old)
+
+
 def ann_assign(frame: Frame, node: ir.AnnAssign) -> bool:
     frame.statement = node.at
     if isinstance(node.target, ir.Name):
-        frame.declared[node.target.id] = node.annotation
+        frame.scope.declared[node.target.id] = node.annotation
     if node.value is None:
         return True
     value = frame.eval(node.value)
@@ -144,15 +165,18 @@ def bind_target(frame: Frame, target: ir.Node, value: Value) -> None:
 
 def _bind_attribute(frame: Frame, target: ir.Attr, value: Value) -> None:
     frame.eval(target.value)
-    if target.name in OPTIONS or target.name.isupper():
-        check_assigned(frame, target, value)
+    libraries = frame.libraries
+    if target.name in libraries.options or target.name.isupper():
+        for look in libraries.on_attribute:
+            look(frame, target, value)
     path = path_of(target)
     if path:
         frame.refine(path, value)
         frame.forget(path)
-    if isinstance(target.value, ir.Name) and target.value.id == frame.receiver_name:
+    if isinstance(target.value, ir.Name) and target.value.id == frame.scope.receiver_name:
         frame.store(target.name, value)
-        assigned(frame, path)
+        for note in libraries.on_own_attribute:
+            note(frame, path)
 
 
 def _unpack(frame: Frame, target: ir.Display, value: Value) -> None:
@@ -217,16 +241,16 @@ def if_(frame: Frame, node: ir.If) -> bool:
     assume(frame, node.test, True)
     rare = asked is None and _every_nth(node.test)
     frequent = rare and _every_few(node.test)
-    frame.rare += rare
-    frame.frequent += frequent
-    outer, frame.remembers = frame.remembers, frame.remembers or _missing_from(node.test)
-    frame.branch_depth += 1
-    mine = len(frame.tests)
-    frame.tests.append(node.test)
+    frame.paths.rare += rare
+    frame.paths.frequent += frequent
+    outer, frame.paths.remembers = frame.paths.remembers, frame.paths.remembers or _missing_from(node.test)
+    frame.paths.branch_depth += 1
+    mine = len(frame.paths.tests)
+    frame.paths.tests.append(node.test)
     falls = frame.exec(node.body)
-    frame.remembers = outer
-    frame.rare -= rare
-    frame.frequent -= frequent
+    frame.paths.remembers = outer
+    frame.paths.rare -= rare
+    frame.paths.frequent -= frequent
     taken = frame.env
     other = dict(before)
     frame.env = other
@@ -234,18 +258,18 @@ def if_(frame: Frame, node: ir.If) -> bool:
     other_falls = frame.exec(node.orelse)
     other = frame.env
     if falls == other_falls or _only_raises(node.orelse if falls else node.body):
-        frame.branch_depth -= 1  # else what follows runs only where it is not left before
-        del frame.tests[mine]
+        frame.paths.branch_depth -= 1  # else what follows runs only where it is not left before
+        del frame.paths.tests[mine]
     if drawn is not None:
         ends = tuple(env for env, reached in ((taken, falls), (other, other_falls)) if reached)
-        check_choice(frame, node, drawn, ends)
-    if asked is not None and asked.framework == "tensorflow":
-        if falls and other_falls:
-            check_branches(frame, node, asked, taken, other)
-        elif not frame.loop and returns_value(node.orelse if falls else node.body):
-            frame.half_returns.append((position(node.test), node.at, asked, node.test))
+        for look in frame.libraries.on_random_branch:
+            look(frame, node, drawn, ends)
+    if asked is not None:
+        branched = frame.libraries.of(asked.framework).branched
+        if branched is not None:
+            branched(frame, Branch(node, asked, taken, other, falls, other_falls))
     if falls and other_falls:
-        join_into(taken, other, bool(frame.owners))
+        join_into(taken, other, bool(frame.scope.owners))
     frame.env = taken if falls else other
     return falls or other_falls
 
@@ -258,7 +282,7 @@ def _missing_from(test: ir.Node) -> str:
 
 
 def _every_nth(test: ir.Node) -> bool:
-    """Whether a condition lets its branch run once in several steps: `step % 100 == 0`."""
+    """Return whether a condition lets its branch run once in several steps: `step % 100 == 0`."""
     if isinstance(test, ir.Compare):
         return isinstance(test.left, ir.Bin) and test.left.op == "%"
     if isinstance(test, ir.Not):
@@ -267,7 +291,7 @@ def _every_nth(test: ir.Node) -> bool:
 
 
 def _every_few(test: ir.Node) -> bool:
-    """Whether such a condition names a number of steps below ten: reading a value every fourth step was measured to cost."""
+    """Return whether such a condition names a number of steps below ten: reading a value every fourth step was measured to cost."""
     divisors = [node.right for node in ir.walk(test) if isinstance(node, ir.Bin) and node.op == "%"]
     return any(isinstance(one, ir.Const) and isinstance(one.value, int) and one.value < 10 for one in divisors)
 
@@ -275,37 +299,43 @@ def _every_few(test: ir.Node) -> bool:
 def _rule_of(frame: Frame, node: ir.If) -> tuple[str, str]:
     """The rule that a tensor test of this `if` meets, and its variant: a check, the end of a loop, or a plain branch."""
     if _only_raises(node.body) and not node.orelse:
-        return "XLA103", ""
-    if frame.loop in ("while", "endless") and (leaves_loop(node.body) or leaves_loop(node.orelse)):
-        return ("XLA102" if frame.loop == "endless" else "XLA101"), "break"
-    return "XLA101", ""
+        return TENSOR_ASSERT, ""
+    if frame.loops.kind in ("while", "endless") and (_leaves_loop(node.body) or _leaves_loop(node.orelse)):
+        return (TENSOR_WHILE if frame.loops.kind == "endless" else TENSOR_IF), "break"
+    return TENSOR_IF, ""
+
+
+def _leaves_loop(body: tuple[ir.Statement, ...]) -> bool:
+    """Return whether a block ends by a `break`."""
+    last = body[-1] if body else None
+    return isinstance(last, ir.Jump) and last.leaves
 
 
 def _loop(frame: Frame, node: Loop, once: Callable[[], bool]) -> bool:
     """Run a loop's body to a fixed point; `once` runs one iteration and says whether the loop can end before it."""
-    outer = frame.exits, frame.repeats, frame.stepping
-    frame.exits = []
-    turns = frame.turning > 0 or not frame.context.per_turn or _turns(frame, node)
+    outer = frame.loops.break_envs, frame.loops.continue_envs, frame.loops.step_depth
+    frame.loops.break_envs = []
+    turns = frame.loops.depth > 0 or not frame.context.per_turn or _turns(frame, node)
     lasts = is_long(node)
-    frame.turning += turns
-    frame.lasting += lasts
-    if frame.context.per_turn and paces(node.body):
-        frame.stepping = frame.turning
+    frame.loops.depth += turns
+    frame.loops.lasting += lasts
+    if frame.context.per_turn and frame.interpreter.drivers.paces(node.body):
+        frame.loops.step_depth = frame.loops.depth
     exits: list[Env] = []
     endable = True
     for _ in range(_LOOP_PASSES):
         frame.turn()
-        frame.repeats = []
+        frame.loops.continue_envs = []
         start = dict(frame.env)
         endable = once()
-        frame.merge(frame.repeats)
-        join_into(frame.env, start, bool(frame.owners))
-        exits = frame.exits
+        frame.merge(frame.loops.continue_envs)
+        join_into(frame.env, start, bool(frame.scope.owners))
+        exits = frame.loops.break_envs
         if frame.env == start:
             break
-    frame.turning -= turns
-    frame.lasting -= lasts
-    frame.stepping = outer[2]
+    frame.loops.depth -= turns
+    frame.loops.lasting -= lasts
+    frame.loops.step_depth = outer[2]
     falls = endable
     if falls and node.orelse:
         falls = frame.exec(node.orelse)
@@ -313,39 +343,53 @@ def _loop(frame: Frame, node: Loop, once: Callable[[], bool]) -> bool:
         if not falls:
             frame.env = dict(exits[0])
         frame.merge(exits)
-    frame.exits, frame.repeats, _ = outer
+    frame.loops.break_envs, frame.loops.continue_envs, _ = outer
     return falls or bool(exits)
 
 
 def _turns(frame: Frame, node: Loop) -> bool:
-    """Whether a loop of code that drives a device takes a step at each turn."""
-    return takes_steps(node, body_of(frame), frame.interpreter.drivers.names(frame.module))
+    """Return whether a loop of code that drives a device takes a step at each turn."""
+    return frame.interpreter.drivers.takes_steps(node, body_of(frame), frame.module)
+
+
+def _begin_loop(frame: Frame) -> list[object]:
+    return [watch.begins(frame) for watch in frame.libraries.on_loop]
+
+
+def _end_loop(frame: Frame, node: Loop, begun: list[object]) -> None:
+    for watch, known in zip(frame.libraries.on_loop, begun, strict=True):
+        watch.ends(frame, node, known)
+
+
+def _bounded(frame: Frame, body: tuple[ir.Statement, ...]) -> bool:
+    """Return whether a loop's body says how many turns there are at most."""
+    return any(bounds(body) for bounds in frame.libraries.bounds_loop)
 
 
 def while_(frame: Frame, node: ir.While) -> bool:
-    variant = "gradient" if frame.taping and not bounded(node.body) else ""
-    outer = frame.loop, frame.staged
+    variant = "gradient" if frame.paths.tapes and not _bounded(frame, node.body) else ""
+    outer = frame.loops.kind, frame.loops.names_before
 
     def once() -> bool:
         frame.statement = node.at
-        frame.loop, frame.staged = outer
-        truth, asked = frame.asking(lambda: test(frame, node.test, "XLA102", variant))
+        frame.loops.kind, frame.loops.names_before = outer
+        truth, asked = frame.asking(lambda: test(frame, node.test, TENSOR_WHILE, variant))
         if truth is False:
             return True
-        if is_symbolic(asked):
-            frame.loop, frame.staged = "", frozenset(frame.env)
+        if is_staged(frame, asked):
+            frame.loops.kind, frame.loops.names_before = "", frozenset(frame.env)
         else:
-            frame.loop = "endless" if truth else "while"
+            frame.loops.kind = "endless" if truth else "while"
         before = dict(frame.env)
         assume(frame, node.test, True)
         if not frame.exec(node.body):
-            frame.env = before if not frame.repeats else frame.repeats.pop()
+            frame.env = before if not frame.loops.continue_envs else frame.loops.continue_envs.pop()
         return truth is None
 
-    begun = begin_loop(frame)
+    begun = _begin_loop(frame)
     falls = _loop(frame, node, once)
-    frame.loop, frame.staged = outer
-    end_loop(frame, node, begun)
+    frame.loops.kind, frame.loops.names_before = outer
+    _end_loop(frame, node, begun)
     return falls
 
 
@@ -357,52 +401,53 @@ def for_(frame: Frame, node: ir.For) -> bool:
     turns = iterable.items if isinstance(iterable, Sequence) and not node.orelse else None
     if turns and len(turns) <= _UNROLLED and all(isinstance(t, Sequence) and t.items is not None for t in turns):
         return _unrolled(frame, node, turns)
-    frame.rename("XLA206", "XLA107", position(node.iterable))
+    frame.rename(VALUE_SIZED_SHAPE, TENSOR_LOOP_BOUND, position(node.iterable))
     element = element_of(frame, iterable, position(node.iterable))
-    if frame.context.per_turn and paces(node.body):
+    if frame.context.per_turn and frame.interpreter.drivers.paces(node.body):
         element = turned(node, element)
-    check_turns(frame, node)
-    outer = frame.loop, frame.staged
-    if any(map(is_symbolic, members(iterable))):
-        frame.report("XLA109", position(node.iterable), iterable, node.iterable, variant=NO_AUTOGRAPH)
-        frame.loop, frame.staged = "", frozenset(frame.env)
+    for look in frame.libraries.on_for:
+        look(frame, node)
+    outer = frame.loops.kind, frame.loops.names_before
+    if any(is_staged(frame, member) for member in members(iterable)):
+        frame.report(AUTOGRAPH_UNSUPPORTED, position(node.iterable), iterable, node.iterable, variant=NO_AUTOGRAPH)
+        frame.loops.kind, frame.loops.names_before = "", frozenset(frame.env)
     else:
-        frame.loop = "for"
+        frame.loops.kind = "for"
 
     def once() -> bool:
         frame.statement = node.at
         before = dict(frame.env)
         bind_target(frame, node.target, element)
         if not frame.exec(node.body):
-            frame.env = before if not frame.repeats else frame.repeats.pop()
+            frame.env = before if not frame.loops.continue_envs else frame.loops.continue_envs.pop()
         return True
 
-    begun = begin_loop(frame)
+    begun = _begin_loop(frame)
     falls = _loop(frame, node, once)
-    frame.loop, frame.staged = outer
-    end_loop(frame, node, begun)
+    frame.loops.kind, frame.loops.names_before = outer
+    _end_loop(frame, node, begun)
     return falls
 
 
 def _unrolled(frame: Frame, node: ir.For, items: tuple[Value, ...]) -> bool:
     """A loop over a few known tuples (the items of keyword arguments, say), turn by turn."""
-    outer = frame.exits, frame.repeats
-    frame.exits = []
+    outer = frame.loops.break_envs, frame.loops.continue_envs
+    frame.loops.break_envs = []
     for item in items:
         frame.turn()
-        frame.repeats = []
+        frame.loops.continue_envs = []
         before = dict(frame.env)
         bind_target(frame, node.target, item)
         if not frame.exec(node.body):
-            frame.env = before if not frame.repeats else frame.repeats.pop()
-        frame.merge(frame.repeats)
-    frame.merge(frame.exits)
-    frame.exits, frame.repeats = outer
+            frame.env = before if not frame.loops.continue_envs else frame.loops.continue_envs.pop()
+        frame.merge(frame.loops.continue_envs)
+    frame.merge(frame.loops.break_envs)
+    frame.loops.break_envs, frame.loops.continue_envs = outer
     return True
 
 
 def jump(frame: Frame, node: ir.Jump) -> bool:
-    (frame.exits if node.leaves else frame.repeats).append(dict(frame.env))
+    (frame.loops.break_envs if node.leaves else frame.loops.continue_envs).append(dict(frame.env))
     return False
 
 
@@ -411,30 +456,37 @@ def with_(frame: Frame, node: ir.With) -> bool:
     tapes = apart = 0
     interpreter = frame.interpreter
     scope = interpreter.scope
+    surroundings = frame.libraries.surroundings if scope else None
     for expression, target in node.items:
         value = frame.eval(expression)
-        if scope:
-            interpreter.scope = scope_within(frame, expression, value)
-        tapes += taped(frame, value)
-        apart += builds_apart(frame, value)
+        if surroundings is not None:
+            interpreter.scope = surroundings.within(frame, expression, value)
+        tapes += _enters_one_of(frame, value, frame.libraries.tapes)
+        apart += _enters_one_of(frame, value, frame.libraries.graphs)
         if target is not None:
             bind_target(frame, target, frame.interpreter.entered(frame, value))
-    frame.taping += tapes
-    frame.apart += apart
+    frame.paths.tapes += tapes
+    frame.paths.separate_graph += apart
     falls = frame.exec(node.body)
-    frame.apart -= apart
-    frame.taping -= tapes
+    frame.paths.separate_graph -= apart
+    frame.paths.tapes -= tapes
     if scope:
         interpreter.scope = scope
     return falls
 
 
+def _enters_one_of(frame: Frame, value: Value, names: frozenset[str]) -> bool:
+    """Return whether a context manager is one of a library's by these names."""
+    found = [member for member in members(value) if isinstance(member, LibraryInstance)]
+    return any(frame.apis.canonical(member.name) in names for member in found)
+
+
 def try_(frame: Frame, node: ir.Try) -> bool:
     before = dict(frame.env)
     guards = any(map(_catches_tracing, node.handlers))
-    frame.try_depth += guards
+    frame.paths.try_depth += guards
     falls = frame.exec(node.body)
-    frame.try_depth -= guards
+    frame.paths.try_depth -= guards
     if falls and node.orelse:
         falls = frame.exec(node.orelse)
     after = frame.env
@@ -445,10 +497,10 @@ def try_(frame: Frame, node: ir.Try) -> bool:
         frame.env = dict(start)
         if handler.name:
             frame.bind(handler.name, UNKNOWN)
-        frame.suppressed += 1
+        frame.paths.suppressed += 1
         if frame.exec(handler.body):
             ends.append(frame.env)
-        frame.suppressed -= 1
+        frame.paths.suppressed -= 1
     frame.env = ends[0] if ends else start
     frame.merge(ends[1:])
     final = frame.exec(node.final)
@@ -461,7 +513,7 @@ _TRACING_ERRORS = frozenset(
 
 
 def _catches_tracing(handler: ir.Handler) -> bool:
-    """Whether a handler catches what a tracer raises where a value is asked for: the code provides for it."""
+    """Return whether a handler catches what a tracer raises where a value is asked for: the code provides for it."""
     kinds = handler.type.items if isinstance(handler.type, ir.Display) else (handler.type,)
     names = (kind.name if isinstance(kind, ir.Attr) else kind.id if isinstance(kind, ir.Name) else "" for kind in kinds)
     return handler.type is None or not _TRACING_ERRORS.isdisjoint(names)
@@ -474,7 +526,7 @@ def raise_(frame: Frame, node: ir.Raise) -> bool:
 
 def assert_(frame: Frame, node: ir.Assert) -> bool:
     frame.statement = node.at
-    if test(frame, node.test, "XLA103", "assert") is False:
+    if test(frame, node.test, TENSOR_ASSERT, "assert") is False:
         return False
     assume(frame, node.test, True)
     return True
@@ -488,7 +540,7 @@ def delete(frame: Frame, node: ir.Delete) -> bool:
 
 
 def outer(frame: Frame, node: ir.Outer) -> bool:
-    frame.outer_names |= frozenset(node.names)
+    frame.scope.outer_names |= frozenset(node.names)
     return True
 
 
@@ -508,7 +560,8 @@ def define(frame: Frame, node: ir.Define) -> bool:
     for decorator in info.ir.decorators:
         given = hand_over(frame, decorator)
         if given is not None:
-            check_definition(frame, node, decorator, given.name)
+            for look in frame.libraries.on_define:
+                look(frame, node, decorator, given.name)
     frame.bind(node.name, frame.interpreter.decorated(frame, info, value))
     return True
 
@@ -533,11 +586,11 @@ def match(frame: Frame, node: ir.Match) -> bool:
     for case in node.cases:
         frame.env = dict(before)
         if case.compares:
-            frame.needs_bool(subject, node.subject, "XLA101", position(node.subject))
+            frame.needs_bool(subject, node.subject, TENSOR_IF, position(node.subject))
         for name in case.names:
             frame.bind(name, subject if len(case.names) == 1 and isinstance(subject, Tensor) else UNKNOWN)
         if case.guard is not None:
-            test(frame, case.guard, "XLA101")
+            test(frame, case.guard, TENSOR_IF)
         if frame.exec(case.body):
             ends.append(frame.env)
     frame.env = dict(ends[0])

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from xlalint.abstract.lattice import join, join_all, leading
 from xlalint.abstract.values import (
+    ARRAYS,
     HOST,
     NEVER,
     NONE,
@@ -34,10 +35,18 @@ from xlalint.abstract.values import (
     union,
 )
 from xlalint.analysis.hazard import Confidence
-from xlalint.frameworks.torch.checks.removed_xla_environment import check_variable, is_environment
-from xlalint.frameworks.torch.recompiles import check_index
-from xlalint.interpreter.frame import path_of, position, spelling
+from xlalint.interpreter.spelling import path_of, position, spelling
 from xlalint.lowering import ir
+from xlalint.rules.codes import (
+    BOOLEAN_MASK_INDEX,
+    ITEM,
+    MASK_ASSIGNMENT,
+    SCALAR_TENSOR_INDEX,
+    TENSOR_MEMBERSHIP,
+    TO_HOST,
+    TRACE_TIME_EFFECT,
+    VALUE_SIZED_SHAPE,
+)
 
 if TYPE_CHECKING:
     from xlalint.interpreter.frame import Frame
@@ -56,30 +65,36 @@ def load_subscript(frame: Frame, node: ir.Sub, base: Value, index: Value) -> Val
     """The value of `base[index]`."""
     loaded = members(base)
     if type(base) is Union and only_device(base):
-        loaded = tuple(m for m in loaded if not (isinstance(m, Tensor) and m.framework == "numpy")) + tuple(
-            m for m in loaded if isinstance(m, Tensor) and m.framework == "numpy" and only_tensor(index) is None
+        loaded = tuple(m for m in loaded if not (isinstance(m, Tensor) and m.framework == ARRAYS)) + tuple(
+            m for m in loaded if isinstance(m, Tensor) and m.framework == ARRAYS and only_tensor(index) is None
         )
     if _is_text(index):
-        loaded = tuple(m for m in loaded if not (isinstance(m, Tensor) and m.framework != "numpy"))
+        loaded = tuple(m for m in loaded if not (isinstance(m, Tensor) and m.framework != ARRAYS))
     elif _picks_several(index) and any(isinstance(member, Tensor) for member in loaded):
         loaded = tuple(member for member in loaded if not isinstance(member, Sequence))
     loaded = tuple(member for member in loaded if member is not NONE)
     doubt = len(loaded) > 1
-    frame.ambiguous_callee += doubt
+    frame.paths.ambiguous_callee += doubt
     results = [_load(frame, node, member, index) for member in loaded]
-    frame.ambiguous_callee -= doubt
+    frame.paths.ambiguous_callee -= doubt
     return join_all(results) if results else UNKNOWN
 
 
 def _is_text(index: Value) -> bool:
-    """Whether an index is a string, which no tensor takes: what is indexed holds values by name."""
+    """Return whether an index is a string.
+
+    No tensor takes one: what is indexed holds values by name.
+    """
     return (isinstance(index, Const) and isinstance(index.value, str)) or (
         isinstance(index, Host) and index.type == "str"
     )
 
 
 def _picks_several(index: Value) -> bool:
-    """Whether an index is an array of one dimension or more: no list or tuple takes one, only arrays do."""
+    """Return whether an index is an array of one dimension or more.
+
+    Only arrays take such an index; lists and tuples do not.
+    """
     return all(isinstance(member, Tensor) and member.rank > 0 for member in members(index))
 
 
@@ -89,8 +104,8 @@ def _load(frame: Frame, node: ir.Sub, base: Value, index: Value) -> Value:
     if isinstance(base, Sequence):
         return _index_sequence(frame, node, base, index)
     if isinstance(base, Mapping):
-        if any(isinstance(member, Tensor) and member.framework == "jax" for member in members(index)):
-            frame.report("XLA106", node.at, index, node.index, "needs its hash")
+        if refuses_hash(frame, index):
+            frame.report(TENSOR_MEMBERSHIP, node.at, index, node.index, "needs its hash")
         if isinstance(index, Const) and isinstance(index.value, str):
             known = field(base.items, index.value)
             if known is None and base.rest is UNKNOWN:
@@ -107,7 +122,7 @@ def _load(frame: Frame, node: ir.Sub, base: Value, index: Value) -> Value:
     if isinstance(base, Instance):
         return _index_object(frame, node, base, index)
     masking = only_tensor(index) if base is UNKNOWN else None
-    if masking is not None and masking.dtype == "b" and masking.framework != "numpy":
+    if masking is not None and masking.dtype == "b" and masking.framework != ARRAYS:
         # Only an array is indexed by a mask.
         return _index_tensor(frame, node, tensor(masking.framework, sure=False), index, writes=False)
     if isinstance(base, Host):
@@ -115,8 +130,16 @@ def _load(frame: Frame, node: ir.Sub, base: Value, index: Value) -> Value:
     return UNKNOWN
 
 
+def refuses_hash(frame: Frame, value: Value) -> bool:
+    """Return whether a value may be a tensor that refuses to be hashed."""
+    return any(isinstance(m, Tensor) and not frame.libraries.of(m.framework).hashable for m in members(value))
+
+
 def _any_item(base: Mapping) -> Value:
-    """What a dict may hold under a key that is not known: any of a table of functions or classes, else the join of all."""
+    """Return what a dict may hold under a key that is not known.
+
+    That is any of a table of functions or classes, else the join of all.
+    """
     values = tuple(dict.fromkeys([*(value for _, value in base.items), *members(base.rest)]))
     if not values:
         return UNKNOWN
@@ -143,9 +166,9 @@ def _index_object(frame: Frame, node: ir.Sub, base: Instance, index: Value) -> V
 def _index_sequence(frame: Frame, node: ir.Sub, base: Sequence, index: Value) -> Value:
     if isinstance(index, Sequence) and index.kind == "slice":
         for bound in index.items or ():
-            _implicit_int(frame, node, bound, "XLA206")
+            _implicit_int(frame, node, bound, VALUE_SIZED_SHAPE)
         return _sliced(base, index)
-    _implicit_int(frame, node, index, "XLA301")
+    _implicit_int(frame, node, index, ITEM)
     if isinstance(index, Const) and isinstance(index.value, int):
         known = leading(base)
         if (0 if base.items is None else -len(known)) <= index.value < len(known):
@@ -204,7 +227,7 @@ def _check_index(frame: Frame, node: ir.Sub, base: Tensor, index: Value, writes:
             _check_slice(frame, node, base, part, part_node, writes)
             continue
         part = _named_mask(base, part, part_node)
-        check_index(frame, base, part, part_node, node.at, "an index is a constant in the graph")
+        _look_at_index(frame, base, part, part_node, node.at, "an index is a constant in the graph")
         culprit = only_tensor(part)
         if culprit is not None:
             _check_tensor_index(frame, node, base, part, culprit, part_node, writes, len(parts) == 1)
@@ -234,11 +257,17 @@ def _check_index(frame: Frame, node: ir.Sub, base: Tensor, index: Value, writes:
     return max(rank, -1), advanced
 
 
+def _look_at_index(frame: Frame, base: Tensor, part: Value, node: ir.Node, at: int, detail: str) -> None:
+    look = frame.libraries.of(base.framework).indexed
+    if look is not None:
+        look(frame, base, part, node, at, detail)
+
+
 def _named_mask(base: Tensor, part: Value, node: ir.Node) -> Value:
     """The index, taken for a mask where that is all that its name says and nothing else is known of it."""
     found = [m for m in members(part) if m is not NONE]
     told = any(m is not UNKNOWN and not (isinstance(m, Tensor) and not m.dtype and m.rank < 0) for m in found)
-    if told or base.framework == "numpy" or not _NAMES_MASK(_last_word(node)):
+    if told or base.framework == ARRAYS or not _NAMES_MASK(_last_word(node)):
         return part
     return tensor(base.framework, "b", sure=False)
 
@@ -247,7 +276,7 @@ _POSITIONS = frozenset(("idx", "idxs", "index", "indexes", "indices", "inds", "i
 
 
 def _names_positions(node: ir.Node) -> bool:
-    """Whether an index is called one: `idx`, `node_index`, `ids[0]`."""
+    """Return whether a name says that an index is one: `idx`, `node_index`, `ids[0]`."""
     while isinstance(node, ir.Sub):
         node = node.value
     return _last_word(node).lower().rpartition("_")[2] in _POSITIONS
@@ -263,16 +292,17 @@ def _last_word(node: ir.Node) -> str:
 def _check_slice(frame: Frame, node: ir.Sub, base: Tensor, part: Sequence, part_node: ir.Node, writes: bool) -> None:
     bounds = (part_node.lower, part_node.upper, part_node.step) if isinstance(part_node, ir.Slice) else (None,) * 3
     for bound, bound_node in zip(part.items or (), bounds, strict=False):
-        check_index(frame, base, bound, bound_node or node, node.at, "the bound of a slice is a constant in the graph")
+        detail = "the bound of a slice is a constant in the graph"
+        _look_at_index(frame, base, bound, bound_node or node, node.at, detail)
         if not any(isinstance(member, Tensor) for member in members(bound)):
             continue
+        semantics = frame.libraries.of(base.framework)
         if (
-            base.place == "cpu" and base.framework == "torch" and not writes
+            base.place == "cpu" and semantics.host_memory and not writes
         ):  # the host waits, but no graph has the bound in it
-            frame.report("XLA301", node.at, bound, bound_node, "bounds a slice of host memory")
+            frame.report(ITEM, node.at, bound, bound_node, "bounds a slice of host memory")
             continue
-        severity = (("tf:tpu", "info"),) if base.framework == "tensorflow" else ()
-        frame.report("XLA206", node.at, bound, bound_node, "bounds a slice", severity=severity)
+        frame.report(VALUE_SIZED_SHAPE, node.at, bound, bound_node, "bounds a slice", severity=semantics.slice_severity)
 
 
 def _check_tensor_index(
@@ -285,18 +315,18 @@ def _check_tensor_index(
     writes: bool,
     alone: bool,
 ) -> None:
-    if base.framework == "numpy" and culprit.framework != "numpy":
-        frame.report("XLA302", node.at, part, part_node, "indexes a host array")
+    if base.framework == ARRAYS and culprit.framework != ARRAYS:
+        frame.report(TO_HOST, node.at, part, part_node, "indexes a host array")
     elif culprit.dtype == "b":
         # A mask of host memory gives positions, of which there are as many as it says: that is a shape on the device as well.
         subject = part if not base.place and not culprit.place else base
         if writes:
-            frame.report("XLA205", node.at, subject, node.value)
+            frame.report(MASK_ASSIGNMENT, node.at, subject, node.value)
         else:
-            frame.report("XLA201", node.at, subject, node)
-    elif culprit.rank == 0 and base.framework == "torch":
-        frame.report("XLA208", node.at, part, part_node)
-    elif not culprit.dtype and culprit.rank < 0 and alone and base.framework == "torch":
+            frame.report(BOOLEAN_MASK_INDEX, node.at, subject, node)
+    elif culprit.rank == 0 and frame.libraries.of(base.framework).reads_scalar_index:
+        frame.report(SCALAR_TENSOR_INDEX, node.at, part, part_node)
+    elif not culprit.dtype and culprit.rank < 0 and alone and frame.libraries.of(base.framework).unclear_masks:
         _check_mask_or_positions(frame, node, base, part, writes)
 
 
@@ -313,26 +343,34 @@ def _check_mask_or_positions(frame: Frame, node: ir.Sub, base: Tensor, part: Val
     if writes and (base.dtype == "b" or _names_positions(index)):
         return  # a mask is made of positions; masks are joined by operators
     if writes:
-        frame.report("XLA205", node.at, base if base.place else tensor("torch", "b", sure=False), node.value)
+        frame.report(
+            MASK_ASSIGNMENT, node.at, base if base.place else tensor(base.framework, "b", sure=False), node.value
+        )
     else:
-        frame.report("XLA201", node.at, part if not base.place else base, node, at_most=Confidence.POSSIBLE)
+        frame.report(BOOLEAN_MASK_INDEX, node.at, part if not base.place else base, node, at_most=Confidence.POSSIBLE)
 
 
 def store_subscript(frame: Frame, target: ir.Sub, base: Value, index: Value, value: Value, reads: bool) -> None:
     """`base[index] = value`; `reads` for an augmented assignment."""
-    if is_environment(target.value):
-        check_variable(frame, target, index, value)
-    if isinstance(target.value, ir.Name) and frame.is_outer(target.value.id) and frame.remembers != target.value.id:
-        frame.note("XLA306", target.at, "", spelling(target), "happens once, while tracing", "" if reads else "effect")
+    for look in frame.libraries.on_item:
+        look(frame, target, index, value)
+    if (
+        isinstance(target.value, ir.Name)
+        and frame.is_outer(target.value.id)
+        and frame.paths.remembers != target.value.id
+    ):
+        frame.note(
+            TRACE_TIME_EFFECT, target.at, "", spelling(target), "happens once, while tracing", "" if reads else "effect"
+        )
     for member in members(base):
         if isinstance(member, Tensor):
             _index_tensor(frame, target, member, index, writes=True)
             if reads:
-                frame.qualify("XLA205", target.at, "augmented")
-            if member.framework == "numpy" and only_device(value):
-                frame.report("XLA302", position(target), value, None, "is copied into a host array")
+                frame.qualify(MASK_ASSIGNMENT, target.at, "augmented")
+            if member.framework == ARRAYS and only_device(value):
+                frame.report(TO_HOST, position(target), value, None, "is copied into a host array")
         elif isinstance(member, Sequence) and member.kind == "list":
-            _implicit_int(frame, target, index, "XLA301")
+            _implicit_int(frame, target, index, ITEM)
             rebind(frame, target.value, sequence("list", None, join(member.element, value)))
         elif isinstance(member, Mapping):
             if isinstance(index, Const) and isinstance(index.value, str):
@@ -346,8 +384,8 @@ def store_subscript(frame: Frame, target: ir.Sub, base: Value, index: Value, val
 
 
 def only_device(value: Value) -> bool:
-    """Whether the value is a tensor of a framework (not numpy's)."""
-    return any(isinstance(member, Tensor) and member.framework != "numpy" for member in members(value))
+    """Return whether the value may be a tensor of a framework, not numpy's."""
+    return any(isinstance(member, Tensor) and member.framework != ARRAYS for member in members(value))
 
 
 def with_item(old: Mapping, key: Value, value: Value) -> Value:
@@ -365,7 +403,7 @@ def rebind(frame: Frame, node: ir.Node, value: Value) -> None:
         frame.env[node.id] = value
     elif path_of(node):
         frame.refine(path_of(node), value)
-        if isinstance(node, ir.Attr) and isinstance(node.value, ir.Name) and node.value.id == frame.receiver_name:
+        if isinstance(node, ir.Attr) and isinstance(node.value, ir.Name) and node.value.id == frame.scope.receiver_name:
             frame.store(node.name, value)
     elif isinstance(node, ir.Sub) and isinstance(node.value, (ir.Name, ir.Attr)):
         holder = frame.eval(node.value)

@@ -1,4 +1,4 @@
-"""What a computation read of the program: what its result depends on.
+"""Track what of the program a computation read, and so what its result depends on.
 
 Everything that is computed once and used again (a context, a class's table, a module's names) notes what it read, and takes
 over what it used of others as parts. What a result depends on is the closure over the parts.
@@ -16,9 +16,11 @@ if TYPE_CHECKING:
 
 
 class DependencySet:
-    """What one computation read: `modules`, a bit set by index, of which it read more than function bodies; the `functions` whose
-    bodies it read; the `classes` whose direct subclasses it asked for. `parts` are computations whose results it used.
-    `failures` are internal errors that cut it short, a line each by the module's path and the function's name, None where there were none.
+    """The parts of the program that one computation read.
+
+    `modules` is a bit set by index of the modules of which it read more than function bodies. `functions` are those whose bodies it read,
+    `classes` those whose direct subclasses it asked for. `parts` are computations whose results it used. `failures` are internal errors
+    that cut it short, a line each by the module's path and the function's name; None where there were none.
     """
 
     __slots__ = ("classes", "failures", "functions", "modules", "parts")
@@ -77,7 +79,7 @@ class DependencySet:
 
 
 def stale(computations: Iterable[DependencySet], functions: set[FunctionInfo]) -> set[DependencySet]:
-    """Which of some computations, and of their parts, read the body of one of these functions, themselves or through a part."""
+    """Return those of some computations, and of their parts, that read the body of one of these functions, themselves or through a part."""
     users: dict[DependencySet, list[DependencySet]] = {}
     seen: set[DependencySet] = set(computations)
     todo: list[DependencySet] = list(seen)

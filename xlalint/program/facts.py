@@ -36,7 +36,7 @@ class Fact(DependencySet):
 
 
 class Progress:
-    """What of a program's facts is under way, innermost last, and what waits for it to be done.
+    """A record of which of a program's facts are under way, innermost last, and which wait for them.
 
     `leaning` has changed where something was used that is not settled: what was worked out meanwhile is not to be kept.
     """
@@ -157,7 +157,7 @@ class Facts(Generic[K, T]):
         return value
 
     def so_far(self, key: K) -> T:
-        """What is known of a fact that is under way."""
+        """Return what is known so far of a fact that is under way."""
         value: T = self.known[key].value
         return value
 

@@ -1,4 +1,4 @@
-"""What the user's configuration says of names, `static` and `tensor`, and of where the program runs, `target`."""
+"""Hold what the user's configuration says of names (`static`, `tensor`) and of where the program runs (`target`)."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from types import MappingProxyType
 
-TARGETS = ("torch_xla", "tf", "jax")
-
 
 class UserHints:
     """Dotted globs of names and attribute paths (`config.*`, `self.step`) that are host values, or tensors; and the target, "" where none
-    is given. `targets` are those that API tables may ask for.
+    is given. `targets` are those that API tables may ask for; `tracks_place` says, from when the file is interpreted, that
+    on these it matters which tensors stay in host memory.
 
     `below` says otherwise for the files below some folders, by absolute path: the nearest counts.
     """
@@ -22,14 +21,14 @@ class UserHints:
         static: tuple[str, ...] = (),
         tensor: tuple[str, ...] = (),
         target: str = "",
-        targets: tuple[str, ...] = TARGETS,
+        targets: tuple[str, ...] = (),
         below: Mapping[str, UserHints] = MappingProxyType({}),
     ) -> None:
         self.static = static
         self.tensor = tensor
         self.target = target
         self.targets = targets
-        self.tracks_place = "torch_compile" not in targets
+        self.tracks_place = True
         self.below = below
         self._known: dict[str, str] = {}
 
@@ -37,7 +36,7 @@ class UserHints:
         return bool(self.static or self.tensor) or any(map(bool, self.below.values()))
 
     def of(self, path: str) -> UserHints:
-        """What is said of a file."""
+        """Return the hints for a file: those of the nearest folder above it that has its own, else these."""
         folder = path
         while self.below and folder:
             folder = folder.rpartition(os.sep)[0]

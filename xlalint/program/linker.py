@@ -20,7 +20,6 @@ from xlalint.abstract.values import (
     function,
     module_value,
 )
-from xlalint.frameworks.checks.unsupported_dtype import names_wide
 from xlalint.lowering import ir
 from xlalint.program.dependencies import DependencySet, DependencyTracker
 from xlalint.program.facts import Facts, Progress
@@ -107,7 +106,7 @@ class ModuleInfo:
 class FunctionInfo:
     """One function, method or lambda of the program."""
 
-    __slots__ = ("_body", "_names_wide", "index", "ir", "module", "params")
+    __slots__ = ("_answers", "_body", "index", "ir", "module", "params")
 
     def __init__(self, module: ModuleInfo, index: int, function_ir: ir.Function) -> None:
         self.module = module
@@ -115,14 +114,16 @@ class FunctionInfo:
         self.ir = function_ir
         self.params = function_ir.params
         self._body: tuple[ir.Statement, ...] | None = None
-        self._names_wide: bool | None = None
+        self._answers: dict[Callable[[FunctionInfo], bool], bool] | None = None
 
-    @property
-    def names_wide(self) -> bool:
-        """Whether the body may name a dtype of 64 bits or more."""
-        if self._names_wide is None:
-            self._names_wide = names_wide(self)
-        return self._names_wide
+    def answers(self, question: Callable[[FunctionInfo], bool]) -> bool:
+        """Answer a question about the function; it is asked once for each text of the body."""
+        if self._answers is None:
+            self._answers = {}
+        known = self._answers.get(question)
+        if known is None:
+            known = self._answers[question] = question(self)
+        return known
 
     @property
     def name(self) -> str:
@@ -130,7 +131,7 @@ class FunctionInfo:
 
     @property
     def key(self) -> tuple[int, int]:
-        """What names the function in results that leave the process: (module index, function index)."""
+        """The name of the function in results that leave the process: (module index, function index)."""
         return self.module.index, self.index
 
     @property
@@ -147,14 +148,14 @@ class FunctionInfo:
 
     def change(self) -> None:
         """Another body takes the place of this one."""
-        self._body = self._names_wide = None
+        self._body = self._answers = None
 
     def forget(self) -> None:
         """Drop the decoded body; it is decoded anew when needed."""
         self._body = None
 
     def decorated(self, *names: str) -> bool:
-        """Whether a decorator's last name is one of these."""
+        """Return whether a decorator's last name is one of these."""
         for decorator in self.ir.decorators:
             node = decorator.func if isinstance(decorator, ir.Call) else decorator
             last = node.name if isinstance(node, ir.Attr) else node.id if isinstance(node, ir.Name) else ""
@@ -163,7 +164,10 @@ class FunctionInfo:
         return False
 
     def is_abstract(self) -> bool:
-        """Whether the method is left to subclasses: declared so, or doing nothing, or nothing but raise."""
+        """Return whether the method is left to subclasses.
+
+        It is where it is declared so, does nothing, or does nothing but raise.
+        """
         if self.decorated("abstractmethod", "abstractproperty"):
             return True
         return all(
@@ -234,7 +238,7 @@ class ClassInfo:
         return self._below[name]
 
     def overrides(self, name: str) -> list[FunctionInfo]:
-        """What subclasses make of a method that this class leaves abstract, the first few.
+        """Return what subclasses make of a method that this class leaves abstract, the first few.
 
         None where it is not abstract, or says itself what it returns: a promise tells more than some who may keep it.
         """
@@ -265,14 +269,20 @@ class ClassInfo:
         return [klass for klass in self.mro if isinstance(klass, str)]
 
     def defines_truth(self) -> bool:
-        """Whether instances may be false: a `__bool__` or `__len__`, or ancestors that are not seen."""
+        """Return whether instances may be false.
+
+        They may where there is a `__bool__` or `__len__`, or where ancestors are not seen.
+        """
         if self._truth is None:
             names = ("__bool__", "__len__")
             self._truth = bool(self.library_bases()) or any(self.method(name) is not None for name in names)
         return self._truth
 
     def makes_record(self) -> bool:
-        """Whether instances are built from annotated fields: by a dataclass-like decorator, or for want of an `__init__`."""
+        """Return whether instances are built from annotated fields.
+
+        They are under a dataclass-like decorator, or for want of an `__init__`.
+        """
         for klass in self.mro:
             if isinstance(klass, ClassInfo):
                 if any(_last_name(decorator) in _RECORD_DECORATORS for decorator in klass.ir.decorators):
@@ -354,7 +364,9 @@ class Program:
     # --------------------------------------------------------------------------------------------- names
 
     def no_names(self) -> Facts[tuple[int, str], Value | None]:
-        """What names of modules are, by module and name, while nothing is known of any; a name that is asked for in a circle is none.
+        """Make an empty table of what the names of modules are, by module and name.
+
+        A name that is asked for in a circle is none.
 
         What module level assigns is not kept: it goes with the module's own statements.
         """
@@ -373,7 +385,7 @@ class Program:
         return absolute_name(module.package, binding)
 
     def imported(self, module: ModuleInfo, binding: ir.Binding) -> Value:
-        """What an import binds its local name to."""
+        """Return what an import binds its local name to."""
         source = self.absolute(module, binding)
         if not binding.name:
             return self.named(source)
@@ -395,7 +407,10 @@ class Program:
         return self.named(full)
 
     def global_value(self, module: ModuleInfo, name: str) -> Value | None:
-        """What the module-level `name` is: a definition, an import, a submodule or a computed value. None: not there."""
+        """Return what the module-level `name` is, or None where it is not there.
+
+        It may be a definition, an import, a submodule or a computed value.
+        """
         key = (module.index, name)
         if key not in self.names.known and self._may_be_rebound(module, name):
             self.evaluate(module, "")  # before the name is being asked for: what runs there may ask for it, too
@@ -407,7 +422,7 @@ class Program:
         return self._global(module, key[1])
 
     def _may_be_rebound(self, module: ModuleInfo, name: str) -> bool:
-        """Whether a name is a decorated function's, which module level may give another value."""
+        """Return whether a name is a decorated function's, to which module level may give another value."""
         index = module.unit.defs.get(name, -1)
         return index >= 0 and bool(module.functions[index].ir.decorators) and name not in module.imports
 
@@ -434,7 +449,7 @@ class Program:
         return module_value(submodule) if submodule is not None else None
 
     def _alias(self, module: ModuleInfo, name: str) -> Value | None:
-        """What `name = other.thing` at module level names, where that is a definition or a library's."""
+        """Return what `name = other.thing` at module level names, where that is a definition or a library's."""
         node = module.assignment(name)
         if not isinstance(node, (ir.Name, ir.Attr)) or (isinstance(node, ir.Name) and node.id == name):
             return None

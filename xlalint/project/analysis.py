@@ -20,6 +20,7 @@ from xlalint.analysis.collection import ModuleResult, harvest, merge
 from xlalint.analysis.decision import Decisions
 from xlalint.analysis.hazard import Hazard
 from xlalint.analysis.roots import Contained, Roots
+from xlalint.frameworks.loading import libraries
 from xlalint.interpreter.context import MODULE_LEVEL
 from xlalint.interpreter.interpreter import Interpreter
 from xlalint.interpreter.invalidation import forget
@@ -84,6 +85,7 @@ class Analysis:
         followed: Sequence[Unit] = (),
         pulse: Pulse | None = None,
     ) -> None:
+        self._libraries = libraries()  # before values are forgotten: their constants are to last
         begin()
         self.program: Program = link(units, followed, options.apis.describes)
         self.states = States(self.program)
@@ -101,7 +103,9 @@ class Analysis:
         """Forget what was interpreted, not how the program hangs together."""
         options = self._options
         self.program.names = self.program.no_names()
-        self.interpreter = Interpreter(self.program, options.apis, options.policies, options.targets, options.hints)
+        self.interpreter = Interpreter(
+            self.program, options.apis, options.policies, self._libraries, options.targets, options.hints
+        )
         self.interpreter.pulse = self._pulse or _rest
         self.roots = Roots(self.interpreter, options.roots)
 

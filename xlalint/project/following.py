@@ -15,6 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from xlalint.api_tables.lookup import Apis
+from xlalint.frameworks.registry import names
 from xlalint.lowering.ir import Attr, Name, Unit, decode_body
 from xlalint.program.linker import absolute_name, package_of
 from xlalint.source.environment import Installed, ModuleFile
@@ -57,7 +58,7 @@ class Following:
         self.apis = apis
         self.load = load
         self._imports = rb"(?m)^[ \t]*(?:import|from)[ \t]+(?:%s)\b" % b"|".join(
-            sorted(name.encode() for name in apis.frameworks())
+            sorted(name.encode() for name in apis.packages_of(names()))
         )
         # Of a package that is linted, whole or in part, nothing is followed: what is installed may be another version of it.
         own = {unit.module.partition(".")[0] for unit in linted}

@@ -6,13 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from xlalint.api_tables.lookup import Apis, api_table
-from xlalint.program.hints import NOTHING_TAUGHT, TARGETS, UserHints
+from xlalint.frameworks.registry import ROWS, tables
+from xlalint.program.hints import NOTHING_TAUGHT, UserHints
 from xlalint.rules import Policies, policies
 
 if TYPE_CHECKING:
     from xlalint.config import Settings
-
-_TORCH_TARGETS = ("torch_xla", "torch_tpu", "torch_compile")
 
 
 class AnalysisOptions(NamedTuple):
@@ -21,7 +20,7 @@ class AnalysisOptions(NamedTuple):
 
     apis: Apis
     policies: Policies
-    targets: tuple[str, ...] = TARGETS
+    targets: tuple[str, ...]
     roots: tuple[str, ...] = ()
     hints: UserHints = NOTHING_TAUGHT
 
@@ -34,8 +33,8 @@ class AnalysisOptions(NamedTuple):
 
 
 def tables_of(settings: Settings) -> list[str]:
-    """The user's own API tables, by path."""
-    return [place for place in settings.extend_rules if _holds_tables(Path(place))]
+    """List the API tables besides those under `rules/apis`, by path: the frameworks' and, last, the user's."""
+    return [*map(str, tables()), *(place for place in settings.extend_rules if _holds_tables(Path(place)))]
 
 
 def _holds_tables(place: Path) -> bool:
@@ -44,8 +43,8 @@ def _holds_tables(place: Path) -> bool:
 
 def _targets(settings: Settings) -> tuple[str, ...]:
     """The target of each framework."""
-    torch = settings.target if settings.target in _TORCH_TARGETS else "torch_xla"
-    return (torch, "tf", "jax")
+    usual = (settings.target if settings.target in row.targets else row.targets[0] for row in ROWS)
+    return tuple(dict.fromkeys(usual))
 
 
 def _hints(settings: Settings) -> UserHints:

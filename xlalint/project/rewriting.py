@@ -20,10 +20,11 @@ from xlalint.analysis.chains import Key
 from xlalint.analysis.hazard import Hazard
 from xlalint.diagnostics.finding import Finding, Fix, Location
 from xlalint.diagnostics.judge import target_of
-from xlalint.fixes.model import NoFix
+from xlalint.fixes.model import FixResult, NoFix
 from xlalint.fixes.registry import outcome_of
 from xlalint.fixes.toolkit import data_files
 from xlalint.fixes.toolkit.function_source import Document
+from xlalint.frameworks.registry import row_of
 from xlalint.interpreter.context import MODULE_LEVEL
 from xlalint.program.failures import in_function, told
 from xlalint.program.linker import ModuleInfo
@@ -215,7 +216,9 @@ class Rewriting:
             yield _Made(place, *made)
 
     def _made(self, place: Place, hazard: Hazard, document: Document) -> _Made:
-        outcome = outcome_of(hazard, document, target_of(hazard.framework, self._settings.of(place[0])))
+        outcome: FixResult = NoFix(f"the operations of {hazard.framework} are not known")
+        if row_of(hazard.framework).rewritten:
+            outcome = outcome_of(hazard, document, target_of(hazard.framework, self._settings.of(place[0])))
         if isinstance(outcome, NoFix):
             return _Made(place, None, outcome.text)
         return _Made(place, outcome, "")

@@ -9,12 +9,13 @@ from typing import Literal
 
 import msgspec
 
+from xlalint.frameworks.registry import ROWS
 from xlalint.source.files import read_text
 
 ExampleKind = Literal["bad", "good", "fixed"]
-TARGETS = ("torch_xla", "torch_tpu", "torch_compile", "tf", "jax")
-FRAMEWORKS = ("torch", "tensorflow", "jax")
-FRAMEWORK_TARGETS = {"torch": ("torch_xla", "torch_tpu", "torch_compile"), "tensorflow": ("tf",), "jax": ("jax",)}
+FRAMEWORK_TARGETS = {row.name: row.targets for row in ROWS}
+FRAMEWORKS = tuple(FRAMEWORK_TARGETS)
+TARGETS = tuple(target for row in ROWS for target in row.targets)
 KINDS = ("tool", "control-flow", "dynamic-shape", "host-sync", "recompile", "config", "unsupported")
 FIXES = ("none", "safe", "unsafe", "sometimes")
 SEVERITIES = ("error", "warning", "info")

@@ -49,6 +49,8 @@ class Policy(msgspec.Struct, frozen=True):
     """It costs next to nothing in a branch that runs in at most one of ten steps."""
     told_by_use: bool = False
     """It gives way to the rule that says what the value it reads is used for."""
+    shapes_batches: bool = False
+    """Its finding is where a batch gets its shape: what is compiled for a new shape is compiled elsewhere."""
 
     def counts_in(self, framework: str) -> Code:
         """Return the code in which the rule counts for a framework."""
@@ -63,6 +65,8 @@ Policies = Mapping[str, Policy]
 """The policies of rules, by code."""
 
 NO_POLICY = Policy()
+OCCASIONAL = (("torch_xla", "info"), ("torch_tpu", "info"))
+"""The severities of what is cheap because it runs rarely: on targets where a read does not break the graph."""
 
 
 def policy_of(counts: Mapping[str, str], traits: Iterable[str]) -> Policy:

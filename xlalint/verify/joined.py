@@ -14,13 +14,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from xlalint.diagnostics.finding import Finding
+from xlalint.rules import NO_POLICY, policies
 from xlalint.verify.model import Counts, Event, EventKind, Place, Step
 from xlalint.verify.recording import Recording
 from xlalint.verify.seen import shown
 
 _SHAPE = re.compile(r"\[[\d, ]*\]|\((?:\d+,\s*)*\d*,?\)")
-_OF_SHAPES = ("XLA401", "XLA402", "XLA406", "XLA407", "XLA409")
-"""Rules whose finding is where a batch gets its shape: what is compiled for a new shape is compiled elsewhere."""
 _AHEAD = 3  # steps within which a batch is used: loaders fetch ahead
 _FAMILIES = {"control-flow", "dynamic-shape", "host-sync", "recompile", "unsupported"}
 """The kinds of findings that a run can bear out; settings cannot be seen at work."""
@@ -182,7 +181,7 @@ def _with_findings(line: Line, findings: Sequence[Finding], blocks: Callable[[st
         finding
         for finding in findings
         if (finding.filename == line.place.file and _bears_out(line, finding, blocks(finding.filename)))
-        or (reshaped and finding.code in _OF_SHAPES)
+        or (reshaped and policies().get(finding.code, NO_POLICY).shapes_batches)
     ]
     return Line(line.kind, line.place, line.count, line.seconds, line.steps, line.causes, tuple(met))
 

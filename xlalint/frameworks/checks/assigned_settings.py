@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from xlalint.abstract.values import UNKNOWN, Class, Instance, LibraryInstance, Sequence, Value, constant
 from xlalint.frameworks.checks.call_site import NAMES, CallSite, asked
 from xlalint.frameworks.checks.library_names import TRAINING_ARGUMENTS
-from xlalint.frameworks.platforms import is_magic
 from xlalint.frameworks.torch.checks.removed_xla_environment import set_by_magic
+from xlalint.frameworks.torch.platform import is_magic
 from xlalint.interpreter.arguments import Arguments
 from xlalint.lowering import ir
 

@@ -1,15 +1,16 @@
-"""What a check of the set-up gets, and how it registers."""
+"""Give each check of the set-up the call it asks about, and register checks."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from xlalint.abstract.values import NONE, UNKNOWN, Const, Host, LibrarySymbol, Mapping, Value, members
 from xlalint.analysis.hazard import Confidence
+from xlalint.frameworks import registry
+from xlalint.frameworks.base import Reach
 from xlalint.frameworks.checks.option_defaults import default_of
-from xlalint.frameworks.platforms import Reach
-from xlalint.interpreter.frame import position, spelling
+from xlalint.interpreter.spelling import position, spelling
 from xlalint.lowering import ir
 
 if TYPE_CHECKING:
@@ -18,6 +19,22 @@ if TYPE_CHECKING:
 
 # Words in a condition that ask on which device the program runs: what stands under it is meant for one of them.
 _DEVICE_WORDS = ("tpu", "xla", "cuda", "gpu", "device", "accelerator", "neuron", "strategy", "backend")
+
+
+class RuntimeStart(NamedTuple):
+    """A call that starts the runtime of a framework's device; `at`, `base` and `statement` as the frame had them."""
+
+    framework: str
+    at: int
+    base: int
+    statement: int
+    spelled: str
+
+
+def runtime_starts(frame: Frame) -> list[RuntimeStart]:
+    """The calls so far that started a device's runtime."""
+    found: list[RuntimeStart] = frame.of_checks.setdefault("runtime starts", [])
+    return found
 
 
 class CallSite:
@@ -34,16 +51,16 @@ class CallSite:
 
     @property
     def last_name(self) -> str:
-        """What is called, by the last part of its name."""
+        """The last part of the name of what is called."""
         return self.name.rpartition(".")[2]
 
     @property
     def spelled(self) -> str:
-        """What is called, as the source writes it."""
+        """The name of what is called, as the source writes it."""
         return spelling(self.node.func)
 
     def value(self, keyword: str, index: int = -1) -> Value | None:
-        """What is given by keyword, or at a place in the row; None where nothing is known to be."""
+        """Return what is given by keyword, or at a place in the row; None where nothing is known to be."""
         found = self.arguments.keywords.get(keyword)
         if found is None and 0 <= index < len(self.arguments.args):
             found = self.arguments.args[index]
@@ -70,7 +87,7 @@ class CallSite:
         return found.value if isinstance(found, Const) else None
 
     def lacks(self, keyword: str, index: int = -1) -> bool:
-        """Whether an argument is surely not given, or given as None."""
+        """Return whether an argument is surely not given, or given as None."""
         if self.arguments.extra is not None or (index >= 0 and self.arguments.rest is not None):
             return False
         found = self.value(keyword, index)
@@ -95,6 +112,12 @@ class CallSite:
             return spread or self.node.at
         given = self.node_of(keyword, index)
         return (position(given) if given is not None else 0) or self.node.at
+
+    def start_runtime(self, framework: str) -> None:
+        """Remember that the call starts a framework's runtime."""
+        frame = self.frame
+        start = RuntimeStart(framework, self.node.at, frame.base, frame.statement, self.spelled)
+        runtime_starts(frame).append(start)
 
     def report(
         self,
@@ -135,18 +158,20 @@ def report(
     """Note a hazard of the set-up. In a branch that is not surely taken it is likely; in one on the device's kind it is none."""
     if asks_for_device(frame):
         return
-    confidence = min(at_most, Confidence.LIKELY if frame.branch_depth or frame.ambiguous_callee else Confidence.CERTAIN)
+    confidence = min(
+        at_most, Confidence.LIKELY if frame.paths.branch_depth or frame.paths.ambiguous_callee else Confidence.CERTAIN
+    )
     frame.note(rule, at, framework, subject, detail, variant, severity, confidence)
 
 
 def asks_for_device(frame: Frame) -> bool:
-    """Whether what runs now stands in a branch on the device's kind."""
-    return bool(frame.tests) and asks_for(frame, _DEVICE_WORDS)
+    """Return whether what runs now stands in a branch on the device's kind."""
+    return bool(frame.paths.tests) and asks_for(frame, _DEVICE_WORDS)
 
 
 def asks_for(frame: Frame, words: tuple[str, ...]) -> bool:
     """Whether what runs now stands in a branch whose condition speaks of one of these."""
-    names = (_named(node).lower() for test in frame.tests for node in ir.walk(test))
+    names = (_named(node).lower() for test in frame.paths.tests for node in ir.walk(test))
     return any(word in name for name in names for word in words)
 
 
@@ -174,14 +199,14 @@ def consumer(frame: Frame) -> str:
 
 
 def entry(value: Value | None, key: str) -> Value | None:
-    """What a dict holds under a key; None where that is not known."""
+    """Return what a dict holds under a key, or None where that is not known."""
     if isinstance(value, Mapping):
         return dict(value.items).get(key)
     return None
 
 
 def surely(value: Value | None, wanted: Value) -> bool:
-    """Whether a value is what is wanted, whichever of its alternatives it is."""
+    """Return whether a value is what is wanted, whichever of its alternatives it is."""
     return value is not None and all(member is wanted for member in members(value))
 
 
@@ -197,8 +222,8 @@ NAMES: dict[str, tuple[Check, ...]] = {}
 METHODS: dict[str, tuple[Check, ...]] = {}
 # Per framework: the last names of what is asked about, and how far a program has to reach XLA for it. Functions that call none of them,
 # directly or not, are not entered for it.
-ASKED: dict[str, dict[str, Reach]] = {"torch": {}, "tensorflow": {}, "jax": {}}
-ALL = ("torch", "tensorflow", "jax")
+ASKED: dict[str, dict[str, Reach]] = {}
+ALL = registry.names()
 
 
 def asked(
@@ -220,14 +245,8 @@ def asked(
         if leads:
             for framework in (frameworks,) if isinstance(frameworks, str) else frameworks:
                 for name in (*(dotted.rpartition(".")[2] for dotted in names), *methods):
-                    ASKED[framework][name] = min(reach, ASKED[framework].get(name, reach))
+                    known = ASKED.setdefault(framework, {})
+                    known[name] = min(reach, known.get(name, reach))
         return check
 
     return register
-
-
-def decorated(frame: Frame, decorators: tuple[ir.Node, ...]) -> None:
-    """Look at what decorates a function: the calls among it are evaluated."""
-    for decorator in decorators:
-        if isinstance(decorator, ir.Call):
-            frame.eval(decorator)

@@ -1,4 +1,4 @@
-"""Which checks ask about a call."""
+"""Choose the checks that ask about a call."""
 
 from __future__ import annotations
 

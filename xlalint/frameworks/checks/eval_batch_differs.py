@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from xlalint.analysis.hazard import Confidence
+from xlalint.frameworks.base import Reach
 from xlalint.frameworks.checks.call_site import ALL, CallSite, asked, consumer
 from xlalint.frameworks.checks.data_lengths import source_of
 from xlalint.frameworks.checks.library_names import DATA_LOADER
 from xlalint.frameworks.checks.surrounding_loops import whole_body_of
-from xlalint.frameworks.platforms import Reach
-from xlalint.interpreter.frame import spelling
+from xlalint.interpreter.spelling import spelling
 from xlalint.lowering import ir
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def _name_of(frame: Frame, node: ir.Call) -> str:
 
 
 def _stands_before(frame: Frame, name: str, other: str) -> bool:
-    """Whether the first of two names is assigned first."""
+    """Return whether the first of two names is assigned first."""
     assigned = (one.targets[0] for one in ir.walk(whole_body_of(frame)) if isinstance(one, ir.Assign))
     order = [target.id for target in assigned if isinstance(target, ir.Name) and target.id in (name, other)]
     return order[:1] == [name]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from xlalint.abstract.values import TRUE
 from xlalint.frameworks.checks.call_site import NOT_ON_GPU, CallSite, asked, asks_for, surely
 from xlalint.frameworks.checks.library_names import TRAINING_ARGUMENTS
-from xlalint.interpreter.frame import spelling
+from xlalint.interpreter.spelling import spelling
 from xlalint.lowering import ir
 
 _POLICIES = (

@@ -10,9 +10,10 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from xlalint.abstract.values import LibrarySymbol
-from xlalint.frameworks.checks.surrounding_loops import is_long, loops_around
+from xlalint.frameworks.checks.surrounding_loops import loops_around
 from xlalint.frameworks.torch.recompiles import appends
-from xlalint.interpreter.frame import spelling
+from xlalint.interpreter.device_loops import is_long
+from xlalint.interpreter.spelling import spelling
 from xlalint.lowering import ir
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ _JOINING = _LENGTHENING | {"jax.numpy.stack", "numpy.stack", "tensorflow.stack",
 
 
 class Growth(NamedTuple):
-    """What grows, and where it is joined."""
+    """The name of what grows, and the place where it is joined."""
 
     name: str
     at: int
@@ -82,7 +83,7 @@ def _is(frame: Frame, call: ir.Call, names: frozenset[str]) -> bool:
 
 
 def _binds(one: object, name: str) -> bool:
-    """Whether a statement or an expression gives a name a value, or an element of its value."""
+    """Return whether a statement or an expression gives a name a value, or an element of its value."""
     if isinstance(one, ir.Walrus):
         return one.name == name
     targets: Iterable[ir.Node] = ()

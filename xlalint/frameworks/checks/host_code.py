@@ -1,12 +1,15 @@
-"""Which host code is entered for the set-up: what leads to calls that are asked about, told by names alone, without reading a body."""
+"""Choose the host code that is entered for the set-up.
+
+What leads to calls that are asked about is told by names alone, without reading a body.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from xlalint.frameworks.base import Platforms, Reach
 from xlalint.frameworks.checks.call_site import ASKED
 from xlalint.frameworks.checks.unstable_static_argument import COMPILERS
-from xlalint.frameworks.platforms import Platforms, Reach
 from xlalint.frameworks.torch.checks.removed_xla_environment import VARIABLES
 
 if TYPE_CHECKING:
@@ -29,11 +32,11 @@ class Hosts(NamedTuple):
 
 
 def hosts_of(module: ModuleInfo, program: Program, platforms: Platforms) -> Hosts:
-    """What to enter of the program that is started at a module and reaches XLA by these platforms."""
+    """Choose what to enter of the program that is started at a module and reaches XLA by these platforms."""
     libraries = {
         name
         for framework, platform in platforms.items()
-        for name, reach in ASKED[framework].items()
+        for name, reach in ASKED.get(framework, {}).items()
         if platform.reach >= reach
     }
     on_device = [framework for framework, platform in platforms.items() if platform.reach is Reach.DEVICE]
@@ -85,7 +88,7 @@ def _compiled(module: ModuleInfo) -> set[str]:
 
 
 def _derives(klass: ClassInfo, wanted: set[str]) -> bool:
-    """Whether a class of the program is one of a library that is asked about."""
+    """Return whether a class of the program is one of a library that is asked about."""
     names = (base if isinstance(base, str) else base.name for base in klass.mro[1:])
     return any(name.rpartition(".")[2] in wanted for name in names)
 

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING
 
 from xlalint.abstract.values import Function, LibrarySymbol, Partial, Value
 from xlalint.analysis.hazard import Confidence
+from xlalint.frameworks.base import Reach
 from xlalint.frameworks.checks.call_site import CallSite, asked
 from xlalint.frameworks.checks.data_lengths import source_of
-from xlalint.frameworks.checks.surrounding_loops import Loop, body_of, is_long, loops_around
-from xlalint.frameworks.platforms import Reach
-from xlalint.interpreter.frame import spelling
+from xlalint.frameworks.checks.surrounding_loops import body_of, loops_around
+from xlalint.interpreter.device_loops import Loop, is_long
+from xlalint.interpreter.spelling import spelling
 from xlalint.lowering import ir
+from xlalint.rules.variants import AGAIN
 
 if TYPE_CHECKING:
     from xlalint.interpreter.frame import Frame
@@ -38,8 +40,6 @@ _MAKERS = frozenset(
         *(f"equinox.{name}" for name in ("filter_grad", "filter_value_and_grad", "filter_vmap")),
     ]
 )
-AGAIN = "again"
-"""The variant of what counts only where the function around it is called in a loop."""
 
 
 @asked("jax", *JIT, reach=Reach.TRACED)
@@ -76,7 +76,10 @@ def _offset(frame: Frame, node: ir.Define) -> int:
 
 
 def _made_here(frame: Frame, node: ir.Node, value: Value) -> str:
-    """What is new of a function that is given to be compiled, each time that it is given; "" where nothing is."""
+    """Say what is new of a function that is given to be compiled, each time that it is given.
+
+    Return "" where nothing is.
+    """
     if isinstance(node, ir.Lambda):
         return "a new lambda each time"
     if isinstance(node, ir.Call):
@@ -117,7 +120,7 @@ def _judge(
     loops = loops_around(frame, node)
     if name and not _used_beside(frame, name, loops):
         return
-    if loops and frame.turning:
+    if loops and frame.loops.depth:
         inner = loops[-1]
         same = framework == "jax" and isinstance(given, ir.Name) and not _made_in(inner, given.id)
         if is_long(inner) and not same:
@@ -129,7 +132,7 @@ def _judge(
 
 
 def _made_in(loop: Loop, name: str) -> bool:
-    """Whether a loop's turn gives a name its value."""
+    """Return whether a loop's turn gives a name its value."""
     for node in ir.walk(loop.body):
         if isinstance(node, ir.Define) and node.name == name:
             return True
@@ -143,12 +146,12 @@ def _bound_to(frame: Frame, node: ir.Call) -> str:
     for one in ir.walk(body_of(frame)):
         if isinstance(one, ir.Assign) and one.value == node and len(one.targets) == 1:
             target = one.targets[0]
-            return target.id if isinstance(target, ir.Name) and target.id not in frame.outer_names else ""
+            return target.id if isinstance(target, ir.Name) and target.id not in frame.scope.outer_names else ""
     return ""
 
 
 def _used_beside(frame: Frame, name: str, loops: list[Loop]) -> bool:
-    """Whether all that becomes of a name is that it is called in the same turns in which it is made."""
+    """Return whether a name is only called, and only in the same turns in which it is made."""
     scope = loops[-1].body if loops else body_of(frame)
     uses = [one for one in ir.walk(scope) if isinstance(one, ir.Name) and one.id == name]
     calls = [

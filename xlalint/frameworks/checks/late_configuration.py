@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from xlalint.frameworks.checks.call_site import CallSite, asked, asks_for_device, report
-from xlalint.interpreter.frame import path_of
+from xlalint.frameworks.checks.call_site import CallSite, RuntimeStart, asked, asks_for_device, report, runtime_starts
+from xlalint.interpreter.spelling import path_of
 from xlalint.lowering import ir
 
 if TYPE_CHECKING:
-    from xlalint.interpreter.frame import Frame, Touch
+    from xlalint.interpreter.frame import Frame
 
 # JAX's flags, each of which may come from the environment: when `jax` is imported, and not after.
 JAX_FLAGS = frozenset(
@@ -96,7 +96,7 @@ def check_late(frame: Frame, name: str, at: int) -> None:
 def started(call: CallSite) -> None:
     """`jax.devices()`."""
     if not asks_for_device(call.frame):
-        call.frame.touches("jax", call.node.at, call.spelled)
+        call.start_runtime("jax")
 
 
 @asked("jax", _UPDATE, methods=("update",), leads=False)
@@ -123,13 +123,13 @@ def joined(call: CallSite) -> None:
         call.report("XLA516", "jax", call.spelled, detail, 0, "raises")
 
 
-def _started(frame: Frame, framework: str) -> Touch | None:
-    """What started a framework's runtime, earlier in this run of statements."""
-    return next((touch for touch in frame.touched if touch.framework == framework), None)
+def _started(frame: Frame, framework: str) -> RuntimeStart | None:
+    """Return what started a framework's runtime earlier in this run of statements, or None."""
+    return next((touch for touch in runtime_starts(frame) if touch.framework == framework), None)
 
 
 def _imported(frame: Frame, packages: frozenset[str]) -> bool:
-    """Whether a package is surely imported by now."""
+    """Return whether a package is surely imported by now."""
     unit = frame.module.unit
     places = [
         binding.before

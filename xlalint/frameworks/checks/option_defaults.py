@@ -1,4 +1,4 @@
-"""What options of the command line are where their users say nothing: argparse's, click's and absl's defaults.
+"""Find what options of the command line are where their users say nothing: argparse's, click's and absl's defaults.
 
 A default is what runs mostly, and not always: what follows from one is likely at most. A flag that is off until it is given says nothing.
 """
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from xlalint.abstract.values import LibraryInstance, Value, constant
-from xlalint.interpreter.frame import path_of
+from xlalint.interpreter.spelling import path_of
 from xlalint.lowering import ir
 
 if TYPE_CHECKING:
@@ -23,7 +23,10 @@ _ON = {"store_true": None, "store_false": True}
 
 
 def default_of(frame: Frame, node: ir.Node | None) -> Value | None:
-    """What an expression is if it is an option of the command line that nobody gave; None where it is none, or has no default."""
+    """Return what an expression is if it is an option of the command line that nobody gave.
+
+    Return None where it is none, or has no default.
+    """
     if isinstance(node, ir.Attr):
         owner = frame.lookup(node.value.id) if isinstance(node.value, ir.Name) else None
         if isinstance(owner, LibraryInstance) and owner.name == NAMESPACE:

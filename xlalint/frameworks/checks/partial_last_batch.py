@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from xlalint.abstract.values import FALSE, Const, Instance, LibraryInstance, Method, Value, members
 from xlalint.analysis.hazard import Confidence
+from xlalint.frameworks.base import Reach
 from xlalint.frameworks.checks.call_site import ALL, INFORMATION, CallSite, asked, consumer, surely
 from xlalint.frameworks.checks.data_lengths import length_of, source_of
 from xlalint.frameworks.checks.library_names import DATA_LOADER, TRAINING_ARGUMENTS
-from xlalint.frameworks.platforms import Reach
-from xlalint.interpreter.frame import spelling
+from xlalint.interpreter.spelling import spelling
 from xlalint.lowering import ir
 
 if TYPE_CHECKING:
@@ -44,7 +44,10 @@ def loader(call: CallSite) -> None:
 
 
 def _reads_all(call: CallSite) -> bool:
-    """Whether a loader gives each example of its data set once: a sampler may deal out a part of them."""
+    """Return whether a loader gives each example of its data set once.
+
+    A sampler may deal out a part of them.
+    """
     if call.lacks("sampler", 3):
         return True
     sampler = source_of(call.frame, call.node_of("sampler", 3))
@@ -54,7 +57,10 @@ def _reads_all(call: CallSite) -> bool:
 
 
 def _reads_for_training(call: CallSite) -> bool:
-    """Whether a loader shuffles: who evaluates reads in order."""
+    """Return whether a loader shuffles, or may.
+
+    A loader for evaluation reads in order.
+    """
     shuffle = call.value("shuffle", 2)
     if shuffle is not None and FALSE not in members(shuffle):
         return True
@@ -104,7 +110,7 @@ def _chain(call: CallSite) -> list[tuple[str, ir.Node]]:
 
 
 def _sizes_a_batch(call: CallSite, size: Value) -> bool:
-    """Whether what a method of an unknown object is given is the size of a batch."""
+    """Return whether what a method of an unknown object is given is the size of a batch."""
     node = call.node_of("batch_size", 0)
     named = node is not None and "batch" in spelling(node).lower()
     return "batch_size" in call.arguments.keywords or named or (isinstance(size, Const) and type(size.value) is int)
@@ -137,7 +143,10 @@ def fitted(call: CallSite) -> None:
 
 
 def _may_leave_a_rest(call: CallSite, keyword: str, index: int) -> bool:
-    """Whether the last batch is surely kept, as the default has it: what is given as False is meant, and costs the same."""
+    """Return whether the last batch is surely kept, as by default.
+
+    A False that is given counts as well: it costs the same.
+    """
     return call.lacks(keyword, index) or surely(call.value(keyword, index), FALSE)
 
 
@@ -151,7 +160,7 @@ def _divides(count: int | None, size: Value) -> bool:
 
 
 def _iterable(dataset: Value | None) -> bool:
-    """Whether a data set has no length, as streams do."""
+    """Return whether a data set has no length, as streams do."""
     for member in members(dataset) if dataset is not None else ():
         if isinstance(member, Instance):
             names = (base if isinstance(base, str) else base.dotted for base in member.klass.mro)
@@ -161,7 +170,7 @@ def _iterable(dataset: Value | None) -> bool:
 
 
 def _completed(frame: Frame) -> bool:
-    """Whether Accelerate deals the batches out to several processes, and fills the last ones up with the first examples."""
+    """Return whether Accelerate deals the batches out to several processes, and fills the last ones up with the first examples."""
     module = frame.module
     imported = module.packages
     if not imported & {"accelerate", "transformers"}:

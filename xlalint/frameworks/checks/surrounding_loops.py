@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Union
+from typing import TYPE_CHECKING
 
+from xlalint.interpreter.device_loops import Loop
 from xlalint.lowering import ir
 
 if TYPE_CHECKING:
     from xlalint.interpreter.frame import Frame
-
-Loop = Union[ir.For, ir.While]
-_FEW = 8
 
 
 def body_of(frame: Frame) -> tuple[ir.Statement, ...]:
@@ -66,23 +64,6 @@ def _heads(statement: ir.If | ir.With | ir.Try) -> list[ir.Node]:
     if isinstance(statement, ir.If):
         return [statement.test]
     return [item for item, _ in statement.items] if isinstance(statement, ir.With) else []
-
-
-def is_long(loop: Loop) -> bool:
-    """Whether a loop may take many turns: not one over a few things that are written out."""
-    if isinstance(loop, ir.While):
-        return True
-    over = loop.iterable
-    while (
-        isinstance(over, ir.Call)
-        and isinstance(over.func, ir.Name)
-        and over.func.id in ("enumerate", "zip", "reversed")
-    ):
-        over = over.args[0] if over.args else ir.Const(None)
-    if isinstance(over, ir.Call) and isinstance(over.func, ir.Name) and over.func.id == "range":
-        last = over.args[min(len(over.args) - 1, 1)] if over.args else None
-        return not (isinstance(last, ir.Const) and isinstance(last.value, (int, float)) and last.value <= _FEW)
-    return not isinstance(over, (ir.Display, ir.DictDisplay, ir.Const, ir.Literal))
 
 
 def counters(loop: Loop) -> set[str]:

@@ -26,12 +26,14 @@ from xlalint.analysis.hazard import Confidence
 from xlalint.frameworks.checks.call_site import CallSite
 from xlalint.frameworks.checks.data_lengths import source_of
 from xlalint.frameworks.checks.growing_tensor import growth
-from xlalint.frameworks.checks.jit_per_call import AGAIN, FUNCTION, JIT
-from xlalint.frameworks.checks.surrounding_loops import counters, is_long, loops_around, names_in
-from xlalint.frameworks.tracing import constants, hand_over
-from xlalint.interpreter.frame import position, spelling
+from xlalint.frameworks.checks.jit_per_call import FUNCTION, JIT
+from xlalint.frameworks.checks.surrounding_loops import counters, loops_around, names_in
+from xlalint.interpreter.device_loops import is_long
+from xlalint.interpreter.spelling import position, spelling
+from xlalint.interpreter.tracing import constants, hand_over
 from xlalint.lowering import ir
 from xlalint.program.linker import FunctionInfo
+from xlalint.rules.variants import AGAIN
 
 if TYPE_CHECKING:
     from xlalint.interpreter.frame import Frame
@@ -63,7 +65,10 @@ class Passed(NamedTuple):
 
 
 def may_be_compiled(node: ir.Call, info: FunctionInfo) -> bool:
-    """Whether what is called may be compiled: its decorators, or that it is called by another name than its own, say so."""
+    """Return whether what is called may be compiled.
+
+    Its decorators tell. One that has none may be compiled where it is called by another name than its own.
+    """
     if info.ir.decorators:
         return info.decorated(*COMPILERS)
     return type(node.func) is ir.Name and node.func.id != info.name
@@ -75,15 +80,15 @@ def checked(call: CallSite) -> None:
     compiled = _compiled(call, callee.info) if isinstance(callee, Function) else None
     if compiled is None or not isinstance(callee, Function):
         return
-    changing = _changing(call) if call.frame.turning else set()
+    changing = _changing(call) if call.frame.loops.depth else set()
     for passed in _passed(call, callee):
-        if call.frame.turning and _check_growth(call, passed, compiled):
+        if call.frame.loops.depth and _check_growth(call, passed, compiled):
             continue
         if compiled.framework == "tensorflow":
             _check_traced(call, passed, callee.info, compiled, changing)
         elif passed.place in _places(compiled, callee.info) or passed.name in compiled.static:
             _check_static(call, passed, callee.info, changing)
-        elif call.frame.turning:
+        elif call.frame.loops.depth:
             _check_drift(call, passed, callee.info)
 
 
@@ -161,7 +166,7 @@ def _check_traced(call: CallSite, passed: Passed, info: FunctionInfo, compiled: 
     at = position(passed.node) or call.node.at
     shown = spelling(passed.node)
     found = members(passed.value)
-    drawn = call.frame.turning and any(isinstance(one, Host) and one.origin == "drawn" for one in found)
+    drawn = call.frame.loops.depth and any(isinstance(one, Host) and one.origin == "drawn" for one in found)
     number = all(isinstance(one, (Host, Const)) and _is_number(one) for one in found)
     if number and (drawn or names_in(passed.node) & changing):
         detail = f"is a different Python number at each call: `{info.name}` is traced again for each"
@@ -194,13 +199,13 @@ def _check_drift(call: CallSite, passed: Passed, info: FunctionInfo) -> None:
 
 def _report_again(call: CallSite, framework: str, subject: str, detail: str, at: int) -> None:
     """Report what costs each time that the code runs: surely in a loop, else where the function is called in one."""
-    variant = "" if call.frame.turning else AGAIN
-    if call.frame.turning or call.frame.function is not None:
+    variant = "" if call.frame.loops.depth else AGAIN
+    if call.frame.loops.depth or call.frame.function is not None:
         call.report("XLA405", framework, subject, detail, at, variant)
 
 
 def _fresh(frame: Frame, passed: Passed) -> str:
-    """What of an argument is new at each call; "" where nothing is known to be."""
+    """Say what of an argument is new at each call; return "" where nothing is known to be."""
     node = passed.node
     if isinstance(node, ir.Lambda):
         return "a new lambda at each call"

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 
 from xlalint.abstract.values import Value
 from xlalint.analysis.hazard import Confidence
-from xlalint.interpreter.frame import device_tensor, position
+from xlalint.interpreter.frame import device_tensor
+from xlalint.interpreter.spelling import position
 from xlalint.lowering import ir
 
 if TYPE_CHECKING:
-    from xlalint.frameworks.library_calls import LibraryCall
+    from xlalint.api_tables.entries import Spec
+    from xlalint.interpreter.library_calls import LibraryCall
     from xlalint.program.linker import FunctionInfo, ModuleInfo
 
 _WIDE = {"float64": "float64", "double": "float64", "complex128": "complex128", "cdouble": "complex128"}
@@ -26,15 +28,15 @@ _EMULATED = (*_ON_TPU, ("jax:gpu", "off"), ("jax:cpu", "off"))
 
 
 def names_wide(info: FunctionInfo) -> bool:
-    """Whether a function's body may name such a dtype."""
+    """Return whether a function's body may name such a dtype."""
     return any(word in info.ir.body for word in _BYTES)
 
 
-def check_dtype(call: LibraryCall, result: Value) -> None:
+def check_dtype(call: LibraryCall, _spec: Spec, result: Value) -> None:
     """Report a call that asks for a wide dtype, where what it gives is on the device."""
     frame = call.frame
     framework = call.entry.framework
-    if frame.function is None or framework not in ("torch", "tensorflow", "jax") or not frame.function.names_wide:
+    if frame.function is None or framework not in frame.libraries.names or not frame.function.answers(names_wide):
         return
     found = _asked_for(call)
     made = device_tensor(result)
@@ -74,6 +76,6 @@ def _word(node: ir.Node) -> str:
 
 
 def _enables(module: ModuleInfo) -> bool:
-    """Whether a module switches 64-bit types on."""
+    """Return whether a module switches 64-bit types on."""
     bodies = (module.unit.body, *(info.ir.body for info in module.functions))
     return any(word in body for body in bodies for word in _SWITCH)

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from xlalint.abstract.values import NONE, TRUE, UNKNOWN, Const, Function, Instance, Partial, Value, members
 from xlalint.analysis.hazard import Confidence
+from xlalint.frameworks.base import Reach
 from xlalint.frameworks.checks.call_site import ALL, INFORMATION, CallSite, asked, consumer, report
 from xlalint.frameworks.checks.library_names import DATA_LOADER
-from xlalint.frameworks.platforms import Reach
-from xlalint.interpreter.frame import spelling
+from xlalint.interpreter.spelling import spelling
 from xlalint.lowering import ir
 
 if TYPE_CHECKING:
@@ -57,7 +57,10 @@ _COLLATING = frozenset(("__call__", "torch_call", "tf_call", "numpy_call"))
 
 
 def _collates(call: CallSite) -> bool:
-    """Whether a collator may be given batches to make: not where only other methods of it are called."""
+    """Return whether a collator may be given batches to make.
+
+    It is given none where only other methods of it are called.
+    """
     for node in _nodes(call.frame, call.last_name.encode()):
         if isinstance(node, ir.Assign) and node.value == call.node and len(node.targets) == 1:
             held = spelling(node.targets[0])
@@ -100,7 +103,7 @@ def tokenized(call: CallSite) -> None:
         _report(call, f"padding={_shown(given)}", multiple, call.place("padding"), _confidence(call.frame))
         return
     unpadded = given is None and call.arguments.extra is None and keywords.get("return_tensors", NONE) is not NONE
-    if unpadded and call.frame.turning and "token" in named:
+    if unpadded and call.frame.loops.depth and "token" in named:
         call.report("XLA401", consumer(call.frame), call.spelled, "", 0, "unpadded", (), Confidence.LIKELY)
 
 
@@ -191,8 +194,8 @@ def _shown(value: Value) -> str:
 
 
 def _again(frame: Frame) -> bool:
-    """Whether what runs now runs for each batch."""
-    return bool(frame.interpreter.collating or frame.turning)
+    """Return whether what runs now runs for each batch."""
+    return bool(frame.interpreter.collating or frame.loops.depth)
 
 
 def _confidence(frame: Frame) -> Confidence:
@@ -217,7 +220,10 @@ def _report(
 
 
 def _pads_texts(frame: Frame) -> bool:
-    """Whether the module pads what it tokenizes to one length: what is collated then has that length already."""
+    """Return whether the module pads what it tokenizes to one length.
+
+    What is collated then has that length already.
+    """
     return any(
         isinstance(node, ir.Call)
         and ("padding", _MAX_LENGTH) in node.keywords
@@ -230,7 +236,7 @@ _MAX_LENGTH = ir.Const("max_length")
 
 
 def _cuts_texts(frame: Frame) -> bool:
-    """Whether the module cuts texts into pieces of one length: `tokens[i : i + size]`."""
+    """Return whether the module cuts texts into pieces of one length: `tokens[i : i + size]`."""
     return any(
         isinstance(node, ir.Slice) and isinstance(node.upper, ir.Bin) and node.upper.op == "+" and node.lower is not None
         and spelling(node.lower) == spelling(node.upper.left)
@@ -247,7 +253,7 @@ def _nodes(frame: Frame, text: bytes) -> list[object]:
 
 
 def _measures(node: ir.Call) -> bool:
-    """Whether the largest of lengths is asked for."""
+    """Return whether a call asks for the largest of lengths."""
     if len(node.args) != 1:
         return False
     for one in ir.walk(node.args[0]):
@@ -259,7 +265,7 @@ def _measures(node: ir.Call) -> bool:
 
 
 def _rounds(info: FunctionInfo) -> bool:
-    """Whether a function rounds a length up to a multiple, or to one of a few."""
+    """Return whether a function rounds a length up to a multiple, or to one of a few."""
     return any(
         (isinstance(node, ir.Bin) and node.op in ("//", "%"))
         or (isinstance(node, ir.Call) and spelling(node.func).rpartition(".")[2] in ("ceil", "next", "bisect", "bisect_left"))
@@ -268,5 +274,5 @@ def _rounds(info: FunctionInfo) -> bool:
 
 
 def tokenizes(node: ir.Call) -> bool:
-    """Whether what is called, of which nothing is known, is given what tokenizers are."""
+    """Return whether what is called, of which nothing is known, is given what tokenizers are."""
     return any(name in ("padding", "return_tensors") for name, _ in node.keywords)

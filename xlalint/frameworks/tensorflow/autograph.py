@@ -1,4 +1,4 @@
-"""What AutoGraph cannot turn into graph control flow, though each statement by itself looks convertible.
+"""Report what AutoGraph cannot turn into graph control flow, though each statement by itself looks convertible.
 
 AutoGraph makes an `if` on a tensor a `tf.cond` and a `while` or `for` on a tensor a `tf.while_loop`: both need the same
 names with the same dtypes on every path. These checks run where the interpreter has executed such a statement.
@@ -9,40 +9,42 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal
 
-from xlalint.abstract.values import NONE, Const, Host, LibraryInstance, Tensor, Value, members
+from xlalint.abstract.values import NONE, Const, Host, Tensor, Value
+from xlalint.interpreter.spelling import position
 from xlalint.lowering import ir
+from xlalint.rules.codes import BRANCH_MISMATCH, PRINT_TENSOR, TRACE_TIME_EFFECT
 
 if TYPE_CHECKING:
     from xlalint.interpreter.frame import Env, Frame
+    from xlalint.interpreter.semantics import Branch
 
 Access = Literal["load", "store"]
 _KINDS = {"int": "i", "float": "f", "bool": "b", "complex": "c"}
-_TAPES = frozenset(("tensorflow.GradientTape",))
 
 
 def is_symbolic(value: Value | None) -> bool:
-    """Whether the value is a tensor of which a TensorFlow graph knows no value."""
+    """Return whether the value is a tensor of which a TensorFlow graph knows no value."""
     return isinstance(value, Tensor) and value.framework == "tensorflow" and not value.static
 
 
 def sure_symbolic(value: Value) -> bool:
-    """Whether the value is a symbolic tensor and nothing else."""
+    """Return whether the value is a symbolic tensor and nothing else."""
     return isinstance(value, Tensor) and is_symbolic(value) and value.sure
-
-
-# ------------------------------------------------------------------------------------------------- iteration
-
-
-def iterated(frame: Frame, value: Value, node: ir.Node, at: int = 0) -> None:
-    """Report Python's own iteration over a symbolic tensor."""
-    if sure_symbolic(value):
-        frame.report("XLA109", at or getattr(node, "at", 0), value, node)
 
 
 # --------------------------------------------------------------------------------------------------- branches
 
 
-def check_branches(frame: Frame, node: ir.If, asked: Tensor, taken: Env, other: Env) -> None:
+def branched(frame: Frame, branch: Branch) -> None:
+    """Look at an `if` on a tensor: at what its branches set, or return."""
+    node = branch.node
+    if branch.falls and branch.other_falls:
+        _check_branches(frame, node, branch.asked, branch.taken, branch.other)
+    elif not frame.loops.kind and _returns_value(node.orelse if branch.falls else node.body):
+        frame.half_returns.append((position(node.test), node.at, branch.asked, node.test))
+
+
+def _check_branches(frame: Frame, node: ir.If, asked: Tensor, taken: Env, other: Env) -> None:
     """Report names that only one of two branches sets, or that they set with different dtypes, if they are read later."""
     for name in {**taken, **other}:
         mine, theirs = taken.get(name), other.get(name)
@@ -50,7 +52,7 @@ def check_branches(frame: Frame, node: ir.If, asked: Tensor, taken: Env, other: 
             continue
         detail = _mismatch(name, mine, theirs)
         if detail and read_after(frame, name, node):
-            frame.report("XLA108", getattr(node.test, "at", 0), asked, node.test, detail)
+            frame.report(BRANCH_MISMATCH, getattr(node.test, "at", 0), asked, node.test, detail)
             return
 
 
@@ -74,37 +76,28 @@ def _kind(value: Value) -> str:
     return _KINDS.get(value.type, "") if isinstance(value, Host) else ""
 
 
-def returns_value(body: tuple[ir.Statement, ...]) -> bool:
-    """Whether a block ends by returning something."""
+def _returns_value(body: tuple[ir.Statement, ...]) -> bool:
+    """Return whether a block ends by returning something."""
     last = body[-1] if body else None
     return isinstance(last, ir.Return) and last.value is not None
 
 
-def leaves_loop(body: tuple[ir.Statement, ...]) -> bool:
-    """Whether a block ends by a `break`."""
-    last = body[-1] if body else None
-    return isinstance(last, ir.Jump) and last.leaves
+# ------------------------------------------------------------------------------------------------------- text
+
+
+def formatted(frame: Frame, value: Value, node: ir.Node, at: int, specified: bool) -> None:
+    """Report a tensor that becomes text: that names the symbolic tensor, and a format asks for its elements."""
+    if specified:
+        frame.report(PRINT_TENSOR, at, value, node)
+    else:
+        frame.report(TRACE_TIME_EFFECT, at, value, node, "the text names the symbolic tensor", "effect")
 
 
 # ------------------------------------------------------------------------------------------------------ loops
 
 
-def taped(frame: Frame, value: Value) -> bool:
-    """Whether a context manager records what runs under it for a gradient."""
-    return any(
-        isinstance(member, LibraryInstance) and frame.apis.canonical(member.name) in _TAPES for member in members(value)
-    )
-
-
-def builds_apart(frame: Frame, value: Value) -> bool:
-    """Whether what runs under a context manager is put into a graph of its own, which tracing does not run."""
-    return any(
-        isinstance(m, LibraryInstance) and frame.apis.canonical(m.name) == "tensorflow.Graph" for m in members(value)
-    )
-
-
 def bounded(body: tuple[ir.Statement, ...]) -> bool:
-    """Whether a loop's body tells AutoGraph how many iterations there are at most."""
+    """Return whether a loop's body tells AutoGraph how many iterations there are at most."""
     for statement in body:
         call = statement.value if isinstance(statement, ir.Eval) else None
         if isinstance(call, ir.Call) and isinstance(call.func, ir.Attr) and call.func.name == "set_loop_options":
@@ -115,27 +108,26 @@ def bounded(body: tuple[ir.Statement, ...]) -> bool:
 def check_growth(frame: Frame, node: ir.Assign, value: Value) -> None:
     """Report a name that each turn of a graph loop concatenates to itself: its shape must stay what it was."""
     target, call = node.targets[0], node.value
-    if not (isinstance(target, ir.Name) and target.id in frame.staged and isinstance(call, ir.Call) and call.args):
+    if not (
+        isinstance(target, ir.Name)
+        and target.id in frame.loops.names_before
+        and isinstance(call, ir.Call)
+        and call.args
+    ):
         return
     parts = call.args[0]
     func = frame.eval(call.func)
     joins = frame.apis.canonical(getattr(func, "name", "")) in ("tensorflow.concat", "keras.ops.concatenate")
     own = isinstance(parts, ir.Display) and any(isinstance(p, ir.Name) and p.id == target.id for p in parts.items)
     if joins and own and is_symbolic(value):
-        frame.report("XLA108", call.at, value, target, "its shape grows in a graph loop")
-
-
-def check_append(frame: Frame, target: ir.Node | None, value: Value, node: ir.Call) -> None:
-    """Report a tensor that a graph loop puts into a Python list from outside of the loop."""
-    if isinstance(target, ir.Name) and target.id in frame.staged and sure_symbolic(value):
-        frame.report("XLA109", node.at, value, node.args[0] if node.args else None, "it does not leave the graph loop")
+        frame.report(BRANCH_MISMATCH, call.at, value, target, "its shape grows in a graph loop")
 
 
 # --------------------------------------------------------------------------------------------------- liveness
 
 
 def read_after(frame: Frame, name: str, node: ir.If) -> bool:
-    """Whether the function reads the name after the statement, before it sets it anew."""
+    """Return whether the function reads the name after the statement, before it sets it anew."""
     if frame.function is None:
         return False
     end = max(_last_offset(node), node.at)

@@ -28,7 +28,7 @@ _ON_TPU = (("torch_xla:gpu", "off"),)
 
 
 class Said(NamedTuple):
-    """What a file of data says under a key, and the byte extent of the value."""
+    """A value that a file of data has under a key, and its byte extent."""
 
     value: bool | int | float | str | None
     at: int
@@ -51,12 +51,14 @@ def launched(module: ModuleInfo, program: Program) -> str:
 
 
 def is_launch_file(module: ModuleInfo) -> bool:
-    """Whether a module is a configuration file that starts programs on XLA devices."""
+    """Return whether a module is a configuration file that starts programs on XLA devices."""
     return names_data(module.name) and _KIND in module.assigned and said(module)[_KIND].value in _XLA
 
 
-def launch_root(module: ModuleInfo) -> RootContext:
-    """What there is to say of such a file, as of code that it would be."""
+def launch_root(module: ModuleInfo) -> RootContext | None:
+    """Say what there is to say of such a file, as of code that it would be; None of others."""
+    if not is_launch_file(module):
+        return None
     context = Context(None, module, ())
     context.done = True
     keys = said(module)

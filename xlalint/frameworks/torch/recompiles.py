@@ -1,4 +1,4 @@
-"""What makes torch's graph another one at each step: numbers of the host that change, and tensors that grow.
+"""Find what makes torch's graph another one at each step: numbers of the host that change, and tensors that grow.
 
 A Python number becomes a part of the graph where it says which elements or how many; torch_xla compiles for each value. Where it is only
 added, multiplied or compared, it is passed to the graph like a tensor, and costs nothing.
@@ -10,13 +10,15 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from xlalint.abstract.values import TRUE, UNKNOWN, Const, Host, Sequence, Tensor, Value, host, members, tensors
-from xlalint.frameworks.training_loops import blocks, last_name, loops
-from xlalint.interpreter.frame import body_of, path_of, position, spelling
+from xlalint.interpreter.device_loops import blocks, last_name, loops
+from xlalint.interpreter.frame import body_of
+from xlalint.interpreter.spelling import path_of, position, spelling
 from xlalint.lowering import ir
 
 if TYPE_CHECKING:
-    from xlalint.frameworks.library_calls import LibraryCall
+    from xlalint.api_tables.entries import Spec
     from xlalint.interpreter.frame import Env, Frame
+    from xlalint.interpreter.library_calls import LibraryCall
     from xlalint.program.linker import FunctionInfo
 
 _JOINS = frozenset(("cat", "concat", "concatenate", "stack", "hstack", "vstack"))
@@ -26,15 +28,10 @@ _ASSIGNED = ".="  # behind a path: it was assigned since the function began
 
 
 def changes(value: Value) -> bool:
-    """Whether a value is a number that the host draws or counts anew at each step, or a list of such."""
+    """Return whether a value is a number that the host draws or counts anew at each step, or a list of such."""
     if type(value) is Sequence:
         return any(changes(item) for item in value.items) if value.items is not None else changes(value.element)
     return any(type(member) is Host and member.origin in ("drawn", "counted") for member in members(value))
-
-
-def drawn(value: Value) -> bool:
-    """Whether a value is a number that the host draws at random."""
-    return type(value) is Host and value.origin == "drawn"
 
 
 def assigned(frame: Frame, path: str) -> None:
@@ -43,9 +40,16 @@ def assigned(frame: Frame, path: str) -> None:
 
 
 def counted(frame: Frame, target: ir.Node, old: Value, right: Value) -> Value | None:
-    """What `self.step += 1` gives, where the attribute still has what the step before left; None where it does not."""
+    """Return what `self.step += 1` gives, where the attribute still has what the step before left.
+
+    Return None where it does not.
+    """
     path = path_of(target)
-    if not isinstance(target, ir.Attr) or path.partition(".")[0] != frame.receiver_name or not frame.receiver_name:
+    if (
+        not isinstance(target, ir.Attr)
+        or path.partition(".")[0] != frame.scope.receiver_name
+        or not frame.scope.receiver_name
+    ):
         return None
     if frame.function is None or frame.function.name == "__init__" or path + _ASSIGNED in frame.env:
         return None
@@ -57,7 +61,10 @@ def counted(frame: Frame, target: ir.Node, old: Value, right: Value) -> Value | 
 
 
 def _set_back(method: FunctionInfo, name: str) -> bool:
-    """Whether another method of the class sets a counter to a number: an iterator, which counts within a step."""
+    """Return whether another method of the class sets a counter to a number.
+
+    An iterator does, which counts within a step.
+    """
     if method.owner is None:
         return False
     for index in method.owner.ir.methods.values():
@@ -88,10 +95,18 @@ def _on_device(value: Value) -> bool:
     return type(value) is Tensor and value.framework == "torch" and value.place != "cpu"
 
 
-def check_sizes(call: LibraryCall) -> None:
+def check_call(call: LibraryCall, spec: Spec, result: Value) -> None:
+    """Report what a call of one of torch's functions makes of numbers and lists that change from step to step."""
+    if call.entry.framework == "torch":
+        if spec.rule is None:
+            _check_sizes(call)
+        _check_collected(call.frame, call.node, result)
+
+
+def _check_sizes(call: LibraryCall) -> None:
     """Report a number that is another one at each step, where it is a constant in the graph: a size (a tensor as the size would be a
     hazard), or what the tables name."""
-    if call.entry.framework != "torch" or not any(map(changes, call.all())) or call.place() == "cpu":
+    if not any(map(changes, call.all())) or call.place() == "cpu":
         return
     for spec in call.entry.cases:
         if spec.rule == "XLA206":
@@ -168,7 +183,7 @@ def check_accumulation(frame: Frame, node: ir.Assign, value: Value) -> None:
                 return
 
 
-def check_collected(frame: Frame, node: ir.Call, value: Value) -> None:
+def _check_collected(frame: Frame, node: ir.Call, value: Value) -> None:
     """Report `torch.stack(self.rows)` where the same function appends to a list that lives from step to step."""
     holder = node.args[0] if node.args else None
     if last_name(node.func) not in _JOINS or not isinstance(holder, (ir.Name, ir.Attr)):
@@ -181,7 +196,7 @@ def check_collected(frame: Frame, node: ir.Call, value: Value) -> None:
 
 
 def _is_global(frame: Frame, holder: ir.Node) -> bool:
-    """Whether a function means a name of its module."""
+    """Return whether a function means a name of its module."""
     if frame.function is None or not isinstance(holder, ir.Name) or holder.id in frame.closure:
         return False
     if holder.id not in frame.module.assigned or any(param.name == holder.id for param in frame.function.params):
@@ -191,7 +206,7 @@ def _is_global(frame: Frame, holder: ir.Node) -> bool:
 
 
 def appends(statements: Iterable[ir.Statement], holder: str) -> bool:
-    """Whether a block appends to a list, and never empties it."""
+    """Return whether a block appends to a list, and never empties it."""
     names = {name for statement in statements for name in _called_on(statement, holder)}
     return bool(names & {"append", "extend"}) and names.isdisjoint(("clear", "pop"))
 
@@ -207,26 +222,32 @@ def _called_on(statement: ir.Statement, holder: str) -> Iterator[str]:
 
 
 def _lives_on(frame: Frame, target: ir.Node) -> bool:
-    """Whether what is assigned is what the step before left: of the receiver, of the module, or of the loop that takes the steps."""
+    """Return whether what is assigned is what the step before left.
+
+    It may belong to the receiver, to the module, or to the loop that takes the steps.
+    """
     holder = target
     while isinstance(holder, ir.Sub):
         holder = holder.value
     path = path_of(holder)
     if isinstance(holder, ir.Attr):
-        if path.partition(".")[0] != frame.receiver_name or not path:
+        if path.partition(".")[0] != frame.scope.receiver_name or not path:
             return False
         return frame.function is not None and frame.function.name != "__init__" and path + _ASSIGNED not in frame.env
     if not isinstance(holder, ir.Name):
         return False
-    if holder.id in frame.outer_names:
+    if holder.id in frame.scope.outer_names:
         return True
     return (
-        isinstance(target, ir.Name) and frame.context.per_turn and frame.turning == 1 and not _renewed(frame, holder.id)
+        isinstance(target, ir.Name)
+        and frame.context.per_turn
+        and frame.loops.depth == 1
+        and not _renewed(frame, holder.id)
     )
 
 
 def _renewed(frame: Frame, name: str) -> bool:
-    """Whether a loop that takes steps gives a name a value of its own in each of them, as far as one function shows."""
+    """Return whether a loop that takes steps gives a name a value of its own in each of them, as far as one function shows."""
     inside = (found for loop in loops(body_of(frame)) for found in _assignments(loop))
     return any(spelling(target) == name and not _is_join(value) for target, value in inside)
 

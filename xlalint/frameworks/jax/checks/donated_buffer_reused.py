@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from xlalint.analysis.hazard import Confidence
 from xlalint.interpreter.context import Context, PendingHazard
-from xlalint.interpreter.frame import path_of, position
+from xlalint.interpreter.spelling import path_of, position
 from xlalint.lowering import ir
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def donations(module: ModuleInfo) -> Iterator[Context]:
 
 
 class _Found:
-    """What was found in a module, by the function that holds it."""
+    """The contexts of a module in which something was found, by the function that holds them."""
 
     def __init__(self, module: ModuleInfo) -> None:
         self._module = module
@@ -112,7 +112,7 @@ def _called(node: ir.Node) -> ir.Node:
 
 
 class _Reader:
-    """What a module's names mean, by its imports."""
+    """A reader of what a module's names mean, by its imports."""
 
     def __init__(self, module: ModuleInfo) -> None:
         self.module = module
@@ -124,7 +124,7 @@ class _Reader:
 
     @property
     def tests(self) -> bool:
-        """Whether the module is one of tests, whose state is small."""
+        """Return whether the module is one of tests, whose state is small."""
         return any(found.startswith(_TESTING) for found in self._dotted.values())
 
     def dotted(self, node: ir.Node) -> str:
@@ -133,7 +133,10 @@ class _Reader:
         return f"{self._dotted[root]}{dot}{rest}" if root in self._dotted else ""
 
     def jitted(self, node: ir.Node) -> tuple[ir.Node | None, frozenset[object]] | None:
-        """What an expression puts under `jit`, None for what it decorates, and which places or names it donates."""
+        """Return what an expression puts under `jit`, and which places or names it donates.
+
+        The first is None for what it decorates. Return None where the expression is no `jit`.
+        """
         if self.dotted(node) in _JITS:
             return None, frozenset()
         if not isinstance(node, ir.Call):
@@ -399,12 +402,12 @@ class _Walker:
 
 
 def _read_in(target: ir.Node) -> tuple[ir.Node, ...]:
-    """What is read where something is assigned: the owner of an element."""
+    """Return what is read where something is assigned: the owner and the index of an element."""
     return (target.value, target.index) if isinstance(target, ir.Sub) else ()
 
 
 def _ends(body: tuple[ir.Statement, ...]) -> bool:
-    """Whether a loop's body never comes to a second turn."""
+    """Return whether a loop's body never comes to a second turn."""
     return any(isinstance(one, (ir.Return, ir.Raise)) or (isinstance(one, ir.Jump) and one.leaves) for one in body)
 
 

@@ -40,7 +40,7 @@ def run(call: CallSite) -> None:
 
 
 def _eager(interpreter: Interpreter) -> bool:
-    """Whether no function on the stack may be one that a graph is made of."""
+    """Return whether no function on the stack may be one that a graph is made of."""
     stack = interpreter.stack
     started = bool(stack) and (stack[0].function is None or stack[0].function.name == "main")
     return started and not any(_in_graph(interpreter, context) for context in stack)
@@ -52,7 +52,7 @@ def _in_graph(interpreter: Interpreter, context: Context) -> bool:
 
 
 def _staged(interpreter: Interpreter, info: FunctionInfo) -> bool:
-    """Whether a function is decorated with `tf.function`, or was given to it."""
+    """Return whether a function is decorated with `tf.function`, or was given to it."""
     if info.decorated(*_STAGING) or info in interpreter.staged:
         return True
     roots = (*interpreter.roots, *interpreter.module_roots(info.module))

@@ -12,8 +12,8 @@ from xlalint.abstract.values import Const, LibraryInstance, Sequence, Value, mem
 from xlalint.analysis.hazard import Confidence
 from xlalint.frameworks.checks.call_site import CallSite, asked
 from xlalint.frameworks.tensorflow.checks.outside_strategy_scope import kind_of, receiver_of
-from xlalint.interpreter.frame import spelling
 from xlalint.interpreter.paths import LOCAL, leads_to
+from xlalint.interpreter.spelling import spelling
 
 _CALLBACKS = ("tensorflow.keras.callbacks", "keras.callbacks")
 _READ = {
@@ -83,7 +83,10 @@ def _paths(value: Value | None) -> Iterator[Value]:
 
 
 def _by_python(path: Value | None) -> bool:
-    """Whether Keras itself writes a file of that name, or may: of a name whose end is not known."""
+    """Return whether Keras itself writes a file of that name, or may.
+
+    It may where the end of the name is not known.
+    """
     text = path.value if isinstance(path, Const) else None
     return text.endswith(_BY_PYTHON) if isinstance(text, str) else True
 

@@ -34,16 +34,15 @@ from xlalint.abstract.values import (
 )
 from xlalint.analysis.hazard import Confidence
 from xlalint.frameworks.checks.call_site import CallSite, asked, asks_for_device
-from xlalint.frameworks.platforms import strategy_of
+from xlalint.frameworks.tensorflow.platform import strategy_of
 from xlalint.interpreter.context import Context, PendingHazard
-from xlalint.interpreter.frame import path_of, spelling
+from xlalint.interpreter.spelling import path_of, spelling
 from xlalint.lowering import ir
 
 if TYPE_CHECKING:
     from xlalint.interpreter.arguments import Arguments
     from xlalint.interpreter.frame import Frame
-    from xlalint.interpreter.interpreter import Scope
-    from xlalint.program.linker import FunctionInfo, ModuleInfo, Program
+    from xlalint.program.linker import ModuleInfo, Program
 
 STRATEGIES = (
     "tensorflow.distribute.TPUStrategy",
@@ -75,7 +74,7 @@ _MODEL = "tensorflow.keras.Model"
 # ------------------------------------------------------------------------------------------ where a scope is open
 
 
-def scope_of_module(module: ModuleInfo, program: Program) -> Scope:
+def scope_of_module(module: ModuleInfo, program: Program) -> str:
     """The state in which a module's top level is run."""
     return "outside" if strategy_of(module, program) and not called_in(module) & _LASTING else ""
 
@@ -103,7 +102,7 @@ def _step(frame: Frame, step: str) -> None:
         frame.interpreter.scope = "outside"
 
 
-def scope_within(frame: Frame, expression: ir.Node, value: Value) -> Scope:
+def scope_within(frame: Frame, expression: ir.Node, value: Value) -> str:
     """The state in the block of a `with`, by what it enters: that of a library is no scope, what the program has made may be one."""
     found = members(value)
     if any(isinstance(member, LibraryInstance) and member.name == _SCOPE for member in found):
@@ -123,29 +122,28 @@ def scope_within(frame: Frame, expression: ir.Node, value: Value) -> Scope:
     return frame.interpreter.scope
 
 
-def enter_under_tests(
-    frame: Frame, info: FunctionInfo, args: tuple[Value, ...], closure: tuple[tuple[str, Value], ...]
-) -> Context:
-    """Enter a function from a branch, or a handler: under one on the device's kind nothing is known of a TPU's strategy."""
-    interpreter = frame.interpreter
-    scope = interpreter.scope
-    if frame.suppressed or asks_for_device(frame):
-        interpreter.scope = ""
-    context = interpreter.enter(info, args, closure)
-    interpreter.scope = scope
-    return context
+def scope_in_branch(frame: Frame) -> str:
+    """The state in what a branch, or a handler, calls: under one on the device's kind nothing is known of a TPU's strategy."""
+    return "" if frame.paths.suppressed or asks_for_device(frame) else frame.interpreter.scope
 
 
 # ---------------------------------------------------------------------------------------------- what is made there
 
 
 def made_outside(frame: Frame, node: ir.Call, callees: tuple[Value, ...], arguments: Arguments, result: Value) -> Value:
-    """What a call outside of the scope gives: a model, an optimizer or a metric with the place of the call.
+    """Return what a call outside of the scope gives: a model, an optimizer or a metric with the place of the call.
 
     Of what a function of the program gives, the outermost call is the place: there the scope has to be opened. What it made in a scope of
     its own stays as it is, and so does what it was given.
     """
-    if frame.suppressed or frame.apart or frame.context.per_turn or asks_for_device(frame):
+    if (
+        frame.interpreter.scope != "outside"
+        or frame.paths.suppressed
+        or frame.paths.separate_graph
+        or frame.context.per_turn
+    ):
+        return result
+    if asks_for_device(frame):
         return result
     if result is UNKNOWN:
         return foreign(_MODEL, _place(frame, node)) if any(map(_pretrained, callees)) else result
@@ -175,7 +173,7 @@ def _keeps_nothing(value: Value, node: ir.Call) -> bool:
 def _place(frame: Frame, node: ir.Call) -> AllocationSite:
     index = frame.function.index if frame.function is not None else -1
     statement = frame.statement + (frame.base & 0xFFFFFFFF)
-    sure = not (frame.branch_depth or frame.ambiguous_callee)
+    sure = not (frame.paths.branch_depth or frame.paths.ambiguous_callee)
     return made(frame.module.index, index, node.at + frame.base, statement, spelling(node), sure)
 
 
@@ -190,7 +188,7 @@ def _pretrained(callee: Value) -> bool:
 
 
 def kind_of(frame: Frame, value: Value) -> str:
-    """Whether a value is a model, an optimizer or a metric of Keras'; "" for others."""
+    """Return "model", "optimizer" or "metric" for a value that is one of Keras'; "" for others."""
     bases = (
         [value.name]
         if isinstance(value, LibraryInstance)
@@ -237,13 +235,19 @@ def used(call: CallSite) -> None:
         if model.made is None or inside:
             claimed = companions
         else:  # it may be the host's: that shows when it is trained
-            claimed = frame.companions.get(model.made, [])
-            frame.companions[model.made] = companions if call.name == "compile" else claimed
+            claimed = _companions(frame).get(model.made, [])
+            _companions(frame)[model.made] = companions if call.name == "compile" else claimed
         if model.made is not None and (inside or call.name != "compile"):
             claim(frame, model.made, "model" if inside else "host")
         if model.made is None or inside or call.name != "compile":
             for place, variant in claimed:
                 claim(frame, place, variant)
+
+
+def _companions(frame: Frame) -> dict[AllocationSite, list[tuple[AllocationSite, str]]]:
+    """The optimizers and metrics, made outside of a strategy's scope, that models were compiled with."""
+    found: dict[AllocationSite, list[tuple[AllocationSite, str]]] = frame.of_checks.setdefault("companions", {})
+    return found
 
 
 def receiver_of(call: CallSite) -> Value:
@@ -262,7 +266,10 @@ def _optimizers(call: CallSite) -> Iterator[AllocationSite]:
 
 
 def _names_optimizer(call: CallSite) -> bool:
-    """Whether `compile` makes an optimizer that keeps something for each weight: by name, or the default; plain SGD keeps nothing."""
+    """Return whether `compile` makes an optimizer that keeps something for each weight, by name or by default.
+
+    Plain SGD keeps nothing.
+    """
     if call.name != "compile" or call.frame.interpreter.scope != "outside":
         return False
     name = call.constant("optimizer", 0)
@@ -305,7 +312,7 @@ def run(call: CallSite) -> None:
 
 
 def is_strategy(value: Value) -> bool:
-    """Whether a value is surely a distribution strategy."""
+    """Return whether a value is surely a distribution strategy."""
     found = [member for member in members(value) if not (isinstance(member, Const) and member.value is None)]
     return bool(found) and all(
         isinstance(member, LibraryInstance) and member.name.rpartition(".")[2].endswith("Strategy") for member in found
@@ -331,7 +338,7 @@ def _globals_of(frame: Frame, step: Function) -> Iterator[LibraryInstance | Inst
 
 def claim(frame: Frame, place: AllocationSite, variant: str) -> None:
     """Note that a value is used so that its having been made outside is a hazard."""
-    if frame.suppressed or frame.apart:
+    if frame.paths.suppressed or frame.paths.separate_graph:
         return
     function = frame.function.index if frame.function is not None else -1
     if (place.module, place.function) == (frame.module.index, function):
@@ -370,7 +377,7 @@ def _note(frame: Frame, place: AllocationSite, variant: str) -> None:
         place.at,
         place.statement,
         "tensorflow",
-        Confidence.CERTAIN if place.sure and not frame.branch_depth else Confidence.LIKELY,
+        Confidence.CERTAIN if place.sure and not frame.paths.branch_depth else Confidence.LIKELY,
         place.subject,
         _SAYS[variant].format(f"`{name}.scope()`" if name else "the strategy's scope"),
         "host" if variant == "host" else "",
@@ -392,11 +399,11 @@ def _strategy_name(frame: Frame) -> str:
 __all__ = [
     "STRATEGIES",
     "claim",
-    "enter_under_tests",
     "is_strategy",
     "kind_of",
     "made_outside",
     "receiver_of",
+    "scope_in_branch",
     "scope_of_module",
     "scope_within",
     "take_over",

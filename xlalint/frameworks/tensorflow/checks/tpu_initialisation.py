@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from xlalint.abstract.values import Const, Value
 from xlalint.frameworks.checks.call_site import CallSite, asked
 from xlalint.frameworks.tensorflow.checks.outside_strategy_scope import STRATEGIES, called_in
-from xlalint.interpreter.frame import path_of, spelling
+from xlalint.interpreter.spelling import path_of, spelling
 from xlalint.lowering import ir
 
 if TYPE_CHECKING:
@@ -144,8 +144,10 @@ def _resolved(steps: list[str]) -> bool:
 
 
 def _elsewhere(frame: Frame, resolver: ir.Node | None, wanted: frozenset[str]) -> bool:
-    """Whether the step may be taken in code that is not seen: by a function that is handed the resolver, or one of the program that takes
-    the step and was not followed from here."""
+    """Return whether the step may be taken in code that is not seen.
+
+    A function may take it that is handed the resolver, or one of the program that was not followed from here.
+    """
     if resolver is None or not path_of(resolver):
         return False
     own = set(frame.function.ir.calls) if frame.function is not None else set(frame.module.unit.calls)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xlalint.frameworks.checks.call_site import CallSite, asked, asks_for_device
+from xlalint.frameworks.checks.call_site import CallSite, asked, asks_for_device, runtime_starts
 from xlalint.frameworks.torch.checks.obsolete_xla_api import SPAWN, XM
 
 LAUNCH = "torch_xla.launch"
@@ -21,7 +21,7 @@ _STARTING = (
 def touched(call: CallSite) -> None:
     """`torch_xla.device()`: remembered, since a launcher may follow in the same run of statements."""
     if not asks_for_device(call.frame):
-        call.frame.touches("torch", call.node.at, call.spelled)
+        call.start_runtime("torch")
 
 
 @asked("torch", LAUNCH, SPAWN, *NOTEBOOK)
@@ -31,7 +31,7 @@ def launched(call: CallSite) -> None:
     if one_process(call) or asks_for_device(frame):
         return
     here = frame.base, frame.statement
-    for touch in frame.touched:
+    for touch in runtime_starts(frame):
         if touch.framework == "torch":
             frame.base, frame.statement = touch.base, touch.statement
             detail = f"starts the runtime before `{call.spelled}`, which then fails"
@@ -40,7 +40,7 @@ def launched(call: CallSite) -> None:
 
 
 def one_process(call: CallSite) -> bool:
-    """Whether what is launched may run in a single process."""
+    """Return whether what is launched may run in a single process."""
     if call.name == SPAWN:
         return call.constant("nprocs", 2) == 1
     return call.name == LAUNCH and not call.lacks("debug_single_process", 3)

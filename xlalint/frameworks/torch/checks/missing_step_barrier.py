@@ -13,22 +13,22 @@ from typing import TYPE_CHECKING, NamedTuple, Union
 from xlalint.abstract.values import INT, TRUE, UNKNOWN, Function, Host, LibraryInstance, Method, Sequence, Value
 from xlalint.analysis.hazard import Confidence
 from xlalint.frameworks.checks.call_site import CallSite, asked, asks_for_device
-from xlalint.frameworks.step_sequence import OptimizerStep, Pace
 from xlalint.frameworks.torch.checks.device_before_launch import LAUNCH, one_process
 from xlalint.frameworks.torch.checks.obsolete_xla_api import SPAWN, XM
-from xlalint.frameworks.training_loops import last_name
 from xlalint.interpreter.arguments import Arguments, bind_parameters
 from xlalint.interpreter.context import Context, PendingHazard
-from xlalint.interpreter.frame import body_of, path_of
+from xlalint.interpreter.device_loops import last_name
+from xlalint.interpreter.frame import body_of
+from xlalint.interpreter.spelling import path_of
+from xlalint.interpreter.step_sequence import OptimizerStep, Pace
 from xlalint.lowering import ir
+from xlalint.rules.variants import UNREDUCED
 
 if TYPE_CHECKING:
     from xlalint.interpreter.frame import Frame
     from xlalint.program.linker import ModuleInfo
 
 _RULE = "XLA511"
-UNREDUCED = "unreduced"
-"""The variant of steps whose gradients are not added up."""
 _ORDERS = ("torch_xla.sync", "torch_xla.step", f"{XM}.mark_step", f"{XM}.unlazy", "torch_xla._XLAC._xla_step_marker")
 _OPTIMIZER_STEP = f"{XM}.optimizer_step"
 # What hands out one batch a step, and gives the order in between.
@@ -71,7 +71,7 @@ AND_NEVER_RUN = ", and the device is never made to run it"
 
 
 class Begun(NamedTuple):
-    """What a loop found as it began."""
+    """The state that a loop found as it began."""
 
     orders: int
     gradients: int
@@ -130,14 +130,17 @@ def _taken(call: CallSite, reduces: bool) -> None:
         _pace(frame).runs()  # another branch is for the XLA device
         return
     statement = frame.statement + (frame.base & 0xFFFFFFFF)
-    sure = not (frame.branch_depth or frame.ambiguous_callee)
+    sure = not (frame.paths.branch_depth or frame.paths.ambiguous_callee)
     spelled = f"{call.spelled}(…)" if reduces else f"{call.spelled}()"
-    if not frame.suppressed and not frame.apart:
+    if not frame.paths.suppressed and not frame.paths.separate_graph:
         _pace(frame).takes(OptimizerStep(call.node.at + frame.base, statement, spelled, reduces, sure))
 
 
 def _is_optimizer(call: CallSite) -> bool:
-    """Whether what steps is an optimizer: by what it is, or, where that is not known, by its name."""
+    """Return whether what steps is an optimizer.
+
+    Its type decides, or, where that is not known, its name.
+    """
     receiver = call.callee.receiver if isinstance(call.callee, Method) else UNKNOWN
     if isinstance(receiver, LibraryInstance):
         known = call.frame.apis.klass(receiver.name)
@@ -151,13 +154,14 @@ def _is_optimizer(call: CallSite) -> bool:
 
 
 def begin_loop(frame: Frame) -> Begun:
-    """What is known as a loop begins."""
+    """Return the state as a loop begins."""
     pace = frame.context.pace
     return _NOTHING_YET if pace is None else Begun(pace.orders, pace.gradients, frozenset(pace.pending))
 
 
-def end_loop(frame: Frame, node: Loop, begun: Begun) -> None:
+def end_loop(frame: Frame, node: Loop, begun: object) -> None:
     """Judge a loop that was run."""
+    assert isinstance(begun, Begun)
     pace = frame.context.pace
     if pace is None:
         return
@@ -181,7 +185,7 @@ def _report(context: Context, step: OptimizerStep, detail: str, variant: str) ->
 
 
 def _source(frame: Frame, node: ir.Node) -> tuple[ir.Node, Value]:
-    """What a loop's iterable goes over in the end, and its value: `loader` of `enumerate(tqdm(loader))`."""
+    """Return what a loop's iterable goes over in the end, and its value: `loader` of `enumerate(tqdm(loader))`."""
     renamed: set[str] = set()
     while True:
         if isinstance(node, ir.Call):
@@ -206,14 +210,14 @@ def _given(frame: Frame, name: str) -> ir.Call | None:
 
 
 def _passed(frame: Frame, name: str) -> Value:
-    """What a parameter was given, before it was assigned."""
+    """Return what a parameter was given, before it was assigned."""
     params = frame.function.params if frame.function is not None else ()
     given = (value for param, value in zip(params, frame.context.args, strict=False) if param.name == name)
     return next(given, UNKNOWN)
 
 
 def _held(frame: Frame, node: ir.Node) -> Value:
-    """What a name or attribute holds, found without running anything again."""
+    """Return what a name or attribute holds, found without running anything again."""
     path = path_of(node)
     if isinstance(node, ir.Name):
         return frame.lookup(node.id)
@@ -231,7 +235,7 @@ def _gives_orders(frame: Frame, iterable: ir.Node) -> bool:
 
 
 def _host_fed(frame: Frame, node: Loop) -> bool:
-    """Whether what the loop works on is surely not given out by what steps the device."""
+    """Return whether what the loop works on is surely not given out by what steps the device."""
     if isinstance(node, ir.For):
         source, value = _source(frame, node.iterable)
         if isinstance(value, LibraryInstance) and value.name == _PLAIN_LOADER:
@@ -246,21 +250,24 @@ def _host_fed(frame: Frame, node: Loop) -> bool:
 
 
 def _is_known(value: Value) -> bool:
-    """Whether a value holds what the host has: numbers, a list, but nothing that just goes over something else."""
+    """Return whether a value holds what the host has, such as numbers or a list.
+
+    A list that may just go over something else does not count.
+    """
     return isinstance(value, Host) or (
         isinstance(value, Sequence) and (value.items is not None or value.element is not UNKNOWN)
     )
 
 
 def _made_here(source: ir.Node) -> bool:
-    """Whether the loop goes over numbers, or a list that is written out."""
+    """Return whether the loop goes over numbers, or a list that is written out."""
     if isinstance(source, ir.Call):
         return last_name(source.func) in ("range", "trange", "count")
     return isinstance(source, (ir.Display, ir.Comprehension))
 
 
 def _draws(node: Loop) -> bool:
-    """Whether the loop's body takes batches from somewhere else: `next(batches)`."""
+    """Return whether the loop's body takes batches from somewhere else: `next(batches)`."""
     return any(isinstance(one, ir.Call) and last_name(one.func) in ("next", "__next__") for one in ir.walk(node.body))
 
 
@@ -284,7 +291,7 @@ def _names(node: object) -> Iterator[str]:
 
 
 def _runs_by_itself(module: ModuleInfo) -> bool:
-    """Whether the module's code has steps compiled as functions, or runs eagerly."""
+    """Return whether the module's code has steps compiled as functions, or runs eagerly."""
     module.reader.read_whole(module)
     bodies = [ir.decode_body(module.unit.body), *(info.body for info in module.functions)]
     imported = {binding.local for binding in module.unit.imports if binding.name in ("compile", "eager_mode")}

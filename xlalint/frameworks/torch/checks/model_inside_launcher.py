@@ -12,7 +12,7 @@ from xlalint.frameworks.torch.checks.device_before_launch import LAUNCH, NOTEBOO
 from xlalint.frameworks.torch.checks.obsolete_xla_api import SPAWN
 from xlalint.interpreter.arguments import Arguments, bind_parameters
 from xlalint.interpreter.context import PendingHazard
-from xlalint.interpreter.frame import spelling
+from xlalint.interpreter.spelling import spelling
 from xlalint.lowering import ir
 
 if TYPE_CHECKING:

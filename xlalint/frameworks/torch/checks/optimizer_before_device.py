@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from xlalint.abstract.values import UNKNOWN, Const, Host, Value
 from xlalint.analysis.hazard import Confidence
 from xlalint.frameworks.checks.call_site import CallSite, asked, asks_for_device
-from xlalint.interpreter.frame import path_of, spelling
+from xlalint.interpreter.spelling import path_of, spelling
 from xlalint.lowering import ir
+
+if TYPE_CHECKING:
+    from xlalint.interpreter.frame import Frame
 
 _OPTIMIZERS = tuple(
     f"torch.optim.{name}"
@@ -36,7 +41,13 @@ def made(call: CallSite) -> None:
     if isinstance(func, ir.Attr) and func.name == "parameters" and not asks_for_device(call.frame):
         path = path_of(func.value)
         if path:
-            call.frame.optimized[path] = call.spelled, call.frame.env.get(path), call.frame.branch_depth > 0
+            _optimized(call.frame)[path] = call.spelled, call.frame.env.get(path), call.frame.paths.branch_depth > 0
+
+
+def _optimized(frame: Frame) -> dict[str, tuple[str, Value | None, bool]]:
+    """The models whose parameters an optimizer took: how it is spelled, what the model was, and whether in a branch."""
+    found: dict[str, tuple[str, Value | None, bool]] = frame.of_checks.setdefault("optimized", {})
+    return found
 
 
 @asked("torch", methods=("to",))
@@ -44,7 +55,7 @@ def moved(call: CallSite) -> None:
     """`model.to(device)` after that: new parameters, of which the optimizer knows nothing."""
     frame, func = call.frame, call.node.func
     path = path_of(func.value) if isinstance(func, ir.Attr) else ""
-    known = frame.optimized.get(path)
+    known = _optimized(frame).get(path)
     if known is None or known[1] is not frame.env.get(path) or not _is_device(call):
         return
     detail = f"comes after `{known[0]}` took the parameters: moving creates new ones, and the optimizer keeps the old"
@@ -58,7 +69,7 @@ def moved(call: CallSite) -> None:
 
 
 def _is_device(call: CallSite) -> bool:
-    """Whether what a model is moved to is a device that may be XLA's, and no dtype."""
+    """Return whether what a model is moved to is a device that may be XLA's, and no dtype."""
     value: Value | None = call.value("device", 0)
     if isinstance(value, Const):
         return isinstance(value.value, str) and value.value.startswith("xla")

@@ -8,7 +8,7 @@ from xlalint.abstract.values import Const, Mapping, Value
 from xlalint.frameworks.checks.call_site import CallSite, asked, report
 from xlalint.frameworks.checks.late_configuration import VARIABLES as LATE
 from xlalint.frameworks.checks.late_configuration import check_late
-from xlalint.interpreter.frame import path_of
+from xlalint.interpreter.spelling import path_of
 from xlalint.lowering import ir
 
 if TYPE_CHECKING:
@@ -23,9 +23,9 @@ VARIABLES = {"torch": (*HEEDED, *IGNORED, _XRT, *LATE["torch"]), "jax": LATE["ja
 """Per framework: what bodies of functions are searched for."""
 
 
-def check_variable(frame: Frame, target: ir.Sub, index: Value, value: Value) -> None:
-    """`os.environ["XLA_USE_BF16"] = "1"`."""
-    if isinstance(index, Const) and isinstance(index.value, str):
+def item_assigned(frame: Frame, target: ir.Sub, index: Value, value: Value) -> None:
+    """Look at `os.environ["XLA_USE_BF16"] = "1"`."""
+    if is_environment(target.value) and isinstance(index, Const) and isinstance(index.value, str):
         _check(frame, index.value, value, target.at)
 
 
@@ -61,7 +61,7 @@ def set_by_magic(frame: Frame, target: ir.Attr, value: Value) -> None:
 
 
 def is_environment(node: ir.Node) -> bool:
-    """Whether an expression is `os.environ`."""
+    """Return whether an expression is `os.environ`."""
     return type(node) is ir.Attr and node.name == "environ" and path_of(node) == "os.environ"
 
 

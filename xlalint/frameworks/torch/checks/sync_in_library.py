@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from xlalint.abstract.values import tensors
 from xlalint.analysis.hazard import Confidence
+from xlalint.frameworks.base import LibraryRead
 from xlalint.interpreter.context import PendingHazard
 from xlalint.interpreter.frame import device_tensor
 from xlalint.rules.policy import NO_POLICY, Policies
@@ -17,23 +18,16 @@ if TYPE_CHECKING:
     from xlalint.interpreter.context import Context
 
 
-class Holder(NamedTuple):
-    """Where a library's code reads a value: a context and, packed as in `ir`, the extent in its function."""
-
-    context: Context
-    at: int
-
-
-def syncs_in_libraries(context: Context, policies: Policies) -> Iterator[tuple[PendingHazard, Holder]]:
-    """Yield a hazard for each call from here whose callee reads a tensor's value."""
+def library_reads(context: Context, policies: Policies) -> Iterator[LibraryRead]:
+    """Yield the calls from here whose callee reads a tensor's value."""
     for (at, callee), statement in context.outward.items():
-        holder = _read_inside(callee, policies) if any(map(_on_device, callee.args)) else None
-        if holder is not None:
+        place = _read_inside(callee, policies) if any(map(_on_device, callee.args)) else None
+        if place is not None:
             call = PendingHazard("XLA305", at, statement, "torch", Confidence.LIKELY, "", variant="followed")
-            yield call, holder
+            yield LibraryRead(call, *place)
 
 
-def _read_inside(callee: Context, policies: Policies) -> Holder | None:
+def _read_inside(callee: Context, policies: Policies) -> tuple[Context, int] | None:
     """Find the place nearest to the call where a library's code reads the value of one of torch's tensors.
 
     What the user's own code does that the library calls back is told there.
@@ -44,7 +38,7 @@ def _read_inside(callee: Context, policies: Policies) -> Holder | None:
         context = todo.popleft()
         reads = [pending for pending in context.sightings.values() if _reads(pending, policies)]
         if reads and context.function is not None:
-            return Holder(context, min(reads, key=lambda read: (read.at, read.rule)).at)
+            return context, min(reads, key=lambda read: (read.at, read.rule)).at
         for inner in context.inward:
             if inner not in seen:
                 seen[inner] = None

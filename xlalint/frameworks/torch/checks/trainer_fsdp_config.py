@@ -43,7 +43,10 @@ _DTYPES = ("bfloat16", "float16", "float32", "float64", "half", "float", "double
 
 
 class Given(NamedTuple):
-    """What is given under a key: its value, None where that is not known or a mapping; the keys of that mapping; where it stands."""
+    """A value that is given under a key.
+
+    `value` is None where it is not known or a mapping, whose keys are `keys`. `at` is where it stands.
+    """
 
     value: Value | None
     keys: Mapping[str, Given]
@@ -70,12 +73,12 @@ def sharding(call: CallSite) -> None:
             return
     elif isinstance(config, Const) and isinstance(config.value, str):
         module = _file(config.value, call.frame.module, call.frame.program)
-        if module is not None and not asks_for_device(call.frame) and not call.frame.suppressed:
+        if module is not None and not asks_for_device(call.frame) and not call.frame.paths.suppressed:
             _report(call, module, list(_wrong(_of_file(module), unsharded, whole=True)))
 
 
 def _wrong(given: Mapping[str, Given], unsharded: bool, *, whole: bool) -> Iterator[Wrong]:
-    """What is wrong of a configuration, in its order. `whole`: it holds no keys that are not seen."""
+    """Yield what is wrong of a configuration, in its order. `whole`: it holds no keys that are not seen."""
     for key, found in given.items():
         if key.startswith("xla") and key not in KEYS:
             yield Wrong(f'"{key}"', f"is not a key of `fsdp_config`{nearest(key, KEYS)}", found.at)
@@ -137,7 +140,7 @@ def _given(node: ir.Node, at: int) -> Given:
 def _report(call: CallSite, module: ModuleInfo, found: list[Wrong]) -> None:
     """Note hazards in a file that a call has read, where they stand."""
     frame = call.frame
-    confidence = Confidence.LIKELY if frame.branch_depth or frame.ambiguous_callee else Confidence.CERTAIN
+    confidence = Confidence.LIKELY if frame.paths.branch_depth or frame.paths.ambiguous_callee else Confidence.CERTAIN
     if found:
         context = Context(None, module, ())
         context.done = True

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from xlalint.abstract.lattice import join_all
 from xlalint.abstract.values import (
+    ARRAYS,
     HOST,
     NEVER,
     NONE,
@@ -32,11 +33,18 @@ from xlalint.abstract.values import (
 from xlalint.api_tables.cases import choose
 from xlalint.api_tables.entries import Callback, Constant, Entry, Spec
 from xlalint.api_tables.returns import Return, parse_return
-from xlalint.frameworks.branch_functions import check_branches, check_gradient
-from xlalint.frameworks.checks.unsupported_dtype import check_dtype
-from xlalint.frameworks.torch.recompiles import check_collected, check_sizes
-from xlalint.interpreter.frame import calls_within, device_tensor, spelling
+from xlalint.interpreter.frame import device_tensor
+from xlalint.interpreter.spelling import calls_within, spelling
 from xlalint.lowering import ir
+from xlalint.rules.codes import (
+    BOOLEAN_MASK_INDEX,
+    DYNAMIC_TENSORARRAY,
+    NO_KERNEL,
+    PRINT_TENSOR,
+    TENSOR_LOOP_BOUND,
+    TRACE_TIME_EFFECT,
+    VALUE_SIZED_SHAPE,
+)
 
 if TYPE_CHECKING:
     from xlalint.interpreter.frame import Frame
@@ -187,8 +195,8 @@ class LibraryCall:
         for callback in self.entry.calls:
             self._call_back(callback)
         if self.results:
-            check_branches(self, self.name)
-            check_gradient(self, self.name)
+            for look in self.frame.libraries.on_callbacks:
+                look(self)
         targets = self.frame.module.taught.targets
         spec = choose(self.entry.cases, self, targets)
         if self.frame.interpreter.observer is not None:
@@ -199,18 +207,15 @@ class LibraryCall:
             return UNKNOWN
         if spec.rule is None and any(map(holds_data, self.all())):
             self._explain_size()
-        if spec.rule is None and self.entry.framework == "torch":
-            check_sizes(self)
         if spec.rule is not None:
             self._report(spec)
         result = self.build(spec.returns)
-        check_dtype(self, result)
-        if self.entry.framework == "torch":
-            check_collected(self.frame, self.node, result)
+        for see in self.frame.libraries.on_library_call:
+            see(self, spec, result)
         return result
 
     def hazard(self) -> Value | None:
-        """What the call returns, its hazard reported; None where it is none."""
+        """Return what the call returns, its hazard reported; None where it is none."""
         spec = choose(self.entry.cases, self, self.frame.module.taught.targets)
         if spec is None or spec.rule is None:
             return None
@@ -232,20 +237,21 @@ class LibraryCall:
     def _trace_time(self, spec: Spec) -> None:
         """Where what is printed is a tensor, that it happens once is a hazard as well."""
         for other in self.entry.cases:
-            if other is not spec and other.rule == "XLA306":
+            if other is not spec and other.rule == TRACE_TIME_EFFECT:
                 self._report(other)
 
     def _breaks(self, spec: Spec) -> None:
-        """Report what ends a graph of `torch.compile` whatever it is given; elsewhere that it happens once."""
-        if self.frame.interpreter.annotations.framework(self.frame.module) == "torch":
-            self.frame.note("XLA303", self.node.at, "torch", spelling(self.node.func), spec.detail, spec.variant)
+        """Report what ends a graph, whatever it is given, where the tracer goes on behind it; elsewhere that it happens once."""
+        framework = self.frame.interpreter.annotations.framework(self.frame.module)
+        if self.frame.libraries.of(framework).splits_graphs:
+            self.frame.note(PRINT_TENSOR, self.node.at, framework, spelling(self.node.func), spec.detail, spec.variant)
         else:
             self._trace_time(spec)
 
     def _explain_size(self) -> None:
         """Report a size that was read from a tensor where the tensor itself would be a hazard as the size."""
         for spec in self.entry.cases:
-            if spec.rule not in ("XLA206", "XLA107"):
+            if spec.rule not in (VALUE_SIZED_SHAPE, TENSOR_LOOP_BOUND):
                 continue
             for value, node in self.named(spec.when.tensor):
                 if reads_within(value, node):
@@ -268,14 +274,14 @@ class LibraryCall:
                 yield value, node
 
     def _report(self, spec: Spec) -> None:
-        if spec.rule == "XLA303":
+        if spec.rule == PRINT_TENSOR:
             self._trace_time(spec)
-        if spec.rule == "XLA210":
+        if spec.rule == DYNAMIC_TENSORARRAY:
             self.frame.note(
                 spec.rule, self.node.at, self.entry.framework, spelling(self.node), spec.detail, spec.variant
             )
             return
-        if spec.rule == "XLA306":
+        if spec.rule == TRACE_TIME_EFFECT:
             self.frame.note(
                 spec.rule, self.node.at, "", spelling(self.node.func), spec.detail, spec.variant, spec.severity
             )
@@ -285,11 +291,16 @@ class LibraryCall:
             return
         if spec.variant == "call":
             self.frame.note(
-                spec.rule or "", self.node.at, "torch", spelling(self.node.func), spec.detail, severity=spec.severity
+                spec.rule or "",
+                self.node.at,
+                self.entry.framework,
+                spelling(self.node.func),
+                spec.detail,
+                severity=spec.severity,
             )
             return
         value, node = self._culprit(spec)
-        if spec.rule == "XLA601" and (spec.variant or value is None or self._device(value) is None):
+        if spec.rule == NO_KERNEL and (spec.variant or value is None or self._device(value) is None):
             # the operation is in the graph whatever it is given
             subject, variant = spelling(self.node.func), spec.variant or "operation"
             self.frame.note(spec.rule, self.node.at, self.entry.framework, subject, spec.detail, variant)
@@ -327,7 +338,7 @@ class LibraryCall:
     @staticmethod
     def _device(value: Value) -> Value | None:
         """The value where it is a device tensor, else one that it holds."""
-        if any(isinstance(m, Tensor) and m.place != "cpu" and m.framework != "numpy" for m in members(value)):
+        if any(isinstance(m, Tensor) and m.place != "cpu" and m.framework != ARRAYS for m in members(value)):
             return value
         if isinstance(value, Sequence):
             held = next((item for item in value.items or (value.element,) if device_tensor(item) is not None), None)
@@ -337,7 +348,7 @@ class LibraryCall:
         if inner is None:
             return None
         # Of a list of tensors or an array, the array is what is expected where arrays are taken.
-        return join_all([inner, *(m for m in members(value) if isinstance(m, Tensor) and m.framework == "numpy")])
+        return join_all([inner, *(m for m in members(value) if isinstance(m, Tensor) and m.framework == ARRAYS)])
 
     def _call_back(self, callback: Callback) -> None:
         func = self.argument(callback.fun)
@@ -383,9 +394,9 @@ class LibraryCall:
 
     def _framework_name(self) -> str:
         found = self.first_tensor()
-        if self.entry.framework and self.entry.framework != "numpy":
+        if self.entry.framework and self.entry.framework != ARRAYS:
             return self.entry.framework
-        return found.framework if found is not None else self.entry.framework or "torch"
+        return found.framework if found is not None else self.entry.framework or self.frame.libraries.default
 
     def _sure(self) -> bool:
         found = self.first_tensor()
@@ -411,7 +422,8 @@ class LibraryCall:
 
     def place(self) -> str:
         """ "cpu" for what stays in host memory: made without a device, or from what is there."""
-        if not self.frame.module.taught.tracks_place or self._framework_name() != "torch":
+        framework = self._framework_name()
+        if not self.frame.module.taught.tracks_place or not self.frame.libraries.of(framework).host_memory:
             return ""
         device = self.argument("device")
         if device is not None and device is not NONE:
@@ -438,14 +450,15 @@ class LibraryCall:
         source = self.argument(what.names[0]) if what.names else self.first()
         if source is None:
             framework = self._framework_name()
-            # TensorFlow takes numbers as well: of those XLA knows the value.
-            return tensor(framework, what.dtype, -1, self.place(), sure=framework != "tensorflow")
+            # Of numbers that are taken as well XLA knows the value.
+            sure = not self.frame.libraries.of(framework).accepts_numbers
+            return tensor(framework, what.dtype, -1, self.place(), sure)
         found = [m for m in members(source) if isinstance(m, Tensor)]
         if not found:
             held = next(iter(tensors(source)), None)
             if held is None:
-                if self.entry.framework == "numpy":
-                    return tensor("numpy", what.dtype)
+                if self.entry.framework == ARRAYS:
+                    return tensor(ARRAYS, what.dtype)
                 return (
                     tensor(self._framework_name(), what.dtype, -1, "", sure=False) if self.entry.framework else UNKNOWN
                 )
@@ -455,7 +468,7 @@ class LibraryCall:
 
     def _retyped(self, t: Tensor, dtype: str, rank: int) -> Tensor:
         framework = t.framework
-        if self.entry.framework and self.entry.framework not in ("numpy", framework):
+        if self.entry.framework and self.entry.framework not in (ARRAYS, framework):
             framework = self.entry.framework
         device = self.argument("device")
         stays = device is None or device is NONE or self.receiver is None or _names_dtype(device)
@@ -499,7 +512,7 @@ class LibraryCall:
             source = self._source()
             if isinstance(source, ir.Sub):
                 # Of rows that are looked up one by one, the sum over all is seldom wanted; of a selection it is.
-                self.frame.confirm("XLA201", source.at)
+                self.frame.confirm(BOOLEAN_MASK_INDEX, source.at)
         elif keep is not None and not (isinstance(keep, Const) and keep.value is False):
             rank = found.rank if isinstance(keep, Const) else -1
         else:
@@ -551,34 +564,9 @@ class LibraryCall:
 
     def array(self, what: Return) -> Value:
         found = self.first_tensor()
-        keeps = self.receiver is not None or self.name in _ELEMENTWISE
+        keeps = self.receiver is not None or self.name in self.frame.libraries.elementwise
         rank = what.rank if what.rank >= 0 else found.rank if found is not None and keeps else -1
-        return tensor("numpy", self.resolved_dtype(what, found.dtype if found is not None else ""), rank)
-
-
-# NumPy's functions of one array that give an array of the same shape.
-_ELEMENTWISE = frozenset(
-    f"numpy.{name}"
-    for name in (
-        "abs",
-        "ceil",
-        "clip",
-        "copy",
-        "cos",
-        "cumprod",
-        "cumsum",
-        "exp",
-        "flip",
-        "floor",
-        "log",
-        "rint",
-        "round",
-        "sin",
-        "sort",
-        "sqrt",
-        "square",
-    )
-)
+        return tensor(ARRAYS, self.resolved_dtype(what, found.dtype if found is not None else ""), rank)
 
 
 def _kind_of_number(value: Value) -> str:
@@ -590,27 +578,44 @@ def _kind_of_number(value: Value) -> str:
 _NUMBER_KINDS = {"bool": "b", "int": "i", "float": "f"}
 
 
+def kind_of_data(value: Value, depth: int = 0) -> tuple[str, int, Value | None]:
+    """The dtype and rank of an array made of host data, and the device tensor that the data holds, if any."""
+    if isinstance(value, Sequence) and value.element is not NEVER:
+        dtype, rank, held = kind_of_data(value.element, depth + 1)
+        return dtype, rank + 1 if rank >= 0 else -1, held
+    found = [member for member in members(value) if isinstance(member, Tensor)]
+    if found:
+        held = value if found[0].framework != ARRAYS else None
+        return found[0].dtype, -1, held
+    kinds = {"int": "i", "float": "f", "bool": "b", "complex": "c"}
+    if isinstance(value, Const):
+        return kinds.get(type(value.value).__name__, ""), 0, None
+    if isinstance(value, Host):
+        return kinds.get(value.type, ""), 0 if value.type in kinds else -1, None
+    return "", -1, None
+
+
 def _may_name_dtype(value: Value) -> bool:
-    """Whether the value could be a dtype that is not known."""
+    """Return whether the value could be a dtype that is not known."""
     return value is UNKNOWN or (isinstance(value, Host) and value.type in ("", "dtype"))
 
 
 def holds_data(value: Value) -> bool:
-    """Whether the value is a number that was read from a tensor, or a list of such."""
+    """Return whether the value is a number that was read from a tensor, or a list of such."""
     if type(value) is Sequence:
         return holds_data(value.element)
     return type(value) is Host and value.origin == "data"
 
 
 def reads_within(value: Value, node: ir.Node) -> bool:
-    """Whether an expression reads a number from a tensor, or one of the parts that it is written as does."""
+    """Return whether an expression reads a number from a tensor, or one of the parts that it is written as does."""
     if isinstance(node, ir.Display) and isinstance(value, Sequence) and len(value.items or ()) == len(node.items):
         return any(reads_within(part, inner) for part, inner in zip(value.items or (), node.items, strict=True))
     return holds_data(value) and calls_within(node)
 
 
 def _names_dtype(value: Value) -> bool:
-    """Whether an argument that may be a device or a dtype is a dtype."""
+    """Return whether an argument that may be a device or a dtype is a dtype."""
     return only_tensor(value) is None and bool(dtype_of(value))
 
 
@@ -669,7 +674,7 @@ def shape_value(t: Tensor | None) -> Value:
 
 
 def attribute_value(t: Tensor, what: Return) -> Value:
-    """What reading an attribute of a tensor gives."""
+    """Return what reading an attribute of a tensor gives."""
     if what.kind == "shape":
         return shape_value(t)
     if what.kind == "like":
@@ -689,12 +694,12 @@ def attribute_value(t: Tensor, what: Return) -> Value:
     if what.kind == "object":
         return foreign(what.names[0])
     if what.kind == "array":
-        return tensor("numpy", what.dtype or t.dtype, t.rank)
+        return tensor(ARRAYS, what.dtype or t.dtype, t.rank)
     return NONE if what.kind == "none" else UNKNOWN
 
 
 def module_value_of(what: Return, framework: str) -> Value:
-    """What a library's module-level name holds."""
+    """Return what a library's module-level name holds."""
     if what.kind == "dtype":
         return host(f"dtype:{what.dtype}" if what.dtype else "dtype")
     if what.kind == "device":
@@ -721,4 +726,4 @@ def module_value_of(what: Return, framework: str) -> Value:
     return UNKNOWN
 
 
-__all__ = ["LibraryCall", "attribute_value", "dtype_of", "module_value_of", "shape_value"]
+__all__ = ["LibraryCall", "attribute_value", "dtype_of", "kind_of_data", "module_value_of", "shape_value"]

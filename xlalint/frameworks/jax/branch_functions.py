@@ -8,16 +8,22 @@ from xlalint.abstract.values import Function, Sequence, Tensor, Value, members
 from xlalint.lowering import ir
 
 if TYPE_CHECKING:
-    from xlalint.frameworks.library_calls import LibraryCall
+    from xlalint.interpreter.library_calls import LibraryCall
 
 _COND = ("jax.lax.cond", "jax.lax.switch")
 _WHILE = ("jax.lax.while_loop", "jax.lax.fori_loop")
 
 
-def check_branches(call: LibraryCall, name: str) -> None:
+def check_callbacks(call: LibraryCall) -> None:
+    """Report branches that return different things, and loops that cannot be differentiated."""
+    if call.name in _COND:
+        _check_branches(call)
+    elif call.name in _WHILE:
+        _check_gradient(call)
+
+
+def _check_branches(call: LibraryCall) -> None:
     """Report `lax.cond` whose branches return another dtype or shape."""
-    if name not in _COND:
-        return
     functions = _branches(call)
     results = [call.results.get(param) for param in ("true_fun", "false_fun")]
     first, second = results
@@ -51,7 +57,10 @@ def _mismatch(first: Value, second: Value) -> str:
 
 
 def _reshaped(first: Function, second: Function) -> str:
-    """What tells apart the results of two functions of which one returns its argument: the other slices or casts that argument."""
+    """Say what tells apart the results of two functions of which one returns its argument; return "" where nothing does.
+
+    The other returns a part of that argument, or casts it.
+    """
     one, other = _returned(first), _returned(second)
     if one is not None and other is not None and (_part_of(one, other) or _part_of(other, one)):
         return "one branch returns a part of what the other returns"
@@ -97,11 +106,11 @@ def _bounded(index: ir.Slice) -> bool:
     return isinstance(index.upper, ir.Const) or isinstance(index.lower, ir.Const)
 
 
-def check_gradient(call: LibraryCall, name: str) -> None:
+def _check_gradient(call: LibraryCall) -> None:
     """Report loops without a fixed number of turns that reverse-mode differentiation goes through."""
-    if name not in _WHILE or not call.frame.interpreter.differentiating:
+    if not call.frame.interpreter.differentiating:
         return
-    if name == "jax.lax.while_loop":
+    if call.name == "jax.lax.while_loop":
         value, node = call.argument("init_val"), call.node_of("init_val")
         held = next(iter(_tensors(value)), None)
         if held is not None:

@@ -1,0 +1,55 @@
+"""Calls of JAX that API tables cannot express."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from xlalint.abstract.values import NONE, UNKNOWN, Sequence, Value
+from xlalint.interpreter.arguments import Arguments
+from xlalint.interpreter.library_calls import LibraryCall
+from xlalint.interpreter.spelling import path_of
+from xlalint.interpreter.tracing import constants
+from xlalint.lowering import ir
+from xlalint.rules.codes import PRINT_TENSOR
+
+if TYPE_CHECKING:
+    from xlalint.interpreter.frame import Frame
+    from xlalint.interpreter.interpreter import Interpreter
+    from xlalint.interpreter.semantics import Special
+
+
+def _checkify(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
+    """A check that must be made functional: nothing to report where the module does so."""
+    name = "jax.experimental.checkify.check"
+    interpreter.reader.read_whole(frame.module)
+    functional = frame.module.unit.functions
+    if "checkify" in frame.module.unit.calls or any("checkify" in f.calls or _checkified(f) for f in functional):
+        return NONE
+    entry = interpreter.apis.function(name)
+    return UNKNOWN if entry is None else LibraryCall(frame, entry, None, arguments.args, arguments.pairs(), node).run()
+
+
+def _checkified(function: ir.Function) -> bool:
+    return any(
+        isinstance(node, (ir.Attr, ir.Name)) and path_of(node).endswith("checkify") for node in function.decorators
+    )
+
+
+def static_parameters(call: LibraryCall, bound: int) -> tuple[object, ...]:
+    """List the parameters that a tracer leaves as they are, by name or by number: it counts from the first that is not bound."""
+    numbered = [*constants(call.argument("static_argnums")), *constants(call.argument("static_broadcasted_argnums"))]
+    axes = call.argument("in_axes") if call.name == "jax.vmap" else None
+    if isinstance(axes, Sequence) and axes.items is not None:
+        numbered += [number for number, axis in enumerate(axes.items) if axis is NONE]
+    counted = [one + bound if isinstance(one, int) and one >= 0 else one for one in numbered]
+    return (*counted, *constants(call.argument("static_argnames")))
+
+
+def formatted(frame: Frame, value: Value, node: ir.Node, at: int, specified: bool) -> None:
+    """Report an array that becomes text: the text names the tracer, which refuses a format."""
+    frame.report(PRINT_TENSOR, at, value, node, variant="format" if specified else "")
+
+
+FUNCTIONS: dict[str, Special] = {
+    "jax.experimental.checkify.check": _checkify,
+}

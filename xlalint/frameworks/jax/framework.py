@@ -1,0 +1,78 @@
+"""JAX: its arrays, its transformations, and the checks of its programs."""
+
+from __future__ import annotations
+
+from xlalint.frameworks.base import Framework
+from xlalint.frameworks.jax import calls
+from xlalint.frameworks.jax.branch_functions import check_callbacks
+from xlalint.frameworks.jax.checks import donated_buffer_reused
+from xlalint.frameworks.jax.platform import platform_of
+from xlalint.interpreter.semantics import Semantics
+
+_SEMANTICS = Semantics(
+    "jax",
+    replaces_arguments=True,
+    raises=True,
+    compiles_eagerly=True,
+    converts_arrays=True,
+    hashable=False,
+    indexer="at",
+    formatted=calls.formatted,
+    static=calls.static_parameters,
+    functions=calls.FUNCTIONS,
+    differentiates=frozenset(  # in reverse mode: loops inside need a fixed number of turns
+        (
+            "jax.grad",
+            "jax.value_and_grad",
+            "jax.vjp",
+            "jax.jacrev",
+            "equinox.filter_grad",
+            "equinox.filter_value_and_grad",
+            "flax.nnx.grad",
+            "flax.nnx.value_and_grad",
+        )
+    ),
+    on_callbacks=(check_callbacks,),
+)
+
+FRAMEWORK = Framework(
+    _SEMANTICS,
+    platform=platform_of,
+    tracers=frozenset(
+        (
+            "jit",
+            "pjit",
+            "pmap",
+            "vmap",
+            "grad",
+            "value_and_grad",
+            "jacfwd",
+            "jacrev",
+            "hessian",
+            "linearize",
+            "vjp",
+            "jvp",
+            "checkpoint",
+            "remat",
+            "scan",
+            "while_loop",
+            "fori_loop",
+            "cond",
+            "switch",
+            "associative_scan",
+            "shard_map",
+            "custom_vjp",
+            "custom_jvp",
+            "filter_jit",
+            "filter_grad",
+            "filter_value_and_grad",
+            "filter_vmap",
+            "filter_pmap",
+            "eval_shape",
+            "make_jaxpr",
+            "scan_layers",
+        )
+    ),
+    host_roots=donated_buffer_reused.donations,
+    checks=(donated_buffer_reused,),
+)

@@ -1,0 +1,170 @@
+"""Calls of Python's own library that API tables cannot express."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from xlalint.abstract.lattice import join, join_all
+from xlalint.abstract.values import (
+    NONE,
+    STR,
+    UNKNOWN,
+    Class,
+    Const,
+    LibrarySymbol,
+    Sequence,
+    Value,
+    constant,
+    external,
+    foreign,
+    host,
+    instance,
+    mapping,
+    partial,
+    sequence,
+)
+from xlalint.interpreter.arguments import Arguments
+from xlalint.interpreter.attributes import RECORDS
+from xlalint.interpreter.builtin_calls import BUILTINS, element_of
+from xlalint.interpreter.paths import leads_to
+from xlalint.lowering import ir
+
+if TYPE_CHECKING:
+    from xlalint.interpreter.frame import Frame
+    from xlalint.interpreter.interpreter import Interpreter
+    from xlalint.interpreter.semantics import Special
+
+
+def _partial(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
+    if not arguments.args:
+        return UNKNOWN
+    return partial(arguments.args[0], tuple(arguments.args[1:]), tuple(sorted(arguments.keywords.items())))
+
+
+def _first(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
+    return arguments.args[0] if arguments.args else UNKNOWN
+
+
+def _second(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
+    return arguments.args[1] if len(arguments.args) > 1 else UNKNOWN
+
+
+def _default_dict(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
+    made = arguments.args[0] if arguments.args else NONE
+    if made is NONE:
+        return mapping((), UNKNOWN)
+    return mapping((), interpreter.call_value(frame, made, [], (), node))
+
+
+def _ordered_dict(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
+    return BUILTINS["dict"](frame, arguments.args, node)
+
+
+def _chain(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
+    sources = [*arguments.args, *([arguments.rest] if arguments.rest is not None else [])]
+    return sequence("iter", None, join_all(element_of(frame, source) for source in sources))
+
+
+def _chain_from(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
+    inner = element_of(frame, arguments.args[0]) if arguments.args else UNKNOWN
+    return sequence("iter", None, element_of(frame, inner))
+
+
+def _product(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
+    elements = tuple(element_of(frame, source) for source in arguments.args)
+    return sequence("iter", None, sequence("tuple", elements, join_all(elements)))
+
+
+def _pick(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
+    return sequence("iter", None, element_of(frame, arguments.args[0]) if arguments.args else UNKNOWN)
+
+
+def _accumulate(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
+    element = element_of(frame, arguments.args[0]) if arguments.args else UNKNOWN
+    return sequence("iter", None, element)
+
+
+def _reduce(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
+    if len(arguments.args) < 2:
+        return UNKNOWN
+    element = element_of(frame, arguments.args[1])
+    start = join(element, arguments.args[2]) if len(arguments.args) > 2 else element
+    return join(start, interpreter.call_value(frame, arguments.args[0], [start, element], (), node))
+
+
+def _group_by(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
+    element = element_of(frame, arguments.args[0]) if arguments.args else UNKNOWN
+    key = element
+    if len(arguments.args) > 1:
+        key = interpreter.call_value(frame, arguments.args[1], [element], (), node)
+    pair = (key, sequence("iter", None, element))
+    return sequence("iter", None, sequence("tuple", pair, join_all(pair)))
+
+
+def _record_class(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
+    """`collections.namedtuple`: a class whose instances are tuples with names."""
+    listed = arguments.args[1] if len(arguments.args) > 1 else arguments.keywords.get("field_names", UNKNOWN)
+    names = [listed] if isinstance(listed, Const) else list(listed.items or ()) if isinstance(listed, Sequence) else []
+    fields = [part for name in names if isinstance(name, Const) for part in str(name.value).replace(",", " ").split()]
+    return partial(external(_RECORD), (constant(",".join(fields)),), ()) if fields else UNKNOWN
+
+
+# What calling a class made by `collections.namedtuple` stands for; its first argument is the names.
+_RECORD = "collections.namedtuple()"
+
+
+def _record(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
+    names = str(arguments.args[0].value).split(",") if isinstance(arguments.args[0], Const) else []
+    given = dict(zip(names, arguments.args[1:], strict=False))
+    missing = arguments.rest if arguments.rest is not None else UNKNOWN
+    items = tuple(given.get(name) or arguments.keywords.get(name) or missing for name in names)
+    return interpreter.named_tuple(tuple(names), items)
+
+
+def _parser_of_records(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
+    """`HfArgumentParser((ModelArguments, TrainingArguments))`: what it parses are instances of these."""
+    listed = arguments.args[0] if arguments.args else arguments.keywords.get("dataclass_types", UNKNOWN)
+    types = listed.items if isinstance(listed, Sequence) and listed.items is not None else (listed,)
+    made = [_instance_of(one) for one in types]
+    return partial(external(RECORDS), (sequence("tuple", tuple(made), join_all(made)),), ())
+
+
+def _instance_of(klass: Value) -> Value:
+    if isinstance(klass, Class):
+        return instance(klass.info)
+    return foreign(klass.name) if isinstance(klass, LibrarySymbol) else UNKNOWN
+
+
+def _joined_path(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
+    """`os.path.join`: a path that leads to where its first part does."""
+    origin = leads_to(arguments.args[0]) if arguments.args else ""
+    return host("str", origin) if origin else STR
+
+
+FUNCTIONS: dict[str, Special] = {
+    "functools.partial": _partial,
+    "functools.wraps": lambda i, f, a, n: UNKNOWN,
+    "functools.lru_cache": _first,
+    "functools.reduce": _reduce,
+    "copy.deepcopy": _first,
+    "typing.cast": _second,
+    "collections.defaultdict": _default_dict,
+    "collections.OrderedDict": _ordered_dict,
+    "collections.deque": lambda i, f, a, n: BUILTINS["list"](f, a.args, n),
+    "collections.namedtuple": _record_class,
+    _RECORD: _record,
+    "transformers.HfArgumentParser": _parser_of_records,
+    "transformers.hf_argparser.HfArgumentParser": _parser_of_records,
+    "trl.TrlParser": _parser_of_records,
+    "itertools.chain": _chain,
+    "itertools.chain.from_iterable": _chain_from,
+    "itertools.product": _product,
+    "itertools.zip_longest": lambda i, f, a, n: BUILTINS["zip"](f, a.args, n),
+    "itertools.islice": _pick,
+    "itertools.cycle": _pick,
+    "itertools.repeat": lambda i, f, a, n: sequence("iter", None, a.args[0] if a.args else UNKNOWN),
+    "itertools.count": lambda i, f, a, n: sequence("iter", None, host("int")),
+    "itertools.accumulate": _accumulate,
+    "itertools.groupby": _group_by,
+    "os.path.join": _joined_path,
+}

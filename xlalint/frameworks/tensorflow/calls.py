@@ -1,0 +1,39 @@
+"""Calls of TensorFlow that API tables cannot express."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from xlalint.abstract.values import UNKNOWN, Function, Partial, Value
+from xlalint.interpreter.arguments import Arguments
+from xlalint.interpreter.library_calls import LibraryCall
+from xlalint.lowering import ir
+from xlalint.rules.codes import NONZERO
+
+if TYPE_CHECKING:
+    from xlalint.interpreter.frame import Frame
+    from xlalint.interpreter.interpreter import Interpreter
+    from xlalint.interpreter.semantics import Special
+
+
+def _squeeze(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
+    """XLA's dynamic sizes are bounds: what they bound cannot be squeezed without saying which axis."""
+    if node.args and isinstance(node.args[0], ir.Call) and len(arguments.args) < 2 and "axis" not in arguments.keywords:
+        frame.qualify(NONZERO, node.args[0].at, "static")
+    entry = interpreter.apis.function("tensorflow.squeeze")
+    return UNKNOWN if entry is None else LibraryCall(frame, entry, None, arguments.args, arguments.pairs(), node).run()
+
+
+def strategy_run(frame: Frame, arguments: Arguments, node: ir.Call) -> Value | None:
+    """Run `x.run(f, …)` as that of a strategy of which no more is known: TensorFlow's sessions run no functions."""
+    given = arguments.args[0] if arguments.args else None
+    named = isinstance(node.func, ir.Attr) and node.func.name == "run" and isinstance(given, (Function, Partial))
+    if not named or frame.interpreter.annotations.framework(frame.module) != "tensorflow":
+        return None
+    entry = frame.apis.class_method("tensorflow.distribute.Strategy", "run")
+    return None if entry is None else LibraryCall(frame, entry, None, arguments.args, arguments.pairs(), node).run()
+
+
+FUNCTIONS: dict[str, Special] = {
+    "tensorflow.squeeze": _squeeze,
+}

@@ -1,0 +1,57 @@
+"""TensorFlow and Keras: their tensors, AutoGraph, strategies, and the checks of their programs."""
+
+from __future__ import annotations
+
+from xlalint.frameworks.base import Framework
+from xlalint.frameworks.tensorflow import autograph, calls
+from xlalint.frameworks.tensorflow.checks import (
+    eager_strategy_run,
+    jit_compile_on_tpu,
+    local_path_on_tpu,
+    outside_strategy_scope,
+    tpu_initialisation,
+)
+from xlalint.frameworks.tensorflow.conversion import converts, prepares_data, rewrites, variant_under
+from xlalint.frameworks.tensorflow.platform import platform_of
+from xlalint.interpreter.semantics import Semantics, Surroundings
+
+_SEMANTICS = Semantics(
+    "tensorflow",
+    replaces_arguments=True,
+    raises=True,
+    accepts_numbers=True,
+    slice_severity=(("tf:tpu", "info"),),
+    stages_loops=True,
+    formatted=autograph.formatted,
+    branched=autograph.branched,
+    functions=calls.FUNCTIONS,
+    tests=frozenset(("is_tf_tensor",)),
+    makers=frozenset(("convert_to_tensor", "constant", "cast")),
+    tapes=frozenset(("tensorflow.GradientTape",)),
+    graphs=frozenset(("tensorflow.Graph",)),
+    surroundings=Surroundings(
+        outside_strategy_scope.scope_of_module,
+        outside_strategy_scope.scope_within,
+        outside_strategy_scope.scope_in_branch,
+        outside_strategy_scope.made_outside,
+    ),
+    on_unknown_call=(calls.strategy_run,),
+    on_return=(outside_strategy_scope.take_over,),
+    on_assign=(autograph.check_growth,),
+    converts=converts,
+    bounds_loop=autograph.bounded,
+)
+
+FRAMEWORK = Framework(
+    _SEMANTICS,
+    platform=platform_of,
+    tracers=frozenset(
+        ("function", "run", "replica_fn", "while_loop", "map_fn", "vectorized_map", "cond", "switch", "scan")
+    ),
+    prepares_data=prepares_data,
+    module_first=True,
+    variant_under=variant_under,
+    rewrites=rewrites,
+    remote_variant=tpu_initialisation.node_variant,
+    checks=(eager_strategy_run, jit_compile_on_tpu, local_path_on_tpu, outside_strategy_scope, tpu_initialisation),
+)

@@ -1,0 +1,232 @@
+"""Calls of PyTorch that API tables cannot express."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from xlalint.abstract.lattice import join, join_all
+from xlalint.abstract.values import (
+    NEVER,
+    NONE,
+    TRUE,
+    UNKNOWN,
+    Const,
+    Host,
+    Mapping,
+    Sequence,
+    Tensor,
+    Value,
+    constant,
+    foreign,
+    host,
+    mapping,
+    members,
+    sequence,
+    tensor,
+)
+from xlalint.interpreter.arguments import Arguments
+from xlalint.interpreter.builtin_calls import element_of
+from xlalint.interpreter.library_calls import dtype_of, kind_of_data
+from xlalint.lowering import ir
+from xlalint.rules.codes import ITEM, TO_HOST
+
+if TYPE_CHECKING:
+    from xlalint.interpreter.frame import Frame
+    from xlalint.interpreter.interpreter import Interpreter
+    from xlalint.interpreter.semantics import Special
+
+
+_CAPTURED = (("torch_compile", "off"),)
+_BREAKS = (("torch_compile", "warning"),)
+
+
+def _first(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
+    return arguments.args[0] if arguments.args else UNKNOWN
+
+
+def _copied(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
+    """`copy.copy`: of a tensor it pickles, which goes through the host; `copy.deepcopy` and `clone` do not."""
+    value = _first(interpreter, frame, arguments, node)
+    if any(isinstance(member, Tensor) and member.framework == "torch" for member in members(value)):
+        frame.report(TO_HOST, node.at, value, node.args[0], "`copy.copy` pickles it", severity=_BREAKS)
+    return value
+
+
+def _modules(kind: str) -> Special:
+    def make(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
+        if arguments.rest is not None:
+            return sequence(kind, None, join_all([*arguments.args, arguments.rest]))
+        if len(arguments.args) == 1 and isinstance(arguments.args[0], (Sequence, Mapping)):
+            source = arguments.args[0]
+            if isinstance(source, Mapping):
+                values = tuple(value for _, value in source.items)
+                return sequence(kind, None, join(join_all(values), source.rest))
+            return sequence(kind, source.items, source.element)
+        if kind == "modules":
+            return sequence(kind, None, element_of(frame, arguments.args[0]) if arguments.args else NEVER)
+        return sequence(kind, tuple(arguments.args), join_all(arguments.args))
+
+    return make
+
+
+def _module_dict(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
+    return arguments.args[0] if arguments.args and isinstance(arguments.args[0], Mapping) else mapping((), UNKNOWN)
+
+
+def _parameters(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
+    return sequence("modules", None, tensor("torch", "f"))
+
+
+def _size(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
+    """`torch.Size`: a tuple of ints, whatever it is made of."""
+    given = arguments.args[0] if arguments.args else sequence("tuple", (), NEVER)
+    dim = host("int", "shape")
+    if not isinstance(given, Sequence) or given.items is None:
+        return sequence("tuple", None, dim)
+    items = tuple(item if type(item) in (Const, Host) else dim for item in given.items)
+    return sequence("tuple", items, join_all(items))
+
+
+def _finfo(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
+    return host("finfo")
+
+
+def _iinfo(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
+    return host("iinfo")
+
+
+def _device(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
+    value = arguments.args[0] if arguments.args else UNKNOWN
+    return host("device:cpu") if isinstance(value, Const) and value.value == "cpu" else host("device")
+
+
+def _tensor(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
+    """`torch.tensor` and `as_tensor`: the dtype and rank of the data; what it copies from the device."""
+    data = arguments.args[0] if arguments.args else arguments.keywords.get("data", UNKNOWN)
+    dtype_argument = arguments.keywords.get("dtype", arguments.args[1] if len(arguments.args) > 1 else None)
+
+    as_tensor = isinstance(node.func, ir.Attr) and node.func.name in ("as_tensor", "asarray")
+    device = arguments.keywords.get("device")
+    place = (
+        "cpu"
+        if frame.module.taught.tracks_place and device in (None, NONE, constant("cpu"), host("device:cpu"))
+        else ""
+    )
+    named = dtype_of(dtype_argument) if dtype_argument is not None else ""
+    results: list[Value] = []
+    for member in members(data):
+        if isinstance(member, Tensor):
+            kept = member.framework == "torch" and as_tensor
+            results.append(
+                tensor("torch", named or member.dtype, member.rank, member.place if kept and device is None else place)
+            )
+            continue
+        dtype, rank, held = kind_of_data(member)
+        written_out = bool(node.args) and isinstance(node.args[0], ir.Display)
+        if held is not None and (written_out or not as_tensor):
+            frame.report(
+                ITEM,
+                node.at,
+                held,
+                node.args[0] if node.args else None,
+                "copies it through the host",
+                severity=_CAPTURED,
+            )
+        results.append(tensor("torch", named or dtype, rank, place))
+    return join_all(results) if results else tensor("torch", named, -1, place)
+
+
+def _from_numpy(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
+    """`torch.from_numpy`: the array's dtype and rank, in host memory."""
+    place = "cpu" if frame.module.taught.tracks_place else ""
+    found = list(members(arguments.args[0])) if arguments.args else []
+    arrays = [m for m in found if isinstance(m, Tensor) and m.framework == "numpy"]
+    return (
+        join_all(tensor("torch", m.dtype, m.rank, place) for m in arrays) if arrays else tensor("torch", "", -1, place)
+    )
+
+
+def _registered(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
+    """`nn.Parameter` and `nn.Buffer`: a tensor that moves with its module."""
+    data = arguments.args[0] if arguments.args else arguments.keywords.get("data", UNKNOWN)
+    found = [m for m in members(data) if isinstance(m, Tensor)]
+    if not found:
+        return tensor("torch", "f")
+    return join_all(tensor("torch", m.dtype, m.rank, "", True) for m in found)
+
+
+def _encoder(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
+    """`nn.TransformerEncoder`: of layers that take the batch first it packs padded input, unless told not to."""
+    layer = arguments.args[0] if arguments.args else arguments.keywords.get("encoder_layer", UNKNOWN)
+    nesting = arguments.args[3] if len(arguments.args) > 3 else arguments.keywords.get("enable_nested_tensor", TRUE)
+    if layer is foreign("torch.nn.BatchFirstEncoderLayer") and nesting is TRUE:
+        return foreign("torch.nn.NestingTransformerEncoder")
+    return foreign("torch.nn.TransformerEncoder")
+
+
+# Functions that make a tensor of nothing but host values: without a device it is made in host memory.
+FACTORIES = frozenset(
+    f"torch.{name}"
+    for name in [
+        "BoolTensor",
+        "FloatTensor",
+        "IntTensor",
+        "LongTensor",
+        "Tensor",
+        "arange",
+        "bartlett_window",
+        "blackman_window",
+        "complex",
+        "empty",
+        "empty_strided",
+        "eye",
+        "from_numpy",
+        "full",
+        "hamming_window",
+        "hann_window",
+        "kaiser_window",
+        "linspace",
+        "logspace",
+        "normal",
+        "ones",
+        "polar",
+        "rand",
+        "randint",
+        "randn",
+        "randperm",
+        "range",
+        "scalar_tensor",
+        "zeros",
+    ]
+)
+# What takes nothing but tensors: an argument of which nothing else is known is one.
+OF_TENSORS = frozenset(
+    f"torch.{name}" for name in ("unique", "unique_consecutive", "bincount", "nonzero", "argwhere", "equal", "allclose")
+)
+
+FUNCTIONS: dict[str, Special] = {
+    "torch.nn.TransformerEncoder": _encoder,
+    "copy.copy": _copied,
+    "torch.nn.ModuleList": _modules("modules"),
+    "torch.nn.Sequential": _modules("chain"),
+    "torch.nn.ModuleDict": _module_dict,
+    "torch.nn.ParameterDict": lambda i, f, a, n: mapping((), tensor("torch", "f")),
+    "torch.nn.ParameterList": _parameters,
+    "torch.finfo": _finfo,
+    "torch.iinfo": _iinfo,
+    "torch.device": _device,
+    "torch.Size": _size,
+    "torch.from_numpy": _from_numpy,
+    "torch.tensor": _tensor,
+    "torch.nn.Parameter": _registered,
+    "torch.nn.Buffer": _registered,
+    "torch.as_tensor": _tensor,
+}
+
+
+def of_any_module(arguments: Arguments) -> Value:
+    """Return what a module of which no more is known makes of tensors: most often a tensor."""
+    given = arguments.args[0] if arguments.args else None
+    if isinstance(given, Tensor) and given.framework == "torch":
+        return tensor("torch", sure=False)
+    return UNKNOWN

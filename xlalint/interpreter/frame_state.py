@@ -1,0 +1,89 @@
+"""Parts of a frame's state, each named for what it holds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from xlalint.lowering import ir
+
+if TYPE_CHECKING:
+    from xlalint.abstract.values import Value
+
+LoopKind = Literal["", "for", "while", "endless"]
+"""The kind of a loop on host values; "endless" is `while` on what is known to be true."""
+
+
+class Scope:
+    """Facts about the names of a frame.
+
+    `owners` are the names `x` of which the environment ever had a key "x.attr". `declared` holds the annotations of names, which say what
+    they are where a new value is not known. `outer_names` are declared `global` or `nonlocal`.
+    """
+
+    __slots__ = ("declared", "outer_names", "owners", "receiver_name")
+
+    def __init__(self) -> None:
+        self.receiver_name = ""
+        self.owners: set[str] = set()
+        self.declared: dict[str, ir.Node] = {}
+        self.outer_names: frozenset[str] = frozenset()
+
+
+class Loops:
+    """The loops around the code under way.
+
+    `break_envs` and `continue_envs` collect the environments that leave or repeat the innermost loop. `kind` is that of the innermost loop
+    on host values, `names_before` are the names that were set before the innermost loop on a symbolic tensor.
+
+    `depth` counts the loops (in code that drives a device: those whose turns are its steps), `lasting` those of more than a few turns;
+    `step_depth` is what `depth` was where the innermost loop began that drives the device, 0 without one.
+    """
+
+    __slots__ = ("break_envs", "continue_envs", "depth", "kind", "lasting", "names_before", "step_depth")
+
+    def __init__(self) -> None:
+        self.break_envs: list[dict[str, Value]] = []
+        self.continue_envs: list[dict[str, Value]] = []
+        self.kind: LoopKind = ""
+        self.names_before: frozenset[str] = frozenset()
+        self.depth = 0
+        self.lasting = 0
+        self.step_depth = 0
+
+
+class Paths:
+    """How the code under way is reached, as counts of what stands around it.
+
+    `suppressed`: error paths, whose hazards do not count. `separate_graph`: blocks that fill a graph of their own. `tapes`: gradient tapes.
+    `try_depth`: `try` blocks that catch what tracers raise. `rare`: branches that run once in several steps; `frequent`: those of them that
+    run in more than one of ten. `branch_depth`: branches that may not be taken. `ambiguous_callee`: calls and indices of what may be
+    something else.
+
+    `tests` are the conditions of branches of which it is not known whether they are taken, `remembers` is the table that the branch fills
+    in once per key.
+    """
+
+    __slots__ = (
+        "ambiguous_callee",
+        "branch_depth",
+        "frequent",
+        "rare",
+        "remembers",
+        "separate_graph",
+        "suppressed",
+        "tapes",
+        "tests",
+        "try_depth",
+    )
+
+    def __init__(self, rare: bool) -> None:
+        self.suppressed = 0
+        self.separate_graph = 0
+        self.tapes = 0
+        self.try_depth = 0
+        self.rare = int(rare)
+        self.frequent = 0
+        self.branch_depth = 0
+        self.ambiguous_callee = 0
+        self.tests: list[ir.Node] = []
+        self.remembers = ""

@@ -1,0 +1,288 @@
+"""Questions of the interpreter to frameworks: facts about their tensors, and functions to call at points of the interpretation.
+
+The interpreter knows Python. A framework says the rest in one `Semantics`; `Libraries` has those of all. Facts are looked up where a
+tensor is met in a place that speaks of it. Functions are called at the statement, call or index that they were given for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple, Union
+
+from xlalint.interpreter.device_loops import DeviceSteps
+from xlalint.lowering import ir
+
+if TYPE_CHECKING:
+    from xlalint.abstract.values import Tensor, Value
+    from xlalint.api_tables.entries import Spec
+    from xlalint.interpreter.arguments import Arguments
+    from xlalint.interpreter.context import Context
+    from xlalint.interpreter.frame import Env, Frame
+    from xlalint.interpreter.interpreter import Interpreter
+    from xlalint.interpreter.library_calls import LibraryCall
+    from xlalint.program.linker import FunctionInfo, ModuleInfo, Program
+
+Special = Callable[["Interpreter", "Frame", "Arguments", ir.Call], "Value"]
+"""Runs a call of a library function that API tables cannot express."""
+Operand = tuple["Value", ir.Node]
+
+
+class Surroundings(NamedTuple):
+    """A state around the code that runs, by which contexts are kept apart ("" where nothing is known).
+
+    `of_module` is that of a module's top level, `within` that in the block of a `with`, `in_branch` that of what is called from a branch or
+    a handler. `made` sees what a call gives while there is a state.
+    """
+
+    of_module: Callable[[ModuleInfo, Program], str]
+    within: Callable[[Frame, ir.Node, Value], str]
+    in_branch: Callable[[Frame], str]
+    made: Callable[[Frame, ir.Call, tuple[Value, ...], Arguments, Value], Value]
+
+
+class LoopWatch(NamedTuple):
+    """Called as a loop begins, and as it ends, with what the first call gave."""
+
+    begins: Callable[[Frame], object]
+    ends: Callable[[Frame, Union[ir.For, ir.While], object], None]
+
+
+class Branch(NamedTuple):
+    """An `if` on a tensor that was run: the environments behind its branches, and whether each falls out of its end."""
+
+    node: ir.If
+    asked: Tensor
+    taken: Env
+    other: Env
+    falls: bool
+    other_falls: bool
+
+
+class Semantics:
+    """Facts and functions of one framework. All that is not given does not hold.
+
+    Facts about its tensors, by `Tensor.framework`:
+
+    - `tensor_class` is what `type(x)` gives. `telling` are attributes that only its tensors have, in code that imports it;
+      `of_unknown` are those that give a known value even of an object that is not known.
+    - `replaces_arguments`: its tracer replaces every argument by a tensor. `raises`: it raises where the host asks for a value.
+      `compiles_eagerly`: each operation is compiled by itself in code that no tracer runs.
+      `converts_arrays`: it makes its own tensors of the host's arrays. `splits_graphs`: it goes on behind what it cannot trace.
+    - `hashable`. `defers_equality`: to what a tensor is compared with. `accepts_numbers`: its functions take numbers for tensors.
+      `passed_as_numbers`: its tensors of one element are passed where numbers are asked for. `host_memory`: its tensors may be there.
+    - `reads_scalar_index`: an index of one element is read on the host. `unclear_masks`: an index of which nothing is known is
+      reported as a mask. `indexer` is the attribute that gives functional updates (`x.at[i]`). `slice_severity` is that of a tensor as the
+      bound of a slice.
+    - `stages_loops`: `while` and `for` on its tensors become loops of the graph, which Python's own iteration cannot be.
+    - `formatted(frame, value, node, at, specified)` reports a tensor that becomes text. `branched(frame, branch)` looks at an `if`
+      on a tensor. `indexed(frame, base, part, node, at, detail)` looks at each part of an index. `static(call, bound)` gives the
+      parameters, by name or number, that a tracer leaves as they are.
+
+    Names that are looked up, of all frameworks together:
+
+    - `functions` run calls that tables cannot express, by dotted name. `results` say what calling an object gives where the table does
+      not know. `annotated` is what annotations stand for. `factories` make a tensor of host values, `elementwise` keep an array's shape,
+      `of_tensors` take nothing but tensors.
+    - `containers` are the classes of each kind of module container, the class of their methods first. `not_tensors` are (beginnings of)
+      classes of which no tensor is an instance. `tests` are functions that ask whether something is a tensor.
+    - `tapes` and `graphs` are the context managers that record for a gradient, and under which a separate graph is filled.
+      `differentiates` are the functions that differentiate in reverse mode.
+    - `shared_names` are attributes of its tensors that other objects have as well. `device_uses` show a parameter not to be an array
+      of the host. `makers` are last names of functions whose arguments need not be tensors. `options` are attributes whose assignment
+      is looked at. On `placeless_targets` it does not matter where a tensor is.
+
+    Functions to call, in order:
+
+    - `on_call`, before a call; `on_library_call`, after one that a table describes; `on_callbacks`, after a library called back.
+    - `on_assign`, `on_augmented` (whose value, if any, replaces the result), `on_attribute`, `on_own_attribute`, `on_item`: assignments.
+    - `on_random_branch`, `on_for`, `on_loop`, `on_define` (of a nested function that a tracer gets), `on_return` (of a call).
+    - `on_operands`, by operator. `on_unknown_call`, of what is not known. `converts(interpreter, info)` is false for functions that
+      the tracer leaves as they are; `bounds_loop(body)` says that a loop's body bounds its turns.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        tensor_class: str = "",
+        telling: frozenset[str] = frozenset(),
+        of_unknown: Mapping[str, Callable[[], Value]] = MappingProxyType({}),
+        replaces_arguments: bool = False,
+        raises: bool = False,
+        compiles_eagerly: bool = False,
+        converts_arrays: bool = False,
+        splits_graphs: bool = False,
+        hashable: bool = True,
+        defers_equality: bool = False,
+        accepts_numbers: bool = False,
+        passed_as_numbers: bool = False,
+        host_memory: bool = False,
+        reads_scalar_index: bool = False,
+        unclear_masks: bool = False,
+        indexer: str = "",
+        slice_severity: tuple[tuple[str, str], ...] = (),
+        stages_loops: bool = False,
+        formatted: Callable[[Frame, Value, ir.Node, int, bool], None] | None = None,
+        branched: Callable[[Frame, Branch], None] | None = None,
+        indexed: Callable[[Frame, Tensor, Value, ir.Node, int, str], None] | None = None,
+        static: Callable[[LibraryCall, int], tuple[object, ...]] | None = None,
+        functions: Mapping[str, Special] = MappingProxyType({}),
+        results: Mapping[str, Callable[[Arguments], Value]] = MappingProxyType({}),
+        annotated: Mapping[str, Callable[[], Value]] = MappingProxyType({}),
+        factories: frozenset[str] = frozenset(),
+        elementwise: frozenset[str] = frozenset(),
+        of_tensors: frozenset[str] = frozenset(),
+        containers: Mapping[str, tuple[str, ...]] = MappingProxyType({}),
+        not_tensors: tuple[str, ...] = (),
+        tests: frozenset[str] = frozenset(),
+        tapes: frozenset[str] = frozenset(),
+        graphs: frozenset[str] = frozenset(),
+        differentiates: frozenset[str] = frozenset(),
+        shared_names: frozenset[str] = frozenset(),
+        device_uses: frozenset[str] = frozenset(),
+        makers: frozenset[str] = frozenset(),
+        options: frozenset[str] = frozenset(),
+        placeless_targets: frozenset[str] = frozenset(),
+        steps: DeviceSteps | None = None,
+        surroundings: Surroundings | None = None,
+        on_call: tuple[Callable[[Frame, ir.Call, tuple[Value, ...], Arguments], None], ...] = (),
+        on_library_call: tuple[Callable[[LibraryCall, Spec, Value], None], ...] = (),
+        on_callbacks: tuple[Callable[[LibraryCall], None], ...] = (),
+        on_unknown_call: tuple[Callable[[Frame, Arguments, ir.Call], Value | None], ...] = (),
+        on_return: tuple[Callable[[Frame, Context], None], ...] = (),
+        on_assign: tuple[Callable[[Frame, ir.Assign, Value], None], ...] = (),
+        on_augmented: tuple[Callable[[Frame, ir.Node, Value, Value], Value | None], ...] = (),
+        on_attribute: tuple[Callable[[Frame, ir.Attr, Value], None], ...] = (),
+        on_own_attribute: tuple[Callable[[Frame, str], None], ...] = (),
+        on_item: tuple[Callable[[Frame, ir.Sub, Value, Value], None], ...] = (),
+        on_random_branch: tuple[Callable[[Frame, ir.If, ir.Node, tuple[Env, ...]], None], ...] = (),
+        on_for: tuple[Callable[[Frame, ir.For], None], ...] = (),
+        on_loop: tuple[LoopWatch, ...] = (),
+        on_define: tuple[Callable[[Frame, ir.Define, ir.Node, str], None], ...] = (),
+        on_operands: Mapping[str, Callable[[Frame, str, int, Operand, Operand], None]] = MappingProxyType({}),
+        converts: Callable[[Interpreter, FunctionInfo], bool] | None = None,
+        bounds_loop: Callable[[tuple[ir.Statement, ...]], bool] | None = None,
+    ) -> None:
+        self.name = name
+        self.tensor_class = tensor_class
+        self.telling = telling
+        self.of_unknown = of_unknown
+        self.replaces_arguments = replaces_arguments
+        self.raises = raises
+        self.compiles_eagerly = compiles_eagerly
+        self.converts_arrays = converts_arrays
+        self.splits_graphs = splits_graphs
+        self.hashable = hashable
+        self.defers_equality = defers_equality
+        self.accepts_numbers = accepts_numbers
+        self.passed_as_numbers = passed_as_numbers
+        self.host_memory = host_memory
+        self.reads_scalar_index = reads_scalar_index
+        self.unclear_masks = unclear_masks
+        self.indexer = indexer
+        self.slice_severity = slice_severity
+        self.stages_loops = stages_loops
+        self.formatted = formatted
+        self.branched = branched
+        self.indexed = indexed
+        self.static = static
+        self.functions = functions
+        self.results = results
+        self.annotated = annotated
+        self.factories = factories
+        self.elementwise = elementwise
+        self.of_tensors = of_tensors
+        self.containers = containers
+        self.not_tensors = not_tensors
+        self.tests = tests
+        self.tapes = tapes
+        self.graphs = graphs
+        self.differentiates = differentiates
+        self.shared_names = shared_names
+        self.device_uses = device_uses
+        self.makers = makers
+        self.options = options
+        self.placeless_targets = placeless_targets
+        self.steps = steps
+        self.surroundings = surroundings
+        self.on_call = on_call
+        self.on_library_call = on_library_call
+        self.on_callbacks = on_callbacks
+        self.on_unknown_call = on_unknown_call
+        self.on_return = on_return
+        self.on_assign = on_assign
+        self.on_augmented = on_augmented
+        self.on_attribute = on_attribute
+        self.on_own_attribute = on_own_attribute
+        self.on_item = on_item
+        self.on_random_branch = on_random_branch
+        self.on_for = on_for
+        self.on_loop = on_loop
+        self.on_define = on_define
+        self.on_operands = on_operands
+        self.converts = converts
+        self.bounds_loop = bounds_loop
+
+
+class Libraries:
+    """The semantics of all frameworks, in the order of the registry.
+
+    `shared` are those of several frameworks, and of libraries that trace nothing. `default` names the framework of code that names none.
+    """
+
+    def __init__(self, frameworks: tuple[Semantics, ...], shared: tuple[Semantics, ...] = ()) -> None:
+        everything = (*shared, *frameworks)
+        self.names = tuple([one.name for one in frameworks])
+        self.default = self.names[0] if self.names else ""
+        self._known = {one.name: one for one in everything}
+        self._plain = Semantics("")
+        self.functions = {name: run for one in everything for name, run in one.functions.items()}
+        self.results = {name: given for one in everything for name, given in one.results.items()}
+        self.annotated = {name: value for one in everything for name, value in one.annotated.items()}
+        self.factories = _union([one.factories for one in everything])
+        self.elementwise = _union([one.elementwise for one in everything])
+        self.of_tensors = {name: one.name for one in everything for name in one.of_tensors}
+        self.containers = {kind: names for one in everything for kind, names in one.containers.items()}
+        self.not_tensors = tuple([name for one in everything for name in one.not_tensors])
+        self.tests = {name: one.name for one in everything for name in one.tests}
+        self.tapes = _union([one.tapes for one in everything])
+        self.graphs = _union([one.graphs for one in everything])
+        self.differentiates = _union([one.differentiates for one in everything])
+        self.shared_names = _union([one.shared_names for one in everything])
+        self.device_uses = _union([one.device_uses for one in everything])
+        self.makers = _union([one.makers for one in everything])
+        self.options = _union([one.options for one in everything])
+        self.placeless_targets = _union([one.placeless_targets for one in everything])
+        words = [one.steps for one in everything if one.steps is not None]
+        self.steps = DeviceSteps(*[_union([one[place] for one in words]) for place in range(5)])
+        self.surroundings = next((one.surroundings for one in everything if one.surroundings is not None), None)
+        self.on_call = tuple([hook for one in everything for hook in one.on_call])
+        self.on_library_call = tuple([hook for one in everything for hook in one.on_library_call])
+        self.on_callbacks = tuple([hook for one in everything for hook in one.on_callbacks])
+        self.on_unknown_call = tuple([hook for one in everything for hook in one.on_unknown_call])
+        self.on_return = tuple([hook for one in everything for hook in one.on_return])
+        self.on_assign = tuple([hook for one in everything for hook in one.on_assign])
+        self.on_augmented = tuple([hook for one in everything for hook in one.on_augmented])
+        self.on_attribute = tuple([hook for one in everything for hook in one.on_attribute])
+        self.on_own_attribute = tuple([hook for one in everything for hook in one.on_own_attribute])
+        self.on_item = tuple([hook for one in everything for hook in one.on_item])
+        self.on_random_branch = tuple([hook for one in everything for hook in one.on_random_branch])
+        self.on_for = tuple([hook for one in everything for hook in one.on_for])
+        self.on_loop = tuple([watch for one in everything for watch in one.on_loop])
+        self.on_define = tuple([hook for one in everything for hook in one.on_define])
+        self.on_operands = {op: hook for one in everything for op, hook in one.on_operands.items()}
+        self.converts = tuple([one.converts for one in everything if one.converts is not None])
+        self.bounds_loop = tuple([one.bounds_loop for one in everything if one.bounds_loop is not None])
+
+    def tracks_place(self, targets: tuple[str, ...]) -> bool:
+        """Return whether on these targets it matters which tensors stay in host memory."""
+        return self.placeless_targets.isdisjoint(targets)
+
+    def of(self, framework: str) -> Semantics:
+        """The semantics of a framework; those of one of which only an API table speaks say nothing."""
+        return self._known.get(framework, self._plain)
+
+
+def _union(sets: list[frozenset[str]]) -> frozenset[str]:
+    return frozenset().union(*sets)

@@ -1,0 +1,87 @@
+"""How the source spells expressions, and where they stand."""
+
+from __future__ import annotations
+
+from xlalint.lowering import ir
+
+
+def position(node: ir.Node) -> int:
+    """Where an expression stands, 0 for constants (which no hazard is about); of `name := value` and its like, the value."""
+    at = getattr(node, "at", 0)
+    inner = getattr(node, "value", None)
+    if at or not isinstance(inner, ir.Expr):
+        return at or 0
+    return position(inner)  # type: ignore[arg-type]
+
+
+def path_of(node: ir.Node) -> str:
+    """ "x" or "x.a.b" for names and attribute chains; "" for others."""
+    if type(node) is ir.Name:
+        return node.id
+    if type(node) is ir.Attr:
+        base = path_of(node.value)
+        return f"{base}.{node.name}" if base else ""
+    return ""
+
+
+def calls_within(node: ir.Node) -> bool:
+    """Return whether an arithmetic expression, or a list of such, calls anything."""
+    if isinstance(node, ir.Bin):
+        return calls_within(node.left) or calls_within(node.right)
+    if isinstance(node, ir.Display):
+        return any(map(calls_within, node.items))
+    return isinstance(node, ir.Call) or (isinstance(node, ir.Unary) and calls_within(node.value))
+
+
+_BINDING = {"|": 1, "^": 2, "&": 3, "<<": 4, ">>": 4, "+": 5, "-": 5, "*": 6, "/": 6, "//": 6, "%": 6, "@": 6, "**": 8}
+_UNARY, _PRIMARY = 7, 9
+
+
+def _held(node: ir.Node, depth: int, binding: int = _PRIMARY) -> str:
+    """An expression within one that binds so tightly: in parentheses where it would read otherwise."""
+    own = _PRIMARY
+    if isinstance(node, ir.Bin):
+        own = _BINDING.get(node.op, 0)
+    elif isinstance(node, ir.Unary):
+        own = _UNARY
+    elif isinstance(node, ir.Not | ir.Compare) or (isinstance(node, ir.Display) and node.kind == "tuple"):
+        own = 0
+    text = spelling(node, depth)
+    return f"({text})" if own < binding and text != "…" else text
+
+
+def spelling(node: ir.Node, depth: int = 3) -> str:
+    """A short source-like text of an expression, for messages."""
+    if isinstance(node, ir.Name):
+        return node.id
+    if depth == 0:
+        return "…"
+    if isinstance(node, ir.Attr):
+        return f"{_held(node.value, depth)}.{node.name}"
+    if isinstance(node, ir.Const):
+        return repr(node.value)
+    if isinstance(node, ir.Call):
+        inner = ", ".join(spelling(arg, depth - 1) for arg in node.args[:2])
+        more = ", …" if len(node.args) > 2 or (node.keywords and node.args) else "…" if node.keywords else ""
+        return f"{_held(node.func, depth)}({inner}{more})"
+    if isinstance(node, ir.Sub):
+        return f"{_held(node.value, depth)}[{spelling(node.index, depth - 1)}]"
+    if isinstance(node, ir.Slice):
+        lower = spelling(node.lower, depth - 1) if node.lower is not None else ""
+        upper = spelling(node.upper, depth - 1) if node.upper is not None else ""
+        return f"{lower}:{upper}"
+    if isinstance(node, ir.Bin):
+        binding = _BINDING.get(node.op, 0)
+        left = _held(node.left, depth - 1, binding + (node.op == "**"))
+        return f"{left} {node.op} {_held(node.right, depth - 1, binding + (node.op != '**'))}"
+    if isinstance(node, ir.Unary):
+        return f"{node.op}{_held(node.value, depth - 1, _UNARY)}"
+    if isinstance(node, ir.Not):
+        return f"not {spelling(node.value, depth - 1)}"
+    if isinstance(node, ir.Compare):
+        rights = " ".join(f"{op} {_held(right, depth - 1, 1)}" for op, right in zip(node.ops, node.rights, strict=True))
+        return f"{_held(node.left, depth - 1, 1)} {rights}"
+    if isinstance(node, ir.Display) and node.kind in ("tuple", "list"):
+        inner = ", ".join(spelling(item, depth - 1) for item in node.items)
+        return inner if node.kind == "tuple" else f"[{inner}]"
+    return "…"

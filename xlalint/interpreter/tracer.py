@@ -1,0 +1,28 @@
+"""Tracers: which framework runs a function to record its graph."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Tracer(msgspec.Struct, frozen=True, array_like=True):
+    """A tracer of a root: the framework ("" where only the function's use of tensors says that it is traced).
+
+    `autograph`: its control flow is rewritten, if the framework does such a thing. `compiles`: the program says itself that XLA
+    compiles the graph (`jit_compile=True`); without that it may be one of an input pipeline.
+    """
+
+    framework: str = ""
+    autograph: bool = True
+    compiles: bool = False
+
+
+UNTRACED = Tracer()
+
+
+class HandOver(msgspec.Struct, frozen=True):
+    """A decorator that hands its function to a tracer: its dotted name, the tracer, the arguments that stay host values."""
+
+    name: str
+    tracer: Tracer
+    static: tuple[object, ...] = ()

@@ -1,0 +1,54 @@
+"""How code hands a function to a tracer: decorators, and their arguments."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from xlalint.abstract.values import FALSE, TRUE, Const, LibrarySymbol, Sequence, Value
+from xlalint.interpreter.tracer import HandOver, Tracer
+from xlalint.lowering import ir
+
+if TYPE_CHECKING:
+    from xlalint.interpreter.frame import Frame
+
+
+def hand_over(frame: Frame, decorator: ir.Node) -> HandOver | None:
+    """Return what a decorator says of tracing: `@jit`, `@jit(...)`, `@partial(jit, ...)`."""
+    keywords: tuple[tuple[str, ir.Node], ...] = ()
+    if isinstance(decorator, ir.Call):
+        value, keywords = _decorating(frame, decorator.func), decorator.keywords
+        if isinstance(value, LibrarySymbol) and value.name == "functools.partial" and decorator.args:
+            value = _decorating(frame, decorator.args[0])
+    else:
+        value = _decorating(frame, decorator)
+    if not isinstance(value, LibrarySymbol):
+        return None
+    entry = frame.apis.function(value.name)
+    if entry is None or not any(callback.traced for callback in entry.calls):
+        return None
+    given = {name: frame.eval(node) for name, node in keywords}
+    return HandOver(
+        value.name,
+        tracer_of(entry.framework, given.get("autograph"), given.get("jit_compile")),
+        (*constants(given.get("static_argnums")), *constants(given.get("static_argnames"))),
+    )
+
+
+def tracer_of(framework: str, autograph: Value | None, jit_compile: Value | None) -> Tracer:
+    """The tracer that these arguments ask for."""
+    return Tracer(framework, autograph is not FALSE, jit_compile is TRUE)
+
+
+def _decorating(frame: Frame, node: ir.Node) -> Value | None:
+    if not isinstance(node, (ir.Name, ir.Attr)):
+        return None
+    return frame.program.resolve(frame.module, node) if frame.function is None else frame.eval(node)
+
+
+def constants(value: Value | None) -> tuple[object, ...]:
+    """The known constants that a value is or lists."""
+    if isinstance(value, Const):
+        return (value.value,) if value.value is not None else ()
+    if isinstance(value, Sequence) and value.items is not None:
+        return tuple(item.value for item in value.items if isinstance(item, Const))
+    return ()

@@ -1,0 +1,20 @@
+"""Variants of hazards that the analysis itself gives or asks about. Pages give them severities and messages of their own."""
+
+from __future__ import annotations
+
+from typing import Final
+
+AGAIN: Final = "again"
+"""Nothing repeats it where it stands: it counts if something repeats the function."""
+
+EAGER: Final = "eager"
+"""It costs in code that no tracer runs."""
+
+NO_AUTOGRAPH: Final = "no-autograph"
+"""The tracer does not rewrite the control flow around it."""
+
+UNREDUCED: Final = "unreduced"
+"""The step goes on with the gradients of one device."""
+
+WRONG_RESULTS = frozenset((NO_AUTOGRAPH, UNREDUCED))
+"""What fails or gives wrong results. Of several variants at one place it comes before what is slow."""
