@@ -211,7 +211,7 @@ class Rewriting:
         lines = Lines(self._source(path).text.encode())
         for hazard in self._hazards[path]:
             place = path, hazard.rule, Location(*lines.place(hazard.start)), Location(*lines.place(hazard.end))
-            outcome = data_files.rewritten(hazard, lines)
+            outcome = data_files.rewrite(hazard, lines)
             made = (None, outcome.text) if isinstance(outcome, NoFix) else (outcome, "")
             yield _Made(place, *made)
 
@@ -229,7 +229,7 @@ def _in_order(modules: Iterable[ModuleInfo]) -> list[ModuleInfo]:
 
 
 def _is_cut(hazard: Hazard, cut_short: Collection[tuple[str, str]]) -> bool:
-    """Whether an internal error ended the analysis of what holds a hazard: of what comes after it nothing is known."""
+    """Return whether an internal error ended the analysis of what holds a hazard: of what comes after it nothing is known."""
     if not cut_short:
         return False
     parts = hazard.function.split(".")

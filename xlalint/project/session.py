@@ -177,7 +177,7 @@ class Session:
         return list(self._lowered)
 
     def holds(self, path: str) -> bool:
-        """Whether a file is part of the program."""
+        """Return whether a file is part of the program."""
         return path in self._lowered
 
     def content(self, path: str) -> bytes:
@@ -399,7 +399,7 @@ class Session:
         return self._findings.get(path)
 
     def unsettled(self, path: str) -> bool:
-        """Whether the findings of a file may be others than those that were worked out last."""
+        """Return whether the findings of a file may be others than those that were worked out last."""
         return path in self._unjudged or (path in self._units and self._index(path) in self._pending)
 
     def work(self, first: Sequence[str] = ()) -> bool:
@@ -532,7 +532,7 @@ class Session:
         self._unkept.clear()
 
     def _saved(self, path: str) -> bool:
-        """Whether a file is on the disk as it is here."""
+        """Return whether a file is on the disk as it is here."""
         try:
             return digest(read_bytes(path)) == digest(self._contents[path])
         except SourceError:
@@ -546,7 +546,7 @@ class Session:
 
 
 def _makes_package(path: str) -> bool:
-    """Whether a file is there that makes its folder a package."""
+    """Return whether a file is there that makes its folder a package."""
     return path.endswith(_PACKAGE) and os.path.isfile(path)  # noqa: PTH113
 
 

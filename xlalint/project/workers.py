@@ -183,7 +183,7 @@ def _ending(worker: BaseProcess) -> str:
         name = signal.Signals(-code).name
     except ValueError:
         name = f"signal {-code}"
-    want = ", by the system for want of memory perhaps: use fewer processes (`-j`)" if name == "SIGKILL" else ""
+    want = ", perhaps by the system for lack of memory: use fewer processes (`-j`)" if name == "SIGKILL" else ""
     return f"a worker process was ended by {name}{want}"
 
 

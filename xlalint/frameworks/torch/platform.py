@@ -31,7 +31,7 @@ def platform_of(module: ModuleInfo, program: Program, target: str) -> Platform |
     why = _imported(module.needs) or variable or _launched(module) or _spawned(module, program)
     why = why or _told_by_another(module, program)
     if not why and (started := launched(module, program)):
-        why = f"`{started}` has Accelerate start it there"
+        why = f"`{started}` makes Accelerate start it there"
     if not why and target in _XLA_TARGETS:
         return Platform("torch", f"{ON_DEVICE}the target is {target}", told=True)
     return Platform("torch", ON_DEVICE + why) if why else None
