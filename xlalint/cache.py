@@ -1,4 +1,4 @@
-"""What earlier runs worked out, in one SQLite file: safe with parallel runs, and never a reason to fail.
+"""Keep the results of earlier runs in one SQLite file: safe with parallel runs, and never a reason to fail.
 
 The file holds nothing that cannot be computed again. So whatever is wrong with it (truncated, foreign, of another version, locked for
 long) is answered by a miss or by starting afresh, and an unwritable place by running without.
@@ -67,7 +67,7 @@ class Cache:
 
     def put_stats(self, rows: Iterable[tuple[str, int, int, str]]) -> None:
         """Remember (path, mtime_ns, size, digest)."""
-        values = [(_stored(path), mtime, size, content, self._today) for path, mtime, size, content in rows]
+        values = [(_encode_path(path), mtime, size, content, self._today) for path, mtime, size, content in rows]
         self._write("INSERT OR REPLACE INTO stats VALUES (?, ?, ?, ?, ?)", values)
 
     def units(self, digests: Iterable[str]) -> dict[str, bytes]:
@@ -164,7 +164,7 @@ class Cache:
         stale: list[str] = []
         for chunk in _chunks(keys):
             for key, used, blob in self._rows(table, chunk):
-                if (content := _unsealed(blob)) is not None:
+                if (content := _unseal(blob)) is not None:
                     found[key] = content
                     if used != self._today:
                         stale.append(key)
@@ -177,7 +177,7 @@ class Cache:
         return self._ask(lambda db: db.execute(query, keys).fetchall(), none)
 
     def _put(self, table: str, rows: Iterable[tuple[str, bytes]]) -> None:
-        values = [(key, self._today, _sealed(blob)) for key, blob in rows]
+        values = [(key, self._today, _seal(blob)) for key, blob in rows]
         self._write(f"INSERT OR REPLACE INTO {table} VALUES (?, ?, ?)", values)
 
     def _write(self, statement: str, values: Sequence[tuple[Any, ...]]) -> None:
@@ -248,11 +248,11 @@ def _prepare(db: sqlite3.Connection) -> None:
     with db:
         # One snapshot: tables that another run makes between two questions are not a foreign program's.
         db.execute("BEGIN")
-        if _recorded(db) == version:
+        if _read_version(db) == version:
             return
     with db:
         db.execute("BEGIN IMMEDIATE")
-        if _recorded(db) == version:
+        if _read_version(db) == version:
             return  # another run was first
         for name in ("meta", "stats", "units", "parts", "results"):
             db.execute(f"DROP TABLE IF EXISTS {name}")
@@ -261,7 +261,7 @@ def _prepare(db: sqlite3.Connection) -> None:
         db.execute("INSERT OR REPLACE INTO meta VALUES ('version', ?)", (version,))
 
 
-def _recorded(db: sqlite3.Connection) -> str | None:
+def _read_version(db: sqlite3.Connection) -> str | None:
     """The version that the tables were made by, None where there are none yet."""
     if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'meta'").fetchone():
         return None
@@ -270,7 +270,7 @@ def _recorded(db: sqlite3.Connection) -> str | None:
 
 
 def _check(db: sqlite3.Connection) -> bool:
-    """Whether it is a database of ours already, not an empty one; one that holds anything else counts as damaged."""
+    """Return whether it is a database of ours already, not an empty one; one that holds anything else counts as damaged."""
     with db:
         db.execute("BEGIN")  # one snapshot
         made = [text for (text,) in db.execute("SELECT sql FROM sqlite_master")]
@@ -281,7 +281,7 @@ def _check(db: sqlite3.Connection) -> bool:
 
 
 def _version() -> str:
-    """What the kept blobs depend on: this schema, Python's grammar, and xlalint itself, down to the state of its files.
+    """Digest what the kept blobs depend on: this schema, Python's grammar, and xlalint itself, down to the state of its files.
 
     The files' state makes an editable checkout safe to work on; asking for it takes a millisecond.
     """
@@ -308,11 +308,11 @@ def _damaged(error: sqlite3.Error) -> bool:
     return any(sign in message for sign in _DAMAGE)
 
 
-def _sealed(blob: bytes) -> bytes:
+def _seal(blob: bytes) -> bytes:
     return zlib.crc32(blob).to_bytes(4, "little") + blob
 
 
-def _unsealed(sealed: object) -> bytes | None:
+def _unseal(sealed: object) -> bytes | None:
     """The blob, if its checksum says that it is what was kept."""
     if not isinstance(sealed, bytes) or len(sealed) < 4:
         return None
@@ -320,7 +320,7 @@ def _unsealed(sealed: object) -> bytes | None:
     return content if zlib.crc32(content) == int.from_bytes(sealed[:4], "little") else None
 
 
-def _stored(path: str) -> str | bytes:
+def _encode_path(path: str) -> str | bytes:
     """A path as SQLite takes it: one that is not UTF-8 by its bytes."""
     try:
         path.encode()

@@ -124,7 +124,7 @@ def _databases(folder: Path) -> Iterator[Path]:
 
 
 def _is_ours(file: Path) -> bool:
-    """Whether a file is a database that xlalint made: told by its header, without SQLite, which would write beside it."""
+    """Return whether a file is a database that xlalint made: told by its header, without SQLite, which would write beside it."""
     try:
         told = file.lstat()
         if not stat.S_ISREG(told.st_mode) or not _owned(told):
@@ -189,7 +189,7 @@ def _owned(told: os.stat_result) -> bool:
 
 
 def _trusted(told: os.stat_result) -> bool:
-    """Whether nobody else can exchange what lies in a folder: it is the user's, or the administrator's."""
+    """Return whether nobody else can exchange what lies in a folder: it is the user's, or the administrator's."""
     return _owned(told) or told.st_uid == 0
 
 
@@ -206,7 +206,7 @@ def _key() -> bytes:
         _make_key(file)
         known = _kept_key(file)
     if known is None:
-        raise RefusedError(f"`{file}` cannot be kept to yourself: set {KEY_VARIABLE}")
+        raise RefusedError(f"`{file}` cannot be made private: set {KEY_VARIABLE}")
     return known
 
 

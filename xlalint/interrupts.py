@@ -60,14 +60,14 @@ def exit_code() -> int:
 
 
 def reason() -> str:
-    """What ended the process, in a few words."""
+    """Say in a few words what ended the process."""
     if _heard is None or _heard == signal.SIGINT:
         return "interrupted"
     return f"ended by {signal.Signals(_heard).name}"
 
 
 def interrupted_only() -> bool:
-    """Whether nothing worse than Ctrl-C was heard."""
+    """Return whether nothing worse than Ctrl-C was heard."""
     return _heard is None or _heard == signal.SIGINT
 
 

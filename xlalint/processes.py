@@ -59,7 +59,7 @@ def _own_path() -> list[str]:
 
 
 def _flags() -> list[str]:
-    """What the environment said of how Python works, which an isolated one does not hear."""
+    """Return the flags for the environment variables of Python that an isolated one ignores."""
     flags = ["-B"] if sys.dont_write_bytecode else []
     if sys.flags.utf8_mode:
         flags += ["-X", "utf8"]

@@ -46,10 +46,10 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     if marker is not None or "xla_watch" in getattr(item, "fixturenames", ()):
         item.stash[_WATCH] = _watch_of(marker)
     elif item.config.getoption("--xlalint-watch"):
-        from xlalint.verify.seen import Limits
+        from xlalint.verify.seen import WatchLimits
         from xlalint.verify.watch import Watch
 
-        item.stash[_WATCH] = Watch(Limits(), 0, quiet=True)
+        item.stash[_WATCH] = Watch(WatchLimits(), 0, quiet=True)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -76,12 +76,12 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
             pytest.fail(too_much, pytrace=False)
         return result
     finally:
-        item.user_properties.append((_PROPERTY, _told(watch.seen)))
+        item.user_properties.append((_PROPERTY, _write_report(watch.seen)))
 
 
 @pytest.fixture
 def xla_watch(request: pytest.FixtureRequest) -> Seen:
-    """What XLA does during this test's call: `.compilations`, `.syncs`, `.fallbacks`, `.graph_breaks`, `.events`, `.step()`."""
+    """Watch what XLA does during this test's call: `.compilations`, `.syncs`, `.fallbacks`, `.graph_breaks`, `.events`, `.step()`."""
     watch: Watch | None = request.node.stash.get(_WATCH, None)
     if watch is None:
         pytest.fail("`xla_watch` must be an argument of the test or of a fixture that it uses", pytrace=False)
@@ -92,7 +92,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     """With `--xlalint-watch`: what each test made XLA do, the costliest first; with -vv the causes too."""
     if not config.getoption("--xlalint-watch"):
         return
-    seen = list(_reported(terminalreporter))
+    seen = list(_read_reports(terminalreporter))
     terminalreporter.section("xlalint")
     busy = sorted((one for one in seen if any(one[1][name] for name in _COLUMNS)), key=_cost, reverse=True)
     if busy:
@@ -115,12 +115,12 @@ def _watch_of(marker: pytest.Mark | None) -> Watch:
         pytest.fail(f"@pytest.mark.xla: {str(error).removeprefix('watch() ')}", pytrace=False)
 
 
-def _told(seen: Seen) -> dict[str, Any]:
-    """What goes into the report of a test: plain values, since it may cross to another process."""
+def _write_report(seen: Seen) -> dict[str, Any]:
+    """Return what goes into the report of a test: plain values, since it may cross to another process."""
     return {**{name: getattr(seen, name) for name in _COLUMNS}, "causes": seen.report().splitlines()}
 
 
-def _reported(terminalreporter: pytest.TerminalReporter) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _read_reports(terminalreporter: pytest.TerminalReporter) -> Iterator[tuple[str, Mapping[str, Any]]]:
     for reports in terminalreporter.stats.values():
         for report in reports:
             if getattr(report, "when", None) == "call":

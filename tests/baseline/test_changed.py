@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.baseline.programs import findings
-from xlalint.baseline.changed import Changes, RevisionError, _carried, _parsed
+from xlalint.baseline.changed import Changes, RevisionError, _carry, _parse
 
 if shutil.which("git") is None:
     pytest.skip("git is not installed", allow_module_level=True)
@@ -211,7 +211,7 @@ def test_notebooks_are_compared_by_the_rows_of_their_cells(git: Git, tmp_path: P
     ("revision", "says"),
     [
         pytest.param("nosuch", "no commit `nosuch`", id="unknown"),
-        pytest.param("--output=x", "is no revision", id="option"),
+        pytest.param("--output=x", "is not a revision", id="option"),
         pytest.param("orphan", "no commit in common", id="unrelated"),
     ],
 )
@@ -225,7 +225,7 @@ def test_revisions_that_are_of_no_use(revision: str, says: str, git: Git, tmp_pa
 
 def test_no_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
-    with pytest.raises(RevisionError, match="in no git repository"):
+    with pytest.raises(RevisionError, match="not in a git repository"):
         Changes("main", str(tmp_path))
     monkeypatch.setenv("PATH", "")
     with pytest.raises(RevisionError, match="git is not installed"):
@@ -237,12 +237,12 @@ LINES = st.lists(st.sampled_from(["a", "b", "c", ""]), max_size=8)
 
 @given(LINES, LINES)
 def test_rows_that_did_not_change_are_the_same_text(before: list[str], after: list[str]) -> None:
-    rows = _carried("\n".join(before), "\n".join(after), frozenset())
+    rows = _carry("\n".join(before), "\n".join(after), frozenset())
     kept = [line for row, line in enumerate("\n".join(after).split("\n"), 1) if row not in rows]
     old = iter("\n".join(before).split("\n"))
     assert all(line in old for line in kept)  # a subsequence
-    assert _carried("\n".join(after), "\n".join(after), rows) == rows
+    assert _carry("\n".join(after), "\n".join(after), rows) == rows
 
 
 def test_a_diff_of_nothing() -> None:
-    assert list(_parsed(b"")) == []
+    assert list(_parse(b"")) == []

@@ -130,9 +130,9 @@ def test_the_file_is_read_as_it_was_written(tmp_path: Path) -> None:
     ("text", "says"),
     [
         pytest.param(None, "no such baseline; `xlalint baseline update", id="missing"),
-        pytest.param("", "no baseline", id="empty"),
-        pytest.param('{"version": 1, "findings": [\n<<<<<<< ours\n', "no baseline", id="conflict"),
-        pytest.param('{"version": 1, "findings": [{"path": 1, "code": ""}]}', "no baseline", id="foreign"),
+        pytest.param("", "not a baseline", id="empty"),
+        pytest.param('{"version": 1, "findings": [\n<<<<<<< ours\n', "not a baseline", id="conflict"),
+        pytest.param('{"version": 1, "findings": [{"path": 1, "code": ""}]}', "not a baseline", id="foreign"),
         pytest.param('{"version": 2, "findings": []}', "version 2", id="newer"),
     ],
 )

@@ -52,7 +52,7 @@ def test_exit_codes(run: Any, bad: Path, good: Path, pipeline: Any) -> None:
         pytest.param(("check", "--isolated", "--config", "a.toml"), "exclude each other", id="config"),
         pytest.param(("check", "-", "a.py"), "cannot be checked together", id="stdin-and-paths"),
         pytest.param(("check", "--output-format", "xml"), "xml", id="format"),
-        pytest.param(("check", "--statistics", "--output-format", "sarif"), "not as sarif", id="statistics"),
+        pytest.param(("check", "--statistics", "--output-format", "sarif"), "not sarif", id="statistics"),
         pytest.param(("check", "--watch", "-"), "`--watch` works on files", id="watch-stdin"),
         pytest.param(("check", "--jobs", "-1"), "jobs", id="jobs"),
         pytest.param(("check", "--slect", "X"), "--slect", id="option"),

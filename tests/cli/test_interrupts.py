@@ -211,5 +211,5 @@ def test_a_full_disk_is_told_as_such(folder: Path) -> None:
         )
     assert (done.returncode, done.stderr) == (
         2,
-        b"xlalint: what there is to say cannot be written: No space left on device\n",
+        b"xlalint: the output cannot be written: No space left on device\n",
     )

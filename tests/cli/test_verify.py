@@ -156,7 +156,7 @@ def test_what_cannot_be_run(run: Any, arguments: list[str], said: str) -> None:
         (["--isolated"], "nothing to verify: name a target"),
         (["model.py:good", "--backend", "torch"], "unknown backend `torch`; did you mean `torch_"),
         (["model.py:good", *PLAIN, "--vary", "dtype"], "`dtype` cannot be varied; write `shape` or `shape=DIM`"),
-        (["model.py:good", *PLAIN, "--memory-limit", "many"], "`many` is no size; write 512M, 8G"),
+        (["model.py:good", *PLAIN, "--memory-limit", "many"], "`many` is not a size; write 512M, 8G"),
     ],
 )
 def test_wrong_options(run: Any, arguments: list[str], said: str) -> None:

@@ -148,7 +148,7 @@ def test_what_is_the_program_s_is_the_run_s(tmp_path: Path, key: str, value: str
     own = found.settings.of(str(root / "a/m.py"))
     assert (getattr(own, key.replace("-", "_")), own.device) == (kept, "cpu")
     run = root / "xlalint.toml"
-    assert found.warnings == (f"{file}:2: `{key}` is for the whole program, and taken from `{run}` only",)
+    assert found.warnings == (f"{file}:2: `{key}` is for the whole program, and read from `{run}` only",)
     assert not found.errors
 
 
@@ -158,8 +158,8 @@ def test_several_such_keys_are_one_warning(tmp_path: Path) -> None:
     )
     first, second = survey(root).warnings
     where = "the command line or the configuration of the run"
-    assert first == f"{root}/a/xlalint.toml:1: `jobs`, `roots` are for the whole program, and taken from {where} only"
-    assert second == f"{root}/b/pyproject.toml:2: `jobs` is for the whole program, and taken from {where} only"
+    assert first == f"{root}/a/xlalint.toml:1: `jobs`, `roots` are for the whole program, and read from {where} only"
+    assert second == f"{root}/b/pyproject.toml:2: `jobs` is for the whole program, and read from {where} only"
 
 
 @pytest.mark.parametrize(

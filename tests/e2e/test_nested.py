@@ -214,7 +214,7 @@ def test_a_key_of_the_run_is_warned_of_and_the_findings_stay(program: Path) -> N
     done = xlalint(program, "check", "--output-format", "json")
     assert (done.returncode, told(done)) == (1, BOTH)
     where = (
-        f"{program}/lib/xlalint.toml:2: `jobs` is for the whole program, and taken from `{program}/xlalint.toml` only"
+        f"{program}/lib/xlalint.toml:2: `jobs` is for the whole program, and read from `{program}/xlalint.toml` only"
     )
     assert done.stderr == f"xlalint: warning: {where}\n"
 

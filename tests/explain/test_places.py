@@ -47,7 +47,7 @@ def test_places(text: str, place: Place) -> None:
 
 @pytest.mark.parametrize("text", ["a.py", "a.py:", "a.py:x", ":3", ""])
 def test_no_places(text: str) -> None:
-    with pytest.raises(PlaceError, match="is no FILE:LINE"):
+    with pytest.raises(PlaceError, match="is not FILE:LINE"):
         parse_place(text)
 
 

@@ -141,7 +141,7 @@ def test_workers_of_another_version_do_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("address", ["", "localhost:8786", "dask://", "spark://localhost:1"])
 def test_addresses_that_are_none(address: str) -> None:
-    with pytest.raises(ClusterError, match="no address of a cluster"), connected(address):
+    with pytest.raises(ClusterError, match="not the address of a cluster"), connected(address):
         pass
 
 
@@ -192,7 +192,7 @@ def test_no_scheduler(tmp_path: Path) -> None:
     running = _check(tmp_path, "--executor", "dask://127.0.0.1:9")
     said, complaints = running.communicate(timeout=300)
     assert (running.returncode, said) == (2, b"")
-    assert b"no scheduler of Dask answers at `dask://127.0.0.1:9`" in complaints
+    assert b"no Dask scheduler answers at `dask://127.0.0.1:9`" in complaints
 
 
 @pytest.mark.slow

@@ -87,7 +87,7 @@ def test_only_kernels_of_python_are_read(metadata: dict[str, Any], python: bool)
         pytest.param(b"{\n 1", "invalid JSON", 2, id="json"),
         pytest.param(b'{"cells": [', "invalid JSON", 1, id="cut-off"),
         pytest.param(b'{"cells": []} x', "invalid JSON", 1, id="extra"),
-        pytest.param(b"[]", "no JSON object", 1, id="list"),
+        pytest.param(b"[]", "not a JSON object", 1, id="list"),
         pytest.param(b"x = 1", "invalid JSON", 1, id="python"),
         pytest.param(b"{}", "has no `nbformat`", 1, id="no-format"),
         pytest.param(b'{"cells": [],\n"nbformat": 5}', "of format 5", 2, id="future"),

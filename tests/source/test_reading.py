@@ -47,10 +47,12 @@ def test_decode(raw: bytes, text: str | None) -> None:
         pytest.param("é = '".encode() + b"\xff'", "XLA002", 1, 6, "PEP 263", id="column-in-code-points"),
         pytest.param(b"a\r\nb\rc\n\xff", "XLA002", 4, 1, "0xff", id="rows-by-any-line-end"),
         pytest.param(b"# coding: ascii-ish\n", "XLA002", 1, 1, "`ascii-ish`", id="unknown-encoding"),
-        pytest.param(b"# coding: punycode\nx = 1\n-a", "XLA002", 1, 1, "no encoding of source code", id="punycode"),
-        pytest.param(b"# coding: idna\nx = 1\n", "XLA002", 1, 1, "no encoding of source code", id="idna"),
-        pytest.param(b"# coding: utf-16\nx = 1\n", "XLA002", 1, 1, "no encoding of source code", id="utf-16-declared"),
-        pytest.param(b"# coding: cp037\nx = 1\n", "XLA002", 1, 1, "no encoding of source code", id="ebcdic"),
+        pytest.param(b"# coding: punycode\nx = 1\n-a", "XLA002", 1, 1, "not an encoding of source code", id="punycode"),
+        pytest.param(b"# coding: idna\nx = 1\n", "XLA002", 1, 1, "not an encoding of source code", id="idna"),
+        pytest.param(
+            b"# coding: utf-16\nx = 1\n", "XLA002", 1, 1, "not an encoding of source code", id="utf-16-declared"
+        ),
+        pytest.param(b"# coding: cp037\nx = 1\n", "XLA002", 1, 1, "not an encoding of source code", id="ebcdic"),
         pytest.param(b"# coding: cp1252-dos\n", "XLA002", 1, 1, "`cp1252-dos`", id="line-ends-of-another"),
         pytest.param(b"# coding: rot13\n", "XLA002", 1, 1, "`rot13`", id="not-a-text-encoding"),
         pytest.param(b"# coding: shift_jis\n'\x80'", "XLA002", 2, 2, "0x80 is not SHIFT-JIS", id="declared-but-wrong"),

@@ -106,7 +106,7 @@ def test_tensors_are_taught_too() -> None:
     [
         (
             "static[limt]",
-            "teaches nothing of `limt`: this statement neither assigns it nor has a parameter of that name; did you mean `limit`?",
+            "has no effect on `limt`: this statement neither assigns it nor has a parameter of that name; did you mean `limit`?",
         ),
         ("static[]", "it names no value"),
         ("static[limit", "it names no value"),

@@ -24,7 +24,10 @@ from .tree import (
     imports,
     load,
     modules,
+    participles,
     rule_codes,
+    shared_names,
+    twins,
 )
 
 _SEAM = ("frameworks/base.py", "frameworks/loading.py", "frameworks/platforms.py", "frameworks/registry.py")
@@ -62,12 +65,17 @@ def circle() -> list[str]:
 def measured() -> dict[str, dict[str, int]]:
     """Count what `budgets.json` limits; zeros are left out."""
     prose: dict[str, int] = {}
+    named: dict[str, int] = {}
     for module in modules():
         prose[folder_of(module)] = prose.get(folder_of(module), 0) + idiomatic(module)
+        named[folder_of(module)] = named.get(folder_of(module), 0) + participles(module)
     counts = {
         "rule codes in the engine": {module: rule_codes(module) for module in engine()},
         "framework names in the engine": {module: framework_names(module) for module in engine()},
         "docstrings that begin with What, Whether or Which": prose,
+        "functions named by a participle": named,
+        "public classes whose name another one has": shared_names(),
+        "public classes that share a name within a folder": dict.fromkeys(twins(), 1),
     }
     return {title: {name: count for name, count in found.items() if count} for title, found in counts.items()}
 

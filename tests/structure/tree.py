@@ -21,6 +21,11 @@ _DEFINITIONS = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 _CODE = re.compile(r"\bXLA\d")
 _FRAMEWORK = re.compile(r"\b(?:torch\w*|tensorflow|tf|keras|jax|flax|equinox|optax|numpy)\b")
 _IDIOM = re.compile(r"(?:What|Whether|Which)\b")
+_PARTICIPLE = re.compile(
+    r"_{0,2}(?:[a-z]+[^e]ed|told|kept|made|found|given|taken|written|rewritten|shown|known|seen|held|bound|built|drawn|spelt|lost|gone|chosen|"
+    r"begun|hidden|broken|caught|said|heard|forgotten|proven|done)"
+)
+_VERBS = {"seed", "heed", "unheed", "embed"}  # these end like participles
 
 
 class Import(NamedTuple):
@@ -160,6 +165,42 @@ def docstrings(module: str) -> list[str]:
 def idiomatic(module: str) -> int:
     """Count the docstrings that begin with What, Whether or Which, where a verb should stand."""
     return sum(_IDIOM.match(text) is not None for text in docstrings(module))
+
+
+def participles(module: str) -> int:
+    """Count the functions that are named by a bare participle and are no predicates: where a verb should stand, too."""
+    functions = (
+        node for node in ast.walk(tree_of(module)) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+    )
+    return sum(
+        _PARTICIPLE.fullmatch(node.name) is not None
+        and node.name.strip("_") not in _VERBS
+        and not (isinstance(node.returns, ast.Name) and node.returns.id == "bool")
+        and not any("property" in ast.unparse(decorator) for decorator in node.decorator_list)
+        for node in functions
+    )
+
+
+def shared_names() -> dict[str, int]:
+    """Count, by folder, the public classes whose name another public class has as well."""
+    homes: dict[str, list[str]] = {}
+    for module in modules():
+        for node in tree_of(module).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                homes.setdefault(node.name, []).append(folder_of(module))
+    shared = [folder for folders in homes.values() if len(folders) > 1 for folder in folders]
+    return {folder: shared.count(folder) for folder in shared}
+
+
+def twins() -> list[str]:
+    """List the public classes that share their name within a folder: "folder: name"."""
+    found: dict[str, int] = {}
+    for module in modules():
+        for node in tree_of(module).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                title = f"{folder_of(module)}: {node.name}"
+                found[title] = found.get(title, 0) + 1
+    return sorted(title for title, count in found.items() if count > 1)
 
 
 def rule_codes(module: str) -> int:

@@ -75,7 +75,7 @@ def marked(mark: str) -> list[str]:
         ("1 / 0", "crashed", "left with exit code 1"),
         ("os.kill(os.getpid(), signal.SIGSEGV)", "crashed", "was killed by SIGSEGV"),
         ("os.abort()", "crashed", "was killed by SIGABRT"),
-        ("os.kill(os.getpid(), 9)", "crashed", "was killed by SIGKILL (by hand, or by the system for want of memory)"),
+        ("os.kill(os.getpid(), 9)", "crashed", "was killed by SIGKILL (by hand, or by the system for lack of memory)"),
     ],
 )
 def test_ends(child: Callable[..., Ended], text: str, kind: str, reason: str) -> None:

@@ -104,7 +104,7 @@ def test_loads(file: str, name: str, factory: str, result: int) -> None:
         ("Scale.plsu", "", "no `plsu` in `Scale`; did you mean `plus`?"),
         ("Needy", "", r"`Needy` is made with arguments .*; say how: --factory 'Needy\(...\)'"),
         ("number", "", "`number` is a int, which cannot be called"),
-        ("double", "make()", "is no class"),
+        ("double", "make()", "is neither a class"),
         ("Scale", "1 / 0", "factory `1 / 0` raises ZeroDivisionError: division by zero"),
         ("Scale", "unknown()", "factory `unknown\\(\\)` raises NameError"),
     ],

@@ -77,7 +77,7 @@ def test_limits(fakexla: Any, limits: dict[str, int], message: str | None, monke
 
 def test_what_has_no_line_is_told_so(fakexla: Any) -> None:
     with (
-        pytest.raises(xlalint.LimitExceededError, match="  1 at no line that the framework tells"),
+        pytest.raises(xlalint.LimitExceededError, match="  1 at lines that the framework does not report"),
         xlalint.watch(max_compiles=0),
     ):
         fakexla.compilations += 1
@@ -111,7 +111,7 @@ def test_the_warm_up_does_not_count(fakexla: Any) -> None:
 
 
 def test_a_warm_up_without_steps_is_warned_of(fakexla: Any) -> None:
-    message = r"saw 0 steps, so it held no limit: call `seen.step\(\)`"
+    message = r"saw 0 steps, so no limit was checked: call `seen.step\(\)`"
     with pytest.warns(UserWarning, match=message), xlalint.watch(max_compiles=0, warmup=2):
         fakexla.compile()
 

@@ -1,1 +1,1 @@
-"""What agents that write code are offered, by the Model Context Protocol."""
+"""Serve agents that write code, by the Model Context Protocol."""

@@ -39,18 +39,18 @@ class Roots:
 
 
 def kept(folders: Sequence[str]) -> Any:
-    """What a server is given for its lifetime: the folders that were named when it was started."""
+    """Keep the folders that were named at the start for the server's lifetime."""
     return lambda _: nullcontext(tuple(folders))
 
 
-def _asked(context: Context) -> ListRoots | ListRootsResult:
+def _ask(context: Context) -> ListRoots | ListRootsResult:
     """The client's roots: a question to it, where it has any and none were named."""
     capabilities = context.client_capabilities
     asks = capabilities is not None and capabilities.roots is not None and not context.request_context.lifespan_context
     return ListRoots() if asks else ListRootsResult(roots=[])
 
 
-def _roots(context: Context, told: Annotated[ListRootsResult, Resolve(_asked)]) -> Roots:
+def _roots(context: Context, told: Annotated[ListRootsResult, Resolve(_ask)]) -> Roots:
     named = context.request_context.lifespan_context
     told_folders = [folder for root in told.roots if (folder := _folder(str(root.uri)))]
     return Roots(named or told_folders or [os.getcwd()])  # noqa: PTH109

@@ -34,7 +34,7 @@ _USAGE = "Usage: "
 File = Annotated[
     str, Field(description="A Python file or notebook, relative to where the server was started, or absolute.")
 ]
-Unsafe = Annotated[bool, Field(description="Take fixes too that may change a result; each says on what that depends.")]
+Unsafe = Annotated[bool, Field(description="Also take fixes that may change a result; each says on what that depends.")]
 Program = Annotated[
     str,
     Field(
@@ -78,7 +78,7 @@ async def explain_line(
     """
     roots.existing(path)
     place = f"{path}:cell {cell}:{line}" if cell else f"{path}:{line}"
-    return await _run("explain", _cached(), "--", f"{place}:{column}" if column else place)
+    return await _run("explain", _choose_cache(), "--", f"{place}:{column}" if column else place)
 
 
 async def get_rule(
@@ -89,11 +89,11 @@ async def get_rule(
 
 
 async def propose_fixes(path: File, roots: Allowed, program: Program = "", unsafe: Unsafe = False) -> str:
-    """What the fixes of a file would change, as a patch; nothing is written, and there is no text where nothing can be fixed. They are made
+    """Return what the fixes of a file would change, as a patch; empty if nothing can be fixed. Nothing is written. They are made
     in rounds, as by `xlalint check --fix`.
     """
     roots.existing(path)
-    return await _run("check", _cached(), "--diff", *_allowed(unsafe), *_within(program, roots), "--", path)
+    return await _run("check", _choose_cache(), "--diff", *_list_allowed(unsafe), *_within(program, roots), "--", path)
 
 
 async def verify_fixes(path: File, roots: Allowed, program: Program = "", unsafe: Unsafe = False) -> CallToolResult:
@@ -101,19 +101,19 @@ async def verify_fixes(path: File, roots: Allowed, program: Program = "", unsafe
     unverified with the reason. Nothing is written. This imports and runs the file's code; its framework must be installed.
     """
     roots.existing(path)
-    found = await _check("--verify", *_allowed(unsafe), *_within(program, roots), "--", path)
+    found = await _check("--verify", *_list_allowed(unsafe), *_within(program, roots), "--", path)
     return _findings([one for one in found if one.fix is not None and one.fix.proof is not None])
 
 
 def _findings(found: Sequence[Finding]) -> CallToolResult:
     """Findings as data and as text, one a line."""
-    told = [_told(finding) for finding in found]
+    told = [_strip_empty(finding) for finding in found]
     lines = ",\n".join(json.dumps(one, ensure_ascii=False) for one in told)
     text = TextContent(type="text", text=f'{{"findings": [{lines}]}}')
     return CallToolResult(content=[text], structured_content={"findings": told})
 
 
-def _told(finding: Finding) -> dict[str, Any]:
+def _strip_empty(finding: Finding) -> dict[str, Any]:
     """A finding without what is not said."""
     fix = None
     if finding.fix is not None:
@@ -121,7 +121,7 @@ def _told(finding: Finding) -> dict[str, Any]:
         if finding.fix.proof is not None:
             fix["proof"] = msgspec.to_builtins(finding.fix.proof)
     told = {
-        "path": _shown(finding.filename),
+        "path": _show(finding.filename),
         "cell": finding.cell,
         "line": finding.location.row,
         "column": finding.location.column,
@@ -137,7 +137,7 @@ def _told(finding: Finding) -> dict[str, Any]:
     return {key: value for key, value in told.items() if value not in (None, "")}
 
 
-def _shown(filename: str) -> str:
+def _show(filename: str) -> str:
     """A path as it can be given to a tool again."""
     path = os.path.relpath(filename)
     return filename if path.startswith(os.pardir) else path
@@ -150,7 +150,7 @@ def _within(program: str, roots: Roots) -> tuple[str, ...]:
     return (f"--project={program}",)
 
 
-def _cached() -> str:
+def _choose_cache() -> str:
     """The option that names the folder for results: outside of the project, one for each folder that servers are started in."""
     named = os.environ.get("XLALINT_CACHE_DIR")
     usual = Path("~/Library/Caches" if sys.platform == "darwin" else "~/.cache").expanduser()
@@ -160,17 +160,17 @@ def _cached() -> str:
     return f"--cache-dir={named or Path(given if Path(given).is_absolute() else usual, 'xlalint', own)}"
 
 
-def _allowed(unsafe: bool) -> tuple[str, ...]:
+def _list_allowed(unsafe: bool) -> tuple[str, ...]:
     return ("--unsafe-fixes",) if unsafe else ()
 
 
 async def _check(*arguments: str, text: str = "") -> list[Finding]:
-    done = await _run("check", _cached(), "--output-format", "json", "--exit-zero", *arguments, text=text)
+    done = await _run("check", _choose_cache(), "--output-format", "json", "--exit-zero", *arguments, text=text)
     return msgspec.json.decode(done, type=list[Finding])
 
 
 async def _run(*arguments: str, text: str = "") -> str:
-    """What a command prints. Its complaints become the tool's error."""
+    """Run a command and return its output. Its error output becomes the tool's error."""
     try:
         with anyio.fail_after(_PATIENCE):
             done = await anyio.run_process(

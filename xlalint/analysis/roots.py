@@ -363,7 +363,7 @@ class Roots:
         """Why a function is no root."""
         kind = self.interpreter.tables.kind(info.owner)
         if info.ir.outer >= 0 and info.ir.owner < 0:
-            return "it is nested, and the function around it neither calls it nor gives it to a tracer"
+            return "it is nested, and the function around it neither calls it nor passes it to a tracer"
         if info.name == "__init__":
             return "constructors run before anything is traced"
         if not self.interpreter.annotations.framework(info.module):

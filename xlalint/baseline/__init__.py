@@ -1,1 +1,1 @@
-"""What of the findings is new: against those that a project recorded, or against a revision of its repository."""
+"""Find the findings that are new: against those that a project recorded, or against a revision of its repository."""

@@ -43,11 +43,11 @@ class _Diff(NamedTuple):
 
 
 class Changes:
-    """What changed in the repository around a folder since a revision. Raises `RevisionError` where there is no such thing."""
+    """Changes in the repository around a folder since a revision. Raises `RevisionError` if it does not exist."""
 
     def __init__(self, revision: str, folder: str) -> None:
         if revision.startswith("-"):
-            raise RevisionError(f"--diff-base: `{revision}` is no revision")
+            raise RevisionError(f"--diff-base: `{revision}` is not a revision")
         try:
             self._run = Git(folder)
         except GitError as error:
@@ -55,7 +55,7 @@ class Changes:
         try:
             self._top = _line(self._git("rev-parse", "--show-toplevel"))
         except RevisionError as error:
-            raise RevisionError(f"--diff-base: `{folder}` is in no git repository ({error})") from error
+            raise RevisionError(f"--diff-base: `{folder}` is not in a git repository ({error})") from error
         try:
             commit = _line(self._git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}"))
         except RevisionError as error:
@@ -69,7 +69,7 @@ class Changes:
             ) from error
 
     def touch(self, finding: Finding, contents: Mapping[str, bytes]) -> bool:
-        """Whether a finding (its place in the module of a notebook) is on rows that changed. `contents` are files as they are taken to be
+        """Return whether a finding (its place in the module of a notebook) is on rows that changed. `contents` are files as they count,
         whatever is on the disk. What keeps a file from being checked is so wherever in it something changed.
         """
         rows = self._rows_of(finding.filename, contents)
@@ -96,7 +96,7 @@ class Changes:
         if content is None or rows is None:
             return rows
         before, after = _text(filename, lambda: read_file(filename)), _text(filename, lambda: content)
-        return None if before is None or after is None else _carried(before, after, rows)
+        return None if before is None or after is None else _carry(before, after, rows)
 
     def _on_disk(self, filename: str) -> Rows:
         path = os.path.relpath(os.path.realpath(filename), os.path.realpath(self._top)).replace(os.sep, "/")
@@ -110,7 +110,7 @@ class Changes:
     def _cells(self, filename: str, diff: _Diff) -> Rows:
         before = _text(filename, lambda: self._git("cat-file", "blob", f"{self._base}:{diff.before}"))
         after = _text(filename, lambda: read_file(filename))
-        return None if before is None or after is None else _carried(before, after, frozenset())
+        return None if before is None or after is None else _carry(before, after, frozenset())
 
     # -------------------------------------------------------------------------------------------------------- git
 
@@ -125,7 +125,7 @@ class Changes:
             "--ignore-submodules",
         )
         prefixes = ("--src-prefix=a/", "--dst-prefix=b/")
-        return dict(_parsed(self._git("diff", *options, *prefixes, self._base, "--", top=True)))
+        return dict(_parse(self._git("diff", *options, *prefixes, self._base, "--", top=True)))
 
     @cached_property
     def _tracked(self) -> tuple[set[str], list[str]]:
@@ -157,7 +157,7 @@ def _text(filename: str, read: Callable[[], bytes]) -> str | None:
         return None
 
 
-def _carried(before: str, after: str, rows: frozenset[int]) -> frozenset[int]:
+def _carry(before: str, after: str, rows: frozenset[int]) -> frozenset[int]:
     """The rows of a text that differ from an earlier one, and those in which the earlier one had changed already."""
     old, new = _LINE_END.split(before), _LINE_END.split(after)
     found = set(range(1, len(new) + 1))
@@ -166,7 +166,7 @@ def _carried(before: str, after: str, rows: frozenset[int]) -> frozenset[int]:
     return frozenset(found)
 
 
-def _parsed(diff: bytes) -> Iterator[tuple[str, _Diff]]:
+def _parse(diff: bytes) -> Iterator[tuple[str, _Diff]]:
     """The files of a diff without context. Lines are counted: what a line holds may look like a heading."""
     lines = iter(diff.split(b"\n"))
     before = after = ""

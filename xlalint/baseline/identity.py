@@ -1,4 +1,4 @@
-"""What makes a finding the same one after an edit elsewhere: its code, its file, the function around it and the text that it underlines.
+"""Identify a finding across edits elsewhere: its code, its file, the function around it and the text that it underlines.
 
 Rows, messages and layout do not count: lines move, messages are reworded, formatters break lines.
 """
@@ -79,7 +79,7 @@ class _Text:
         return {"", *map(self.scope, self.rows)}
 
     def extent(self, finding: Finding) -> str:
-        """What a finding underlines, without layout; of an empty place its line."""
+        """Return the code that a finding underlines, without layout; of an empty place its line."""
         start, end = finding.location, finding.end_location
         lines = self.lines[start.row - 1 : end.row]
         if not lines:

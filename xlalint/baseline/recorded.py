@@ -49,7 +49,7 @@ class Compared(NamedTuple):
 
 
 class Baseline:
-    """What was recorded, with paths relative to the folder of its file."""
+    """The recorded findings, with paths relative to the folder of their file."""
 
     def __init__(self, file: Path, entries: Iterable[Entry] = ()) -> None:
         self.file = file
@@ -67,7 +67,7 @@ class Baseline:
         return str(Path(self.folder, identity.path).resolve())
 
     def compare(self, findings: Sequence[Finding], texts: Texts) -> Compared:
-        """Which of some findings (in order, their places in cells) are new.
+        """Find which of some findings (in order, their places in cells) are new.
 
         Of more than were recorded of one identity the last are new. What is left of a function or a file that is there no more stands
         for the same text in another: the function was renamed, or the file moved.
@@ -115,14 +115,14 @@ def read(file: Path) -> Baseline:
         raw = read_file(file)
     except FileNotFoundError as error:
         raise BaselineError(
-            f"`{file}`: no such baseline; `xlalint baseline update --baseline {file}` makes it"
+            f"`{file}`: no such baseline; `xlalint baseline update --baseline {file}` creates it"
         ) from error
     except OSError as error:
         raise BaselineError(f"`{file}`: the baseline cannot be read: {error.strerror}") from error
     try:
         told = msgspec.json.decode(raw, type=_File)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise BaselineError(f"`{file}`: no baseline: {error}; `xlalint baseline update` writes it anew") from error
+        raise BaselineError(f"`{file}`: not a baseline: {error}; `xlalint baseline update` rewrites it") from error
     if told.version != _VERSION:
         raise BaselineError(f"`{file}`: a baseline of version {told.version}; this xlalint reads version {_VERSION}")
     return Baseline(file, told.findings)

@@ -85,12 +85,12 @@ def _main(argv: Sequence[str] | None) -> int:
         return FAILED
     except (click.Abort, KeyboardInterrupt, _Interrupted):
         interrupts.told()
-        _failed(interrupts.reason())
+        _report_failure(interrupts.reason())
         return interrupts.exit_code()
     except BrokenPipeError:
         return _unread()
     except Exception as error:  # noqa: BLE001  (the last resort: no traceback for users)
-        return _failed(_explained(error))
+        return _report_failure(_explain(error))
     return status if isinstance(status, int) else CLEAN
 
 
@@ -126,7 +126,7 @@ def _tolerate(stream: TextIO) -> None:
         reconfigure(errors="backslashreplace")
 
 
-def _failed(message: str) -> int:
+def _report_failure(message: str) -> int:
     from xlalint.cli.saying import say
 
     say(message)
@@ -139,7 +139,7 @@ def _unread() -> int:
     return FAILED
 
 
-def _explained(error: Exception) -> str:
+def _explain(error: Exception) -> str:
     from xlalint.api_tables.loading import TableError
     from xlalint.baseline.changed import RevisionError
     from xlalint.baseline.recorded import BaselineError
@@ -165,5 +165,5 @@ def _explained(error: Exception) -> str:
     if isinstance(error, told):
         return str(error)
     if isinstance(error, OSError) and error.errno in _FULL and error.filename is None:
-        return f"what there is to say cannot be written: {error.strerror}"
+        return f"the output cannot be written: {error.strerror}"
     return f"internal error: {type(error).__name__}: {error} (set {_DEBUG}=1 to see where)"

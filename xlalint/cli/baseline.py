@@ -67,7 +67,7 @@ def update(paths: tuple[Path, ...], **options: Any) -> int:
 
 
 def _before(file: Path) -> Baseline:
-    """What was recorded, if anything that can be read."""
+    """Read the recorded baseline, empty if it cannot be read."""
     from xlalint.baseline.recorded import Baseline, BaselineError, read
 
     if not file.exists():
@@ -99,4 +99,4 @@ def _tell(before: Baseline, after: Baseline, unread: int) -> None:
     what = f"{number:,} finding{'' if number == 1 else 's'} in {files:,} file{'' if files == 1 else 's'}"
     show(f"{printable_path(os.path.relpath(after.file))}: {what} ({added:,} new, {removed:,} gone).")
     if unread:
-        click.echo(f"{unread:,} more cannot be recorded: nobody knows what else is in a file that cannot be read.")
+        click.echo(f"{unread:,} more cannot be recorded: a file that cannot be read may hold other findings.")

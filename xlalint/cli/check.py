@@ -62,8 +62,8 @@ _FORMATS = (  # those of `xlalint.report`, which takes longer to import than to 
 @click.option("--output-format", type=click.Choice(_FORMATS), default="full", show_default=True)
 @click.option("--output-file", type=click.Path(path_type=Path, dir_okay=False), help="Write the report here.")
 @click.option("--statistics", is_flag=True, help="Show how often each rule was found.")
-@click.option("--exit-zero", is_flag=True, help="Exit with 0 also when something was found.")
-@click.option("--stdin-filename", metavar="PATH", help="What to call the text from standard input.")
+@click.option("--exit-zero", is_flag=True, help="Exit with 0 even if something was found.")
+@click.option("--stdin-filename", metavar="PATH", help="The file name to use for standard input.")
 @click.option(
     "--executor",
     metavar="ADDRESS",
@@ -79,35 +79,35 @@ def command(paths: tuple[Path, ...], **options: Any) -> int:
 
     _no_files(click.get_current_context().obj)
     if options["add_ignore"] and (wants_fixes(options) or Path(STDIN) in paths):
-        raise click.UsageError("`--add-ignore` works on files, and by itself: fix first, then silence what is left")
+        raise click.UsageError("`--add-ignore` works on files, and on its own: fix first, then silence what is left")
     from_stdin = _reads_stdin(paths, options["stdin_filename"])
     if from_stdin and options["project"]:
-        raise click.UsageError("`--project` is for files: standard input is checked by itself")
+        raise click.UsageError("`--project` is for files: standard input is checked on its own")
     if from_stdin:
         paths = (Path(options["stdin_filename"] or STDIN),)
     check_format(options)
     if options["diff"] and options["output_file"]:
-        raise click.UsageError("a diff goes to standard output: give `--diff` without `--output-file`")
+        raise click.UsageError("a diff goes to standard output: use `--diff` without `--output-file`")
     paths = paths or (Path(),)
     told = given(options) | given_baseline(options)
     # What is part of a program is judged by the program's configuration, whichever of its files are looked at.
     program = (*paths, *options["project"])
     configuration = load_configuration(program, config=options["config"], isolated=options["isolated"], options=told)
     if options["show_settings"]:
-        return _show_settings(_known(configuration, program))
+        return _show_settings(_add_nested(configuration, program))
     if options["watch"]:
         if from_stdin:
             raise click.UsageError("`--watch` works on files")
         from xlalint.cli.watching import watch
 
-        return watch(program, _known(configuration, program), click.get_current_context().obj)
+        return watch(program, _add_nested(configuration, program), click.get_current_context().obj)
     if from_stdin:
         return _check_stdin(options, configuration.settings)
     if options["show_files"]:
         return _show_files(surveyed(configuration, paths))
     survey = surveyed(configuration, program)
     if survey.errors and (wants_fixes(options) or options["add_ignore"]):
-        say("no file is changed before the configuration is mended")
+        say("no file is changed until the configuration is fixed")
         return FAILED
     return _check_paths(paths, options, survey)
 
@@ -131,7 +131,7 @@ def _reads_stdin(paths: tuple[Path, ...], stdin_filename: str | None) -> bool:
     return True
 
 
-def _known(configuration: Configuration, paths: Sequence[Path]) -> Settings:
+def _add_nested(configuration: Configuration, paths: Sequence[Path]) -> Settings:
     """The settings with what is nested, as far as the paths exist."""
     from xlalint.source.discovery import DiscoveryError
 
@@ -198,7 +198,7 @@ def _check_paths(paths: tuple[Path, ...], options: Mapping[str, Any], survey: Su
         warn(warning)
     for trouble, number in troubles.most_common():
         warn(
-            f"{number:,} part{'' if number == 1 else 's'} of the work {'was' if number == 1 else 'were'} done here: {trouble}"
+            f"{number:,} part{'' if number == 1 else 's'} of the work {'was' if number == 1 else 'were'} done on this machine: {trouble}"
         )
     if not report.files:
         warn("no Python files found under the given paths")
@@ -220,7 +220,7 @@ def _check_paths(paths: tuple[Path, ...], options: Mapping[str, Any], survey: Su
 
 @contextmanager
 def _executor(options: Mapping[str, Any]) -> Iterator[Executor | None]:
-    """What lowers files, if that is not this machine."""
+    """Open the executor that lowers files, if that is not this machine."""
     if not options["executor"]:
         yield None
         return

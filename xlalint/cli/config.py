@@ -21,11 +21,11 @@ def command(key: str | None, as_schema: bool) -> int:
 
         click.echo(document(schema()), nl=False)
     else:
-        click.echo("\n".join(_described(key)), nl=False)
+        click.echo("\n".join(_describe(key)), nl=False)
     return CLEAN
 
 
-def _described(key: str | None) -> Iterator[str]:
+def _describe(key: str | None) -> Iterator[str]:
     from xlalint.cli.output import toml
     from xlalint.config.options import OPTIONS
     from xlalint.config.schema import defaults_of

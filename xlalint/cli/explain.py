@@ -41,7 +41,7 @@ def command(what: str, paths: tuple[Path, ...], **options: Any) -> int:
     """
     if _RULE.fullmatch(what) and not Path(what).exists():
         return _rule(what, options)
-    said = _explained(what, paths, options)
+    said = _explain(what, paths, options)
     from xlalint.cli.output import view
 
     looked = view()
@@ -67,7 +67,7 @@ def _rule(what: str, options: dict[str, Any]) -> int:
     return shown
 
 
-def _explained(what: str, paths: tuple[Path, ...], options: dict[str, Any]) -> Explanation:
+def _explain(what: str, paths: tuple[Path, ...], options: dict[str, Any]) -> Explanation:
     from xlalint.cli.progress import Progress
     from xlalint.config import load_configuration
     from xlalint.explain import explain, parse_place, program_paths

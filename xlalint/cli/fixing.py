@@ -23,7 +23,7 @@ _READING = ("XLA001", "XLA002", "XLA003", "XLA004")  # no comment silences a fil
 
 _OPTIONS = (
     click.option("--fix", is_flag=True, help="Apply the safe fixes, and report what is left."),
-    click.option("--unsafe-fixes", is_flag=True, help="Take the fixes that may change a result too."),
+    click.option("--unsafe-fixes", is_flag=True, help="Also take the fixes that may change a result."),
     click.option("--fix-only", is_flag=True, help="Apply fixes and report nothing else (implies --fix)."),
     click.option("--diff", is_flag=True, help="Show what the fixes would change, and write nothing."),
     click.option(
@@ -36,32 +36,32 @@ _OPTIONS = (
         is_flag=True,
         help="Run every fix before it is applied, as `xlalint verify` does, and take those proven.",
     ),
-    click.option("--allow-unverified", is_flag=True, help="With --verify: take fixes too that could not be run."),
-    click.option("--exit-non-zero-on-fix", is_flag=True, help="Exit with 1 also when all that was found was fixed."),
+    click.option("--allow-unverified", is_flag=True, help="With --verify: also take fixes that could not be run."),
+    click.option("--exit-non-zero-on-fix", is_flag=True, help="Exit with 1 even if everything found was fixed."),
     click.option(
         "--add-ignore",
         "--add-noqa",
         "add_ignore",
         is_flag=True,
-        help="Silence all that is found by `# xlalint: ignore[CODE]` comments, and report nothing.",
+        help="Silence all findings with `# xlalint: ignore[CODE]` comments, and report nothing.",
     ),
 )
 
 
 def fix_options(command: _Command) -> _Command:
-    """Whether fixes are applied, which, and what is said of them."""
+    """Add the options that say which fixes are applied and shown."""
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
 
 
 def wants_fixes(options: Mapping[str, Any]) -> bool:
-    """Whether fixes are to be made, in files or for show."""
+    """Return whether fixes are to be made, in files or for show."""
     return any(options[mode] for mode in _MODES)
 
 
 def memory_of(options: Mapping[str, Any]) -> Memory | None:
-    """What makes a check find fixes that it is not to make; None where it need not."""
+    """Return a memory if the check has to find fixes without applying them, else None."""
     if not (options["show_fixes"] or options["verify"]):
         return None
     from xlalint.project.rewriting import Memory
@@ -70,14 +70,14 @@ def memory_of(options: Mapping[str, Any]) -> Memory | None:
 
 
 def only_fixes(options: Mapping[str, Any]) -> bool:
-    """Whether findings are not to be reported."""
+    """Return whether findings are not to be reported."""
     return bool(options["diff"] or options["fix_only"])
 
 
 def fixed_by(
     check: Check, read: Callable[[str], bytes], options: Mapping[str, Any], accept: Accept | None, choose: Choose | None
 ) -> Fixed:
-    """What the fixes of what is chosen (None: of all) make of the program that `check` checks, those that `accept` takes; nothing is
+    """Apply the fixes of what is chosen (None: of all) that `accept` takes to the program that `check` checks; nothing is
     written.
     """
     from xlalint.project.fixing import fix

@@ -1,4 +1,4 @@
-"""Which of the findings a run is about: those that no baseline knows, those on rows that changed."""
+"""Narrow a run's findings to those that no baseline knows, and those on rows that changed."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ _OPTIONS = (
         "--baseline",
         type=click.Path(path_type=Path, dir_okay=False),
         metavar="FILE",
-        help="Report only what this file does not know (`xlalint baseline update` makes it).",
+        help="Report only findings that are not in this file (`xlalint baseline update` writes it).",
     ),
-    click.option("--no-baseline", is_flag=True, help="Report also what the configured baseline knows."),
+    click.option("--no-baseline", is_flag=True, help="Also report what is in the configured baseline."),
     click.option(
         "--diff-base",
         metavar="REV",
-        help="Report only findings on lines that changed since HEAD and this git revision went separate ways; untracked files count.",
+        help="Report only findings on lines changed since HEAD diverged from this git revision; untracked files count as changed.",
     ),
 )
 
 
 def narrowing_options(command: _Command) -> _Command:
-    """What of the findings is reported."""
+    """Add the options that narrow what is reported."""
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
@@ -72,7 +72,7 @@ class Narrowing:
 
     @property
     def narrows(self) -> bool:
-        """Whether anything may be left out."""
+        """Return whether anything may be left out."""
         return self._baseline is not None or self._changes is not None or self._within is not None
 
     def __call__(self, findings: Sequence[Finding], contents: Mapping[str, bytes]) -> list[Finding]:
@@ -104,8 +104,8 @@ class Narrowing:
         )
         if gone:
             what = "1 finding is" if gone == 1 else f"{gone:,} findings are"
-            command = f"xlalint baseline update --baseline {_shown(self._baseline.file)}"
-            say(f"{what} gone that the baseline knows: `{command}` forgets what was mended")
+            command = f"xlalint baseline update --baseline {_show(self._baseline.file)}"
+            say(f"{what} in the baseline and no longer found: `{command}` removes what was fixed")
 
     def _new(self, baseline: Baseline, findings: list[Finding], contents: Mapping[str, bytes]) -> list[Finding]:
         from xlalint.report import Cells
@@ -122,7 +122,7 @@ class Narrowing:
 def narrowing(
     options: Mapping[str, Any], settings: Settings, paths: Sequence[Path], read: Callable[[str], bytes]
 ) -> Narrowing:
-    """What the options and the settings ask for. What cannot be used ends the command before anything is checked."""
+    """Return the narrowing that options and settings ask for. One that cannot be used ends the command first."""
     from xlalint.source.discovery import discover
 
     if options["baseline"] and options["no_baseline"]:
@@ -146,7 +146,7 @@ def given_baseline(options: Mapping[str, Any]) -> dict[str, object]:
 
 
 def checked_by(paths: Sequence[Path], settings: Settings) -> Callable[[str], bool]:
-    """Whether a file, by absolute path, is checked under some paths."""
+    """Return whether a file, by absolute path, is checked under some paths."""
     from xlalint.source.discovery import discover
 
     checked = {os.path.realpath(path) for path in discover(paths, settings)}
@@ -183,5 +183,5 @@ def _folder(paths: Sequence[Path]) -> str:
     return common
 
 
-def _shown(file: Path) -> str:
+def _show(file: Path) -> str:
     return os.path.relpath(file)

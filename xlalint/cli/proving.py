@@ -20,7 +20,7 @@ _STYLES = {"proven": ("bold", "green"), "refuted": ("bold", "red"), "unverified"
 
 
 class Proving:
-    """What runs fixes, None where they are not to be run, and what came of them."""
+    """The runner of fixes (None if none are to be run), and its results."""
 
     def __init__(self, accept: Accept | None, *, unsafe: bool, listed: bool) -> None:
         self.accept = accept
@@ -58,7 +58,7 @@ class Proving:
         return msgspec.structs.replace(report, findings=findings)
 
     def tell(self, stream: TextIO) -> None:
-        """What was refuted, with the inputs that show it, what could not be run, and how many of each."""
+        """Print what was refuted, with the inputs that show it, what could not be run, and how many of each."""
         if self.accept is None:
             return
         from xlalint.cli.output import view
@@ -81,11 +81,11 @@ class Proving:
 
 @contextmanager
 def proving(options: Mapping[str, Any], settings: Settings) -> Iterator[Proving]:
-    """What runs fixes under the options. What keeps it from running any ends the command, with what to do about it."""
+    """Open the runner of fixes. What keeps it from running ends the command, with what to do about it."""
     listed = bool(options["show_fixes"])
     if not options["verify"]:
         if options["allow_unverified"]:
-            raise click.UsageError("`--allow-unverified` is of use with `--verify` only")
+            raise click.UsageError("`--allow-unverified` needs `--verify`")
         yield Proving(None, unsafe=False, listed=listed)
         return
     from xlalint.verify.backends import MissingPackageError

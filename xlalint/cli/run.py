@@ -100,7 +100,7 @@ def command(script: str, arguments: tuple[str, ...], **options: Any) -> int:
 
 
 def _findings(recording: Recording, options: Mapping[str, Any]) -> tuple[Sequence[Finding], bool]:
-    """What is predicted of the script's program, and whether that failed somewhere."""
+    """Check the script's program; return the findings and whether the check failed somewhere."""
     from xlalint.cli.progress import Progress
     from xlalint.config import load_configuration
     from xlalint.explain import program_paths

@@ -1,4 +1,4 @@
-"""What the command line says beside its reports. Names and values in it may be anybody's: none is printed as it is."""
+"""Print what the command line says beside its reports. Names and values in it may be anybody's: none is printed as it is."""
 
 from __future__ import annotations
 

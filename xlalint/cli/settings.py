@@ -34,10 +34,13 @@ _PLAIN = (
 
 _OPTIONS = (
     click.option(
-        "--select", multiple=True, metavar="RULES", help="Rules to look for: codes, prefixes or names, by commas."
+        "--select",
+        multiple=True,
+        metavar="RULES",
+        help="Rules to look for: codes, prefixes or names, separated by commas.",
     ),
     click.option("--ignore", multiple=True, metavar="RULES", help="Rules to leave out."),
-    click.option("--extend-select", multiple=True, metavar="RULES", help="Rules to look for besides."),
+    click.option("--extend-select", multiple=True, metavar="RULES", help="More rules to look for."),
     click.option("--per-file-ignores", multiple=True, metavar="PATTERN:RULE", help="Rules to leave out in some files."),
     click.option("--target", metavar="TARGET", help="torch_xla, torch_tpu, torch_compile, tf or jax."),
     click.option("--device", metavar="DEVICE", help="tpu, gpu or cpu."),
@@ -46,7 +49,7 @@ _OPTIONS = (
 )
 _RUNNING = (
     click.option("-j", "--jobs", type=click.IntRange(min=0), metavar="N", help="Processes to use; 0 is one per core."),
-    click.option("--no-cache", is_flag=True, help="Keep and use nothing from other runs."),
+    click.option("--no-cache", is_flag=True, help="Do not read or write the cache."),
     click.option("--cache-dir", metavar="DIR", envvar="XLALINT_CACHE_DIR", help="Where to keep results."),
     click.option(
         "--python",
@@ -59,27 +62,27 @@ _RUNNING = (
     click.option(
         "--include", multiple=True, metavar="PATTERNS", help="Files to check in folders (default: *.py, *.ipynb)."
     ),
-    click.option("--exclude", multiple=True, metavar="PATTERNS", help="Files and folders to leave alone."),
-    click.option("--extend-exclude", multiple=True, metavar="PATTERNS", help="More files and folders to leave alone."),
+    click.option("--exclude", multiple=True, metavar="PATTERNS", help="Files and folders to exclude."),
+    click.option("--extend-exclude", multiple=True, metavar="PATTERNS", help="More files and folders to exclude."),
     click.option(
         "--force-exclude/--no-force-exclude",
         default=None,
-        help="Leave alone what is excluded also where it is named, as commit hooks name files.",
+        help="Exclude files even if they are named on the command line, as commit hooks name them.",
     ),
-    click.option("--max-file-size", metavar="SIZE", help="Leave larger files unread and report them (default: 5MB)."),
-    click.option("--respect-gitignore/--no-respect-gitignore", default=None, help="Leave alone what git ignores."),
+    click.option("--max-file-size", metavar="SIZE", help="Do not read larger files, and report them (default: 5MB)."),
+    click.option("--respect-gitignore/--no-respect-gitignore", default=None, help="Skip what git ignores."),
 )
 
 
 def rule_options(command: _Command) -> _Command:
-    """What to look for, and how it is judged."""
+    """Add the options that say what to look for, and how it is judged."""
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
 
 
 def running_options(command: _Command) -> _Command:
-    """Which files, which configuration, which cache."""
+    """Add the options for files, configuration and cache."""
     for option in reversed(_RUNNING):
         command = option(command)
     return command

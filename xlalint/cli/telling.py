@@ -1,4 +1,4 @@
-"""What `xlalint check` says when it is done, and its exit code."""
+"""Report the results of `xlalint check`, and choose its exit code."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def check_format(options: Mapping[str, Any]) -> None:
     """See to it that the report can be made before anything is checked for it."""
     form = options["output_format"]
     if options["statistics"] and form not in _COUNTED:
-        raise click.UsageError(f"`--statistics` can be had as {', '.join(_COUNTED)}, not as {form}")
+        raise click.UsageError(f"`--statistics` has the formats {', '.join(_COUNTED)}, not {form}")
     if form == "html":
         from xlalint.cli.packages import require
 

@@ -39,20 +39,32 @@ _NAMED = {"tf": "tensorflow", "torch_compile": "torch_compile"}  # targets of th
     "--factory", default="", metavar="EXPR", help="Makes the instance of a class: 'Model(dim=8)' or 'pkg.mod:make'."
 )
 @click.option(
-    "--steps", type=click.IntRange(min=1), default=8, show_default=True, help="Calls, each with other values."
+    "--steps",
+    type=click.IntRange(min=1),
+    default=8,
+    show_default=True,
+    help="Number of calls, each with different values.",
 )
 @click.option(
     "--vary", multiple=True, metavar="shape[=DIM]", help="Give named dimensions (or one) new sizes after the warm-up."
 )
 @click.option(
-    "--tpu", "tpus", multiple=True, type=click.Choice(_TPUS), help="Compile for this TPU too, with none; repeatable."
+    "--tpu",
+    "tpus",
+    multiple=True,
+    type=click.Choice(_TPUS),
+    help="Also compile for this TPU, which need not be there; repeatable.",
 )
 @click.option(
     "--max-compiles", type=click.IntRange(min=0), metavar="N", help="Allow N compilations, in all steps together."
 )
 @click.option("--time-limit", type=click.FloatRange(min=1), default=120.0, show_default=True, metavar="SECONDS")
 @click.option(
-    "--memory-limit", default="8G", show_default=True, metavar="SIZE", help="Resident, of all processes together."
+    "--memory-limit",
+    default="8G",
+    show_default=True,
+    metavar="SIZE",
+    help="Limit on resident memory, of all processes together.",
 )
 @click.option("--output-format", type=click.Choice(("text", "json")), default="text", show_default=True)
 @click.option("--config", type=click.Path(path_type=Path, dir_okay=False), help="The configuration file to use.")
@@ -77,7 +89,7 @@ def command(targets: tuple[str, ...], **options: Any) -> int:
         raise click.UsageError("nothing to verify: name a target, or declare some as [[tool.xlalint.verify]]")
     done = []
     view = _view()
-    for verified in _verified(targets, settings, options, view):
+    for verified in _verify(targets, settings, options, view):
         done.append(verified)
         if options["output_format"] == "text":
             from xlalint.report.verify import render
@@ -102,7 +114,7 @@ def _status(done: list[Verified]) -> int:
     return FINDINGS if any(one.judgement is not None and not one.judgement.ok for one in done) else CLEAN
 
 
-def _verified(texts: tuple[str, ...], settings: Settings, options: Mapping[str, Any], view: View) -> Iterator[Verified]:
+def _verify(texts: tuple[str, ...], settings: Settings, options: Mapping[str, Any], view: View) -> Iterator[Verified]:
     """Each target, run; one that cannot be run does not keep the others from it."""
     from xlalint.report.verify import Verified
     from xlalint.verify.targets import TargetError, Told, targets_of
@@ -118,7 +130,7 @@ def _verified(texts: tuple[str, ...], settings: Settings, options: Mapping[str, 
             name = target.place.function if target.place else ""
             yield Verified(name, target.place, failure=str(target))
         else:
-            yield _observed(target, options, limits, view)
+            yield _observe(target, options, limits, view)
 
 
 def _torch_backend(settings: Settings) -> str:
@@ -130,7 +142,7 @@ def _file_of(text: str) -> str:
     return os.path.abspath(text.partition(".py")[0] + ".py")  # noqa: PTH100
 
 
-def _observed(target: Target, options: Mapping[str, Any], limits: Limits, view: View) -> Verified:
+def _observe(target: Target, options: Mapping[str, Any], limits: Limits, view: View) -> Verified:
     from xlalint.report.verify import Verified, line_text
     from xlalint.verify import tpu
     from xlalint.verify.backends import MissingPackageError
@@ -142,7 +154,7 @@ def _observed(target: Target, options: Mapping[str, Any], limits: Limits, view: 
     name, file = target.subject.name, target.place.file
     guessed = target.guesses is not None
     try:
-        target = _settled(target, limits)
+        target = _settle(target, limits)
         with TemporaryDirectory(prefix="xlalint-programs-") as folder:
             if options["tpus"]:
                 tpu.require()
@@ -151,7 +163,7 @@ def _observed(target: Target, options: Mapping[str, Any], limits: Limits, view: 
                 target.specs,
                 target.backend,
                 steps=options["steps"],
-                vary=_varied(options["vary"], target),
+                vary=_read_varied(options["vary"], target),
                 limits=limits,
                 programs=folder if options["tpus"] else "",
             )
@@ -180,7 +192,7 @@ def _observed(target: Target, options: Mapping[str, Any], limits: Limits, view: 
     )
 
 
-def _settled(target: Target, limits: Limits) -> Target:
+def _settle(target: Target, limits: Limits) -> Target:
     """A target with inputs: those declared, else the first of those to be tried on which it runs."""
     if target.guesses is None:
         return target
@@ -190,7 +202,7 @@ def _settled(target: Target, limits: Limits) -> Target:
     return target._replace(subject=subject, specs=specs, guesses=None)
 
 
-def _varied(words: tuple[str, ...], target: Target) -> tuple[str, ...]:
+def _read_varied(words: tuple[str, ...], target: Target) -> tuple[str, ...]:
     """The dimensions that `--vary shape`, `--vary shape=B` name."""
     from xlalint.verify.inputs import SpecError
     from xlalint.verify.observing import named_dimensions
@@ -231,5 +243,7 @@ def _limits(options: Mapping[str, Any]) -> Limits:
     except (ValueError, KeyError, OverflowError):
         memory = 0
     if memory <= 0:
-        raise click.BadParameter(f"`{options['memory_limit']}` is no size; write 512M, 8G", param_hint="--memory-limit")
+        raise click.BadParameter(
+            f"`{options['memory_limit']}` is not a size; write 512M, 8G", param_hint="--memory-limit"
+        )
     return Limits(options["time_limit"], memory)

@@ -42,8 +42,8 @@ def watch(paths: Sequence[Path], settings: Settings, arguments: Sequence[str]) -
             if sys.stdout.isatty():
                 click.clear()
             if changed:
-                say(f"{_shown(changed)} changed: checking again")
-            status = _checked(command)
+                say(f"{_show(changed)} changed: checking again")
+            status = _check(command)
             say("watching for changes; Ctrl-C ends")
     except KeyboardInterrupt:
         if status is None or not interrupts.interrupted_only():
@@ -61,7 +61,7 @@ def _once(arguments: Sequence[str]) -> Iterator[str]:
             yield argument
 
 
-def _checked(command: Sequence[str]) -> int:
+def _check(command: Sequence[str]) -> int:
     """Run a check to its end. An interrupt is meant for both: the check ends first, and says nothing more."""
     with subprocess.Popen(command, stdin=subprocess.DEVNULL) as child:
         try:
@@ -94,7 +94,7 @@ def _changes(paths: Sequence[Path], settings: Settings) -> Iterator[list[str]]:
 
 
 class _Relevant:
-    """Whether a file counts: a configuration, a baseline, a rule of the user, or one that is checked. `places` are what is watched."""
+    """A filter of changed files: a configuration, a baseline, a rule page, or one that is checked. `places` are what is watched."""
 
     def __init__(self, paths: Sequence[Path], settings: Settings) -> None:
         named = [os.path.abspath(path) for path in paths]  # noqa: PTH100
@@ -124,12 +124,12 @@ class _Relevant:
 
 
 def _is_data(path: str) -> bool:
-    """Whether a path is a file of data that says how programs run, or may have been one."""
+    """Return whether a path is a file of data that says how programs run, or may have been one."""
     return is_data(path) and (counts(path) or not os.path.lexists(path))
 
 
 def _is_folder(path: str) -> bool:
-    """Whether a path is a folder, or may have been one: what lies in a folder that comes or goes as a whole is not always told of."""
+    """Return whether a path is, or may have been, a folder: changes in a folder that comes or goes are not always reported."""
     if os.path.lexists(path):
         return os.path.isdir(path)  # noqa: PTH112
     return "." not in os.path.basename(path)  # noqa: PTH119
@@ -144,7 +144,7 @@ def _outermost(places: Iterable[str]) -> list[str]:
     return found
 
 
-def _shown(changed: Sequence[str]) -> str:
+def _show(changed: Sequence[str]) -> str:
     names = [os.path.relpath(path) for path in changed[:_NAMED]]
     more = len(changed) - len(names)
     return ", ".join(names) + (f" and {more:,} more" if more else "")

@@ -1,4 +1,4 @@
-"""What the user asks for: settings, and where they come from."""
+"""Read settings from configuration files and the command line."""
 
 from xlalint.config.loading import load_settings, settings_from
 from xlalint.config.settings import ConfigError, Settings

@@ -45,7 +45,7 @@ def load_settings(
         if config is not None:
             raise ConfigError("--isolated and --config exclude each other")
         return settings_from({}, _with_python(told, paths, None))
-    found = _given(config) if config is not None else find_config(paths)
+    found = _find_given(config) if config is not None else find_config(paths)
     if found is None:
         return settings_from({}, _with_python(told, paths, None))
     file, table = found
@@ -86,7 +86,7 @@ def settings_from(
     `origin` is the table's, for messages; `rules` are places of rules that may be named besides those that table and options extend.
     """
     origin = origin or Origin(file)
-    in_file = _checked({key.replace("-", "_"): value for key, value in table.items()}, table, origin)
+    in_file = _check({key.replace("-", "_"): value for key, value in table.items()}, table, origin)
     given = {key: _value(key, value, f"--{_kebab(key)}") for key, value in options.items()}
     root = file.parent if file else Path.cwd()
     _absolute(in_file, root)
@@ -122,7 +122,7 @@ def _project(paths: Sequence[Path]) -> Path | None:
 
 
 def common_of(paths: Sequence[Path]) -> Path:
-    """What the paths have in common; the working directory where that is nothing."""
+    """Return the common parent of the paths; the working directory if there is none."""
     places = [Path(os.path.abspath(path)) for path in paths] or [Path.cwd()]  # noqa: PTH100
     try:
         return Path(os.path.commonpath(places))
@@ -144,7 +144,7 @@ def config_in(folder: Path) -> tuple[Path, dict[str, Any]] | None:
     return None
 
 
-def _given(config: Path) -> tuple[Path, dict[str, Any]]:
+def _find_given(config: Path) -> tuple[Path, dict[str, Any]]:
     file = Path(os.path.abspath(config))  # noqa: PTH100
     return file, _table(file, read_config(file))
 
@@ -176,7 +176,7 @@ def _table(file: Path, raw: bytes) -> dict[str, Any]:
     return table
 
 
-def _checked(told: Mapping[str, object], written: Iterable[str], origin: Origin) -> dict[str, Any]:
+def _check(told: Mapping[str, object], written: Iterable[str], origin: Origin) -> dict[str, Any]:
     known = [_kebab(key) for key in OPTIONS]
     for key in written:
         if key not in known:

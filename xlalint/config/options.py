@@ -21,25 +21,25 @@ class OptionError(ValueError):
 
 def _strings(value: object) -> tuple[str, ...]:
     if not isinstance(value, (list, tuple)) or not all(isinstance(item, str) for item in value):
-        raise OptionError(f"must be a list of strings, not {_shown(value)}")
+        raise OptionError(f"must be a list of strings, not {_show(value)}")
     return tuple(value)
 
 
 def _string(value: object) -> str:
     if not isinstance(value, str):
-        raise OptionError(f"must be a string, not {_shown(value)}")
+        raise OptionError(f"must be a string, not {_show(value)}")
     return value
 
 
 def _flag(value: object) -> bool:
     if not isinstance(value, bool):
-        raise OptionError(f"must be true or false, not {_shown(value)}")
+        raise OptionError(f"must be true or false, not {_show(value)}")
     return value
 
 
 def _count(value: object, what: str = "a whole number from 0 (one per core)") -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise OptionError(f"must be {what}, not {_shown(value)}")
+        raise OptionError(f"must be {what}, not {_show(value)}")
     return value
 
 
@@ -51,15 +51,15 @@ def _size(value: object) -> int:
     elif isinstance(value, int) and not isinstance(value, bool):
         size = value
     else:
-        raise OptionError(f'must be a number of bytes or a size as "5MB", not {_shown(value)}')
+        raise OptionError(f'must be a number of bytes or a size as "5MB", not {_show(value)}')
     if not 0 < size <= MOST_BYTES:
-        raise OptionError(f"must be from 1 byte to {shown_size(MOST_BYTES)}, not {_shown(value)}")
+        raise OptionError(f"must be from 1 byte to {shown_size(MOST_BYTES)}, not {_show(value)}")
     return size
 
 
 def _per_file(value: object) -> tuple[tuple[str, tuple[str, ...]], ...]:
     if not isinstance(value, Mapping):
-        raise OptionError(f"must be a table from patterns to lists of codes, not {_shown(value)}")
+        raise OptionError(f"must be a table from patterns to lists of codes, not {_show(value)}")
     return tuple((str(pattern), _strings(codes)) for pattern, codes in value.items())
 
 
@@ -79,7 +79,7 @@ def _one_of(literal: object) -> Callable[[object], str]:
 
 def _entries(value: object) -> tuple[VerifyEntry, ...]:
     if not isinstance(value, (list, tuple)) or not all(isinstance(item, Mapping) for item in value):
-        raise OptionError(f"must be tables, [[tool.xlalint.verify]], not {_shown(value)}")
+        raise OptionError(f"must be tables, [[tool.xlalint.verify]], not {_show(value)}")
     return tuple(_entry(table, number) for number, table in enumerate(value, 1))
 
 
@@ -106,7 +106,7 @@ def _inputs(value: object) -> str:
     return ", ".join(f"{name}={given!r}" for name, given in value.items())
 
 
-def _shown(value: object) -> str:
+def _show(value: object) -> str:
     text = {True: "true", False: "false"}.get(value, repr(value)) if isinstance(value, bool) else repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
 
@@ -151,24 +151,24 @@ _ENTRY: dict[str, Option] = {
 
 OPTIONS: dict[str, Option] = {
     "select": Option(_strings, _STRINGS, "Rules to look for: codes, prefixes of codes, names, or `ALL`."),
-    "extend_select": Option(_strings, _STRINGS, "Rules to look for besides those selected."),
+    "extend_select": Option(_strings, _STRINGS, "Rules to look for in addition to those selected."),
     "ignore": Option(_strings, _STRINGS, "Rules to leave out."),
     "per_file_ignores": Option(_per_file, _PER_FILE, "Rules to leave out in the files that a pattern matches."),
     "target": Option(
-        _one_of(Target), _words(Target), "How the code reaches XLA; by default what its framework is mostly used with."
+        _one_of(Target), _words(Target), "How the code reaches XLA; by default the usual way of its framework."
     ),
     "device": Option(_one_of(Device), _words(Device), "The kind of device."),
-    "min_confidence": Option(
-        _one_of(Confidence), _words(Confidence), "How sure a finding has to be in order to be reported."
-    ),
+    "min_confidence": Option(_one_of(Confidence), _words(Confidence), "How certain a finding must be to be reported."),
     "show_info": Option(_flag, _FLAG, "Report findings of severity `info` too."),
     "include": Option(_strings, _STRINGS, "Patterns of the files that are checked in folders."),
-    "exclude": Option(_strings, _STRINGS, "Patterns of files and folders that are left alone."),
-    "extend_exclude": Option(_strings, _STRINGS, "Patterns of more files and folders that are left alone."),
-    "force_exclude": Option(_flag, _FLAG, "Leave alone what is excluded also where it is named, as hooks name files."),
-    "respect_gitignore": Option(_flag, _FLAG, "Leave alone what git ignores."),
+    "exclude": Option(_strings, _STRINGS, "Patterns of files and folders that are excluded."),
+    "extend_exclude": Option(_strings, _STRINGS, "Patterns of more files and folders that are excluded."),
+    "force_exclude": Option(
+        _flag, _FLAG, "Exclude files even if they are named on the command line, as hooks name them."
+    ),
+    "respect_gitignore": Option(_flag, _FLAG, "Skip what git ignores."),
     "roots": Option(
-        _strings, _STRINGS, "Dotted globs of functions that are traced, though nothing in the code shows it."
+        _strings, _STRINGS, "Dotted globs of functions that are traced although nothing in the code shows it."
     ),
     "static": Option(_strings, _STRINGS, "Dotted globs of names that are host values."),
     "tensor": Option(_strings, _STRINGS, "Dotted globs of names that are tensors."),
@@ -189,12 +189,12 @@ OPTIONS: dict[str, Option] = {
                 "additionalProperties": False,
             },
         },
-        "What `xlalint verify` runs where it is given no target.",
+        "What `xlalint verify` runs if no target is given.",
     ),
     "max_file_size": Option(
         _size,
         {"anyOf": [{"type": "integer", "minimum": 1}, {"type": "string", "pattern": _SIZE_SCHEMA}]},
         'Files larger than this are not read, and reported as XLA004: a number of bytes, or a text as "5MB".',
     ),
-    "baseline": Option(_string, _STRING, "The file that holds the findings which are not reported."),
+    "baseline": Option(_string, _STRING, "The file with the findings that are not reported."),
 }

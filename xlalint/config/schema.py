@@ -29,7 +29,7 @@ def schema() -> dict[str, Any]:
 
 
 def defaults_of() -> dict[str, Any]:
-    """What options are where nobody says otherwise, as the configuration would have it; those without are missing."""
+    """Return the defaults of the options, spelled as in the configuration; options without one are missing."""
     told: dict[str, Any] = {}
     for field in msgspec.structs.fields(Settings):
         if field.name in OPTIONS and field.default is not None:

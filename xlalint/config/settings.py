@@ -144,7 +144,7 @@ class Settings(msgspec.Struct, frozen=True, dict=True):
         return found
 
     def at(self, folder: str) -> Settings | None:
-        """What the configuration in a folder itself says; None where there is none."""
+        """Return the settings of the configuration in this very folder, or None."""
         return self._at.get(folder)
 
     @cached_property
@@ -162,7 +162,7 @@ class Settings(msgspec.Struct, frozen=True, dict=True):
         return self.exclude + self.extend_exclude
 
     def enabled(self, code: str, path: str | None = None) -> bool:
-        """Whether findings of a rule are wanted: at all, or in the file at an absolute path."""
+        """Return whether findings of a rule are wanted: at all, or in the file at an absolute path."""
         if not _enabled(code, self.select, self.extend_select, self.ignore):
             return False
         return (
@@ -231,7 +231,7 @@ def _per_file(ignores: tuple[tuple[str, tuple[str, ...]], ...], root: str, path:
 
 
 def _content(page: Path) -> bytes:
-    """What a page says; what cannot be read is complained of where it is used."""
+    """Read a page. One that cannot be read is reported where it is used."""
     try:
         return read_file(page, MOST_TEXT)
     except OSError:

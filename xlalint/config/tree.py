@@ -28,7 +28,7 @@ _ROW = re.compile(r"\(at line (\d+), column \d+\)$")
 
 
 class Survey(NamedTuple):
-    """What a program consists of. `settings` are the run's, with what is nested; `files` are absolute, sorted, each once.
+    """The files and settings of a program. `settings` are the run's, with what is nested; `files` are absolute, sorted, each once.
 
     `warnings` say which nested keys mean nothing, `errors` which nested configurations cannot be used: there the one around them holds.
     """
@@ -46,7 +46,7 @@ class Configuration:
         self, settings: Settings, paths: Sequence[Path], options: Mapping[str, object], *, nested: bool
     ) -> None:
         self.settings = settings
-        self._options = _anchored({k: v for k, v in options.items() if k not in PROGRAM_KEYS}, settings.root)
+        self._options = _anchor({k: v for k, v in options.items() if k not in PROGRAM_KEYS}, settings.root)
         self._nested = nested
         common = common_of(paths)
         # Configurations here and above were looked for: the nearest is the run's.
@@ -75,7 +75,7 @@ class Configuration:
         return found
 
     def at(self, folder: str) -> Settings | None:
-        """What the configuration in a folder itself says; None where there is none to go by."""
+        """Return the settings of the usable configuration in this very folder, or None."""
         if not self._nested or not folder.startswith(self._below):
             return None
         if folder not in self._at:
@@ -83,7 +83,7 @@ class Configuration:
                 self._at[folder] = self._read(folder)
             except ConfigError as error:
                 self._at[folder] = None
-                self._errors[folder] = _placed(str(error))
+                self._errors[folder] = _place(str(error))
         return self._at[folder]
 
     def _read(self, folder: str) -> Settings | None:
@@ -107,7 +107,7 @@ class Configuration:
         run = self.settings.config_file
         where = f"`{run}`" if run is not None else "the command line or the configuration of the run"
         means = "is" if len(keys) == 1 else "are"
-        return f"{origin.of(keys[0])}{others} {means} for the whole program, and taken from {where} only"
+        return f"{origin.of(keys[0])}{others} {means} for the whole program, and read from {where} only"
 
 
 def load_configuration(
@@ -146,7 +146,7 @@ def rows_of_keys(text: str) -> dict[str, int]:
     return rows
 
 
-def _anchored(options: Mapping[str, object], root: str) -> dict[str, object]:
+def _anchor(options: Mapping[str, object], root: str) -> dict[str, object]:
     """Options whose patterns mean the same in every folder: paths in them start at the root of the run."""
     made = dict(options)
     for key in ("include", "exclude", "extend_exclude"):
@@ -168,7 +168,7 @@ def _absolute(pattern: str, root: str) -> str:
     return f"{wanted}{escaped}/{path}"
 
 
-def _placed(message: str) -> str:
+def _place(message: str) -> str:
     """The message of a parser's error with its row behind the file, as other messages have it."""
     row = _ROW.search(message)
     return message.replace(": not a TOML file", f":{row[1]}: not a TOML file", 1) if row is not None else message

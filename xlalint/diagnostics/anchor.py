@@ -60,7 +60,7 @@ class Anchors:
         return None
 
     def confirms(self, data: bytes, start: int, end: int, statement: int) -> bool:
-        """Whether a node has that extent, told by Python's own parser where a chain is too long for libcst."""
+        """Return whether a node has that extent, told by Python's own parser where a chain is too long for libcst."""
         if self.anchor(data, start, end, statement) is not None:
             return True
         if self._deep is None:

@@ -44,14 +44,14 @@ class Touches(msgspec.Struct, frozen=True):
     reads: tuple[str, ...]
 
     def disturbs(self, other: Touches) -> bool:
-        """Whether the two fixes do not go together: what one knew of a name may not hold once the other is made."""
+        """Return whether the two fixes do not go together: what one knew of a name may not hold once the other is made."""
         if self.function != other.function:
             return False
         return not {*self.binds}.isdisjoint((*other.binds, *other.reads)) or not {*other.binds}.isdisjoint(self.reads)
 
 
 class Proof(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What running a fix on a device showed: `verdict`, one line of reason, Python text that shows a refuted one; `seconds` it took."""
+    """The result of running a fix on a device: `verdict`, one line of reason, Python text that shows a refuted one; `seconds` it took."""
 
     verdict: Literal["proven", "refuted", "unverified"]
     reason: str = ""
@@ -74,7 +74,7 @@ class Fix(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """What the user sees. Field names and order are those of `--output-format json`; `end_location` is exclusive.
+    """A finding as the user sees it. Field names and order are those of `--output-format json`; `end_location` is exclusive.
 
     `cell` is the 1-based notebook cell that rows count within, or None outside notebooks. (Until they are shown, rows of a notebook count
     within the module that its cells make, and `cell` is None: `xlalint.report.cells`.) `no_fix` says why there is no `fix`, where
@@ -99,5 +99,5 @@ class Finding(msgspec.Struct, frozen=True):
     no_fix: str = ""
 
     def fixable(self, *, unsafe: bool) -> bool:
-        """Whether there is a fix that may be applied, where unsafe ones may or may not."""
+        """Return whether there is a fix that may be applied, where unsafe ones may or may not."""
         return self.fix is not None and (unsafe or self.fix.applicability == "safe")

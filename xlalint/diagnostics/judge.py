@@ -159,7 +159,7 @@ def _rank(hazard: Hazard, severity: Severity) -> tuple[int, int, int]:
 
 
 def finding_of(hazard: Hazard, severity: Severity, rule: Rule, data: bytes, lines: Lines) -> Finding:
-    """What a hazard is called: the finding that it becomes, whether it is shown or not."""
+    """Make the finding of a hazard, whether it is shown or not."""
     subject = _one_line(hazard.subject or data[hazard.start : hazard.end].decode(errors="replace"))
     detail = _place_inside(hazard.inside) if hazard.inside is not None else hazard.detail
     whole = rule.kind == "tool"  # speaks of a function, and shows where that begins

@@ -63,6 +63,6 @@ def logical_lines(data: bytes) -> Iterator[tuple[int, int]]:
 
 
 def begins_line(data: bytes, offset: int) -> bool:
-    """Whether nothing but indentation stands before `offset`, and the line above is not continued by a backslash."""
+    """Return whether nothing but indentation stands before `offset`, and the line above is not continued by a backslash."""
     line = max(data.rfind(b"\n", 0, offset), data.rfind(b"\r", 0, offset)) + 1
     return not data[line:offset].strip(b" \t\f") and not data[:line].rstrip(b"\r\n").endswith(b"\\")

@@ -76,7 +76,7 @@ def _snippet(module: cst.Module, text: str, lead: int) -> Snippet | None:
 
 
 def _body(word: str, text: str) -> str:
-    """What completes a header or a decorator."""
+    """Return the code that completes a header or a decorator."""
     if word == "@":
         return "\ndef _(): pass\n"
     if word == "match" and text.endswith(":"):

@@ -86,12 +86,12 @@ class Explainer:
         module = next(module for module in replay.program.modules if module.path == path)
         scope = Scope(text, site, module)
         if replay is not self._replay:
-            replay.run(module, scope.info, _wanted(report, path, site), self.whole, report is not None)
+            replay.run(module, scope.info, _find_wanted(report, path, site), self.whole, report is not None)
             self._replay = replay if replay.reusable else None
         replay.look_alone(module, scope.info)
         scope.look(replay)
         scope.site = site.pointed_at(replay.extents(module))
-        said = _assembled(place, self.paths, scope, replay, self.settings.of(path), own, report)
+        said = _assemble(place, self.paths, scope, replay, self.settings.of(path), own, report)
         return located(said) if self.loaded is None else said
 
     def _text(self, path: str, place: Place) -> Text:
@@ -105,7 +105,7 @@ class Explainer:
         return Text.read(path)
 
 
-def _wanted(report: Report | None, path: str, site: Site) -> set[str]:
+def _find_wanted(report: Report | None, path: str, site: Site) -> set[str]:
     """The files that `check`'s findings at a site are traced from."""
     here = [
         finding
@@ -115,7 +115,7 @@ def _wanted(report: Report | None, path: str, site: Site) -> set[str]:
     return {step.filename for finding in here for step in finding.trace[:1]}
 
 
-def _assembled(
+def _assemble(
     place: Place,
     paths: Sequence[Path],
     scope: Scope,

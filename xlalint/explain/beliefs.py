@@ -116,12 +116,12 @@ class Beliefs:
         value = join_all(values)
         if self.scope.site.pointed is None and self._quiet(node):
             return None
-        return self._made(
+        return self._make(
             code, self.text.start(node), self.text.end(node), value, [(self.numbers.get(id(c), 0), v) for c, v in each],
             node,
         )  # fmt: skip
 
-    def _made(
+    def _make(
         self, code: str, start: int, end: int, value: Value, each: list[tuple[int, Value]], node: ast.expr | str
     ) -> Belief:
         kinds: tuple[Kind, ...] = ()
@@ -153,4 +153,4 @@ class Beliefs:
                 continue
             value = join_all(v for _, v in each)
             start = self.text.start(arg)
-            yield self._made(param.name, start, start + len(param.name.encode()), value, each, param.name)
+            yield self._make(param.name, start, start + len(param.name.encode()), value, each, param.name)

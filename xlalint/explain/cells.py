@@ -32,9 +32,7 @@ class _Located:
             said, traced=traced, activations=tuple(self._fact(call) for call in said.activations)
         )
         values = tuple(
-            msgspec.structs.replace(
-                self._placed(belief), origins=tuple(self._fact(origin) for origin in belief.origins)
-            )
+            msgspec.structs.replace(self._place(belief), origins=tuple(self._fact(origin) for origin in belief.origins))
             for belief in said.values
         )
         first = self._row(said.first_row)
@@ -45,8 +43,8 @@ class _Located:
             first_row=first,
             source=self._source(first),
             values=values,
-            rules=tuple(self._placed(verdict) for verdict in said.rules),
-            questions=tuple(self._placed(question) for question in said.questions),
+            rules=tuple(self._place(verdict) for verdict in said.rules),
+            questions=tuple(self._place(question) for question in said.questions),
         )
 
     def _source(self, first: int) -> tuple[str, ...]:
@@ -65,7 +63,7 @@ class _Located:
     def _location(self, place: Location) -> Location:
         return Location(self._row(place.row), place.column)
 
-    def _placed(self, one: _Placed) -> _Placed:
+    def _place(self, one: _Placed) -> _Placed:
         return msgspec.structs.replace(
             one, location=self._location(one.location), end_location=self._location(one.end_location)
         )

@@ -57,7 +57,7 @@ class Definitions:
             if here is None or not self._ran(statement):
                 return here
             known = self.before.get(statement)
-            self.before[statement] = here if known is None else _merged(known, here)
+            self.before[statement] = here if known is None else _merge(known, here)
             here = self._statement(statement, dict(here))
         return here
 
@@ -121,7 +121,7 @@ class Definitions:
                 _bind(inner, node.target, Definition("for", node, node.iter))
             turned = self._block(node.body, inner)
             for ended in [*self._repeats, *([turned] if turned is not None else [])]:
-                start = _merged(start, ended)
+                start = _merge(start, ended)
         behind = self._block(node.orelse, dict(start))
         for ended in self._exits:
             behind = _either(behind, ended)
@@ -194,9 +194,9 @@ def dotted(node: ast.expr) -> str:
     return ""
 
 
-def _merged(a: Env, b: Env) -> Env:
+def _merge(a: Env, b: Env) -> Env:
     return {name: tuple(dict.fromkeys((*a.get(name, ()), *b.get(name, ())))) for name in {**a, **b}}
 
 
 def _either(a: Env | None, b: Env | None) -> Env | None:
-    return b if a is None else a if b is None else _merged(a, b)
+    return b if a is None else a if b is None else _merge(a, b)

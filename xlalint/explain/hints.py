@@ -20,7 +20,7 @@ def hints(
     if fired and traced.confidence == "likely":
         yield "if this never runs on the device, leave it out with `per-file-ignores`, or the line with `# xlalint: ignore`"
     if fired and any(belief.value.kind in ("tensor", "union") and not belief.value.sure for belief in values):
-        yield "if that is no tensor, say so: `# xlalint: static[NAME]` on the assignment or parameter, or an annotation"
+        yield "if that is not a tensor, say so: `# xlalint: static[NAME]` on the assignment or parameter, or an annotation"
     if not traced.traced and not traced.trace and scope.info is not None and not scope.info.name.startswith("__"):
         name = f"{scope.module.name}.{scope.info.ir.qualname}"
         yield f'if XLA traces this, say so in the configuration: `roots = ["{name}"]`'

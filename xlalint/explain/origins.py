@@ -93,7 +93,7 @@ class Origins:
         if isinstance(node.ctx, ast.Store):
             yield from self._target(node, depth)
             return
-        looped = self._comprehended(node)
+        looped = self._find_comprehension(node)
         if looped is not None:
             yield self._here("loop", f"an element of `{self.text.code(looped.iter)}`", depth, looped.iter)
             yield from self._of(looped.iter, depth + 1)
@@ -103,7 +103,7 @@ class Origins:
             yield msgspec.structs.replace(narrowed, depth=depth)
         found = self.scope.before(node).get(node.id)
         if found is not None:
-            yield from self._defined(found, node.id, depth)
+            yield from self._trace_definition(found, node.id, depth)
         else:
             yield from self._outer(node, depth)
 
@@ -125,7 +125,7 @@ class Origins:
                         "context-manager", f"what `with {self.text.code(item.context_expr)}` gives", depth, node
                     )
 
-    def _comprehended(self, node: ast.Name) -> ast.comprehension | None:
+    def _find_comprehension(self, node: ast.Name) -> ast.comprehension | None:
         """The generator of a comprehension that binds a name."""
         inner: ast.AST = node
         for outer in self.text.around(node):
@@ -137,7 +137,7 @@ class Origins:
             inner = outer
         return None
 
-    def _defined(self, found: tuple[Definition, ...], name: str, depth: int) -> Iterator[Origin]:
+    def _trace_definition(self, found: tuple[Definition, ...], name: str, depth: int) -> Iterator[Origin]:
         for definition in found[-_MOST_DEFINITIONS:]:
             taught = self._taught(definition, name)
             if taught is not None:
@@ -237,7 +237,7 @@ class Origins:
             return
         found = self.scope.before(node).get(path) if path else None
         if found:
-            yield from self._defined(found, dotted(node), depth)
+            yield from self._trace_definition(found, dotted(node), depth)
             return
         for member in self.scope.alternatives(node.value):
             if member is NONE:
@@ -265,17 +265,17 @@ class Origins:
     def call(self, node: ast.Call, depth: int) -> Iterator[Origin]:
         for member in self.scope.alternatives(node.func):
             if member is not NONE:
-                yield from self._called(node, member, depth)
+                yield from self._trace_call(node, member, depth)
 
-    def _called(self, node: ast.Call, func: Value, depth: int) -> Iterator[Origin]:
+    def _trace_call(self, node: ast.Call, func: Value, depth: int) -> Iterator[Origin]:
         if isinstance(func, Partial):
-            yield from self._called(node, func.func, depth)
+            yield from self._trace_call(node, func.func, depth)
         elif isinstance(func, Function):
-            yield self._returned(func.info, depth)
+            yield self._trace_return(func.info, depth)
         elif isinstance(func, Instance):
             info = find_call_method(func.klass) or func.klass.method_below("forward")
             if info is not None:
-                yield self._returned(info, depth)
+                yield self._trace_return(info, depth)
             else:
                 yield self.library.instance_call(func.klass.library_bases(), depth)
         elif isinstance(func, Class):
@@ -312,7 +312,7 @@ class Origins:
     def _may_be_tensor(self, node: ast.expr) -> bool:
         return any(isinstance(member, Tensor) for member in self.scope.alternatives(node))
 
-    def _returned(self, info: FunctionInfo, depth: int) -> Origin:
+    def _trace_return(self, info: FunctionInfo, depth: int) -> Origin:
         rows = ""
         if info.module is self.scope.module:
             returns = self._returns(info)

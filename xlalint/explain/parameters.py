@@ -92,9 +92,9 @@ class ParameterFacts:
             return
         sites = self.call_sites()
         entered = {id(context) for _, context in sites}
-        yield from self._passed(info, name, position, sites, depth)
+        yield from self._list_passed(info, name, position, sites, depth)
         if any(id(context) not in entered for context, _ in self.scope.believed) or self._says_nothing(sites, position):
-            yield from self._declared(info, position, depth)
+            yield from self._list_declared(info, position, depth)
 
     def call_sites(self) -> list[tuple[CallSite, Context]]:
         """The calls that lead into the believed contexts, from traced code first."""
@@ -116,7 +116,7 @@ class ParameterFacts:
             context.args[position] is UNKNOWN for _, context in sites if position < len(context.args)
         )
 
-    def _passed(
+    def _list_passed(
         self, info: FunctionInfo, name: str, position: int, sites: list[tuple[CallSite, Context]], depth: int
     ) -> Iterator[Origin]:
         told: dict[tuple[str, int], Origin] = {}
@@ -138,7 +138,7 @@ class ParameterFacts:
         if len(told) > _MOST_CALLS:
             yield Origin("call-site", f"and {len(told) - _MOST_CALLS} more calls", depth)
 
-    def _declared(self, info: FunctionInfo, position: int, depth: int) -> Iterator[Origin]:
+    def _list_declared(self, info: FunctionInfo, position: int, depth: int) -> Iterator[Origin]:
         """Yield what the parameter says of itself."""
         param = info.params[position]
         annotations = self.replay.interpreter.annotations
@@ -159,7 +159,7 @@ class ParameterFacts:
             return
         use = annotations.telling_use(info, param)
         if use:
-            yield Origin("use", f"used as only {_used(use)}", depth, path, row)
+            yield Origin("use", f"used as only {_describe_use(use)}", depth, path, row)
         elif default is not None:
             yield Origin(
                 "default", f"its default is {self.wording.text(default)}; callers may pass others", depth, path, row
@@ -205,7 +205,7 @@ def _annotation(node: ir.Node) -> str:
     return spelling(node)
 
 
-def _used(use: str) -> str:
+def _describe_use(use: str) -> str:
     if use == "[,]":
         return "tensors are: indexed by a tuple, slice or `None`"
     if use.endswith("()"):

@@ -47,7 +47,7 @@ def parse_place(text: str) -> Place:
     match = _PLACE.fullmatch(text.strip())
     if match is None:
         hint = f": say which line, as in `{text}:12`" if Path(text).exists() else " and no rule"
-        raise PlaceError(f"`{text}` is no FILE:LINE[:COL]{hint}")
+        raise PlaceError(f"`{text}` is not FILE:LINE[:COL]{hint}")
     column, cell = (int(match[name]) if match[name] else None for name in ("column", "cell"))
     return Place(match["file"], int(match["row"]), column, cell)
 

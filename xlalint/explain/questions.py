@@ -38,7 +38,7 @@ class Questions:
     def tell(self, verdicts: Sequence[Verdict]) -> Iterator[Question]:
         """The questions that no verdict speaks of, each with its answer."""
         told: set[str] = set()
-        for asked in self._asked():
+        for asked in self._find_questions():
             start, end = self.text.start(asked.node), self.text.end(asked.node)
             place, behind = self.text.location(start), self.text.location(end)
             answered = any(verdict.location <= place and behind <= verdict.end_location for verdict in verdicts)
@@ -48,13 +48,13 @@ class Questions:
                     told.add(said)
                     yield Question(silence, self.text.code(asked.node, _LONGEST), place, behind, said)
 
-    def _asked(self) -> Iterator[_Asked]:
+    def _find_questions(self) -> Iterator[_Asked]:
         statement = self.scope.site.statement
         if isinstance(statement, (ast.If, ast.While, ast.Assert)):
             word = type(statement).__name__.lower()
-            yield from (_Asked(f"`{word}` asks for the truth of", part) for part in _operands(statement.test))
+            yield from (_Asked(f"`{word}` tests the truth of", part) for part in _operands(statement.test))
         elif isinstance(statement, (ast.For, ast.AsyncFor)):
-            yield _Asked("`for` takes its turns from", statement.iter)
+            yield _Asked("`for` iterates over", statement.iter)
         for node in self.scope.site.expressions:
             yield from _of_expression(node, self.text.parents.get(node))
 
@@ -101,17 +101,17 @@ def _operands(test: ast.expr) -> Iterator[ast.expr]:
 
 def _of_expression(node: ast.expr, parent: ast.AST | None) -> Iterator[_Asked]:
     if isinstance(node, ast.IfExp):
-        yield from (_Asked("`… if … else …` asks for the truth of", part) for part in _operands(node.test))
+        yield from (_Asked("`… if … else …` tests the truth of", part) for part in _operands(node.test))
     elif isinstance(node, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
         for generator in node.generators:
             yield from (
-                _Asked("the filter asks for the truth of", part) for one in generator.ifs for part in _operands(one)
+                _Asked("the filter tests the truth of", part) for one in generator.ifs for part in _operands(one)
             )
     elif isinstance(node, ast.BoolOp) and not isinstance(
         parent, (ast.If, ast.While, ast.Assert, ast.BoolOp, ast.IfExp)
     ):
         yield from (
-            _Asked(f"`{'and' if isinstance(node.op, ast.And) else 'or'}` asks for the truth of", v)
+            _Asked(f"`{'and' if isinstance(node.op, ast.And) else 'or'}` tests the truth of", v)
             for v in node.values[:-1]
         )
     elif (
@@ -119,7 +119,7 @@ def _of_expression(node: ast.expr, parent: ast.AST | None) -> Iterator[_Asked]:
         and isinstance(node.op, ast.Not)
         and isinstance(parent, (ast.Assign, ast.Return, ast.keyword))
     ):
-        yield _Asked("`not` asks for the truth of", node.operand)
+        yield _Asked("`not` tests the truth of", node.operand)
     elif isinstance(node, ast.Subscript) and isinstance(node.ctx, (ast.Load, ast.Store)):
         yield from (_Asked("indexing takes", index) for index in _indexes(node.slice))
     elif isinstance(node, ast.Call):

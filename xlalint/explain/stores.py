@@ -34,15 +34,18 @@ class AttributeFacts:
             yield Origin("function", f"the {said} `{method.ir.qualname}`", depth, method.module.path, method.ir.row)
             return
         found = [
-            origin for base in klass.mro if isinstance(base, ClassInfo) for origin in self._assigned(base, name, depth)
+            origin
+            for base in klass.mro
+            if isinstance(base, ClassInfo)
+            for origin in self._list_assigned(base, name, depth)
         ]
         yield from found[:_MOST]
         if len(found) > _MOST:
             yield Origin("attribute", f"and {len(found) - _MOST} more assignments", depth)
         if not found:
-            yield from self._inherited(klass, name, depth)
+            yield from self._list_inherited(klass, name, depth)
 
-    def _assigned(self, klass: ClassInfo, name: str, depth: int) -> Iterator[Origin]:
+    def _list_assigned(self, klass: ClassInfo, name: str, depth: int) -> Iterator[Origin]:
         """Yield what the methods and the body of one class assign."""
         storing = any(name in klass.module.functions[index].ir.stores for index in klass.ir.methods.values())
         text = _text(klass.module.path) if storing or name in self.replay.interpreter.tables.body(klass) else None
@@ -70,7 +73,7 @@ class AttributeFacts:
                     return known
         return None
 
-    def _inherited(self, klass: ClassInfo, name: str, depth: int) -> Iterator[Origin]:
+    def _list_inherited(self, klass: ClassInfo, name: str, depth: int) -> Iterator[Origin]:
         apis = self.replay.interpreter.apis
         for base in klass.library_bases():
             if apis.class_attribute(base, name) is not None or apis.class_method(base, name) is not None:

@@ -44,7 +44,7 @@ class _Writer:
     def lines(self) -> Iterator[str]:
         yield from self._head()
         yield from self._rules()
-        yield from self._traced()
+        yield from self._write_trace()
         yield from self._values()
         yield from self._calls()
         yield from self._hints()
@@ -117,7 +117,7 @@ class _Writer:
 
     # -------------------------------------------------------------------------------------------------- traced
 
-    def _traced(self) -> Iterator[str]:
+    def _write_trace(self) -> Iterator[str]:
         traced = self.said.traced
         yield ""
         answer = "yes" if traced.traced else "no"

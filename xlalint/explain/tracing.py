@@ -107,16 +107,16 @@ class Tracing:
             if isinstance(outer, ast.stmt) and not self.scope.ran(outer):
                 node = outer
                 continue
-            left = self._left(outer, node)
+            left = self._find_leaving(outer, node)
             if left is not None and not self.scope.ran(statement):
                 return f"never reached: control leaves at {self.text.said(left)}"
             node = outer
-        left = self._left(self.scope.node, node) if isinstance(self.scope.node, _FUNCTIONS) else None
+        left = self._find_leaving(self.scope.node, node) if isinstance(self.scope.node, _FUNCTIONS) else None
         if left is not None and not self.scope.ran(statement):
             return f"never reached: control leaves at {self.text.said(left)}"
         return "" if self.scope.ran(statement) else "never reached in the analysed calls"
 
-    def _left(self, holder: ast.AST | None, inner: ast.AST) -> int | None:
+    def _find_leaving(self, holder: ast.AST | None, inner: ast.AST) -> int | None:
         """The row of the statement before an unreached one, at which control leaves their block."""
         for name in ("body", "orelse", "finalbody"):
             block = getattr(holder, name, None)

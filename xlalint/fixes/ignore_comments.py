@@ -44,7 +44,7 @@ def _last_row(place: Location, lines: Lines, extents: list[tuple[int, int]]) -> 
 
 
 def _extends(directive: Directive) -> bool:
-    """Whether codes can be added to a directive: one of ours, with codes, behind a statement."""
+    """Return whether codes can be added to a directive: one of ours, with codes, behind a statement."""
     return bool(directive.words) and directive.scope == "statement" and not (directive.whole or directive.shared)
 
 

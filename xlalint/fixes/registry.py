@@ -78,123 +78,125 @@ COMMENT_REWRITES: Mapping[str, Callable[[Unused], FixResult]] = {"XLA003": unuse
 
 REWRITES: Mapping[str, tuple[Rewriter, ...]] = {
     "XLA101": (
-        guards.unguarded,
+        guards.remove_guard,
         guards.kept_mask,
         guards.returned_mask,
-        assertions.told,
+        assertions.drop_report,
         conds.rewrite,
         branches.rewrite,
         early_returns.rewrite,
-        breaks.dropped,
-        continues.skipped,
-        early_ends.ended,
+        breaks.drop_break,
+        continues.mask_rest,
+        early_ends.move_end_into_condition,
         exits.left_alone,
     ),
     "XLA102": (
-        bounded_loops.counted,
+        bounded_loops.loop_to_bound,
         tensorflow_loops.conditional,
-        early_ends.ended,
+        early_ends.move_end_into_condition,
         graph_loops.conditional,
         graph_loops.conditional_elsewhere,
     ),
-    "XLA103": (assertions.asynchronous, assertions.removed),
+    "XLA103": (assertions.asynchronous, assertions.remove_check),
     "XLA104": (tensor_bool_operator.chained_comparison, tensor_bool_operator.bool_operator),
     "XLA105": (tensor_ternary.rewrite, tensor_ternary.filtered_sum),
     "XLA106": (
         extrema.extremum,
-        membership.contained,
+        membership.compare_elements,
         membership.any_or_all,
         membership.in_order,
         membership.other,
     ),
-    "XLA107": (graph_loops.counted, graph_loops.counted_elsewhere),
+    "XLA107": (graph_loops.use_fori_loop, graph_loops.counted_elsewhere),
     "XLA108": (unconverted.branch_mismatch,),
     "XLA109": (unconverted.iteration,),
     "XLA201": (
         last_rows.last_of_each_row,
         losses.cross_entropy,
         masked_reductions.reduction,
-        masked_reductions.named,
-        selected_counts.counted,
-        masked_reductions.kept,
+        masked_reductions.reduce_named,
+        selected_counts.count_in_mask,
+        masked_reductions.explain_selection,
     ),
     "XLA202": (
         experts.dense_experts,
-        positions.picked,
+        positions.use_mask,
         positions.first,
-        counts.counted,
-        positions.sized,
-        positions.kept,
+        counts.count_in_mask,
+        positions.give_size,
+        positions.explain_positions,
     ),
-    "XLA203": (unique.counted, unique.sized, unique.kept),
+    "XLA203": (unique.count_neighbours, unique.give_size, unique.explain_values),
     "XLA204": (
         losses.cross_entropy,
         masked_reductions.reduction,
-        masked_reductions.named,
-        selected_counts.counted,
-        masked_reductions.kept,
+        masked_reductions.reduce_named,
+        selected_counts.count_in_mask,
+        masked_reductions.explain_selection,
     ),
-    "XLA205": (mask_assignment.assignment, mask_assignment.augmented, at_update.update),
+    "XLA205": (mask_assignment.assignment, mask_assignment.rewrite_augmented, at_update.update),
     "XLA206": (
         prefixes.prefix_loop,
-        slices.filled,
+        slices.fill_by_mask,
         slices.window,
-        slices.reduced,
-        host_cuts.copied,
+        slices.reduce_by_mask,
+        host_cuts.copy_whole,
         slices.other,
     ),
-    "XLA207": (implicit_size.named, implicit_size.unknown),
+    "XLA207": (implicit_size.name_size, implicit_size.unknown),
     "XLA208": (
-        gathers.gathered,
+        gathers.index_all_rows,
         scalar_index.scalar_index,
     ),
-    "XLA209": (dynamic_op.kept,),
-    "XLA210": (dynamic_tensorarray.counted,),
-    "XLA301": (gathers.gathered, reads.number, reads.wanted_number, prints.read_closure),
+    "XLA209": (dynamic_op.explain_op,),
+    "XLA210": (dynamic_tensorarray.give_size,),
+    "XLA301": (gathers.index_all_rows, reads.number, reads.wanted_number, prints.read_closure),
     "XLA302": (
-        gathers.gathered,
-        host_cuts.told,
+        gathers.index_all_rows,
+        host_cuts.explain_length,
         copies.numpy_function,
-        copies.listed,
+        copies.keep_list_on_device,
         copies.there_and_back,
-        copies.kept,
+        copies.keep_on_device,
         copies.other,
     ),
     "XLA303": (prints.debug_print, prints.step_closure, prints.in_graph),
     "XLA304": (host_compare.whole_comparison,),
     "XLA306": (prints.debug_print, prints.in_graph, prints.once),
-    "XLA401": (batches.padded,),
-    "XLA402": (batches.dropped,),
-    "XLA404": (jit_per_call.hoisted,),
+    "XLA401": (batches.pad_to_length,),
+    "XLA402": (batches.drop_last_batch,),
+    "XLA404": (jit_per_call.hoist,),
     "XLA405": (unstable_static_argument.stable,),
     "XLA501": (jit_compile_on_tpu.jit_compile,),
-    "XLA502": (outside_strategy_scope.scoped,),
-    "XLA503": (tpu_initialisation.renamed, tpu_initialisation.local, tpu_initialisation.initialised),
+    "XLA502": (outside_strategy_scope.move_into_scope,),
+    "XLA503": (tpu_initialisation.rename, tpu_initialisation.local, tpu_initialisation.insert_steps),
     "XLA504": (local_path_on_tpu.by_this_machine,),
     "XLA506": (fp16_on_tpu.bfloat16,),
     "XLA507": (obsolete_xla_api.no_downcast,),
     "XLA508": (model_inside_launcher.outside,),
-    "XLA510": (trainer_xla_options.repaired,),
-    "XLA511": (missing_step_barrier.ordered, missing_step_barrier.with_barrier, missing_step_barrier.reduced),
-    "XLA512": (obsolete_xla_api.renamed, obsolete_xla_api.all_devices),
-    "XLA513": (cuda_on_xla.moved, cuda_on_xla.autocast, cuda_on_xla.unpinned),
-    "XLA515": (tpu_initialisation.graphed,),
-    "XLA516": (late_configuration.updated,),
+    "XLA510": (trainer_xla_options.repair_option,),
+    "XLA511": (
+        missing_step_barrier.insert_sync,
+        missing_step_barrier.with_barrier,
+        missing_step_barrier.use_optimizer_step,
+    ),
+    "XLA512": (obsolete_xla_api.rename, obsolete_xla_api.all_devices),
+    "XLA513": (cuda_on_xla.move_to_xla, cuda_on_xla.autocast, cuda_on_xla.drop_pinning),
+    "XLA515": (tpu_initialisation.decorate_step,),
+    "XLA516": (late_configuration.use_config_update,),
     "XLA517": (donation.given_away,),
-    "XLA518": (donation.donated,),
+    "XLA518": (donation.donate,),
     "XLA519": (optimizer_before_device.behind,),
-    "XLA603": (unsupported_dtype.narrowed,),
+    "XLA603": (unsupported_dtype.narrow,),
     "XLA602": (cpu_fallback.on_device,),
 }
 
 # Tried first, whatever the rule.
-ANYWHERE: tuple[Rewriter, ...] = (validators.unchecked,)
+ANYWHERE: tuple[Rewriter, ...] = (validators.drop_validation,)
 
-_EXHAUSTED = (
-    "the function has so many findings that not all fixes are looked for at once; make those that are offered first"
-)
-_TOO_DEEP = NoFix("the function holds a chain of hundreds of operators or calls; take it apart first")
-_UNKNOWN_FORM = NoFix("no rewrite of xlalint's knows this form; `help` says what a person would do")
+_EXHAUSTED = "the function has too many findings to look for all fixes at once; apply the offered ones first"
+_TOO_DEEP = NoFix("the function contains a chain of hundreds of operators or calls; split it first")
+_UNKNOWN_FORM = NoFix("xlalint has no rewrite for this form; `help` says what to do by hand")
 
 
 def outcome_of(hazard: Hazard, document: Document, target: str) -> FixResult:
@@ -206,13 +208,13 @@ def outcome_of(hazard: Hazard, document: Document, target: str) -> FixResult:
     if node is None:
         return _UNKNOWN_FORM
     try:
-        made = _made(Site(hazard, node, scene, target))
+        made = _rewrite(Site(hazard, node, scene, target))
         return made if isinstance(made, NoFix) else _fix(made, scene)
     except Exhausted:
         return NoFix(_EXHAUSTED)
 
 
-def _made(site: Site) -> Rewrite | NoFix:
+def _rewrite(site: Site) -> Rewrite | NoFix:
     """Apply the rewriters of a site in order, up to the first that can rewrite it."""
     first: NoFix | None = None
     for rewriter in (*ANYWHERE, *REWRITES.get(site.hazard.rule, ())):
@@ -228,13 +230,13 @@ def _fix(made: Rewrite, scene: FunctionSource) -> Fix:
     document = scene.document
     edits = [
         Edit(text.replace("\n", document.newline), document.place(start), document.place(end))
-        for start, end, text in _joined(made.replacements)
+        for start, end, text in _join(made.replacements)
     ]
     message = f"{made.message} (assumes that {made.assumes})" if made.assumes else made.message
     return Fix("unsafe" if made.assumes else "safe", message, tuple(edits), touches(scene, made.replacements))
 
 
-def _joined(replacements: Iterable[Replacement]) -> list[Replacement]:
+def _join(replacements: Iterable[Replacement]) -> list[Replacement]:
     """Replacements in order; what is inserted where another begins is made one with it."""
     joined: list[Replacement] = []
     for one in sorted(replacements):

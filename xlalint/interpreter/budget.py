@@ -61,7 +61,7 @@ class Share:
 
 def tell_work(context: Context) -> None:
     """Note that a context was cut off within its loops."""
-    _tell(context, f"its loops within loops take more than {MAX_WORK:,} steps, and what it gives counts as unknown")
+    _tell(context, f"its nested loops take more than {MAX_WORK:,} steps to analyse, so its result counts as unknown")
 
 
 def tell_depth(context: Context) -> None:
@@ -75,8 +75,8 @@ def tell_calls(context: Context, share: Share) -> None:
         share.told = True
         _tell(
             context,
-            "it leads to more calls with ever other arguments than are followed; what those beyond give counts as unknown, here and in the "
-            "other functions of the file",
+            "it leads to more calls with different arguments than are followed; the results of the others count as unknown, here and in "
+            "the other functions of the file",
         )
 
 

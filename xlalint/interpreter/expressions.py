@@ -142,7 +142,7 @@ def _binary(frame: Frame, op: str, a: Value, b: Value, at: int, left_node: ir.No
         for sequence_side, other, other_node in ((a, b, right_node), (b, a, left_node)):
             repeats = op == "*" and isinstance(other, Tensor) and other.framework != ARRAYS
             if repeats and isinstance(sequence_side, Sequence) and sequence_side.kind in ("list", "tuple"):
-                frame.report(ITEM, at, other, other_node, "repeats a list by it")
+                frame.report(ITEM, at, other, other_node, "repeats a list that many times")
                 return sequence(sequence_side.kind, None, sequence_side.element)
         if isinstance(a, Const) and isinstance(a.value, str):
             frame.report(PRINT_TENSOR, at, b, right_node)
@@ -514,7 +514,7 @@ def display(frame: Frame, node: ir.Display) -> Value:
 def report_hash(frame: Frame, value: Value, node: ir.Node) -> None:
     """Report a tracer that is asked for its hash."""
     if refuses_hash(frame, value):
-        frame.report(TENSOR_MEMBERSHIP, position(node), value, node, "asks for its hash")
+        frame.report(TENSOR_MEMBERSHIP, position(node), value, node, "needs its hash")
 
 
 def dict_display(frame: Frame, node: ir.DictDisplay) -> Value:

@@ -324,7 +324,7 @@ class Frame:
         self.drawn = None
 
     def needs_bool(self, value: Value, node: ir.Node, rule: str, at: int, variant: str = "") -> None:
-        """Report where Python asks for the truth of a tensor."""
+        """Report where Python tests the truth of a tensor."""
         if any(type(member) is Tensor for member in members(value)):
             self.report(rule, at, value, node, variant=variant)
             self.asked = device_tensor(value)

@@ -105,7 +105,7 @@ def _load(frame: Frame, node: ir.Sub, base: Value, index: Value) -> Value:
         return _index_sequence(frame, node, base, index)
     if isinstance(base, Mapping):
         if refuses_hash(frame, index):
-            frame.report(TENSOR_MEMBERSHIP, node.at, index, node.index, "asks for its hash")
+            frame.report(TENSOR_MEMBERSHIP, node.at, index, node.index, "needs its hash")
         if isinstance(index, Const) and isinstance(index.value, str):
             known = field(base.items, index.value)
             if known is None and base.rest is UNKNOWN:
@@ -189,7 +189,7 @@ def _slice_items(base: Sequence, index: Sequence) -> Value:
 
 def _implicit_int(frame: Frame, node: ir.Sub, value: Value, rule: str) -> None:
     if any(isinstance(member, Tensor) for member in members(value)):
-        frame.report(rule, node.at, value, node.index, "Python asks for its value as an index")
+        frame.report(rule, node.at, value, node.index, "Python needs its value as an index")
 
 
 # ----------------------------------------------------------------------------------------------------- tensors
@@ -227,7 +227,7 @@ def _check_index(frame: Frame, node: ir.Sub, base: Tensor, index: Value, writes:
             _check_slice(frame, node, base, part, part_node, writes)
             continue
         part = _as_mask(base, part, part_node)
-        _look_at_index(frame, base, part, part_node, node.at, "an index is a constant of the graph")
+        _look_at_index(frame, base, part, part_node, node.at, "an index is a constant in the graph")
         culprit = only_tensor(part)
         if culprit is not None:
             _check_tensor_index(frame, node, base, part, culprit, part_node, writes, len(parts) == 1)
@@ -292,7 +292,7 @@ def _last_word(node: ir.Node) -> str:
 def _check_slice(frame: Frame, node: ir.Sub, base: Tensor, part: Sequence, part_node: ir.Node, writes: bool) -> None:
     bounds = (part_node.lower, part_node.upper, part_node.step) if isinstance(part_node, ir.Slice) else (None,) * 3
     for bound, bound_node in zip(part.items or (), bounds, strict=False):
-        detail = "the bound of a slice is a constant of the graph"
+        detail = "the bound of a slice is a constant in the graph"
         _look_at_index(frame, base, bound, bound_node or node, node.at, detail)
         if not any(isinstance(member, Tensor) for member in members(bound)):
             continue

@@ -12,7 +12,7 @@ def lower_data(source: SourceFile) -> ir.Unit:
     """Lower a file of data."""
     entries = read_entries(source.text, source.path)
     places = _Places(source.text)
-    body = ir.encode_body(tuple(_assigned(entry, places) for entry in entries))
+    body = ir.encode_body(tuple(_make_assignment(entry, places) for entry in entries))
     assigned = tuple(sorted({entry.key for entry in entries}))
     return ir.Unit(
         source.path,
@@ -42,7 +42,7 @@ class _Places:
         return start << 32 | end
 
 
-def _assigned(entry: Entry, places: _Places) -> ir.Assign:
+def _make_assignment(entry: Entry, places: _Places) -> ir.Assign:
     return ir.Assign((ir.Name(entry.key, places.at(entry.key_extent)),), _node(entry, places), places.at(entry.extent))
 
 

@@ -1,4 +1,4 @@
-"""What comments teach of the names of a file, as lowering asks for them, and which of the comments' words it did not ask for."""
+"""Collect what comments say of the names of a file, as lowering needs them, and which of the comments' words it did not ask for."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Lessons:
                 self._by_row[row].append(number)
 
     def named(self, name: str, row: int) -> Lesson | None:
-        """What a comment that lists the name says of what is bound in a row."""
+        """Return what a comment that lists the name says of what is bound in a row."""
         found: Lesson | None = None
         for number in self._by_row.get(row, ()):
             names = self._taught[number].names
@@ -43,7 +43,7 @@ class Lessons:
         return found
 
     def of(self, name: str, first: int, last: int) -> Lesson | None:
-        """What a comment says of what is bound in some rows, by its name (in the first of them) or of all that is."""
+        """Return what a comment says of what is bound in some rows, by its name (in the first of them) or of all that is."""
         if (found := self.named(name, first)) is not None:
             return found
         for row in range(first, last + 1):
@@ -56,10 +56,10 @@ class Lessons:
         """The words of comments that say nothing of anything, once all is lowered: row, column, end column, message."""
         for number, one in enumerate(self._taught):
             if one.names == ():
-                yield one.at, one.start, one.end, f"`{one.text}` teaches nothing: it names no value"
+                yield one.at, one.start, one.end, f"`{one.text}` has no effect: it names no value"
             for name, start, end in one.names or ():
                 if (number, name) not in self._taken:
-                    yield one.at, start, end, f"`{one.text}` teaches nothing of `{name}`: {self._why(number, name)}"
+                    yield one.at, start, end, f"`{one.text}` has no effect on `{name}`: {self._why(number, name)}"
 
     def _why(self, number: int, name: str) -> str:
         seen = self._seen[number]

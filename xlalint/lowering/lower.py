@@ -169,7 +169,7 @@ class Lowerer:
         if scope.uses and node.args:
             first = node.args[0]
             if type(first) is ast.Name and first.id in scope.uses:
-                scope.uses[first.id].add(f"{_dotted(func)}()")
+                scope.uses[first.id].add(f"{_spell_dotted(func)}()")
         if type(func) is ast.Attribute:
             scope.calls.add(func.attr)
             registers = func.attr in _REGISTRARS and bool(node.args)
@@ -339,7 +339,7 @@ class Lowerer:
         """The assigned value, wrapped where a comment teaches its kind."""
         lowered = self.expr(value)
         if self.lessons is not None:
-            name = _dotted(targets[0]) if len(targets) == 1 else ""
+            name = _spell_dotted(targets[0]) if len(targets) == 1 else ""
             lesson = self.lessons.of(name, node.lineno, node.end_lineno)
             if lesson is not None:
                 return ir.Hinted(lesson.kind, lowered, lesson.name)
@@ -359,7 +359,7 @@ class Lowerer:
             return [statement for item in target.elts for statement in self._taught_again(item)]
         if isinstance(target, ast.Starred):
             return self._taught_again(target.value)
-        lesson = self.lessons.named(_dotted(target), target.lineno)
+        lesson = self.lessons.named(_spell_dotted(target), target.lineno)
         if lesson is None:
             return []
         loaded: ast.expr = target
@@ -592,11 +592,11 @@ def _encodable(statement: ir.Statement) -> ir.Statement:
 
 
 def _is_accessor(node: Any) -> bool:
-    """Whether a method only sets or deletes a property: its getter is what reading the name runs."""
+    """Return whether a method only sets or deletes a property: its getter is what reading the name runs."""
     return any(isinstance(d, ast.Attribute) and d.attr in ("setter", "deleter") for d in node.decorator_list)
 
 
-def _dotted(node: ast.expr) -> str:
+def _spell_dotted(node: ast.expr) -> str:
     """The source spelling of a dotted name, with "?" for what is none."""
     parts: list[str] = []
     while type(node) is ast.Attribute:
@@ -612,7 +612,7 @@ def _add_string(names: set[str], node: ast.expr) -> None:
 
 
 def _array_index(node: ast.expr) -> bool:
-    """Whether only arrays take such an index: a tuple that holds a slice, an ellipsis or None."""
+    """Return whether only arrays take such an index: a tuple that holds a slice, an ellipsis or None."""
     if type(node) is not ast.Tuple:
         return type(node) is ast.Constant and (node.value is None or node.value is ...)
     return any(
@@ -624,7 +624,7 @@ def _array_index(node: ast.expr) -> bool:
 def _new_axes(node: ast.expr) -> list[str]:
     """How an index spells the new axes in it: whose `newaxis` tells whose array."""
     items = node.elts if type(node) is ast.Tuple else [node]
-    return [_dotted(item) for item in items if type(item) is ast.Attribute and item.attr == "newaxis"]
+    return [_spell_dotted(item) for item in items if type(item) is ast.Attribute and item.attr == "newaxis"]
 
 
 def _pattern(pattern: ast.AST) -> tuple[tuple[str, ...], bool]:

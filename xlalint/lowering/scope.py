@@ -1,4 +1,4 @@
-"""What the lowering of one function, class or module collects before it can be written down."""
+"""Collect what the lowering of one function, class or module needs before it can be written down."""
 
 from __future__ import annotations
 

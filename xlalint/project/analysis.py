@@ -44,11 +44,11 @@ Pulse = Callable[[], None]
 
 
 class Interrupted(BaseException):
-    """What was under way is not wanted any more. No `Exception`: the rest is not to go on without it."""
+    """The work in progress is not wanted any more. Not an `Exception`: the rest must not go on without it."""
 
 
 class ModuleOutcome(msgspec.Struct, frozen=True, array_like=True):
-    """What a module's roots gave, what that depends on, and the internal errors that cut it short, a line each, or ""."""
+    """The result of a module's roots, what it depends on, and the internal errors that cut it short, a line each, or ""."""
 
     harvest: ModuleResult
     dependencies: Dependencies

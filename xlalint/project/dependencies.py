@@ -1,4 +1,4 @@
-"""What the outcome of a module's analysis depends on, and whether that is as it was.
+"""Record what the result of a module's analysis depends on, and check whether that is unchanged.
 
 An outcome depends on the interfaces of modules, on functions that were read, and on which classes derive from some. It is kept with the
 digest of all these together: with the same parts in the same state, the analysis would give the same again.
@@ -19,7 +19,7 @@ FUNCTION_BITS = 20
 
 
 class Dependencies(msgspec.Struct, frozen=True, array_like=True):
-    """What an outcome depends on: module indexes, functions and classes (module index and own index packed into one number), and the
+    """The dependencies of a result: module indexes, functions and classes (module index and own index packed into one number), and the
     module whose top-level statements must not have moved, or -1. `state` is the digest of all these."""
 
     modules: list[int]
@@ -42,7 +42,7 @@ class States:
         self.modules = names.hexdigest()
 
     def dependencies(self, module: ModuleInfo, reads: DependencySet, given: ModuleResult) -> Dependencies:
-        """What the outcome of analysing a module depends on, as things stand: what was read for it, and the module itself."""
+        """Return what the result of analysing a module depends on now: what was read for it, and the module itself."""
         bits, functions, classes = reads.closure()
         for function in functions:
             bits |= function.module.bit
@@ -54,7 +54,7 @@ class States:
         return Dependencies(modules, read, derived, unmoved, self._state(modules, read, derived, unmoved))
 
     def hold(self, dependencies: Dependencies) -> bool:
-        """Whether all that an outcome depends on is as it was."""
+        """Return whether all that an outcome depends on is as it was."""
         try:
             state = self._state(
                 dependencies.modules, dependencies.functions, dependencies.classes, dependencies.unmoved
@@ -68,13 +68,13 @@ class States:
         mask = (1 << FUNCTION_BITS) - 1
         parts = [program[index].unit.interface for index in modules]
         parts += [program[key >> FUNCTION_BITS].unit.functions[key & mask].digest for key in functions]
-        parts += [self._derived(program[key >> FUNCTION_BITS].classes[key & mask]) for key in classes]
+        parts += [self._digest_subclasses(program[key >> FUNCTION_BITS].classes[key & mask]) for key in classes]
         if unmoved >= 0:
             parts.append(repr(program[unmoved].unit.starts).encode())
         return blake2b(b"".join(parts), digest_size=_SIZE).digest()
 
-    def _derived(self, klass: ClassInfo) -> bytes:
-        """What derives directly from a class, and which methods that defines."""
+    def _digest_subclasses(self, klass: ClassInfo) -> bytes:
+        """Digest the direct subclasses of a class and the methods that they define."""
         found = self._subclasses.get(klass)
         if found is None:
             told = "".join(f"{sub.dotted}:{sorted(sub.ir.methods)};" for sub in klass.subclasses)

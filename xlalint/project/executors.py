@@ -81,7 +81,7 @@ def _send(executor: Executor, paths: list[str], troubles: Counter[str], limit: i
 
 
 def _reason(error: BaseException) -> str:
-    """What went wrong at the bottom: clusters wrap what a worker says in words of their own."""
+    """Return the innermost error: clusters wrap a worker's error in their own."""
     while error.__cause__ is not None:
         error = error.__cause__
     return f"{type(error).__name__}: {error}".split("\n", 1)[0]
@@ -96,7 +96,7 @@ def connected(address: str) -> Iterator[Executor]:
     scheme, separator, place = address.partition("://")
     if not separator or scheme not in _CLUSTERS or not place:
         raise ClusterError(
-            f"--executor: `{address}` is no address of a cluster; write dask://HOST:PORT or ray://HOST:PORT"
+            f"--executor: `{address}` is not the address of a cluster; write dask://HOST:PORT or ray://HOST:PORT"
         )
     with _CLUSTERS[scheme](address, place) as executor:
         yield executor
@@ -111,7 +111,7 @@ def _dask(address: str, place: str) -> Iterator[Executor]:
     try:
         client = Client(f"tcp://{place}", set_as_default=False, timeout="15s")
     except (OSError, ValueError, TimeoutError) as error:
-        raise ClusterError(f"--executor: no scheduler of Dask answers at `{address}`: {error}") from error
+        raise ClusterError(f"--executor: no Dask scheduler answers at `{address}`: {error}") from error
     with client:
         # A worker that dies does so of what else it does: its work is tried again elsewhere.
         executor: Executor = client.get_executor(pure=False, retries=2)
@@ -127,7 +127,7 @@ def _ray(address: str, _: str) -> Iterator[Executor]:
     try:
         context = ray.init(address=address, log_to_driver=False, logging_level="ERROR")
     except (OSError, ValueError, RuntimeError) as error:
-        raise ClusterError(f"--executor: no cluster of Ray answers at `{address}`: {error}") from error
+        raise ClusterError(f"--executor: no Ray cluster answers at `{address}`: {error}") from error
     with context:
         yield _Ray(ray)
 

@@ -43,7 +43,7 @@ class Proposed(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """Whether a proposed fix may be applied, and what was shown of it."""
+    """The answer whether a proposed fix may be applied, and its proof."""
 
     taken: bool
     proof: Proof
@@ -145,10 +145,10 @@ class _Rounds:
     def run(self) -> Fixed:
         if self._choose is not None:
             # Of the files of a commit most have nothing to fix, which a check without fixes says sooner.
-            report = self._checked({}, None)
+            report = self._check_round({}, None)
             if not self._choose(report.findings, {}):
                 return self._done(report)
-        report = self._checked({}, self._memory)
+        report = self._check_round({}, self._memory)
         for _ in range(MOST_ROUNDS):
             proposals = dict(self._propose(report))
             if not proposals:
@@ -159,17 +159,17 @@ class _Rounds:
             self._troubles.append(f"after {MOST_ROUNDS} rounds there is still something to fix: {', '.join(left)}")
         return self._done(report)
 
-    def _checked(self, contents: Mapping[str, bytes], memory: Memory | None) -> Report:
+    def _check_round(self, contents: Mapping[str, bytes], memory: Memory | None) -> Report:
         report = self._check(contents, memory)
         self._failures.update(dict.fromkeys(report.failures))
         return report
 
     def _done(self, report: Report) -> Fixed:
-        report = self._proven(msgspec.structs.replace(report, failures=list(self._failures)))
+        report = self._attach_proofs(msgspec.structs.replace(report, failures=list(self._failures)))
         files = {path: Rewritten(self._before[path], content) for path, content in sorted(self._contents.items())}
         return Fixed(report, self._fixed, files, self._troubles)
 
-    def _proven(self, report: Report) -> Report:
+    def _attach_proofs(self, report: Report) -> Report:
         """The report whose findings' fixes tell what was shown of them."""
         if not any(self._proofs.values()):
             return report
@@ -233,7 +233,7 @@ class _Rounds:
                 self._drop(path, wanted, offsets, "its edits overlap")
                 return None
             try:
-                content = _made(path, change, raw, text)
+                content = _apply(path, change, raw, text)
             except SourceError as error:
                 alone = [f for f in change.findings if not _applies(path, [f], raw, offsets)]
                 self._drop(path, alone, offsets, f"its result cannot be read: {error.message}")
@@ -248,22 +248,22 @@ class _Rounds:
         """Take the results of a round that are good; the report on the program as it then is."""
         contents = {path: proposal.content for path, proposal in proposals.items()}
         known = set(self._failures)
-        after = self._checked({**self._contents, **contents}, self._memory)
-        blamed = _blamed(proposals, [line for line in after.failures if line not in known])
+        after = self._check_round({**self._contents, **contents}, self._memory)
+        blamed = _find_blamed(proposals, [line for line in after.failures if line not in known])
         bad = False
         for path, made in proposals.items():
             compared = _Compared(path, made, report, after)
             if path in blamed:
-                self._drop(path, made.change.findings, Offsets(made.text), "an internal error comes of its result")
+                self._drop(path, made.change.findings, Offsets(made.text), "its result causes an internal error")
             elif shown := compared.still_shown():
                 self._drop(path, shown, Offsets(made.text), "its result still shows the finding")
             elif idle := compared.idle():
-                self._drop(path, idle, Offsets(made.text), "its result shows as many findings, of other rules")
+                self._drop(path, idle, Offsets(made.text), "its result has as many findings, of other rules")
             else:
                 self._take(path, made)
                 continue
             bad = True
-        return self._checked(self._contents, self._memory) if bad else after
+        return self._check_round(self._contents, self._memory) if bad else after
 
     def _take(self, path: str, made: _Proposal) -> None:
         self._contents[path] = made.content
@@ -272,8 +272,8 @@ class _Rounds:
         self._fixed += [
             with_proof(one, proofs.get((one.code, offsets.at(one.location)))) for one in made.change.findings
         ]
-        self._dropped[path] = {(code, made.change.moved(offset)) for code, offset in self._dropped[path]}
-        self._proofs[path] = {(code, made.change.moved(offset)): proof for (code, offset), proof in proofs.items()}
+        self._dropped[path] = {(code, made.change.move(offset)) for code, offset in self._dropped[path]}
+        self._proofs[path] = {(code, made.change.move(offset)): proof for (code, offset), proof in proofs.items()}
 
     def _drop(self, path: str, findings: Iterable[Finding], offsets: Offsets, why: str) -> None:
         for finding in findings:
@@ -282,13 +282,13 @@ class _Rounds:
             self._troubles.append(f"{source.shown(finding.location.row)}: the fix of {finding.code} was dropped: {why}")
 
 
-def _blamed(changed: Collection[str], failures: Sequence[str]) -> set[str]:
+def _find_blamed(changed: Collection[str], failures: Sequence[str]) -> set[str]:
     """The files whose change internal errors come of: those that the errors name, all where they name others."""
     named = {path for path in changed if any(line.startswith(f"{path}:") for line in failures)}
     return named or set(changed if failures else ())
 
 
-def _made(path: str, change: Change, raw: bytes, text: str) -> bytes:
+def _apply(path: str, change: Change, raw: bytes, text: str) -> bytes:
     """A file's content after a change. Raises `SourceError` where that is not Python."""
     content = content_of(path, raw, text, change.spans)
     after = from_bytes(path, content)
@@ -301,9 +301,9 @@ def _made(path: str, change: Change, raw: bytes, text: str) -> bytes:
 
 
 def _applies(path: str, findings: list[Finding], raw: bytes, offsets: Offsets) -> bool:
-    """Whether the fixes of some findings, made at once, give Python."""
+    """Return whether the fixes of some findings, made at once, give Python."""
     try:
-        _made(path, together(findings, offsets), raw, offsets.text)
+        _apply(path, together(findings, offsets), raw, offsets.text)
     except SourceError:
         return False
     return True
@@ -329,7 +329,7 @@ class _Compared:
         old, new = Offsets(made.text), Offsets(text_of(path, made.content))
         self.change = change = made.change
         self._spans = {id(f): [old.span(edit) for edit in f.fix.edits] for f in change.findings if f.fix is not None}
-        self._start = {id(f): change.moved(old.at(f.location)) for f in before.findings if f.filename == path}
+        self._start = {id(f): change.move(old.at(f.location)) for f in before.findings if f.filename == path}
         # That only information is left of what was more is progress.
         information = any(f.severity == "info" for f in change.findings)
         counted = [
@@ -382,11 +382,11 @@ class _Compared:
         return right >= left
 
     def _holds(self, finding: Finding, offset: int) -> bool:
-        """Whether a place is the finding's, or lies in one of its edits."""
+        """Return whether a place is the finding's, or lies in one of its edits."""
         return offset == self._start[id(finding)] or any(
             self.change.holds(span, offset) for span in self._spans[id(finding)]
         )
 
     def _function(self, offset: int) -> int:
-        """Which of the file's functions a place is in, roughly: the last that begins before it."""
+        """Find roughly the function of a place: the last that begins before it."""
         return bisect_right(self._functions, offset)

@@ -1,4 +1,4 @@
-"""Which modules of installed packages belong to a program: those that the names that it imports lead to.
+"""Find the modules of installed packages that belong to a program: those that its imported names lead to.
 
 A name that linted code imports is looked up in the package's source: through re-exports, star imports and submodules, to the module
 that defines it. Of that module the imports that its code uses are looked up in turn, a few modules deep. So of a large package only
@@ -88,13 +88,13 @@ class Following:
             yield from self._needs_of(unit, module)
 
     def _needs_of(self, unit: Unit, key: str) -> Iterator[Need]:
-        """What a unit's imports need, as far as its code uses them."""
+        """Yield what a unit's imports need, as far as its code uses them."""
         package = package_of(unit)
         named = [(binding, absolute_name(package, binding)) for binding in unit.imports]
         outside = [(binding, source) for binding, source in named if self._may_follow(source)]
         code = _code(unit) if outside else b""
         for binding, source in outside:
-            if binding.local == "*" or _encoded(binding.local) in code:
+            if binding.local == "*" or _encode(binding.local) in code:
                 yield Need(source, "" if binding.local == "*" else binding.name, key, binding.local)
 
     def _may_follow(self, module: str) -> bool:
@@ -155,7 +155,7 @@ class Following:
         return [*(need._replace(module=absolute_name(package, star)) for star in stars), module]
 
     def _attributes_read(self, need: Need) -> Iterator[Need]:
-        """What a module's user reads of it."""
+        """Yield what a module's user reads of it."""
         done = len(need.read)
         paths = self._paths_of(need.user, need.local)
         for name in sorted({path[done] for path in paths if len(path) > done and path[:done] == need.read}):
@@ -168,13 +168,13 @@ class Following:
             found = self._paths[key, local] = set()
             unit = self._linted.get(key) or self._found[key]
             if unit is not None:
-                spelled = _encoded(local)
+                spelled = _encode(local)
                 bodies = [body for body in _bodies(unit) if spelled in body]
                 _collect_paths([(unit.functions, unit.classes), *map(decode_body, bodies)], local, found)
         return found
 
 
-def _encoded(name: str) -> bytes:
+def _encode(name: str) -> bytes:
     """A name as it stands in encoded code."""
     raw = name.encode("utf-8", "surrogateescape")
     return (bytes((0xA0 | len(raw),)) if len(raw) < _SHORTEST_STR8 else bytes((0xD9, len(raw) & 0xFF))) + raw

@@ -1,4 +1,4 @@
-"""What the roots of all modules gave, kept so that the hazards of one file are found without going through the rest."""
+"""Keep the results of the roots of all modules, so that the hazards of one file are found without going through the rest."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class ResultStore:
         held: dict[int, list[FunctionHazard]] = {}
         for found in harvest.found:
             held.setdefault(found.function[0], []).append(found)
-            for passed in _passed(found):
+            for passed in _list_passed(found):
                 self._through[passed].add(found.function[0])
         for holder in {found.function[0] for found in before.found} | set(held):
             known = self._held.setdefault(holder, {})
@@ -92,7 +92,7 @@ class ResultStore:
         for module, harvest in self._harvests.items():
             place = move((module, -1))
             if place is not None:
-                found = [one for before in harvest.found if (one := _moved(before, move)) is not None]
+                found = [one for before in harvest.found if (one := _move(before, move)) is not None]
                 called = [key for before in harvest.called if (key := move(before)) is not None]
                 hosted = [key for before in harvest.hosted if (key := move(before)) is not None]
                 after.put(place[0], ModuleResult(found, called, hosted))
@@ -114,7 +114,7 @@ def _count(counts: Counter[Key], before: set[Key], after: set[Key]) -> set[int]:
     return affected
 
 
-def _passed(found: FunctionHazard) -> Iterator[int]:
+def _list_passed(found: FunctionHazard) -> Iterator[int]:
     """The modules whose places are told with a hazard."""
     for key, _ in found.chain:
         yield key[0]
@@ -122,7 +122,7 @@ def _passed(found: FunctionHazard) -> Iterator[int]:
         yield found.inside[0][0]
 
 
-def _moved(found: FunctionHazard, move: Move) -> FunctionHazard | None:
+def _move(found: FunctionHazard, move: Move) -> FunctionHazard | None:
     function = move(found.function)
     chain = [(move(key), why) for key, why in found.chain]
     inside = found.inside and (move(found.inside[0]), found.inside[1])

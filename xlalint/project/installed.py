@@ -53,7 +53,7 @@ class _Loader:
     def load(self, modules: Sequence[ModuleFile], imports: bytes) -> list[Unit | None]:
         """The units of some modules; None for those that are not followed."""
         stats = {module.path: stat_of(module.path) for module in modules}
-        found = self._kept(modules, stats, imports)
+        found = self._load_kept(modules, stats, imports)
         missing = [module for module in modules if module.path not in found]
         fresh: list[tuple[str, bytes]] = []
         for module, blob in zip(missing, self._lower(missing, imports), strict=True):
@@ -66,10 +66,10 @@ class _Loader:
         self.files += [(path, *stats[path], lowered.digest) for path, lowered in found.items()]
         return [found[module.path].unit if module.path in found else None for module in modules]
 
-    def _kept(
+    def _load_kept(
         self, modules: Sequence[ModuleFile], stats: dict[str, tuple[int, int]], imports: bytes
     ) -> dict[str, Lowered]:
-        """What the cache has of files that did not change since they were read, by path."""
+        """Load from the cache the files that did not change since they were read, by path."""
         keys: dict[str, str] = {}
         for module in modules:
             known = self.known.get(module.path)

@@ -51,7 +51,7 @@ def findings_of(
         for lowered in files
         if kept is not None and lowered.digest and lowered.path in by_path and lowered.path not in texts
     }
-    known = _known(kept, digests) if kept is not None else {}
+    known = _load_known(kept, digests) if kept is not None else {}
     fresh: list[tuple[str, str, bytes]] = []
     found: list[Finding] = []
     failures: list[str] = []
@@ -68,7 +68,7 @@ def findings_of(
             try:
                 findings, lines = _of_file(lowered, own, rules, asked, texts, anchors)
             except SourceError as error:
-                found += _unread(lowered.path, _changed(error), rules, asked)
+                found += _unread(lowered.path, _find_change(error), rules, asked)
                 continue
             except Exception as error:  # noqa: BLE001 - an internal error names the file and lets the others go on
                 failures.append(describe_failure(lowered.path, error))
@@ -84,7 +84,7 @@ def findings_of(
     return found, failures
 
 
-def _known(kept: ResultCache, digests: Mapping[str, str]) -> dict[str, list[Finding]]:
+def _load_known(kept: ResultCache, digests: Mapping[str, str]) -> dict[str, list[Finding]]:
     """The findings of earlier runs, by path; what cannot be read is as if it were not kept."""
     decoded = ((path, _decoder.decode_or_none(blob)) for path, blob in kept.findings(digests).items())
     return {path: findings for path, findings in decoded if findings is not None}
@@ -116,7 +116,7 @@ def _unread(
     return [_tool_finding(rules[code], path, message, place, place, None)]
 
 
-def _changed(error: SourceError) -> tuple[str, str, int, int]:
+def _find_change(error: SourceError) -> tuple[str, str, int, int]:
     """A file that could be read at first, and not any more when its findings were to be placed in its text."""
     return "XLA002", f"it was changed while it was being checked: {error.message}", 1, 1
 

@@ -1,4 +1,4 @@
-"""What earlier runs under the same settings worked out, by part: outcomes of modules, findings of files."""
+"""Load the results of earlier runs under the same settings: outcomes of modules, findings of files."""
 
 from __future__ import annotations
 

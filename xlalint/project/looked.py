@@ -1,4 +1,4 @@
-"""What a search for installed modules depended on, so that a later run sees without searching that it would find the same."""
+"""Fingerprint of an installed-package search, used to reuse its result."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ _GONE = -1
 
 
 class SearchFingerprint(msgspec.Struct, frozen=True, array_like=True):
-    """What a search depended on: folders with their time of change, and files with time, size and content."""
+    """The dependencies of a search: folders with their time of change, and files with time, size and content."""
 
     folders: list[tuple[str, int]]
     files: list[tuple[str, int, int, str]]
 
     def unchanged(self) -> bool:
-        """Whether a search would find the same now."""
+        """Return whether a search would find the same now."""
         return all(stat_of(path)[0] == time for path, time in self.folders) and all(
             stat_of(path) == (time, size) for path, time, size, _ in self.files
         )
 
     def digest(self) -> str:
-        """What names the files and their texts."""
+        """Digest the files and their texts."""
         state = blake2b(digest_size=16)
         for path, _, _, content in self.files:
             state.update(f"\0{path}\0{content}".encode("utf-8", "surrogateescape"))
@@ -42,7 +42,7 @@ def encode_looked(looked: SearchFingerprint) -> bytes:
 
 
 def decode_looked(blob: bytes) -> SearchFingerprint | None:
-    """What was cached; None when it is foreign."""
+    """Decode a cached fingerprint; None if it is foreign."""
     return _decoder.decode_or_none(blob)
 
 

@@ -1,4 +1,4 @@
-"""What an analysis takes from the settings."""
+"""Holds what an analysis takes from the settings."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ def encode(value: Any) -> bytes:
     try:
         return _encoder.encode(value)
     except UnicodeEncodeError:
-        return _encoder.encode(_marked(msgspec.to_builtins(value, builtin_types=(bytes, bytearray))))
+        return _encoder.encode(_mark(msgspec.to_builtins(value, builtin_types=(bytes, bytearray))))
 
 
 class Decoder(Generic[T]):
@@ -37,11 +37,11 @@ class Decoder(Generic[T]):
         try:
             return self._decoder.decode(blob)
         except msgspec.ValidationError:
-            return self._marked(blob)
+            return self._mark(blob)
 
-    def _marked(self, blob: bytes) -> T:
+    def _mark(self, blob: bytes) -> T:
         try:
-            plain = msgspec.msgpack.decode(blob, ext_hook=_unmarked)
+            plain = msgspec.msgpack.decode(blob, ext_hook=_unmark)
         except (TypeError, ValueError) as error:  # a key that cannot be one, an extension of others
             raise msgspec.DecodeError(str(error)) from error
         made: T = msgspec.convert(plain, self._kind, builtin_types=(bytes, bytearray))
@@ -55,7 +55,7 @@ class Decoder(Generic[T]):
             return None
 
 
-def _marked(value: Any) -> Any:
+def _mark(value: Any) -> Any:
     if isinstance(value, str):
         try:
             value.encode()
@@ -63,17 +63,17 @@ def _marked(value: Any) -> Any:
             return msgspec.msgpack.Ext(_TEXT, value.encode("utf-8", "surrogatepass"))
         return value
     if isinstance(value, dict):
-        items = [(_marked(key), _marked(item)) for key, item in value.items()]
+        items = [(_mark(key), _mark(item)) for key, item in value.items()]
         marked = any(isinstance(key, msgspec.msgpack.Ext) for key, _ in items)
         return msgspec.msgpack.Ext(_TABLE, _encoder.encode(items)) if marked else dict(items)
     if isinstance(value, (list, tuple)):
-        return [_marked(item) for item in value]
+        return [_mark(item) for item in value]
     return value
 
 
-def _unmarked(code: int, data: memoryview) -> Any:
+def _unmark(code: int, data: memoryview) -> Any:
     if code == _TEXT:
         return bytes(data).decode("utf-8", "surrogatepass")
     if code == _TABLE:
-        return dict(msgspec.msgpack.decode(data, ext_hook=_unmarked))
+        return dict(msgspec.msgpack.decode(data, ext_hook=_unmark))
     raise ValueError(f"extension {code} of others")

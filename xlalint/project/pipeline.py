@@ -101,7 +101,7 @@ class Run:
         return lowered, followed, self._kept(files, digests)
 
     def known(self, files: Sequence[str]) -> Report | None:
-        """What an earlier `check` of these very texts said, if that was kept."""
+        """Return the report of an earlier `check` of the same texts, if it was kept."""
         return self._kept(files, self._known(files)[0])
 
     def missing(self, files: Sequence[str]) -> int:

@@ -1,4 +1,4 @@
-"""What a program keeps of itself when modules come, go or change what others see of them: where its functions are now, and which of its
+"""Carry results over to a program whose modules come, go or change what others see of them: where its functions are now, and which of its
 modules may resolve a name otherwise than before.
 """
 
@@ -48,7 +48,7 @@ def _by_name(old: ModuleInfo, new: ModuleInfo) -> Mapping[int, int]:
 
 
 def moved(dependencies: Dependencies, before: Program, after: Program) -> Dependencies | None:
-    """What an outcome depends on, in another program; None where some of that is gone. Nothing has changed but which modules there are."""
+    """Translate the dependencies of a result to a program with other modules; None if some of them are gone."""
     places = {module.path: module.index for module in after.modules}
     mask = (1 << FUNCTION_BITS) - 1
 

@@ -1,4 +1,4 @@
-"""What a run says: its findings, and what went wrong inside xlalint."""
+"""The report of a run: its findings, and what went wrong inside xlalint."""
 
 from __future__ import annotations
 

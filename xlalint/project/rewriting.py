@@ -52,7 +52,7 @@ Place = tuple[str, str, Location, Location]
 
 
 class _Made(msgspec.Struct, frozen=True, array_like=True):
-    """What became of a finding."""
+    """Describes what became of a finding."""
 
     place: Place
     fix: Fix | None
@@ -60,7 +60,7 @@ class _Made(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Memory:
-    """What earlier rounds made of files: used again for those whose text and hazards are as they were.
+    """Keeps what earlier rounds made of files: used again for those whose text and hazards are as they were.
 
     A change elsewhere can change what an expression of such a file is; where that matters the hazards change too, but for freak cases.
     """
@@ -69,7 +69,7 @@ class Memory:
         self._made: dict[str, tuple[str, list[_Made]]] = {}
 
     def recall(self, path: str, key: str) -> list[_Made] | None:
-        """What was made of a file that had the same key."""
+        """Return what was made of a file that had the same key, or None."""
         known, made = self._made.get(path, ("", []))
         return made if known == key else None
 
@@ -160,7 +160,7 @@ class Rewriting:
             _shared = None
 
     def run(self, paths: list[str]) -> tuple[list[_Made], list[str]]:
-        """What becomes of the findings of some files."""
+        """Rewrite the findings of some files, and list internal errors."""
         analysis = self._analysis
         modules = {module.path: module for module in analysis.program.modules[: analysis.program.linted]}
         made = [one for path in paths if is_data(path) for one in self._of_data(path)]
@@ -209,11 +209,11 @@ class Rewriting:
                     yield self._analysis.program.modules[index]
 
     def _of_data(self, path: str) -> Iterator[_Made]:
-        """What becomes of the findings of a file of data."""
+        """Rewrite the findings of a file of data."""
         lines = Lines(self._source(path).text.encode())
         for hazard in self._hazards[path]:
             place = path, hazard.rule, Location(*lines.place(hazard.start)), Location(*lines.place(hazard.end))
-            outcome = data_files.rewritten(hazard, lines)
+            outcome = data_files.rewrite(hazard, lines)
             made = (None, outcome.text) if isinstance(outcome, NoFix) else (outcome, "")
             yield _Made(place, *made)
 
@@ -231,7 +231,7 @@ def _in_order(modules: Iterable[ModuleInfo]) -> list[ModuleInfo]:
 
 
 def _is_cut(hazard: Hazard, cut_short: Collection[tuple[str, str]]) -> bool:
-    """Whether an internal error ended the analysis of what holds a hazard: of what comes after it nothing is known."""
+    """Return whether an internal error ended the analysis of what holds a hazard: of what comes after it nothing is known."""
     if not cut_short:
         return False
     parts = hazard.function.split(".")

@@ -146,7 +146,7 @@ class Session:
 
     @property
     def paths(self) -> list[Path]:
-        """What the program is made of, but for what was deleted meanwhile: it may come again."""
+        """List what the program is made of, but for what was deleted meanwhile: it may come again."""
         return [path for path in self._paths if os.path.lexists(path)]
 
     def _files(self) -> list[str]:
@@ -177,11 +177,11 @@ class Session:
         return list(self._lowered)
 
     def holds(self, path: str) -> bool:
-        """Whether a file is part of the program."""
+        """Return whether a file is part of the program."""
         return path in self._lowered
 
     def content(self, path: str) -> bytes:
-        """What a file is read as. Raises `SourceError`."""
+        """Read a file as it counts now. Raises `SourceError`."""
         return self._contents[path] if path in self._contents else read_bytes(path, self.settings.max_file_size)
 
     def source(self, path: str) -> SourceFile:
@@ -201,7 +201,7 @@ class Session:
         self._read(paths, ())
 
     def rediscover(self, paths: Sequence[str] = ()) -> None:
-        """Which files there are may have changed, and what these say."""
+        """Note that files may have come, gone or changed."""
         files = set(self._files())
         gone = [path for path in self._lowered if path not in files]
         come = sorted(files.difference(self._lowered))
@@ -363,8 +363,10 @@ class Session:
         return fixed
 
     def watched(self, path: str) -> tuple[Interpreter, Facts]:
-        """What the expressions of a file are, by their extents in bytes, over all calls that its own roots and those that lead to its
-        hazards make; with the interpreter that says it."""
+        """Return what the expressions of a file are, by their extents in bytes, and the interpreter that says it.
+
+        They are joined over all calls that the file's own roots make, and those roots that lead to its hazards.
+        """
         self._make_ready()
         analysis = self._analysis
         home = self._index(path)
@@ -399,7 +401,7 @@ class Session:
         return self._findings.get(path)
 
     def unsettled(self, path: str) -> bool:
-        """Whether the findings of a file may be others than those that were worked out last."""
+        """Return whether the findings of a file may be others than those that were worked out last."""
         return path in self._unjudged or (path in self._units and self._index(path) in self._pending)
 
     def work(self, first: Sequence[str] = ()) -> bool:
@@ -426,7 +428,7 @@ class Session:
         return len(self._pending) + len(self._by_memory) + len(self._unjudged)
 
     def report(self) -> Report:
-        """What a check of the program says, once there is nothing left to do."""
+        """Return what a check of the program says, once there is nothing left to do."""
         while self.work():
             pass
         findings = [finding for path in self._lowered for finding in self._findings[path]]
@@ -532,7 +534,7 @@ class Session:
         self._unkept.clear()
 
     def _saved(self, path: str) -> bool:
-        """Whether a file is on the disk as it is here."""
+        """Return whether a file is on the disk as it is here."""
         try:
             return digest(read_bytes(path)) == digest(self._contents[path])
         except SourceError:
@@ -546,7 +548,7 @@ class Session:
 
 
 def _makes_package(path: str) -> bool:
-    """Whether a file is there that makes its folder a package."""
+    """Return whether a file is there that makes its folder a package."""
     return path.endswith(_PACKAGE) and os.path.isfile(path)  # noqa: PTH113
 
 

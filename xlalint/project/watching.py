@@ -17,8 +17,9 @@ Facts = dict[tuple[int, int], Value]
 
 
 class Recorded:
-    """What was seen in some files: `recorder` has it by context, `reached` the contexts of these files by the module that was entered.
+    """Holds what was seen in some files.
 
+    `recorder` has it by context, `reached` the contexts of these files by the module that was entered.
     What is entered together shares contexts, so what a file's expressions are is taken from those alone that its own modules lead to:
     then it does not depend on what else was entered.
     """

@@ -35,8 +35,9 @@ class WorkerError(Exception):
 def mapped(
     work: Callable[[Item], Result], items: Sequence[Item], processes: int, context: BaseContext | None = None
 ) -> Iterator[Result]:
-    """What `work` makes of each item, in order; worked out in that many processes, which are forks, or in this one where there are none.
+    """Yield what `work` makes of each item, in order.
 
+    It is worked out in that many processes, which are forks, or in this one where there are none.
     A process that is started anew (`spawn`, `forkserver`) would import what lies in the working directory. Raises what `work` raises, and
     `WorkerError`.
     """
@@ -102,7 +103,7 @@ class _Crew(Generic[Item, Result]):
                 self._pipes[number].send(index)
 
     def _next(self) -> tuple[int, Result]:
-        """What some worker sends next: an item's index, and the result."""
+        """Wait for what some worker sends next: an item's index, and the result."""
         while True:
             number, message = self._mail.get()
             if message is not None:
@@ -183,7 +184,7 @@ def _ending(worker: BaseProcess) -> str:
         name = signal.Signals(-code).name
     except ValueError:
         name = f"signal {-code}"
-    want = ", by the system for want of memory perhaps: use fewer processes (`-j`)" if name == "SIGKILL" else ""
+    want = ", perhaps by the system for lack of memory: use fewer processes (`-j`)" if name == "SIGKILL" else ""
     return f"a worker process was ended by {name}{want}"
 
 

@@ -34,7 +34,7 @@ def patch(filename: str, before: bytes, after: bytes, view: View) -> bytes:
     # Latin-1 has a character for each byte, and the other way round.
     old, new = (_LINE.findall(content.decode("latin-1")) for content in (before, after))
     lines = unified_diff(old, new, name, name)
-    return "".join(_ended(lines)).encode("latin-1")
+    return "".join(_end_lines(lines)).encode("latin-1")
 
 
 def _name(path: bytes) -> str:
@@ -51,10 +51,10 @@ def diff(filename: str, before: str, after: str, view: View) -> str:
 
 def _diff(path: str, before: str, after: str, view: View) -> str:
     lines = unified_diff(_LINE.findall(before), _LINE.findall(after), path, path)
-    return "".join(_shown(line, i < 2, view) for i, line in enumerate(_ended(lines)))
+    return "".join(_show(line, i < 2, view) for i, line in enumerate(_end_lines(lines)))
 
 
-def _ended(lines: Iterator[str]) -> Iterator[str]:
+def _end_lines(lines: Iterator[str]) -> Iterator[str]:
     """The lines, each ending in a line feed, with diff's remark where the text has none."""
     for line in lines:
         if line.endswith("\n"):
@@ -64,7 +64,7 @@ def _ended(lines: Iterator[str]) -> Iterator[str]:
             yield "\\ No newline at end of file\n"
 
 
-def _shown(line: str, heading: bool, view: View) -> str:
+def _show(line: str, heading: bool, view: View) -> str:
     if not view.colour:
         return line
     style = "bold" if heading else _STYLES.get(line[0])

@@ -30,7 +30,7 @@ def frame(finding: Finding, lines: Sequence[str], view: View) -> Frame | None:
     if not 1 <= first <= len(lines) or not any(lines):
         return None
     cut = min(last, first + _UNDERLINED - 1, len(lines))
-    rows = _trimmed(range(max(1, first - _CONTEXT), min(len(lines), cut + _CONTEXT) + 1), first, cut, lines)
+    rows = _trim(range(max(1, first - _CONTEXT), min(len(lines), cut + _CONTEXT) + 1), first, cut, lines)
     margin = len(str(rows[-1]))
     bar = view.paint("|", "blue")
     shown = [f"{' ' * margin} {bar}"]
@@ -42,7 +42,7 @@ def frame(finding: Finding, lines: Sequence[str], view: View) -> Frame | None:
     return Frame(margin, [*shown, f"{' ' * margin} {bar}"])
 
 
-def _trimmed(rows: range, first: int, last: int, lines: Sequence[str]) -> list[int]:
+def _trim(rows: range, first: int, last: int, lines: Sequence[str]) -> list[int]:
     """The rows without blank ones at the edges."""
     start, stop = rows.start, rows.stop
     while start < first and not lines[start - 1].strip():
@@ -58,10 +58,10 @@ def _row(row: int, finding: Finding, line: str, view: View, margin: int, bar: st
     piece = line[offset : offset + _LONGEST]
     before, after = "…" if offset else "", "…" if offset + _LONGEST < len(line) else ""
     number = view.paint(f"{row:>{margin}}", "blue")
-    yield f"{number} {bar} {before}{_shown(piece)}{after}".rstrip()
+    yield f"{number} {bar} {before}{_show(piece)}{after}".rstrip()
     if start < end:
-        pad = width(before) + width(_shown(line[offset:start]))
-        marks = "^" * max(1, width(_shown(line[start : min(end, offset + _LONGEST)])))
+        pad = width(before) + width(_show(line[offset:start]))
+        marks = "^" * max(1, width(_show(line[start : min(end, offset + _LONGEST)])))
         yield f"{' ' * margin} {bar} {' ' * pad}{view.paint(marks, *SEVERITY_STYLE[finding.severity])}"
 
 
@@ -84,5 +84,5 @@ def _window(start: int, end: int, line: str) -> int:
     return max(0, start - _LONGEST // 4)
 
 
-def _shown(text: str) -> str:
+def _show(text: str) -> str:
     return printable(text.replace("\t", _TAB))

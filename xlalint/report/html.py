@@ -102,7 +102,7 @@ def render(findings: Sequence[Finding], view: View) -> str:
         found=by_severity(findings) if findings else "",
         places=counted(len(files), "file"),
         failures=view.checked.failures,
-        rules=_broken(findings, known),
+        rules=_list_broken(findings, known),
         texts=_texts(findings, known),
         folders=tiles,
         files=files,
@@ -174,10 +174,12 @@ def _extents(finding: Finding) -> Iterator[tuple[int, tuple[int, int]]]:
 
 
 def _note(finding: Finding) -> Note:
-    return Note(finding, _said(finding.message), [(label, _said(text)) for label, text in notes(finding)])
+    return Note(
+        finding, _write_sentence(finding.message), [(label, _write_sentence(text)) for label, text in notes(finding)]
+    )
 
 
-def _said(text: str) -> Markup:
+def _write_sentence(text: str) -> Markup:
     """A sentence, its `code` as code."""
     pieces = _QUOTED.split(printable(text))
     return Markup("").join(
@@ -192,11 +194,18 @@ def _shade(count: int, most: int) -> int:
 # ------------------------------------------------------------------------------------------------------------ rules
 
 
-def _broken(findings: Sequence[Finding], known: Mapping[str, Rule]) -> list[Broken]:
+def _list_broken(findings: Sequence[Finding], known: Mapping[str, Rule]) -> list[Broken]:
     counts = Counter((finding.code, finding.name, finding.severity) for finding in findings)
     most = max(counts.values(), default=1)
     return [
-        Broken(code, name, _said(known[code].summary if code in known else ""), severity, number, 100 * number / most)
+        Broken(
+            code,
+            name,
+            _write_sentence(known[code].summary if code in known else ""),
+            severity,
+            number,
+            100 * number / most,
+        )
         for (code, name, severity), number in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     ]
 
@@ -204,7 +213,9 @@ def _broken(findings: Sequence[Finding], known: Mapping[str, Rule]) -> list[Brok
 def _texts(findings: Sequence[Finding], known: Mapping[str, Rule]) -> list[Text]:
     markdown = MarkdownIt("commonmark", {"html": False, "highlight": _code}).enable("table")
     rules = [known[code] for code in sorted({finding.code for finding in findings}) if code in known]
-    return [Text(rule.code, rule.name, _said(rule.summary), Markup(markdown.render(rule.text))) for rule in rules]
+    return [
+        Text(rule.code, rule.name, _write_sentence(rule.summary), Markup(markdown.render(rule.text))) for rule in rules
+    ]
 
 
 def _code(text: str, info: str, __: str) -> str:

@@ -31,14 +31,14 @@ def array(values: Sequence[Any], *, ascii_only: bool = False) -> str:
 def document(value: Any, *, ascii_only: bool = False) -> str:
     """One JSON value, indented for people who look into it."""
     if ascii_only:
-        return inert_json(json.dumps(_escaped(msgspec.to_builtins(value)), indent=2)) + "\n"
+        return inert_json(json.dumps(_escape(msgspec.to_builtins(value)), indent=2)) + "\n"
     return inert_json(msgspec.json.format(_utf8(value), indent=2).decode()) + "\n"
 
 
 def encoded(value: Any, *, ascii_only: bool = False) -> str:
     """One JSON value."""
     if ascii_only:
-        return inert_json(json.dumps(_escaped(msgspec.to_builtins(value)), separators=(",", ":")))
+        return inert_json(json.dumps(_escape(msgspec.to_builtins(value)), separators=(",", ":")))
     return inert_json(_utf8(value).decode())
 
 
@@ -46,13 +46,13 @@ def _utf8(value: Any) -> bytes:
     try:
         return msgspec.json.encode(value)
     except UnicodeEncodeError:
-        return msgspec.json.encode(_escaped(msgspec.to_builtins(value)))
+        return msgspec.json.encode(_escape(msgspec.to_builtins(value)))
 
 
-def _escaped(value: Any) -> Any:
+def _escape(value: Any) -> Any:
     """A value with file names that are not UTF-8 escaped: most readers of JSON refuse a lone surrogate, however it is written."""
     if isinstance(value, str):
         return shown_name(value)
     if isinstance(value, dict):
-        return {_escaped(key): _escaped(item) for key, item in value.items()}
-    return [_escaped(item) for item in value] if isinstance(value, (list, tuple)) else value
+        return {_escape(key): _escape(item) for key, item in value.items()}
+    return [_escape(item) for item in value] if isinstance(value, (list, tuple)) else value

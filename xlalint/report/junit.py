@@ -22,10 +22,10 @@ def render(findings: Sequence[Finding], view: View) -> str:
     if view.checked.failures:
         suites.append(_failures(view.checked.failures))
     if not suites:
-        suites.append(_made("testsuite", {"name": "xlalint"}, [_made("testcase", {"name": "no findings"})]))
+        suites.append(_make("testsuite", {"name": "xlalint"}, [_make("testcase", {"name": "no findings"})]))
     for suite in suites:
         suite.attrib |= _counts(suite)
-    document = _made("testsuites", {"name": "xlalint"}, suites)
+    document = _make("testsuites", {"name": "xlalint"}, suites)
     document.attrib |= _counts(document)
     ElementTree.indent(document)
     text = ElementTree.tostring(document, "us-ascii" if view.ascii_only else "utf-8", xml_declaration=False).decode()
@@ -33,7 +33,7 @@ def render(findings: Sequence[Finding], view: View) -> str:
 
 
 def _suite(filename: str, findings: list[Finding], view: View) -> ElementTree.Element:
-    return _made("testsuite", {"name": view.path(filename)}, [_case(finding, view) for finding in findings])
+    return _make("testsuite", {"name": view.path(filename)}, [_case(finding, view) for finding in findings])
 
 
 def _case(finding: Finding, view: View) -> ElementTree.Element:
@@ -42,19 +42,19 @@ def _case(finding: Finding, view: View) -> ElementTree.Element:
     said = "\n".join(
         [f"{place}: {finding.code} {finding.message}", *(f"{label}: {text}" for label, text in notes(finding))]
     )
-    failure = _made("failure", {"type": finding.severity, "message": finding.message})
+    failure = _make("failure", {"type": finding.severity, "message": finding.message})
     failure.text = "\n".join(_text(line) for line in said.split("\n"))
     start = view.in_file(finding.filename, finding.cell, finding.location)
     told = {"name": f"{finding.code} {place}", "classname": path, "file": path, "line": str(start.row)}
-    return _made("testcase", told, [failure])
+    return _make("testcase", told, [failure])
 
 
 def _failures(failures: Sequence[str]) -> ElementTree.Element:
     cases = [
-        _made("testcase", {"name": f"internal error {number}"}, [_made("error", {"message": failure})])
+        _make("testcase", {"name": f"internal error {number}"}, [_make("error", {"message": failure})])
         for number, failure in enumerate(failures, 1)
     ]
-    return _made("testsuite", {"name": "xlalint"}, cases)
+    return _make("testsuite", {"name": "xlalint"}, cases)
 
 
 def _counts(element: ElementTree.Element) -> dict[str, str]:
@@ -62,7 +62,7 @@ def _counts(element: ElementTree.Element) -> dict[str, str]:
     return {name: str(sum(1 for _ in element.iter(tag))) for name, tag in tags.items()}
 
 
-def _made(tag: str, told: dict[str, str], children: Sequence[ElementTree.Element] = ()) -> ElementTree.Element:
+def _make(tag: str, told: dict[str, str], children: Sequence[ElementTree.Element] = ()) -> ElementTree.Element:
     element = ElementTree.Element(tag, {key: _text(value) for key, value in told.items()})
     element.extend(children)
     return element

@@ -38,7 +38,7 @@ def select(selectors: Iterable[str], extra: Sequence[Path] = ()) -> frozenset[st
     known = rules(extra)
     chosen: set[str] = set()
     for selector in selectors:
-        chosen |= _selected(selector, known)
+        chosen |= _select(selector, known)
     return frozenset(chosen)
 
 
@@ -90,7 +90,7 @@ def _pages(place: Path) -> list[Path]:
     return sorted(p for p in place.iterdir() if p.suffix == ".md" and CODE.match(p.name))
 
 
-def _selected(selector: str, known: Mapping[str, Rule]) -> set[str]:
+def _select(selector: str, known: Mapping[str, Rule]) -> set[str]:
     wanted = selector.strip()
     if wanted == "ALL":
         return set(known)

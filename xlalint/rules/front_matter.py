@@ -29,7 +29,7 @@ def parse_page(path: Path, page: str | None = None) -> Rule:
     fields = _plain_toml(match[1])
     if fields is None:
         fields = _toml(path, match[1])
-    return _checked(path, fields)
+    return _check(path, fields)
 
 
 def _plain_toml(text: str) -> dict[str, Any] | None:
@@ -72,7 +72,7 @@ def _toml(path: Path, text: str) -> dict[str, Any]:
         raise RuleError(path, f"the front matter is not TOML: {error}") from error
 
 
-def _checked(path: Path, fields: dict[str, Any]) -> Rule:
+def _check(path: Path, fields: dict[str, Any]) -> Rule:
     known = set(Rule.__struct_fields__) - {"path"}
     for key in fields:
         if key not in known:

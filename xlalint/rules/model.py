@@ -1,4 +1,4 @@
-"""What a rule and an example are, and how a page that cannot be used is complained of."""
+"""Define rules, examples and the error of a page that cannot be used."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ class Actions:
             if finding.code not in (*_READING, _COMMENT):
                 made.append(self._ignoring(finding))
                 made += self._teaching(finding, "static")
-        yield from _merged(made)
+        yield from _merge(made)
 
     def asked(self, extent: types.Range) -> Iterator[types.CodeAction]:
         """Yield actions that are offered only where the user asks for them: to say that an unknown value is a tensor."""
@@ -154,14 +154,14 @@ class Actions:
                 continue
             meaning = "static, a host value" if word == "static" else "a tensor"
             yield types.CodeAction(
-                f"xlalint: teach that `{name}` (line {self._shown(row)}) is {meaning}",
+                f"xlalint: teach that `{name}` (line {self._show(row)}) is {meaning}",
                 kind=QUICK_FIX,
                 diagnostics=[self._diagnostic(finding)] if finding is not None else None,
                 edit=workspace_edit(of_spans(spans, self.diagnostics, self.snapshot)),
                 data={"teach": word},
             )
 
-    def _shown(self, row: int) -> str:
+    def _show(self, row: int) -> str:
         cell, shown = Cells(lambda _: self.snapshot.content).place(self.path, row)
         return str(shown) if cell is None else f"{shown} of cell {cell}"
 
@@ -193,7 +193,7 @@ def _sources(said: Explanation, path: str, source: SourceFile) -> Iterator[tuple
                 break
 
 
-def _merged(actions: list[types.CodeAction]) -> Iterator[types.CodeAction]:
+def _merge(actions: list[types.CodeAction]) -> Iterator[types.CodeAction]:
     """Each action once: what several findings call for is for all of them."""
     known: dict[tuple[str, str], types.CodeAction] = {}
     for action in actions:

@@ -99,7 +99,7 @@ class Notebook:
     def snapshot(self) -> Snapshot:
         """The notebook as a file of it would be."""
         cells = [CellText(number, cell.document, self._text(cell)) for number, cell in enumerate(self.cells, 1)]
-        written = [self._written(cell, one.text) for cell, one in zip(self.cells, cells, strict=True)]
+        written = [self._write(cell, one.text) for cell, one in zip(self.cells, cells, strict=True)]
         metadata = _plain(self.metadata)
         whole = {"cells": written, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}
         return Snapshot(self.path, self.uri, self.version, json.dumps(whole).encode(), tuple(cells))
@@ -108,7 +108,7 @@ class Notebook:
         document = self.texts.get(cell.document)
         return document.text if document is not None else ""
 
-    def _written(self, cell: types.NotebookCell, text: str) -> dict[str, Any]:
+    def _write(self, cell: types.NotebookCell, text: str) -> dict[str, Any]:
         if cell.kind != _CODE:
             return {"cell_type": "markdown", "id": "", "metadata": {}, "source": text}
         document = self.texts.get(cell.document)
@@ -177,7 +177,7 @@ class Documents:
         return Snapshot(document.path, uri, document.version, as_bytes(document.text))
 
     def another(self, path: str) -> Snapshot | None:
-        """What is open at a place, under any of the URIs that lead there."""
+        """Return what is open at a path, under any of the URIs that lead there."""
         uris = [document.uri for document in self._texts.values() if document.path == path]
         uris += [notebook.uri for notebook in self._notebooks.values() if notebook.path == path]
         found = map(self.snapshot, uris)

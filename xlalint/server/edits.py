@@ -55,7 +55,7 @@ def of_fix(finding: Finding, diagnostics: Diagnostics, snapshot: Snapshot) -> li
 def of_spans(spans: Iterable[Span], diagnostics: Diagnostics, snapshot: Snapshot) -> list[Edits]:
     """Edits of the text that all stages speak of: of a notebook, of the module that its cells make."""
     text = text_of(snapshot.path, snapshot.content)
-    after = content_of(snapshot.path, snapshot.content, text, [_trimmed(text, span) for span in spans])
+    after = content_of(snapshot.path, snapshot.content, text, [_trim(text, span) for span in spans])
     return between(snapshot, after, diagnostics)
 
 
@@ -82,12 +82,12 @@ def _changes(before: Lined, after: str) -> list[types.TextEdit]:
     edits = []
     for tag, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if tag != "equal":
-            span = _trimmed(before.text, Span(starts[a], starts[b], "".join(new[c:d])))
+            span = _trim(before.text, Span(starts[a], starts[b], "".join(new[c:d])))
             edits.append(types.TextEdit(before.span(span.start, span.end), span.content))
     return edits
 
 
-def _trimmed(text: str, span: Span) -> Span:
+def _trim(text: str, span: Span) -> Span:
     """An edit without what it leaves as it is."""
     start, end, content = span
     while start < end and content and text[start] == content[0]:

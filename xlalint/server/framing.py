@@ -22,13 +22,13 @@ _LONGEST_NEXT = 256
 
 
 class Stream(Protocol):
-    """What bytes come from, as soon as there are some."""
+    """A source of bytes, which gives them as soon as there are some."""
 
     def read1(self, size: int = -1, /) -> bytes: ...
 
 
 class FrameError(ValueError):
-    """What came is no message."""
+    """The received bytes are not a message."""
 
 
 def messages(stream: Stream, largest: int) -> Iterator[bytes | FrameError]:
@@ -125,7 +125,7 @@ class _Frames:
         return taken
 
     def _more(self) -> bool:
-        """Whether more came before the end."""
+        """Read more; return whether anything came before the end."""
         came = self._stream.read1(_PIECE)
         self._data += came
         return bool(came)

@@ -36,18 +36,18 @@ def hover(
     place = lined.location(position)
     located = Cells(lambda _: snapshot.content).located(session.findings(path))
     here = [one for one in located if one.cell == cell and one.location <= place <= one.end_location]
-    said = _explained(session, path, cell, place)
+    said = _explain(session, path, cell, place)
     belief = _nearest(said, row_in_module(session.source(path), cell, place)) if said is not None else None
-    parts = [_found(one, session.settings) for one in here]
+    parts = [_write_findings(one, session.settings) for one in here]
     if said is not None and belief is not None:
-        parts.insert(0, _believed(belief, said))
+        parts.insert(0, _write_beliefs(belief, said))
     if not parts:
         return None
     extent = lined.range(here[0].location, here[0].end_location) if here else None
     return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, "\n\n---\n\n".join(parts)), extent)
 
 
-def _explained(session: Session, path: str, cell: int | None, place: Location) -> Explanation | None:
+def _explain(session: Session, path: str, cell: int | None, place: Location) -> Explanation | None:
     asked = row_in_module(session.source(path), cell, place)
     try:
         return explain_in(session, Place(path, asked.row, asked.column))
@@ -65,14 +65,14 @@ def _nearest(said: Explanation, place: Location) -> Belief | None:
     )
 
 
-def _believed(belief: Belief, said: Explanation) -> str:
+def _write_beliefs(belief: Belief, said: Explanation) -> str:
     lines = [f"`{belief.expression}`: **{belief.value.text}**"]
     lines += [f"{'  ' * origin.depth}- {origin.text}" for origin in belief.origins[:_ORIGINS]]
     lines += ["", f"*{'Traced' if said.traced.traced else f'`{said.function}` is not traced'}: {said.traced.reason}*"]
     return "\n".join(lines)
 
 
-def _found(finding: Finding, settings: Settings) -> str:
+def _write_findings(finding: Finding, settings: Settings) -> str:
     pages = rules(tuple(Path(place) for place in settings.extend_rules))
     head = f"**{finding.code} {finding.name}** ({finding.severity}, {finding.confidence}): {finding.message}"
     fix = f"\n\nNo fix: {finding.no_fix}" if finding.no_fix else ""

@@ -1,4 +1,4 @@
-"""Whether the process that started the server is still there: one that was killed closes no pipe that its children hold open."""
+"""Check that the process that started the server still runs: one that was killed closes no pipe that its children hold open."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ class Program:
 
     @property
     def paths(self) -> list[Path]:
-        """What is on the disk of it now: folders are deleted, and come again, while a server has them open."""
+        """List the paths that exist now: folders are deleted, and come again, while a server has them open."""
         there = self.root.is_file() if self._loose else self.root.exists()
         return [self.root] if there else []
 
@@ -104,7 +104,7 @@ class Program:
         return includes(path, self.settings)
 
     def _is_linked(self, path: str) -> bool:
-        """Whether a link leads from the folder to a file, which `discover` then does not come to."""
+        """Return whether a link leads from the folder to a file, which `discover` then does not come to."""
         return os.path.realpath(path) != os.path.join(os.path.realpath(self.root), os.path.relpath(path, self.root))  # noqa: PTH118
 
     def known(self, contents: Mapping[str, bytes]) -> Report | None:

@@ -45,7 +45,7 @@ class Protocol(LanguageServerProtocol):  # type: ignore[misc]
         if isinstance(message, _Misfit):
             self._refuse(message.ident, _INVALID_PARAMS, f"the message does not fit `{message.method}`: {message.why}")
         elif not hasattr(message, "jsonrpc"):
-            self._refuse(_ident(message), _INVALID_REQUEST, "this is no JSON-RPC message")
+            self._refuse(_ident(message), _INVALID_REQUEST, "this is not a JSON-RPC message")
         elif method and not self._begun and method not in _BEFORE:
             if ident is not None:
                 self._refuse(ident, _NOT_INITIALIZED, f"`{method}` came before `initialize`")

@@ -78,7 +78,7 @@ class Server(LanguageServer):  # type: ignore[misc]
             converter_factory=get_converter,
         )
         self.documents = Documents()
-        self.analyst = Analyst(lambda: self.model.work(), self._crashed)
+        self.analyst = Analyst(lambda: self.model.work(), self._report_crash)
         self.model = Workspace(self, self.analyst.pulse)
         self.overview = Overview(self.model)
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -140,7 +140,7 @@ class Server(LanguageServer):  # type: ignore[misc]
         self._soon(lambda: self.text_document_publish_diagnostics(params))
 
     def refresh(self, differs: bool) -> None:
-        """What the client has asked for may be out of date; `differs`: the diagnostics of an open document are."""
+        """Note that what the client has asked for may be out of date; `differs`: the diagnostics of an open document are."""
         self._soon(self._wake)
         told = self.client_capabilities.workspace
         if differs and told is not None and told.diagnostics is not None and told.diagnostics.refresh_support:
@@ -193,13 +193,13 @@ class Server(LanguageServer):  # type: ignore[misc]
         else:
             self.work_done_progress.report(token, types.WorkDoneProgressReport(percentage=share))
 
-    def _crashed(self, what: str, error: Exception) -> None:
+    def _report_crash(self, what: str, error: Exception) -> None:
         said = "".join(traceback.format_exception(error))
         self.report(f"internal error in {what}: {said}", types.MessageType.Error)
         self.model.recover()
 
     def report_server_error(self, error: Exception, source: Any) -> None:  # noqa: ARG002
-        """What goes wrong with requests is in their answers; of the rest the log tells."""
+        """Log errors outside of requests; those of requests are in their answers."""
         self.report(f"{type(error).__name__}: {error}", types.MessageType.Error)
 
     # ------------------------------------------------------------------------------------- what the client does
@@ -236,7 +236,7 @@ class Server(LanguageServer):  # type: ignore[misc]
     # --------------------------------------------------------------------------------------------- configuration
 
     def initialize(self, params: types.InitializeParams) -> None:
-        """What the client can do, and how it wants things."""
+        """Read the client's capabilities and preferences."""
         document = params.capabilities.text_document
         self.model.pushes = document is None or document.diagnostic is None
         self._given = params.initialization_options
@@ -249,7 +249,7 @@ class Server(LanguageServer):  # type: ignore[misc]
         if self._ready:
             return
         self._ready = True
-        folders, told, default = await self._asked()
+        folders, told, default = await self._ask_for_settings()
         self.analyst.disturbed()
         self.analyst.post(lambda: self.model.start(folders, told, default), "configuration")
         self._started.set()
@@ -258,8 +258,8 @@ class Server(LanguageServer):  # type: ignore[misc]
     async def configured(self, params: types.DidChangeConfigurationParams) -> None:
         """The client's settings have changed: it sends them, or is asked for them."""
         self._sent = params.settings if isinstance(params.settings, dict) else None
-        await self._begun()
-        _, told, default = await self._asked()
+        await self._wait_for_settings()
+        _, told, default = await self._ask_for_settings()
         self.analyst.post(lambda: self.model.configure(told, default), "configuration")
 
     async def folders_changed(self, event: types.WorkspaceFoldersChangeEvent) -> None:
@@ -267,7 +267,7 @@ class Server(LanguageServer):  # type: ignore[misc]
         removed = [path_of(folder.uri) for folder in event.removed]
         added = [path_of(folder.uri) for folder in event.added]
         self.documents.folders = Folders(self._folders())
-        _, told, default = await self._asked()
+        _, told, default = await self._ask_for_settings()
 
         def act() -> None:
             for folder in removed:
@@ -283,7 +283,7 @@ class Server(LanguageServer):  # type: ignore[misc]
         uris = list(workspace.folders) or ([workspace.root_uri] if workspace.root_uri else [])
         return list(dict.fromkeys(path_of(uri) for uri in uris))
 
-    async def _asked(self) -> tuple[list[str], dict[str, Preferences], Preferences]:
+    async def _ask_for_settings(self) -> tuple[list[str], dict[str, Preferences], Preferences]:
         """The folders with the client's settings for each, and those for other files."""
         folders = self._folders()
         answers: Sequence[object] = [self._sent] * (len(folders) + 1)
@@ -293,7 +293,7 @@ class Server(LanguageServer):  # type: ignore[misc]
             asked = types.ConfigurationParams([*items, types.ConfigurationItem(section=SECTION)])
             with suppress(Exception):  # a client that does not answer has no settings
                 answers = await asyncio.wait_for(self.workspace_configuration_async(asked), _PATIENCE)
-        given = [_merged(self._given, answer) for answer in answers]
+        given = [_merge(self._given, answer) for answer in answers]
         given += [self._given] * (len(folders) + 1 - len(given))
         found = {folder: preferences(one, Path(folder)) for folder, one in zip(folders, given, strict=False)}
         return folders, found, preferences(given[-1], Path.cwd())
@@ -318,7 +318,7 @@ class Server(LanguageServer):  # type: ignore[misc]
 
     async def about(self, uri: str, job: Callable[[Snapshot, int | None], Result], otherwise: Result) -> Result:
         """Ask the analysis of an open document, by the URI of the document, the notebook or its cell."""
-        await self._begun()
+        await self._wait_for_settings()
         snapshot = self.documents.snapshot(uri)
         if snapshot is None:
             return otherwise
@@ -328,7 +328,7 @@ class Server(LanguageServer):  # type: ignore[misc]
         except OutdatedError as error:
             raise JsonRpcContentModified(str(error)) from error
 
-    async def _begun(self) -> None:
+    async def _wait_for_settings(self) -> None:
         """Wait for the settings; a client that never says that it is initialized is answered without."""
         if self._started.is_set():
             return
@@ -357,7 +357,7 @@ class Server(LanguageServer):  # type: ignore[misc]
     async def pulled_all(self, params: types.WorkspaceDiagnosticParams) -> types.WorkspaceDiagnosticReport:
         """The diagnostics of all files, once there is nothing left to analyse. A client that knows them waits until they are others, or
         for a while: it would ask again."""
-        await self._begun()
+        await self._wait_for_settings()
         before = {one.uri: one.value for one in params.previous_result_ids}
         until = time.monotonic() + _HELD
         while True:
@@ -371,14 +371,14 @@ class Server(LanguageServer):  # type: ignore[misc]
                 await asyncio.wait_for(settled.wait(), max(until - time.monotonic(), 0))
 
     async def actions(self, params: types.CodeActionParams) -> list[types.CodeAction]:
-        """What can be done about a stretch of a document."""
+        """List the code actions for a range of a document."""
         only = params.context.only
 
         def wants(kind: str) -> bool:
             return only is None or any(kind == asked or kind.startswith(f"{asked}.") for asked in map(_text, only))
 
         def job(snapshot: Snapshot, cell: int | None) -> list[types.CodeAction]:
-            found = self._made(snapshot, cell)
+            found = self._make_actions(snapshot, cell)
             if found is None:
                 return []
             made = list(found.at(params.range)) if wants(QUICK_FIX) else []
@@ -393,7 +393,7 @@ class Server(LanguageServer):  # type: ignore[misc]
 
         return await self.about(params.text_document.uri, job, [])
 
-    def _made(self, snapshot: Snapshot, cell: int | None) -> Actions | None:
+    def _make_actions(self, snapshot: Snapshot, cell: int | None) -> Actions | None:
         session = self.model.session_of(snapshot.path)
         opened = self.model.opened(snapshot.path)
         if session is None or opened is None:
@@ -402,7 +402,7 @@ class Server(LanguageServer):  # type: ignore[misc]
         return Actions(session, opened, self.model.diagnostics(), cell, unsafe=unsafe)
 
     async def hovered(self, params: types.HoverParams) -> types.Hover | None:
-        """What is told of a position."""
+        """Return the hover of a position."""
 
         def job(snapshot: Snapshot, cell: int | None) -> types.Hover | None:
             session = self.model.session_of(snapshot.path)
@@ -413,7 +413,7 @@ class Server(LanguageServer):  # type: ignore[misc]
         return await self.about(params.text_document.uri, job, None)
 
     async def hinted(self, params: types.InlayHintParams) -> list[types.InlayHint]:
-        """What names hold, where the user wants to see that."""
+        """Return inlay hints with what names hold, if the user wants them."""
 
         def job(snapshot: Snapshot, cell: int | None) -> list[types.InlayHint]:
             session = self.model.session_of(snapshot.path)
@@ -424,7 +424,7 @@ class Server(LanguageServer):  # type: ignore[misc]
         return await self.about(params.text_document.uri, job, [])
 
     async def lensed(self, params: types.CodeLensParams) -> list[types.CodeLens]:
-        """What can be run."""
+        """Return the code lenses: what can be run."""
 
         def job(snapshot: Snapshot, cell: int | None) -> list[types.CodeLens]:
             session = self.model.session_of(snapshot.path)
@@ -492,7 +492,7 @@ class Server(LanguageServer):  # type: ignore[misc]
         nothing: list[Edits] = []
 
         def job(snapshot: Snapshot, cell: int | None) -> list[Edits]:
-            found = self._made(snapshot, cell)
+            found = self._make_actions(snapshot, cell)
             return found.all_fixes() if found is not None else nothing
 
         edits = await self.about(uri, job, nothing)
@@ -503,7 +503,7 @@ class Server(LanguageServer):  # type: ignore[misc]
         return bool(answer.applied)
 
     async def explain(self, *given: Any) -> str:
-        """What the analysis believes at a position, in words: `[uri, position]`."""
+        """Describe what the analysis believes at a position: `[uri, position]`."""
         uri, told = _uri_and(given)
         position = _position(told)
         if position is None:
@@ -552,7 +552,7 @@ def _position(told: object) -> types.Position | None:
     return types.Position(line, character) if isinstance(line, int) and isinstance(character, int) else None
 
 
-def _merged(given: object, answer: object) -> object:
+def _merge(given: object, answer: object) -> object:
     """The settings of `initializationOptions`, with what the client answered or sent over them."""
     if not isinstance(answer, dict):
         return given

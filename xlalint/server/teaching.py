@@ -30,15 +30,15 @@ def teaching(source: SourceFile, row: int, name: str, kind: HintKind) -> list[Sp
     if any(one.names is None and one.row == row and one.kind == kind for one in comments) and said is None:
         return []
     removed = [_without(source, said, name)] if said is not None else []
-    for added in _added(source, comments, row, name, kind):
-        edits = _joined(removed, added)
+    for added in _list_additions(source, comments, row, name, kind):
+        edits = _join(removed, added)
         if _teaches(source, edits, row, name, kind):
             return edits
     return []
 
 
 def is_tensor_by_annotation(source: SourceFile, row: int, name: str) -> bool:
-    """Whether a parameter, or what an assignment in a row binds, is annotated as a tensor."""
+    """Return whether a parameter, or what an assignment in a row binds, is annotated as a tensor."""
     for node in ast.walk(ast.parse(source.text)):
         if (isinstance(node, ast.arg) and node.arg == name) or (
             isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == name
@@ -70,7 +70,7 @@ def _lists(one: Teaching, name: str) -> bool:
     return any(name == listed for listed, _, _ in one.names or ())
 
 
-def _added(source: SourceFile, comments: list[Teaching], row: int, name: str, kind: str) -> Iterator[Span]:
+def _list_additions(source: SourceFile, comments: list[Teaching], row: int, name: str, kind: str) -> Iterator[Span]:
     """The ways to add a name: to the list of a comment of the statement, at the end of the row, at that of the statement."""
     rows = split_rows(source.text)
     starts = _starts(rows)
@@ -101,7 +101,7 @@ def _without(source: SourceFile, one: Teaching, name: str) -> Span:
     return Span(start + before, start + one.end - 1, "")
 
 
-def _joined(removed: list[Span], added: Span) -> list[Span]:
+def _join(removed: list[Span], added: Span) -> list[Span]:
     """Both edits, in order; one where what is added lies at the end of what is removed."""
     for one in removed:
         if one.start <= added.start <= one.end:
@@ -110,7 +110,7 @@ def _joined(removed: list[Span], added: Span) -> list[Span]:
 
 
 def _teaches(source: SourceFile, edits: list[Span], row: int, name: str, kind: str) -> bool:
-    """Whether the comment is read as one, and as one that speaks of something."""
+    """Return whether the comment is read as one, and as one that speaks of something."""
     lowered = lower_source(msgspec.structs.replace(source, text=Change((), tuple(edits)).apply(source.text)))
     if lowered.unit is None:
         return False

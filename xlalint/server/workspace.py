@@ -35,7 +35,7 @@ class Outlet(Protocol):
         """These are the diagnostics of a document now."""
 
     def refresh(self, differs: bool) -> None:
-        """What is known of files has changed; `differs`: also what the client was told of one that is open."""
+        """Note that what is known of files has changed; `differs`: also what the client was told of one that is open."""
 
     def complain(self, message: str) -> None:
         """The user should know."""
@@ -294,11 +294,11 @@ class Workspace:
         self._published[path] = findings
 
     def opened(self, path: str) -> Snapshot | None:
-        """What is open under a path."""
+        """Return the document that is open under a path."""
         return self._open.get(path)
 
     def diagnostics(self) -> Diagnostics:
-        """What makes diagnostics of findings as things stand."""
+        """Return the maker of diagnostics for the current state."""
         return Diagnostics(self.encoding, self._read, self._open.get)
 
     def _read(self, path: str) -> bytes:

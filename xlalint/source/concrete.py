@@ -30,7 +30,7 @@ def parse_concrete(text: str) -> cst.Module | None:
 
 
 def is_too_deep(text: str) -> bool:
-    """Whether a chain of operators, attributes, calls or subscripts in a text is so long that libcst, which copies what it has of a chain
+    """Return whether a chain of operators, attributes, calls or subscripts is so long that libcst, which copies what it has of a chain
     at each link, would take seconds."""
     if len(text) <= _SHORT:
         return False

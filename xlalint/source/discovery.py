@@ -33,7 +33,7 @@ class DiscoveryError(Exception):
 
 
 class Nearest(Protocol):
-    """Which settings hold where. `Settings` that know what is nested say so themselves; `Configuration` finds it out on the way."""
+    """Finds the settings of a path. `Settings` that know what is nested answer themselves; `Configuration` looks on the way."""
 
     @property
     def settings(self) -> Settings:
@@ -62,7 +62,7 @@ def walked(paths: Sequence[Path], nearest: Nearest) -> list[Path]:
 
 
 def unwanted(place: str, nearest: Nearest) -> bool:
-    """Whether a place, by absolute path, is left alone although it is named."""
+    """Return whether a place, by absolute path, is left alone although it is named."""
     if not nearest.settings.force_exclude:
         return False
     settings = nearest.around(os.path.dirname(place))  # noqa: PTH120
@@ -70,7 +70,7 @@ def unwanted(place: str, nearest: Nearest) -> bool:
 
 
 def includes(path: str, settings: Settings) -> bool:
-    """Whether a file that lies in a folder that is checked would be, as far as patterns say, by the settings of the run."""
+    """Return whether a file that lies in a folder that is checked would be, as far as patterns say, by the settings of the run."""
     own = settings.of(path)
     return Globs(own.include, own.root).match(path) and not Globs(own.excluded, own.root).match(path)
 
@@ -99,7 +99,7 @@ class _Patterns:
         self.excluded = Globs(settings.excluded, settings.root).without(named)
 
     def includes(self, entry: os.DirEntry[str]) -> bool:
-        """Whether a file is one to look at."""
+        """Return whether a file is one to look at."""
         if entry.name.endswith(self.endings):
             return True
         return not self.only_endings and self.included.match(entry.path)
@@ -116,7 +116,7 @@ class _Walk:
         self.seen: set[str] = set()
 
     def files(self) -> set[str]:
-        """What was found. A link to a file that was found under its own name is left out."""
+        """Return the files that were found. A link to a file that was found under its own name is left out."""
         real = {os.path.realpath(path) for path in self.found} if self.links else set()
         for link in sorted(self.links):
             target = os.path.realpath(link)

@@ -53,7 +53,7 @@ def _candidates(root: Path, version: str) -> list[Path]:
     found = [root / "Lib" / name for name in _FOLDERS[:1]]
     for library in (root / "lib", root / "lib64", root / "local" / "lib"):
         versions: list[tuple[bool, int, int, str]] = []
-        for name in _listed(str(library)):
+        for name in _list(str(library)):
             match = _LIBRARY.fullmatch(name)
             if match is not None:
                 asked = bool(version) and (f"{match[1]}.{match[2]}" == version or match[1] == version)
@@ -111,11 +111,11 @@ class Installed:
     def _names(self, folder: str) -> frozenset[str]:
         known = self.listed.get(folder)
         if known is None:
-            known = self.listed[folder] = _listed(folder)
+            known = self.listed[folder] = _list(folder)
         return known
 
 
-def _listed(folder: str) -> frozenset[str]:
+def _list(folder: str) -> frozenset[str]:
     """The names in a folder; none where it cannot be read."""
     try:
         return frozenset(os.listdir(folder))  # noqa: PTH208

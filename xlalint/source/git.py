@@ -44,7 +44,7 @@ class Git:
         self._program = program
 
     def __call__(self, *arguments: str, folder: str = "") -> bytes:
-        """What a command prints, run in another folder of the same repository if one is given. Raises: GitError."""
+        """Run a command, in another folder of the same repository if one is given; return its output. Raises: GitError."""
         return self._run(*self._unfiltered, *arguments, folder=folder)
 
     @cached_property

@@ -1,4 +1,4 @@
-"""What git leaves alone: by the file of `core.excludesFile`, `info/exclude`, and the `.gitignore` files from the repository's root down."""
+"""Find what git ignores: by the file of `core.excludesFile`, `info/exclude`, and the `.gitignore` files from the repository's root down."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class IgnoreFile:
 
 
 def ignored(path: str, files: Sequence[IgnoreFile], *, folder: bool) -> bool:
-    """Whether git would ignore the entry; `files` go from the outermost to the innermost, which decides first."""
+    """Return whether git would ignore the entry; `files` go from the outermost to the innermost, which decides first."""
     for file in reversed(files):
         if (verdict := file.verdict(path, folder=folder)) is not None:
             return verdict

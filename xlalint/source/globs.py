@@ -81,7 +81,7 @@ def _translate(pattern: str) -> str:
 
 def _bracket(inside: str, negated: bool) -> str:
     """A bracket expression; one whose range runs backwards ("[z-a]") matches nothing, as in shells."""
-    text = f"[{'^/' if negated else ''}{_escaped(inside)}]"
+    text = f"[{'^/' if negated else ''}{_escape(inside)}]"
     try:
         re.compile(text)
     except re.error:
@@ -89,6 +89,6 @@ def _bracket(inside: str, negated: bool) -> str:
     return text
 
 
-def _escaped(inside: str) -> str:
+def _escape(inside: str) -> str:
     """The inside of a bracket expression: a hyphen keeps its meaning, the rest has none."""
     return re.sub(r"([\\\[^&~|])", r"\\\1", inside)

@@ -100,7 +100,7 @@ def _cell(text: str, number: int, found: tuple[int, _Members]) -> JsonCell:
         )
     if _LONE.search(source):
         raise SourceError(
-            "XLA002", f"cell {number} holds a lone surrogate, which is no character", *_place(text, given.start)
+            "XLA002", f"cell {number} holds a lone surrogate, which is not a character", *_place(text, given.start)
         )
     if "\0" in source:
         raise SourceError("XLA001", f"cell {number} holds a null byte", *_place(text, given.start))
@@ -148,7 +148,7 @@ class _Reader:
         at = self._blanks(0)
         if self.text[at] != "{":
             _scan(self.text, at)
-            raise ValueError("it is no JSON object")
+            raise ValueError("it is not a JSON object")
         members, end = self._object(at, {"cells": self._cells, "worksheets": self._worksheets})
         end = self._blanks(end)
         if end != len(self.text):
@@ -168,7 +168,7 @@ class _Reader:
             if closed:
                 break
             if self.text[at] != '"':
-                raise ValueError("a key is no string")
+                raise ValueError("a key is not a string")
             key, end = _scan(self.text, at)
             at = self._blanks(end)
             if self.text[at] != ":":

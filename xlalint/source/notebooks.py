@@ -78,7 +78,7 @@ def read_notebook(text: str) -> Notebook:
     problems: tuple[Problem, ...] = ()
     if not _stands(blocks):
         broken = {n: problem for n, block in enumerate(blocks) if (problem := _problem(block)) is not None}
-        blocks = [_blanked(block) if n in broken else block for n, block in enumerate(blocks)]
+        blocks = [_blank(block) if n in broken else block for n, block in enumerate(blocks)]
         firsts = _firsts(blocks)
         problems = tuple(
             problem._replace(row=firsts[n] + problem.row - 1)
@@ -138,7 +138,7 @@ def _block(cell: JsonCell) -> _Block | None:
     return _Block(cell, _INDENTED if found.indented else "", found.text, found.hidden, found.prompted)
 
 
-def _blanked(block: _Block) -> _Block:
+def _blank(block: _Block) -> _Block:
     """The block of a cell that is no Python: nothing, at the same places."""
     text = re.sub(r"[^\r\n]", " ", block.text)
     return block._replace(header="", text=text, hidden=((0, len(text)),))
@@ -211,7 +211,7 @@ def rewritten(text: str, edits: Iterable[Edit]) -> str:
     notebook = read_notebook(text)
     wanted: dict[int, list[Edit]] = {}
     for edit in edits:
-        for index, own in _within(notebook, _trimmed(notebook.text, edit)):
+        for index, own in _within(notebook, _trim(notebook.text, edit)):
             wanted.setdefault(index, []).append(own)
     pieces: list[str] = []
     done = 0
@@ -222,7 +222,7 @@ def rewritten(text: str, edits: Iterable[Edit]) -> str:
     return "".join([*pieces, text[done:]])
 
 
-def _trimmed(text: str, edit: Edit) -> Edit:
+def _trim(text: str, edit: Edit) -> Edit:
     """An edit without what it leaves as it is."""
     start, end, content = edit
     same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(text[start:end], content, strict=False)))
@@ -264,7 +264,7 @@ def _cell_with(text: str, cell: JsonCell, edits: Sequence[Edit]) -> str:
         content = re.sub(r"\r\n|\n", newline, content)
         place.replace(start, end, spelt(content, text))
     if not ended:
-        _unended(strings)
+        _strip_line_end(strings)
     if _by_line(old):
         strings = list(_lines(character for string in strings for character in string))
     elif old.is_list:
@@ -291,7 +291,7 @@ class _Places:
             string[a:b] = new if n == index else []
 
 
-def _unended(strings: list[list[str]]) -> None:
+def _strip_line_end(strings: list[list[str]]) -> None:
     """Take away the last line end, if the source ends in one."""
     for string in reversed(strings):
         if string:

@@ -52,7 +52,7 @@ def read_bytes(path: str | Path, limit: int = MOST_BYTES) -> bytes:
 
 
 def too_large(size: int, limit: int) -> SourceError:
-    """What is said of a file of more bytes than `max-file-size` allows."""
+    """Make the error for a file of more bytes than `max-file-size` allows."""
     return SourceError(TOO_LARGE, f"its {shown_size(size)} are more than `max-file-size` allows ({shown_size(limit)})")
 
 
@@ -101,7 +101,7 @@ def content_of(path: str | Path, raw: bytes, text: str, edits: Sequence[tuple[in
 
 
 def is_notebook(path: str | Path) -> bool:
-    """Whether a file is read as a notebook: its name says so."""
+    """Return whether a file is read as a notebook: its name says so."""
     return str(path).endswith(_NOTEBOOK)
 
 
@@ -119,7 +119,7 @@ def decode(raw: bytes) -> str:
     encoding = _coding(body)
     if marked and encoding != "utf-8":
         raise SourceError("XLA002", f"the file begins with the UTF-8 byte order mark and declares `{encoding}`")
-    text = _decoded(body, encoding)
+    text = _decode(body, encoding)
     _refuse_nulls(text)
     return text
 
@@ -256,11 +256,11 @@ def _check_encoding(encoding: str) -> None:
         raise SourceError("XLA002", f"the file declares an encoding that Python does not read: `{encoding}`") from error
     if not fits:
         raise SourceError(
-            "XLA002", f"the file declares `{encoding}`, which is no encoding of source code: save it as UTF-8"
+            "XLA002", f"the file declares `{encoding}`, which is not an encoding of source code: save it as UTF-8"
         )
 
 
-def _decoded(body: bytes, encoding: str) -> str:
+def _decode(body: bytes, encoding: str) -> str:
     if encoding != "utf-8":
         _check_encoding(encoding)
     try:
@@ -292,7 +292,7 @@ def _utf8(text: str) -> bytes:
     except UnicodeEncodeError as error:
         row, column = _place(text[: error.start])
         raise SourceError(
-            "XLA002", "the file decodes to a lone surrogate, which is no character", row, column
+            "XLA002", "the file decodes to a lone surrogate, which is not a character", row, column
         ) from error
 
 

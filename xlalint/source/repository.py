@@ -75,7 +75,7 @@ def excludes_file(repository: Repository, variables: Mapping[str, str]) -> Path 
         if key == "core.excludesfile":
             named = value
     if named is not None:
-        place = _expanded(named, home)
+        place = _expand(named, home)
         return repository.top / place if place else None
     place = _xdg(variables, home)
     return Path(place, "ignore") if place else None
@@ -186,12 +186,12 @@ class _Reader:
         for key, value in entries(text or ""):
             yield key, value
             if key == "include.path" or (key.startswith("includeif.") and key.endswith(".path")):
-                place = _expanded(value, self._home)
+                place = _expand(value, self._home)
                 if place and (key == "include.path" or self._holds(key[len("includeif.") : -len(".path")], file)):
                     yield from self._file(file.parent / place, depth + 1)
 
     def _holds(self, condition: str, file: Path) -> bool:
-        """Whether the condition of an `includeIf` is that the repository lies where a pattern says, and it does."""
+        """Return whether the condition of an `includeIf` is that the repository lies where a pattern says, and it does."""
         kind, _, pattern = condition.partition(":")
         if kind not in ("gitdir", "gitdir/i") or self._repository.folder is None:
             return False
@@ -199,7 +199,7 @@ class _Reader:
 
         if pattern.startswith("./"):
             pattern = f"{file.parent.resolve().as_posix()}/{pattern[2:]}"
-        pattern = _expanded(pattern, self._home) or ""
+        pattern = _expand(pattern, self._home) or ""
         pattern = pattern if pattern.startswith("/") else f"**/{pattern}"
         pattern = f"{pattern}**" if pattern.endswith("/") else pattern
         places = {self._repository.folder.as_posix(), self._repository.folder.resolve().as_posix()}
@@ -216,7 +216,7 @@ def _xdg(variables: Mapping[str, str], home: str) -> str:
     return f"{home}/.config/git" if home else ""
 
 
-def _expanded(value: str, home: str) -> str | None:
+def _expand(value: str, home: str) -> str | None:
     """A path as git reads it; None where it cannot be known."""
     value = value.removeprefix(":(optional)")
     if value == "~" or value.startswith("~/"):

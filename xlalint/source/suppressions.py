@@ -21,7 +21,7 @@ _UNREAD = ("XLA001", "XLA002", "XLA004")
 
 
 class Placed(Protocol):
-    """What `apply` needs to know of a finding."""
+    """A finding as `apply` needs it."""
 
     @property
     def code(self) -> str: ...
@@ -42,7 +42,7 @@ Found = TypeVar("Found", bound=Placed)
 
 
 def suppressions_of(source: SourceFile) -> Suppressions:
-    """What the comments of a file say: in a notebook, each of its cell alone, but for those that speak of the whole file."""
+    """Read the suppressions in a file's comments. In a notebook each holds for its cell, unless it is for the whole file."""
     if not source.cells:
         return suppressions(source.text)
     rows = split_rows(source.text)
@@ -84,7 +84,7 @@ def apply(
 
 
 class _Covering:
-    """Which directives hold for which rows, so that a file full of both takes no longer than its length."""
+    """An index of the directives by the rows for which they hold, so that a file full of both takes no longer than its length."""
 
     def __init__(self, directives: Sequence[Directive]) -> None:
         self.everywhere: list[tuple[int, Directive]] = []
@@ -107,7 +107,7 @@ class _Covering:
 
 
 def _silencing(finding: Placed, covering: _Covering, names: Mapping[str, str]) -> Iterator[tuple[int, str]]:
-    """Which directive, and which of its words ("" for a blanket one), silences the finding."""
+    """Find the directives, and their words ("" for a blanket one), that silence the finding."""
     for i, directive in covering.over(finding.location.row, finding.end_location.row):
         if directive.blanket:
             yield i, ""

@@ -74,7 +74,7 @@ def _idle(
     message = f"`{directive.text}` suppresses nothing: {', '.join(reasons) or 'it names no rule'}"
     if len(idle) == len(directive.words):
         return None if directive.shared and not idle else _removal(directive, message)
-    return _shortened(directive, idle, message.replace("suppresses nothing", "is partly unused", 1))
+    return _shorten(directive, idle, message.replace("suppresses nothing", "is partly unused", 1))
 
 
 def _foreign(word: str, directive: Directive, names: Mapping[str, str]) -> bool:
@@ -94,7 +94,7 @@ def _removal(directive: Directive, message: str) -> Unused:
     return Unused(message, at, directive.start, directive.end, "Remove the comment", directive.cut, at, directive.end)
 
 
-def _shortened(directive: Directive, idle: Sequence[tuple[str, int, int]], message: str) -> Unused:
+def _shorten(directive: Directive, idle: Sequence[tuple[str, int, int]], message: str) -> Unused:
     left = [entry for entry in directive.words if entry not in idle]
     return Unused(
         message,

@@ -75,9 +75,9 @@ def serve(request: Request, tell: Tell) -> None:
 
 
 def _prove(backend: Backend, request: Prove, tell: Tell) -> None:
-    from xlalint.verify.proving import Prover
+    from xlalint.verify.proving import JobProver
 
-    prover = Prover(backend)
+    prover = JobProver(backend)
     for job in request.jobs:
         tell(Began(job.number))
         began = time.perf_counter()
@@ -104,7 +104,7 @@ def _observe(backend: Backend, request: Observe, tell: Tell) -> None:
     except BaseException as error:  # noqa: BLE001 (whatever it raises, `SystemExit` included, is what was seen)
         tell(Failed("run", error_event(error, program, subject)))
         return
-    tell(Done(programs=_written(request.programs)))
+    tell(Done(programs=_list_written(request.programs)))
 
 
 def _compare(backend: Backend, request: Compare, tell: Tell) -> None:
@@ -159,7 +159,7 @@ def error_event(error: BaseException, program: Program, subject: Subject) -> Eve
     return Event("error", places.headline(error), own_place(place, subject, program.file))
 
 
-def _written(folder: str) -> tuple[str, ...]:
+def _list_written(folder: str) -> tuple[str, ...]:
     return tuple(sorted(str(path) for path in Path(folder).iterdir() if path.is_file())) if folder else ()
 
 

@@ -86,7 +86,7 @@ def compare(pair: Pair, specs: Specs, name: str, hear_before: Hear, hear_after: 
     found = _outcomes(pair, pair.after, draws, parts, gradients, hear_after, like=ran)
     differing = [one for index, after in found.items() for one in _differences(pair, ran[index], after, draws[index])]
     if not differing and len(ran) < ENOUGH:
-        raised = next((one.what for one in expected.values() if isinstance(one, Raised)), "nothing was drawn")
+        raised = next((one.what for one in expected.values() if isinstance(one, Raised)), "no inputs were drawn")
         return Verdict("unverified", f"the original ran on {len(ran)} of {len(draws)} draws: {raised}")
     if not differing:
         return Verdict("proven", f"the same on {len(ran)} draws{'' if gradients else ', of values alone'}")
@@ -96,7 +96,7 @@ def compare(pair: Pair, specs: Specs, name: str, hear_before: Hear, hear_after: 
         return Verdict("refuted", f"values: {differing[-1].why}", text)
     # The smallest inputs that show it; empty ones only where no others do.
     first = min(differing, key=lambda one: (not (size := size_of(one.draw.values)), size, one.draw.edge != "step"))
-    return _refuted(pair, specs, name, first, gradients)
+    return _refute(pair, specs, name, first, gradients)
 
 
 def _draws(specs: Specs) -> list[Draw]:
@@ -147,7 +147,7 @@ def _outcomes(
             options = Options(gradients=gradients, mode=pair.mode, ends=ends)
             done = 0
             try:
-                for step, result in _limited(pair, program, [draws[index] for index in left], options):
+                for step, result in _limit(pair, program, [draws[index] for index in left], options):
                     if draws[left[done]].edge == "step":
                         hear(step)
                     outcomes[left[done]] = result
@@ -164,9 +164,9 @@ def _outcomes(
     return outcomes
 
 
-def _limited(pair: Pair, program: Program, draws: Sequence[Draw], options: Options) -> Iterator[tuple[Step, Result]]:
+def _limit(pair: Pair, program: Program, draws: Sequence[Draw], options: Options) -> Iterator[tuple[Step, Result]]:
     """A program's steps; one that takes too long raises `TimeoutError`: a loop that waits for a NaN to become small never ends."""
-    running = pair.backend.run(program, [_copied(draw.values) for draw in draws], options)
+    running = pair.backend.run(program, [_copy(draw.values) for draw in draws], options)
     while True:
         out = io.StringIO()
         with alarm(pair.patience), contextlib.redirect_stdout(out):
@@ -179,7 +179,7 @@ def _limited(pair: Pair, program: Program, draws: Sequence[Draw], options: Optio
         yield step, result
 
 
-def _copied(values: Values) -> Values:
+def _copy(values: Values) -> Values:
     """Values of their own: a tensor may share its memory with the array that it was made from, and be changed in place."""
     return {name: value.copy() if isinstance(value, np.ndarray) else value for name, value in values.items()}
 
@@ -255,7 +255,7 @@ def _close(a: Any, b: Any, tolerance: float) -> Any:
     return np.asarray(a == b)
 
 
-def _refuted(pair: Pair, specs: Specs, name: str, first: Difference, gradients: bool) -> Verdict:
+def _refute(pair: Pair, specs: Specs, name: str, first: Difference, gradients: bool) -> Verdict:
     """The verdict with the smallest inputs found that show a difference by themselves; where only a sequence of calls shows it, the
     reason says so.
     """
@@ -276,7 +276,7 @@ def _refuted(pair: Pair, specs: Specs, name: str, first: Difference, gradients: 
             shown = smaller
             break
     for decimals in (0, 1, 2):
-        if (rounder := alone(shown.draw._replace(values=_rounded(shown.draw.values, decimals)))) is not None:
+        if (rounder := alone(shown.draw._replace(values=_round_all(shown.draw.values, decimals)))) is not None:
             shown = rounder
             break
     edge = "" if shown.draw.edge == "step" else f" ({shown.draw.edge})"
@@ -293,7 +293,7 @@ def _smaller(specs: Specs, draw: Draw) -> Iterator[Draw]:
                 yield Draw(edge, -1, values)
 
 
-def _rounded(values: Values, decimals: int) -> Values:
+def _round_all(values: Values, decimals: int) -> Values:
     def rounded(value: Any) -> Any:
         floating = isinstance(value, np.ndarray) and value.dtype.kind == "f"
         return np.asarray(np.round(value, decimals)) if floating else value

@@ -65,7 +65,7 @@ def text_of(backend: str, name: str, specs: Specs, draw: Draw) -> str:
     values = draw.values
     arrays = {key: value for key, value in values.items() if isinstance(value, np.ndarray)}
     if draw.number >= 0 and any(array.size > _LARGEST for array in arrays.values()):
-        return _drawn(style, name, specs, draw)
+        return _write_draw(style, name, specs, draw)
     lines = [style.imports]
     if any(array.dtype.kind in "fcV" and not np.isfinite(array.astype(complex)).all() for array in arrays.values()):
         lines.append("from math import inf, nan")
@@ -75,7 +75,7 @@ def text_of(backend: str, name: str, specs: Specs, draw: Draw) -> str:
     return "\n".join([*lines, f"{name}({call})"]) + "\n"
 
 
-def _drawn(style: _Style, name: str, specs: Specs, draw: Draw) -> str:
+def _write_draw(style: _Style, name: str, specs: Specs, draw: Draw) -> str:
     inputs = ", ".join(
         written(spec, specs.sizes) if key.isdigit() else f"{key}={written(spec, specs.sizes)}"
         for key, spec in specs.arguments.items()
@@ -98,13 +98,13 @@ def _array(array: Any, style: _Style) -> str:
     dtype = _SPELT.get((style.imports, array.dtype.name), array.dtype.name)
     if not array.size:
         return style.empty.format(shape=array.shape, dtype=dtype)
-    return style.array.format(values=_nested(array), dtype=dtype)
+    return style.array.format(values=_write_nested(array), dtype=dtype)
 
 
-def _nested(array: Any) -> str:
+def _write_nested(array: Any) -> str:
     if array.ndim == 0:
         return _number(array[()])
-    inner = [_nested(one) for one in array]
+    inner = [_write_nested(one) for one in array]
     flat = f"[{', '.join(inner)}]"
     if len(flat) <= _WIDTH or array.ndim == 1:
         return flat

@@ -24,14 +24,14 @@ _LAYERS = ("Linear", "LayerNorm", "Embedding", "Dense", "LSTM", "GRU", "Conv1d",
 def factories(node: ast.ClassDef, name: str) -> list[str]:
     """Expressions that make an instance, likeliest first; none where a parameter says nothing of what it takes."""
     initial = next((one for one in node.body if isinstance(one, ast.FunctionDef) and one.name == "__init__"), None)
-    given = _given(initial) if initial is not None else _fields(node)
+    given = _find_required(initial) if initial is not None else _fields(node)
     if given is None:
         return []
     first = f"{name}({', '.join(f'{key}={text}' for key, text in given.items())})"
     return [first]
 
 
-def _given(initial: ast.FunctionDef) -> dict[str, str] | None:
+def _find_required(initial: ast.FunctionDef) -> dict[str, str] | None:
     """The arguments that a constructor cannot do without."""
     told = initial.args
     positional = [*told.posonlyargs, *told.args][1:]

@@ -127,7 +127,7 @@ class Prover:
         before = Subject("", place.name, one.path, entry.factory if entry else "", one.before)
         kinds = self._believe(one).parameters.get(place.name, {})
         try:
-            specs = _declared(one, tree, place, entry)
+            specs = _find_declared(one, tree, place, entry)
         except SpecError as error:
             reasons.append(str(error))
             return
@@ -184,7 +184,7 @@ def _roots(path: str) -> tuple[str, ...]:
     return (name_and_root(Path(path))[1],)
 
 
-def _declared(one: Proposed, tree: ast.Module, place: Around, entry: VerifyEntry | None) -> Specs | None:
+def _find_declared(one: Proposed, tree: ast.Module, place: Around, entry: VerifyEntry | None) -> Specs | None:
     """The inputs that are declared for a function; None where they are not."""
     module = Module(one.path, one.before, tree)
     said = [entry.inputs] if entry else []

@@ -69,12 +69,12 @@ def padding(text: str, lines: Lines, least: int = 1) -> tuple[Padding, ...]:
     """
     tables = _tables(text)
     entry = list(_instructions(text))
-    returned = _returned(entry)
+    returned = _find_returned(entry)
     found = [
         one
         for match, line in entry
         if (role := _role(match, returned)) is not None
-        for one in _padded(match, line, role, tables, lines)
+        for one in _find_padded(match, line, role, tables, lines)
         if one.waste >= least
     ]
     return tuple(sorted(found, key=lambda one: -one.waste))
@@ -91,7 +91,7 @@ def _instructions(text: str) -> Iterator[tuple[re.Match[str], str]]:
             yield match, line
 
 
-def _returned(entry: list[tuple[re.Match[str], str]]) -> set[str]:
+def _find_returned(entry: list[tuple[re.Match[str], str]]) -> set[str]:
     """The instructions whose values the module returns: the root, or what the root makes a tuple of."""
     for match, line in entry:
         if match["root"]:
@@ -110,7 +110,7 @@ def _role(match: re.Match[str], returned: set[str]) -> Role | None:
     return None if none else "temporary"
 
 
-def _padded(match: re.Match[str], line: str, role: Role, tables: Tables, lines: Lines) -> Iterator[Padding]:
+def _find_padded(match: re.Match[str], line: str, role: Role, tables: Tables, lines: Lines) -> Iterator[Padding]:
     metadata = _METADATA.search(line)
     held = metadata["held"] if metadata else ""
     named = _QUOTED.search(held)

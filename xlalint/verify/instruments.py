@@ -33,7 +33,7 @@ class Instruments:
         self._meters: dict[str, Meter] = {}
         self._broken: set[str] = set()
         self._observers: list[Observer] = []
-        self._arrivals = Arrivals(METERS, self._arrived)
+        self._arrivals = Arrivals(METERS, self._note_arrival)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -97,7 +97,7 @@ class Instruments:
         else:
             self._meters[name] = meter
 
-    def _arrived(self, name: str) -> None:
+    def _note_arrival(self, name: str) -> None:
         with self._lock:
             if name not in self._meters and self._observers:
                 self._start(name)

@@ -84,7 +84,7 @@ def run(
     """
     frames = _Frames(on_message)
     kept = {"output": bytearray(), "errors": bytearray(), "status": bytearray()}
-    with _started(command, stdin, limits, cwd, env) as (supervisor, streams):
+    with _start(command, stdin, limits, cwd, env) as (supervisor, streams):
         takers = {
             streams["output"]: _keeping(kept["output"]),
             streams["errors"]: _keeping(kept["errors"]),
@@ -99,7 +99,7 @@ def run(
 
 
 @contextlib.contextmanager
-def _started(
+def _start(
     command: Sequence[str], stdin: bytes, limits: Limits, cwd: str | None, env: Mapping[str, str]
 ) -> Iterator[tuple[subprocess.Popen[bytes], dict[str, int]]]:
     """A supervisor at work, and what can be read from it; when this is left, it and all that it watches are gone."""
@@ -137,12 +137,12 @@ def _started(
             os.close(descriptor)
         os.close(pipes["alive"][1])  # what makes the supervisor end everything, if it has not yet
         if supervisor is not None:
-            _ended(supervisor)
+            _wait_for_end(supervisor)
         for descriptor in (pipes["messages"][0], pipes["status"][0]):
             os.close(descriptor)
 
 
-def _ended(supervisor: subprocess.Popen[bytes]) -> None:
+def _wait_for_end(supervisor: subprocess.Popen[bytes]) -> None:
     """Wait until a supervisor has ended all that it watches."""
     assert supervisor.stdout is not None and supervisor.stderr is not None
     # Nobody reads any more: whoever writes must fail, not wait.
@@ -232,7 +232,7 @@ def _signal_name(number: int) -> str:
         name = signal.Signals(number).name
     except ValueError:
         return f"signal {number}"
-    return f"{name} (by hand, or by the system for want of memory)" if number == signal.SIGKILL else name
+    return f"{name} (by hand, or by the system for lack of memory)" if number == signal.SIGKILL else name
 
 
 def size_text(size: int) -> str:

@@ -115,11 +115,11 @@ def owed_to_batches(steps: Iterable[Step]) -> Iterator[Step]:
     for step in steps:
         fresh.append(tuple(event for event in step.events if event.kind == "new-shape"))
         maker = next((event for events in reversed(fresh) for event in events), None)
-        events = (_owed(event, maker) if maker else event for event in step.events if event.kind != "new-shape")
+        events = (_find_owed(event, maker) if maker else event for event in step.events if event.kind != "new-shape")
         yield replace(step, events=tuple(events))
 
 
-def _owed(event: Event, maker: Event) -> Event:
+def _find_owed(event: Event, maker: Event) -> Event:
     if event.kind != "compilation" or maker.place is None:
         return event
     at = f" ({shown(event.place.file)}:{event.place.line})" if event.place and event.place != maker.place else ""

@@ -17,7 +17,7 @@ Line = Callable[[Place], str]
 _SHOWN = 2  # lines named in a verdict
 
 
-class Cause(Struct, frozen=True):
+class StepCause(Struct, frozen=True):
     """Describes what happened at one line, over all steps: `what` in the framework's words, how often, in which steps.
 
     `expected`: compilations of the warm-up, or of sizes that no step had before.
@@ -37,7 +37,7 @@ class Judgement(Struct, frozen=True):
     ok: bool
     ran: bool
     text: str
-    causes: tuple[Cause, ...] = ()
+    causes: tuple[StepCause, ...] = ()
 
 
 def judge(seen: Observation, wanted: int, line: Line, max_compiles: int | None = None) -> Judgement:
@@ -88,7 +88,7 @@ def _end(seen: Observation, wanted: int, line: Line) -> Iterator[str]:
         yield f"{verb}{seen.error.what} (in step {len(seen.steps)} of {wanted}, counted from 0){where}"
 
 
-def _compilations(seen: Observation, causes: Sequence[Cause], line: Line, limit: int | None) -> Iterator[str]:
+def _compilations(seen: Observation, causes: Sequence[StepCause], line: Line, limit: int | None) -> Iterator[str]:
     where = _at(causes, "compilation", line)
     total = sum(step.counts.compilations for step in seen.steps)
     if limit is not None:
@@ -132,7 +132,7 @@ def _share_of(steps: int, seen: Observation) -> str:
     return f"{steps} of {varied} sizes"
 
 
-def _causes(steps: Sequence[Step]) -> Iterator[Cause]:
+def _causes(steps: Sequence[Step]) -> Iterator[StepCause]:
     """The events of all steps, those of one line and kind together: what repeats first."""
     again = {step.number for step in _again(steps)}
     found: dict[tuple[bool, EventKind, Place | None], list[tuple[int, int, str]]] = {}
@@ -143,10 +143,10 @@ def _causes(steps: Sequence[Step]) -> Iterator[Cause]:
     for (expected, kind, place), told in sorted(found.items(), key=lambda item: (item[0][0], -len(item[1]))):
         numbers = tuple(dict.fromkeys(number for number, _, _ in told))
         count = sum(count for _, count, _ in told)
-        yield Cause(kind, told[-1][2], place, count, numbers, expected)
+        yield StepCause(kind, told[-1][2], place, count, numbers, expected)
 
 
-def _at(causes: Sequence[Cause], kind: EventKind, line: Line) -> str:
+def _at(causes: Sequence[StepCause], kind: EventKind, line: Line) -> str:
     """The lines to blame, the first few of them."""
     places = [cause.place for cause in causes if cause.kind == kind and cause.place is not None and not cause.expected]
     if not places:

@@ -88,9 +88,11 @@ def _callable(module: ModuleType, subject: Subject, source: Source) -> Callable[
         found, where = inner, f"`{inner.__name__}`"
         del names[0]
     if found is module and subject.factory and names:
-        raise LoadError(f"`{subject.name}` is no class and no method of one: a factory makes the instance of a class")
+        raise LoadError(
+            f"`{subject.name}` is neither a class nor a method of one: a factory makes the instance of a class"
+        )
     if found is not module or subject.factory:
-        found = _made(module, subject.factory) if subject.factory else _instance(found)
+        found = _make(module, subject.factory) if subject.factory else _instance(found)
     for name in names:
         found = _attribute(found, name, where)
     if not callable(found):
@@ -121,7 +123,7 @@ def _instance(made: type) -> Any:
         raise LoadError(f"`{name}()` raises {places.headline(error)}", places.of_error(error)) from error
 
 
-def _made(module: ModuleType, factory: str) -> Any:
+def _make(module: ModuleType, factory: str) -> Any:
     """Call a factory: an expression in the module's names, or a function elsewhere, `pkg.mod:make`."""
     elsewhere = _ELSEWHERE.fullmatch(factory.strip())
     try:

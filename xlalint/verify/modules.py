@@ -43,7 +43,7 @@ def source_of(subject: Subject) -> Source:
         _in_front(root)
         source = Source(subject.module or name, subject.file, subject.file)
     else:
-        source = _found(subject.module)
+        source = _find(subject.module)
     if subject.text is None:
         return source
     lines = Path(tempfile.mkdtemp(prefix="rewritten-")) / Path(source.file).name
@@ -61,7 +61,7 @@ def imported(source: Source) -> ModuleType:
     try:
         module = importlib.import_module(source.name)
     except BaseException as error:
-        raise _raised(error, source) from error
+        raise _make_error(error, source) from error
     own = getattr(module, "__file__", None)
     same = own is not None and Path(own).resolve() == Path(source.file).resolve()
     if same or not source.file:
@@ -87,7 +87,7 @@ def executed(source: Source) -> ModuleType:
             sys.modules[source.name] = before
         else:
             sys.modules.pop(source.name, None)
-        raise _raised(error, source) from error
+        raise _make_error(error, source) from error
     if parent is not None and getattr(parent, stem, before) is before:  # a package may have a function of that name
         setattr(parent, stem, module)
     return module
@@ -105,7 +105,7 @@ def _new(source: Source) -> ModuleType:
     return importlib.util.module_from_spec(spec)
 
 
-def _raised(error: BaseException, source: Source) -> LoadError:
+def _make_error(error: BaseException, source: Source) -> LoadError:
     if isinstance(error, KeyboardInterrupt):
         raise error
     what = places.headline(error)
@@ -126,13 +126,13 @@ def name_and_root(file: Path) -> tuple[str, str]:
     return ".".join(names) or file.stem, str(folder)
 
 
-def _found(name: str) -> Source:
+def _find(name: str) -> Source:
     try:
         spec = importlib.util.find_spec(name)
     except ModuleNotFoundError as error:
         raise LoadError(f"no module `{name}`: {places.headline(error)}") from error
     except BaseException as error:  # of a package around it, which is imported for this
-        raise _raised(error, Source(name, "", "")) from error
+        raise _make_error(error, Source(name, "", "")) from error
     if spec is None:
         raise LoadError(f"no module `{name}` can be imported from here")
     file = spec.origin if spec.has_location and spec.origin else ""

@@ -52,7 +52,7 @@ def observe(
 
     Raises: MissingPackageError, CannotRunError, SpecError, isolation.IsolationError.
     """
-    sizes = tuple(sizes_of(specs, number, _varied(specs, vary)) for number in range(steps))
+    sizes = tuple(sizes_of(specs, number, _find_varied(specs, vary)) for number in range(steps))
     request = Observe(backend, subject, completed(specs), sizes, programs, _PATIENCE * limits.seconds)
     done: list[Step] = []
     stage = _Stage()
@@ -142,7 +142,7 @@ def named_dimensions(specs: Specs) -> tuple[str, ...]:
     return tuple(completed(specs).sizes)
 
 
-def _varied(specs: Specs, vary: Sequence[str]) -> tuple[str, ...]:
+def _find_varied(specs: Specs, vary: Sequence[str]) -> tuple[str, ...]:
     names = named_dimensions(specs)
     for one in vary:
         if one not in names:

@@ -86,5 +86,7 @@ def searched(
     if not found:
         raise CannotRunError(f"the search for inputs did not end: {ended.reason or 'it told nothing'}")
     if found[0].candidate < 0:
-        raise CannotRunError(f"no inputs are found on which it runs ({len(whole)} tried); the first: {found[0].reason}")
+        raise CannotRunError(
+            f"no inputs were found on which it runs ({len(whole)} tried); the first: {found[0].reason}"
+        )
     return subjects[found[0].subject], candidates[found[0].candidate]

@@ -83,14 +83,14 @@ class Case(NamedTuple):
     name: str
 
 
-class Shown(NamedTuple):
+class Attempt(NamedTuple):
     """A verdict; `cached`: the rewrite was compiled before in this process, so that nothing can be said of how often it is."""
 
     verdict: Verdict
     cached: bool = False
 
 
-class Prover:
+class JobProver:
     """Verifies rewrites with one backend; what a function does on the device before any is found out once."""
 
     def __init__(self, backend: Backend) -> None:
@@ -98,54 +98,54 @@ class Prover:
         self._eager = Eager(backend)
         self._before: dict[tuple[bytes, bytes], Counted] = {}
 
-    def prove(self, job: Job) -> Shown:
+    def prove(self, job: Job) -> Attempt:
         """The verdict on a rewrite: of the first way that leads to one. Where none does, the reasons of all."""
         reasons, text = list(job.reasons), ""
         for way in job.ways:
             try:
-                shown = self._proved(way, job)
+                shown = self._prove(way, job)
             except (Exception, SystemExit) as error:  # noqa: BLE001 (what the user's code makes of these steps proves nothing)
-                shown = Shown(Verdict("unverified", places.headline(error)))
-            verdict = _noted(shown.verdict, way)
+                shown = Attempt(Verdict("unverified", places.headline(error)))
+            verdict = _note(shown.verdict, way)
             if verdict.kind == "refuted" and way.partial:
                 # A difference that may be none to the lines that follow: a padded result, whose padding they ignore.
                 text = text or verdict.counterexample
             elif shown.cached or verdict.kind != "unverified":
                 return shown._replace(verdict=verdict)
             reasons.append(verdict.reason)
-        return Shown(Verdict("unverified", "; ".join(dict.fromkeys(reasons)) or "nothing can be run", text))
+        return Attempt(Verdict("unverified", "; ".join(dict.fromkeys(reasons)) or "nothing can be run", text))
 
-    def _proved(self, way: Way, job: Job) -> Shown:
+    def _prove(self, way: Way, job: Job) -> Attempt:
         found = search(self._backend, [before for before, _ in way.subjects], way.candidates, way.lines)
         if found.program is None:
-            return Shown(Verdict("unverified", f"no inputs are found on which it runs: {found.told.reason}"))
+            return Attempt(Verdict("unverified", f"no inputs were found on which it runs: {found.told.reason}"))
         if not found.reached:
-            return Shown(Verdict("unverified", "no inputs are found on which it comes to the rewritten lines"))
+            return Attempt(Verdict("unverified", "no inputs were found on which it reaches the rewritten lines"))
         subjects, specs = way.subjects[found.told.subject], way.candidates[found.told.candidate]
         before = load(subjects[0])
         try:
             after = load(subjects[1])
             after.make()
         except LoadError as error:
-            return Shown(Verdict("refuted", f"the rewritten file does not load: {error}"))
+            return Attempt(Verdict("refuted", f"the rewritten file does not load: {error}"))
         case = Case(subjects, (before, after), specs, called(subjects[0]))
         pair = Pair(self._eager, before, after, patience=_CALL)
         verdict = compare(pair, specs, case.name, lambda step: None, lambda step: None)
         if verdict.kind != "proven":
-            return Shown(verdict)
+            return Attempt(verdict)
         return self._on_device(case, way, job, verdict)
 
-    def _on_device(self, case: Case, way: Way, job: Job, verdict: Verdict) -> Shown:
+    def _on_device(self, case: Case, way: Way, job: Job, verdict: Verdict) -> Attempt:
         """Compare a rewrite that gives the same values with the original on the device."""
         before, after = case.programs
         eager = Program(_once(before), before.file)
         numbers = [number for number in range(STEPS) if not runs(self._backend, eager, case.specs, (number,))]
         if len(numbers) < _ENOUGH:
             reason = f"the original runs on {len(numbers)} of {STEPS} steps, too few to count on"
-            return Shown(Verdict("unverified", reason))
+            return Attempt(Verdict("unverified", reason))
         draws = [draw(case.specs, number) for number in numbers]
         # The rewrite first: what the original has compiled is not compiled again for it.
-        now = _counted(self._backend, after, draws)
+        now = _count(self._backend, after, draws)
         cached = not now.error and not now.counts.compilations and bool(now.counts.executions)
         was = self._was(case, draws)
 
@@ -154,26 +154,26 @@ class Prover:
 
         if now.error:
             raised = shown(min(len(now.steps), len(draws) - 1))
-            return Shown(_stopped(was, now, way, job, verdict, raised))
+            return Attempt(_judge_stopped(was, now, way, job, verdict, raised))
         reference = was.results if not was.error else self._as_python_says(before, draws)
         for index, (one, other) in enumerate(zip(reference, now.results, strict=False)):
             why = difference(one.outputs, other.outputs, False, _LOOSE)
             if why and not self._as_well(was, before, draws[index], other.outputs):
-                return Shown(Verdict("refuted", f"values when compiled: {why}", shown(index)))
+                return Attempt(Verdict("refuted", f"values when compiled: {why}", shown(index)))
         worse = _worse(was, now, way, job)
         if worse is None:
             said = _gain(was, now, verdict)
             more = (
                 "; other findings in the function still have it compiled again" if job.others and now.again > 1 else ""
             )
-            return Shown(msgspec.structs.replace(verdict, reason=f"{said}{more}"), cached and not job.others)
+            return Attempt(msgspec.structs.replace(verdict, reason=f"{said}{more}"), cached and not job.others)
         text = shown(len(draws) - 1) if worse.kind == "refuted" else ""
-        return Shown(msgspec.structs.replace(worse, counterexample=text), cached)
+        return Attempt(msgspec.structs.replace(worse, counterexample=text), cached)
 
     def _was(self, case: Case, draws: Sequence[Mapping[str, Any]]) -> Counted:
         key = msgspec.msgpack.encode(case.subjects[0]), msgspec.msgpack.encode(case.specs)
         if key not in self._before:
-            self._before[key] = _counted(self._backend, case.programs[0], draws)
+            self._before[key] = _count(self._backend, case.programs[0], draws)
         return self._before[key]
 
     def _as_python_says(self, program: Program, draws: Sequence[Mapping[str, Any]]) -> list[Result]:
@@ -187,14 +187,14 @@ class Prover:
         return bool(was.error) and difference(first, later, False) is not None
 
 
-def _noted(verdict: Verdict, way: Way) -> Verdict:
+def _note(verdict: Verdict, way: Way) -> Verdict:
     if not way.note:
         return verdict
     text = f"{way.source.rstrip()}\n\n\n{verdict.counterexample}" if verdict.counterexample else ""
     return Verdict(verdict.kind, f"{verdict.reason} ({way.note})", text)
 
 
-def _stopped(before: Counted, after: Counted, way: Way, job: Job, verdict: Verdict, text: str) -> Verdict:
+def _judge_stopped(before: Counted, after: Counted, way: Way, job: Job, verdict: Verdict, text: str) -> Verdict:
     """The verdict on a rewrite with which the device still cannot run the function."""
     if not before.error:
         return Verdict("refuted", f"on the device it raises {after.error}, and did not before", text)
@@ -249,7 +249,7 @@ def _gain(before: Counted, after: Counted, verdict: Verdict) -> str:
     return f"{verdict.reason}; {', '.join(told)}" if told else verdict.reason
 
 
-def _counted(backend: Backend, program: Program, draws: Sequence[Mapping[str, Any]]) -> Counted:
+def _count(backend: Backend, program: Program, draws: Sequence[Mapping[str, Any]]) -> Counted:
     """Run a program on the device and count. Raises if it takes too long."""
     steps: list[Step] = []
     results: list[Result] = []

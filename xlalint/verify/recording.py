@@ -74,7 +74,7 @@ class Recorder:
         self._process = os.getpid()
         self._folder = os.getcwd()  # noqa: PTH109
         self._lock = threading.RLock()
-        self._instruments = Instruments(thorough=True, started=lambda name: notice(name, self.step, self._happened))
+        self._instruments = Instruments(thorough=True, started=lambda name: notice(name, self.step, self._record_event))
         self._events: list[Event] = []
         self._number = 0
 
@@ -87,7 +87,7 @@ class Recorder:
     def note(self, meter: str, events: Sequence[Event]) -> None:  # noqa: ARG002
         self._events += events
 
-    def _happened(self, event: Event) -> None:
+    def _record_event(self, event: Event) -> None:
         self._events.append(event)
 
     def step(self, name: str) -> None:

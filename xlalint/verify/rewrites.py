@@ -83,10 +83,10 @@ def run_of(function: FunctionNode, rows: Sequence[Rows]) -> Run | None:
     if not inside or min(first for first, _ in inside) < function.body[0].lineno:
         return None
     low, high = min(first for first, _ in inside), max(last for _, last in inside)
-    return _narrowed(function.body, low, high, (), loops=False)
+    return _narrow(function.body, low, high, (), loops=False)
 
 
-def _narrowed(block: list[ast.stmt], low: int, high: int, path: tuple[tuple[int, str], ...], *, loops: bool) -> Run:
+def _narrow(block: list[ast.stmt], low: int, high: int, path: tuple[tuple[int, str], ...], *, loops: bool) -> Run:
     ends = [one.end_lineno or one.lineno for one in block]
     first = next((n for n, end in enumerate(ends) if end >= low), len(block) - 1)
     last = max([first, *(n for n, one in enumerate(block) if _begins(one) <= high)])
@@ -95,7 +95,7 @@ def _narrowed(block: list[ast.stmt], low: int, high: int, path: tuple[tuple[int,
         for field, inner in _blocks(one):
             if _begins(inner[0]) <= low and high <= (inner[-1].end_lineno or 0):
                 looped = loops or isinstance(one, (ast.For, ast.While, ast.AsyncFor))
-                return _narrowed(inner, low, high, (*path, (first, field)), loops=looped)
+                return _narrow(inner, low, high, (*path, (first, field)), loops=looped)
     return Run(block, first, last, path, loops)
 
 

@@ -79,7 +79,7 @@ def _run(request: Request) -> int:
 
 
 def _folder(request: Request) -> str:
-    """What Python puts in front of the path of modules."""
+    """Return the folder that Python puts in front of the path of modules."""
     return os.getcwd() if request.module else os.path.dirname(os.path.abspath(request.what))  # noqa: PTH100, PTH109, PTH120
 
 

@@ -45,14 +45,14 @@ def search(
             reason = reason or str(error)
             continue
         kept = Program(lambda call=call: call, program.file)  # type: ignore[misc]
-        found = _tried(backend, kept, candidates, lines)
+        found = _try(backend, kept, candidates, lines)
         if found.told.candidate >= 0:
             return Hit(Found(number, found.told.candidate), program, found.reached)
         reason = reason or found.told.reason
     return Hit(Found(reason=reason or "no inputs are known"))
 
 
-def _tried(backend: Backend, program: Program, candidates: Sequence[Specs], lines: tuple[int, int]) -> Hit:
+def _try(backend: Backend, program: Program, candidates: Sequence[Specs], lines: tuple[int, int]) -> Hit:
     reason, passed = "", -1
     end = time.monotonic() + _ALL
     for number, specs in enumerate(candidates):

@@ -20,7 +20,7 @@ _NOUNS: Mapping[EventKind, tuple[str, str]] = {
 _INSTALLED = ("/site-packages/", "/dist-packages/")
 
 
-class Limits(NamedTuple):
+class WatchLimits(NamedTuple):
     """How much may happen after the warm-up; None is any number."""
 
     max_compiles: int | None = None
@@ -41,7 +41,7 @@ class Limits(NamedTuple):
 class LimitExceededError(AssertionError):
     """More was compiled, read by the host, or run there than a watch allows; `counts` and `events` tell what, after the warm-up."""
 
-    def __init__(self, counts: Counts, events: Sequence[Event], limits: Limits) -> None:
+    def __init__(self, counts: Counts, events: Sequence[Event], limits: WatchLimits) -> None:
         self.counts = counts
         self.events = tuple(events)
         self.limits = limits
@@ -80,7 +80,7 @@ def causes(events: Iterable[Event], kind: EventKind, counted: int) -> list[str]:
         for (place, what), number in places.most_common()
     ]
     unplaced = counted - sum(places.values())
-    return [*lines, f"  {unplaced} at no line that the framework tells"] if unplaced > 0 else lines
+    return [*lines, f"  {unplaced} at lines that the framework does not report"] if unplaced > 0 else lines
 
 
 def within(place: Place) -> str:

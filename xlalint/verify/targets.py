@@ -91,12 +91,14 @@ class Told(NamedTuple):
 def targets_of(texts: Sequence[str], entries: Sequence[VerifyEntry], told: Told) -> Iterator[Target | TargetError]:
     """The targets that are named; without any, those of the configuration. One that cannot be run does not keep the others from it."""
     for text in texts:
-        yield from _named(text, entries, told)
+        yield from _find_named(text, entries, told)
     for entry in entries if not texts else ():
-        yield from _single(entry.target, told, entry) if _split(entry.target)[1] else _named(entry.target, (), told)
+        yield from (
+            _single(entry.target, told, entry) if _split(entry.target)[1] else _find_named(entry.target, (), told)
+        )
 
 
-def _named(text: str, entries: Sequence[VerifyEntry], told: Told) -> Iterator[Target | TargetError]:
+def _find_named(text: str, entries: Sequence[VerifyEntry], told: Told) -> Iterator[Target | TargetError]:
     file, name = _split(text)
     if name or not (file.endswith(".py") or Path(file).exists()):
         entry = next((one for one in entries if _same(one.target, text)), None)
@@ -133,10 +135,10 @@ def _single(text: str, told: Told, entry: VerifyEntry | None) -> Iterator[Target
 def _target(text: str, told: Told, entry: VerifyEntry | None) -> Target:
     where, name = _split(text)
     if not name:
-        raise TargetError(f"`{text}` is no target; one is {_FORMS}")
+        raise TargetError(f"`{text}` is not a target; a target is {_FORMS}")
     module = module_of(where)
     node = definition(module.tree, name)
-    if node is None and name not in _assigned(module.tree):
+    if node is None and name not in _find_assigned(module.tree):
         known = callables(module.tree)
         near = get_close_matches(name, known, n=1, cutoff=0.5)
         hint = f"; did you mean `{near[0]}`?" if near else f"; there are {', '.join(known[:8])}" if known else ""
@@ -188,12 +190,12 @@ def module_of(where: str) -> Module:
     path: tuple[str, ...] = ()
     if is_notebook(where):
         raise TargetError(
-            f"{where}: a notebook is no target: put the function into a module. (`check --fix --verify` proves its fixes.)"
+            f"{where}: a notebook cannot be a target: put the function into a module. (`check --fix --verify` proves its fixes.)"
         )
     file = os.path.abspath(where)  # noqa: PTH100
     if not (where.endswith(".py") or os.sep in where or Path(file).is_file()):
         name = where
-        file, path = _located(where)
+        file, path = _locate(where)
     try:
         text = decode(read_bytes(file))
         return Module(file, text, ast.parse(text), name, path)
@@ -270,7 +272,7 @@ def _same(one: str, other: str) -> bool:
     return name == other_name and os.path.abspath(file) == os.path.abspath(other_file)  # noqa: PTH100
 
 
-def _assigned(tree: ast.Module) -> set[str]:
+def _find_assigned(tree: ast.Module) -> set[str]:
     """The names that a module assigns or imports: `predict = jax.jit(forward)`."""
     names: set[str] = set()
     for node in ast.walk(tree):
@@ -281,10 +283,10 @@ def _assigned(tree: ast.Module) -> set[str]:
     return names
 
 
-def _located(name: str) -> tuple[str, tuple[str, ...]]:
+def _locate(name: str) -> tuple[str, tuple[str, ...]]:
     """The file of a module, and what has to be in front of `sys.path` for it; found as `import` would, without importing packages."""
     if not _NAME.fullmatch(name):
-        raise TargetError(f"`{name}` is no target; one is {_FORMS}")
+        raise TargetError(f"`{name}` is not a target; a target is {_FORMS}")
     here = str(Path.cwd())
     for base in (here, *(path for path in sys.path if path)):
         spec: ModuleSpec | None = None

@@ -87,11 +87,11 @@ def _results(tasks: Sequence[Task], patience: float) -> Iterator[TpuProgram]:
         yield from done
         tasks = tasks[len(done) :]
         if tasks:
-            yield _lost(tasks[0], ended, patience)
+            yield _report_lost(tasks[0], ended, patience)
             tasks = tasks[1:]
 
 
-def _lost(task: Task, ended: Ended, patience: float) -> TpuProgram:
+def _report_lost(task: Task, ended: Ended, patience: float) -> TpuProgram:
     """The result of a task whose process ended before it was done."""
     if "Timeout (" in ended.errors:  # faulthandler's word
         reason = f"the TPU compiler did not end within {patience:g} s"

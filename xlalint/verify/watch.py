@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeVar, cast
 from xlalint.verify import environment
 from xlalint.verify.instruments import INSTRUMENTS
 from xlalint.verify.model import Counts, Event
-from xlalint.verify.seen import LimitExceededError, Limits, causes, of_kind, plural
+from xlalint.verify.seen import LimitExceededError, WatchLimits, causes, of_kind, plural
 
 environment.countable()  # TensorFlow reads it when it is imported, which comes after this, or is too late
 
@@ -29,7 +29,7 @@ class Seen:
     Asking for a count waits until the device has done what was asked of it.
     """
 
-    def __init__(self, limits: Limits, warmup: int) -> None:
+    def __init__(self, limits: WatchLimits, warmup: int) -> None:
         self.limits = limits
         self.steps = 0
         self.frameworks: tuple[str, ...] = ()
@@ -149,7 +149,7 @@ class Watch(AbstractContextManager[Seen]):
     not warn that it had nothing to count.
     """
 
-    def __init__(self, limits: Limits, warmup: int, *, quiet: bool = False) -> None:
+    def __init__(self, limits: WatchLimits, warmup: int, *, quiet: bool = False) -> None:
         self.seen = Seen(limits, warmup)
         self._limits = limits
         self._warmup = warmup
@@ -228,7 +228,7 @@ def watch(
 
     Raises: LimitExceededError, an AssertionError that lists the causes by line; ValueError for limits that are no counts.
     """
-    limits = Limits(max_compiles, max_syncs, max_fallbacks, max_graph_breaks)
+    limits = WatchLimits(max_compiles, max_syncs, max_fallbacks, max_graph_breaks)
     for name, limit in [*limits._asdict().items(), ("warmup", warmup)]:
         if limit is not None and (not isinstance(limit, int) or isinstance(limit, bool) or limit < 0):
             raise ValueError(f"{name} must be a whole number from 0, not {limit!r}")
@@ -240,7 +240,7 @@ def _is_deferred(function: Callable[..., Any]) -> bool:
     return any(test(function) for test in tests)
 
 
-def _adds(span: Counts, limits: Limits) -> bool:
+def _adds(span: Counts, limits: WatchLimits) -> bool:
     """Return whether a call added to something that is limited. One that did not cannot exceed a limit."""
     return bool(limits._replace(**{k: 0 for k, v in limits._asdict().items() if v is not None}).exceeded(span))
 
@@ -251,6 +251,6 @@ def _warn_of_idle(seen: Seen, warmup: int) -> None:
         warnings.warn("xlalint.watch counted nothing: no XLA framework was imported", stacklevel=3)
     elif seen.steps < warmup:
         warnings.warn(
-            f"xlalint.watch(warmup={warmup}) saw {seen.steps} steps, so it held no limit: call `seen.step()` after each step",
+            f"xlalint.watch(warmup={warmup}) saw {seen.steps} steps, so no limit was checked: call `seen.step()` after each step",
             stacklevel=3,
         )

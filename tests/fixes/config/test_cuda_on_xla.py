@@ -12,7 +12,7 @@ LEFT_ALONE = {
     "a GPU by its number": ("model.cuda(1)\n", "by its number"),
     "a device by a name": ("device = 'cuda'\nmodel.to(device)\n", "named elsewhere"),
     "an autocast with a dtype": ("with torch.autocast('cuda', dtype=torch.float16):\n    pass\n", "bfloat16"),
-    "a call of which the purpose is not known": ("torch.cuda.synchronize()\n", "what it is for"),
+    "a call of which the purpose is not known": ("torch.cuda.synchronize()\n", "what it is used for"),
 }
 FIXED = {
     "a module": ("model.cuda()\n", 'model.to("xla")\n', "unsafe"),

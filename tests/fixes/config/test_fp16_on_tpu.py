@@ -10,7 +10,7 @@ START = "import torch_xla\nfrom transformers import TrainingArguments\n"
 
 LEFT_ALONE = {
     "both flags": ("XLA506", "TrainingArguments(fp16=True, bf16=flag, optim='sgd')", "one of the two"),
-    "from a dict": ("XLA506", "TrainingArguments(**{'fp16': True, 'optim': 'sgd'})", "made elsewhere"),
+    "from a dict": ("XLA506", "TrainingArguments(**{'fp16': True, 'optim': 'sgd'})", "comes from elsewhere"),
 }
 FIXED = {
     "a flag": ("XLA506", "TrainingArguments(fp16=True)", "TrainingArguments(bf16=True)", "safe"),

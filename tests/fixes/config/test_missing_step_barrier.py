@@ -22,10 +22,10 @@ PLAIN = "    for batch in torch.utils.data.DataLoader(data):\n        model(batc
 
 LEFT_ALONE = {
     "two on a line": (f"{START}{LOOP}    optimizer.step(); optimizer.zero_grad()\n", "shares its line"),
-    "a condition": (f"{START}{LOOP}    if optimizer.step():\n        pass\n", "in the head"),
+    "a condition": (f"{START}{LOOP}    if optimizer.step():\n        pass\n", "part of another statement"),
     "a barrier from elsewhere": (f"{START}{LOOP}    xm.optimizer_step(optimizer, groups=other)\n", "give `barrier=True`"),
     "a step in a helper": (
-        LAUNCHED.format(f"{OURS}opt.step(**more)"), "taken elsewhere"),
+        LAUNCHED.format(f"{OURS}opt.step(**more)"), "happens elsewhere"),
 }  # fmt: skip
 FIXED = {
     "a step": ("optimizer.step()", "optimizer.step()\n    torch_xla.sync()"),

@@ -10,11 +10,11 @@ START = "import torch_xla\nimport torch_xla.core.xla_model as xm\n"
 MP = "import torch_xla.distributed.xla_multiprocessing as xmp\n"
 
 LEFT_ALONE = {
-    "nothing in its place": ("XLA512", "xm.parse_xla_device('xla:0')", "nothing took its place"),
+    "nothing in its place": ("XLA512", "xm.parse_xla_device('xla:0')", "nothing replaced"),
     "by another name": ("XLA512", "from torch_xla.core.xla_model import mark_step as step\nstep()", "another name"),
     "a kind of device": ("XLA512", "xm.xla_device(devkind='TPU')", "the index alone"),
     "a default": ("XLA512", "xm.xrt_world_size(1)", "its argument"),
-    "processes in a row": ("XLA512", f"{MP}xmp.spawn(train, (), 8)", "in a row"),
+    "processes in a row": ("XLA512", f"{MP}xmp.spawn(train, (), 8)", "positional arguments"),
 }
 FIXED = {
     "a device": ("XLA512", "device = xm.xla_device()", "device = torch_xla.device()", "safe"),

@@ -32,4 +32,4 @@ def test_the_other_way_round(before: str, after: str) -> None:
 def test_left_alone_with_a_reason(code: str) -> None:
     made = outcome(START + code, "XLA519")
     assert made.fix is None
-    assert "make the optimizer after" in made.reason
+    assert "create the optimizer after" in made.reason

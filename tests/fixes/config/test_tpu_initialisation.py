@@ -43,7 +43,7 @@ LEFT = {
     "initialised before connecting": (
         "XLA503",
         f"r = cluster_resolver.TPUClusterResolver('grpc://a')\n{INITIALISE}{CONNECT}",
-        "author's",
+        "only the author",
     ),
     "another device assignment": (
         "XLA503",

@@ -10,8 +10,8 @@ START = "import torch_xla\nfrom transformers import TrainingArguments\n"
 
 LEFT_ALONE = {
     "an 8-bit optimizer": ("XLA510", "TrainingArguments(optim='adamw_bnb_8bit')", "the author's choice"),
-    "no optimizer": ("XLA510", "TrainingArguments('out')", "has to be given"),
-    "by a variable": ("XLA510", "name = 'adamw_torch_fused'\nTrainingArguments(optim=name)", "made elsewhere"),
+    "no optimizer": ("XLA510", "TrainingArguments('out')", "has to be set"),
+    "by a variable": ("XLA510", "name = 'adamw_torch_fused'\nTrainingArguments(optim=name)", "comes from elsewhere"),
     "a comment": ("XLA510", "TrainingArguments(\n    optim='sgd',\n    tpu_num_cores=8,  # of a v3\n)", "a comment"),
 }
 FIXED = {

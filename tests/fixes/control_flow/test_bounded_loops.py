@@ -50,36 +50,36 @@ LEFT_ALONE = {
     "no bound": ("while x.sum() > 1:\n    x = x * 0.5\nreturn x", "no bound"),
     "a bound that changes": (
         "i = 0\nwhile x.sum() > 1 and i < n:\n    x = x * 0.5\n    n = n - 1\n    i += 1\nreturn x",
-        "not known to be one whole number",
+        "not known to be the same whole number",
     ),
     "a bound that is computed": (
         "i = 0\nwhile x.sum() > 1 and i < len(SEEN):\n    x = x * 0.5\n    i += 1\nreturn x",
-        "not known to be one whole number",
+        "not known to be the same whole number",
     ),
     "a bound that is no whole number": (
         "i = 0\nwhile x.sum() > 1 and i < 2.5:\n    x = x * 0.5\n    i += 1\nreturn x",
-        "not known to be one whole number",
+        "not known to be the same whole number",
     ),
-    "a step of two": ("i = 0\nwhile x.sum() > 1 and i < 6:\n    x = x * 0.5\n    i += 2\nreturn x", "surely count"),
+    "a step of two": ("i = 0\nwhile x.sum() > 1 and i < 6:\n    x = x * 0.5\n    i += 2\nreturn x", "known to count"),
     "a counter that is raised at times": (
         "i = 0\nwhile x.sum() > 1 and i < 6:\n    x = x * 0.5\n    if n > 3:\n        i += 1\nreturn x",
-        "surely count",
+        "known to count",
     ),
     "a counter that is raised twice": (
         "i = 0\nwhile x.sum() > 1 and i < 6:\n    i += 1\n    x = x * 0.5\n    i += 1\nreturn x",
-        "surely count",
+        "known to count",
     ),
     "a counter that begins somewhere": (
         "i = n\nwhile x.sum() > 1 and i < 6:\n    x = x * 0.5\n    i += 1\nreturn x",
-        "surely count",
+        "known to count",
     ),
     "a counter that is used later": (
         "i = 0\nwhile x.sum() > 1 and i < 6:\n    x = x * 0.5\n    i += 1\nreturn x * i",
-        "in which turn",
+        "in which iteration",
     ),
     "a counter that is used in the condition": (
         "i = 0\nwhile x.sum() > i and i < 6:\n    x = x * 0.5\n    i += 1\nreturn x",
-        "in which turn",
+        "in which iteration",
     ),
     "a counter that is read before": (
         "i = 0\nx = x + i\nwhile x.sum() > 1 and i < 6:\n    x = x * 0.5\n    i += 1\nreturn x",
@@ -87,7 +87,7 @@ LEFT_ALONE = {
     ),
     "a counter that is read where it is raised": (
         "i = 0\nwhile x.sum() > 1 and i < 6:\n    i += 1\n    x = x * i\nreturn x",
-        "read behind where it is raised",
+        "read after it is incremented",
     ),
     "a change in place": (
         "i = 0\nwhile x.sum() > 1 and i < 6:\n    x *= 0.5\n    i += 1\nreturn x",
@@ -127,11 +127,11 @@ LEFT_ALONE = {
     ),
     "a number that changes": (
         "z = 1.0\ni = 0\nwhile x.sum() > 1 and i < 6:\n    x = x * z\n    z = z * 0.5\n    i += 1\nreturn x",
-        "not a tensor in every turn",
+        "not a tensor in every iteration",
     ),
     "a number that becomes a tensor": (
         "z = 0.0\ni = 0\nwhile x.sum() > 1 and i < 6:\n    x = x * 0.5\n    z = z + x.sum()\n    i += 1\nreturn z",
-        "not a tensor in every turn",
+        "not a tensor in every iteration",
     ),
     "an unset name": (
         "i = 0\nwhile x.sum() > 1 and i < 6:\n    x = x * 0.5\n    z = x + 1\n    i += 1\nreturn z",
@@ -158,7 +158,7 @@ def test_unsafe(before: str, after: str) -> None:
     made = outcome(program(before), "XLA102")
     assert made.text == program(after)
     assert made.applicability == "unsafe"
-    assert "may be computed for nothing" in made.message
+    assert "may be computed needlessly" in made.message
 
 
 @pytest.mark.parametrize(("before", "why"), LEFT_ALONE.values(), ids=LEFT_ALONE)

@@ -9,14 +9,14 @@ from tests.fixes.fixing import outcome
 
 LEFT_ALONE = {
     "a write to an attribute": ("if x.any():\n    self.seen = x\nreturn x", "writes `self.seen`"),
-    "a call for its effect": ("if x.any():\n    self.tell(x)\nreturn x", "is there for its effect"),
+    "a call for its effect": ("if x.any():\n    self.tell(x)\nreturn x", "is evaluated for its side effect"),
     "a print among assignments": ("if x.any():\n    z = print(x)\n    x = x * 2.0\nreturn x", "writes"),
-    "an append": ("out = []\nif x.any():\n    out.append(x)\nreturn x, out", "is there for its effect"),
+    "an append": ("out = []\nif x.any():\n    out.append(x)\nreturn x, out", "is evaluated for its side effect"),
     "random numbers": ("if x.any():\n    x = x + torch.randn_like(x)\nreturn x", "draws random numbers"),
     "dropout": ("if x.any():\n    x = nn.functional.dropout(x)\nreturn x", "draws random numbers"),
     "a change in place": ("if x.any():\n    x += 1.0\nreturn x", "in place"),
     "a method in place": ("if x.any():\n    x = x.mul_(2.0)\nreturn x", "changes a tensor in place"),
-    "a store": ("if x.any():\n    x[0] = 1.0\nreturn x", "no straight line"),
+    "a store": ("if x.any():\n    x[0] = 1.0\nreturn x", "not just a sequence of assignments"),
     "a call that is not known": ("if x.any():\n    x = self.net(x)\nreturn x", "it is not known what"),
     "a value that the host reads": ("if x.any():\n    x = x * x.sum().item()\nreturn x", "reads a tensor on the host"),
     "None on one side": ("if y.all():\n    y = None\nreturn x, y", "may be None on one side"),
@@ -42,9 +42,12 @@ LEFT_ALONE = {
     ),
     "a part that the host decides on": (
         "if ok or y.all():\n    x = x * 2.0\nreturn x",
-        "a part of the condition is no tensor",
+        "a part of the condition is not a tensor",
     ),
-    "a loop within": ("if y.all():\n    for _ in range(2):\n        x = x * 2.0\nreturn x", "no straight line"),
+    "a loop within": (
+        "if y.all():\n    for _ in range(2):\n        x = x * 2.0\nreturn x",
+        "not just a sequence of assignments",
+    ),
     "other ranks": ("x = x.sum()\nif x > 0:\n    x = torch.zeros(2, 3)\nreturn x", "differ in rank"),
     "other dtypes": ("z = x > 0\nif z.any():\n    z = x * 2.0\nreturn z", "differ in dtype"),
     "another shape": ("if y.any():\n    x = x[1:]\nreturn x", "differ in shape"),
@@ -60,11 +63,11 @@ LEFT_ALONE = {
     ),
     "names that go round": (
         "if y.all():\n    x, y = y, x\nreturn x + y",
-        "no straight line",
+        "not just a sequence of assignments",
     ),
     "an inner branch": (
         "if y.all():\n    if x.any():\n        self.n = 1\n    x = x * 2.0\nreturn x",
-        "no straight line",
+        "not just a sequence of assignments",
     ),
     "a condition with an effect": (
         "if y.all() and torch.rand(()) > 0:\n    x = x * 2.0\nreturn x",
@@ -184,7 +187,7 @@ UNSAFE = {
     "numbers": (
         "scale = 1.0\nif x.any():\n    scale = 2.0\nreturn x * scale",
         "scale = 1.0\nscale = torch.where(x.any(), 2.0, scale)\nreturn x * scale",
-        "a tensor will do where this was a Python number",
+        "a tensor works where this was a Python number",
     ),
     "a number or a tensor": (
         "norm = y.sum()\nif norm > 1.0:\n    clip = 1.0 / norm\nelse:\n    clip = 1.0\nreturn x * clip",

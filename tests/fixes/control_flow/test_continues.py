@@ -103,8 +103,8 @@ LEFT_ALONE = {
     ),
     "a name twice": ("if x.sum() > i:\n    continue\ny = y + x\ny = y * 2", "assigned twice"),
     "a name that may be unset": ("if x.sum() > i:\n    continue\nlast = x", "not known what `last` is"),
-    "a mask as index": ("if x.sum() > i:\n    continue\ny[x > 0] = 1.0", "told by more than numbers"),
-    "places as index": ("if x.sum() > i:\n    continue\ny[t] = x", "told by more than numbers"),
+    "a mask as index": ("if x.sum() > i:\n    continue\ny[x > 0] = 1.0", "indexed by more than numbers"),
+    "places as index": ("if x.sum() > i:\n    continue\ny[t] = x", "indexed by more than numbers"),
     "a dictionary": ("if x.sum() > i:\n    continue\nkept[i] = x", "is a tensor in every call"),
     "on the host as well": ("if i and x.sum() > i:\n    continue\ny = y + x", "known on the host"),
     "None at first": ("if x.sum() > i:\n    continue\nbest = x", "may be None"),
@@ -155,7 +155,7 @@ def test_a_number_that_becomes_a_tensor() -> None:
     )
     after = "skipped = x[i].sum() > i\n    total = torch.where(skipped, total, total + x[i])\n    count += torch.where(skipped, 0, 1)"
     assert made.text == body(before.format(after))
-    assert "a tensor will do where this was a Python number" in made.message
+    assert "a tensor works where this was a Python number" in made.message
 
 
 def test_one_after_the_other() -> None:

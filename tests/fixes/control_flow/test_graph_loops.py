@@ -27,7 +27,7 @@ LEFT_ALONE = {
     "a counter that is read later": (
         "for i in range(n):\n    x = x + 1\nreturn x + i",
         "XLA107",
-        "read behind the loop",
+        "read after the loop",
     ),
     "a counter as a size": ("for i in range(n):\n    x = x + jnp.ones(i)\nreturn x", "XLA107", "may not take"),
     "a counter as a key": (
@@ -38,7 +38,7 @@ LEFT_ALONE = {
     "a number that becomes an array": (
         "z = 0\nfor i in range(n):\n    z = z + x.sum()\nreturn z",
         "XLA107",
-        "not an array in every turn",
+        "not an array in every iteration",
     ),
     "a name that may be unset": ("for i in range(n):\n    z = x + 1\nreturn z", "XLA107", "may be unset"),
     "a name that a branch sets": (
@@ -60,22 +60,22 @@ LEFT_ALONE = {
     "a counter that doubles": (
         "k = 1\nwhile x.sum() > 1 and k < 30:\n    x = x / 2\n    k = k * 2\nreturn x",
         "XLA102",
-        "not an array in every turn",
+        "not an array in every iteration",
     ),
     "a counter as a size of the turn": (
         "k = 1\nwhile x.sum() > 1 and k < 30:\n    x = x - jnp.ones(k).sum()\n    k = k + 1\nreturn x",
         "XLA102",
-        "not an array in every turn",
+        "not an array in every iteration",
     ),
     "a counter that the host reads later": (
         "k = 1\nwhile x.sum() > 1 and k < 30:\n    x = x / 2\n    k = k + 1\nreturn x if k > 3 else y",
         "XLA102",
-        "not an array in every turn",
+        "not an array in every iteration",
     ),
     "a counter of floats": (
         "k = 1.0\nwhile x.sum() > 1 and k < 30:\n    x = x / 2\n    k = k + 1\nreturn x",
         "XLA102",
-        "not an array in every turn",
+        "not an array in every iteration",
     ),
     "a number as a condition": ("while x.sum():\n    x = x - 1\nreturn x", "XLA102", "not one array of bools"),
 }

@@ -50,7 +50,7 @@ def test_the_mask_is_returned(before: str, after: str) -> None:
     made = outcome(program(before), "XLA101")
     assert made.text == program(after)
     assert made.applicability == "unsafe"
-    assert "the caller does the same with `mask` that is true everywhere as with None" in made.message
+    assert "the caller treats `mask` that is true everywhere like None" in made.message
 
 
 @pytest.mark.parametrize("before", LEFT_ALONE.values(), ids=LEFT_ALONE)
@@ -61,7 +61,7 @@ def test_left_alone(before: str) -> None:
 def test_what_the_host_knows_beside_a_tensor() -> None:
     code = "if n > 1 and (n < 4 or mask.all()):\n    x = x * 2\nreturn x"
     made = outcome(program(code), "XLA101")
-    assert "the host knows `n < 4`, which decides beside a tensor" in made.reason
+    assert "the host knows `n < 4`, and a tensor decides as well" in made.reason
 
 
 UNGUARDED = {

@@ -7,14 +7,14 @@ import pytest
 from tests.fixes.fixing import is_fixed_safely, is_fixed_unsafely, is_left_alone
 
 LEFT_ALONE = {
-    "`in` that is handed on": ("torch.sum(x, keepdim=3 in x)", "may need one"),
-    "`in` that is returned": ("3 in x", "may need one"),
-    "`any` that is returned": ("any(x)", "may need one"),
+    "`in` that is handed on": ("torch.sum(x, keepdim=3 in x)", "the code that uses it may need"),
+    "`in` that is returned": ("3 in x", "the code that uses it may need"),
+    "`any` that is returned": ("any(x)", "the code that uses it may need"),
     "any of tensors": ("x * any(y.any() for y in (x, t))", "stack them"),
     "cases in a variable": ("x * (x.sum() in list(range(9)))", "a few numbers"),
     "too many cases": ("x * (x.sum() in (1, 2, 3, 4, 5, 6))", "a few numbers"),
     "a long operand": ("x * (x.abs().sum(-1).abs().max() in (1, 2))", "more than once"),
-    "a tensor in tensors": ("x * (t in [x, x])", "is not a few numbers"),
+    "a tensor in tensors": ("x * (t in [x, x])", "does not hold a few numbers"),
     "equal lists": ("x * ([x] == [t])", "element by element"),
     "sorted by a key": ("sorted(x, key=abs)[0]", "gives a list"),
     "sorted, as a list": ("sum(sorted(x))", "gives a list"),

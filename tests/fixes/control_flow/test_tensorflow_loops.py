@@ -55,15 +55,15 @@ LEFT_ALONE = {
     ),
     "a counter that is used later": (
         "i = 0\nwhile tf.reduce_sum(x) > 1.0 and i < 6:\n    x = x * 0.5\n    i += 1\nreturn x * i",
-        "in which turn",
+        "in which iteration",
     ),
     "a call that is not known": (
         "while tf.reduce_sum(x) > 1.0:\n    x = self.work(x)\nreturn x",
-        "once for all turns",
+        "once for all iterations",
     ),
     "random numbers": (
         "while tf.reduce_sum(x) > 1.0:\n    x = x * tf.random.uniform((3,))\nreturn x",
-        "once for all turns",
+        "once for all iterations",
     ),
     "a list": ("while tf.reduce_sum(x) > 1.0:\n    x = x * 0.5\n    SEEN.append(x)\nreturn x", "more than assign"),
     "an attribute": ("while tf.reduce_sum(x) > 1.0:\n    self.x = x = x * 0.5\nreturn x", "more than assign"),
@@ -74,7 +74,7 @@ LEFT_ALONE = {
     "an else": ("while tf.reduce_sum(x) > 1.0:\n    x = x * 0.5\nelse:\n    x = y\nreturn x", "more than assign"),
     "a number that becomes a tensor": (
         "z = 0.0\nwhile tf.reduce_sum(x) > 1.0:\n    x = x * 0.5\n    z = z + tf.reduce_sum(x)\nreturn z",
-        "not a tensor in every turn",
+        "not a tensor in every iteration",
     ),
     "an unset name": ("while tf.reduce_sum(x) > 1.0:\n    x = x * 0.5\n    z = x\nreturn z", "may be unset"),
     "nothing": ("while tf.reduce_sum(x) > 1.0:\n    z = x * 0.5\nreturn x", "nothing that the loop"),

@@ -225,4 +225,4 @@ def test_left_with_a_reason(name: str) -> None:
     text, done = fixed(before)
     assert "routed" not in text
     assert "for expert in hit:" in text
-    assert any("a person would" in finding.no_fix for finding in done.report.findings if finding.code == "XLA202")
+    assert any("by hand" in finding.no_fix for finding in done.report.findings if finding.code == "XLA202")

@@ -156,4 +156,4 @@ def test_a_parameter_is_one_row_for_all_places() -> None:
     where = "".join(f"                {part},\n" for part in (aligned, "self.row.to(x.dtype)", "x"))
     copied = f"        x.copy_(\n            torch.where(\n{where}            )\n        )\n"
     assert text == f"{head}\n{copied}        return x\n"
-    assert all(finding.fix and "one row for all places" in finding.fix.message for finding in done.findings)
+    assert all(finding.fix and "one row for all positions" in finding.fix.message for finding in done.findings)

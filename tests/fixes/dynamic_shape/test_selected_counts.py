@@ -19,12 +19,12 @@ SAFE = {
 }
 
 UNSAFE = {
-    "a number that is returned": ("return x[m].numel()", "return m.sum()", "a tensor will do"),
-    "elements of rows, returned": ("return x[k].numel()", "return k.sum() * x.shape[1:].numel()", "a tensor will do"),
+    "a number that is returned": ("return x[m].numel()", "return m.sum()", "a tensor works"),
+    "elements of rows, returned": ("return x[k].numel()", "return k.sum() * x.shape[1:].numel()", "a tensor works"),
     "a name that is a number": (
         "c = x[m].numel()\nreturn x.sum() / (c + 1)",
         "c = m.sum()\nreturn x.sum() / (c + 1)",
-        "a tensor will do",
+        "a tensor works",
     ),
     "at least 1": (
         "return x.sum() / max(len(x[k]), 1)",
@@ -44,9 +44,9 @@ LEFT_ALONE = {
     "another size": ("return x / x[k].shape[1]", "expect its shape"),
     "the last size": ("return x / x[k].shape[-1]", "expect its shape"),
     "all sizes": ("return x[k].shape", "expect its shape"),
-    "a selection that is read besides": ("s = x[m]\nreturn s, x / s.numel()", "other than for its sum"),
+    "a selection that is read besides": ("s = x[m]\nreturn s, x / s.numel()", "for more than its sum"),
     "a selection of a column": ("return x / x[0, k].numel()", "expect its shape"),
-    "a mask that changes": ("s = x[m]\nm = x < 0\nreturn x / s.numel() + m", "other than for its sum"),
+    "a mask that changes": ("s = x[m]\nm = x < 0\nreturn x / s.numel() + m", "for more than its sum"),
 }
 
 

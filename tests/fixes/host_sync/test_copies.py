@@ -40,12 +40,15 @@ LEFT_ALONE = {
     "numbers": (torch("a = x.tolist()\nreturn torch.tensor(a), len(a)"), "numbers are needed"),
     "numbers of two": (torch("a = x.tolist()\na = a + [1]\nreturn torch.tensor(a)"), "numbers are needed"),
     "a sorted list": (torch("return torch.tensor(sorted(x.tolist()))"), "numbers are needed"),
-    "a tensor that gets gradients": (torch("return torch.tensor(x.tolist(), requires_grad=True)"), "give `x.detach()`"),
+    "a tensor that gets gradients": (
+        torch("return torch.tensor(x.tolist(), requires_grad=True)"),
+        "apply the call's options to `x.detach()`",
+    ),
     "a tensor of any size that is kept": (torch("kept.append(x.cpu())\nreturn x"), "of any size"),
     "an option": (torch('kept.append(x.mean().to("cpu", torch.float32))\nreturn x'), "options"),
-    "a list in JAX": (jax("return x.tolist()"), "no graph holds values"),
+    "a list in JAX": (jax("return x.tolist()"), "a graph holds no values"),
     "options of NumPy": (jax("return np.exp(x, dtype=np.float64)"), "more than JAX's"),
-    "a value in TensorFlow": (tensorflow("return x.numpy() + 1"), "no graph holds values"),
+    "a value in TensorFlow": (tensorflow("return x.numpy() + 1"), "a graph holds no values"),
 }
 
 UNSAFE = {
@@ -75,7 +78,7 @@ UNSAFE = {
     "kept": (
         torch("kept.append(x.mean().detach().cpu())\nreturn x"),
         torch("kept.append(x.mean().detach())\nreturn x"),
-        "who reads `kept` copies",
+        "code that reads `kept` copies",
     ),
     "JAX": (jax("return x / np.sqrt(x)"), jax("return x / jnp.sqrt(x)"), "NumPy array"),
     "JAX, one in another": (jax("return np.exp(np.asarray(x))"), jax("return jnp.exp(jnp.asarray(x))"), "NumPy array"),

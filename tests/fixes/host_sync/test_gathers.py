@@ -132,8 +132,13 @@ def test_left_alone(code: str, before: str) -> None:
 
 def test_what_is_assumed() -> None:
     made = outcome(body(f"{_LOOP}t[i] = x[i, n[i].item()]\nreturn t"), "XLA301")
-    for assumed in ("has one dimension", "one element for each turn", "shares no memory", "a row of `t` has the shape"):
+    for assumed in (
+        "has one dimension",
+        "one element for each iteration",
+        "shares no memory",
+        "a row of `t` has the shape",
+    ):
         assert assumed in made.message
     made = outcome(body(f"{_RANKED}return torch.stack([x[i, n[i]] for i in range(len(n))])"), "XLA208")
     assert "one dimension" not in made.message
-    assert "for each turn" not in made.message
+    assert "for each iteration" not in made.message

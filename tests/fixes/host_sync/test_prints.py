@@ -21,15 +21,15 @@ def jax(body: str) -> str:
 
 
 LEFT_ALONE = {
-    "a text that is kept": ("XLA303", torch('other.append(f"{x}")'), "more than printed"),
+    "a text that is kept": ("XLA303", torch('other.append(f"{x}")'), "more than printing"),
     "a file without torch_xla": (
         "XLA303",
         torch('print("x", x.mean())').replace("import torch_xla.core.xla_model as xm\n", ""),
-        "with `torch_xla` at hand",
+        "if `torch_xla` is imported",
     ),
     "a long line": ("XLA303", torch(f'print(f"{{x}} {"long " * 30}")'), "write a function"),
     "what may have changed": ("XLA303", torch('print(f"{x} {other}")'), "`other` may have changed"),
-    "a text in JAX": ("XLA303", jax('other.append(f"{x.sum():.2f}")'), "make the text of it outside"),
+    "a text in JAX": ("XLA303", jax('other.append(f"{x.sum():.2f}")'), "format it outside"),
     "options in JAX": ("XLA303", jax("print(x, flush=True)"), "options"),
     "a conversion in JAX": ("XLA303", jax('print(f"{x!r}")'), "does not know"),
     "an unknown value in JAX": ("XLA303", jax("print(x, open)"), "not known to be an array"),
@@ -41,7 +41,7 @@ LEFT_ALONE = {
     "a random number": (
         "XLA306",
         "import random\nimport jax\n\n\n@jax.jit\ndef f(x: jax.Array):\n    return x * random.random()\n",
-        "the author's to say",
+        "only the author knows",
     ),
 }
 

@@ -10,22 +10,27 @@ TORCH = "import torch_xla\nfrom torch.utils.data import DataLoader\nfrom transfo
 KERAS = "import tensorflow as tf\nstrategy = tf.distribute.TPUStrategy(resolver)\n"
 LEFT = {
     "an evaluation": ("XLA402", TORCH, "DataLoader(ds, 8)\n", "would change the metric"),
-    "arrays": ("XLA402", KERAS, "x = tf.zeros((37, 4))\nmodel.fit(x, y, batch_size=8)\n", "`fit` takes all"),
-    "a mapping": ("XLA402", TORCH, "DataLoader(ds, 8, **{'shuffle': True})\n", "made elsewhere"),
-    "no length": ("XLA401", TORCH, "DataCollatorWithPadding(tokenizer)\n", "for the author to say"),
+    "arrays": ("XLA402", KERAS, "x = tf.zeros((37, 4))\nmodel.fit(x, y, batch_size=8)\n", "`fit` uses all of an array"),
+    "a mapping": ("XLA402", TORCH, "DataLoader(ds, 8, **{'shuffle': True})\n", "comes from elsewhere"),
+    "no length": ("XLA401", TORCH, "DataCollatorWithPadding(tokenizer)\n", "only the author knows how long"),
     "no length yet": (
         "XLA401",
         TORCH,
         "DataCollatorWithPadding(tokenizer, max_length=None)\n",
-        "for the author to say",
+        "only the author knows how long",
     ),
     "padding by a name": (
         "XLA401",
         TORCH,
         "how = True\nDataCollatorWithPadding(tokenizer, padding=how, max_length=8)\n",
-        "made elsewhere",
+        "comes from elsewhere",
     ),
-    "a data set's shapes": ("XLA401", KERAS, "ds.padded_batch(8, drop_remainder=True)\n", "for the author to say"),
+    "a data set's shapes": (
+        "XLA401",
+        KERAS,
+        "ds.padded_batch(8, drop_remainder=True)\n",
+        "only the author knows how long",
+    ),
 }
 FIXED = {
     "a loader": (

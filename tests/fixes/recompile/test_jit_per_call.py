@@ -8,15 +8,21 @@ from tests.fixes.fixing import outcome
 
 HEAD = "import jax\nfrom functools import partial\ndef f(x, k=1):\n    return x\n"
 LEFT = {
-    "what changes": ("for x in xs:\n    jax.jit(lambda y: x + y)(x)\n", "`x` is another one"),
-    "a name of the loop": ("for x in xs:\n    k = 2 * x\n    jax.jit(partial(f, k=k))(x)\n", "`k` is another one"),
-    "what is counted": ("k = 0\nfor x in xs:\n    k += 1\n    jax.jit(partial(f, k=k))(x)\n", "`k` is another one"),
+    "what changes": ("for x in xs:\n    jax.jit(lambda y: x + y)(x)\n", "`x` changes in each iteration"),
+    "a name of the loop": (
+        "for x in xs:\n    k = 2 * x\n    jax.jit(partial(f, k=k))(x)\n",
+        "`k` changes in each iteration",
+    ),
+    "what is counted": (
+        "k = 0\nfor x in xs:\n    k += 1\n    jax.jit(partial(f, k=k))(x)\n",
+        "`k` changes in each iteration",
+    ),
     "a function of the loop": (
         "def main(xs):\n    for x in xs:\n        def g(y):\n            return x\n        jax.jit(g)(x)\n",
-        "`g` is another one",
+        "`g` changes in each iteration",
     ),
-    "in a function": ("def g(x):\n    return jax.jit(lambda x: x)(x)\nfor x in xs:\n    g(x)\n", "outside of this one"),
-    "a line of several": ("for x in xs:\n    g = jax.jit(lambda x: x); g(x)\n", "outside of this one"),
+    "in a function": ("def g(x):\n    return jax.jit(lambda x: x)(x)\nfor x in xs:\n    g(x)\n", "outside this one"),
+    "a line of several": ("for x in xs:\n    g = jax.jit(lambda x: x); g(x)\n", "outside this one"),
 }
 FIXED = {
     "a gradient": (

@@ -67,7 +67,7 @@ def test_places_that_no_edit_touched_keep_their_character(bounds: list[int], con
     result = change.apply(TEXT)
     for offset, character in enumerate(TEXT):
         if not any(span.start <= offset < span.end for span in spans):
-            assert result[change.moved(offset)] == character
+            assert result[change.move(offset)] == character
 
 
 @pytest.mark.parametrize(

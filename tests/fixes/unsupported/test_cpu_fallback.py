@@ -21,11 +21,11 @@ LEFT = {
     "a side that may be either": ("return torch.bucketize(x, y, right=n > 1)", "no kernel"),
     "another dtype": ("return torch.bucketize(x, y, out_int32=True)", "no kernel"),
     "a median of what is long": ("return (x + y * 2).median()", "computed more than once"),
-    "a cross product along any axis": ("return torch.cross(x, y)", "give `dim`"),
+    "a cross product along any axis": ("return torch.cross(x, y)", "pass `dim`"),
     "a cross product of what is computed": ("return torch.linalg.cross(x + 1, y)", "computed more than once"),
     "a threshold that is not known": ("return F.huber_loss(x, y, delta=n)", "no kernel"),
     "weights": ("return F.huber_loss(x, y, weight=y)", "no kernel"),
-    "a threshold in its place": ("return F.huber_loss(x, y, 'mean', 2.0)", "by its name"),
+    "a threshold in its place": ("return F.huber_loss(x, y, 'mean', 2.0)", "by keyword"),
     "half of a loss": ("return 1 - F.huber_loss(x, y, delta=0.5)", "beta=delta"),
     "what has no other form": ("return torch.fft.rfft(x)", "no kernel"),
     "a comment within": ("return torch.isin(\n        x,\n        y,  # the known ones\n    )", "no kernel"),
@@ -37,7 +37,7 @@ MADE = {
     "places among edges": (
         "return torch.bucketize(x, y)",
         "return (y < x[..., None]).sum(-1)",
-        "fit into memory",
+        "memory is enough",
     ),
     "on the right": ("return torch.bucketize(x, y, right=True)", "return (y <= x[..., None]).sum(-1)", "NaN"),
     "the right side": (
@@ -48,7 +48,7 @@ MADE = {
     "a row of edges": (
         "edges = torch.linspace(0.0, 1.0, 9, device=x.device)\n    return torch.searchsorted(edges, y - 1)",
         "edges = torch.linspace(0.0, 1.0, 9, device=x.device)\n    return (edges < (y - 1)[..., None]).sum(-1)",
-        "fit into memory",
+        "memory is enough",
     ),
     "the place of a number": ("return torch.searchsorted(x, 0.5)", "return (x < 0.5).sum(-1)", "NaN"),
     "membership": ("return torch.isin(x, y)", "return (x[..., None] == y.flatten()).any(-1)", "memory"),

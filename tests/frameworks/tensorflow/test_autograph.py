@@ -177,7 +177,7 @@ FOUND = {
         """,
         ["XLA108"],
     ),
-    "another dtype in each branch": (
+    "a different dtype in each branch": (
         """
         @tf.function
         def f(x: tf.Tensor):

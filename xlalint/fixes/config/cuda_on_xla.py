@@ -11,7 +11,7 @@ from xlalint.fixes.toolkit.function_source import Replacement
 _MEANT = "the process's XLA device is meant"
 
 
-def moved(site: Site) -> Rewrite | NoFix | None:
+def move_to_xla(site: Site) -> Rewrite | NoFix | None:
     """`x.cuda()` → `x.to("xla")`, `x.to("cuda")` → `x.to("xla")`."""
     scene, node = site.scene, site.node
     if (
@@ -46,18 +46,18 @@ def autocast(site: Site) -> Rewrite | NoFix | None:
     if first is None or not isinstance(first.value, cst.SimpleString) or first.value.raw_value != "cuda":
         return NoFix('use `torch.autocast("xla", dtype=torch.bfloat16)`')
     if any(arg.keyword is not None and arg.keyword.value == "dtype" for arg in node.args) or len(node.args) > 1:
-        return NoFix('of its arguments `torch.autocast("xla")` takes a dtype of bfloat16 alone')
+        return NoFix('the only other argument that `torch.autocast("xla")` takes is a dtype of bfloat16')
     begin = scene.span(first.value)[0] + len(first.value.prefix) + len(first.value.quote)
     named = Replacement(begin, begin + len("cuda"), "xla")
     return Rewrite(
         'Use `torch.autocast("xla")`',
         (named,),
-        "bfloat16's eight digits of precision do, where all was computed in float32",
+        "bfloat16's eight bits of precision are enough, where everything was computed in float32",
     )
 
 
-def unpinned(site: Site) -> Rewrite | NoFix | None:
+def drop_pinning(site: Site) -> Rewrite | NoFix | None:
     """`DataLoader(…, pin_memory=True)` → `DataLoader(…)`."""
     if site.hazard.variant != "idle":
-        return NoFix("what takes its place depends on what it is for")
+        return NoFix("its replacement depends on what it is used for")
     return left_out(site.scene, site.node)

@@ -11,17 +11,17 @@ from xlalint.fixes.toolkit.function_source import Replacement
 from xlalint.fixes.toolkit.imports import Imports
 
 _PLACES = re.compile(r"`donate_argnums=(\([\d, ]+\))`")
-_LAST_USE = "nothing else uses what is given to it"
+_LAST_USE = "nothing else uses what is passed to it"
 
 
-def donated(site: Site) -> Rewrite | NoFix | None:
+def donate(site: Site) -> Rewrite | NoFix | None:
     """`@jax.jit` → `@functools.partial(jax.jit, donate_argnums=(0,))`, `jax.jit(step)` → `jax.jit(step, donate_argnums=(0,))`."""
     scene, node = site.scene, site.node
     places = _PLACES.search(site.hazard.detail)
     if places is None:
         return None
     option = f"donate_argnums={places[1]}"
-    message = f"Give it away: `{option}`"
+    message = f"Donate it: `{option}`"
     if isinstance(node, cst.Call):
         if not node.args:
             return NoFix(f"add `{option}` to it")

@@ -9,10 +9,10 @@ from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
 
 _FLAGS = {"fp16": "bf16", "fp16_full_eval": "bf16_full_eval"}
 _WORDS = {"fp16": "bf16", "mixed_float16": "mixed_bfloat16"}
-_ELSEWHERE = NoFix("what is given is made elsewhere: ask for bfloat16 there")
-_OPTION = NoFix("an option of the command line asks for it: change its default, or add one for bfloat16")
-_SILENT = "bfloat16's eight digits of precision do, where all was computed in float32"
-_DIGITS = "bfloat16's eight digits of precision do, where float16 has eleven"
+_ELSEWHERE = NoFix("the value comes from elsewhere: ask for bfloat16 there")
+_OPTION = NoFix("a command-line option asks for it: change its default, or add one for bfloat16")
+_SILENT = "bfloat16's eight bits of precision are enough, where everything was computed in float32"
+_DIGITS = "bfloat16's eight bits of precision are enough, where float16 has eleven"
 
 
 def bfloat16(site: Site) -> Rewrite | NoFix | None:
@@ -55,6 +55,6 @@ def _flag(scene: FunctionSource, arg: cst.Arg, keyword: cst.Name) -> Rewrite | N
     if not (
         isinstance(named[0].value, cst.Name) and named[0].value.value == "False" and scene.code(arg.value) == "True"
     ):
-        return NoFix(f"`{other}` is given as well: one of the two has to go")
+        return NoFix(f"`{other}` is set as well: remove one of the two")
     swapped = (Replacement(*scene.span(arg.value), "False"), Replacement(*scene.span(named[0].value), "True"))
     return Rewrite(message, swapped)

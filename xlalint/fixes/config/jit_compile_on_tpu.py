@@ -8,7 +8,7 @@ from xlalint.fixes.model import NoFix, Rewrite, Site
 from xlalint.fixes.toolkit.function_source import Replacement
 from xlalint.fixes.toolkit.text import without_argument
 
-_OFF = NoFix("the call is given `jit_compile` in a way that cannot be told: leave it out under a TPU strategy")
+_OFF = NoFix("it is not known how the call gets `jit_compile`: leave it out under a TPU strategy")
 
 
 def jit_compile(site: Site) -> Rewrite | NoFix | None:
@@ -30,5 +30,5 @@ def jit_compile(site: Site) -> Rewrite | NoFix | None:
         removed = without_argument(scene, holder, named[0])
     text = scene.document.text
     if "#" in text[removed.start : max(removed.end, text.find("\n", removed.end))]:
-        return NoFix("a comment stands beside `jit_compile`: take both away")
+        return NoFix("there is a comment next to `jit_compile`: remove both")
     return Rewrite("Leave `jit_compile` out", (removed,))

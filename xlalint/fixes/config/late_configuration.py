@@ -22,10 +22,10 @@ _TEXTS = frozenset(
         "jax_transfer_guard",
     )
 )
-_ORDER = NoFix("move it up: settings that are read once stand in front of what reads them")
+_ORDER = NoFix("move it up: settings that are read once belong before what reads them")
 
 
-def updated(site: Site) -> Rewrite | NoFix | None:
+def use_config_update(site: Site) -> Rewrite | NoFix | None:
     """`os.environ["JAX_ENABLE_X64"] = "1"` → `jax.config.update("jax_enable_x64", True)`."""
     scene, node = site.scene, site.node
     flag = site.hazard.subject.lower()

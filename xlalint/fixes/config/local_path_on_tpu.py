@@ -7,7 +7,7 @@ import libcst as cst
 from xlalint.fixes.model import NoFix, Rewrite, Site
 from xlalint.fixes.toolkit.function_source import Replacement
 
-_BUCKET = NoFix("put the files where both machines reach them: `gs://…`")
+_BUCKET = NoFix("put the files where both machines can reach them: `gs://…`")
 _OPTIONS = {
     "save": "train.CheckpointOptions",
     "restore": "train.CheckpointOptions",
@@ -26,7 +26,7 @@ def by_this_machine(site: Site) -> Rewrite | NoFix | None:
     called = "saved_model.save" if code.endswith(".saved_model.save") else code.rpartition(".")[2]
     options = _OPTIONS.get(called)
     if options is None or not site.hazard.detail.startswith(
-        "is for"
+        "refers to"
     ):  # a model's own methods take other options in each Keras
         return _BUCKET
     module = next(

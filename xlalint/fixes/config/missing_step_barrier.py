@@ -10,20 +10,18 @@ from xlalint.fixes.toolkit.imports import Imports
 from xlalint.frameworks.torch.checks.missing_step_barrier import AND_NEVER_RUN
 
 _XM = "torch_xla.core.xla_model"
-_EACH_STEP = "the device is to run after each step"
-_REPLICAS = "every replica is to take the same steps"
+_EACH_STEP = "the device should run after each step"
+_REPLICAS = "every replica should take the same steps"
 
 
-def ordered(site: Site) -> Rewrite | NoFix | None:
+def insert_sync(site: Site) -> Rewrite | NoFix | None:
     """`optimizer.step()` → `optimizer.step()`, `torch_xla.sync()`."""
     scene, node = site.scene, site.node
     if site.hazard.variant != "step":
         return None
     statement = scene.statement(node)
     if not isinstance(statement, cst.SimpleStatementLine) or len(statement.body) != 1:
-        return NoFix(
-            "the step is taken in the head of a statement, or shares its line: call `torch_xla.sync()` after it"
-        )
+        return NoFix("the step is part of another statement, or shares its line: call `torch_xla.sync()` after it")
     if isinstance(statement.body[0], (cst.Return, cst.Raise)):
         return NoFix("the function ends with the step: call `torch_xla.sync()` where it is called")
     imports = Imports(scene, node)
@@ -50,13 +48,13 @@ def with_barrier(site: Site) -> Rewrite | NoFix | None:
     return Rewrite("Run the step", (Replacement(place, place, ", barrier=True"),), _EACH_STEP)
 
 
-def reduced(site: Site) -> Rewrite | NoFix | None:
+def use_optimizer_step(site: Site) -> Rewrite | NoFix | None:
     """`optimizer.step()` → `xm.optimizer_step(optimizer)`."""
     scene, node = site.scene, site.node
     if site.hazard.variant != "unreduced" or not isinstance(node, cst.Call):
         return None
     if not isinstance(node.func, cst.Attribute) or node.args:
-        return NoFix("the step is taken elsewhere: call `xm.optimizer_step` there")
+        return NoFix("the step happens elsewhere: call `xm.optimizer_step` there")
     imports = Imports(scene, node)
     barrier = ", barrier=True" if site.hazard.detail.endswith(AND_NEVER_RUN) else ""
     text = f"{imports.name(_XM)}.optimizer_step({scene.code(node.func.value)}{barrier})"

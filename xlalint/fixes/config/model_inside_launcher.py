@@ -8,8 +8,8 @@ from xlalint.fixes.model import NoFix, Rewrite, Site
 from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
 
 _LAUNCHERS = frozenset(("notebook_launcher", "launch", "spawn"))
-_ELSEWHERE = NoFix("it is not certain where the processes are started: build it there, and pass it in `args`")
-_ONCE = "it may be built once, before the processes are there"
+_ELSEWHERE = NoFix("it is not certain where the processes are started: build it there and pass it in `args`")
+_ONCE = "it may be built once, before the processes start"
 
 
 def outside(site: Site) -> Rewrite | NoFix | None:
@@ -30,19 +30,19 @@ def outside(site: Site) -> Rewrite | NoFix | None:
         or not isinstance(assigned.targets[0].target, cst.Name)
         or whole.parent(line) is not function.body
     ):
-        return NoFix("it is built under a condition, or for more than one name: build it outside of the function")
+        return NoFix("it is built under a condition, or for more than one name: build it outside the function")
     name = assigned.targets[0].target.value
     calls = [call for call in whole.descend(whole.root, cst.Call) if _starts(call, function.name.value)]
     if len(calls) != 1 or whole.function(calls[0]) is not None:
         return _ELSEWHERE
-    return _moved(whole, function, line, name, calls[0])
+    return _move_out(whole, function, line, name, calls[0])
 
 
-def _moved(
+def _move_out(
     scene: FunctionSource, function: cst.FunctionDef, line: cst.BaseStatement, name: str, call: cst.Call
 ) -> Rewrite | NoFix:
     known = {param.name.value for param in scene.descend(function.params, cst.Param)}
-    known |= {one.value for one in _bound(scene, function)} - {name}
+    known |= {one.value for one in _list_assigned(scene, function)} - {name}
     built = scene.code(line)
     used = {one.value for one in scene.descend(line, cst.Name)}
     params = function.params
@@ -53,12 +53,12 @@ def _moved(
         or params.kwonly_params
         or params.star_kwarg
     ):
-        return NoFix("it is built of what only the function knows: build it outside, and pass it in `args`")
+        return NoFix("it is built from what only the function knows: build it outside and pass it in `args`")
     if name in scene.document.unit.defs or name in scene.document.unit.assigned:
-        return NoFix(f"`{name}` is another thing outside of the function")
+        return NoFix(f"`{name}` means another thing outside the function")
     last = params.params[-1] if params.params else None
     if last is not None and last.default is not None:
-        return NoFix("the function's parameters have defaults: build it outside, and pass it in `args`")
+        return NoFix("the function's parameters have defaults: build it outside and pass it in `args`")
     given = _with_argument(scene, call, name)
     if given is None:
         return _ELSEWHERE
@@ -83,7 +83,7 @@ def _moved(
     )
 
 
-def _bound(scene: FunctionSource, function: cst.FunctionDef) -> list[cst.Name]:
+def _list_assigned(scene: FunctionSource, function: cst.FunctionDef) -> list[cst.Name]:
     """Names that the function's statements assign."""
     return [one.target for one in scene.descend(function.body, cst.AssignTarget) if isinstance(one.target, cst.Name)]
 

@@ -12,10 +12,10 @@ from xlalint.fixes.toolkit.text import uncommented_without
 from xlalint.frameworks.torch.checks.obsolete_xla_api import DEPRECATED, REMOVED
 
 _BY_LAST_NAME = {name.rpartition(".")[2]: new for name, new in (*REMOVED.items(), *DEPRECATED.items())}
-_NOTHING = NoFix("nothing took its place: what it was for has to be done another way, or not at all")
+_NOTHING = NoFix("nothing replaced it: do what it was for in another way, or not at all")
 
 
-def renamed(site: Site) -> Rewrite | NoFix | None:
+def rename(site: Site) -> Rewrite | NoFix | None:
     """`xm.xla_device()` → `torch_xla.device()`."""
     scene, node = site.scene, site.node
     if not isinstance(node, cst.Call) or not site.hazard.detail.startswith("is ") or "nprocs" in site.hazard.subject:
@@ -24,11 +24,11 @@ def renamed(site: Site) -> Rewrite | NoFix | None:
     last = func.attr.value if isinstance(func, cst.Attribute) else func.value if isinstance(func, cst.Name) else ""
     new = _BY_LAST_NAME.get(last)
     if not new:
-        return _NOTHING if new == "" else NoFix("it is called by another name here: " + site.hazard.detail)
+        return _NOTHING if new == "" else NoFix("it is called under another name here: " + site.hazard.detail)
     if last == "xla_device" and (len(node.args) > 1 or any(arg.keyword is not None or arg.star for arg in node.args)):
-        return NoFix("of its arguments `torch_xla.device` takes the index alone")
+        return NoFix("of its arguments, `torch_xla.device` takes the index alone")
     if last in ("xrt_world_size", "get_ordinal") and node.args:
-        return NoFix("its argument, what to return without a device, has no place in `torch_xla.runtime`")
+        return NoFix("its argument, what to return without a device, has no equivalent in `torch_xla.runtime`")
     imports = Imports(scene, node)
     module, _, name = new.rpartition(".")
     called = f"{imports.name(module)}.{name}"
@@ -39,21 +39,21 @@ def all_devices(site: Site) -> Rewrite | NoFix | None:
     """`xmp.spawn(fn, nprocs=8)` → `xmp.spawn(fn)`, which takes all devices."""
     scene = site.scene
     if site.hazard.variant == "unread":
-        return NoFix("on other devices the number counts")
+        return NoFix("on other devices the number matters")
     holder = scene.nearest(site.node, cst.Call)
     named = (
         [a for a in holder.args if a.keyword is not None and a.keyword.value == "nprocs"] if holder is not None else []
     )
     if holder is None or len(named) != 1:
-        return NoFix("the number of processes is given in a row: give none, or 1")
+        return NoFix("the number of processes is one of several positional arguments: pass none, or 1")
     removed = uncommented_without(scene, holder, named[0])
     if removed is None:
-        return NoFix("a comment stands beside `nprocs`: take both away")
+        return NoFix("there is a comment next to `nprocs`: remove both")
     return Rewrite("Start a process for every device", (removed,))
 
 
 def no_downcast(site: Site) -> Rewrite | NoFix | None:
     """`Accelerator(downcast_bf16=True)` → `Accelerator()`."""
     if site.hazard.variant != "refused":
-        return NoFix("which part of the model is to compute in bfloat16 is its author's to say")
+        return NoFix("only its author knows which part of the model should compute in bfloat16")
     return left_out(site.scene, site.node)

@@ -7,7 +7,7 @@ import libcst as cst
 from xlalint.fixes.model import NoFix, Rewrite, Site
 from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
 
-_APART = NoFix("make the optimizer after the model was moved")
+_APART = NoFix("create the optimizer after the model was moved")
 
 
 def behind(site: Site) -> Rewrite | NoFix | None:
@@ -23,7 +23,7 @@ def behind(site: Site) -> Rewrite | NoFix | None:
         return _APART
     optimizer = before[0]
     between = block[block.index(optimizer) + 1 : place]
-    names = _assigned(scene, optimizer)
+    names = _list_assigned(scene, optimizer)
     used = {name.value for one in (*between, line) for name in scene.descend(one, cst.Name)}
     if (
         not names
@@ -40,13 +40,13 @@ def behind(site: Site) -> Rewrite | NoFix | None:
     start, stop = scene.whole(optimizer)
     text = f"\n{scene.indent(optimizer)}{scene.code(optimizer).strip()}"
     return Rewrite(
-        "Make the optimizer after the move",
+        "Create the optimizer after the move",
         (Replacement(start, stop, ""), Replacement(place_after, place_after, text)),
-        "the optimizer is to train the model that was moved",
+        "the optimizer should train the moved model",
     )
 
 
-def _assigned(scene: FunctionSource, line: cst.CSTNode) -> set[str]:
+def _list_assigned(scene: FunctionSource, line: cst.CSTNode) -> set[str]:
     return {
         target.target.value for target in scene.descend(line, cst.AssignTarget) if isinstance(target.target, cst.Name)
     }

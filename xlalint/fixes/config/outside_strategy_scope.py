@@ -15,12 +15,12 @@ _NAMED = re.compile(r"outside `([\w.]+)\.scope\(\)`")
 _BLANK = re.compile(r"\A(?:[ \t]*\n)+")
 # What ends the preparation of a model: it runs as well outside of the scope.
 _RUNNING = frozenset(("fit", "evaluate", "predict", "train_on_batch", "run"))
-_ELSEWHERE = NoFix("the strategy has no name here: hand it to this code, and make the model in its scope")
-_LATER = NoFix("the strategy is made further down: make it first")
-_MEANT = "what is made there is meant for the TPU"
+_ELSEWHERE = NoFix("the strategy has no name here: pass it to this code and create the model in its scope")
+_LATER = NoFix("the strategy is created further down: create it first")
+_MEANT = "what is created there is meant for the TPU"
 
 
-def scoped(site: Site) -> Rewrite | NoFix | None:
+def move_into_scope(site: Site) -> Rewrite | NoFix | None:
     """`model = …` → `with strategy.scope():\\n    model = …`, with the statements that follow up to the model's `compile`."""
     scene, node = site.scene, site.node
     named = _NAMED.search(site.hazard.detail)
@@ -28,9 +28,9 @@ def scoped(site: Site) -> Rewrite | NoFix | None:
         return _ELSEWHERE
     statement = scene.statement(node)
     if not isinstance(statement, cst.SimpleStatementLine):
-        return NoFix("it is made in the head of a statement: give it a line of its own")
+        return NoFix("it is created as part of another statement: give it a line of its own")
     if any(isinstance(one, cst.Return) for one in statement.body):
-        return NoFix("it is returned as it is made: open the scope where the function is called")
+        return NoFix("it is created in a `return`: open the scope where the function is called")
     strategy = named[1]
     if _made_after(scene, strategy, scene.span(statement)[0]):
         return _LATER
@@ -39,9 +39,11 @@ def scoped(site: Site) -> Rewrite | NoFix | None:
     statements = [one for one in siblings[index : end + 1] if isinstance(one, cst.SimpleStatementLine)]
     if not movable(scene, statements):
         return NoFix("a string of several lines would be moved with it")
-    message = f"Make it under `with {strategy}.scope():`"
+    message = f"Create it under `with {strategy}.scope():`"
     return Rewrite(
-        message, _joined(scene, strategy, siblings, index, end) or _wrapped(scene, strategy, statements), _MEANT
+        message,
+        _move_into_block(scene, strategy, siblings, index, end) or _wrap_in_scope(scene, strategy, statements),
+        _MEANT,
     )
 
 
@@ -57,7 +59,7 @@ def _made_after(scene: FunctionSource, strategy: str, start: int) -> bool:
 
 def _last(scene: FunctionSource, siblings: Sequence[cst.CSTNode], index: int) -> int:
     """The last of the statements that go into the scope with the first: up to the model's `compile`, else what only calls its methods."""
-    names = _bound(siblings[index])
+    names = _list_bound(siblings[index])
     last = index
     attached = True
     for place in range(index + 1, len(siblings)):
@@ -72,7 +74,7 @@ def _last(scene: FunctionSource, siblings: Sequence[cst.CSTNode], index: int) ->
     return last
 
 
-def _bound(statement: cst.CSTNode) -> set[str]:
+def _list_bound(statement: cst.CSTNode) -> set[str]:
     if not isinstance(statement, cst.SimpleStatementLine):
         return set()
     targets = [target.target for one in statement.body if isinstance(one, cst.Assign) for target in one.targets]
@@ -97,7 +99,7 @@ def _runs(scene: FunctionSource, statement: cst.CSTNode) -> bool:
     return not _RUNNING.isdisjoint(names)
 
 
-def _wrapped(
+def _wrap_in_scope(
     scene: FunctionSource, strategy: str, statements: Sequence[cst.SimpleStatementLine]
 ) -> tuple[Replacement, ...]:
     start, end = scene.whole(statements[0])[0], scene.whole(statements[-1])[1]
@@ -108,12 +110,12 @@ def _wrapped(
     return (Replacement(start, end, f"{lead}{indent}with {strategy}.scope():\n{text[len(lead) :]}"),)
 
 
-def _joined(
+def _move_into_block(
     scene: FunctionSource, strategy: str, siblings: Sequence[cst.CSTNode], index: int, end: int
 ) -> tuple[Replacement, ...]:
     """The statements moved into a block of the scope that stands right before or behind them; nothing where none does."""
-    before = _opened(scene, strategy, siblings[index - 1]) if index else None
-    behind = _opened(scene, strategy, siblings[end + 1]) if end + 1 < len(siblings) else None
+    before = _find_scope_block(scene, strategy, siblings[index - 1]) if index else None
+    behind = _find_scope_block(scene, strategy, siblings[end + 1]) if end + 1 < len(siblings) else None
     held = before or behind
     if held is None:
         return ()
@@ -132,7 +134,7 @@ def _joined(
     return (removed, Replacement(place, place, text))
 
 
-def _opened(scene: FunctionSource, strategy: str, statement: cst.CSTNode) -> cst.IndentedBlock | None:
+def _find_scope_block(scene: FunctionSource, strategy: str, statement: cst.CSTNode) -> cst.IndentedBlock | None:
     """The block of `with strategy.scope():`."""
     if (
         not isinstance(statement, cst.With)

@@ -9,12 +9,12 @@ import libcst as cst
 from xlalint.fixes.model import NoFix, Rewrite, Site
 from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
 
-_NAMED = NoFix("the steps are called by other names here: `initialize_tpu_system` has to come first")
+_NAMED = NoFix("the steps have other names here: `initialize_tpu_system` has to come first")
 _ALONE = "nothing else initialises the TPU"
 _LOCAL = "the program runs on the TPU's own machine"
 
 
-def renamed(site: Site) -> Rewrite | NoFix | None:
+def rename(site: Site) -> Rewrite | NoFix | None:
     """`tf.distribute.experimental.TPUStrategy(r)` → `tf.distribute.TPUStrategy(r)`."""
     node = site.node
     if site.hazard.variant != "deprecated" or not isinstance(node, cst.Call):
@@ -47,11 +47,11 @@ def local(site: Site) -> Rewrite | NoFix | None:
     return Rewrite(message, (Replacement(place, place, 'tpu="local"' + (", " if node.args else "")),), _LOCAL)
 
 
-def initialised(site: Site) -> Rewrite | NoFix | None:
+def insert_steps(site: Site) -> Rewrite | NoFix | None:
     """The steps in front of `strategy = tf.distribute.TPUStrategy(resolver)`: inserted, or it is moved behind them."""
     scene, node = site.scene, site.node
-    if not isinstance(node, cst.Call) or not site.hazard.detail.startswith("is made before"):
-        return NoFix("the order of the steps is the author's to change")
+    if not isinstance(node, cst.Call) or not site.hazard.detail.startswith("is created before"):
+        return NoFix("only the author can change the order of the steps")
     resolver = node.args[0].value if len(node.args) == 1 else None
     module = _module(scene, node)
     statement = scene.statement(node)
@@ -62,7 +62,7 @@ def initialised(site: Site) -> Rewrite | NoFix | None:
         place for place in range(index + 1, len(siblings)) if _calls(scene, siblings[place], "initialize_tpu_system")
     ]
     if later:
-        return _moved(scene, statement, siblings[index + 1 : later[-1] + 1])
+        return _move_behind(scene, statement, siblings[index + 1 : later[-1] + 1])
     indent = scene.indent(statement)
     steps = [f"{module}.tpu.experimental.initialize_tpu_system({resolver.value})"]
     if not any(_calls(scene, one, "experimental_connect_to_cluster") for one in siblings[:index]):
@@ -82,13 +82,15 @@ def _calls(scene: FunctionSource, statement: cst.CSTNode, name: str) -> bool:
     return any(isinstance(func, cst.Attribute) and func.attr.value == name for func in called)
 
 
-def _moved(scene: FunctionSource, statement: cst.SimpleStatementLine, over: Sequence[cst.CSTNode]) -> Rewrite | NoFix:
+def _move_behind(
+    scene: FunctionSource, statement: cst.SimpleStatementLine, over: Sequence[cst.CSTNode]
+) -> Rewrite | NoFix:
     """A statement moved behind some others, which must not read what it assigns."""
     held = statement.body[0]
     targets = [target.target for target in held.targets] if isinstance(held, cst.Assign) else []
     names = {target.value for target in targets if isinstance(target, cst.Name)}
     if len(statement.body) > 1 or not names:
-        return NoFix("the strategy is made within another statement: make it behind `initialize_tpu_system`")
+        return NoFix("the strategy is created inside another statement: create it after `initialize_tpu_system`")
     if any(name.value in names for one in over for name in scene.descend(one, cst.Name)):
         return NoFix("the strategy is used in between")
     text = scene.document.text
@@ -99,11 +101,11 @@ def _moved(scene: FunctionSource, statement: cst.SimpleStatementLine, over: Sequ
     if not text[:place].endswith("\n"):
         line = f"\n{line.rstrip()}"
     return Rewrite(
-        "Make the strategy behind it", (Replacement(start, end, ""), Replacement(place, place, line)), _ALONE
+        "Create the strategy after it", (Replacement(start, end, ""), Replacement(place, place, line)), _ALONE
     )
 
 
-def graphed(site: Site) -> Rewrite | NoFix | None:
+def decorate_step(site: Site) -> Rewrite | NoFix | None:
     """`def step(…)` → `@tf.function` above it, where `strategy.run(step)` runs it."""
     scene, node = site.scene, site.node
     step = node.args[0].value if isinstance(node, cst.Call) and node.args else None
@@ -113,7 +115,7 @@ def graphed(site: Site) -> Rewrite | NoFix | None:
         if isinstance(step, cst.Name) and one.name.value == step.value
     ]
     if len(defined) != 1 or scene.span(defined[0])[0] > scene.span(node)[0]:
-        return NoFix("the step is made elsewhere: decorate it there with `@tf.function`")
+        return NoFix("the step is defined elsewhere: decorate it there with `@tf.function`")
     if defined[0].asynchronous is not None or defined[0].decorators:
         return NoFix("the step has decorators: put `@tf.function` where it belongs among them")
     module = next(
@@ -126,5 +128,5 @@ def graphed(site: Site) -> Rewrite | NoFix | None:
     return Rewrite(
         f"Decorate `{defined[0].name.value}` with `@{module}.function`",
         (Replacement(start, start, text),),
-        "what it does besides tensors may happen once, while it is traced",
+        "its side effects may happen once, while it is traced",
     )

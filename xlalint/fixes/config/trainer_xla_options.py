@@ -12,10 +12,10 @@ from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
 from xlalint.frameworks.torch.checks.trainer_xla_options import FUSED
 
 NEAREST = re.compile(r": `(\w+)` is$")
-_CHOICE = NoFix("which optimizer takes its place is the author's choice: `adamw_torch` runs on every device")
+_CHOICE = NoFix("which optimizer replaces it is the author's choice: `adamw_torch` runs on every device")
 
 
-def repaired(site: Site) -> Rewrite | NoFix | None:
+def repair_option(site: Site) -> Rewrite | NoFix | None:
     """`optim="adamw_torch_fused"` → `optim="adamw_torch"`; `tpu_num_cores=8` goes; a misspelt key is spelt as the nearest known one."""
     scene, node, hazard = site.scene, site.node, site.hazard
     assigned = scene.nearest(node, cst.Assign) if isinstance(node, cst.Attribute) else None
@@ -23,11 +23,13 @@ def repaired(site: Site) -> Rewrite | NoFix | None:
         node = assigned.value
     nearest = NEAREST.search(hazard.detail)
     if nearest is not None:
-        return _spelt(scene, node, hazard.subject, nearest[1])
+        return _correct_spelling(scene, node, hazard.subject, nearest[1])
     if hazard.subject.startswith(("tpu_num_cores", "torch_compile")):
         return left_out(scene, node)
     if not isinstance(node, cst.SimpleString):
-        return NoFix("`optim` has to be given, as `adamw_torch`") if hazard.variant == "default" else ELSEWHERE
+        return (
+            NoFix("`optim` has to be set, for example to `adamw_torch`") if hazard.variant == "default" else ELSEWHERE
+        )
     if hazard.variant == "debug" and assigned is not None:
         return ELSEWHERE
     if hazard.variant == "debug":
@@ -47,7 +49,7 @@ def _word(scene: FunctionSource, node: cst.SimpleString, text: str) -> Replaceme
     return Replacement(begin, begin + len(node.raw_value), text)
 
 
-def _spelt(scene: FunctionSource, node: cst.CSTNode, subject: str, nearest: str) -> Rewrite | NoFix:
+def _correct_spelling(scene: FunctionSource, node: cst.CSTNode, subject: str, nearest: str) -> Rewrite | NoFix:
     wrong = subject.rpartition("=")[2].strip('"')
     found = [one for one in scene.descend(node, cst.SimpleString) if one.raw_value == wrong]
     if len(found) != 1:

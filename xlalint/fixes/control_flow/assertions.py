@@ -6,7 +6,7 @@ import libcst as cst
 
 from xlalint.fixes.model import NoFix, Rewrite, Site
 from xlalint.fixes.toolkit import values
-from xlalint.fixes.toolkit.conditions import Condition, condition, holder_of, holds_tensor, undecided
+from xlalint.fixes.toolkit.conditions import Condition, condition, find_undecided, holder_of, holds_tensor
 from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
 from xlalint.fixes.toolkit.imports import Imports
 from xlalint.fixes.toolkit.removal import end_of, taken_out
@@ -44,7 +44,7 @@ _TELLING = frozenset(
 )
 
 
-def removed(site: Site) -> Rewrite | NoFix | None:
+def remove_check(site: Site) -> Rewrite | NoFix | None:
     """`assert t` and `if t: raise …`, of which nothing is left, or what the host can check."""
     scene = site.scene
     holder = holder_of(scene, site.node)
@@ -52,7 +52,7 @@ def removed(site: Site) -> Rewrite | NoFix | None:
         return _assertion(site, holder)
     if isinstance(holder, cst.If):
         return _raising(site, holder)
-    return _called(site)
+    return _drop_call(site)
 
 
 def asynchronous(site: Site) -> Rewrite | NoFix | None:
@@ -61,7 +61,7 @@ def asynchronous(site: Site) -> Rewrite | NoFix | None:
     holder = holder_of(scene, site.node)
     if site.framework != "torch" or site.target != "torch_compile" or not isinstance(holder, cst.If):
         return None
-    raised = _raised(holder)
+    raised = _find_raise(holder)
     if raised is None or holder.orelse is not None or isinstance(scene.parent(holder), cst.If):
         return None
     imports = Imports(scene, holder)
@@ -76,7 +76,7 @@ def asynchronous(site: Site) -> Rewrite | NoFix | None:
         assumes.append(f"`{brief(asked.text)}` has one element")
     indent = scene.indent(holder)
     inner = f"{indent}    " if asked.static else indent
-    arguments = [_negated(asked), *([scene.code(message)] if isinstance(message, cst.BaseExpression) else [])]
+    arguments = [_negate(asked), *([scene.code(message)] if isinstance(message, cst.BaseExpression) else [])]
     made = call(f"{imports.name('torch')}._assert_async", arguments, len(inner), inner, width=width_of(scene))
     text = f"if {asked.static}:\n{inner}{made}" if asked.static else made
     start, _ = scene.span(holder)
@@ -84,7 +84,7 @@ def asynchronous(site: Site) -> Rewrite | NoFix | None:
     return Rewrite("Use `torch._assert_async`", replacements, " and ".join(assumes))
 
 
-def told(site: Site) -> Rewrite | NoFix | None:
+def drop_report(site: Site) -> Rewrite | NoFix | None:
     """XLA101: `if t:` with nothing under it but warnings, log records, prints and `raise`, of which nothing is left."""
     scene = site.scene
     node = holder_of(scene, site.node)
@@ -93,11 +93,11 @@ def told(site: Site) -> Rewrite | NoFix | None:
     effects = _effects(site, node.test)
     if isinstance(effects, NoFix):
         return effects
-    assumes = " and ".join((f"nobody needs to be told where `{brief(scene.code(node.test))}` holds", *effects))
+    assumes = " and ".join((f"nobody needs the message where `{brief(scene.code(node.test))}` holds", *effects))
     above = scene.parent(node)
     if isinstance(above, cst.If):
-        return NoFix("the branch only tells of values: tell of them where they are on the host")
-    return dropped(scene, node, assumes)._replace(message="Drop what only tells of values")
+        return NoFix("the branch only reports values: report them where they are on the host")
+    return drop_check(scene, node, assumes)._replace(message="Drop what only reports values")
 
 
 def _only_tells(scene: FunctionSource, body: cst.BaseSuite) -> bool:
@@ -131,9 +131,9 @@ def _tells(scene: FunctionSource, node: cst.BaseSmallStatement) -> bool:
 def _effects(site: Site, test: cst.BaseExpression) -> tuple[str, ...] | NoFix:
     """List what is assumed for a check of tensors to have no effects, or return why it has to stay."""
     scene = site.scene
-    either = undecided(scene, test, site.framework)
+    either = find_undecided(scene, test, site.framework)
     if either:
-        return NoFix(f"`{brief(either)}` is not a tensor in every call: the check may be the host's own")
+        return NoFix(f"`{brief(either)}` is not a tensor in every call: the check may belong to the host")
     if any(scene.descend(test, cst.NamedExpr)):
         return NoFix("the check names a value with `:=`: assign it in a line of its own")
     if speculate(scene, [test], site.framework).barrier:
@@ -158,7 +158,7 @@ def _assertion(site: Site, node: cst.Assert) -> Rewrite | NoFix:
 
 def _raising(site: Site, node: cst.If) -> Rewrite | NoFix:
     scene = site.scene
-    if _raised(node) is None:
+    if _find_raise(node) is None:
         return NoFix("the branch does more than raise")
     if node.orelse is not None:
         return NoFix("the check has an `else`: raise on the host, before the call")
@@ -179,10 +179,10 @@ def _raising(site: Site, node: cst.If) -> Rewrite | NoFix:
     if hosts:
         place = scene.whole(node.test)
         return Rewrite("Drop the check of values", (Replacement(*place, hosts),), assumes)
-    return dropped(scene, node, assumes)
+    return drop_check(scene, node, assumes)
 
 
-def _called(site: Site) -> Rewrite | NoFix | None:
+def _drop_call(site: Site) -> Rewrite | NoFix | None:
     """A statement that is a call of a framework's function that checks."""
     scene = site.scene
     node = scene.nearest(site.node, cst.Call)
@@ -222,15 +222,15 @@ def _line_dropped(scene: FunctionSource, node: cst.CSTNode, assumes: str) -> Rew
     statement = scene.statement(node)
     if isinstance(statement, cst.SimpleStatementLine) and len(statement.body) > 1:
         return NoFix("the line holds another statement: give the check a line of its own")
-    return dropped(scene, statement, assumes)
+    return drop_check(scene, statement, assumes)
 
 
-def dropped(scene: FunctionSource, statement: cst.BaseStatement, assumes: str) -> Rewrite:
+def drop_check(scene: FunctionSource, statement: cst.BaseStatement, assumes: str) -> Rewrite:
     """A check taken out, with what was computed for it alone."""
     return Rewrite("Drop the check", taken_out(scene, statement), assumes)
 
 
-def _raised(node: cst.If) -> cst.Raise | None:
+def _find_raise(node: cst.If) -> cst.Raise | None:
     """The `raise` that is all that a branch does."""
     line = node.body.body[0] if len(node.body.body) == 1 else None
     if isinstance(line, cst.SimpleStatementLine):
@@ -254,7 +254,7 @@ def _strings(node: cst.BaseExpression) -> list[cst.BaseExpression]:
     return [node]
 
 
-def _negated(asked: Condition) -> str:
+def _negate(asked: Condition) -> str:
     if asked.turned:
         return asked.text
     return (

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import libcst as cst
 
 from xlalint.abstract.values import Function, members
-from xlalint.fixes.control_flow.graph_loops import Assigned, assigned, carried_by, is_set_before
+from xlalint.fixes.control_flow.graph_loops import Assigned, carried_by, is_set_before, read_assignment
 from xlalint.fixes.model import NoFix, Rewrite, Site, all_of
 from xlalint.fixes.toolkit import values
 from xlalint.fixes.toolkit.bindings import value_before
@@ -20,12 +20,12 @@ from xlalint.fixes.toolkit.conditions import Condition, condition, holds_tensor
 from xlalint.fixes.toolkit.dataflow import binds, live_after, reads, uses
 from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
 from xlalint.fixes.toolkit.gradients import Slopes
-from xlalint.fixes.toolkit.selection import Chooser, Side, mutated_after, side_of, unchanged
+from xlalint.fixes.toolkit.selection import Chooser, Side, keep_value, mutated_after, side_of
 from xlalint.fixes.toolkit.shapes import Types
-from xlalint.fixes.toolkit.speculation import ACTS, barrier_of, computed, speculate
+from xlalint.fixes.toolkit.speculation import ACTS, assume_computable, barrier_of, speculate
 from xlalint.fixes.toolkit.text import atom, call, width_of
 
-_ASSUMED = "the turns that are left when the condition ends the loop may be computed for nothing"
+_ASSUMED = "the iterations left when the condition ends the loop may be computed needlessly"
 
 
 class Bound(NamedTuple):
@@ -39,7 +39,7 @@ class Bound(NamedTuple):
     raised_by: cst.SimpleStatementLine
 
 
-def counted(site: Site) -> Rewrite | NoFix | None:
+def loop_to_bound(site: Site) -> Rewrite | NoFix | None:
     """A loop with a condition and a bound as one with the bound alone."""
     scene = site.scene
     loop = scene.nearest(site.node, cst.While)
@@ -65,11 +65,11 @@ def bound_of(scene: FunctionSource, loop: cst.While) -> Bound | NoFix | None:
         return None
     for part, rest in ((test.right, test.left), (test.left, test.right)):
         if isinstance(part, cst.Comparison) and holds_tensor(scene, rest) and not holds_tensor(scene, part):
-            return _bound(scene, loop, part, rest)
+            return _find_bound(scene, loop, part, rest)
     return None
 
 
-def _bound(
+def _find_bound(
     scene: FunctionSource, loop: cst.While, part: cst.Comparison, rest: cst.BaseExpression
 ) -> Bound | NoFix | None:
     limit = part.comparisons[0].comparator
@@ -80,11 +80,11 @@ def _bound(
     raised = [line for line in loop.body.body if counter in binds(scene, line)]
     first = _first(scene, loop, counter)
     if first is None or len(raised) != 1 or not _raises(scene, raised[0]):
-        return NoFix(f"`{counter}` does not surely count the turns from a known number on")
+        return NoFix(f"`{counter}` is not known to count the iterations from a known number on")
     if not values.is_whole(scene.value(limit)) or not _is_fixed(scene, limit, binds(scene, loop.body)):
-        return NoFix(f"`{scene.code(limit)}` is not known to be one whole number in all turns")
+        return NoFix(f"`{scene.code(limit)}` is not known to be the same whole number in all iterations")
     if counter in reads(scene, rest) or live_after(scene, loop, counter):
-        return NoFix(f"`{counter}` tells in which turn the loop ended: keep that in a tensor of its own")
+        return NoFix(f"`{counter}` says in which iteration the loop ended: keep that in a tensor of its own")
     last = scene.code(limit)
     if isinstance(part.comparisons[0].operator, cst.LessThanEqual):
         last = str(int(last) + 1) if last.isdigit() else f"{atom(scene, limit)} + 1"
@@ -98,7 +98,7 @@ def _first(scene: FunctionSource, loop: cst.While, counter: str) -> tuple[str, c
     for line in reversed(siblings[:index]):
         if counter not in binds(scene, line):
             continue
-        step = assigned(scene, line)
+        step = read_assignment(scene, line)
         if step is None or step.sign or not isinstance(step.value, cst.Integer):
             return None
         assert isinstance(line, cst.SimpleStatementLine)
@@ -108,7 +108,7 @@ def _first(scene: FunctionSource, loop: cst.While, counter: str) -> tuple[str, c
 
 def _raises(scene: FunctionSource, line: cst.CSTNode) -> bool:
     """Return whether a line of the loop's own block adds one to what it binds."""
-    step = assigned(scene, line)
+    step = read_assignment(scene, line)
     if step is None:
         return False
     if step.sign:
@@ -137,23 +137,23 @@ class _Masked:
     def rewrite(self) -> Rewrite | NoFix:
         scene, loop, bound = self._scene, self._loop, self._bound
         if loop.orelse is not None or not isinstance(loop.body, cst.IndentedBlock):
-            return NoFix("the loop has an `else`: ask behind the loop whether the condition holds")
+            return NoFix("the loop has an `else`: test after the loop whether the condition holds")
         asked = condition(scene, bound.rest, self._framework, self._chooser.imports)
         if isinstance(asked, NoFix):
             return asked
         if asked.static:
             return NoFix("a part of the condition is known on the host: test it in an `if` around the loop")
         lines = [line for line in loop.body.body if line is not bound.raised_by]
-        done = [assigned(scene, line) for line in lines]
+        done = [read_assignment(scene, line) for line in lines]
         steps = [step for step in done if step is not None]
         if len(steps) != len(lines):
-            return NoFix("the loop does more than assign names: mask what each turn changes, by `torch.where`")
-        why = self._computed(bound.rest, steps)
+            return NoFix("the loop does more than assign names: mask what each iteration changes, with `torch.where`")
+        why = self._explain_refusal(bound.rest, steps)
         if why:
             return NoFix(why)
-        return self._written(asked, steps)
+        return self._write(asked, steps)
 
-    def _computed(self, test: cst.BaseExpression, steps: Sequence[Assigned]) -> str:
+    def _explain_refusal(self, test: cst.BaseExpression, steps: Sequence[Assigned]) -> str:
         """Why a turn may not run once more, "" if it may."""
         scene = self._scene
         for step in steps:
@@ -167,14 +167,14 @@ class _Masked:
                 return barrier
         self._chooser.assume([_ASSUMED])
         self._chooser.assume(f"`{scene.code(one.func)}` does nothing but compute" for one in own)
-        self._chooser.assume(computed(speculate(scene, nodes, self._framework).risks) if not own else [])
+        self._chooser.assume(assume_computable(speculate(scene, nodes, self._framework).risks) if not own else [])
         return ""
 
     def _is_own(self, node: cst.Call) -> bool:
         found = members(self._scene.value(node.func))
         return bool(found) and all(type(one) is Function and one.receiver is None for one in found)
 
-    def _written(self, asked: Condition, steps: Sequence[Assigned]) -> Rewrite | NoFix:
+    def _write(self, asked: Condition, steps: Sequence[Assigned]) -> Rewrite | NoFix:
         scene, loop, bound = self._scene, self._loop, self._bound
         carried = carried_by(scene, loop, steps, reads(scene, bound.rest))
         if not carried:
@@ -183,14 +183,14 @@ class _Masked:
         inner = scene.indent(loop.body.body[0])
         read = any(one for one in uses(scene, loop.body, bound.counter) if not _is_in(scene, one, bound.raised_by))
         if read and loop.body.body[-1] is not bound.raised_by:
-            return NoFix(f"`{bound.counter}` is read behind where it is raised: raise it at the end of the turn")
+            return NoFix(f"`{bound.counter}` is read after it is incremented: increment it at the end of the iteration")
         span = bound.last if bound.first == "0" else f"{bound.first}, {bound.last}"
         header = f"for {bound.counter if read else '_'} in range({span}):\n{inner}{flag} = {asked.text}"
         made = [Replacement(scene.span(loop)[0], scene.whole(loop.test)[1] + 1, header)]
         shown = asked._replace(text=flag)
         for step in steps:
             if step.name in carried:
-                one = self._masked(shown, step)
+                one = self._mask(shown, step)
                 if isinstance(one, NoFix):
                     return one
                 made.append(one)
@@ -199,7 +199,7 @@ class _Masked:
                 self._slopes.assign(step.name, step.value)
         made += [Replacement(*scene.lines(line), "") for line in (bound.set_by, bound.raised_by)]
         if any(_is_read_between(scene, bound.set_by, loop, bound.counter)):
-            return NoFix(f"`{bound.counter}` is read before the loop: count in a name of its own")
+            return NoFix(f"`{bound.counter}` is read before the loop: count in a separate variable")
         self._chooser.assume(asked.assumes)
         return Rewrite(
             f"Loop up to the bound, and use `{self._chooser.function}`",
@@ -207,18 +207,22 @@ class _Masked:
             all_of(self._chooser.assumes),
         )
 
-    def _masked(self, asked: Condition, step: Assigned) -> Replacement | NoFix:
+    def _mask(self, asked: Condition, step: Assigned) -> Replacement | NoFix:
         """The value of an assignment, chosen where the loop is still going."""
         scene = self._scene
         value = value_before(scene, self._loop, step.name)
         function = scene.function(self._loop)
         start = scene.span(self._loop)[0]
         if function is None or not is_set_before(scene, function, start, step.name):
-            return NoFix(f"`{step.name}` may be unset before the first turn: give it a value of its shape and dtype")
-        kept: Side = unchanged(step.name, value)
+            return NoFix(
+                f"`{step.name}` may be unset before the first iteration: give it a value of its shape and dtype"
+            )
+        kept: Side = keep_value(step.name, value)
         taken = side_of(scene, step.value, self._types, self._slopes)
         if step.sign or taken.type.number or kept.type.number or not values.is_tensor(value, self._framework):
-            return NoFix(f"`{step.name}` is not a tensor in every turn: begin with one of the dtype that it ends with")
+            return NoFix(
+                f"`{step.name}` is not a tensor in every iteration: begin with one of the dtype that it ends with"
+            )
         arguments = self._chooser.choose(asked, taken, kept)
         if isinstance(arguments, NoFix):
             return arguments

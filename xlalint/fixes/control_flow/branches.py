@@ -18,9 +18,17 @@ from xlalint.fixes.toolkit.conditions import Condition, condition, holder_of
 from xlalint.fixes.toolkit.dataflow import live_after, reads, uses
 from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
 from xlalint.fixes.toolkit.gradients import Slopes
-from xlalint.fixes.toolkit.selection import Chooser, Side, host_use, mutated_after, number_as_tensor, side_of, unchanged
+from xlalint.fixes.toolkit.selection import (
+    Chooser,
+    Side,
+    host_use,
+    keep_value,
+    mutated_after,
+    number_as_tensor,
+    side_of,
+)
 from xlalint.fixes.toolkit.shapes import Types
-from xlalint.fixes.toolkit.speculation import computed, speculate
+from xlalint.fixes.toolkit.speculation import assume_computable, speculate
 from xlalint.fixes.toolkit.text import ATOMS, argument, brief, call, width_of
 
 _LONGEST_MERGED = 80  # characters of an expression that another is written into
@@ -54,7 +62,7 @@ class Branch:
 
 
 def branch_of(scene: FunctionSource, body: cst.BaseSuite | None, framework: str) -> Branch | NoFix:
-    """The assignments that a block consists of, or why it is no straight line of such."""
+    """The assignments that a block consists of, or why it is not just a sequence of assignments of such."""
     if body is None:
         return Branch([])
     types, slopes = Types(scene, framework), Slopes(scene, framework)
@@ -65,13 +73,13 @@ def branch_of(scene: FunctionSource, body: cst.BaseSuite | None, framework: str)
         for one in line.body:
             if isinstance(one, cst.Pass):
                 continue
-            found = _assigned(one)
+            found = _read_assignment(one)
             if found is None:
                 return NoFix(_not_straight(scene, one))
             name, value = found
             step = Step(name, value, one, line, side_of(scene, value, types, slopes), frozenset(reads(scene, value)))
             if any(known.name == name for known in steps):
-                merged = _merged(scene, steps, step)
+                merged = _merge(scene, steps, step)
                 if merged is None:
                     return NoFix(f"the branch assigns `{name}` twice: give the first value a name of its own")
                 steps = [known for known in steps if known.name != name]
@@ -82,7 +90,7 @@ def branch_of(scene: FunctionSource, body: cst.BaseSuite | None, framework: str)
     return Branch(steps)
 
 
-def _merged(scene: FunctionSource, steps: list[Step], step: Step) -> Step | None:
+def _merge(scene: FunctionSource, steps: list[Step], step: Step) -> Step | None:
     """An assignment with what its name was assigned before written into it; None where that is read elsewhere as well, or gets long."""
     before = next(known for known in steps if known.name == step.name)
     between = steps[steps.index(before) + 1 :]
@@ -138,22 +146,22 @@ class _Choice:
             if isinstance(branch, NoFix):
                 return branch
             branches.append(branch)
-        why = self._speculated(branches)
+        why = self._speculate(branches)
         if why:
             return NoFix(why)
         lines = self._lines(asked, *branches)
         if isinstance(lines, NoFix):
             return lines
         self._chooser.assume(asked.assumes)
-        return self._written(asked, lines, other)
+        return self._write(asked, lines, other)
 
-    def _speculated(self, branches: Iterable[Branch]) -> str:
+    def _speculate(self, branches: Iterable[Branch]) -> str:
         for branch in branches:
             lines = [step.line for step in branch.steps]
             found = speculate(self._scene, lines, self._framework, [self._node.test])
             if found.barrier:
                 return found.barrier
-            self._chooser.assume(computed(found.risks))
+            self._chooser.assume(assume_computable(found.risks))
         return ""
 
     # ------------------------------------------------------------------------------------------------- the lines
@@ -164,7 +172,7 @@ class _Choice:
         bound = list(dict.fromkeys([*taken.names, *other.names]))
         live = [name for name in bound if live_after(scene, self._node, name)]
         if not live:
-            return NoFix("nothing that the branches assign is used afterwards: the `if` can go")
+            return NoFix("nothing that the branches assign is used afterwards: the `if` can be removed")
         order = _order(bound, live, taken, other)
         if isinstance(order, NoFix):
             return order
@@ -194,7 +202,7 @@ class _Choice:
             if why:
                 return NoFix(why)
         for step in (taken, other):
-            side = self._kept(name) if step is None else step.side
+            side = self._make_unchanged_side(name) if step is None else step.side
             if isinstance(side, NoFix):
                 return side
             sides.append(side)
@@ -214,11 +222,11 @@ class _Choice:
         made = call(self._chooser.function, arguments, column, "", width=width_of(self._scene))
         return f"{name} = {made}"
 
-    def _kept(self, name: str) -> Side | NoFix:
+    def _make_unchanged_side(self, name: str) -> Side | NoFix:
         value = value_before(self._scene, self._node, name)
         if value in (NEVER, UNKNOWN):
             return NoFix(f"it is not known what `{name}` is where the branch is not taken")
-        return unchanged(name, value)
+        return keep_value(name, value)
 
     # ------------------------------------------------------------------------------------------------- the text
 
@@ -226,7 +234,7 @@ class _Choice:
         indent = self._scene.indent(self._node)
         return indent + "    " if asked.static or self._elif else indent
 
-    def _written(self, asked: Condition, lines: list[str], other: cst.BaseSuite | None) -> Rewrite:
+    def _write(self, asked: Condition, lines: list[str], other: cst.BaseSuite | None) -> Rewrite:
         scene, node = self._scene, self._node
         outer = scene.indent(node)
         body = [*comments_of(scene, node), *lines]
@@ -260,7 +268,7 @@ def _order(bound: list[str], live: list[str], taken: Branch, other: Branch) -> l
                 elif branch.last(name) is not None and name != step.name:
                     before[name].add(step.name)
         if any(name not in live and opposite.last(name) is not None for name in branch.names):
-            return NoFix("both branches use one name for what they compute on the way")
+            return NoFix("both branches use the same name for an intermediate value")
     order: list[str] = []
     while len(order) < len(bound):
         ready = [name for name in bound if name not in order and before[name] <= set(order)]
@@ -270,7 +278,7 @@ def _order(bound: list[str], live: list[str], taken: Branch, other: Branch) -> l
     return order
 
 
-def _assigned(node: cst.BaseSmallStatement) -> tuple[str, cst.BaseExpression] | None:
+def _read_assignment(node: cst.BaseSmallStatement) -> tuple[str, cst.BaseExpression] | None:
     """The name and the expression of a plain assignment."""
     if isinstance(node, cst.Assign) and len(node.targets) == 1 and isinstance(node.targets[0].target, cst.Name):
         return node.targets[0].target.value, node.value
@@ -282,12 +290,12 @@ def _assigned(node: cst.BaseSmallStatement) -> tuple[str, cst.BaseExpression] | 
 def _not_straight(scene: FunctionSource, node: cst.CSTNode) -> str:
     code = brief(scene.code(node).split("\n")[0])
     if isinstance(node, cst.Expr):
-        return f"`{code}` in the branch is there for its effect"
+        return f"`{code}` in the branch is evaluated for its side effect"
     if isinstance(node, cst.Assign) and isinstance(node.targets[0].target, cst.Attribute):
         return f"the branch writes `{scene.code(node.targets[0].target)}`"
     if isinstance(node, cst.AugAssign):
-        return f"`{code}` changes what others may hold, in place"
-    return f"the branch is no straight line of assignments: `{code}`"
+        return f"`{code}` changes in place what other code may hold"
+    return f"the branch is not just a sequence of assignments: `{code}`"
 
 
 def _leaves(body: cst.BaseSuite) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import libcst as cst
 
 from xlalint.fixes.control_flow.early_ends import only_breaks
-from xlalint.fixes.control_flow.graph_loops import Assigned, assigned, carried_by
+from xlalint.fixes.control_flow.graph_loops import Assigned, carried_by, read_assignment
 from xlalint.fixes.model import Rewrite, Site, all_of
 from xlalint.fixes.toolkit import values
 from xlalint.fixes.toolkit.conditions import condition, holder_of
@@ -23,10 +23,10 @@ from xlalint.fixes.toolkit.shapes import Types, holds
 from xlalint.fixes.toolkit.speculation import speculate
 from xlalint.fixes.toolkit.text import brief
 
-_ASSUMED = "the turns that are left may be computed for nothing, and give nothing that is not finite"
+_ASSUMED = "the remaining iterations may be computed needlessly, and give only finite values"
 
 
-def dropped(site: Site) -> Rewrite | None:
+def drop_break(site: Site) -> Rewrite | None:
     """The `break` of a loop that does nothing from there on."""
     scene = site.scene
     node = holder_of(scene, site.node)
@@ -54,7 +54,7 @@ def _step(scene: FunctionSource, line: cst.CSTNode) -> Assigned | None:
         one = line.body[0]
         if isinstance(one, cst.AnnAssign) and isinstance(one.target, cst.Name) and one.value is not None:
             return Assigned(one.target.value, one.value, "")
-    return assigned(scene, line)
+    return read_assignment(scene, line)
 
 
 class _Guard:

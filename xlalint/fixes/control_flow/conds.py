@@ -16,7 +16,7 @@ import libcst as cst
 from xlalint.abstract.values import Function, members
 from xlalint.fixes.control_flow import branches, early_returns
 from xlalint.fixes.control_flow.early_returns import Chain, chain_of, head_of
-from xlalint.fixes.control_flow.graph_loops import Assigned, assigned
+from xlalint.fixes.control_flow.graph_loops import Assigned, read_assignment
 from xlalint.fixes.model import NoFix, Rewrite, Site, all_of
 from xlalint.fixes.toolkit import torch_conds, values
 from xlalint.fixes.toolkit.bindings import value_before
@@ -25,7 +25,7 @@ from xlalint.fixes.toolkit.dataflow import live_after, reads
 from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
 from xlalint.fixes.toolkit.gradients import FLAT, Slopes, without_gradient
 from xlalint.fixes.toolkit.imports import Imports
-from xlalint.fixes.toolkit.selection import Side, mutated_after, side_of, unchanged
+from xlalint.fixes.toolkit.selection import Side, keep_value, mutated_after, side_of
 from xlalint.fixes.toolkit.shapes import Type, Types, alike, apart
 from xlalint.fixes.toolkit.speculation import assignments, barrier_of
 from xlalint.fixes.toolkit.text import argument, atom, block, brief, call, movable, width_of
@@ -64,11 +64,11 @@ def rewrite(site: Site) -> Rewrite | NoFix | None:
     if isinstance(chosen, Rewrite) and (site.framework == "torch" or not chosen.assumes):
         return None
     try:
-        made = _Returns(site, node).made() if _returns(node) else _Assignments(site, node).made()
+        made = _Returns(site, node).make() if _returns(node) else _Assignments(site, node).make()
     except _UnfitError:
         return None
     if isinstance(chosen, NoFix) and site.framework == "torch" and site.target != "torch_compile":
-        return NoFix(f"{chosen.text}; `torch.cond` would read the condition all the same")
+        return NoFix(f"{chosen.text}; `torch.cond` would read the condition anyway")
     if not isinstance(chosen, Rewrite):
         return made.rewrite
     less = len(made.rewrite.assumes) < len(chosen.assumes) and all(one in chosen.assumes for one in made.assumes)
@@ -110,7 +110,7 @@ class _Cond:
             return f"{self.imports.name('keras')}.ops.cond"
         return f"{self.imports.name('tensorflow')}.cond"
 
-    def asked(self, test: cst.BaseExpression) -> Condition:
+    def split_condition(self, test: cst.BaseExpression) -> Condition:
         """Take apart the condition on a tensor."""
         found = condition(self.scene, test, self.framework, self.imports)
         if isinstance(found, NoFix) or found.static:
@@ -187,7 +187,7 @@ class _Cond:
         self.moved.append((self.scene.whole(lines[0])[0], self.scene.whole(lines[-1])[1]))
         return name
 
-    def written(self, text: str, replaced: Sequence[cst.CSTNode]) -> _Made:
+    def write(self, text: str, replaced: Sequence[cst.CSTNode]) -> _Made:
         """The whole, in the place of some statements, with the comments in them that did not move."""
         start, end = self.scene.span(replaced[0])[0], self.end(replaced[-1])
         found = [one for statement in replaced for one in self.scene.descend(statement, cst.Comment)]
@@ -232,7 +232,7 @@ class _Body:
     def __init__(self, cond: _Cond, body: cst.BaseSuite | None) -> None:
         scene = cond.scene
         self.lines = [line for line in body.body if not _is_pass(line)] if body is not None else []
-        steps = [assigned(scene, line) for line in self.lines]
+        steps = [read_assignment(scene, line) for line in self.lines]
         self.steps: list[Assigned] = [step for step in steps if step is not None]
         if len(self.steps) != len(self.lines):
             raise _UnfitError
@@ -258,12 +258,12 @@ class _Body:
 class _Assignments(_Cond):
     """`if t: x = f(x)` → `x = jax.lax.cond(t, lambda x: f(x), lambda x: x, x)`."""
 
-    def made(self) -> _Made:
+    def make(self) -> _Made:
         """The rewrite."""
         scene, node = self.scene, self.node
         if isinstance(node.orelse, cst.If):  # which has to be rewritten first
             raise _UnfitError
-        asked = self.asked(node.test)
+        asked = self.split_condition(node.test)
         bodies = [_Body(self, node.body), _Body(self, node.orelse.body if node.orelse is not None else None)]
         bound = list(dict.fromkeys(name for body in bodies for name in body.names))
         live = [name for name in bound if live_after(scene, node, name)]
@@ -285,7 +285,7 @@ class _Assignments(_Cond):
         lead = f"{', '.join(live)} = "
         given = [asked.text, *functions, *self._operands(operands)]
         text = lead + call(self.name, given, len(self.indent) + len(lead), "", width=width_of(scene))
-        return self.written(text, [node])
+        return self.write(text, [node])
 
     def _change_nothing(self, bodies: Iterable[_Body], live: Iterable[str]) -> None:
         """Refuse what is changed in place: in the branches, or behind them where the name held on to a tensor."""
@@ -307,7 +307,7 @@ class _Assignments(_Cond):
         scene = self.scene
         step = body.step(name)
         if step is None:
-            return unchanged(name, value_before(scene, self.node, name))
+            return keep_value(name, value_before(scene, self.node, name))
         if step.sign:
             line = body.lines[body.steps.index(step)]
             target = next(one for one in scene.descend(line, cst.Name) if one.value == name)
@@ -332,11 +332,11 @@ class _Assignments(_Cond):
             result = own[0] if len(live) == 1 else f"({', '.join(own)})"
             return f"lambda {parameters}: {result}" if traced and operands else f"lambda: {result}"
         needed = list(operands) if traced else [name for name in operands if name in body.outer & set(body.names)]
-        result = ", ".join(self._kept(body, name) for name in live)
+        result = ", ".join(self._copy_name(body, name) for name in live)
         name = self.define(wish, needed, body.lines, result)
         return name if traced or not needed else f"lambda: {name}({', '.join(needed)})"
 
-    def _kept(self, body: _Body, name: str) -> str:
+    def _copy_name(self, body: _Body, name: str) -> str:
         """A name as what a branch that is defined gives."""
         step = body.step(name)
         fresh = self.framework != "torch" or (step is not None and torch_conds.is_new(self.scene, step.value))
@@ -361,13 +361,13 @@ class _Returns(_Cond):
     def __init__(self, site: Site, node: cst.If) -> None:
         super().__init__(site, head_of(site.scene, node))
 
-    def made(self) -> _Made:
+    def make(self) -> _Made:
         """The rewrite."""
         scene = self.scene
         chain = chain_of(scene, self.node)
         if isinstance(chain, NoFix):
             raise _UnfitError
-        asked = [self.asked(test) for test, _ in chain.cases]
+        asked = [self.split_condition(test) for test, _ in chain.cases]
         self.compute([test for test, _ in chain.cases[1:]])
         self.compute([*(value for _, value in chain.cases), *chain.between, chain.otherwise])
         self._compare(chain)
@@ -380,13 +380,13 @@ class _Returns(_Cond):
             made = call(self.name, given, column, indent, width=width_of(scene))
             inner = f"lambda: {made}"
         replaced = [*chain.conditions, *chain.between, *([chain.last] if chain.last is not None else [])]
-        return self.written(f"return {made}", replaced)
+        return self.write(f"return {made}", replaced)
 
     def _compare(self, chain: Chain) -> None:
         types, slopes = Types(self.scene, self.framework), Slopes(self.scene, self.framework)
         taken = [[side_of(self.scene, part, types, slopes) for part in _parts(value)] for _, value in chain.cases]
         for line in chain.between:
-            if assigned(self.scene, line) is None:
+            if read_assignment(self.scene, line) is None:
                 raise _UnfitError
             for name, value in assignments(line):
                 types.assign(name, value)
@@ -412,7 +412,7 @@ class _Returns(_Cond):
             return self._lambda(chain.otherwise)
         bound: set[str] = set()
         outer: list[str] = []
-        steps = [step for line in chain.between if (step := assigned(self.scene, line)) is not None]
+        steps = [step for line in chain.between if (step := read_assignment(self.scene, line)) is not None]
         for step in steps:
             outer += sorted((reads(self.scene, step.value) | ({step.name} if step.sign else set())) - bound)
             bound.add(step.name)

@@ -12,7 +12,7 @@ import libcst as cst
 from xlalint.abstract.lattice import join_all
 from xlalint.abstract.values import NEVER, UNKNOWN, Tensor, Value, members
 from xlalint.fixes.control_flow.branches import comments_of
-from xlalint.fixes.control_flow.graph_loops import Assigned, assigned
+from xlalint.fixes.control_flow.graph_loops import Assigned, read_assignment
 from xlalint.fixes.model import NoFix, Rewrite, Site, all_of
 from xlalint.fixes.toolkit import values
 from xlalint.fixes.toolkit.bindings import value_before
@@ -21,9 +21,17 @@ from xlalint.fixes.toolkit.dataflow import bindings, binds, live_after, reads
 from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
 from xlalint.fixes.toolkit.gradients import FLAT, Slope, Slopes
 from xlalint.fixes.toolkit.removal import end_of
-from xlalint.fixes.toolkit.selection import Chooser, Side, host_use, mutated_after, number_as_tensor, side_of, unchanged
+from xlalint.fixes.toolkit.selection import (
+    Chooser,
+    Side,
+    host_use,
+    keep_value,
+    mutated_after,
+    number_as_tensor,
+    side_of,
+)
 from xlalint.fixes.toolkit.shapes import Type, Types
-from xlalint.fixes.toolkit.speculation import computed, speculate
+from xlalint.fixes.toolkit.speculation import assume_computable, speculate
 from xlalint.fixes.toolkit.text import brief, call_at
 
 
@@ -36,7 +44,7 @@ class _Step(NamedTuple):
     done: Assigned | None  # None of what is written into a tensor
 
 
-def skipped(site: Site) -> Rewrite | NoFix | None:
+def mask_rest(site: Site) -> Rewrite | NoFix | None:
     """The rest of a turn, without the `continue` that skips it."""
     scene = site.scene
     node = holder_of(scene, site.node)
@@ -68,7 +76,7 @@ def _step(scene: FunctionSource, line: cst.CSTNode) -> _Step | None:
     if not isinstance(line, cst.SimpleStatementLine) or len(line.body) != 1:
         return None
     one = line.body[0]
-    done = assigned(scene, line)
+    done = read_assignment(scene, line)
     if done is not None and isinstance(one, cst.Assign):
         return _Step(line, one.targets[0].target, done.value, done)
     if done is not None and isinstance(one, cst.AugAssign):
@@ -93,14 +101,14 @@ class _Rest:
             return asked
         if asked.static:
             return NoFix("a part of the condition is known on the host: give it an `if` of its own, with a `continue`")
-        found = speculate(scene, [part for step in self._steps for part in _computed(step)], self._framework)
+        found = speculate(scene, [part for step in self._steps for part in _list_computed(step)], self._framework)
         if found.barrier:
             return NoFix(found.barrier)
-        chooser.assume(computed(found.risks))
-        asked, head = self._named(asked)
+        chooser.assume(assume_computable(found.risks))
+        asked, head = self._name_condition(asked)
         edits = []
         for step in self._steps:
-            edit = self._masked(asked, step)
+            edit = self._mask(asked, step)
             if isinstance(edit, NoFix):
                 return edit
             edits += [edit] if edit is not None else []
@@ -108,12 +116,12 @@ class _Rest:
                 self._types.assign(step.done.name, step.value)
                 self._slopes.assign(step.done.name, step.value)
         if not edits:
-            return NoFix("nothing that the rest of the turn assigns is used: the `if` can go")
+            return NoFix("nothing that the rest of the iteration assigns is used: the `if` can be removed")
         chooser.assume(asked.assumes)
         gone = self._without(head)
         return Rewrite(f"Use `{chooser.function}`", (gone, *edits, *chooser.imports.needed), all_of(chooser.assumes))
 
-    def _named(self, asked: Condition) -> tuple[Condition, str]:
+    def _name_condition(self, asked: Condition) -> tuple[Condition, str]:
         """The condition, by a name where it is needed several times or its operands change, and the line that gives it that."""
         masked = [step for step in self._steps if self._stays(step)]
         changed = {name for step in self._steps[:-1] for name in binds(self._scene, step.line)}
@@ -129,20 +137,20 @@ class _Rest:
         """Return whether anything outside of the turn sees what a step assigns."""
         return step.done is None or live_after(self._scene, self._steps[-1].line, step.done.name)
 
-    def _masked(self, asked: Condition, step: _Step) -> Replacement | NoFix | None:
+    def _mask(self, asked: Condition, step: _Step) -> Replacement | NoFix | None:
         scene = self._scene
         if not self._stays(step):
             in_place = self._framework == "torch" and step.done is not None and step.done.sign
             return NoFix(f"`{brief(scene.code(step.line).strip())}` may change a tensor in place") if in_place else None
         new = side_of(scene, step.value, self._types, self._slopes)
         if step.done is None:
-            return self._written(asked, step, new)
+            return self._mask_store(asked, step, new)
         name = step.done.name
         if sum(name in binds(scene, other.line) for other in self._steps) > 1:
             return NoFix(f"`{name}` is assigned twice after the `continue`: give the first value a name of its own")
         before = self._before(step)
         if before in (NEVER, UNKNOWN):
-            return NoFix(f"it is not known what `{name}` is where the turn is skipped")
+            return NoFix(f"it is not known what `{name}` is where the iteration is skipped")
         tensors = [one for one in members(before) if type(one) is Tensor]
         numbers = [one for one in members(before) if values.is_number(one)]
         if (
@@ -156,9 +164,9 @@ class _Rest:
                 return NoFix(f"`{name}` is used as a Python number: `{brief(used)}`")
             self._chooser.assume([number_as_tensor(self._framework)])
             before = join_all(tensors)
-        kept = unchanged(name, before)
+        kept = keep_value(name, before)
         if step.done.sign:
-            return self._added(asked, step, kept, new)
+            return self._mask_addition(asked, step, kept, new)
         reason = self._numbers(name, kept, new)
         if reason is not None:
             return reason
@@ -208,7 +216,7 @@ class _Rest:
         text = call_at(self._scene, step.value, self._chooser.function, arguments)
         return Replacement(*self._scene.whole(step.value), text)
 
-    def _added(self, asked: Condition, step: _Step, kept: Side, new: Side) -> Replacement | NoFix:
+    def _mask_addition(self, asked: Condition, step: _Step, kept: Side, new: Side) -> Replacement | NoFix:
         """`x += v` → `x += torch.where(t, 0, v)`: what is added to in place stays the same tensor."""
         assert step.done is not None
         name = step.done.name
@@ -230,7 +238,7 @@ class _Rest:
         text = call_at(self._scene, step.value, self._chooser.function, [asked.text, *pair])
         return Replacement(*self._scene.whole(step.value), text)
 
-    def _written(self, asked: Condition, step: _Step, new: Side) -> Replacement | NoFix:
+    def _mask_store(self, asked: Condition, step: _Step, new: Side) -> Replacement | NoFix:
         """`x[i] = v` → `x[i] = torch.where(t, x[i], v)`."""
         scene, target = self._scene, step.target
         assert isinstance(target, cst.Subscript)
@@ -238,11 +246,11 @@ class _Rest:
         if self._framework != "torch" or not values.is_tensor(scene.value(target.value), "torch"):
             return NoFix(f"it is not known that `{scene.code(target.value)}` is a tensor in every call")
         if not all(_is_plain(scene, element.slice) for element in target.slice):
-            return NoFix(f"`{code}` is told by more than numbers: write into all of it, masked")
+            return NoFix(f"`{code}` is indexed by more than numbers: write into all of it, with a mask")
         base = self._types.of(target.value)
         slope = FLAT if base.kind in ("b", "i") else Slope(frozenset((scene.code(target.value),)))
         kept = Side(code, scene.value(target.value), Type("", base.dtype, base.kind), slope)
-        self._chooser.assume([*computed([code]), f"no gradient needs what `{code}` held before"])
+        self._chooser.assume([*assume_computable([code]), f"no gradient needs what `{code}` held before"])
         return self._where(asked, step, kept, new)
 
     def _without(self, head: str) -> Replacement:
@@ -258,7 +266,7 @@ class _Rest:
         return Replacement(own if "#" in text[first:own] else first, last, "")
 
 
-def _computed(step: _Step) -> list[cst.CSTNode]:
+def _list_computed(step: _Step) -> list[cst.CSTNode]:
     """List the expressions that a step computes: its value, and the index that it writes to."""
     return [step.value, *(step.target.slice if isinstance(step.target, cst.Subscript) else ())]
 

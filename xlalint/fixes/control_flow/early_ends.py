@@ -11,7 +11,7 @@ from typing import Union
 import libcst as cst
 
 from xlalint.abstract.values import Const
-from xlalint.fixes.control_flow.graph_loops import Writer, bounds_of, listed, takes_arrays, turn_of
+from xlalint.fixes.control_flow.graph_loops import Writer, bounds_of, list_names, takes_arrays, turn_of
 from xlalint.fixes.model import NoFix, Rewrite, Site, all_of
 from xlalint.fixes.toolkit.conditions import Condition, condition, holder_of
 from xlalint.fixes.toolkit.dataflow import reads, uses
@@ -23,7 +23,7 @@ from xlalint.fixes.toolkit.text import block, brief, call, width_of
 Loop = Union[cst.For, cst.While]
 
 
-def ended(site: Site) -> Rewrite | NoFix | None:
+def move_end_into_condition(site: Site) -> Rewrite | NoFix | None:
     """The loop that the finding ends."""
     scene = site.scene
     unseen = site.framework == "tensorflow" and site.hazard.variant in ("no-autograph", "break")
@@ -41,7 +41,9 @@ def ended(site: Site) -> Rewrite | NoFix | None:
         return None
     first = node is loop.body.body[0]
     if not first and node is not loop.body.body[-1]:
-        return NoFix("the `break` stands amid the loop: put what comes before it in front of the loop and at its end")
+        return NoFix(
+            "the `break` is in the middle of the loop: move what precedes it in front of the loop and to its end"
+        )
     bounds = _bounds(site, loop)
     if bounds is None or (first and isinstance(loop, cst.For)):
         return None
@@ -52,7 +54,7 @@ def ended(site: Site) -> Rewrite | NoFix | None:
         return NoFix("a part of the condition is known on the host: test it in an `if` around the loop")
     barrier = speculate(scene, [node.test], site.framework).barrier
     if barrier:
-        return NoFix(f"{barrier}, which a loop of the graph does once for all turns")
+        return NoFix(f"{barrier}, which a loop in the graph does once for all iterations")
     counter = loop.target.value if isinstance(loop, cst.For) and isinstance(loop.target, cst.Name) else ""
     turn = turn_of(scene, loop, reads(scene, node.test) if first else set(), counter, site.framework, node)
     if isinstance(turn, NoFix):
@@ -110,11 +112,11 @@ class _Writer(Writer):
         if self.before and self.follows_code(start):
             start, text = start - len(self.indent), f"\n{self.indent}{text}"
         made = (Replacement(start, end, text), *self.imports.needed)
-        return Rewrite(f"Use `{name}`", made, all_of(self._assumed(asked, bounds)))
+        return Rewrite(f"Use `{name}`", made, all_of(self._list_assumptions(asked, bounds)))
 
-    def _assumed(self, asked: Condition, bounds: list[str]) -> list[str]:
+    def _list_assumptions(self, asked: Condition, bounds: list[str]) -> list[str]:
         found = [*asked.assumes] if asked.rank == 0 else [f"`{brief(asked.text)}` has no dimensions", *asked.assumes]
-        found.append(f"{listed(self.turn.carried)} keep{'s' if self.single else ''} shape and dtype")
+        found.append(f"{list_names(self.turn.carried)} keep{'s' if self.single else ''} shape and dtype")
         if self._jax:
             found.append("no gradient is taken in reverse through the loop")
         elif not bounds:

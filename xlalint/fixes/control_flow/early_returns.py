@@ -20,8 +20,8 @@ from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
 from xlalint.fixes.toolkit.gradients import Slopes
 from xlalint.fixes.toolkit.selection import Chooser, Side, side_of
 from xlalint.fixes.toolkit.shapes import Type, Types, alike
-from xlalint.fixes.toolkit.speculation import assignments, computed, speculate
-from xlalint.fixes.toolkit.text import Arguments, nested, width_of
+from xlalint.fixes.toolkit.speculation import assignments, assume_computable, speculate
+from xlalint.fixes.toolkit.text import Arguments, width_of, write_nested
 
 
 class Chain(NamedTuple):
@@ -42,7 +42,7 @@ def rewrite(site: Site) -> Rewrite | NoFix | None:
     """The chain of returns that the finding stands in as one `return`."""
     scene = site.scene
     node = holder_of(scene, site.node)
-    if not isinstance(node, cst.If) or _returned(node.body) is None:
+    if not isinstance(node, cst.If) or _find_returned(node.body) is None:
         return None
     head = head_of(scene, node)
     known = _known.setdefault(scene, {})
@@ -73,13 +73,13 @@ class _Return:
         self._chooser = Chooser(site.scene, head, site.framework)
 
     def rewrite(self) -> Rewrite | NoFix:
-        asked = self._asked()
+        asked = self._read_conditions()
         if isinstance(asked, NoFix):
             return asked
         static = asked[0].static
         if any(one.static for one in asked) and (len(asked) > 1 or self._chain.last is None or self._chain.between):
             return NoFix("a part of the condition is known on the host: test it first, in an `if` of its own")
-        why = self._speculated(asked)
+        why = self._speculate(asked)
         if why:
             return NoFix(why)
         arguments = self._arguments(asked)
@@ -88,10 +88,10 @@ class _Return:
         for one in asked:
             self._chooser.assume(one.assumes)
         chooser = self._chooser
-        replacements = (*self._written(arguments, static), *chooser.imports.needed)
+        replacements = (*self._write(arguments, static), *chooser.imports.needed)
         return Rewrite(f"Use `{chooser.function}`", replacements, " and ".join(chooser.assumes))
 
-    def _asked(self) -> list[Condition] | NoFix:
+    def _read_conditions(self) -> list[Condition] | NoFix:
         found = []
         for test, _ in self._chain.cases:
             asked = condition(self._scene, test, self._framework, self._chooser.imports)
@@ -100,17 +100,17 @@ class _Return:
             found.append(asked)
         return found
 
-    def _speculated(self, asked: Sequence[Condition]) -> str:
+    def _speculate(self, asked: Sequence[Condition]) -> str:
         """Why something in the chain may not be computed always; what is assumed of the rest is noted."""
         scene, chain = self._scene, self._chain
         bound = {name for line in chain.between for name in binds(scene, line)}
         moved = {name for test, value in chain.cases for name in (*reads(scene, test), *reads(scene, value))}
         if bound & moved:
-            return f"`{min(bound & moved)}` is assigned anew behind the early return"
+            return f"`{min(bound & moved)}` is assigned again after the early return"
         nodes: list[cst.CSTNode] = [node for one in asked[1:] for node in one.tensors]
         nodes += [*(value for _, value in chain.cases), *chain.between, chain.otherwise]
         found = speculate(scene, nodes, self._framework, [test for test, _ in chain.cases])
-        self._chooser.assume(computed(found.risks))
+        self._chooser.assume(assume_computable(found.risks))
         return found.barrier
 
     def _arguments(self, asked: Sequence[Condition]) -> Arguments | NoFix:
@@ -129,19 +129,21 @@ class _Return:
             if isinstance(chosen, NoFix):
                 return chosen
             if side.type.number and inner.type.number:
-                self._chooser.assume(["the caller takes a tensor for the Python number"])
+                self._chooser.assume(["the caller accepts a tensor in place of the Python number"])
             own: list[Union[str, Arguments]] = [*chosen]
             if made:
                 own[1 if one.turned else 2] = made
             made = own
-            inner = _joined(side, inner)
+            inner = _join(side, inner)
         return made
 
-    def _written(self, arguments: Arguments, static: str) -> Iterator[Replacement]:
+    def _write(self, arguments: Arguments, static: str) -> Iterator[Replacement]:
         scene, chain = self._scene, self._chain
         outer = scene.indent(self._head)
         indent = outer + "    " if static else outer
-        made = nested(self._chooser.function, arguments, len(indent) + len("return "), indent, width=width_of(scene))
+        made = write_nested(
+            self._chooser.function, arguments, len(indent) + len("return "), indent, width=width_of(scene)
+        )
         comments = [comment for one in chain.conditions for comment in comments_of(scene, one)]
         text = f"\n{indent}".join([*comments, f"return {made}"])
         start, _ = scene.span(self._head)
@@ -169,7 +171,7 @@ def head_of(scene: FunctionSource, node: cst.If) -> cst.If:
     for above in reversed(siblings[:index]):
         if not isinstance(above, cst.If) or above.orelse is not None:
             break
-        if _returned(above.body) is None or not holds_tensor(scene, above.test):
+        if _find_returned(above.body) is None or not holds_tensor(scene, above.test):
             break
         node = above
     return node
@@ -206,25 +208,25 @@ def _cases(
     cases = []
     branch: cst.If | cst.Else | None = node
     while isinstance(branch, cst.If):
-        value = _returned(branch.body)
+        value = _find_returned(branch.body)
         if value is None:
             return NoFix("one branch returns, and another does not")
         cases.append((branch.test, value))
         branch = branch.orelse
     if branch is None:
         return cases, None
-    value = _returned(branch.body)
+    value = _find_returned(branch.body)
     return NoFix("one branch returns, and another does not") if value is None else (cases, value)
 
 
-def _joined(first: Side, second: Side) -> Side:
+def _join(first: Side, second: Side) -> Side:
     """Join two values between which a condition chooses."""
     of_tensor = first if any(type(member) is Tensor for member in members(first.value)) else second
     kind = first.type if alike(first.type, second.type) else Type(rank=of_tensor.type.rank)
     return Side(second.text, of_tensor.value, kind, first.slope | second.slope)
 
 
-def _returned(body: cst.BaseSuite) -> cst.BaseExpression | None:
+def _find_returned(body: cst.BaseSuite) -> cst.BaseExpression | None:
     """The value that a block returns which does nothing else."""
     return _returned_by(body.body[0]) if len(body.body) == 1 else None
 

@@ -17,10 +17,10 @@ def left_alone(site: Site) -> NoFix | None:
         line = body.body[-1] if body is not None and body.body else None
         last = line.body[-1] if isinstance(line, cst.SimpleStatementLine) else line
         if isinstance(last, cst.Continue):
-            return NoFix("`continue` skips the rest of a turn: compute all of it, and mask what it changes")
+            return NoFix("`continue` skips the rest of an iteration: compute all of it, and mask what it changes")
         if isinstance(last, cst.Break):
             return NoFix(
-                "`break` ends the loop on a tensor's value: run all turns and mask what they change, or use `while_loop`"
+                "`break` ends the loop on a tensor's value: run all iterations and mask what they change, or use `while_loop`"
             )
         if isinstance(last, cst.Return):
             return NoFix("the branch does more than return a value: compute it always, and choose among the results")

@@ -47,7 +47,7 @@ def extremum(site: Site) -> Rewrite | NoFix | None:
             f"`{short}` with `key`, `default` or `*`: stack the tensors, and take the maximum or minimum of that"
         )
     if any(scene.descend(node, cst.Comment)):
-        return NoFix(f"a comment stands within the call: write `{short}imum` of the tensors")
+        return NoFix(f"there is a comment inside the call: write `{short}imum` of the tensors")
     if len(node.args) == 1:
         return _of_elements(site, node, short)
     tensors, numbers = [], []
@@ -61,7 +61,7 @@ def extremum(site: Site) -> Rewrite | NoFix | None:
             return NoFix(f"`{scene.code(arg.value)}` is not known to be a tensor or a number in every call")
     if numbers and _becomes_a_size(scene, node):
         return NoFix(
-            "what takes the result needs a number, and reads it all the same: bound what is computed from it instead"
+            "the code that uses the result needs a number and reads it anyway: bound what is computed from it instead"
         )
     return _among(site, _Call(node, short, tensors, numbers))
 
@@ -123,10 +123,10 @@ def _among(site: Site, call: _Call) -> Rewrite:
         text = f"{whole}.clamp({_BOUND[call.name]}={bound})"
         used.append("clamp")
     message = "Use " + " and ".join(f"`{one}`" for one in dict.fromkeys(used))
-    return Rewrite(message, (Replacement(*scene.span(call.node), text), *imports.needed), _assumed(site, call))
+    return Rewrite(message, (Replacement(*scene.span(call.node), text), *imports.needed), _word_assumption(site, call))
 
 
-def _assumed(site: Site, call: _Call) -> str:
+def _word_assumption(site: Site, call: _Call) -> str:
     scene = site.scene
     types = [Types(scene, site.framework).of(one) for one in call.tensors]
     said = []

@@ -22,7 +22,7 @@ from xlalint.fixes.toolkit.text import argument, atom, block, call, movable, wid
 _GRAPHS = {"jax": "jax.lax", "tensorflow": "tf.while_loop"}
 _ARRAYS = {"jax": "an array", "tensorflow": "a tensor"}
 _HOST_RANDOM = ("numpy.random.", "random.")
-_MORE_THAN_ASSIGNMENTS = "does more than assign names: write the turn as a function of what it changes"
+_MORE_THAN_ASSIGNMENTS = "does more than assign names: write the loop's body as a function of what it changes"
 
 
 class Turn(NamedTuple):
@@ -40,7 +40,7 @@ class Assigned(NamedTuple):
     sign: str
 
 
-def counted(site: Site) -> Rewrite | NoFix | None:
+def use_fori_loop(site: Site) -> Rewrite | NoFix | None:
     """`for i in range(n): x = f(x)` → `x = jax.lax.fori_loop(0, n, lambda i, x: f(x), x)`."""
     scene = site.scene
     loop = scene.nearest(site.node, cst.For)
@@ -117,12 +117,10 @@ def _is_within(scene: FunctionSource, node: cst.CSTNode, whole: cst.CSTNode) -> 
 def bounds_of(scene: FunctionSource, loop: cst.For, framework: str = "jax") -> list[str] | NoFix:
     """Where the counting begins and ends, as code; `int(n)` gives `n`."""
     if not isinstance(loop.iter, cst.Call) or values.callee(scene.value(loop.iter.func)) != "builtins.range":
-        return NoFix("the loop does not go over a `range`: write it with `jax.lax.scan`, or over a `range` of a shape")
+        return NoFix("the loop does not run over a `range`: write it with `jax.lax.scan`, or over a `range` of a shape")
     args = loop.iter.args
     if not 0 < len(args) < 3 or any(arg.star or arg.keyword is not None for arg in args):
-        return NoFix(
-            "the `range` has a step: count the turns from 0, and compute the place from the number of the turn"
-        )
+        return NoFix("the `range` has a step: count the iterations from 0, and compute the position from the count")
     found = []
     for arg in args:
         inner = arg.value
@@ -157,7 +155,7 @@ def takes_arrays(scene: FunctionSource, use: cst.Name) -> bool:
 # ----------------------------------------------------------------------------------------------------- the turn
 
 
-def assigned(scene: FunctionSource, line: cst.CSTNode) -> Assigned | None:
+def read_assignment(scene: FunctionSource, line: cst.CSTNode) -> Assigned | None:
     """The one name that a line assigns; None if it does anything else."""
     if not isinstance(line, cst.SimpleStatementLine) or len(line.body) != 1:
         return None
@@ -183,11 +181,11 @@ def turn_of(
         return NoFix(f"the loop {_MORE_THAN_ASSIGNMENTS}")
     body = [line for line in loop.body.body if line is not without]
     lines = [line for line in body if isinstance(line, cst.SimpleStatementLine)]
-    done = [assigned(scene, line) for line in body]
+    done = [read_assignment(scene, line) for line in body]
     if len(lines) != len(done) or None in done or not movable(scene, lines):
         return NoFix(f"the loop {_MORE_THAN_ASSIGNMENTS}, for `{graph}`")
     if counter and (live_after(scene, loop, counter) or counter in binds(scene, loop.body)):
-        return NoFix(f"`{counter}` is read behind the loop, or set in it: count in a name of its own")
+        return NoFix(f"`{counter}` is read after the loop, or set in it: count in a separate variable")
     carried = carried_by(scene, loop, [one for one in done if one is not None], asked)
     if not carried:
         return NoFix("nothing that the loop computes is used")
@@ -197,7 +195,7 @@ def turn_of(
             return NoFix(refused)
     barrier = _barrier(scene, lines, framework)
     if barrier:
-        return NoFix(f"{barrier}, which `{graph}` does once for all turns")
+        return NoFix(f"{barrier}, which `{graph}` does once for all iterations")
     return Turn(lines, carried)
 
 
@@ -232,23 +230,25 @@ def _refusal(scene: FunctionSource, loop: cst.For | cst.While, name: str, framew
     assert function is not None
     start, _ = scene.span(loop)
     if not is_set_before(scene, function, start, name):
-        return f"`{name}` may be unset before the first turn: give it a value of its shape and dtype"
+        return f"`{name}` may be unset before the first iteration: give it a value of its shape and dtype"
     seen = [scene.value(one) for one in scene.descend(loop, cst.Name) if one.value == name]
     if framework == "jax" and _counts(scene, loop, name):
         return ""
     if not all(values.is_tensor(one, framework) for one in seen):
-        return f"`{name}` is not {_ARRAYS[framework]} in every turn: begin with one of the shape and dtype that it ends with"
+        return f"`{name}` is not {_ARRAYS[framework]} in every iteration: begin with one of the shape and dtype that it ends with"
     return ""
 
 
 def _counts(scene: FunctionSource, loop: cst.For | cst.While, name: str) -> bool:
     """Return whether a name is a whole number that turns only add to, and whose readers also take an array."""
-    steps = [step for line in loop.body.body if (step := assigned(scene, line)) is not None and step.name == name]
+    steps = [
+        step for line in loop.body.body if (step := read_assignment(scene, line)) is not None and step.name == name
+    ]
     found = [scene.value(one) for one in scene.descend(loop, cst.Name) if one.value == name]
     if not steps or not found or not all(values.is_whole(one) for one in found) or host_use(scene, loop, name):
         return False
     for step in steps:
-        added = step.value if step.sign in ("+", "-") else _added(step)
+        added = step.value if step.sign in ("+", "-") else _find_added(step)
         if added is None or not isinstance(added, cst.Integer):
             return False
     own = {one for step in steps for one in scene.descend(step.value, cst.Name)}
@@ -260,7 +260,7 @@ def _counts(scene: FunctionSource, loop: cst.For | cst.While, name: str) -> bool
     return all(takes_arrays(scene, one) for one in read)
 
 
-def _added(step: Assigned) -> cst.BaseExpression | None:
+def _find_added(step: Assigned) -> cst.BaseExpression | None:
     """Return the expression that `name = name + …` adds."""
     value = step.value
     if not isinstance(value, cst.BinaryOperation) or not isinstance(value.operator, (cst.Add, cst.Subtract)):
@@ -300,7 +300,7 @@ class Writer:
 
     def function(self, wish: str, index: str = "") -> str:
         """The turn, as a lambda where it is one assignment, else as a function that is defined before."""
-        last = assigned(self.scene, self.turn.lines[0])
+        last = read_assignment(self.scene, self.turn.lines[0])
         assert last is not None
         leading = f"{index}, " if index else ""
         comments = any(self.scene.descend(self.node.body, cst.Comment))
@@ -336,7 +336,7 @@ class Writer:
         name = f"{self.imports.name('jax.lax')}.{short}"
         if test:
             arguments = [self.condition(test), self.function("body")]
-        returned = self.returned()
+        returned = self.find_return()
         lead = "return " if returned is not None else f"{', '.join(self.turn.carried)} = "
         column = len(self.indent) + len(lead)
         text = lead + call(name, [*arguments, self.state], column, self.indent, width=width_of(self.scene))
@@ -345,12 +345,12 @@ class Writer:
         if self.before and self.follows_code(start):
             start, text = start - len(self.indent), f"\n{self.indent}{text}"
         assumed = [
-            f"{listed(self.turn.carried)} keep{'s' if self.single else ''} shape and dtype",
+            f"{list_names(self.turn.carried)} keep{'s' if self.single else ''} shape and dtype",
             "no gradient is taken in reverse through the loop",
         ]
         numbers = [name for name in self.turn.carried if _counts(self.scene, self.node, name)]
         told = [name for name in numbers if live_after(self.scene, self.node, name)]
-        assumed += [f"{listed(told)} may be {'arrays' if told[1:] else 'an array'} behind the loop"] if told else []
+        assumed += [f"{list_names(told)} may be {'arrays' if told[1:] else 'an array'} after the loop"] if told else []
         made = (Replacement(start, end, text), *self.imports.needed)
         return Rewrite(f"Use `{name}`", made, all_of(assumed))
 
@@ -368,7 +368,7 @@ class Writer:
         above = self.scene.document.text[:start].split("\n")[-2:-1]
         return bool(index and above and above[0].strip())
 
-    def returned(self) -> cst.CSTNode | None:
+    def find_return(self) -> cst.CSTNode | None:
         """A `return` of the carried name alone that directly follows."""
         siblings, index = self.scene.siblings(self.node)
         after = siblings[index + 1] if index + 1 < len(siblings) else None
@@ -380,7 +380,7 @@ class Writer:
         return last if held and last.value.value == self.turn.carried[0] else None
 
 
-def listed(names: Sequence[str]) -> str:
+def list_names(names: Sequence[str]) -> str:
     """Names for a message."""
     return " and ".join(f"`{name}`" for name in names)
 
@@ -393,7 +393,7 @@ def counted_elsewhere(site: Site) -> NoFix | None:
     if site.framework == "jax":
         return None
     return NoFix(
-        "no bound of the number of turns is known: loop up to one, and keep what is finished with "
+        "no bound on the number of iterations is known: loop up to one, and keep finished values with "
         + ("`torch.where`" if site.framework == "torch" else "`tf.where`, or use `tf.while_loop`")
     )
 
@@ -403,7 +403,9 @@ def conditional_elsewhere(site: Site) -> NoFix | None:
     if site.framework == "jax":
         return NoFix("the loop ends by `break`, or by more than its condition: write it with `jax.lax.while_loop`")
     if site.framework == "tensorflow":
-        return NoFix("`tf.while_loop` needs the largest number of turns for a gradient, which only the author knows")
+        return NoFix(
+            "for a gradient `tf.while_loop` needs the largest number of iterations, which only the author knows"
+        )
     return NoFix(
-        "no bound of the number of turns is known: loop up to one, and keep what is finished with `torch.where`"
+        "no bound on the number of iterations is known: loop up to one, and keep finished values with `torch.where`"
     )

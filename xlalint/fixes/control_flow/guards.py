@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import libcst as cst
 
-from xlalint.fixes.control_flow.assertions import dropped
+from xlalint.fixes.control_flow.assertions import drop_check
 from xlalint.fixes.model import NoFix, Rewrite, Site
 from xlalint.fixes.toolkit import values
 from xlalint.fixes.toolkit.conditions import condition, holder_of
@@ -21,7 +21,7 @@ from xlalint.fixes.toolkit.imports import Imports
 from xlalint.fixes.toolkit.operations import CASTS, VIEWS, arguments_of, is_method, operation
 from xlalint.fixes.toolkit.selection import kept_gradients, mutated_after, side_of
 from xlalint.fixes.toolkit.shapes import Types, holds
-from xlalint.fixes.toolkit.speculation import assignments, computed, speculate
+from xlalint.fixes.toolkit.speculation import assignments, assume_computable, speculate
 from xlalint.fixes.toolkit.text import block, brief, movable
 
 
@@ -32,7 +32,7 @@ class _Guard(NamedTuple):
     some: bool
 
 
-def unguarded(site: Site) -> Rewrite | NoFix | None:
+def remove_guard(site: Site) -> Rewrite | NoFix | None:
     """The block of an `if` that asks whether a mask selects anything, of statements that do nothing where it does not."""
     scene = site.scene
     node = holder_of(scene, site.node)
@@ -51,11 +51,11 @@ def unguarded(site: Site) -> Rewrite | NoFix | None:
     assumes = idle.idle(body)
     if assumes is None:
         return None
-    found = speculate(scene, [part for line in body for part in _computed(line)], site.framework, [node.test])
+    found = speculate(scene, [part for line in body for part in _list_computed(line)], site.framework, [node.test])
     if found.barrier:
         return None
     risks = [risk for risk in found.risks if risk not in idle.own and not risk.endswith(f"[{guard.mask}]")]
-    assumes += computed(risks)
+    assumes += assume_computable(risks)
     return Rewrite("Drop the guard", (_without(scene, node, asked.static, body),), " and ".join(dict.fromkeys(assumes)))
 
 
@@ -96,7 +96,7 @@ def kept_mask(site: Site) -> Rewrite | NoFix | None:
         return None
     if not _all_of(scene, asked.tensors[0], name) or not isinstance(small.targets[0].target, cst.Name):
         return None
-    made = dropped(scene, node, f"`{name}` that is true everywhere gives what None gives")
+    made = drop_check(scene, node, f"`{name}` gives what None gives where it is true everywhere")
     return made._replace(message=f"Keep `{name}`")
 
 
@@ -107,27 +107,27 @@ def returned_mask(site: Site) -> Rewrite | None:
     if not isinstance(node, cst.If) or node.orelse is not None or isinstance(scene.parent(node), cst.If):
         return None
     siblings, index = scene.siblings(node)
-    early = _returned(node.body.body[0]) if len(node.body.body) == 1 else None
-    last = _returned(siblings[index + 1]) if index + 2 == len(siblings) else None
+    early = _find_returned(node.body.body[0]) if len(node.body.body) == 1 else None
+    last = _find_returned(siblings[index + 1]) if index + 2 == len(siblings) else None
     if early is None or scene.code(early) != "None" or last is None:
         return None
-    name = scene.code(_rearranged(scene, last))
+    name = scene.code(_unwrap_rearrangement(scene, last))
     asked = condition(scene, node.test, site.framework, Imports(scene, node))
     if isinstance(asked, NoFix) or asked.turned or len(asked.tensors) != 1 or "mask" not in name:
         return None
     if not name.isidentifier() or not _all_of(scene, asked.tensors[0], name):
         return None
-    made = dropped(scene, node, f"the caller does the same with `{name}` that is true everywhere as with None")
+    made = drop_check(scene, node, f"the caller treats `{name}` that is true everywhere like None")
     return made._replace(message=f"Return `{name}`")
 
 
-def _returned(line: cst.CSTNode) -> cst.BaseExpression | None:
+def _find_returned(line: cst.CSTNode) -> cst.BaseExpression | None:
     """Return the returned expression of a line that does nothing else."""
     one = line.body[0] if isinstance(line, cst.SimpleStatementLine) and len(line.body) == 1 else None
     return one.value if isinstance(one, cst.Return) else None
 
 
-def _rearranged(scene: FunctionSource, node: cst.BaseExpression) -> cst.BaseExpression:
+def _unwrap_rearrangement(scene: FunctionSource, node: cst.BaseExpression) -> cst.BaseExpression:
     """Return the expression that this one rearranges, takes a part of, or converts to another dtype."""
     while True:
         if isinstance(node, cst.Subscript):
@@ -212,24 +212,24 @@ class _Block:
         if isinstance(statement, cst.Assign) and len(statement.targets) == 1:
             target = statement.targets[0].target
             if isinstance(target, cst.Subscript):
-                return self._stored(target)
+                return self._check_store(target)
             if isinstance(target, cst.Name) and isinstance(statement.value, cst.Call):
-                return self._chosen(target, statement.value)
+                return self._check_choice(target, statement.value)
         if isinstance(statement, cst.AugAssign) and isinstance(statement.target, cst.Subscript):
-            return self._stored(statement.target)
+            return self._check_store(statement.target)
         if isinstance(statement, cst.Expr) and isinstance(statement.value, cst.Call):
             call = statement.value
             if operation(self._scene, call) == "masked_fill_" and self._is_guarded(call.args[0].value):
                 return []
         return None
 
-    def _stored(self, target: cst.Subscript) -> list[str] | None:
+    def _check_store(self, target: cst.Subscript) -> list[str] | None:
         parts = [element.slice for element in target.slice]
         indices = [one.value for one in parts if isinstance(one, cst.Index)]
         mutable = self._framework == "torch" and values.is_tensor(self._scene.value(target.value), "torch")
         return [] if mutable and len(indices) == 1 and self._is_guarded(indices[0]) else None
 
-    def _chosen(self, target: cst.Name, call: cst.Call) -> list[str] | None:
+    def _check_choice(self, target: cst.Name, call: cst.Call) -> list[str] | None:
         scene = self._scene
         name = operation(scene, call)
         operands = arguments_of(scene, call)
@@ -239,7 +239,7 @@ class _Block:
             if scene.code(operands[0]) != target.value or not self._is_guarded(operands[1]):
                 return None
             self.own.add(scene.code(call))
-            return self._aliased(target) + self._like(operands[0], operands[2])
+            return self._list_alias_assumptions(target) + self._like(operands[0], operands[2])
         if name != "where":
             return None
         if isinstance(call.func, cst.Attribute) and operands[0] is call.func.value:  # x.where(mask, other)
@@ -248,7 +248,7 @@ class _Block:
         if scene.code(operands[0]) != self._guard.mask or scene.code(kept) != target.value:
             return None
         self.own.add(scene.code(call))
-        return self._aliased(target) + self._like(kept, other, promotes=True)
+        return self._list_alias_assumptions(target) + self._like(kept, other, promotes=True)
 
     def _like(self, kept: cst.BaseExpression, other: cst.BaseExpression, *, promotes: bool = False) -> list[str]:
         """List what must hold for a choice that takes nothing of `other` to give `kept`, with its gradients."""
@@ -263,7 +263,7 @@ class _Block:
             found.append(f"the gradient of `{brief(scene.code(other))}` is finite where it is not chosen")
         return found
 
-    def _aliased(self, target: cst.Name) -> list[str]:
+    def _list_alias_assumptions(self, target: cst.Name) -> list[str]:
         """A tensor that is made anew is no longer what others hold."""
         node = self._scene.nearest(target, cst.If)
         if self._framework == "torch" and node is not None and mutated_after(self._scene, node, target.value):
@@ -294,7 +294,7 @@ def _is_mask(scene: FunctionSource, call: cst.Call) -> bool:
     return bool(values.tensors_only(scene.value(operand)))
 
 
-def _computed(line: cst.SimpleStatementLine) -> list[cst.CSTNode]:
+def _list_computed(line: cst.SimpleStatementLine) -> list[cst.CSTNode]:
     """List the expressions that a statement computes, without its target."""
     one = line.body[0]
     if isinstance(one, (cst.Assign, cst.AugAssign)):

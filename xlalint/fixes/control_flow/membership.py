@@ -20,17 +20,17 @@ _MOST_CASES = 5  # for which a chain of comparisons is still readable
 _LONGEST_REPEATED = 24  # characters of code
 
 
-def contained(site: Site) -> Rewrite | NoFix | None:
+def compare_elements(site: Site) -> Rewrite | NoFix | None:
     """`v in x` → `(x == v).any()`, and `x in (1, 2)` → `(x == 1) | (x == 2)`."""
     scene, node = site.scene, site.node
     if not isinstance(node, cst.Comparison) or len(node.comparisons) != 1:
         return None
     operator = node.comparisons[0].operator
     if not isinstance(operator, (cst.In, cst.NotIn)):
-        return NoFix("Python compares the containers element by element: compare the tensors that they hold")
+        return NoFix("Python compares the containers element by element: compare the tensors in them")
     container = node.comparisons[0].comparator
     if any(scene.descend(node, cst.Comment)):
-        return NoFix("a comment stands within the comparison: compare with `==`, and use `any`")
+        return NoFix("there is a comment inside the comparison: compare with `==`, and use `any`")
     if values.is_tensor(scene.value(container), site.framework):
         return _in_tensor(site, node, container, negated=isinstance(operator, cst.NotIn))
     return _in_display(site, node, container, negated=isinstance(operator, cst.NotIn))
@@ -41,7 +41,7 @@ def _in_tensor(site: Site, node: cst.Comparison, container: cst.BaseExpression, 
     value = scene.value(node.left)
     if not values.is_number(value) and not values.is_tensor(value, site.framework):
         return NoFix(f"`{scene.code(node.left)}` is not known to be a tensor or a number in every call")
-    refused = _refused(scene, node, "in")
+    refused = _explain_refusal(scene, node, "in")
     if refused:
         return NoFix(refused)
     if value is TRUE and values.is_bool(scene.value(container)) and not negated:
@@ -61,10 +61,10 @@ def _in_display(site: Site, node: cst.Comparison, container: cst.BaseExpression,
         )
     cases = _cases(scene, container)
     if not 0 < len(cases) <= _MOST_CASES:
-        return NoFix(f"what `{scene.code(container)}` holds is not a few numbers: use {_is_in(site.framework)}")
+        return NoFix(f"`{scene.code(container)}` does not hold a few numbers: use {_is_in(site.framework)}")
     if len(cases) > 1 and (len(code) > _LONGEST_REPEATED or speculate(scene, [tensor], site.framework).barrier):
         return NoFix(f"`{code}` would be computed more than once: give it a name, and compare that with `==`")
-    refused = _refused(scene, node, "in")
+    refused = _explain_refusal(scene, node, "in")
     if refused:
         return NoFix(refused)
     sign, join = ("!=", " & ") if negated else ("==", " | ")
@@ -114,8 +114,8 @@ def any_or_all(site: Site) -> Rewrite | NoFix | None:
     operand = node.args[0].value
     value = scene.value(operand)
     if not values.is_tensor(value, site.framework):
-        return NoFix(f"`{word}` goes through tensors one by one: stack them, and take `{word}` of the stack")
-    refused = _refused(scene, node, word)
+        return NoFix(f"`{word}` looks at tensors one by one: stack them, and take `{word}` of the stack")
+    refused = _explain_refusal(scene, node, word)
     if refused:
         return NoFix(refused)
     kind = values.dtype_of(value)
@@ -137,13 +137,13 @@ def _over(site: Site, node: cst.BaseExpression, word: str, code: str, *, compoun
     return Rewrite(f"Use `{used}`", (Replacement(*bare_extent(site.scene, node), text), *imports.needed), assumes)
 
 
-def _refused(scene: FunctionSource, node: cst.BaseExpression, word: str) -> str:
+def _explain_refusal(scene: FunctionSource, node: cst.BaseExpression, word: str) -> str:
     """Why no tensor may stand where a Python bool did; "" if it may."""
     takers = consumers(scene, node)
     if Consumer.STORED_TEST in takers:
         return "a condition reads the result by its name: rewrite that condition as well (XLA101)"
     if Consumer.OTHER in takers:
-        return f"`{word}` gives a Python bool, and what takes it may need one; where a tensor does as well, use the tensor operation"
+        return f"`{word}` gives a Python bool, which the code that uses it may need; if a tensor works too, use the tensor operation"
     return ""
 
 
@@ -169,7 +169,7 @@ def in_order(site: Site) -> Rewrite | NoFix | None:
         return NoFix("`sorted` compares tensors one by one: stack them, and sort the stack")
     descending = _descending(scene, node)
     if descending is None or not _is_indexed(scene, node):
-        return NoFix("`sorted` gives a list, which what follows may need: sort the tensor, and use that as one")
+        return NoFix("`sorted` gives a list, which the code after it may need: sort the tensor, and use it as a tensor")
     assumed = [] if values.rank_of(value) == 1 else [f"`{scene.code(operand)}` has one dimension"]
     if values.dtype_of(value) != "i":
         assumed += ["no element is NaN", "no gradient is taken where elements are equal"]
@@ -224,7 +224,7 @@ _SORT_NAMES = {"torch": "sort", "tensorflow": "tf.sort", "jax": "jnp.sort"}
 def other(site: Site) -> NoFix | None:
     """Say what a person would do about forms that have no rewrite."""
     if "hash" in site.hazard.detail:
-        return NoFix("a set or dict asks its keys for their hash: keep them by a Python value that stands for them")
+        return NoFix("a set or dict needs the hash of its keys: use Python values that identify them as keys")
     if isinstance(site.node, cst.Call):
         return NoFix("a list is searched by comparing tensors one by one: stack them, and compare the stack once")
     return None

@@ -47,26 +47,26 @@ def _is_chain(node: cst.CSTNode) -> bool:
 def _refusal_of_chain(scene: FunctionSource, node: cst.Comparison, framework: str) -> str:
     """Why a chained comparison cannot be taken apart, a line; "" if it can."""
     if not all(isinstance(one.operator, _COMPARING) for one in node.comparisons):
-        return "`in` or `is` stands in the chain: write its parts with `&` between them"
+        return "the chain contains `in` or `is`: write its parts with `&` between them"
     if any(scene.descend(node, cst.Comment)):
-        return "a comment stands within the comparison: write its parts with `&` between them"
+        return "there is a comment inside the comparison: write its parts with `&` between them"
     for middle in node.comparisons[:-1]:
         code = scene.code(middle.comparator)
         if speculate(scene, [middle.comparator], framework).barrier or len(code) > _LONGEST_TWICE:
             return f"`{code}` would be computed twice: give it a name, and write the comparisons with `&` between them"
-    for operand in _compared(node):
+    for operand in _list_operands(node):
         value = scene.value(operand)
         if not values.is_tensor(value, framework) and not values.is_number(value):
             return f"`{scene.code(operand)}` is not known to be a tensor or a number"
-    barrier = speculate(scene, _compared(node)[2:], framework).barrier
+    barrier = speculate(scene, _list_operands(node)[2:], framework).barrier
     return f"{barrier}, and the comparison before it decides whether that happens" if barrier else ""
 
 
 def _assumed_of_chain(scene: FunctionSource, node: cst.Comparison, framework: str) -> Iterator[str]:
     types = Types(scene, framework)
-    if not _one_shape(types.of(one).shape for one in _compared(node)):
+    if not _one_shape(types.of(one).shape for one in _list_operands(node)):
         yield "the operands have one shape"
-    for code in speculate(scene, _compared(node)[2:], framework).risks:
+    for code in speculate(scene, _list_operands(node)[2:], framework).risks:
         yield f"`{code}` can always be computed"
 
 
@@ -76,7 +76,7 @@ def _one_shape(shapes: Iterable[str]) -> bool:
     return len(found) < 2 and "" not in found
 
 
-def _compared(node: cst.Comparison) -> list[cst.BaseExpression]:
+def _list_operands(node: cst.Comparison) -> list[cst.BaseExpression]:
     return [node.left, *(one.comparator for one in node.comparisons)]
 
 
@@ -115,7 +115,7 @@ def bool_operator(site: Site) -> Rewrite | NoFix | None:
         return NoFix("a condition reads the result: rewrite the condition as a whole (XLA101)")
     if any(scene.descend(whole, cst.Comment)) and site.framework == "tensorflow":
         return NoFix(
-            "a comment stands within the expression: write it with `tf.logical_and`, `logical_or`, `logical_not`"
+            "there is a comment inside the expression: write it with `tf.logical_and`, `logical_or`, `logical_not`"
         )
     made = _Operators(site)
     refused = made.refusal(whole)
@@ -156,7 +156,7 @@ def _refused_by_consumers(scene: FunctionSource, whole: cst.BaseExpression) -> s
     if Consumer.STORED_TEST in takers:
         return "a condition reads the result by its name: rewrite that condition as well (XLA101)"
     if Consumer.OTHER in takers:
-        return "`not` gives a Python bool, and what takes it may need one: write `~` where a tensor does as well"
+        return "`not` gives a Python bool, which the code that uses it may need: write `~` if a tensor works too"
     return ""
 
 
@@ -194,7 +194,7 @@ class _Operators:
         return (
             ""
             if self._is_tensor(node)
-            else f"`{self.scene.code(node)}` may be a Python bool, of which `~` makes a number"
+            else f"`{self.scene.code(node)}` may be a Python bool, which `~` turns into a number"
         )
 
     def _is_tensor(self, node: cst.BaseExpression) -> bool:
@@ -215,10 +215,12 @@ class _Operators:
         if not values.is_tensor(value, self.framework):
             held = [one for one in members(value) if type(one) is Tensor]
             if not held:
-                return f"`{code}` is no tensor, and the result may be it: put `… is not None` or `… if … else …` in its place"
+                return (
+                    f"`{code}` is not a tensor, and may be the result: write `… is not None` or `… if … else …` instead"
+                )
             return f"`{code}` is not a tensor in every call"
         if values.dtype_of(value) not in ("b", ""):
-            return f"`{code}` is no tensor of bools, and the result is one of the operands: compare it with 0, or use `where`"
+            return f"`{code}` is not a tensor of bools, and the result is one of the operands: compare it with 0, or use `where`"
         return ""
 
     def _is_flag(self, value: Value) -> bool:
@@ -252,7 +254,7 @@ class _Operators:
         return " & ".join(_pairs(self.scene, node))
 
     def _is_chain_of_tensors(self, node: cst.Comparison) -> bool:
-        return _is_chain(node) and any(values.tensors_only(self.scene.value(one)) for one in _compared(node))
+        return _is_chain(node) and any(values.tensors_only(self.scene.value(one)) for one in _list_operands(node))
 
     def _has_static_lead(self, node: cst.BaseExpression) -> bool:
         return isinstance(node, cst.BooleanOperation) and bool(self._parts(node)[0])
@@ -344,7 +346,7 @@ class _Operators:
         """The shape of an operand, as `Types` tells it."""
         types = Types(self.scene, self.framework)
         if isinstance(node, cst.Comparison) and _is_chain(node):
-            shapes = {types.of(one).shape for one in _compared(node)} - {SCALAR}
+            shapes = {types.of(one).shape for one in _list_operands(node)} - {SCALAR}
             return "" if len(shapes) > 1 else shapes.pop() if shapes else SCALAR
         if all(_is_single(one) for one in members(self.scene.value(node))):
             return SCALAR

@@ -10,7 +10,7 @@ from xlalint.fixes.toolkit.function_source import Replacement
 from xlalint.fixes.toolkit.gradients import Slopes
 from xlalint.fixes.toolkit.selection import Chooser, assigned_name, host_use, number_as_tensor, side_of
 from xlalint.fixes.toolkit.shapes import Types
-from xlalint.fixes.toolkit.speculation import computed, speculate
+from xlalint.fixes.toolkit.speculation import assume_computable, speculate
 from xlalint.fixes.toolkit.text import call, width_of
 
 
@@ -27,7 +27,7 @@ def rewrite(site: Site) -> Rewrite | NoFix | None:
     found = speculate(scene, [node.body, node.orelse], framework, [node.test])
     if found.barrier:
         return NoFix(found.barrier)
-    chooser.assume(computed(found.risks))
+    chooser.assume(assume_computable(found.risks))
     types, slopes = Types(scene, framework), Slopes(scene, framework)
     sides = side_of(scene, node.body, types, slopes), side_of(scene, node.orelse, types, slopes)
     if any(side.type.number for side in sides):
@@ -90,7 +90,7 @@ def filtered_sum(site: Site) -> Rewrite | NoFix | None:
     chooser.assume(
         [f"the gradient of `{element.text}` is finite where it is not summed", "the filter keeps some element"]
     )
-    chooser.assume(computed(found.risks))
+    chooser.assume(assume_computable(found.risks))
     start, _ = scene.whole(generator.elt)
     made = call(chooser.function, arguments, start, "", width=10_000)
     replacements = (

@@ -8,7 +8,7 @@ from __future__ import annotations
 import libcst as cst
 
 from xlalint.fixes.control_flow.bounded_loops import Bound, bound_of
-from xlalint.fixes.control_flow.graph_loops import Writer, assigned, listed, turn_of
+from xlalint.fixes.control_flow.graph_loops import Writer, list_names, read_assignment, turn_of
 from xlalint.fixes.model import NoFix, Rewrite, Site, all_of
 from xlalint.fixes.toolkit import values
 from xlalint.fixes.toolkit.dataflow import reads
@@ -38,7 +38,7 @@ def conditional(site: Site) -> Rewrite | NoFix | None:
         return turn
     barrier = speculate(scene, [test, *turn.lines], "tensorflow").barrier
     if barrier:
-        return NoFix(f"{barrier}, which `tf.while_loop` does once for all turns")
+        return NoFix(f"{barrier}, which `tf.while_loop` does once for all iterations")
     if bound is not None and any(bound.counter in reads(scene, line) for line in turn.lines):
         return NoFix(f"`{bound.counter}` is read in the loop: carry it as a tensor, for `tf.while_loop`")
     return _Writer(site, loop, turn).rewrite(test, bound)
@@ -57,7 +57,7 @@ class _Writer(Writer):
         functions = [self._going(test), self._body()]
         name = self._name()
         given = [*functions, self.state, *([f"maximum_iterations={self._turns(bound)}"] if bound is not None else [])]
-        returned = self.returned()
+        returned = self.find_return()
         lead = "return " if returned is not None else f"{', '.join(self.turn.carried)} = "
         text = lead + call(name, given, len(self.indent) + len(lead), self.indent, 3 * self.single, width_of(scene))
         text = "".join(f"{one}\n\n{self.indent}" for one in self.before) + text + "[0]" * self.single
@@ -66,7 +66,7 @@ class _Writer(Writer):
         if self.before and self._needs_blank(start):
             start, text = start - len(self.indent), f"\n{self.indent}{text}"
         made = [Replacement(start, end, text), *self.imports.needed]
-        assumed = [f"{listed(self.turn.carried)} keep{'s' if self.single else ''} shape and dtype"]
+        assumed = [f"{list_names(self.turn.carried)} keep{'s' if self.single else ''} shape and dtype"]
         if bound is None:
             assumed.append("no gradient is taken through the loop, for which XLA needs `maximum_iterations`")
         elif not joined:
@@ -99,7 +99,7 @@ class _Writer(Writer):
 
     def _body(self) -> str:
         """The turn, as a lambda where it is one assignment, else as a function that is defined before."""
-        step = assigned(self.scene, self.turn.lines[0])
+        step = read_assignment(self.scene, self.turn.lines[0])
         assert step is not None
         comments = any(self.scene.descend(self.node.body, cst.Comment))
         if self.single and len(self.turn.lines) == 1 and not comments:

@@ -9,12 +9,12 @@ def branch_mismatch(site: Site) -> NoFix:
     """Branches of different types: which of them is meant is not written down."""
     if "returns" in site.hazard.detail:
         return NoFix(
-            "what the other branch would return is the author's to say: assign to one name in both, and return it behind"
+            "only the author knows what the other branch should return: assign to one name in both, and return it after the `if`"
         )
     if site.framework == "jax":
-        return NoFix("which shape and dtype is meant is the author's to say: make both branches return the same")
+        return NoFix("only the author knows which shape and dtype is meant: make both branches return the same")
     return NoFix(
-        "which value and dtype is meant is the author's to say: set the name before the `if`, and cast both to one dtype"
+        "only the author knows which value and dtype is meant: set the name before the `if`, and cast both to one dtype"
     )
 
 
@@ -23,5 +23,5 @@ def iteration(site: Site) -> NoFix:
     if "leave" in site.hazard.detail:
         return NoFix("a list cannot leave a graph loop: use `tf.map_fn`, or a `tf.TensorArray` of the loop's length")
     return NoFix(
-        "whether the length is static is not known: iterate over `tf.unstack(x)` if it is, else use `tf.map_fn` or the whole tensor"
+        "it is not known whether the length is static: iterate over `tf.unstack(x)` if it is, else use `tf.map_fn` or the whole tensor"
     )

@@ -41,7 +41,7 @@ _LIBRARY_CHECKS = frozenset(
 )
 
 
-def unchecked(site: Site) -> Rewrite | NoFix | None:
+def drop_validation(site: Site) -> Rewrite | NoFix | None:
     """Take out the statement that is a call of a checking function, if the finding is in its arguments."""
     scene = site.scene
     line = scene.nearest(site.node, cst.SimpleStatementLine)
@@ -55,7 +55,7 @@ def unchecked(site: Site) -> Rewrite | NoFix | None:
     given = [arg.value for arg in called.args]
     if _is_told(site, called):
         return NoFix(
-            f"the host can check `{brief(scene.code(given[0]))}`: work out what the message says only where that fails"
+            f"the host can check `{brief(scene.code(given[0]))}`: compute what the message says only where that fails"
         )
     tested = brief(scene.code(given[0])) if given else brief(scene.code(called))
     assumes = f"`{tested}` holds, which nothing checks any more"

@@ -8,7 +8,7 @@ from xlalint.fixes.model import NoFix, Rewrite, Site
 from xlalint.fixes.toolkit import values
 from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
 from xlalint.fixes.toolkit.imports import Imports
-from xlalint.fixes.toolkit.indexing import Aligned, aligned, mask_assumption, masked
+from xlalint.fixes.toolkit.indexing import Aligned, align, mask_assumption, read_masked
 from xlalint.fixes.toolkit.shapes import Types
 from xlalint.fixes.toolkit.text import argument, atom, call, width_of
 
@@ -30,9 +30,9 @@ def update(site: Site) -> Rewrite | NoFix | None:
         return None
     name = method.attr.value
     if name not in ("set", *_OPERATORS, *_FUNCTIONS):
-        return NoFix(f"`{name}` of an update through a mask has no form of its own in `jnp.where`")
+        return NoFix(f"`{name}` through a mask has no equivalent with `jnp.where`")
     if len(called.args) != 1 or called.args[0].keyword is not None or called.args[0].star:
-        return NoFix("its options have no meaning in `jnp.where`")
+        return NoFix("its options have no equivalent in `jnp.where`")
     return _rewrite(site, called, at.value, name, called.args[0].value)
 
 
@@ -40,24 +40,24 @@ def _rewrite(
     site: Site, called: cst.Call, base: cst.BaseExpression, name: str, value: cst.BaseExpression
 ) -> Rewrite | NoFix | None:
     scene = site.scene
-    index = masked(scene, site.node)
+    index = read_masked(scene, site.node)
     if index is None:
         return None
     index = index._replace(base=base)
     assumption = mask_assumption(scene, index.mask, "jax")
     if isinstance(assumption, NoFix):
         return assumption
-    place = aligned(scene, index)
+    place = align(scene, index)
     if isinstance(place, NoFix):
         return place
     if place.whole != atom(scene, base):
         return NoFix(f"the mask covers a part of `{scene.code(base)}` only")
     flat = values.is_number(scene.value(value)) or values.rank_of(scene.value(value)) == 0
     if not flat:
-        return NoFix(f"it is not known that `{scene.code(value)}` is one number for all places")
+        return NoFix(f"it is not known that `{scene.code(value)}` is one number for all positions")
     imports = Imports(scene, called)
     numpy = imports.name("jax.numpy")
-    chosen = [place.mask, _chosen(scene, place, name, value, numpy, base), place.whole]
+    chosen = [place.mask, _write_choice(scene, place, name, value, numpy, base), place.whole]
     start, end = scene.span(called)
     line = scene.document.text.rfind("\n", 0, start) + 1
     text = call(f"{numpy}.where", chosen, start - line, scene.indent(called), width=width_of(scene))
@@ -65,7 +65,7 @@ def _rewrite(
     return Rewrite("Use `jnp.where`", (Replacement(start, end, text), *imports.needed), assumed)
 
 
-def _chosen(
+def _write_choice(
     scene: FunctionSource, place: Aligned, name: str, value: cst.BaseExpression, numpy: str, base: cst.BaseExpression
 ) -> str:
     """Return the code of the elements where the mask is true."""

@@ -35,7 +35,7 @@ class Count(NamedTuple):
     mask: cst.BaseExpression
 
 
-def counted(site: Site) -> Rewrite | NoFix | None:
+def count_in_mask(site: Site) -> Rewrite | NoFix | None:
     """`len(mask.nonzero()) > 0` → `mask.any()`; `mask.nonzero().shape[0]` → `mask.sum()`."""
     scene = site.scene
     if not isinstance(site.node, cst.Call) or not values.is_tensor(_subject(scene, site.node), site.framework):
@@ -43,14 +43,14 @@ def counted(site: Site) -> Rewrite | NoFix | None:
     if len(arguments_of(scene, site.node)) > 1 or not _options(site.node) <= {"as_tuple"}:
         return None
     mask = arguments_of(scene, site.node)[0]
-    place, removed = _named(scene, site.node)
+    place, removed = _find_uses(scene, site.node)
     if isinstance(place, NoFix):
         return place
     size = size_of(scene, site.framework, place[0], place[1])
     if size is None:
         return None
     if removed is not None and not stays(scene, mask, size):
-        return NoFix(f"what `{scene.code(mask)}` is made of changes before its true values are counted")
+        return NoFix(f"what `{scene.code(mask)}` is computed from changes before its true values are counted")
     made = present(site, Count(size, mask)) or number(site, Count(size, mask))
     if removed is None or isinstance(made, NoFix):
         return made
@@ -66,7 +66,9 @@ def _subject(scene: FunctionSource, node: cst.Call) -> Value:
     return scene.value(given[0]) if given else NEVER
 
 
-def _named(scene: FunctionSource, node: cst.Call) -> tuple[tuple[cst.BaseExpression, str] | NoFix, cst.CSTNode | None]:
+def _find_uses(
+    scene: FunctionSource, node: cst.Call
+) -> tuple[tuple[cst.BaseExpression, str] | NoFix, cst.CSTNode | None]:
     """The positions and of what form they are, where they are read: at once, or by a name that is read once, whose statement goes."""
     place = _positions(scene, node)
     assign = scene.parent(place[0])
@@ -186,14 +188,14 @@ def as_bool(scene: FunctionSource, asked: cst.BaseExpression, new: str) -> str |
     """Return what must be assumed for the tensor `new` to replace a Python bool, or the reason why a condition forbids it."""
     if in_test(scene, asked):
         return NoFix(
-            f"`{brief(new)}` asks the same and has one shape, but a condition that depends on it still waits for the device"
+            f"`{brief(new)}` computes the same in a fixed shape, but a condition that depends on it still waits for the device"
         )
     takers = consumers(scene, asked)
     if takers & {Consumer.TEST, Consumer.STORED_TEST}:
         return NoFix(
             f"a condition that depends on `{brief(scene.code(asked))}` waits for the device, whatever its form"
         )
-    return "" if takers <= {Consumer.TENSOR} else "a tensor will do where this was a Python bool"
+    return "" if takers <= {Consumer.TENSOR} else "a tensor works where this was a Python bool"
 
 
 def _question(scene: FunctionSource, count: cst.BaseExpression) -> tuple[cst.BaseExpression | None, bool]:
@@ -221,7 +223,7 @@ def number(site: Site, count: Count) -> Rewrite | NoFix:
     assumed = as_number(site, node)
     if isinstance(assumed, NoFix):
         return assumed
-    text, imports = _summed(site, count)
+    text, imports = _write_sum(site, count)
     if bound is not None and node is not count.node:
         text = _at_least(site, text, scene.code(bound), imports)
     return Rewrite("Count in the mask", (Replacement(*scene.span(node), text), *imports.needed), all_of(assumed))
@@ -272,7 +274,7 @@ def number_of(scene: FunctionSource, framework: str, vector: cst.BaseExpression)
     return size_of(scene, framework, vector, "vector")
 
 
-def _summed(site: Site, count: Count) -> tuple[str, Imports]:
+def _write_sum(site: Site, count: Count) -> tuple[str, Imports]:
     scene = site.scene
     imports = Imports(scene, count.node)
     code = scene.code(count.mask)

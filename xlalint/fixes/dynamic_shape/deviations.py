@@ -20,7 +20,7 @@ _FITS = "the sum of the squares is no larger than the dtype allows"
 _LATE = (cst.Lambda, cst.IfExp, cst.BooleanOperation, cst.CompFor, cst.GeneratorExp, cst.BaseComp, cst.NamedExpr)
 
 
-class Masked(NamedTuple):
+class MaskedPart(NamedTuple):
     """Describes a selection as code: the mask, the number of its true values, and what it selects from."""
 
     mask: str
@@ -47,7 +47,7 @@ def correction(scene: FunctionSource, call: cst.Call) -> str:
     return str(known.value) if name == "correction" and type(known.value) is int and known.value >= 0 else ""
 
 
-def spread(site: Site, call: cst.Call, name: str, masked: Masked) -> Rewrite | NoFix:
+def spread(site: Site, call: cst.Call, name: str, masked: MaskedPart) -> Rewrite | NoFix:
     """The lines that work out mean and distances in front of a statement, and what takes the place of the call in it."""
     scene = site.scene
     line = scene.statement(call)
@@ -74,7 +74,7 @@ def spread(site: Site, call: cst.Call, name: str, masked: Masked) -> Rewrite | N
     text = f"({text}).sqrt()" if name == "std" else quotient(scene, call, text)
     indent = scene.indent(line)
     if any(len(indent) + len(one) > WIDTH + 32 for one in lines):
-        return NoFix(f"`{name}` of a part: write the mean, then the mean of the squared distances, each by `where`")
+        return NoFix(f"`{name}` of a part: write the mean, then the mean of the squared distances, each with `where`")
     at = scene.span(line)[0]
     head = "".join(f"{one}\n{indent}" for one in lines)
     assumed = [_FITS, *(["no gradient is taken of a deviation of 0"] if name == "std" else [])]

@@ -12,7 +12,7 @@ _BOXES = NoFix(
 _REASONS = {
     "batched_nms": _BOXES,
     "combinations": NoFix(
-        "take the pairs by `torch.triu_indices(n, n, 1)`, which is made before the step, where `n` is fixed"
+        "if `n` is fixed, take the pairs with `torch.triu_indices(n, n, 1)`, computed before the step"
     ),
     "combined_non_max_suppression": NoFix(
         "use `tf.image.non_max_suppression_padded`, which gives a fixed number of boxes"
@@ -26,7 +26,7 @@ _RAGGED = NoFix("use a dense tensor, with a mask (`tf.sequence_mask`) of what ea
 _OTHER = NoFix("how many results to keep is a choice of the model: a fixed number, with a mask of those that count")
 
 
-def kept(site: Site) -> NoFix:
+def explain_op(site: Site) -> NoFix:
     """Why an operation stays, by its name."""
     node = site.node
     func = node.func if isinstance(node, cst.Call) else None

@@ -14,19 +14,21 @@ _READS = frozenset(("concat", "gather", "read", "stack", "unstack"))
 _RANGES = frozenset(("builtins.range", "tensorflow.range"))
 
 
-def counted(site: Site) -> Rewrite | NoFix:
+def give_size(site: Site) -> Rewrite | NoFix:
     """`tf.TensorArray(dtype, size=0, dynamic_size=True)` → `tf.TensorArray(dtype, size=n)`."""
     scene, node = site.scene, site.node
     assign = scene.parent(node)
     target = assign.targets[0].target if isinstance(assign, cst.Assign) and len(assign.targets) == 1 else None
     if not isinstance(node, cst.Call) or not isinstance(target, cst.Name):
-        return NoFix("it is not known how often it is written; give `size=`, the most that there can be")
+        return NoFix("it is not known how often it is written; give `size=`, the largest possible number")
     turns = _turns(scene, node, target)
     if turns is None:
-        return NoFix(f"it is not known how often `{target.value}` is written; give `size=`, the most that there can be")
+        return NoFix(
+            f"it is not known how often `{target.value}` is written; give `size=`, the largest possible number"
+        )
     since = scene.span(node)[0]
     if not all(unchanged(scene, name, since, turns) for name in reads(scene, turns)):
-        return NoFix(f"`{scene.code(turns)}`, which says how often `{target.value}` is written, is worked out later")
+        return NoFix(f"`{scene.code(turns)}`, which says how often `{target.value}` is written, is computed later")
     given = [scene.code(arg).rstrip(", ") for arg in node.args if not _sizes(node, arg)]
     text = call_at(scene, node, scene.code(node.func), [*given, f"size={scene.code(turns)}"])
     return Rewrite("Give the size", (Replacement(*scene.span(node), text),))

@@ -85,7 +85,7 @@ def dense_experts(site: Site) -> Rewrite | NoFix | None:
     try:
         return _Dense(site.scene, loop, routing).rewrite()
     except _Refused as refused:
-        return NoFix(f"{refused}; a person would give every expert a fixed capacity, or use a grouped matrix product")
+        return NoFix(f"{refused}; by hand, give every expert a fixed capacity, or use a grouped matrix product")
 
 
 def _loop(scene: FunctionSource, call: cst.Call) -> cst.For | None:
@@ -113,11 +113,11 @@ def _routing(scene: FunctionSource, loop: cst.For) -> _Routing | None:
         if isinstance(target, cst.Tuple) and len(target.elements) == 2:
             first, second = (element.value for element in target.elements)
             if isinstance(first, cst.Name) and isinstance(second, cst.Name):
-                return _ordered(scene, loop, line, call.args[0].value, first.value, second.value)
+                return _order(scene, loop, line, call.args[0].value, first.value, second.value)
     return None
 
 
-def _ordered(
+def _order(
     scene: FunctionSource,
     loop: cst.For,
     line: cst.SimpleStatementLine,
@@ -170,7 +170,7 @@ class _Dense:
         names = [routing.token, routing.position, *routing.lists]
         self._drop_lists()
         for name in names:
-            self._indexed(name)
+            self._rewrite_index(name)
         self._empty_tests()
         self._rest(names)
         assumed = _ASSUMED.format(sentinel=self.sentinel)
@@ -186,7 +186,7 @@ class _Dense:
         hit = self._hit()
         count = self._count()
         self._unwrap(expert, self._rows_are_vectors(hit))
-        count = self._skipped(expert, count)
+        count = self._drop_skip(expert, count)
         self._replace(self.loop.iter, f"range({count})")
 
     def _hit(self) -> cst.BaseExpression:
@@ -286,7 +286,7 @@ class _Dense:
                 return arg.value
         return None
 
-    def _skipped(self, expert: str, count: str) -> str:
+    def _drop_skip(self, expert: str, count: str) -> str:
         """`if expert == n: continue` for the class past the last expert goes, with that class."""
         before = count.removesuffix("+ 1").rstrip()
         for line in self.loop.body.body:
@@ -315,7 +315,7 @@ class _Dense:
             if scene.code(assign.targets[0].target) in self.routing.lists:
                 self._remove(scene.statement(assign))
 
-    def _indexed(self, name: str) -> None:
+    def _rewrite_index(self, name: str) -> None:
         """Rewrite what is picked by token: `x[token]` → `x`, `weights[token, position, None]` → the expert's weight of each token."""
         for use in uses(self.scene, self.loop.body, name):
             if self._inside_done(use):
@@ -363,11 +363,11 @@ class _Dense:
         mask = f"{self.routed}.any({1 if self.routing.tokens_first else 0})[:, None]"
         head = f"{self.scene.code(total)} += "
         indent = self.scene.indent(statement)
-        selected = [mask, self._substituted(value), "0"]
+        selected = [mask, self._substitute(value), "0"]
         made = call(f"{torch}.where", selected, len(indent) + len(head), indent, width=width_of(self.scene))
         self._replace(statement, head + made)
 
-    def _substituted(self, node: cst.BaseExpression) -> str:
+    def _substitute(self, node: cst.BaseExpression) -> str:
         """The code of an expression with what was replaced in it so far."""
         start, end = self.scene.span(node)
         inside = sorted(one for one in self.made if start <= one.start and one.end <= end)

@@ -21,7 +21,7 @@ from xlalint.fixes.toolkit.text import atom, brief
 _ELEMENTWISE = frozenset(("bfloat16", "bool", "detach", "double", "float", "half", "int", "long"))
 
 
-def copied(site: Site) -> Rewrite | NoFix | None:
+def copy_whole(site: Site) -> Rewrite | NoFix | None:
     """Copy all of a tensor to the host, and cut it there."""
     scene, node = site.scene, site.node
     if site.framework != "torch" or site.target == "torch_compile" or not isinstance(node, cst.Subscript):
@@ -32,15 +32,15 @@ def copied(site: Site) -> Rewrite | NoFix | None:
     if not values.is_tensor(scene.value(node.value), "torch"):
         return NoFix(f"`{scene.code(node.value)}` is not a tensor in every call")
     if not all(_is_basic(scene, element.slice) for element in node.slice):
-        return NoFix("there is more in the index than slices: copy what they leave, and cut it on the host")
+        return NoFix("the index has more than slices: copy what they leave, and cut it on the host")
     if _does_more(scene, node):
-        return NoFix("working out a bound does more than that: give it a name, and cut on the host")
+        return NoFix("computing a bound does more than that: give it a name, and cut on the host")
     whole = atom(scene, node.value)
     start, end = scene.span(node)
     text = scene.document.text
     index = text[scene.whole(node.value)[1] : end]
     made = Replacement(start, scene.span(copy)[1], f"{whole}{text[end : scene.span(copy)[1]]}{index}")
-    return Rewrite("Cut on the host", (made,), all_of(_assumed(scene, node, copy)))
+    return Rewrite("Cut on the host", (made,), all_of(_list_assumptions(scene, node, copy)))
 
 
 def _copy_of(scene: FunctionSource, node: cst.BaseExpression) -> cst.Call | None:
@@ -91,7 +91,7 @@ def _does_more(scene: FunctionSource, node: cst.Subscript) -> bool:
     return False
 
 
-def _assumed(scene: FunctionSource, node: cst.Subscript, copy: cst.Call) -> list[str]:
+def _list_assumptions(scene: FunctionSource, node: cst.Subscript, copy: cst.Call) -> list[str]:
     """List what notices that a cut copy is not contiguous. A list does not, and nothing does if only the first dimension is cut."""
     first, *others = (element.slice for element in node.slice)
     if not is_ellipsis(first) and all(is_full(one) or is_ellipsis(one) for one in others):
@@ -113,7 +113,7 @@ def _becomes_list(scene: FunctionSource, node: cst.BaseExpression) -> bool:
     return method.attr.value == "tolist"
 
 
-def told(site: Site) -> NoFix | None:
+def explain_length(site: Site) -> NoFix | None:
     """XLA302: a copy of what a number cuts that was read from a tensor, of which no graph stays the same."""
     scene, node = site.scene, site.node
     if site.framework != "torch" or not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute):
@@ -127,9 +127,7 @@ def told(site: Site) -> NoFix | None:
     bounds = [bound for one in slices for bound in (one.lower, one.upper) if bound is not None]
     if not any(_is_read(scene, bound) for bound in bounds):
         return None
-    return NoFix(
-        f"its length is another for each value: copy all of `{brief(scene.code(part.value))}`, and cut the copy"
-    )
+    return NoFix(f"its length depends on the value: copy all of `{brief(scene.code(part.value))}`, and cut the copy")
 
 
 def _is_read(scene: FunctionSource, node: cst.BaseExpression) -> bool:

@@ -41,16 +41,17 @@ _DEPTH = 5
 _REASONS = {
     "confusion_matrix": "the number of classes is not known; give `num_classes=`",
     "one_hot": "the number of classes is not known; give `num_classes=`",
-    "pack_padded_sequence": "keep the padded sequence, with a mask of what is behind each length",
-    "pad_packed_sequence": "keep the padded sequence, with a mask of what is behind each length",
-    "repeat": "the most rows that there can be is not known; repeat each as often as the most, or take rows by an index of fixed size",
-    "repeat_interleave": "the most rows that there can be is not known; take rows by an index of fixed size,"
+    "pack_padded_sequence": "keep the padded sequence, with a mask of what lies beyond each length",
+    "pad_packed_sequence": "keep the padded sequence, with a mask of what lies beyond each length",
+    "repeat": "the largest possible number of rows is not known; repeat each as often as the largest,"
+    " or take rows by an index of fixed size",
+    "repeat_interleave": "the largest possible number of rows is not known; take rows by an index of fixed size,"
     " `(repeats.cumsum(0) <= torch.arange(most)[:, None]).sum(-1)`",
     "sequence_mask": "the width of the mask is not known; give `maxlen=`, the size of the dimension that the lengths are of",
 }
 
 
-def named(site: Site) -> Rewrite | NoFix | None:
+def name_size(site: Site) -> Rewrite | NoFix | None:
     """`F.one_hot(x.argmax(-1))` → `F.one_hot(x.argmax(-1), num_classes=x.shape[-1])`."""
     scene, node = site.scene, site.node
     if not isinstance(node, cst.Call) or any(arg.star for arg in node.args):
@@ -58,24 +59,24 @@ def named(site: Site) -> Rewrite | NoFix | None:
     name, given = operation(scene, node), arguments_of(scene, node)
     options = {arg.keyword.value: arg.value for arg in node.args if arg.keyword is not None}
     if site.framework == "torch" and name == "one_hot" and len(given) == 1 and not options:
-        return _widened(scene, node, given[0], "num_classes")
+        return _add_size(scene, node, given[0], "num_classes")
     if site.framework == "torch" and name == "bincount" and given and set(options) <= {"minlength"}:
         return _counts(site, node, [*given[1:2], *options.values()], given) if len(given) < 3 else None
     if site.framework == "jax" and name == "bincount" and len(given) == 1 and not options:
-        return _widened(scene, node, given[0], "length")
+        return _add_size(scene, node, given[0], "length")
     if site.framework == "jax" and name in _SEGMENTS and len(given) == 2 and not options:
-        return _widened(scene, node, given[1], "num_segments")
+        return _add_size(scene, node, given[1], "num_segments")
     return None
 
 
-def _widened(scene: FunctionSource, node: cst.Call, numbers: cst.BaseExpression, keyword: str) -> Rewrite | NoFix:
+def _add_size(scene: FunctionSource, node: cst.Call, numbers: cst.BaseExpression, keyword: str) -> Rewrite | NoFix:
     """The size as one more argument. The result gets all that it can have, where it had as many as the largest number asks for."""
-    size = bound(scene, numbers, node)
+    size = find_bound(scene, numbers, node)
     if not size:
-        return NoFix(f"it is not known what `{brief(scene.code(numbers))}` stays below; give `{keyword}=`")
+        return NoFix(f"no upper bound of `{brief(scene.code(numbers))}` is known; give `{keyword}=`")
     given = [scene.code(arg).rstrip(", ") for arg in node.args]
     text = call_at(scene, node, scene.code(node.func), [*given, f"{keyword}={size}"])
-    assumed = f"the result may have all {size} entries, where it had as many as the largest number asks for"
+    assumed = f"the result may have all {size} entries, not only as many as the largest number needs"
     return Rewrite(
         "Give the size", (Replacement(*scene.span(node), text),), assumed.replace(f" {size} ", f" `{size}` ")
     )
@@ -87,18 +88,16 @@ def _counts(
     """`torch.bincount(i, minlength=n)` → `F.one_hot(i, n).sum(0)`: the first runs on the CPU, whatever it is told."""
     scene, numbers = site.scene, given[0]
     if len(given) > 1:
-        return NoFix("it sums weights; use `index_add` into zeros of the size that is meant")
-    size = bound(scene, numbers, node)
+        return NoFix("it sums weights; use `index_add` into zeros of the intended size")
+    size = find_bound(scene, numbers, node)
     assumed = "" if size else f"`{brief(scene.code(numbers))}` stays below `{_least(scene, least)}`"
     size = size or _least(scene, least)
     if not size:
-        return NoFix(
-            f"it is not known what `{brief(scene.code(numbers))}` stays below; count with `F.one_hot(…, n).sum(0)`"
-        )
+        return NoFix(f"no upper bound of `{brief(scene.code(numbers))}` is known; count with `F.one_hot(…, n).sum(0)`")
     if least and size != _least(scene, least) and _least(scene, least) != "":
         return NoFix(f"it is not known whether `{_least(scene, least)}` or `{size}` is the size")
     if not least:
-        assumed = f"the result may have all `{size}` entries, where it had as many as the largest number asks for"
+        assumed = f"the result may have all `{size}` entries, not only as many as the largest number needs"
     imports = Imports(scene, node)
     numbers_code = scene.code(numbers) if _is_long(scene, numbers) else f"{atom(scene, numbers)}.long()"
     text = f"{imports.name('torch.nn.functional')}.one_hot({numbers_code}, {size}).sum(0)"
@@ -121,15 +120,15 @@ def _is_long(scene: FunctionSource, node: cst.BaseExpression) -> bool:
     return isinstance(node, cst.Call) and operation(scene, node) in {"long", *_ARGUMENTS}
 
 
-def bound(scene: FunctionSource, node: cst.BaseExpression, use: cst.CSTNode, depth: int = _DEPTH) -> str:
+def find_bound(scene: FunctionSource, node: cst.BaseExpression, use: cst.CSTNode, depth: int = _DEPTH) -> str:
     """Return an upper bound of whole numbers, as code that means the same at `use`; "" if none is known."""
     if not depth:
         return ""
     if isinstance(node, cst.Name):
         made = definition(scene, node)
-        return "" if made is None else bound(scene, made.value, use, depth - 1)
+        return "" if made is None else find_bound(scene, made.value, use, depth - 1)
     if isinstance(node, cst.Subscript):
-        return bound(scene, node.value, use, depth - 1)
+        return find_bound(scene, node.value, use, depth - 1)
     if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Modulo):
         value = scene.value(node.right)
         whole = (type(value) is Const and type(value.value) is int and value.value > 0) or (
@@ -140,7 +139,7 @@ def bound(scene: FunctionSource, node: cst.BaseExpression, use: cst.CSTNode, dep
         return ""
     name, given = operation(scene, node), arguments_of(scene, node)
     if name in _KEPT and given and isinstance(node.func, cst.Attribute) and given[0] is node.func.value:
-        return bound(scene, given[0], use, depth - 1)
+        return find_bound(scene, given[0], use, depth - 1)
     return _position_bound(scene, node, given, use) if name in _ARGUMENTS and given else ""
 
 
@@ -168,5 +167,5 @@ def unknown(site: Site) -> NoFix | None:
     return (
         NoFix(told)
         if told
-        else NoFix("the size of the result is not known; name one that is large enough, and mask what is behind")
+        else NoFix("the size of the result is not known; give one that is large enough, and mask the rest")
     )

@@ -44,7 +44,7 @@ def last_of_each_row(site: Site) -> Rewrite | NoFix | None:
         return None
     chain = _chain(scene, picked)
     if chain is not None:
-        return _rewritten(scene, picked, mask.value, chain, [])
+        return _rewrite(scene, picked, mask.value, chain, [])
     return _by_name(scene, picked, mask.value)
 
 
@@ -70,7 +70,7 @@ def _by_name(scene: FunctionSource, picked: cst.Subscript, mask: cst.BaseExpress
             return None
     if len(chains) != 1 or name.value in {bound for line in checks[1:] for bound in binds(scene, line)}:
         return None
-    return _rewritten(scene, picked, mask, chains[0], list(dict.fromkeys(checks)))
+    return _rewrite(scene, picked, mask, chains[0], list(dict.fromkeys(checks)))
 
 
 def _is_check(scene: FunctionSource, line: cst.SimpleStatementLine) -> bool:
@@ -95,7 +95,7 @@ def _chain(scene: FunctionSource, selected: cst.BaseExpression) -> _Chain | None
     return _Chain(rows, view) if _BATCH(batch) or batch.endswith((".size(0)", ".shape[0]")) else None
 
 
-def _rewritten(
+def _rewrite(
     scene: FunctionSource, picked: cst.Subscript, mask: cst.BaseExpression, chain: _Chain, gone: list[cst.BaseStatement]
 ) -> Rewrite | NoFix:
     statement = scene.statement(chain.rows)

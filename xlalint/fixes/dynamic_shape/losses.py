@@ -41,7 +41,7 @@ def cross_entropy(site: Site) -> Rewrite | NoFix | None:
     scene = site.scene
     if site.framework != "torch" or not isinstance(site.node, (cst.Subscript, cst.Call)):
         return None
-    call = _reached(scene, site.node)
+    call = _find_consumer(scene, site.node)
     options = _options(scene, call) if call is not None else None
     if call is None or options is None:
         return None
@@ -50,13 +50,13 @@ def cross_entropy(site: Site) -> Rewrite | NoFix | None:
         return None
     if scene.code(found.logits.mask) != scene.code(found.labels.mask):
         return NoFix("logits and labels are selected by different masks")
-    ignored = _ignored(scene, options)
-    return _rewritten(site, found, ignored) if isinstance(ignored, str) else ignored
+    ignored = _find_ignored_label(scene, options)
+    return _rewrite(site, found, ignored) if isinstance(ignored, str) else ignored
 
 
-def _reached(scene: FunctionSource, node: cst.BaseExpression) -> cst.Call | None:
+def _find_consumer(scene: FunctionSource, node: cst.BaseExpression) -> cst.Call | None:
     """The call that a selection, perhaps rearranged or given a name that is read once, is an argument of."""
-    outer = _rearranged(scene, node)
+    outer = _skip_rearrangements(scene, node)
     holder = scene.parent(outer)
     if isinstance(holder, cst.Assign) and len(holder.targets) == 1:
         target, function = holder.targets[0].target, scene.function(holder)
@@ -65,17 +65,17 @@ def _reached(scene: FunctionSource, node: cst.BaseExpression) -> cst.Call | None
         read = list(uses(scene, function, target.value))
         if len(read) != 1 or definition(scene, read[0]) is not holder:
             return None
-        holder = scene.parent(_rearranged(scene, read[0]))
+        holder = scene.parent(_skip_rearrangements(scene, read[0]))
     call = scene.parent(holder)
     return call if isinstance(holder, cst.Arg) and isinstance(call, cst.Call) else None
 
 
-def _rearranged(scene: FunctionSource, node: cst.BaseExpression) -> cst.BaseExpression:
+def _skip_rearrangements(scene: FunctionSource, node: cst.BaseExpression) -> cst.BaseExpression:
     """The expression around another that keeps its elements."""
     holder = scene.parent(node)
     called = scene.parent(holder) if isinstance(holder, cst.Attribute) else None
     if isinstance(holder, cst.Attribute) and isinstance(called, cst.Call) and called.func is holder:
-        return _rearranged(scene, called) if holder.attr.value in _REARRANGED else node
+        return _skip_rearrangements(scene, called) if holder.attr.value in _REARRANGED else node
     return node
 
 
@@ -97,7 +97,7 @@ def _options(scene: FunctionSource, call: cst.Call) -> dict[str, cst.BaseExpress
     return {arg.keyword.value: arg.value for arg in made.args if arg.keyword is not None}
 
 
-def _ignored(scene: FunctionSource, options: dict[str, cst.BaseExpression]) -> str | NoFix:
+def _find_ignored_label(scene: FunctionSource, options: dict[str, cst.BaseExpression]) -> str | NoFix:
     """The label that is ignored, as code."""
     if set(options) & {"reduce", "size_average"}:
         return NoFix("its options may ask for the loss of each row")
@@ -114,13 +114,15 @@ def _ignored(scene: FunctionSource, options: dict[str, cst.BaseExpression]) -> s
 
 
 def _loss(scene: FunctionSource, call: cst.Call) -> _Loss | None:
-    logits, labels = (_selected(scene, arg.value) for arg in call.args[:2])
+    logits, labels = (_find_selection(scene, arg.value) for arg in call.args[:2])
     if logits is None or labels is None:
         return None
     return _Loss(call, logits[0], labels[0], logits[1] and labels[1])
 
 
-def _selected(scene: FunctionSource, node: cst.BaseExpression, named: bool = False) -> tuple[Selection, bool] | None:
+def _find_selection(
+    scene: FunctionSource, node: cst.BaseExpression, named: bool = False
+) -> tuple[Selection, bool] | None:
     """The selection that an argument is, behind its name or what rearranges it, and whether that makes it flat."""
     one = selection(scene, node)
     if one is not None:
@@ -129,17 +131,17 @@ def _selected(scene: FunctionSource, node: cst.BaseExpression, named: bool = Fal
         made = definition(scene, node)
         function = scene.function(node)
         alone = function is not None and len(list(uses(scene, function, node.value))) == 1
-        return _selected(scene, made.value, named=True) if made is not None and alone else None
+        return _find_selection(scene, made.value, named=True) if made is not None and alone else None
     if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute):
         return None
     if node.func.attr.value not in _REARRANGED:
         return None
-    inner = _selected(scene, node.func.value, named)
+    inner = _find_selection(scene, node.func.value, named)
     flat = node.func.attr.value in ("view", "reshape") and [scene.code(arg.value) for arg in node.args[:1]] == ["-1"]
     return (inner[0], inner[1] or flat) if inner is not None else None
 
 
-def _rewritten(site: Site, found: _Loss, ignored: str) -> Rewrite | NoFix:
+def _rewrite(site: Site, found: _Loss, ignored: str) -> Rewrite | NoFix:
     scene, logits, labels = site.scene, found.logits, found.labels
     since = min(scene.span(logits.node)[1], scene.span(labels.node)[1])
     later = max(labels.node, logits.node, key=lambda node: scene.span(node)[0])

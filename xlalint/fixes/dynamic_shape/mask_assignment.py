@@ -18,15 +18,15 @@ from xlalint.fixes.toolkit.imports import Imports
 from xlalint.fixes.toolkit.indexing import (
     Aligned,
     Masked,
-    aligned,
+    align,
     base_assumption,
     mask_assumption,
-    masked,
     rank,
+    read_masked,
     same_rank,
 )
 from xlalint.fixes.toolkit.ownership import owned
-from xlalint.fixes.toolkit.picking import SAME_ELEMENTS, has_product, is_infinite, selected, without_mask
+from xlalint.fixes.toolkit.picking import SAME_ELEMENTS, find_selections, has_product, is_infinite, without_mask
 from xlalint.fixes.toolkit.text import argument, atom, call, width_of
 
 _HALF = 65504  # the largest float16
@@ -48,14 +48,14 @@ def assignment(site: Site) -> Rewrite | NoFix | None:
     if _is_number(scene, value) or values.rank_of(scene.value(value)) == 0:
         return found.fill(statement, value)
     mask = scene.code(found.index.mask)
-    alike = selected(scene, value, mask)
+    alike = find_selections(scene, value, mask)
     if alike and found.index.plain:
         risk = f"what `{mask}` leaves out is finite, or has no gradient" if has_product(scene, value) else ""
         return found.select(statement, without_mask(scene, value, alike), risk)
     return found.store(statement, value)
 
 
-def augmented(site: Site) -> Rewrite | NoFix | None:
+def rewrite_augmented(site: Site) -> Rewrite | NoFix | None:
     """`x[mask] += value`."""
     scene = site.scene
     statement = scene.nearest(site.node, cst.AugAssign)
@@ -74,7 +74,7 @@ def augmented(site: Site) -> Rewrite | NoFix | None:
     number = values.is_number(scene.value(value)) and not is_infinite(scene, value)
     flat = values.rank_of(scene.value(value)) == 0
     if not number and not (flat and sign in "+-"):
-        return NoFix(f"it is not known that `{scene.code(value)}` is one number for all places")
+        return NoFix(f"it is not known that `{scene.code(value)}` is one number for all positions")
     if number and sign == "/" and not _nonzero(scene, value):
         return NoFix(f"`{scene.code(value)}` may be zero, and the gradient NaN where the mask is false")
     return found.select(statement, f"{found.place.whole} {sign} {_operand(scene, value, sign)}", "")
@@ -116,12 +116,12 @@ class _Target:
         ):
             text = self._call(statement, f"{base.value} = {where}", chosen)
         else:
-            text = self._copied(statement, where, chosen)
+            text = self._write_copy(statement, where, chosen)
         made = self._rewrite("Use `torch.where`", statement, text, [self.assumption, risk])
         return made._replace(replacements=(*made.replacements, *imports.needed))
 
     def store(self, statement: cst.Assign, value: cst.BaseExpression) -> Rewrite | NoFix:
-        """A tensor: one row for all places, or one for each."""
+        """A tensor: one row for all positions, or one for each."""
         scene, code = self.scene, self.scene.code(value)
         if not values.is_tensor(scene.value(value), "torch"):
             return NoFix(f"it is not known whether `{code}` is a number or a tensor")
@@ -130,13 +130,13 @@ class _Target:
         own, total, given = rank(scene, self.index.mask), rank(scene, self.index.base), rank(scene, value)
         alone = same_rank(scene, self.index.mask, self.index.base)
         if given in (-1, 1) and _is_stored(value):
-            return self.select(statement, argument(scene, value), f"`{code}` is one row for all places")
+            return self.select(statement, argument(scene, value), f"`{code}` is one row for all positions")
         if not self.sure:
             return NoFix(f"`{scene.code(self.index.mask)}` may hold positions, to which `{code}` goes")
         if alone and given > 0:
             return self._scatter(statement, value)
         if given < 0 or own < 0 or total < 0:
-            return NoFix(f"it is not known whether `{code}` is one row for all places or one for each")
+            return NoFix(f"it is not known whether `{code}` is one row for all positions or one for each")
         if given <= total - own:
             return self.select(statement, argument(scene, value), "")
         return self._scatter(statement, value)
@@ -147,7 +147,7 @@ class _Target:
         packed = f"`{scene.code(value)}` has as many rows as `{scene.code(self.index.mask)}` has true elements"
         return self._rewrite("Use `masked_scatter_`", statement, text, [self.assumption, packed])
 
-    def _copied(self, statement: cst.CSTNode, where: str, chosen: list[str]) -> str:
+    def _write_copy(self, statement: cst.CSTNode, where: str, chosen: list[str]) -> str:
         """Return code that copies the choice into the target, on lines of its own where it does not fit."""
         indent, width = self.scene.indent(statement), width_of(self.scene)
         line = f"{self.place.whole}.copy_({where}({', '.join(chosen)}))"
@@ -167,7 +167,7 @@ class _Target:
 
 def _target(site: Site) -> _Target | NoFix | None:
     scene = site.scene
-    index = masked(scene, site.node)
+    index = read_masked(scene, site.node)
     if index is None:
         return None
     of_base, of_mask = base_assumption(scene, index.base, "torch"), mask_assumption(scene, index.mask, "torch")
@@ -175,7 +175,7 @@ def _target(site: Site) -> _Target | NoFix | None:
         return of_base
     if isinstance(of_mask, NoFix):
         return of_mask
-    place = aligned(scene, index)
+    place = align(scene, index)
     if isinstance(place, NoFix):
         return place
     return _Target(site, index, place, " and ".join(filter(None, (of_base, of_mask, place.assumes))))

@@ -18,11 +18,18 @@ from xlalint.fixes.toolkit.autocast import autocasts
 from xlalint.fixes.toolkit.dataflow import definition
 from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
 from xlalint.fixes.toolkit.imports import Imports
-from xlalint.fixes.toolkit.indexing import Aligned, Masked, aligned, base_assumption, mask_assumption, same_rank
+from xlalint.fixes.toolkit.indexing import Aligned, Masked, align, base_assumption, mask_assumption, same_rank
 from xlalint.fixes.toolkit.occurrences import occurrences
 from xlalint.fixes.toolkit.operations import RANDOM, arguments_of, is_method, operation
-from xlalint.fixes.toolkit.picking import SAME_ELEMENTS, Selection, has_product, selected, selection, without_mask
-from xlalint.fixes.toolkit.text import WIDTH, atom, moved
+from xlalint.fixes.toolkit.picking import (
+    SAME_ELEMENTS,
+    Selection,
+    find_selections,
+    has_product,
+    selection,
+    without_mask,
+)
+from xlalint.fixes.toolkit.text import WIDTH, atom, indent_expression
 
 _MODULES = {"torch": "torch", "tensorflow": "tensorflow", "jax": "jax.numpy"}
 _REDUCERS = {
@@ -64,19 +71,19 @@ def reduction(site: Site) -> Rewrite | NoFix | None:
     one = selection(scene, site.node) if isinstance(site.node, (cst.Subscript, cst.Call)) else None
     if one is None:
         return None
-    found = _reduced(scene, one)
+    found = _find_reduction(scene, one)
     if not isinstance(found, _Reduction):
         return found
-    picked = selected(scene, found.inner, scene.code(one.mask))
+    picked = find_selections(scene, found.inner, scene.code(one.mask))
     place = _place(site, picked)
     if not isinstance(place, _Place):
         return place
     if has_product(scene, found.inner):
         place.assume(f"what `{scene.code(one.mask)}` leaves out is finite, or has no gradient")
-    return _rewritten(site, found, place, without_mask(scene, found.inner, picked))
+    return _rewrite(site, found, place, without_mask(scene, found.inner, picked))
 
 
-def named(site: Site) -> Rewrite | NoFix | None:
+def reduce_named(site: Site) -> Rewrite | NoFix | None:
     """`chosen = x[mask]`, of which nothing but sums, or means, are taken later: `chosen = torch.where(mask, x, 0)`."""
     scene = site.scene
     one = selection(scene, site.node) if isinstance(site.node, (cst.Subscript, cst.Call)) else None
@@ -94,12 +101,14 @@ def named(site: Site) -> Rewrite | NoFix | None:
         return place
     means = [found for found in reductions if found.name == "mean"]
     if means and "(None,) *" in place.mask:
-        return NoFix(f"the number of dimensions is not known, by which `{place.mask}` counts; line the mask up by hand")
+        return NoFix(
+            f"the number of dimensions is not known, on which the count of `{place.mask}` depends; align the mask by hand"
+        )
     if means and not _stays(scene, one, statement):
-        return NoFix(f"what `{scene.code(one.mask)}` is made of changes before the mean is taken")
+        return NoFix(f"what `{scene.code(one.mask)}` is computed from changes before the mean is taken")
     imports = Imports(scene, statement)
     module = imports.name(_MODULES[site.framework])
-    texts = [(Replacement(*scene.span(found.call), _summed(site, found, place))) for found in means]
+    texts = [(Replacement(*scene.span(found.call), _write_mean(site, found, place))) for found in means]
     if means:
         _means(site, place)
     elif place.kind not in ("b", "i"):
@@ -114,7 +123,7 @@ def _reductions_of_name(
 ) -> list[_Reduction] | NoFix:
     """The sums and means that are all that is made of a name's value."""
     found: list[_Reduction] = []
-    other = NoFix(f"`{name}` is used other than for its sum or mean, and may be expected in its own shape")
+    other = NoFix(f"`{name}` is used for more than its sum or mean, and other code may expect its shape")
     if occurrences(scene).read_by_nested(function, name):
         return other
     for use in occurrences(scene).reads_from(function, name, scene.extent(statement)[1]):
@@ -149,7 +158,7 @@ def _may_change(scene: FunctionSource, name: cst.Name) -> bool:
     return isinstance(holder, (cst.AssignTarget, cst.AugAssign, cst.For, cst.Element, cst.NamedExpr))
 
 
-def _summed(site: Site, found: _Reduction, place: _Place) -> str:
+def _write_mean(site: Site, found: _Reduction, place: _Place) -> str:
     """A mean as the quotient of a sum and the number of elements."""
     scene = site.scene
     text = _with(scene, found, scene.document.text[slice(*scene.whole(found.inner))])
@@ -159,11 +168,11 @@ def _summed(site: Site, found: _Reduction, place: _Place) -> str:
 # --------------------------------------------------------------------------------------------------- from the inside out
 
 
-def _reduced(scene: FunctionSource, one: Selection) -> _Reduction | NoFix | None:
+def _find_reduction(scene: FunctionSource, one: Selection) -> _Reduction | NoFix | None:
     """The reduction that a selection goes into."""
     mask = scene.code(one.mask)
     inner: cst.BaseExpression = one.node
-    while (outer := _outer(scene, inner)) is not None and selected(scene, outer, mask):
+    while (outer := _outer(scene, inner)) is not None and find_selections(scene, outer, mask):
         inner = outer
     return _reduction_of(scene, inner, inner)
 
@@ -184,7 +193,7 @@ def _reduction_of(
     if not optional and (len(arguments_of(scene, holder)) > 1 or any(arg.keyword is not None for arg in holder.args)):
         return NoFix(f"`{scene.code(holder)}` reduces along a dimension, or has options")
     if operand is not inner and name not in ("sum", "mean"):
-        return NoFix(f"`{name}` has no identity that `{scene.code(operand)}` keeps")
+        return NoFix(f"`{name}` has no neutral value that `{scene.code(operand)}` keeps")
     return _Reduction(holder, name, inner, operand)
 
 
@@ -256,7 +265,7 @@ def _place(site: Site, picked: list[Selection]) -> _Place | NoFix | None:
         place = (
             Aligned(atom(scene, one.whole), scene.code(one.mask))
             if exact
-            else aligned(scene, Masked(one.whole, one.mask))
+            else align(scene, Masked(one.whole, one.mask))
         )
         if isinstance(place, NoFix):
             return place
@@ -265,7 +274,7 @@ def _place(site: Site, picked: list[Selection]) -> _Place | NoFix | None:
     first, place = lined[0]
     if len({place.mask for _, place in lined}) > 1:
         if not all("(None,) *" in place.mask for _, place in lined):
-            return NoFix("the mask lines up otherwise with each of what it selects from")
+            return NoFix("the mask aligns differently with each tensor that it selects from")
         others = " and ".join(f"`{scene.code(one.whole)}`" for one, _ in lined[1:])
         assumptions.append(f"`{scene.code(first.whole)}` has as many dimensions as {others}")
     kinds = {values.dtype_of(scene.value(one.whole)) for one, _ in lined}
@@ -299,18 +308,20 @@ def _is_repeatable(scene: FunctionSource, mask: cst.BaseExpression) -> bool:
 # ------------------------------------------------------------------------------------------------------------- the result
 
 
-def _rewritten(site: Site, found: _Reduction, place: _Place, whole: str) -> Rewrite | NoFix:
+def _rewrite(site: Site, found: _Reduction, place: _Place, whole: str) -> Rewrite | NoFix:
     scene = site.scene
     if found.name in ("std", "var") and site.framework == "torch":
         return _spread(site, found, place, whole)
     if found.name in ("std", "var") and site.framework != "jax":
         return NoFix(
-            f"`{found.name}` of a part: write the mean, then the mean of the squared distances, each by `where`"
+            f"`{found.name}` of a part: write the mean, then the mean of the squared distances, each with `where`"
         )
     if site.framework == "jax":
         return _jax(site, found, place, whole)
     if found.name == "mean" and "(None,) *" in place.mask:
-        return NoFix(f"the number of dimensions is not known, by which `{place.mask}` counts; line the mask up by hand")
+        return NoFix(
+            f"the number of dimensions is not known, on which the count of `{place.mask}` depends; align the mask by hand"
+        )
     if found.name == "mean" and not place.simple:
         return NoFix(f"the mask is needed twice; give `{place.mask}` a name")
     imports = Imports(scene, found.call)
@@ -324,7 +335,7 @@ def _rewritten(site: Site, found: _Reduction, place: _Place, whole: str) -> Rewr
     else:
         new, message = _where(scene, found, f"{module}.where", [place.mask, whole, identity]), "Use `where`"
         if "(None,) *" in place.mask and "\n" in new and "\n" not in scene.code(found.inner):
-            return NoFix(f"the number of dimensions is not known; line `{place.mask}` up by hand")
+            return NoFix(f"the number of dimensions is not known; align `{place.mask}` by hand")
     text = _with(scene, found, new)
     if found.name == "mean":
         _means(site, place)
@@ -339,11 +350,11 @@ def _rewritten(site: Site, found: _Reduction, place: _Place, whole: str) -> Rewr
 def _spread(site: Site, found: _Reduction, place: _Place, whole: str) -> Rewrite | NoFix:
     """`x[mask].std()` → the root of the mean square of what the mask selects of the distances from its mean."""
     if place.kind not in ("f", "") or "(None,) *" in place.mask:
-        return NoFix(f"`{found.name}` of what may be no floats, or may have any number of dimensions")
+        return NoFix(f"`{found.name}` of values that may not be floats, or may have any number of dimensions")
     if not place.simple:
         return NoFix(f"the mask is needed twice; give `{place.mask}` a name")
     place.assume(place.broadcast)
-    made = deviations.spread(site, found.call, found.name, deviations.Masked(place.mask, place.count, whole))
+    made = deviations.spread(site, found.call, found.name, deviations.MaskedPart(place.mask, place.count, whole))
     if isinstance(made, NoFix):
         return made
     return made._replace(
@@ -382,7 +393,7 @@ def _identity(site: Site, name: str, place: _Place, whole: str) -> str | NoFix:
         return f"torch.iinfo({dtype}).{limit}" if site.framework == "torch" else f"{dtype}.{limit}"
     if kind in ("", "c", "b"):
         if kind:
-            return NoFix(f"`{name}` has no identity among the values of this dtype")
+            return NoFix(f"`{name}` has no neutral value of this dtype")
         place.assume(f"`{whole}` holds floats")
     return 'float("-inf")' if low else 'float("inf")'
 
@@ -418,7 +429,7 @@ def _jax_identity(imports: Imports, name: str, place: _Place, whole: str) -> str
     if place.kind == "i":
         return f"{numpy}.iinfo({_atom(whole)}.dtype).{'min' if name == 'max' else 'max'}"
     if place.kind in ("b", "c"):
-        return NoFix(f"`{name}` has no identity among the values of this dtype")
+        return NoFix(f"`{name}` has no neutral value of this dtype")
     if not place.kind:
         place.assume(f"`{whole}` holds floats")
     return f"-{numpy}.inf" if name == "max" else f"{numpy}.inf"
@@ -452,7 +463,7 @@ def _where(scene: FunctionSource, found: _Reduction, function: str, given: list[
         return line
     indent = scene.indent(found.call)
     inner = f"{indent}    "
-    return f"{function}(\n{''.join(f'{inner}{moved(one, inner)},{chr(10)}' for one in given)}{indent})"
+    return f"{function}(\n{''.join(f'{inner}{indent_expression(one, inner)},{chr(10)}' for one in given)}{indent})"
 
 
 def _atom(code: str) -> str:
@@ -469,9 +480,11 @@ def _is_plain(code: str) -> bool:
     return closed or isinstance(node, (cst.Name, cst.Attribute, cst.Call, cst.Subscript))
 
 
-def kept(site: Site) -> NoFix:
+def explain_selection(site: Site) -> NoFix:
     """Why a selection stays whose elements are not reduced at once."""
     code = site.scene.code(site.node)
     if len(code) > 60 or "\n" in code:
-        return NoFix("what reads the selection may expect its shape; keep the whole and hand the mask on beside it")
-    return NoFix(f"what reads `{code}` may expect its shape; keep the whole and hand the mask on beside it")
+        return NoFix(
+            "code that reads the selection may expect its shape; keep the whole tensor and pass the mask along"
+        )
+    return NoFix(f"code that reads `{code}` may expect its shape; keep the whole tensor and pass the mask along")

@@ -16,16 +16,16 @@ from xlalint.fixes.toolkit.text import atom, brief, call_at
 _UPDATES = frozenset(("add", "divide", "max", "min", "mul", "multiply", "set"))
 _BY_MASK = (
     mask_assignment.assignment,
-    mask_assignment.augmented,
+    mask_assignment.rewrite_augmented,
     at_update.update,
     masked_reductions.reduction,
 )
 
 
-def picked(site: Site) -> Rewrite | NoFix | None:
+def use_mask(site: Site) -> Rewrite | NoFix | None:
     """`x[torch.where(mask)] = 0` is `x[mask] = 0`: what is made of that."""
     scene = site.scene
-    gathered = _gathered(scene, site.node)
+    gathered = _find_gather(scene, site.node)
     if gathered is not None:
         return masked_reductions.reduction(site._replace(node=gathered))
     index = scene.parent(site.node)
@@ -44,7 +44,7 @@ def picked(site: Site) -> Rewrite | NoFix | None:
     return reason
 
 
-def _gathered(scene: FunctionSource, node: cst.CSTNode) -> cst.Call | None:
+def _find_gather(scene: FunctionSource, node: cst.CSTNode) -> cst.Call | None:
     """The `tf.gather_nd(x, tf.where(mask))` that takes what is at positions."""
     holder = scene.parent(node)
     call = scene.parent(holder) if isinstance(holder, cst.Arg) else None
@@ -72,7 +72,7 @@ def first(site: Site) -> Rewrite | NoFix | None:
     return Rewrite("Use `argmax`", (Replacement(*scene.span(whole), new),), " and ".join(assumed))
 
 
-def sized(site: Site) -> Rewrite | NoFix | None:
+def give_size(site: Site) -> Rewrite | NoFix | None:
     """`jnp.nonzero(mask)` of which sums are taken, or at which is assigned → `size=mask.size`, with a `fill_value=` that does nothing."""
     scene, node = site.scene, site.node
     if site.framework != "jax" or not isinstance(node, cst.Call) or len(node.args) != 1:
@@ -83,8 +83,8 @@ def sized(site: Site) -> Rewrite | NoFix | None:
     fill = _fill(scene, node, size)
     if not fill:
         return NoFix(
-            "it is not known what positions that fill up a fixed number would do here; stay with the mask,"
-            " or give `size=` and a `fill_value=` that what follows leaves out"
+            "it is not known what padded positions would do here; stay with the mask,"
+            " or give `size=` and a `fill_value=` that later code ignores"
         )
     if not size:
         return NoFix(f"`{brief(scene.code(mask))}` has no name to take the size of")
@@ -102,7 +102,7 @@ def _fill(scene: FunctionSource, node: cst.Call, size: str) -> str:
     return found.pop() if len(found) == 1 else ""
 
 
-def filled(scene: FunctionSource, node: cst.Call) -> str:
+def find_fill_value(scene: FunctionSource, node: cst.Call) -> str:
     """The same of a call that gives one vector, of values that are no positions."""
     found = {_neutral(scene, use, "") for use in _vectors(scene, node, node)}
     return found.pop() if len(found) == 1 else ""
@@ -165,13 +165,17 @@ def _shape_holder(scene: FunctionSource, mask: cst.BaseExpression) -> cst.BaseEx
     return None
 
 
-def kept(site: Site) -> NoFix:
+def explain_positions(site: Site) -> NoFix:
     """Why positions stay that are kept as data."""
     scene = site.scene
     code = brief(scene.code(site.node))
     if site.framework == "tensorflow":
-        return NoFix(f"what reads `{code}` may expect as many rows as there are true values; hand the mask on instead")
-    return NoFix(f"what reads `{code}` may expect as many positions as there are true values; hand the mask on instead")
+        return NoFix(
+            f"code that reads `{code}` may expect as many rows as there are true values; pass the mask on instead"
+        )
+    return NoFix(
+        f"code that reads `{code}` may expect as many positions as there are true values; pass the mask on instead"
+    )
 
 
 def _item(scene: FunctionSource, node: cst.CSTNode | None) -> cst.Subscript | None:

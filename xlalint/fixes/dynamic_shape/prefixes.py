@@ -7,7 +7,7 @@ from typing import NamedTuple
 import libcst as cst
 
 from xlalint.abstract.values import Const
-from xlalint.fixes.dynamic_shape.slices import Cut, assigned_cut, bound, fitting, is_full, places
+from xlalint.fixes.dynamic_shape.slices import Cut, assigned_cut, fitting, is_full, places, write_bound
 from xlalint.fixes.model import NoFix, Rewrite, Site, all_of
 from xlalint.fixes.toolkit import values
 from xlalint.fixes.toolkit.dataflow import live_after, uses
@@ -48,7 +48,7 @@ def prefix_loop(site: Site) -> Rewrite | NoFix | None:
     column = _column(scene, given, loop)
     if not column or type(scene.value(assign.value)) is not Const:
         return None
-    return _made(site, cut, loop, assign, given, column)
+    return _rewrite(site, cut, loop, assign, given, column)
 
 
 def _loop_around(scene: FunctionSource, assign: cst.Assign) -> _Loop | None:
@@ -96,7 +96,7 @@ def _column(scene: FunctionSource, given: cst.BaseExpression, loop: _Loop) -> st
         if isinstance(index, cst.Name) and index.value == loop.row.value:
             return _rows(scene, given.value)
     free = not any(list(uses(scene, given, name.value)) for name in (loop.row, loop.length) if name is not None)
-    return bound(scene, given) if free and type(scene.value(given)) is Const else ""
+    return write_bound(scene, given) if free and type(scene.value(given)) is Const else ""
 
 
 def _rows(scene: FunctionSource, lengths: cst.BaseExpression | None) -> str:
@@ -108,7 +108,7 @@ def _rows(scene: FunctionSource, lengths: cst.BaseExpression | None) -> str:
     return f"{atom(scene, lengths)}[:, None]"
 
 
-def _made(site: Site, cut: Cut, loop: _Loop, assign: cst.Assign, given: cst.BaseExpression, column: str) -> Rewrite:
+def _rewrite(site: Site, cut: Cut, loop: _Loop, assign: cst.Assign, given: cst.BaseExpression, column: str) -> Rewrite:
     scene = site.scene
     imports = Imports(scene, assign)
     whole = scene.code(cut.whole)

@@ -55,15 +55,17 @@ def scalar_index(site: Site) -> Rewrite | NoFix | None:
     if not values.is_tensor(scene.value(subscript.value), "torch"):
         return NoFix(f"it is not known that `{scene.code(subscript.value)}` is a tensor in every call")
     if _is_looped(scene, node):
-        return NoFix(f"`{scene.code(node)}` is an element of a tensor that a loop goes through; the loop comes first")
+        return NoFix(
+            f"`{scene.code(node)}` is an element of a tensor that a loop iterates over; rewrite the loop first"
+        )
     assumptions = _assumptions(scene, node, subscript.value)
     before = [element.slice for element in subscript.slice[:place]]
     if not all(_is_slice(part) for part in before) or not _rest_is_basic(scene, subscript, place):
-        return NoFix("there is more in the index than slices before it and numbers behind it")
+        return NoFix("the index has more than slices before it and numbers after it")
     index = f"{atom(scene, node)}[None]"
     holder = scene.parent(subscript)
     if isinstance(holder, (cst.AssignTarget, cst.AugAssign)) and holder.target is subscript:
-        return _assigned(scene, node, subscript, holder, place, index, assumptions)
+        return _rewrite_assignment(scene, node, subscript, holder, place, index, assumptions)
     start, end = scene.span(subscript)
     first, last = scene.span(node)
     text = scene.document.text
@@ -90,7 +92,7 @@ def _not_an_index(scene: FunctionSource, node: cst.BaseExpression) -> NoFix | No
     if not found or not all(isinstance(one, Tensor) and one.framework == "torch" for one in found):
         return NoFix(f"`{code}` is not a tensor in every call")
     if any(one.rank != 0 for one in found if isinstance(one, Tensor)):
-        return NoFix(f"`{code}` does not surely have no dimensions")
+        return NoFix(f"`{code}` is not known to have no dimensions")
     if any(one.dtype not in ("i", "") for one in found if isinstance(one, Tensor)):
         return NoFix(f"`{code}` may be a mask")
     return None
@@ -132,7 +134,7 @@ def _rest_is_basic(scene: FunctionSource, subscript: cst.Subscript, place: int) 
     return all(_is_slice(element.slice) for element in subscript.slice[place + 1 :])
 
 
-def _assigned(
+def _rewrite_assignment(
     scene: FunctionSource,
     node: cst.BaseExpression,
     subscript: cst.Subscript,

@@ -18,7 +18,7 @@ from xlalint.fixes.toolkit.picking import Selection, selection
 from xlalint.fixes.toolkit.text import atom
 
 
-def counted(site: Site) -> Rewrite | NoFix | None:
+def count_in_mask(site: Site) -> Rewrite | NoFix | None:
     """`len(x[mask])` → `mask.sum()`, `x[mask].numel() > 0` → `mask.any()`."""
     scene = site.scene
     one = selection(scene, site.node) if isinstance(site.node, (cst.Subscript, cst.Call)) else None
@@ -29,11 +29,11 @@ def counted(site: Site) -> Rewrite | NoFix | None:
     if size is None:
         return None
     if removed is not None and not stays(scene, one.mask, size):
-        return NoFix(f"what `{scene.code(one.mask)}` is made of changes before its true values are counted")
-    assumed = _assumed(site, one)
+        return NoFix(f"what `{scene.code(one.mask)}` is computed from changes before its true values are counted")
+    assumed = _list_assumptions(site, one)
     if isinstance(assumed, NoFix):
         return assumed
-    made = _rewritten(site, one, size)
+    made = _rewrite(site, one, size)
     if isinstance(made, NoFix):
         return made
     edits = made.replacements if removed is None else (*made.replacements, Replacement(*scene.lines(removed), ""))
@@ -49,7 +49,7 @@ def _read_once(scene: FunctionSource, node: cst.BaseExpression) -> tuple[cst.Bas
     if not isinstance(target, cst.Name):
         return node, None
     line = scene.statement(assign)
-    if len(occurrences(scene).named(function, target.value)) != 2 or len(scene.siblings(line)[0]) < 2:
+    if len(occurrences(scene).find_named(function, target.value)) != 2 or len(scene.siblings(line)[0]) < 2:
         return node, None
     found = [use for use in uses(scene, function, target.value) if definition(scene, use) is assign]
     if len(found) != 1:
@@ -57,7 +57,7 @@ def _read_once(scene: FunctionSource, node: cst.BaseExpression) -> tuple[cst.Bas
     return found[0], line
 
 
-def _assumed(site: Site, one: Selection) -> list[str] | NoFix:
+def _list_assumptions(site: Site, one: Selection) -> list[str] | NoFix:
     """List what must hold for the number to be that of the mask's true values."""
     scene = site.scene
     takes_bools = isinstance(one.node, cst.Call)
@@ -74,7 +74,7 @@ def _assumed(site: Site, one: Selection) -> list[str] | NoFix:
     return assumed
 
 
-def _rewritten(site: Site, one: Selection, size: cst.BaseExpression) -> Rewrite | NoFix:
+def _rewrite(site: Site, one: Selection, size: cst.BaseExpression) -> Rewrite | NoFix:
     scene = site.scene
     count = Count(size, one.mask)
     by_rows = not _counts_elements(size) or one.broadcasts or same_rank(scene, one.mask, one.whole)

@@ -20,10 +20,10 @@ from xlalint.fixes.toolkit.speculation import speculate
 from xlalint.fixes.toolkit.text import argument, atom, bare_extent, call_at
 
 _OTHER_LENGTH = NoFix(
-    "what is cut out has another length for each value: keep the whole length, and mask what lies behind the bound"
+    "the length of the slice depends on the value: keep the whole length, and mask what lies beyond the bound"
 )
 _UNKNOWN_RANK = NoFix(
-    "how many dimensions follow the one that is cut is not known: compare `arange` with the bound, and use `where`"
+    "it is not known how many dimensions follow the sliced one: compare `arange` with the bound, and use `where`"
 )
 _OTHER_SIZE = NoFix(
     "a size must be a number of the program: take it from a shape or the configuration, and mask what is not needed"
@@ -98,15 +98,15 @@ def window(site: Site) -> Rewrite | NoFix | None:
         return None
     made = _Window(site, cut, cut.lower, width)
     if isinstance(cut.whole, cst.Attribute) and cut.whole.attr.value == "at":
-        return made.updated()
+        return made.update()
     if not values.is_tensor(scene.value(cut.whole), site.framework):
         return NoFix(f"`{scene.code(cut.whole)}` is not a tensor in every call")
     assert isinstance(node, cst.Subscript)
     holder = scene.parent(node)
     if isinstance(holder, cst.AssignTarget):
-        return made.written(holder)
+        return made.write(holder)
     if isinstance(holder, (cst.AugAssign, cst.Del)) or _is_changed(scene, node):
-        return NoFix("the window is changed in place: compute what comes there, and write it with `index_copy_`")
+        return NoFix("the window is changed in place: compute its new values, and write them with `index_copy_`")
     return made.read(node)
 
 
@@ -166,9 +166,9 @@ class _Window:
             function = f"{self.imports.name('tensorflow')}.gather"
             arguments = [argument(self.scene, self.cut.whole), self._places(), f"axis={axis}"]
         text = call_at(self.scene, node, function, arguments)
-        return self._made(function.rpartition(".")[2], Replacement(*bare_extent(self.scene, node), text))
+        return self._rewrite(function.rpartition(".")[2], Replacement(*bare_extent(self.scene, node), text))
 
-    def written(self, target: cst.AssignTarget) -> Rewrite | NoFix:
+    def write(self, target: cst.AssignTarget) -> Rewrite | NoFix:
         """`x[:, n : n + 4] = y`."""
         assign = self.scene.parent(target)
         if self.site.framework != "torch" or not isinstance(assign, cst.Assign) or len(assign.targets) > 1:
@@ -178,9 +178,9 @@ class _Window:
         arguments = [str(self.cut.axis), self._places(), argument(self.scene, assign.value)]
         text = call_at(self.scene, assign, f"{atom(self.scene, self.cut.whole)}.index_copy_", arguments)
         self._assume_fit(assign.value)
-        return self._made("index_copy_", Replacement(*self.scene.span(assign), text))
+        return self._rewrite("index_copy_", Replacement(*self.scene.span(assign), text))
 
-    def updated(self) -> Rewrite | NoFix | None:
+    def update(self) -> Rewrite | NoFix | None:
         """`x.at[:, n : n + 4].set(y)`."""
         method = self.scene.parent(self.site.node)
         call = self.scene.parent(method)
@@ -198,7 +198,7 @@ class _Window:
         self.assumed[0] = f"the window lies within `{self.scene.code(whole)}`"
         self._assume_fit(value)
         text = call_at(self.scene, call, function, operands)
-        return self._made("dynamic_update_slice_in_dim", Replacement(*bare_extent(self.scene, call), text))
+        return self._rewrite("dynamic_update_slice_in_dim", Replacement(*bare_extent(self.scene, call), text))
 
     def _assume_fit(self, value: cst.BaseExpression) -> None:
         self.assumed.append(f"`{self.scene.code(value)}` has the shape and dtype of the window")
@@ -209,7 +209,7 @@ class _Window:
             return f"{self.added} + {self.imports.name('torch')}.arange({self.width}, device={device})"
         return f"{self.added} + {self.imports.name('tensorflow')}.range({self.width})"
 
-    def _made(self, used: str, replacement: Replacement) -> Rewrite:
+    def _rewrite(self, used: str, replacement: Replacement) -> Rewrite:
         return Rewrite(f"Use `{used}`", (replacement, *self.imports.needed), all_of(self.assumed))
 
 
@@ -231,7 +231,7 @@ def places(site: Site, cut: Cut, imports: Imports, lower: str, upper: str, tail:
     return parts[0] if len(parts) == 1 else " & ".join(f"({part})" for part in parts)
 
 
-def bound(scene: FunctionSource, node: cst.BaseExpression | None) -> str:
+def write_bound(scene: FunctionSource, node: cst.BaseExpression | None) -> str:
     """A bound as an operand of a comparison."""
     if node is None:
         return ""
@@ -249,7 +249,7 @@ def assigned_cut(site: Site) -> tuple[Cut, cst.Assign] | None:
     return cut, assign
 
 
-def filled(site: Site) -> Rewrite | NoFix | None:
+def fill_by_mask(site: Site) -> Rewrite | NoFix | None:
     """`x[i, :n] = c` → `x[i].masked_fill_(torch.arange(x.shape[1], device=x.device) < n, c)`."""
     scene = site.scene
     found = assigned_cut(site)
@@ -274,7 +274,7 @@ def filled(site: Site) -> Rewrite | NoFix | None:
         return _UNKNOWN_RANK
     imports = Imports(scene, assign)
     after = sum(is_full(one) for one in cut.after)
-    mask = places(site, cut, imports, bound(scene, cut.lower), bound(scene, cut.upper), tail="")
+    mask = places(site, cut, imports, write_bound(scene, cut.lower), write_bound(scene, cut.upper), tail="")
     if after:
         mask = f"({mask})[{', '.join([':', *['None'] * after])}]"
     text = call_at(scene, assign, f"{_rest(scene, cut, numbers)}.masked_fill_", [mask, argument(scene, assign.value)])
@@ -324,7 +324,7 @@ def _is_whole(one: Value) -> bool:
 _NEUTRAL = {"sum": "0", "any": "False", "all": "True"}
 
 
-def reduced(site: Site) -> Rewrite | NoFix | None:
+def reduce_by_mask(site: Site) -> Rewrite | NoFix | None:
     """`x[:, :n].sum()` → `torch.where(torch.arange(x.shape[1]) < n, x, 0).sum()`; `any` and `all` alike."""
     scene, node = site.scene, site.node
     cut = cut_of(scene, node)
@@ -342,10 +342,10 @@ def reduced(site: Site) -> Rewrite | NoFix | None:
         return _UNKNOWN_RANK
     kind = values.dtype_of(scene.value(cut.whole))
     if method.attr.value != "sum" and kind != "b":
-        return NoFix("`any` and `all` of what is no bool: compare it first, and mask what lies behind the bound")
+        return NoFix("`any` and `all` of values that are not bools: compare first, and mask what lies beyond the bound")
     imports = Imports(scene, node)
     after = len(cut.after)
-    mask = places(site, cut, imports, bound(scene, cut.lower), bound(scene, cut.upper), tail="")
+    mask = places(site, cut, imports, write_bound(scene, cut.lower), write_bound(scene, cut.upper), tail="")
     if after:
         mask = f"({mask})[{', '.join([':', *['None'] * after])}]"
     module = imports.name("torch" if site.framework == "torch" else "jax.numpy")

@@ -22,7 +22,7 @@ _SIZED = {
 }  # of how many arguments the sizes add up to the most
 
 
-def counted(site: Site) -> Rewrite | NoFix | None:
+def count_neighbours(site: Site) -> Rewrite | NoFix | None:
     """`x.unique().numel() == 1` → `(x.diff() == 0).all()`; `len(x.unique())` → `(x.sort().values.diff() != 0).sum() + 1`."""
     scene, node = site.scene, site.node
     if site.framework != "torch" or not isinstance(node, cst.Call):
@@ -84,7 +84,7 @@ def _number(site: Site, size: cst.BaseExpression, flat: str, unsorted: bool, ass
     )
 
 
-def sized(site: Site) -> Rewrite | NoFix | None:
+def give_size(site: Site) -> Rewrite | NoFix | None:
     """`jnp.unique(x).sum()` → `jnp.unique(x, size=x.size, fill_value=0).sum()`."""
     scene, node = site.scene, site.node
     if site.framework != "jax" or not isinstance(node, cst.Call):
@@ -95,10 +95,9 @@ def sized(site: Site) -> Rewrite | NoFix | None:
         return None
     if not all(isinstance(one, (cst.Name, cst.Attribute)) for one in given):
         return NoFix("its arguments have no names to take the size of")
-    if positions.filled(scene, node) != "0":
+    if positions.find_fill_value(scene, node) != "0":
         return NoFix(
-            "it is not known what values that fill up a fixed number would do here; give `size=` and a `fill_value=`"
-            " that what follows leaves out"
+            "it is not known what padded values would do here; give `size=` and a `fill_value=` that later code ignores"
         )
     size = " + ".join(f"{scene.code(one)}.size" for one in given[:most])
     text = call_at(scene, node, scene.code(node.func), [*map(scene.code, given), f"size={size}", "fill_value=0"])
@@ -110,14 +109,14 @@ def sized(site: Site) -> Rewrite | NoFix | None:
     return Rewrite("Give the size", (Replacement(*scene.span(node), text),), assumed)
 
 
-def kept(site: Site) -> NoFix:
+def explain_values(site: Site) -> NoFix:
     """Why distinct values stay."""
     scene = site.scene
     if isinstance(scene.parent(site.node), cst.For):
         return NoFix(
-            "the loop takes a turn for each distinct value; work over all values that there can be, or over the batch at once"
+            "the loop runs once for each distinct value; compute over all possible values, or over the batch at once"
         )
     return NoFix(
-        "how many distinct values there can be is not known; where they are numbered, work over all numbers"
-        " (`one_hot`, a sum by segments), else find them on the host, before the step"
+        "it is not known how many distinct values there can be; if they are numbered, compute over all numbers"
+        " (`one_hot`, a sum by segments), otherwise find them on the host, before the step"
     )

@@ -60,7 +60,7 @@ def numpy_function(site: Site) -> Rewrite | NoFix | None:
     if not own or (name in _ELEMENTWISE | _ALSO and len(node.args) != 1):
         return None
     function = f"{imports.name('tensorflow')}.{own}"
-    edits = [Replacement(*scene.span(node.func), function), *_unwrapped(scene, node, _TF_WRAPPERS)]
+    edits = [Replacement(*scene.span(node.func), function), *_unwrap(scene, node, _TF_WRAPPERS)]
     return Rewrite(f"Use `{function}`", (*edits, *imports.needed), f"{_NUMPY}, and a gradient may flow through")
 
 
@@ -77,7 +77,7 @@ def _tensorflow(name: str) -> str:
     return name if name in _ELEMENTWISE else f"math.{name}" if name in _TF_MATH else ""
 
 
-def _unwrapped(scene: FunctionSource, node: cst.BaseExpression, wrappers: frozenset[str]) -> list[Replacement]:
+def _unwrap(scene: FunctionSource, node: cst.BaseExpression, wrappers: frozenset[str]) -> list[Replacement]:
     """List the edits that remove a call which makes a tensor of an array and has no other argument."""
     arg = scene.parent(node)
     call = scene.parent(arg) if isinstance(arg, cst.Arg) else None
@@ -104,9 +104,9 @@ def there_and_back(site: Site) -> Rewrite | NoFix | None:
     while call is not None and len(call.args) == 1 and _numpy_name(scene, call) in _ELEMENTWISE | _ALSO:
         edits.append(Replacement(*scene.span(call.func), f"{imports.name('torch')}.{_numpy_name(scene, call)}"))
         host, call = call, _call_of(scene, call)
-    around = _unwrapped(scene, host, _WRAPPERS)
+    around = _unwrap(scene, host, _WRAPPERS)
     if not around or not any(one.text for one in edits):
-        return NoFix("an array of NumPy lives on the host: compute with torch, or copy once, after the loop")
+        return NoFix("a NumPy array lives on the host: compute with torch, or copy once, after the loop")
     return Rewrite("Compute on the device", (*edits, *around, *imports.needed), f"{_NUMPY}, on the device")
 
 
@@ -124,7 +124,7 @@ def _to_host(scene: FunctionSource, node: cst.Call) -> tuple[cst.BaseExpression 
     return copied, [Replacement(scene.whole(node.func.value)[1], scene.span(copied)[1], "")]
 
 
-def listed(site: Site) -> Rewrite | NoFix | None:
+def keep_list_on_device(site: Site) -> Rewrite | NoFix | None:
     """`torch.tensor(x.tolist(), device=x.device)` → `x.detach().to(x.device)`, also by a name that nothing else reads."""
     scene, node = site.scene, site.node
     if site.framework != "torch" or not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute):
@@ -138,7 +138,7 @@ def listed(site: Site) -> Rewrite | NoFix | None:
         return NoFix("numbers are needed on the host: compute with the tensor, or read it once, after the loop")
     given = {arg.keyword.value: scene.code(arg.value) for arg in call.args[1:] if arg.keyword is not None}
     if len(given) != len(call.args) - 1 or not set(given) <= {"device", "dtype"}:
-        return NoFix("give `x.detach()` what the call was given")
+        return NoFix("apply the call's options to `x.detach()`")
     to = f".to({', '.join(given.values() if len(given) == 1 else map('='.join, given.items()))})" if given else ""
     detached = atom(scene, tensor) + (".detach()" if Slopes(scene, "torch").of(tensor).into else "")
     if not gives_new(scene, tensor):
@@ -163,7 +163,7 @@ def _only_use(scene: FunctionSource, node: cst.BaseExpression) -> tuple[cst.Base
     return (found[0], True) if len(found) == 1 and scene.function(found[0]) is function else (node, False)
 
 
-def kept(site: Site) -> Rewrite | NoFix | None:
+def keep_on_device(site: Site) -> Rewrite | NoFix | None:
     """`history.append(loss.detach().cpu())` → `history.append(loss.detach())`."""
     scene, node = site.scene, site.node
     if site.framework != "torch" or not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute):
@@ -173,21 +173,21 @@ def kept(site: Site) -> Rewrite | NoFix | None:
     call = _call_of(scene, node)
     appends = call is not None and isinstance(call.func, cst.Attribute) and call.func.attr.value == "append"
     if call is None or not appends or not isinstance(scene.parent(call), cst.Expr):
-        return NoFix("where the copy is needed is the author's to say: copy once, after the loop")
+        return NoFix("only the author knows where the copy is needed: copy once, after the loop")
     if values.rank_of(scene.value(node.func.value)) != 0:
         return NoFix("a tensor of any size is kept on the host: keep it on the device only where there is room for all")
     if len(node.args) > (node.func.attr.value == "to"):
-        return NoFix("the copy is given options: keep the tensor, and copy it after the loop")
+        return NoFix("the copy has options: keep the tensor, and copy it after the loop")
     removed = Replacement(scene.whole(node.func.value)[1], scene.span(node)[1], "")
-    assumed = f"who reads `{scene.code(call.func).rpartition('.')[0]}` copies to the host"
+    assumed = f"code that reads `{scene.code(call.func).rpartition('.')[0]}` copies to the host"
     return Rewrite("Keep the tensor on the device", (removed,), assumed)
 
 
 def other(site: Site) -> NoFix:
     """Any other copy."""
     if site.framework == "torch":
-        return NoFix("where the copy is needed is the author's to say: copy once, after the loop")
-    return NoFix("no graph holds values: return the tensor, and copy it where the function is called")
+        return NoFix("only the author knows where the copy is needed: copy once, after the loop")
+    return NoFix("a graph holds no values: return the tensor, and copy it where the function is called")
 
 
 def _method_of(scene: FunctionSource, node: cst.BaseExpression, name: str) -> cst.Call | None:

@@ -32,24 +32,24 @@ class _Picked(NamedTuple):
     places: cst.BaseExpression
 
 
-def gathered(site: Site) -> Rewrite | NoFix | None:
+def index_all_rows(site: Site) -> Rewrite | NoFix | None:
     """The loop around a finding as one index of all rows."""
     scene = site.scene
     around = scene.nearest(site.node, cst.For, cst.ListComp)
     if site.framework != "torch":
         return None
     if isinstance(around, cst.ListComp):
-        return _listed(site, around)
-    return _looped(site, around) if isinstance(around, cst.For) else None
+        return _rewrite_comprehension(site, around)
+    return _rewrite_loop(site, around) if isinstance(around, cst.For) else None
 
 
-def _listed(site: Site, node: cst.ListComp) -> Rewrite | NoFix | None:
+def _rewrite_comprehension(site: Site, node: cst.ListComp) -> Rewrite | NoFix | None:
     """`torch.stack([x[i, idx[i]] for i in range(n)])`."""
     scene, turns = site.scene, node.for_in
     stack = _stack_of(scene, node)
     if stack is None or turns.ifs or turns.inner_for_in is not None or turns.asynchronous is not None:
         return None
-    found = _Rows(scene, turns, {}).told(node.elt)
+    found = _Rows(scene, turns, {}).read_iteration(node.elt)
     if not isinstance(found, tuple):
         return found
     picked, count, assumed = found
@@ -59,13 +59,13 @@ def _listed(site: Site, node: cst.ListComp) -> Rewrite | NoFix | None:
     return Rewrite("Index all rows at once", edits, all_of(assumed))
 
 
-def _looped(site: Site, loop: cst.For) -> Rewrite | NoFix | None:
+def _rewrite_loop(site: Site, loop: cst.For) -> Rewrite | NoFix | None:
     """`out[i] = x[i, idx[i]]`, `rows.append(x[i, idx[i]])`."""
     scene = site.scene
     if loop.orelse is not None or loop.asynchronous is not None:
         return None
     *first, last = loop.body.body or (loop,)
-    given = {name: value for line in first for name, value in _given(scene, line)}
+    given = {name: value for line in first for name, value in _read_assignment(scene, line)}
     if len(given) != len(first) or not isinstance(last, cst.SimpleStatementLine) or len(last.body) != 1:
         return None
     if any(live_after(scene, loop, name) for name in binds(scene, loop)):
@@ -73,11 +73,11 @@ def _looped(site: Site, loop: cst.For) -> Rewrite | NoFix | None:
     rows = _Rows(scene, loop, given)
     one = last.body[0]
     if isinstance(one, cst.Assign) and len(one.targets) == 1:
-        return _stored(site, loop, one, rows)
-    return _appended(site, loop, one.value, rows) if isinstance(one, cst.Expr) else None
+        return _rewrite_store(site, loop, one, rows)
+    return _rewrite_append(site, loop, one.value, rows) if isinstance(one, cst.Expr) else None
 
 
-def _given(scene: FunctionSource, line: cst.CSTNode) -> list[tuple[str, cst.BaseExpression]]:
+def _read_assignment(scene: FunctionSource, line: cst.CSTNode) -> list[tuple[str, cst.BaseExpression]]:
     """The name and value of a line `j = idx[i]`."""
     one = line.body[0] if isinstance(line, cst.SimpleStatementLine) and len(line.body) == 1 else None
     if not isinstance(one, cst.Assign) or len(one.targets) != 1 or not isinstance(one.targets[0].target, cst.Name):
@@ -85,11 +85,11 @@ def _given(scene: FunctionSource, line: cst.CSTNode) -> list[tuple[str, cst.Base
     return [(one.targets[0].target.value, one.value)]
 
 
-def _stored(site: Site, loop: cst.For, one: cst.Assign, rows: _Rows) -> Rewrite | NoFix | None:
+def _rewrite_store(site: Site, loop: cst.For, one: cst.Assign, rows: _Rows) -> Rewrite | NoFix | None:
     scene, target = site.scene, one.targets[0].target
     if not isinstance(target, cst.Subscript) or not rows.is_row(target) or len(target.slice) != 1:
         return None
-    found = rows.told(one.value)
+    found = rows.read_iteration(one.value)
     if not isinstance(found, tuple):
         return found
     picked, count, assumed = found
@@ -97,7 +97,7 @@ def _stored(site: Site, loop: cst.For, one: cst.Assign, rows: _Rows) -> Rewrite 
     if not isinstance(out, cst.Name) or not values.is_tensor(scene.value(out), "torch"):
         return NoFix(f"it is not known that `{scene.code(out)}` is a tensor in every call")
     if scene.code(out) in (scene.code(picked.whole), scene.code(picked.places)):
-        return NoFix(f"`{scene.code(out)}` is read and written in turns")
+        return NoFix(f"`{scene.code(out)}` is both read and written in the loop")
     imports = Imports(scene, loop)
     part = ":" if _has_length(scene, out, count) else f": {count}" if "." in count or "(" in count else f":{count}"
     text = f"{out.value}[{part}] = {_text(scene, picked, count, imports)}"
@@ -112,14 +112,14 @@ def _stored(site: Site, loop: cst.For, one: cst.Assign, rows: _Rows) -> Rewrite 
     )
 
 
-def _appended(site: Site, loop: cst.For, call: cst.BaseExpression, rows: _Rows) -> Rewrite | NoFix | None:
+def _rewrite_append(site: Site, loop: cst.For, call: cst.BaseExpression, rows: _Rows) -> Rewrite | NoFix | None:
     scene = site.scene
     if not isinstance(call, cst.Call) or not isinstance(call.func, cst.Attribute) or len(call.args) != 1:
         return None
     listed, function = call.func.value, scene.function(loop)
     if call.func.attr.value != "append" or not isinstance(listed, cst.Name) or function is None:
         return None
-    found = rows.told(call.args[0].value)
+    found = rows.read_iteration(call.args[0].value)
     if not isinstance(found, tuple):
         return found
     picked, count, assumed = found
@@ -127,7 +127,9 @@ def _appended(site: Site, loop: cst.For, call: cst.BaseExpression, rows: _Rows) 
     later = [use for use in uses(scene, function, listed.value) if use is not listed]
     stack = _stack_of(scene, later[0]) if len(later) == 1 else None
     if made is None or scene.code(made.value) not in ("[]", "list()") or stack is None:
-        return NoFix(f"`{listed.value}` is more than stacked: index all rows at once, `x[torch.arange(n), idx]`")
+        return NoFix(
+            f"`{listed.value}` is used for more than stacking: index all rows at once, `x[torch.arange(n), idx]`"
+        )
     siblings, index = scene.siblings(loop)
     following = siblings[index + 1] if index + 1 < len(siblings) else None
     line = scene.statement(made)
@@ -237,7 +239,7 @@ class _Rows:
             return node.func.value if node.func.attr.value == "tolist" else node
         return node
 
-    def told(self, node: cst.BaseExpression) -> tuple[_Picked, str, list[str]] | NoFix | None:
+    def read_iteration(self, node: cst.BaseExpression) -> tuple[_Picked, str, list[str]] | NoFix | None:
         """Read what a turn picks, how many turns there are, and what is assumed."""
         scene = self._scene
         row = self._row(node)
@@ -273,7 +275,7 @@ class _Rows:
         if values.rank_of(scene.value(places)) != 1:
             assumed.append(f"`{code}` has one dimension")
         if self._count not in _lengths(code):
-            assumed.append(f"`{code}` has one element for each turn")
+            assumed.append(f"`{code}` has one element for each iteration")
         return assumed
 
     def is_row(self, node: cst.BaseExpression) -> bool:

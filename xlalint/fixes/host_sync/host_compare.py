@@ -13,9 +13,9 @@ from xlalint.fixes.toolkit.shapes import Types
 from xlalint.fixes.toolkit.text import atom, bare_extent, stands_alone
 
 _REFUSED = {
-    Consumer.TEST: "a condition needs the answer on the host: choose by `torch.where`, or compare what the host knows anyway",
-    Consumer.STORED_TEST: "a condition reads the answer by its name: choose by `torch.where` there",
-    Consumer.OTHER: "what takes the answer may need a Python bool: write `(a == b).all()` where a tensor does as well",
+    Consumer.TEST: "a condition needs the result on the host: choose with `torch.where`, or compare what the host knows anyway",
+    Consumer.STORED_TEST: "a condition reads the result by its name: choose with `torch.where` there",
+    Consumer.OTHER: "the code that uses the result may need a Python bool: write `(a == b).all()` if a tensor works too",
 }
 
 

@@ -26,18 +26,18 @@ def debug_print(site: Site) -> Rewrite | NoFix | None:
     if node is None and site.hazard.rule == "XLA306":
         return None
     if node is None:
-        return NoFix("the text is more than printed: return the array, and make the text of it outside")
+        return NoFix("the text is used for more than printing: return the array, and format it outside")
     if any(arg.keyword is not None or arg.star for arg in node.args):
-        return NoFix("`print` is given options: call `jax.debug.print` with a format of your own")
+        return NoFix("`print` has options: call `jax.debug.print` with a format of your own")
     made = _Format(scene)
     for arg in node.args:
         refused = made.add(arg.value)
         if refused:
             return NoFix(refused)
     if not made.traced:
-        return NoFix("it prints nothing of the arrays: if it shall be printed at each step, use `jax.debug.print`")
+        return NoFix("it prints no array's value: if it should be printed at each step, use `jax.debug.print`")
     imports = Imports(scene, node)
-    text = call_at(scene, node, f"{imports.name('jax')}.debug.print", [made.text(), *made.given()])
+    text = call_at(scene, node, f"{imports.name('jax')}.debug.print", [made.text(), *made.list_arguments()])
     return Rewrite("Use `jax.debug.print`", (Replacement(*scene.span(node), text), *imports.needed))
 
 
@@ -64,14 +64,14 @@ class _Format:
     def add(self, node: cst.BaseExpression) -> str:
         """Add an argument of `print`; why that cannot be done, or ""."""
         if isinstance(node, cst.SimpleString) and isinstance(node.evaluated_value, str):
-            self._parts.append(_escaped(node.evaluated_value))
+            self._parts.append(_escape(node.evaluated_value))
         elif isinstance(node, cst.FormattedString):
-            return self._formatted(node)
+            return self._read_f_string(node)
         else:
             return self._value(node, "")
         return ""
 
-    def _formatted(self, node: cst.FormattedString) -> str:
+    def _read_f_string(self, node: cst.FormattedString) -> str:
         """An f-string: its text, and the values in it with their formats."""
         own = len(self._parts)
         for part in node.parts:
@@ -116,12 +116,12 @@ class _Format:
         written = " ".join(self._parts).replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
         return f'"{written}"'
 
-    def given(self) -> list[str]:
+    def list_arguments(self) -> list[str]:
         """The arguments behind the format."""
         return [*self._positional, *(f"{name}={code}" for name, code in self._named.items())]
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     return text.replace("{", "{{").replace("}", "}}")
 
 
@@ -150,9 +150,9 @@ def in_graph(site: Site) -> NoFix | None:
 def once(site: Site) -> NoFix:
     """Say what to do about an effect that happens while the graph is traced and is no print."""
     if site.hazard.variant == "effect":
-        return NoFix("where the effect shall go is the author's to say: return what is to be kept")
+        return NoFix("only the author knows where the effect belongs: return what has to be kept")
     source = "`jax.random` with a key" if site.framework == "jax" else "`tf.random`"
-    return NoFix(f"where the value shall come from is the author's to say: an argument, or {source}")
+    return NoFix(f"only the author knows where the value should come from: an argument, or {source}")
 
 
 # ----------------------------------------------------------------------------------------------------- torch_xla
@@ -167,10 +167,12 @@ def step_closure(site: Site) -> Rewrite | NoFix | None:
     if site.target != "torch_xla":
         return NoFix("a compiled graph prints nothing: return the tensor, and print it outside") if node else None
     if node is None:
-        return NoFix("the text is more than printed: keep the detached tensor, and make the text where it is read")
+        return NoFix(
+            "the text is used for more than printing: keep the detached tensor, and format it where the text is read"
+        )
     if not any(binding.module.partition(".")[0] == "torch_xla" for binding in scene.document.unit.imports):
         return NoFix(
-            "print what the step returns; with `torch_xla` at hand, from a step closure (`xm.add_step_closure`)"
+            "print what the step returns; if `torch_xla` is imported, from a step closure (`xm.add_step_closure`)"
         )
     if any(arg.star for arg in node.args) or any(scene.descend(node, cst.Comment)):
         return NoFix("write a function that prints it, and give it to `xm.add_step_closure` with the tensors")
@@ -190,7 +192,7 @@ def step_closure(site: Site) -> Rewrite | NoFix | None:
     listed = f"({', '.join(given)}{',' if len(given) == 1 else ''})"
     text = call_at(scene, node, function, [closure, f"args={listed}", "run_async=True"])
     assumed = "the step ends with `torch_xla.sync()` or `xm.mark_step()`, and nothing is changed in place before it is printed"
-    return Rewrite("Print when the step has ended", (Replacement(*scene.span(node), text), *imports.needed), assumed)
+    return Rewrite("Print after the step", (Replacement(*scene.span(node), text), *imports.needed), assumed)
 
 
 def read_closure(site: Site) -> Rewrite | NoFix | None:

@@ -41,9 +41,11 @@ def number(site: Site) -> Rewrite | NoFix | None:
     if not values.is_tensor(value, site.framework):
         return NoFix(f"`{code}` is not a tensor in every call")
     if _conversion(read.how, values.dtype_of(value)) == "bool" and consumers(scene, node) - {Consumer.TENSOR}:
-        return NoFix("Python computes with bools where tensors of bools refuse: write the expression with tensors")
+        return NoFix(
+            "Python computes with bools where tensors of bools raise an error: write the expression with tensors"
+        )
     if site.framework == "torch" and _runs_the_device(scene, node):
-        return NoFix("nothing else makes the device run in this loop: end it with `torch_xla.sync()` first")
+        return NoFix("nothing else makes the device run in this loop: end each iteration with `torch_xla.sync()` first")
     imports = Imports(scene, node)
     found = flow(scene, node, site.framework, imports, _conversion(read.how, values.dtype_of(value)))
     if isinstance(found, NoFix):
@@ -52,7 +54,10 @@ def number(site: Site) -> Rewrite | NoFix | None:
     part = isinstance(read.tensor, (cst.Attribute, cst.Subscript))
     if shared and ((part and found.leaves) or _changed(scene, read.tensor)):
         return NoFix(f"`{code}` may be changed in place before the number is used: keep a copy of it")
-    assumed = [*found.assumed, *_assumed(read, code, values.rank_of(value), values.dtype_of(value), site.framework)]
+    assumed = [
+        *found.assumed,
+        *_list_assumptions(read, code, values.rank_of(value), values.dtype_of(value), site.framework),
+    ]
     text = _text(site, read, imports)
     if text is None:
         return NoFix("TensorFlow computes with one dtype: write `tf.cast(…, x.dtype)`")
@@ -95,7 +100,7 @@ def _conversion(how: str, dtype: str) -> str:
     return how if how in ("int", "bool") else "float"
 
 
-def _assumed(read: _Read, code: str, rank: int, dtype: str, framework: str) -> list[str]:
+def _list_assumptions(read: _Read, code: str, rank: int, dtype: str, framework: str) -> list[str]:
     assumed = [] if rank == 0 else [f"`{code}` has no dimensions"]
     if not dtype and (read.how == "float" or (read.how in MATH and framework == "tensorflow")):
         assumed.append(f"`{code}` holds floats")
@@ -148,11 +153,11 @@ def _cast(how: str, dtype: str, framework: str) -> str:
 
 def _has_gradient(scene: FunctionSource, tensor: cst.BaseExpression) -> bool:
     """Return whether a gradient may flow into a tensor. None could flow into the number."""
-    into = Slopes(scene, "torch").of(_bound(scene, tensor)).into
+    into = Slopes(scene, "torch").of(_find_bound(scene, tensor)).into
     return bool(into) and not without_gradient(scene, tensor)
 
 
-def _bound(scene: FunctionSource, tensor: cst.BaseExpression) -> cst.BaseExpression:
+def _find_bound(scene: FunctionSource, tensor: cst.BaseExpression) -> cst.BaseExpression:
     """Return the expression that a name stands for, if the function binds it once."""
     function = scene.function(tensor)
     if not isinstance(tensor, cst.Name) or function is None:
@@ -164,7 +169,7 @@ def _bound(scene: FunctionSource, tensor: cst.BaseExpression) -> cst.BaseExpress
 
 def _changed(scene: FunctionSource, tensor: cst.BaseExpression) -> bool:
     """Return whether the function changes a tensor, or one that it may be a view of, in place."""
-    function, root = scene.function(tensor), scene.code(_viewed(tensor))
+    function, root = scene.function(tensor), scene.code(_find_viewed(tensor))
     if function is None:
         return True
     owned = re.compile(rf"{re.escape(root)}(?!\w)")
@@ -178,7 +183,7 @@ def _changed(scene: FunctionSource, tensor: cst.BaseExpression) -> bool:
     return any(owned.match(scene.code(one)) for one in stores)
 
 
-def _viewed(tensor: cst.BaseExpression) -> cst.BaseExpression:
+def _find_viewed(tensor: cst.BaseExpression) -> cst.BaseExpression:
     """The variable that a tensor may be a view of."""
     while True:
         if isinstance(tensor, cst.Subscript):
@@ -197,13 +202,17 @@ def wanted_number(site: Site) -> Rewrite | NoFix | None:
     scene, node = site.scene, site.node
     if site.framework != "torch" or not isinstance(node, cst.Call):
         return None
-    write = {"fill_": _filled, "add": _scaled, "sub": _scaled, "tensor": _stacked, "as_tensor": _stacked}.get(
-        operation(scene, node)
-    )
+    write = {
+        "fill_": _rewrite_fill,
+        "add": _rewrite_scale,
+        "sub": _rewrite_scale,
+        "tensor": _rewrite_stack,
+        "as_tensor": _rewrite_stack,
+    }.get(operation(scene, node))
     return write(scene, node) if write is not None else None
 
 
-def _filled(scene: FunctionSource, node: cst.Call) -> Rewrite | None:
+def _rewrite_fill(scene: FunctionSource, node: cst.Call) -> Rewrite | None:
     if len(node.args) != 1 or not isinstance(node.func, cst.Attribute) or not _is_torch(scene, node.args[0].value):
         return None
     tensor = node.args[0].value
@@ -211,7 +220,7 @@ def _filled(scene: FunctionSource, node: cst.Call) -> Rewrite | None:
     return Rewrite("Use `copy_`", (Replacement(*scene.span(node.func.attr), "copy_"),), assumed)
 
 
-def _scaled(scene: FunctionSource, node: cst.Call) -> Rewrite | NoFix | None:
+def _rewrite_scale(scene: FunctionSource, node: cst.Call) -> Rewrite | NoFix | None:
     alpha = next((arg for arg in node.args if arg.keyword is not None and arg.keyword.value == "alpha"), None)
     plain = [arg for arg in node.args if arg.keyword is None and not arg.star]
     if alpha is None or len(plain) + 1 != len(node.args) or not plain or alpha is not node.args[-1]:
@@ -223,11 +232,11 @@ def _scaled(scene: FunctionSource, node: cst.Call) -> Rewrite | NoFix | None:
     text = f"{atom(scene, operand)} * {factor}"
     start, end = scene.whole(operand)[0], scene.whole(alpha.value)[1]
     assumed = [f"`{scene.code(tensor)}` has no dimensions"] if values.rank_of(scene.value(tensor)) != 0 else []
-    assumed.append("all are of one dtype, and to round once more does not matter")
+    assumed.append("all have one dtype, and one more rounding does not matter")
     return Rewrite("Multiply by the tensor", (Replacement(start, end, text),), all_of(assumed))
 
 
-def _stacked(scene: FunctionSource, node: cst.Call) -> Rewrite | NoFix | None:
+def _rewrite_stack(scene: FunctionSource, node: cst.Call) -> Rewrite | NoFix | None:
     """`torch.tensor([s, t])` of tensors, each of which is read for it."""
     if not node.args or node.args[0].keyword is not None or not isinstance(node.func, cst.Attribute):
         return None
@@ -242,7 +251,7 @@ def _stacked(scene: FunctionSource, node: cst.Call) -> Rewrite | NoFix | None:
         return NoFix(f"`{code}` may be empty there, which cannot be stacked")
     given = {arg.keyword.value: scene.code(arg.value) for arg in node.args[1:] if arg.keyword is not None}
     if len(given) != len(node.args) - 1 or not set(given) <= {"device", "dtype"}:
-        return NoFix("stack the tensors by `torch.stack`, and give the result what the call was given")
+        return NoFix("stack the tensors with `torch.stack`, and apply the call's options to the result")
     cut = ".detach()" if values.dtype_of(value.element) not in ("i", "b") else ""
     to = f".to({', '.join(given.values() if len(given) == 1 else map('='.join, given.items()))})" if given else ""
     text = f"{scene.code(node.func.value)}.stack({argument(scene, listed)}){cut}{to}"

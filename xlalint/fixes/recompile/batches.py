@@ -8,15 +8,19 @@ from xlalint.fixes.model import NoFix, Rewrite, Site
 from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
 from xlalint.fixes.toolkit.text import with_argument
 
-_DROPPED = "what an epoch drops may be left out of it"
-_DROPPED_EVERYWHERE = "what an epoch, or an evaluation, drops may be left out of it"
-_EVALUATION = NoFix("to drop examples would change the metric: pad the last batch, and leave what was padded out of it")
-_ARRAYS = NoFix("of arrays `fit` takes all: pass as many as the batch size divides, or a data set that drops the rest")
-_LENGTH = NoFix('how long a text may get is for the author to say: `padding="max_length", max_length=…`')
-_ELSEWHERE = NoFix("what is given is made elsewhere: change it there")
+_DROPPED = "an epoch may leave out the dropped examples"
+_DROPPED_EVERYWHERE = "an epoch, or an evaluation, may leave out the dropped examples"
+_EVALUATION = NoFix(
+    "dropping examples would change the metric: pad the last batch, and leave the padding out of the metric"
+)
+_ARRAYS = NoFix(
+    "`fit` uses all of an array: pass as many examples as the batch size divides, or a data set that drops the rest"
+)
+_LENGTH = NoFix('only the author knows how long a text may get: `padding="max_length", max_length=…`')
+_ELSEWHERE = NoFix("the value comes from elsewhere: change it there")
 
 
-def dropped(site: Site) -> Rewrite | NoFix | None:
+def drop_last_batch(site: Site) -> Rewrite | NoFix | None:
     """`DataLoader(…)` → `DataLoader(…, drop_last=True)`, and the like of `batch` and `TrainingArguments`."""
     variant = site.hazard.variant
     if variant.startswith("arrays"):
@@ -43,7 +47,7 @@ def dropped(site: Site) -> Rewrite | NoFix | None:
 _ROOM = {"drop_last": 8, "drop_remainder": 1, "dataloader_drop_last": 20}
 
 
-def padded(site: Site) -> Rewrite | NoFix | None:
+def pad_to_length(site: Site) -> Rewrite | NoFix | None:
     """`padding=True, max_length=128` → `padding="max_length", max_length=128`."""
     if site.hazard.variant:
         return _LENGTH
@@ -61,7 +65,7 @@ def _to_max_length(scene: FunctionSource, call: cst.Call, named: dict[str, cst.A
     length = scene.code(named["max_length"].value)
     shown = scene.code(named["truncation"].value) if "truncation" in named else "False"
     longer = "" if shown == "True" else f"no text is longer than `{length}` and "
-    assumes = f"{longer}what is padded is left out by `attention_mask`"
+    assumes = f"{longer}`attention_mask` leaves out the padding"
     message = 'Pad to `max_length`: `padding="max_length"`'
     if "padding" not in named:
         return Rewrite(message, (with_argument(scene, call, 'padding="max_length"'),), assumes)

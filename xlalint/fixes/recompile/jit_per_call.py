@@ -8,11 +8,11 @@ from xlalint.fixes.model import NoFix, Rewrite, Site
 from xlalint.fixes.toolkit.dataflow import binds
 from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
 
-_IN_FUNCTION = NoFix("compile a function of the module outside of this one, and pass it what changes as arguments")
-_KEPT = "what the compiled function closes over stays as it is"
+_IN_FUNCTION = NoFix("compile a module-level function outside this one, and pass it what changes as arguments")
+_KEPT = "what the compiled function closes over does not change"
 
 
-def hoisted(site: Site) -> Rewrite | NoFix | None:
+def hoist(site: Site) -> Rewrite | NoFix | None:
     """`for …: jax.jit(jax.grad(f))(x)` → `grad_f = jax.jit(jax.grad(f))` in front of the loop."""
     scene, node = site.scene, site.node
     loop = scene.nearest(node, cst.For, cst.While)
@@ -23,7 +23,7 @@ def hoisted(site: Site) -> Rewrite | NoFix | None:
     changed = binds(scene, loop)
     if read & changed:
         return NoFix(
-            f"`{min(read & changed)}` is another one in each turn: pass it to one compiled function as an argument"
+            f"`{min(read & changed)}` changes in each iteration: pass it to one compiled function as an argument"
         )
     assumes = "" if _is_fixed(scene, node) else _KEPT
     above = scene.lines(loop)[0]
@@ -31,13 +31,13 @@ def hoisted(site: Site) -> Rewrite | NoFix | None:
     holder = scene.parent(node)
     assigned = holder if isinstance(holder, cst.Assign) else None
     if assigned is not None:
-        return _moved(scene, assigned, above, indent, assumes)
+        return _move(scene, assigned, above, indent, assumes)
     name = scene.fresh(_name(node))
     made = Replacement(above, above, f"{indent}{name} = {scene.code(node)}\n")
     return Rewrite(f"Compile `{name}` once, before the loop", (made, Replacement(*scene.span(node), name)), assumes)
 
 
-def _moved(scene: FunctionSource, assigned: cst.Assign, above: int, indent: str, assumes: str) -> Rewrite | NoFix:
+def _move(scene: FunctionSource, assigned: cst.Assign, above: int, indent: str, assumes: str) -> Rewrite | NoFix:
     """The assignment as it stands, in front of the loop."""
     line = scene.statement(assigned)
     siblings, _ = scene.siblings(line)

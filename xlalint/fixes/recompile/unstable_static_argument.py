@@ -12,10 +12,8 @@ from xlalint.fixes.toolkit.text import argument
 _STATIC = NoFix(
     "leave it out of `static_argnums` or `static_argnames`, if nothing in the function needs a Python value"
 )
-_NEW = NoFix("make it once, where the module is read, and pass that")
-_FIRST = NoFix(
-    "begin with an array of the dtype that the function gives back: `jnp.zeros(())`, `jnp.asarray(…, dtype=…)`"
-)
+_NEW = NoFix("create it once, at module level, and pass that")
+_FIRST = NoFix("begin with an array of the dtype that the function returns: `jnp.zeros(())`, `jnp.asarray(…, dtype=…)`")
 
 
 def stable(site: Site) -> Rewrite | NoFix | None:
@@ -25,10 +23,10 @@ def stable(site: Site) -> Rewrite | NoFix | None:
         return _FIRST
     if variant == "unhashable":
         if not isinstance(node, cst.List) or not node.elements:
-            return NoFix("pass what can be hashed: a tuple, or a frozen dataclass")
+            return NoFix("pass something hashable: a tuple, or a frozen dataclass")
         parts = [scene.code(one.value) for one in node.elements]
         text = f"({parts[0]},)" if len(parts) == 1 else f"({', '.join(parts)})"
-        return Rewrite("Pass a tuple", (Replacement(*scene.span(node), text),), "the function takes a tuple as well")
+        return Rewrite("Pass a tuple", (Replacement(*scene.span(node), text),), "the function accepts a tuple too")
     if variant != "number":
         return _STATIC if "number" in site.hazard.detail else _NEW
     if not isinstance(node, cst.BaseExpression):

@@ -8,7 +8,7 @@ from xlalint.fixes.model import NoFix, Rewrite
 from xlalint.fixes.toolkit.function_source import FunctionSource
 from xlalint.fixes.toolkit.text import uncommented_without
 
-ELSEWHERE = NoFix("what is given is made elsewhere: change it there")
+ELSEWHERE = NoFix("the value comes from elsewhere: change it there")
 
 
 def left_out(scene: FunctionSource, value: cst.CSTNode) -> Rewrite | NoFix:
@@ -19,5 +19,5 @@ def left_out(scene: FunctionSource, value: cst.CSTNode) -> Rewrite | NoFix:
         return ELSEWHERE
     removed = uncommented_without(scene, holder, arg)
     if removed is None:
-        return NoFix(f"a comment stands beside `{arg.keyword.value}`: take both away")
+        return NoFix(f"there is a comment next to `{arg.keyword.value}`: remove both")
     return Rewrite(f"Leave `{arg.keyword.value}` out", (removed,))

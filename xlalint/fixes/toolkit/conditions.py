@@ -41,7 +41,7 @@ class Condition(NamedTuple):
 
 
 def holder_of(scene: FunctionSource, node: cst.CSTNode) -> Holder | None:
-    """The `if`, conditional expression, `assert` or the like that asks for the truth of a node, as a whole or as a part of it."""
+    """The `if`, conditional expression, `assert` or the like that tests the truth of a node, as a whole or as a part of it."""
     known: dict[cst.CSTNode, Holder | None] = _holders.setdefault(scene, {})
     passed: list[cst.CSTNode] = []
     while node not in known:
@@ -70,7 +70,7 @@ def module_of(framework: str) -> str:
 
 def condition(scene: FunctionSource, test: cst.BaseExpression, framework: str, imports: Imports) -> Condition | NoFix:
     """Take apart a condition on a tensor, or return why that cannot be done."""
-    module = imports.bound("tensorflow") if framework == "tensorflow" else ""  # the only one that its text may name
+    module = imports.find_name("tensorflow") if framework == "tensorflow" else ""  # the only one that its text may name
     if module is None:
         return _condition(scene, test, framework, imports)
     known = _known.setdefault(scene, {})
@@ -107,14 +107,14 @@ def _condition(scene: FunctionSource, test: cst.BaseExpression, framework: str, 
             inner = condition(scene, tensors[0], framework, imports)
             if isinstance(inner, NoFix):
                 return inner
-            return inner._replace(static=_joined(static, inner.static), assumes=(*assumes, *inner.assumes))
-        return _of_tensors(scene, tensors, cst.And, framework, imports, False, _joined(static), assumes)
+            return inner._replace(static=_join(static, inner.static), assumes=(*assumes, *inner.assumes))
+        return _of_tensors(scene, tensors, cst.And, framework, imports, False, _join(static), assumes)
     if isinstance(test, cst.BooleanOperation):
         kind = type(test.operator)
         operands = list(_operands(test, kind))
         if not all(holds_tensor(scene, one) for one in operands):
             return NoFix(
-                "a part of the condition is no tensor, and decides alone in some calls: test it first, in an `if` of its own"
+                "a part of the condition is not a tensor, and decides alone in some calls: test it first, in an `if` of its own"
             )
         return _of_tensors(scene, operands, kind, framework, imports, turned, "", assumes)
     return _of_tensors(scene, [test], cst.And, framework, imports, turned, "", assumes)
@@ -164,13 +164,13 @@ def _as_bool(
         text = (" & " if issubclass(kind, cst.And) else " | ").join(text for text, _ in pairs)
         return (text if alone else f"({text})", max(rank for _, rank in pairs))
     if isinstance(node, cst.Comparison) and len(node.comparisons) > 1:
-        return NoFix("the chained comparison has to be taken apart first (XLA104)")
+        return NoFix("the chained comparison has to be split first (XLA104)")
     value = scene.value(node)
     if not values.is_tensor(value, framework):
         if framework == "torch" or not _is_either(value, framework):
             if not alone and not holds_tensor(scene, node) and _is_bool(value):
                 return NoFix(
-                    f"the host knows `{scene.code(node)}`, which decides beside a tensor: test it in an `if` of its own"
+                    f"the host knows `{scene.code(node)}`, and a tensor decides as well: test it in an `if` of its own"
                 )
             return NoFix(f"it is not known that `{scene.code(node)}` is a tensor in every call")
         return (scene.code(node) if alone else atom(scene, node)), -1
@@ -209,7 +209,7 @@ def _is_bool(value: Value) -> bool:
 
 
 def holds_tensor(scene: FunctionSource, node: cst.BaseExpression) -> bool:
-    """Return whether a part of a condition asks for the truth of something that may be a tensor."""
+    """Return whether a part of a condition tests the truth of something that may be a tensor."""
     if isinstance(node, cst.BooleanOperation):
         return holds_tensor(scene, node.left) or holds_tensor(scene, node.right)
     if isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Not):
@@ -217,12 +217,12 @@ def holds_tensor(scene: FunctionSource, node: cst.BaseExpression) -> bool:
     return any(type(member) is Tensor for member in members(scene.value(node)))
 
 
-def undecided(scene: FunctionSource, node: cst.BaseExpression, framework: str) -> str:
+def find_undecided(scene: FunctionSource, node: cst.BaseExpression, framework: str) -> str:
     """The code of a part of a condition that asks for a tensor's truth in some calls, and for that of something else in others; or ""."""
     if isinstance(node, cst.BooleanOperation):
-        return undecided(scene, node.left, framework) or undecided(scene, node.right, framework)
+        return find_undecided(scene, node.left, framework) or find_undecided(scene, node.right, framework)
     if isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Not):
-        return undecided(scene, node.expression, framework)
+        return find_undecided(scene, node.expression, framework)
     if not holds_tensor(scene, node) or values.is_tensor(scene.value(node), framework):
         return ""
     return scene.code(node)
@@ -249,7 +249,7 @@ def _conjunct(scene: FunctionSource, node: cst.BaseExpression) -> str:
     return f"({code})" if isinstance(node, (cst.BooleanOperation, cst.IfExp, cst.Lambda, cst.NamedExpr)) else code
 
 
-def _joined(parts: list[str], *more: str) -> str:
+def _join(parts: list[str], *more: str) -> str:
     return " and ".join(part for part in (*parts, *more) if part)
 
 

@@ -79,7 +79,7 @@ def _consumers(scene: FunctionSource, node: cst.CSTNode, followed: set[str]) -> 
     if isinstance(holder, cst.Arg):
         return {_argument(scene, holder)}
     if isinstance(holder, cst.Assign) and len(holder.targets) == 1:
-        return _stored(scene, holder.targets[0].target, followed)
+        return _find_stores(scene, holder.targets[0].target, followed)
     return {Consumer.OTHER}
 
 
@@ -101,7 +101,7 @@ def _argument(scene: FunctionSource, arg: cst.Arg) -> Consumer:
     return Consumer.OTHER
 
 
-def _stored(scene: FunctionSource, target: cst.BaseExpression, followed: set[str]) -> set[Consumer]:
+def _find_stores(scene: FunctionSource, target: cst.BaseExpression, followed: set[str]) -> set[Consumer]:
     function = scene.function(target)
     if not isinstance(target, cst.Name) or function is None:
         return {Consumer.OTHER}

@@ -18,14 +18,16 @@ class _Word(NamedTuple):
 
 
 _WORDS = {
-    "XLA506": _Word("fp16", "bf16", "bfloat16's eight digits of precision do, where all was computed in float32"),
+    "XLA506": _Word(
+        "fp16", "bf16", "bfloat16's eight bits of precision are enough, where everything was computed in float32"
+    ),
     "XLA512": _Word("TPU", "XLA"),
 }
 _NEEDED = NoFix("leave it out, or give what it needs: which of the two is the author's choice")
 _BY_OPTION = NoFix("the option of `accelerate launch` that switches it on is given where programs are started")
 
 
-def rewritten(hazard: Hazard, lines: Lines) -> FixResult:
+def rewrite(hazard: Hazard, lines: Lines) -> FixResult:
     """`mixed_precision: fp16` → `bf16`; `distributed_type: TPU` → `XLA`; a misspelt key is spelt as the nearest known one."""
     word = _WORDS.get(hazard.rule) or _nearest(hazard)
     old = lines.data[hazard.start : hazard.end].decode(errors="replace")

@@ -1,4 +1,4 @@
-"""What statements read, bind and do: liveness and effects in one function, as a rewrite needs to know them.
+"""Find what statements read, bind and do: liveness and effects in one function, for rewrites.
 
 Everything here errs on the side of "it may": a name that may be read later is live, a call that is not known does something.
 """
@@ -30,7 +30,7 @@ def binds(scene: FunctionSource, node: cst.CSTNode) -> set[str]:
 
 
 def live_after(scene: FunctionSource, statement: cst.CSTNode, name: str) -> bool:
-    """Whether a name that a statement binds may be read behind it, before it is bound anew."""
+    """Return whether a name that a statement binds may be read behind it, before it is bound anew."""
     own = scene.function(statement)
     function: cst.CSTNode = own or scene.root
     found = occurrences(scene)
@@ -50,7 +50,7 @@ def live_after(scene: FunctionSource, statement: cst.CSTNode, name: str) -> bool
 
 
 def _bound_anew(scene: FunctionSource, statement: cst.CSTNode, read: cst.Name) -> bool:
-    """Whether a name is surely assigned between a statement and a read of it: by a simple statement in front of the read, in its block or
+    """Return whether a name is surely assigned between a statement and a read: by a simple statement before the read, in its block or
     one around it that does not hold the statement."""
     node: cst.CSTNode = scene.statement(read)
     while node is not statement and not scene.holds(node, statement):
@@ -69,7 +69,7 @@ def uses(scene: FunctionSource, node: cst.CSTNode, name: str) -> list[cst.Name]:
 
 
 def touches(scene: FunctionSource, replacements: Iterable[Replacement]) -> Touches:
-    """What the statements that replacements change read, and what they bind, with all that is worked out from that and the names that
+    """Find what the statements that replacements change read, and what they bind, with all that is worked out from that and the names that
     they introduce."""
     steps = _steps(scene)
     changed = steps.within(replacements)
@@ -153,7 +153,7 @@ def _statements(scene: FunctionSource) -> Iterator[tuple[cst.CSTNode, Sequence[c
 
 def bindings(scene: FunctionSource, node: cst.CSTNode, name: str) -> list[cst.Name]:
     """Where a node binds a name."""
-    return occurrences(scene).bound(node, name)
+    return occurrences(scene).find_bindings(node, name)
 
 
 def definition(scene: FunctionSource, name: cst.Name) -> cst.Assign | None:
@@ -190,7 +190,7 @@ def _binding(scene: FunctionSource, name: cst.Name) -> cst.Name | None:
 
 
 def unchanged(scene: FunctionSource, name: str, since: int, use: cst.CSTNode) -> bool:
-    """Whether a name is not bound between an offset and a node behind it that reads it, loops that lead back included."""
+    """Return whether a name is not bound between an offset and a node behind it that reads it, loops that lead back included."""
     function = scene.function(use) or scene.root
     bound = occurrences(scene).bindings(function, name)
     for loop in scene.above(use):

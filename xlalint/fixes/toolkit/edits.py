@@ -55,7 +55,7 @@ class Change(NamedTuple):
             done = span.end
         return "".join([*pieces, text[done:]])
 
-    def moved(self, offset: int) -> int:
+    def move(self, offset: int) -> int:
         """Where a place of the old text is in the new one; a place that was replaced is where its replacement begins."""
         shift = 0
         for span in self.spans:
@@ -66,7 +66,7 @@ class Change(NamedTuple):
 
     def holds(self, span: Span, offset: int) -> bool:
         """Return whether a place of the new text lies within an edit."""
-        start = self.moved(span.start)
+        start = self.move(span.start)
         return start <= offset <= start + len(span.content)
 
 

@@ -197,12 +197,12 @@ class FunctionSource:
         return self._order[place]
 
     def holds(self, outer: cst.CSTNode, node: cst.CSTNode) -> bool:
-        """Whether a node is held, directly or not, by another one."""
+        """Return whether a node is held, directly or not, by another one."""
         first, last = self._extents[outer]
         return first < self._extents[node][0] < last
 
     def child_towards(self, outer: cst.CSTNode, node: cst.CSTNode) -> cst.CSTNode:
-        """What a node that holds another one, directly or not, directly holds of it."""
+        """Return the child of a node that holds another node, directly or not."""
         while self._parents[node] is not outer:
             node = self._parents[node]
         return node
@@ -424,7 +424,7 @@ def _read(document: Document, start: int, end: int) -> FunctionSource | None:
 
 
 def _is_decorated(data: bytes, start: int) -> bool:
-    """Whether a decorator's sign stands directly in front of a place."""
+    """Return whether a decorator's sign stands directly in front of a place."""
     while start and data[start - 1 : start] in (b" ", b"\t"):
         start -= 1
     return data[start - 1 : start] == b"@"

@@ -51,14 +51,14 @@ class Imports:
 
     def name(self, module: str) -> str:
         """The expression by which a module is reached at the node: "jnp" for "jax.numpy", "torch.nn.functional" for itself."""
-        bound = self.bound(module)
+        bound = self.find_name(module)
         if bound is not None:
             return bound
         alias = self._free(_CUSTOMARY.get(module, module))
         self.needed.append(_insertion(self._scene.document, module, alias))
         return alias
 
-    def bound(self, module: str) -> str | None:
+    def find_name(self, module: str) -> str | None:
         """By what the file calls a module, through an import of it or of the package that holds it."""
         root = module.partition(".")[0]
         package = None
@@ -110,17 +110,17 @@ def _insertion(document: Document, module: str, alias: str) -> Replacement:
     docstring, imports = _opening(document)
     kin = _of_package(document, module.partition(".")[0])
     if kin and imports and kin > imports[-1][1]:  # a notebook may install the package in between
-        return _inserted(document, kin, f"\n{line}")
+        return _insert(document, kin, f"\n{line}")
     plain = [extent for extent in imports if document.data.startswith(b"import", extent[0])]
     before = [end for start, end in plain if document.data[start:end] < line.encode()]
     if before:
-        return _inserted(document, before[-1], f"\n{line}")
+        return _insert(document, before[-1], f"\n{line}")
     later = [start for start, _ in imports if not document.data.startswith(b"from __future__", start)]
     if later:
-        return _inserted(document, later[0], f"{line}\n")
+        return _insert(document, later[0], f"{line}\n")
     if imports:
-        return _inserted(document, imports[-1][1], f"\n\n{line}")
-    return _inserted(document, docstring, f"\n\n{line}" if docstring else f"{line}\n")
+        return _insert(document, imports[-1][1], f"\n\n{line}")
+    return _insert(document, docstring, f"\n\n{line}" if docstring else f"{line}\n")
 
 
 def _of_package(document: Document, root: str) -> int:
@@ -146,6 +146,6 @@ def _opening(document: Document) -> tuple[int, list[tuple[int, int]]]:
     return docstring, imports
 
 
-def _inserted(document: Document, byte: int, text: str) -> Replacement:
+def _insert(document: Document, byte: int, text: str) -> Replacement:
     offset = document.offset(byte)
     return Replacement(offset, offset, text)

@@ -80,7 +80,7 @@ class Masked(NamedTuple):
         return not self.before and all(map(_is_full, self.after))
 
 
-def masked(scene: FunctionSource, node: cst.CSTNode) -> Masked | None:
+def read_masked(scene: FunctionSource, node: cst.CSTNode) -> Masked | None:
     """`x[mask]` taken apart; None where something else than one tensor, numbers and slices is in the index."""
     if not isinstance(node, cst.Subscript):
         return None
@@ -363,7 +363,7 @@ class Aligned(NamedTuple):
     assumes: str = ""
 
 
-def aligned(scene: FunctionSource, index: Masked) -> Aligned | NoFix:
+def align(scene: FunctionSource, index: Masked) -> Aligned | NoFix:
     """The part of the base to which a mask applies, and the mask made to broadcast to it."""
     if all(map(_is_full, (*index.before, *index.after))):
         return _aligned_whole(scene, index)
@@ -379,11 +379,11 @@ def aligned(scene: FunctionSource, index: Masked) -> Aligned | NoFix:
     whole = f"{atom(scene, index.base)}[{', '.join(parts)}]"
     total = rank(scene, index.base)
     if any(_is_ellipsis(part) for part in index.before):
-        return Aligned(whole, _padded(scene, index.mask, own, len(kept)))
+        return Aligned(whole, _pad(scene, index.mask, own, len(kept)))
     if total < 0:
         return NoFix(f"the number of dimensions of `{scene.code(index.base)}` is not known")
     taken = sum(1 for part in (*index.before, *index.after) if not _is_new(scene, part)) + own
-    return Aligned(whole, _padded(scene, index.mask, own, len(kept) + total - taken))
+    return Aligned(whole, _pad(scene, index.mask, own, len(kept) + total - taken))
 
 
 def _aligned_whole(scene: FunctionSource, index: Masked) -> Aligned | NoFix:
@@ -395,11 +395,11 @@ def _aligned_whole(scene: FunctionSource, index: Masked) -> Aligned | NoFix:
     if any(map(_is_ellipsis, index.after)) and index.before:
         return NoFix(f"the dimensions behind `{code}` are not known")
     if any(map(_is_ellipsis, index.before)):
-        return Aligned(whole, _padded(scene, index.mask, 0, len(index.after)))
+        return Aligned(whole, _pad(scene, index.mask, 0, len(index.after)))
     if not index.before and same_rank(scene, index.mask, index.base):
         return Aligned(whole, code)
     if own >= 0 and total >= 0:
-        return Aligned(whole, _padded(scene, index.mask, own, max(total - own - len(index.before), 0)))
+        return Aligned(whole, _pad(scene, index.mask, own, max(total - own - len(index.before), 0)))
     if total < 0 and not index.before and _made_for(scene, index.mask, index.base, own):
         base = scene.code(index.base)
         many = f"`{base}` has {own} dimensions" if own > 0 else f"`{code}` has as many dimensions as `{base}`"
@@ -421,7 +421,7 @@ def _shape_holder(scene: FunctionSource, mask: cst.BaseExpression) -> cst.BaseEx
     return _shape_holder(scene, operands[0]) if len(operands) == 1 else None
 
 
-def _padded(scene: FunctionSource, mask: cst.BaseExpression, own: int, more: int) -> str:
+def _pad(scene: FunctionSource, mask: cst.BaseExpression, own: int, more: int) -> str:
     """A mask with more dimensions at its end."""
     if not more:
         return scene.code(mask)

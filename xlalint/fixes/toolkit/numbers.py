@@ -87,23 +87,23 @@ class _Follower:
                 other = holder.right if holder.left is node else holder.left
                 return self._operand(holder, other, isinstance(holder.operator, _ARITHMETIC))
             case cst.Comparison() | cst.ComparisonTarget():
-                return self._compared(node, holder)
+                return self._follow_comparison(node, holder)
             case cst.UnaryOperation(operator=cst.Minus()):
                 return self.follow(holder)
             case cst.Arg():
                 return self._argument(holder)
             case cst.Assign():
-                return self._stored([one.target for one in holder.targets])
+                return self._follow_store([one.target for one in holder.targets])
             case cst.AugAssign():
-                return self._added(holder)
+                return self._follow_addition(holder)
             case cst.Return() | cst.Element() | cst.DictElement():
-                return self._returned(node)
+                return self._follow_return(node)
             case cst.Expr():
                 return ""
             case cst.Index() | cst.Slice():
                 return "it is an index or a size, which the host must know: gather by the tensor, or use a fixed size"
             case cst.FormattedStringExpression():
-                return "it becomes text: make the text where it is read, or every n steps"
+                return "it becomes text: format it where the text is read, or every n steps"
         return f"`{scene.code(holder)}` may need a number"
 
     # --------------------------------------------------------------------------------------------- arithmetic
@@ -120,9 +120,9 @@ class _Follower:
             refused = self.follow(holder)
             self.whole = whole
             return refused
-        return f"`{self.scene.code(other)}`, which it meets, is not known to be a tensor or a number"
+        return f"`{self.scene.code(other)}`, the other operand, is not known to be a tensor or a number"
 
-    def _compared(self, node: cst.CSTNode, holder: cst.CSTNode) -> str:
+    def _follow_comparison(self, node: cst.CSTNode, holder: cst.CSTNode) -> str:
         comparison = self.scene.parent(holder) if isinstance(holder, cst.ComparisonTarget) else holder
         assert isinstance(comparison, cst.Comparison)
         if len(comparison.comparisons) != 1:
@@ -138,20 +138,20 @@ class _Follower:
         assert isinstance(call, cst.Call)
         name = values.callee(scene.value(call.func))
         if name == "builtins.float" and len(call.args) == 1:
-            return self._wrapped(call, arg, "")
+            return self._follow_call(call, arg, "")
         if name == "builtins.abs":
             return self.follow(call)
         if name in ("builtins.max", "builtins.min") and len(call.args) == 2 and self._all_scalars(call, arg):
-            return self._bounded(call, arg, name[9:])
+            return self._follow_bound(call, arg, name[9:])
         if name.startswith("math.") and name[5:] in MATH and len(call.args) == 1:
-            return self._computed(call, arg, MATH[name[5:]])
+            return self._follow_math(call, arg, MATH[name[5:]])
         if arg.keyword is None and self._takes_both(call, call.args.index(arg)):
             return ""
         if name.rpartition(".")[2] in ("append", "extend", "add", "update") and operation(scene, call) == "":
             return _KEPT.format(scene.code(call.func).rpartition(".")[0])
         return f"`{scene.code(call.func)}` may need a number"
 
-    def _wrapped(self, call: cst.Call, arg: cst.Arg, suffix: str) -> str:
+    def _follow_call(self, call: cst.Call, arg: cst.Arg, suffix: str) -> str:
         """`f(number)` → `number` with a suffix, that of the method which does the same."""
         start, end = self.scene.span(call)
         first, last = self.scene.whole(arg.value)
@@ -160,22 +160,22 @@ class _Follower:
         self.edits.append(Replacement(last, end, (")" if closed else "") + suffix))
         return self.follow(call)
 
-    def _bounded(self, call: cst.Call, arg: cst.Arg, name: str) -> str:
+    def _follow_bound(self, call: cst.Call, arg: cst.Arg, name: str) -> str:
         """`max(number, 1.0)`, of a number and one that never was a tensor."""
         other = next(one for one in call.args if one is not arg)
         if call.args[0] is other:
             self.assumed.append(f"`{self.scene.code(arg.value)}` is not NaN")
         if self.framework == "torch":
             bound = {"max": "min", "min": "max"}[name]
-            return self._wrapped(call, arg, f".clamp({bound}={self.scene.code(other.value)})")
+            return self._follow_call(call, arg, f".clamp({bound}={self.scene.code(other.value)})")
         module = self.imports.name("jax.numpy" if self.framework == "jax" else "tensorflow")
         self.edits.append(Replacement(*self.scene.span(call.func), f"{module}.{name}imum"))
         return self.follow(call)
 
-    def _computed(self, call: cst.Call, arg: cst.Arg, name: str) -> str:
+    def _follow_math(self, call: cst.Call, arg: cst.Arg, name: str) -> str:
         """`math.sqrt(number)`."""
         if self.framework == "torch":
-            return self._wrapped(call, arg, f".{name}()")
+            return self._follow_call(call, arg, f".{name}()")
         if self.framework == "tensorflow":
             function = f"{self.imports.name('tensorflow')}.{tensorflow_name(name)}"
         else:
@@ -204,7 +204,7 @@ class _Follower:
 
     # -------------------------------------------------------------------------------------------------- names
 
-    def _stored(self, targets: Sequence[cst.BaseExpression]) -> str:
+    def _follow_store(self, targets: Sequence[cst.BaseExpression]) -> str:
         scene = self.scene
         for target in targets:
             function = scene.function(target)
@@ -214,7 +214,7 @@ class _Follower:
                 continue
             self._followed.add(target.value)
             if any(isinstance(scene.parent(one), (cst.AugAssign, cst.NameItem)) for one in self._all(function, target)):
-                return f"`{target.value}` is counted up: a tensor would be changed in place"
+                return f"`{target.value}` is incremented: a tensor would be changed in place"
             for use in uses(scene, function, target.value):
                 if scene.function(use) is not function:
                     return f"a function within `{function.name.value}` reads `{target.value}`"
@@ -226,7 +226,7 @@ class _Follower:
     def _all(self, function: cst.FunctionDef, name: cst.Name) -> list[cst.Name]:
         return [one for one in self.scene.descend(function, cst.Name) if one.value == name.value]
 
-    def _returned(self, node: cst.CSTNode) -> str:
+    def _follow_return(self, node: cst.CSTNode) -> str:
         scene = self.scene
         holders = (cst.Element, cst.Tuple, cst.List, cst.Dict, cst.DictElement)
         for holder in scene.above(node):
@@ -237,10 +237,10 @@ class _Follower:
                 and holder.value is node
                 and isinstance(node, (cst.Call, cst.Comparison, cst.Name))
             ):
-                return "callers are given a number: return the tensor, and read it where the number is needed"
+                return "callers get a number: return the tensor, and read it where the number is needed"
             if isinstance(holder, cst.Return):
                 self.leaves = True
-                self.assumed.append("the caller takes a tensor where it got a number")
+                self.assumed.append("the caller accepts a tensor where it got a number")
                 return ""
             if not isinstance(holder, holders):
                 break
@@ -248,7 +248,7 @@ class _Follower:
 
     # ------------------------------------------------------------------------------------------- accumulation
 
-    def _added(self, statement: cst.AugAssign) -> str:
+    def _follow_addition(self, statement: cst.AugAssign) -> str:
         """`total += number`: with a tensor, `total` is a tensor that is read when the number was used."""
         scene, target = self.scene, statement.target
         if values.is_tensor(scene.value(target), self.framework):

@@ -38,7 +38,7 @@ class Bindings:
         return moment, self._by_moment[bisect_left(self.moments, moment)], self._furthest[count - 1]
 
     def within(self, first: int, last: int) -> bool:
-        """Whether the name is bound from one offset to another, both included."""
+        """Return whether the name is bound from one offset to another, both included."""
         return bisect_left(self.moments, first) < bisect_right(self.moments, last)
 
 
@@ -60,7 +60,7 @@ class Occurrences:
             if is_bound(scene, name):
                 self._bound[name.value].append(scene.extent(name)[0])
 
-    def named(self, node: cst.CSTNode, name: str) -> list[cst.Name]:
+    def find_named(self, node: cst.CSTNode, name: str) -> list[cst.Name]:
         """All places in a node that spell a name, attributes and keywords included."""
         return self._within(self._named.get(name, ()), node)
 
@@ -68,7 +68,7 @@ class Occurrences:
         """Where a node reads a name, in the order of the text."""
         return self._within(self._read.get(name, ()), node)
 
-    def bound(self, node: cst.CSTNode, name: str) -> list[cst.Name]:
+    def find_bindings(self, node: cst.CSTNode, name: str) -> list[cst.Name]:
         """Where a node binds a name, in the order of the text."""
         return self._within(self._bound.get(name, ()), node)
 
@@ -76,7 +76,7 @@ class Occurrences:
         """The same by the moment at which it is bound."""
         found = self._bindings.get((node, name))
         if found is None:
-            found = self._bindings[node, name] = Bindings(self._scene, self.bound(node, name))
+            found = self._bindings[node, name] = Bindings(self._scene, self.find_bindings(node, name))
         return found
 
     def reads_from(self, node: cst.CSTNode, name: str, first: int, last: int | None = None) -> Iterator[cst.Name]:
@@ -88,7 +88,7 @@ class Occurrences:
             yield self._name(places[index])
 
     def read_by_nested(self, function: cst.CSTNode, name: str) -> bool:
-        """Whether a function within a function (or module) reads a name."""
+        """Return whether a function within a function (or module) reads a name."""
         found = self._nested.get((function, name))
         if found is None:
             own = function if isinstance(function, cst.FunctionDef) else None
@@ -97,7 +97,7 @@ class Occurrences:
         return found
 
     def assigned_before(self, statement: cst.CSTNode, name: str, since: int) -> bool:
-        """Whether a simple statement in the block of a statement binds a name in front of it, from a place in the scene's order on."""
+        """Return whether a simple statement in a statement's block binds a name before it, from a place in the scene's order on."""
         found = self._lines_of(statement, name)
         return bisect_left(found, since) < bisect_left(found, self._scene.extent(statement)[0])
 
@@ -146,7 +146,7 @@ def occurrences(scene: FunctionSource) -> Occurrences:
 
 
 def is_read(scene: FunctionSource, name: cst.Name) -> bool:
-    """Whether a name's value is read where it stands."""
+    """Return whether a name's value is read where it stands."""
     holder = scene.parent(name)
     if isinstance(holder, cst.Attribute):
         return holder.value is name
@@ -160,7 +160,7 @@ def is_read(scene: FunctionSource, name: cst.Name) -> bool:
 
 
 def is_bound(scene: FunctionSource, name: cst.Name) -> bool:
-    """Whether a name is bound where it stands."""
+    """Return whether a name is bound where it stands."""
     holder = scene.parent(name)
     if isinstance(holder, (cst.FunctionDef, cst.ClassDef)):
         return holder.name is name
@@ -172,7 +172,7 @@ def is_bound(scene: FunctionSource, name: cst.Name) -> bool:
 
 
 def _is_target(scene: FunctionSource, name: cst.CSTNode) -> bool:
-    """Whether a name stands, alone or in a tuple, where something is assigned to it."""
+    """Return whether a name stands, alone or in a tuple, where something is assigned to it."""
     node, holder = name, scene.parent(name)
     while isinstance(holder, (cst.Element, cst.StarredElement, cst.Tuple, cst.List)):
         node, holder = holder, scene.parent(holder)

@@ -94,11 +94,11 @@ READS = names(
 def operation(scene: FunctionSource, node: cst.Call) -> str:
     """The last name of the framework's function, or of a tensor's method, that a call surely calls; "" for any other callee."""
     value = scene.value(node.func)
-    found = {_named(member) for member in members(value)}
+    found = {_read_name(member) for member in members(value)}
     return found.pop() if len(found) == 1 else ""
 
 
-def _named(value: object) -> str:
+def _read_name(value: object) -> str:
     if type(value) is LibrarySymbol:
         package, _, rest = value.name.partition(".")
         return rest.rpartition(".")[2] if package in _PACKAGES else ""

@@ -9,7 +9,7 @@ import libcst as cst
 from xlalint.abstract.values import Tensor, members
 from xlalint.fixes.toolkit import values
 from xlalint.fixes.toolkit.function_source import FunctionSource
-from xlalint.fixes.toolkit.indexing import masked
+from xlalint.fixes.toolkit.indexing import read_masked
 from xlalint.fixes.toolkit.operations import arguments_of, operation
 
 SAME_ELEMENTS = frozenset(("bfloat16", "clone", "detach", "double", "float", "half", "int", "long", "to", "type"))
@@ -27,7 +27,7 @@ class Selection(NamedTuple):
 def selection(scene: FunctionSource, node: cst.CSTNode) -> Selection | None:
     """The selection that an expression is: `x[mask]`, `masked_select`, `boolean_mask`, `extract`."""
     if isinstance(node, cst.Subscript):
-        index = masked(scene, node)
+        index = read_masked(scene, node)
         if index is None or not index.plain or not _may_be_tensor(scene, node.value):
             return None
         return Selection(node, node.value, index.mask)
@@ -37,13 +37,13 @@ def selection(scene: FunctionSource, node: cst.CSTNode) -> Selection | None:
     if len(given) != 2:
         return None
     if name == "gather_nd":
-        return _gathered(scene, node, given[0], given[1])
+        return _read_gather(scene, node, given[0], given[1])
     if name in ("masked_select", "boolean_mask"):
         return Selection(node, given[0], given[1], name == "masked_select")
     return Selection(node, given[1], given[0], broadcasts=True) if name == "extract" else None
 
 
-def _gathered(
+def _read_gather(
     scene: FunctionSource, node: cst.Call, whole: cst.BaseExpression, positions: cst.BaseExpression
 ) -> Selection | None:
     """`tf.gather_nd(x, tf.where(mask))`."""
@@ -58,7 +58,7 @@ def _may_be_tensor(scene: FunctionSource, node: cst.BaseExpression) -> bool:
     return any(isinstance(member, Tensor) for member in members(scene.value(node)))
 
 
-def selected(scene: FunctionSource, node: cst.BaseExpression, mask: str) -> list[Selection]:
+def find_selections(scene: FunctionSource, node: cst.BaseExpression, mask: str) -> list[Selection]:
     """The selections, all by one mask, of which an expression is made by sums, signs, numbers, products and casts; none for another."""
     found: list[Selection] = []
     return found if _is_made_of(scene, node, mask, found) else []

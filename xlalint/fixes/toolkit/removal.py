@@ -18,7 +18,7 @@ def taken_out(
     """A statement taken out with the comments above it and what is assigned for it alone, but for names to `keep`; `pass` is left
     where the block would be empty, and an `if`, `else` or `for` that would be left with nothing to do goes too."""
     gone = [statement, *_left_over(scene, statement, keep)]
-    return _merged(_without(scene, one) for one in gone)
+    return _merge(_without(scene, one) for one in gone)
 
 
 def _without(scene: FunctionSource, statement: cst.BaseStatement) -> Replacement:
@@ -111,7 +111,7 @@ _GIVING = names(
 )
 
 
-def _merged(replacements: Iterable[Replacement]) -> tuple[Replacement, ...]:
+def _merge(replacements: Iterable[Replacement]) -> tuple[Replacement, ...]:
     """Removals in order; those that share an empty line are made one."""
     merged: list[Replacement] = []
     for one in sorted(replacements):

@@ -35,7 +35,7 @@ def side_of(scene: FunctionSource, node: cst.BaseExpression, types: Types, slope
     return Side(argument(scene, node), scene.value(node), types.of(node), slopes.of(node))
 
 
-def unchanged(name: str, value: Value) -> Side:
+def keep_value(name: str, value: Value) -> Side:
     """The side on which a variable keeps its value."""
     if values.is_number(value):
         return Side(name, value, Type("()", "", "", 0, number=True), FLAT)
@@ -87,7 +87,7 @@ class Chooser:
     def unfit(self, side: Side) -> str:
         """Why a value cannot be one of those that are chosen between, "" if it can."""
         if side.value is NONE or any(member is NONE for member in members(side.value)):
-            return f"`{_short(side)}` may be None on one side: keep a tensor there that changes nothing"
+            return f"`{_short(side)}` may be None on one side: use a tensor there that changes nothing"
         if values.is_tensor(side.value, self._framework) or values.is_number(side.value):
             return ""
         return f"it is not known that `{_short(side)}` is a tensor in every call"
@@ -135,7 +135,7 @@ def number_as_tensor(framework: str) -> str:
     meet.
     """
     kind = "a tensor of float32" if framework == "tensorflow" else "a tensor"
-    return f"{kind} will do where this was a Python number"
+    return f"{kind} works where this was a Python number"
 
 
 def assigned_name(scene: FunctionSource, node: cst.BaseExpression) -> str:

@@ -117,10 +117,10 @@ class Types:
         if isinstance(node, cst.Call):
             return self._call(node)
         if isinstance(node, cst.Subscript):
-            return self._resized(node, [node.value])
+            return self._resize(node, [node.value])
         return Type()
 
-    def _resized(self, node: cst.BaseExpression, sources: list[cst.BaseExpression]) -> Type:
+    def _resize(self, node: cst.BaseExpression, sources: list[cst.BaseExpression]) -> Type:
         """Return a type whose shape differs from that of any of its sources and of anything of their shape; its dtype is theirs."""
         types = [self.of(one) for one in sources]
         shapes = "|".join(one.shape for one in types)
@@ -183,7 +183,7 @@ class Types:
             sources = [operands[0]]
             if isinstance(operands[0], (cst.Tuple, cst.List)):
                 sources = [one.value for one in operands[0].elements]
-            return self._resized(node, sources) if sources else Type()
+            return self._resize(node, sources) if sources else Type()
         if name in CASTS:
             return self._cast(name, first, [*operands[1:], *named.values()])
         if name in AS_FIRST or (name in AS_FIRST_IF_FLOAT and first.kind == "f"):
@@ -200,18 +200,18 @@ class Types:
         if name in JOINED and others:
             return self._broadcast(first, others[0])
         if name == "where" and len(others) == 2:
-            return self._selected(first, *others)
+            return self._type_selection(first, *others)
         if name in REDUCTIONS:
-            return self._reduced(name, node, first)
+            return self._type_reduction(name, node, first)
         return Type()
 
-    def _selected(self, condition: Type, first: Type, second: Type) -> Type:
+    def _type_selection(self, condition: Type, first: Type, second: Type) -> Type:
         made = self._broadcast(first, second)
         if condition.shape == SCALAR or condition.shape == made.shape:
             return made
         return made._replace(shape="", rank=-1)
 
-    def _reduced(self, name: str, node: cst.Call, first: Type) -> Type:
+    def _type_reduction(self, name: str, node: cst.Call, first: Type) -> Type:
         if values.rank_of(self._scene.value(node)) != 0:
             return Type()
         if name in TO_BOOL:

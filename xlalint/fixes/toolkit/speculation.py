@@ -1,4 +1,4 @@
-"""Whether code may run where a condition kept it from running: what it does besides giving a value, and whether it can fail.
+"""Decide whether code may run where a condition kept it from running: its side effects, and whether it can fail.
 
 `where` computes both sides. So a side must do nothing but compute, which is a barrier; and it must not fail, nor cost much, which are risks
 that a fix may assume away. What becomes of gradients is told in `gradients`.
@@ -107,7 +107,7 @@ _PURE_LAYERS = frozenset(
 
 
 class Speculation(NamedTuple):
-    """What stands against running code unconditionally: `barrier` says what it does that must not happen, or that it is not known
+    """Obstacles to running code unconditionally: `barrier` says what it does that must not happen, or that it is not known
     what it does; `risks` are the expressions in it that may fail or cost much where they were not meant to run."""
 
     barrier: str = ""
@@ -135,7 +135,7 @@ _TOLD = 3  # risks that are told one by one
 def speculate(
     scene: FunctionSource, nodes: Iterable[cst.CSTNode], framework: str, under: Iterable[cst.BaseExpression] = ()
 ) -> Speculation:
-    """What stands against running expressions, or straight-line statements, unconditionally, that ran under conditions."""
+    """Find what prevents running expressions, or straight-line statements, unconditionally that ran under conditions."""
     key = framework, tuple(nodes), tuple(under)
     known = _known.setdefault(scene, {})
     found = known.get(key)
@@ -165,17 +165,17 @@ def _speculate(
 
 
 def barrier_of(scene: FunctionSource, node: cst.CSTNode, framework: str) -> str:
-    """What a node does itself, whatever stands in it, that must not happen unconditionally; "" for nothing."""
+    """Describe what a node does itself, apart from its children, that must not happen unconditionally; "" for nothing."""
     return _Walk(scene, framework, Types(scene, framework), frozenset()).own(node).barrier
 
 
-def computed(risks: Iterable[str]) -> list[str]:
-    """What a fix assumes that computes what may fail or cost much: one sentence, or none."""
+def assume_computable(risks: Iterable[str]) -> list[str]:
+    """Word the assumption of a fix that computes what may fail or cost much: one sentence, or none."""
     told = [f"`{one}`" for one in dict.fromkeys(brief(risk) for risk in risks)]
     if not told:
         return []
     most = told if len(told) <= _TOLD else [*told[: _TOLD - 1], "more"]
-    return [f"{', '.join(most[:-1])}{' and ' if most[1:] else ''}{most[-1]} can be computed whichever way it goes"]
+    return [f"{', '.join(most[:-1])}{' and ' if most[1:] else ''}{most[-1]} can be computed whatever the condition is"]
 
 
 def assignments(node: cst.CSTNode) -> list[tuple[str, cst.BaseExpression]]:
@@ -201,7 +201,7 @@ class _Walk:
         self._tested = tested
 
     def of(self, node: cst.CSTNode) -> Speculation:
-        """What stands against running a node."""
+        """Find what prevents running a node."""
         own = self.own(node)
         if own.barrier:
             return own
@@ -217,7 +217,7 @@ class _Walk:
         return node.children
 
     def own(self, node: cst.CSTNode) -> Speculation:
-        """What stands against running a node, what it is made of left aside."""
+        """Find what prevents running a node, apart from its children."""
         code = self._scene.code
         if isinstance(node, cst.Call):
             return self._call(node)
@@ -228,15 +228,15 @@ class _Walk:
         if isinstance(node, cst.Subscript):
             return self._subscript(node)
         if isinstance(node, (cst.Yield, cst.Await, cst.NamedExpr)):
-            return Speculation(f"`{code(node)}` does more than give a value")
+            return Speculation(f"`{code(node)}` does more than compute a value")
         if isinstance(node, (cst.IfExp, cst.BooleanOperation)) and _is_asked(self._scene, node):
-            return Speculation(f"`{code(node)}` asks for a tensor's value itself")
+            return Speculation(f"`{code(node)}` reads a tensor's value itself")
         if isinstance(node, (cst.Assign, cst.AugAssign, cst.AnnAssign)):
             return self._assignment(node)
         plain = isinstance(node, (cst.Expr, cst.Pass, cst.SimpleStatementLine))
         if plain or not isinstance(node, (cst.BaseSmallStatement, cst.BaseStatement)):
             return FREE
-        return Speculation(f"the branch holds a `{_keyword(node)}`")
+        return Speculation(f"the branch contains a `{_keyword(node)}`")
 
     def _assignment(self, node: cst.Assign | cst.AugAssign | cst.AnnAssign) -> Speculation:
         targets = [one.target for one in node.targets] if isinstance(node, cst.Assign) else [node.target]
@@ -276,14 +276,14 @@ class _Walk:
         return FREE if self._total(node, name) else Speculation(risks=(code,))
 
     def _sized_by_tensor(self, node: cst.Call) -> bool:
-        """Whether a tensor stands among the sizes that an operation is told."""
+        """Return whether a tensor stands among the sizes that an operation is told."""
         operands = [*arguments_of(self._scene, node), *(arg.value for arg in node.args if arg.keyword is not None)]
         sizes = operands if operation(self._scene, node) in MAKERS else operands[1:]
         parts = [part for one in sizes for part in _parts(one)]
         return any(self._types.of(part).rank == 0 and not self._types.of(part).number for part in parts)
 
     def _divides_wholly(self, node: cst.Call, name: str) -> bool:
-        """Whether a call divides whole numbers by a tensor of such, which fails where that is 0."""
+        """Return whether a call divides whole numbers by a tensor of such, which fails where that is 0."""
         operands = arguments_of(self._scene, node)[:2]
         rounded = any(arg.keyword is not None and arg.keyword.value == "rounding_mode" for arg in node.args)
         if len(operands) < 2 or (name in ("div", "divide") and not rounded):
@@ -292,7 +292,7 @@ class _Walk:
         return not kinds[1].number and all(one.kind != "f" for one in kinds)
 
     def _total(self, node: cst.Call, name: str) -> bool:
-        """Whether an operation cannot fail and costs about as much as reading its operands."""
+        """Return whether an operation cannot fail and costs about as much as reading its operands."""
         if name in _TOTAL:
             return True
         operands = [*arguments_of(self._scene, node), *(arg.value for arg in node.args if arg.keyword is not None)]
@@ -303,7 +303,7 @@ class _Walk:
         return name == "where" and len(operands) == 3 and self._fits(operands)
 
     def _fits(self, operands: list[cst.BaseExpression]) -> bool:
-        """Whether operands surely broadcast: all of one shape, or without dimensions."""
+        """Return whether operands surely broadcast: all of one shape, or without dimensions."""
         shapes = {self._types.of(one).shape for one in operands} - {SCALAR}
         return len(shapes) < 2 and "" not in shapes
 
@@ -373,7 +373,7 @@ class _Walk:
         return Speculation(risks=(self._scene.code(node),))
 
     def _is_guarded(self, index: cst.BaseExpression) -> bool:
-        """Whether an index is worked out from what the conditions test, on which it depends then whether there is such an element."""
+        """Return whether an index is computed from what the conditions test, which may decide whether the element exists."""
         return _holds(self._scene.value(index)) and bool(self._tested & set(_paths(self._scene, index)))
 
 
@@ -405,14 +405,14 @@ def _unknown(code: str) -> Speculation:
 
 
 def _tame_divisor(left: Value, right: Value, operator: cst.BaseBinaryOp) -> bool:
-    """Whether a division or power gives a result whatever the operands hold."""
+    """Return whether a division or power gives a result whatever the operands hold."""
     if type(right) is Const and isinstance(right.value, (int, float)):
         return right.value > 0 if isinstance(operator, cst.Power) else right.value != 0
     return values.dtype_of(right) == "f" and bool(values.tensors_only(left) or values.is_number(left))
 
 
 def _is_asked(scene: FunctionSource, node: cst.IfExp | cst.BooleanOperation) -> bool:
-    """Whether Python asks for a tensor's truth in an expression."""
+    """Return whether Python asks for a tensor's truth in an expression."""
     asked = node.test if isinstance(node, cst.IfExp) else node.left
     return any(type(member) is Tensor for member in members(scene.value(asked)))
 

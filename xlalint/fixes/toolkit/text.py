@@ -115,7 +115,7 @@ def call(function: str, arguments: Sequence[str], column: int, indent: str, tail
     if column + len(line) + tail <= width and "\n" not in line:
         return line
     inner = f"{indent}    "
-    own = [f"{inner}{moved(argument, inner)},\n" for argument in arguments]
+    own = [f"{inner}{indent_expression(argument, inner)},\n" for argument in arguments]
     return f"{function}(\n{''.join(own)}{indent})"
 
 
@@ -125,14 +125,18 @@ Arguments = Sequence[Union[str, "Arguments"]]
 """A call's arguments; those that are calls of the same function are told by theirs."""
 
 
-def nested(function: str, arguments: Arguments, column: int, indent: str, tail: int = 0, width: int = WIDTH) -> str:
+def write_nested(
+    function: str, arguments: Arguments, column: int, indent: str, tail: int = 0, width: int = WIDTH
+) -> str:
     """The same of a call that may have calls of the same function among its arguments, each broken only where it has to be."""
     line = _flat(function, arguments)
     if column + len(line) + tail <= width and "\n" not in line:
         return line
     inner = f"{indent}    "
     own = [
-        moved(one, inner) if isinstance(one, str) else nested(function, one, len(inner), inner, 1, width)
+        indent_expression(one, inner)
+        if isinstance(one, str)
+        else write_nested(function, one, len(inner), inner, 1, width)
         for one in arguments
     ]
     return f"{function}(\n{''.join(f'{inner}{one},{chr(10)}' for one in own)}{indent})"
@@ -143,7 +147,7 @@ def _flat(function: str, arguments: Arguments) -> str:
     return f"{function}({', '.join(parts)})"
 
 
-def moved(code: str, indent: str) -> str:
+def indent_expression(code: str, indent: str) -> str:
     """An expression's code whose further lines begin at least at an indentation, as they stood to each other."""
     first, newline, rest = code.partition("\n")
     if not newline:

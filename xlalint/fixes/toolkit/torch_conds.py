@@ -72,14 +72,14 @@ def views(scene: FunctionSource, statement: cst.BaseStatement, nodes: Iterable[c
     """List what branches, given by their expressions, read from outside and may not own its memory; None if two of these may be views of
     one tensor.
     """
-    read = _captured(scene, nodes)
+    read = _find_captured(scene, nodes)
     known = {name: _origin(scene, statement, name) for name in read}
     if len(read) > 1 and "view" in known.values():
         return None
     return [name for name in read if known[name] != "new"]
 
 
-def _captured(scene: FunctionSource, nodes: Iterable[cst.CSTNode]) -> Sequence[str]:
+def _find_captured(scene: FunctionSource, nodes: Iterable[cst.CSTNode]) -> Sequence[str]:
     found: dict[str, None] = {}
     for node in nodes:
         known = reads(scene, node)

@@ -60,11 +60,11 @@ def callee(value: Value) -> str:
     """Name a callee: a library's function by its dotted name ("torch.where"), a method of a library's object with a leading dot (".any");
     "" for anything else.
     """
-    names = {_called(member) for member in members(value)}
+    names = {_find_callee(member) for member in members(value)}
     return names.pop() if len(names) == 1 else ""
 
 
-def _called(value: Value) -> str:
+def _find_callee(value: Value) -> str:
     if type(value) is LibrarySymbol:
         return value.name
     return f".{value.name}" if type(value) is Method else ""

@@ -56,7 +56,7 @@ def _replace(real: str, after: bytes) -> None:
     """Write beside the file and rename: a rename is seen wholly or not at all, and after fsync it is not ahead of the content."""
     folder = os.path.dirname(real)  # noqa: PTH120
     _remove_abandoned(folder)
-    temporary, handle, named = _opened(folder)
+    temporary, handle, named = _open(folder)
     try:
         with open(handle, "wb", closefd=False) as stream:
             stream.write(after)
@@ -78,7 +78,7 @@ def _replace(real: str, after: bytes) -> None:
     _sync(folder)
 
 
-def _opened(folder: str) -> tuple[str, int, bool]:
+def _open(folder: str) -> tuple[str, int, bool]:
     """A new file in a folder, locked: its name, the file, and whether it has its name already."""
     temporary = os.path.join(folder, f".xlalint-{secrets.token_hex(8)}.tmp")  # noqa: PTH118
     if hasattr(os, "O_TMPFILE") and os.path.exists("/proc/self/fd"):  # noqa: PTH110
@@ -89,7 +89,7 @@ def _opened(folder: str) -> tuple[str, int, bool]:
     handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR | _BINARY, 0o600)
     if _lock(handle) is False or not os.fstat(handle).st_nlink:  # another run took it for abandoned
         os.close(handle)
-        return _opened(folder)
+        return _open(folder)
     return temporary, handle, True
 
 

@@ -55,23 +55,23 @@ class _Use(NamedTuple):
                 return NoFix(f"`{brief(code)}` would be computed more than once: give it a name")
         return None
 
-    def closed(self, text: str, message: str, assumes: str = "") -> Rewrite:
+    def rewrite_in_place(self, text: str, message: str, assumes: str = "") -> Rewrite:
         """Code that binds as closely as a name, in the call's place."""
         return Rewrite(message, (Replacement(*self.scene.span(self.node), text),), assumes)
 
     def open(self, text: str, message: str, assumes: str = "") -> Rewrite:
         """Code that is an operation, in the call's place: in parentheses where need be."""
         if stands_alone(self.scene, self.node):
-            return self.closed(text, message, assumes)
+            return self.rewrite_in_place(text, message, assumes)
         return Rewrite(message, (Replacement(*bare_extent(self.scene, self.node), f"({text})"),), assumes)
 
-    def renamed(self, name: str) -> Replacement | None:
+    def rename_callee(self, name: str) -> Replacement | None:
         """The callee's last name replaced; None where it was imported by itself."""
         func = self.node.func
         return Replacement(*self.scene.span(func.attr), name) if isinstance(func, cst.Attribute) else None
 
 
-_ROOM = "all comparisons at once fit into memory"
+_ROOM = "memory is enough for all comparisons at once"
 _NO_NAN = "there is no NaN"
 _OTHER = NoFix(
     "XLA has no kernel that gives the same: do this in the input pipeline, less often than each step, or use another operation"
@@ -100,7 +100,7 @@ def on_device(site: Site) -> Rewrite | NoFix | None:
 # -------------------------------------------------------------------------------------------------- searching
 
 
-def _searched(use: _Use, edges: str, wanted: str) -> Rewrite | NoFix | None:
+def _rewrite_search(use: _Use, edges: str, wanted: str) -> Rewrite | NoFix | None:
     """The place of each value among sorted edges: how many of these are below it."""
     right = use.constant("right", False)
     side = use.constant("side", None)
@@ -111,22 +111,22 @@ def _searched(use: _Use, edges: str, wanted: str) -> Rewrite | NoFix | None:
         return NoFix(f"`{brief(use.scene.code(use.given[edges]))}` is not known to be a tensor")
     message = f"Count the edges with `{sign}`"
     if use.number(wanted):
-        return use.closed(f"({use.operand(edges)} {sign} {use.operand(wanted)}).sum(-1)", message, _NO_NAN)
+        return use.rewrite_in_place(f"({use.operand(edges)} {sign} {use.operand(wanted)}).sum(-1)", message, _NO_NAN)
     if not use.tensor(wanted):
         return NoFix(f"`{brief(use.scene.code(use.given[wanted]))}` is not known to be a tensor")
     flat = edges == "boundaries" or values.rank_of(use.scene.value(use.given[edges])) == 1
     left = use.operand(edges) if flat else f"{use.operand(edges)}[..., None, :]"
     text = f"({left} {sign} {use.operand(wanted)}[..., None]).sum(-1)"
     more = "" if flat else f", `{use.scene.code(use.given[wanted])}` has a dimension"
-    return use.closed(text, message, f"{_ROOM}{more} and {_NO_NAN}")
+    return use.rewrite_in_place(text, message, f"{_ROOM}{more} and {_NO_NAN}")
 
 
 def _search_sorted(use: _Use) -> Rewrite | NoFix | None:
-    return _searched(use, "sorted_sequence", "input")
+    return _rewrite_search(use, "sorted_sequence", "input")
 
 
 def _bucketize(use: _Use) -> Rewrite | NoFix | None:
-    return _searched(use, "boundaries", "input")
+    return _rewrite_search(use, "boundaries", "input")
 
 
 def _is_in(use: _Use) -> Rewrite | NoFix | None:
@@ -141,7 +141,7 @@ def _is_in(use: _Use) -> Rewrite | NoFix | None:
     flat = values.rank_of(use.scene.value(use.given["test_elements"])) == 1
     tested = use.operand("test_elements") + ("" if flat else ".flatten()")
     text = f"({use.operand('elements')}[..., None] {sign} {tested}).{word}(-1)"
-    return use.closed(text, f"Compare each with all by `{sign}` and `{word}`", _ROOM)
+    return use.rewrite_in_place(text, f"Compare each with all by `{sign}` and `{word}`", _ROOM)
 
 
 # ------------------------------------------------------------------------------------------ order and extrema
@@ -157,7 +157,7 @@ def _median(use: _Use) -> Rewrite | NoFix | None:
             return _OTHER
         refused = use.repeatable("input")
         source = use.operand("input")
-        return refused or use.closed(
+        return refused or use.rewrite_in_place(
             f"{source}.flatten().kthvalue(({source}.numel() + 1) // 2).values", "Use `kthvalue`", tie
         )
     refused = use.repeatable("input")
@@ -165,12 +165,14 @@ def _median(use: _Use) -> Rewrite | NoFix | None:
         return refused
     source, dim = use.operand("input"), use.scene.code(use.given["dim"])
     keep = f", {use.scene.code(use.given['keepdim'])}" if "keepdim" in use.given else ""
-    return use.closed(f"{source}.kthvalue(({source}.shape[{dim}] + 1) // 2, {dim}{keep})", "Use `kthvalue`", tie)
+    return use.rewrite_in_place(
+        f"{source}.kthvalue(({source}.shape[{dim}] + 1) // 2, {dim}{keep})", "Use `kthvalue`", tie
+    )
 
 
 def _larger(use: _Use) -> Rewrite | NoFix | None:
     name = {"fmax": "maximum", "fmin": "minimum"}[operation(use.scene, use.node)]
-    renamed = use.renamed(name)
+    renamed = use.rename_callee(name)
     return Rewrite(f"Use `{name}`", (renamed,), _NO_NAN) if renamed is not None else _OTHER
 
 
@@ -180,7 +182,7 @@ def _larger(use: _Use) -> Rewrite | NoFix | None:
 def _huber(use: _Use) -> Rewrite | NoFix | None:
     """Huber's loss is the smooth one times its threshold."""
     delta = use.constant("delta", 1.0)
-    renamed = use.renamed("smooth_l1_loss")
+    renamed = use.rename_callee("smooth_l1_loss")
     if renamed is None or not isinstance(delta, (int, float)) or "weight" in use.given:
         return _OTHER
     scene, node = use.scene, use.node
@@ -188,7 +190,7 @@ def _huber(use: _Use) -> Rewrite | NoFix | None:
         return Rewrite("Use `smooth_l1_loss`", (renamed,))
     named = [arg for arg in node.args if arg.keyword is not None and arg.keyword.value == "delta"]
     if not named or named[0].keyword is None:
-        return NoFix("give `delta` by its name")
+        return NoFix("pass `delta` by keyword")
     renames = (renamed, Replacement(*scene.span(named[0].keyword), "beta"))
     if delta == 1:
         return Rewrite("Use `smooth_l1_loss`", renames)
@@ -202,7 +204,7 @@ def _huber(use: _Use) -> Rewrite | NoFix | None:
 def _cross(use: _Use) -> Rewrite | NoFix | None:
     linear = values.callee(use.scene.value(use.node.func)) == "torch.linalg.cross"
     if "dim" not in use.given and not linear:
-        return NoFix("give `dim`: without it, it is the first dimension of size 3")
+        return NoFix("pass `dim`: the default is the first dimension of size 3")
     if not use.tensor("input") or not use.tensor("other"):
         return _OTHER
     refused = use.repeatable("input", "other")
@@ -211,7 +213,7 @@ def _cross(use: _Use) -> Rewrite | NoFix | None:
     one, two = use.operand("input"), use.operand("other")
     dim = use.scene.code(use.given["dim"]) if "dim" in use.given else "-1"
     text = f"{one}.roll(-1, {dim}) * {two}.roll(-2, {dim}) - {one}.roll(-2, {dim}) * {two}.roll(-1, {dim})"
-    return use.open(text, "Multiply what `roll` moves into place", "the last digit does not matter")
+    return use.open(text, "Multiply tensors shifted by `roll`", "the last digit does not matter")
 
 
 def _nan_sum(use: _Use) -> Rewrite | NoFix | None:
@@ -221,7 +223,7 @@ def _nan_sum(use: _Use) -> Rewrite | NoFix | None:
     scene, node = use.scene, use.node
     source = use.given["input"]
     filled = f"{use.operand('input')}.masked_fill({use.operand('input')}.isnan(), 0)"
-    name = use.renamed("sum")
+    name = use.rename_callee("sum")
     if name is None:
         return _OTHER
     assert is_method(scene, node) or node.args

@@ -8,16 +8,16 @@ from xlalint.fixes.model import NoFix, Rewrite, Site
 from xlalint.fixes.toolkit.function_source import Replacement
 
 _GIVEN = {"float64": "float32", "double": "float32", "complex128": "complex64", "cdouble": "complex64"}
-_DIGITS = NoFix("how many digits are needed is the author's to say")
+_DIGITS = NoFix("only the author knows how much precision is needed")
 
 
-def narrowed(site: Site) -> Rewrite | NoFix | None:
+def narrow(site: Site) -> Rewrite | NoFix | None:
     """`x.astype(jnp.float64)` → `x.astype(jnp.float32)`, which is what it gives."""
     node = site.node
     if site.framework != "jax" or site.hazard.variant:
         return _DIGITS
     if not isinstance(node, cst.Attribute) or node.attr.value not in _GIVEN:
-        return NoFix("the dtype is named elsewhere: name the one that JAX gives there")
+        return NoFix("the dtype is named elsewhere: name there the one that JAX gives")
     given = _GIVEN[node.attr.value]
     return Rewrite(
         f"Ask for {given}", (Replacement(*site.scene.span(node.attr), given),), "64-bit types stay switched off"

@@ -170,7 +170,7 @@ def asks_for_device(frame: Frame) -> bool:
 
 
 def asks_for(frame: Frame, words: tuple[str, ...]) -> bool:
-    """Whether what runs now stands in a branch whose condition speaks of one of these."""
+    """Return whether what runs now stands in a branch whose condition speaks of one of these."""
     names = (_name_of(node).lower() for test in frame.paths.tests for node in ir.walk(test))
     return any(word in name for name in names for word in words)
 

@@ -36,7 +36,7 @@ def check_keras_evaluation(call: CallSite) -> None:
         same = isinstance(other.func, ir.Attr) and spelling(other.func.value) == spelling(call.node.func.value)
         before = _size_in_keras(other, call.last_name) if same else None
         if before is not None and isinstance(size, int) and before != size:
-            detail = f"{size}, after {before}"
+            detail = f"{size}, after batches of {before}"
             call.report("XLA407", "tensorflow", call.spelled, detail, call.place("batch_size"))
             return
 
@@ -69,7 +69,7 @@ def check_data_loader(call: CallSite) -> None:
         for given in _loaders(other):
             before = _loader_size(frame, given)
             if before is not None and before != size and _stands_before(frame, given, name):
-                detail = f"{size}, after {before}: `{spelling(other.func)}` gets both"
+                detail = f"{size}, and `{spelling(other.func)}` gets batches of {before} too"
                 call.report("XLA407", consumer(frame), name, detail, 0, "", (), Confidence.LIKELY)
                 return
 

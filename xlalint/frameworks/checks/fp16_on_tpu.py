@@ -36,7 +36,7 @@ def check_trainer(call: CallSite) -> None:
                 "XLA506",
                 "torch",
                 f"{keyword}=True",
-                "the Trainer refuses it on a TPU",
+                "the Trainer rejects it on a TPU",
                 call.place(keyword),
                 "",
                 NOT_ON_GPU,
@@ -49,7 +49,7 @@ def check_accelerator(call: CallSite) -> None:
     if call.word("mixed_precision", 2) == "fp16":
         place = call.place("mixed_precision", 2)
         call.report(
-            "XLA506", "torch", 'mixed_precision="fp16"', "Accelerate refuses it on a TPU", place, "", NOT_ON_GPU
+            "XLA506", "torch", 'mixed_precision="fp16"', "Accelerate rejects it on a TPU", place, "", NOT_ON_GPU
         )
 
 
@@ -60,7 +60,7 @@ def check_autocast(call: CallSite) -> None:
     index = 2 if own else 1
     dtype = call.node_of("dtype", index)
     if (own or call.constant("device_type", 0) == "xla") and isinstance(dtype, ir.Attr) and dtype.name in _FLOAT16:
-        detail = "autocast switches itself off on a TPU, and all is computed in float32"
+        detail = "autocast switches itself off on a TPU, and everything is computed in float32"
         place = call.place("dtype", index)
         call.report(
             "XLA506", "torch", f"dtype={spelling(dtype)}", detail, place, "silent", (*NOT_ON_GPU, ("torch_tpu", "off"))

@@ -85,12 +85,12 @@ def _say_what_is_new(frame: Frame, node: ir.Node, value: Value) -> str:
     if isinstance(node, ir.Call):
         func = frame.eval(node.func)
         maker = func.name if isinstance(func, LibrarySymbol) else ""
-        return f"what `{spelling(node.func)}` makes anew each time" if maker in _MAKERS else ""
+        return f"a new result of `{spelling(node.func)}` each time" if maker in _MAKERS else ""
     if isinstance(value, Function) and value.receiver is not None and isinstance(node, ir.Attr):
-        return "a method, bound anew each time"
+        return "a newly bound method each time"
     nested = isinstance(value, Function) and frame.function is not None and value.info.ir.outer == frame.function.index
     if nested and isinstance(node, ir.Name):
-        return f"`{node.id}`, defined anew each time"
+        return f"`{node.id}`, which is defined again each time"
     source = source_of(frame, node) if isinstance(node, ir.Name) else None
     return _say_what_is_new(frame, source, value) if isinstance(source, (ir.Lambda, ir.Call)) else ""
 
@@ -111,7 +111,7 @@ def _judge(
     at: int,
     spelled: str,
     framework: str,
-    made: str = "a function that is defined anew each time",
+    made: str = "a function that is defined again each time",
     given: ir.Node | None = None,
 ) -> None:
     """Report what is made in a loop and used in that very loop; or in a function, and used there once."""
@@ -124,10 +124,10 @@ def _judge(
         inner = loops[-1]
         same = framework == "jax" and isinstance(given, ir.Name) and not _makes(inner, given.id)
         if is_long(inner) and not same:
-            report(frame, "XLA404", framework, spelled, f"in each turn of the loop: it gets {made}", at)
+            report(frame, "XLA404", framework, spelled, f"in each iteration of the loop, with {made}", at)
             return
     if frame.function is not None and not loops and not frame.function.decorated("cache", "lru_cache"):
-        detail = f"in each call of `{frame.function.name}`: it gets {made}"
+        detail = f"in each call of `{frame.function.name}`, with {made}"
         report(frame, "XLA404", framework, spelled, detail, at, AGAIN, (), Confidence.LIKELY)
 
 

@@ -77,17 +77,17 @@ def check_late(frame: Frame, name: str, at: int) -> None:
     """A variable of the environment is set."""
     if name.lower() in JAX_FLAGS and name.isupper():
         if _imported(frame, _WITH_JAX):
-            detail = "is set after `jax` is imported, which is when it is read: it does nothing here"
+            detail = "is set too late to have an effect: importing `jax` read it"
             report(frame, "XLA516", "jax", name, detail, at)
     elif name in _TORCH_AT_IMPORT:
         if _imported(frame, frozenset(("torch_xla",))):
-            detail = "is set after `torch_xla` is imported, which is when it is read: it does nothing here"
+            detail = "is set too late to have an effect: importing `torch_xla` read it"
             report(frame, "XLA516", "torch", name, detail, at)
     else:
         for framework in _AT_START.get(name, ()):
             touch = _find_start(frame, framework)
             if touch is not None:
-                detail = f"is set after `{touch.spelled}` started the runtime, which is when it is read: it does nothing here"
+                detail = f"is set too late to have an effect: it was read when `{touch.spelled}` started the runtime"
                 report(frame, "XLA516", framework, name, detail, at)
                 return
 
@@ -107,10 +107,10 @@ def check_update(call: CallSite) -> None:
     if touch is None or _UPDATE not in (call.name, path_of(call.node.func)):
         return
     if name in ("jax_platforms", "jax_platform_name"):
-        detail = f"is set after `{touch.spelled}` started JAX's backend, which stays as it is"
+        detail = f"is set after `{touch.spelled}` started JAX's backend, which does not change any more"
         call.report("XLA516", "jax", f'"{name}"', detail)
     elif name == "jax_num_cpu_devices":
-        detail = f"is set after `{touch.spelled}` started JAX's backend: that raises"
+        detail = f"is set after `{touch.spelled}` started JAX's backend: this raises an error"
         call.report("XLA516", "jax", f'"{name}"', detail, 0, "raises")
 
 
@@ -119,7 +119,7 @@ def check_initialize(call: CallSite) -> None:
     """`jax.distributed.initialize()` after `jax.devices()`."""
     touch = _find_start(call.frame, "jax")
     if touch is not None:
-        detail = f"comes after `{touch.spelled}` started JAX's backend: that raises"
+        detail = f"comes after `{touch.spelled}` started JAX's backend: this raises an error"
         call.report("XLA516", "jax", call.spelled, detail, 0, "raises")
 
 

@@ -150,13 +150,13 @@ def _check_static(call: CallSite, passed: Passed, info: FunctionInfo, changing: 
     at = position(passed.node) or call.node.at
     shown = spelling(passed.node)
     if all(_unhashable(member) for member in members(passed.value)):
-        detail = f"is static in `{info.name}`, and cannot be hashed: the call fails"
+        detail = f"is static in `{info.name}` and cannot be hashed: the call fails"
         call.report("XLA405", "jax", shown, detail, at, "unhashable")
     elif fresh := _fresh(call.frame, passed):
-        detail = f"is {fresh}, and static in `{info.name}`, which is compiled for each"
+        detail = f"is {fresh} and static in `{info.name}`, which is compiled again each time"
         _report_again(call, "jax", shown if shown != "…" else passed.name, detail, at)
     elif names_in(passed.node) & changing:
-        detail = f"is another number at each call, and static in `{info.name}`, which is compiled for each"
+        detail = f"is a different number at each call and static in `{info.name}`, which is compiled again for each"
         call.report("XLA405", "jax", shown, detail, at)
 
 
@@ -169,10 +169,10 @@ def _check_traced(call: CallSite, passed: Passed, info: FunctionInfo, compiled: 
     drawn = call.frame.loops.depth and any(isinstance(one, Host) and one.origin == "drawn" for one in found)
     number = all(isinstance(one, (Host, Const)) and _is_number(one) for one in found)
     if number and (drawn or names_in(passed.node) & changing):
-        detail = f"is another Python number at each call: `{info.name}` is traced for each"
+        detail = f"is a different Python number at each call: `{info.name}` is traced again for each"
         call.report("XLA405", "tensorflow", shown, detail, at, "number")
     elif fresh := _fresh(call.frame, passed):
-        detail = f"is {fresh}: `{info.name}` is traced for each"
+        detail = f"is {fresh}: `{info.name}` is traced again each time"
         _report_again(call, "tensorflow", shown if shown != "…" else passed.name, detail, at)
 
 
@@ -191,7 +191,9 @@ def _check_drift(call: CallSite, passed: Passed, info: FunctionInfo) -> None:
     found = passed.value.members
     number = any(isinstance(one, Const) and type(one.value) in (int, float) for one in found)
     if number and any(isinstance(one, Tensor) and one.framework == "jax" for one in found):
-        detail = f"is a Python number in the first call of `{info.name}` and an array in the next ones: it is compiled for both"
+        detail = (
+            f"is a Python number in the first call of `{info.name}` and an array in later ones: it is compiled for both"
+        )
         call.report("XLA405", "jax", passed.node.id, detail, passed.node.at, "drift", (), Confidence.LIKELY)
 
 

@@ -61,7 +61,7 @@ def _mismatch(name: str, mine: Value | None, theirs: Value | None) -> str:
         return f"only one branch sets `{name}`"
     first, second = _kind(mine), _kind(theirs)
     if first and second and first != second:
-        return f"`{name}` has another dtype in each branch"
+        return f"`{name}` has a different dtype in each branch"
     if (mine is NONE and sure_symbolic(theirs)) or (theirs is NONE and sure_symbolic(mine)):
         return f"`{name}` is None in one branch"
     return ""

@@ -24,7 +24,7 @@ def platform_of(module: ModuleInfo, program: Program, _target: str) -> Platform 
     if _TENSORFLOW.isdisjoint(module.packages):
         return None
     if _asks_for_jit(module):
-        return Platform("tensorflow", "is compiled by XLA: it asks for `jit_compile=True`", Reach.COMPILED)
+        return Platform("tensorflow", "is compiled by XLA: it sets `jit_compile=True`", Reach.COMPILED)
     return Platform("tensorflow", "runs `tf.function`s", Reach.TRACED)
 
 

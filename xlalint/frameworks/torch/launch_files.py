@@ -63,15 +63,17 @@ def launch_root(module: ModuleInfo) -> RootContext | None:
     context.done = True
     keys = values_of(module)
     if keys[_KIND].value == _OLD:
-        detail = "is no kind of Accelerate's any more (1.15): `XLA` is"
+        detail = "is not a kind that Accelerate (1.15) still knows: `XLA` is"
         _note(context, "XLA512", keys[_KIND], f"{_KIND}: {_OLD}", detail)
     precision = keys.get("mixed_precision")
     if precision is not None and precision.value == "fp16":
-        detail = "`accelerate launch` hands no more than `bf16` to a TPU's processes: all is computed in float32"
+        detail = (
+            "`accelerate launch` passes nothing but `bf16` to the processes of a TPU: everything is computed in float32"
+        )
         _note(context, "XLA506", precision, "mixed_precision: fp16", detail, "silent", _ON_TPU)
     downcast = keys.get("downcast_bf16")
     if downcast is not None and downcast.value in _SWITCHED_ON:
-        detail = "is not read from the file (Accelerate 1.15): `accelerate launch --downcast_bf16` is"
+        detail = "is not read from the file (Accelerate 1.15), only from `accelerate launch --downcast_bf16`"
         _note(context, "XLA507", downcast, "downcast_bf16", detail, "ignored")
     return RootContext(context, f"starts programs on XLA devices: `{_KIND}` says so", HOST_TIER)
 

@@ -31,7 +31,7 @@ def platform_of(module: ModuleInfo, program: Program, target: str) -> Platform |
     why = _say_import(module.needs) or variable or _say_launch(module) or _say_spawn(module, program)
     why = why or _say_import_elsewhere(module, program)
     if not why and (started := find_launch_file(module, program)):
-        why = f"`{started}` has Accelerate start it there"
+        why = f"`{started}` makes Accelerate start it there"
     if not why and target in _XLA_TARGETS:
         return Platform("torch", f"{ON_DEVICE}the target is {target}", told=True)
     return Platform("torch", ON_DEVICE + why) if why else None

@@ -87,7 +87,7 @@ def check_operands(frame: Frame, op: str, at: int, left: tuple[Value, ir.Node], 
     """Report a power or a shift by a number that is another one at each step."""
     for (value, node), (other, _), said in ((right, left, CONSTANT_OPERANDS[op]), (left, right, "the base of a power")):
         if changes(value) and any(_on_device(member) for member in members(other)):
-            frame.note("XLA403", at, "torch", spelling(node), f"{said} is a constant of the graph")
+            frame.note("XLA403", at, "torch", spelling(node), f"{said} is a constant in the graph")
             return
 
 
@@ -104,7 +104,7 @@ def check_call(call: LibraryCall, spec: Spec, result: Value) -> None:
 
 
 def _check_sizes(call: LibraryCall) -> None:
-    """Report a number that is another one at each step, where it is a constant of the graph: a size (a tensor as the size would be a
+    """Report a number that is another one at each step, where it is a constant in the graph: a size (a tensor as the size would be a
     hazard), or what the tables name."""
     if not any(map(changes, call.all())) or call.place() == "cpu":
         return
@@ -117,7 +117,7 @@ def _check_sizes(call: LibraryCall) -> None:
                     return
     for value, node in call.named(call.entry.constants):
         if changes(value):
-            call.frame.note("XLA403", call.node.at, "torch", spelling(node), "it is a constant of the graph")
+            call.frame.note("XLA403", call.node.at, "torch", spelling(node), "it is a constant in the graph")
             return
 
 
@@ -131,7 +131,7 @@ def check_turns(frame: Frame, node: ir.For) -> None:
     for bound in counter.args:
         if isinstance(bound, (ir.Name, ir.Attr)) and changes(frame.eval(bound)):
             frame.note(
-                "XLA403", position(bound), "torch", spelling(bound), "each turn of the loop is a part of the graph"
+                "XLA403", position(bound), "torch", spelling(bound), "each iteration of the loop is part of the graph"
             )
             return
 

@@ -21,7 +21,7 @@ _REASONS = 4  # that are shown of a line
 TextOf = Callable[[str], "str | None"]
 
 
-class Note(NamedTuple):
+class RunNote(NamedTuple):
     """Annotates a row: with what was observed ("compilation" and so on) or predicted ("finding")."""
 
     looks: str
@@ -29,21 +29,21 @@ class Note(NamedTuple):
     text: str
 
 
-class Row(NamedTuple):
+class RunRow(NamedTuple):
     """One row of source, as HTML; `heat` from 0 to 5 by what it cost."""
 
     number: int
     code: Markup
     cost: str
     heat: int
-    notes: list[Note]
+    notes: list[RunNote]
 
 
-class File(NamedTuple):
+class RunFile(NamedTuple):
     """The rows of a file that are shown; None stands for rows that are left out."""
 
     path: str
-    rows: list[Row | None]
+    rows: list[RunRow | None]
 
 
 def render(joined: Joined, script: str, text_of: TextOf) -> str:
@@ -80,7 +80,7 @@ def _sections(joined: Joined) -> list[tuple[str, str, Sequence[Line]]]:
     return [section for section in told if section[2]]
 
 
-def _files(joined: Joined, text_of: TextOf) -> Iterator[File]:
+def _files(joined: Joined, text_of: TextOf) -> Iterator[RunFile]:
     """The source of all files that have something to say, the costliest first."""
     cost: dict[str, float] = defaultdict(float)
     lines: dict[str, dict[int, list[Line]]] = defaultdict(lambda: defaultdict(list))
@@ -95,12 +95,12 @@ def _files(joined: Joined, text_of: TextOf) -> Iterator[File]:
     for file in sorted({*lines, *findings} - {""}, key=lambda file: (-cost[file], file)):
         text = text_of(file)
         if text is not None:
-            yield File(shown(file), list(_rows(text, lines[file], findings[file], most)))
+            yield RunFile(shown(file), list(_rows(text, lines[file], findings[file], most)))
 
 
 def _rows(
     text: str, lines: dict[int, list[Line]], findings: dict[int, list[Finding]], most: float
-) -> Iterator[Row | None]:
+) -> Iterator[RunRow | None]:
     source = lines_of(text)
     code = highlighted(source, around({*lines, *findings}, len(source)))
     last = 0
@@ -110,22 +110,22 @@ def _rows(
         last = row
         own = lines.get(row, [])
         seconds = sum(line.seconds for line in own)
-        notes = [*_observed(own), *_predicted(findings.get(row, []))]
+        notes = [*_list_observed(own), *_list_predicted(findings.get(row, []))]
         cost = duration(seconds) if seconds >= 0.0005 else ""
-        yield Row(row, shown_line, cost, _heat(seconds, most) if own else 0, notes)
+        yield RunRow(row, shown_line, cost, _heat(seconds, most) if own else 0, notes)
     if last < len(source):
         yield None
 
 
-def _observed(lines: Sequence[Line]) -> Iterator[Note]:
+def _list_observed(lines: Sequence[Line]) -> Iterator[RunNote]:
     for line in lines:
         head = f"{plural(line.count, line.kind)} in {number(line.steps, 'step')}"
-        yield Note(line.kind, head, "; ".join(reasons(line, _REASONS)))
+        yield RunNote(line.kind, head, "; ".join(reasons(line, _REASONS)))
 
 
-def _predicted(findings: Sequence[Finding]) -> Iterator[Note]:
+def _list_predicted(findings: Sequence[Finding]) -> Iterator[RunNote]:
     for finding in findings:
-        yield Note("finding", f"{finding.code} {finding.name}", finding.message)
+        yield RunNote("finding", f"{finding.code} {finding.name}", finding.message)
 
 
 def _heat(seconds: float, most: float) -> int:

@@ -34,15 +34,15 @@ def render(joined: Joined, script: str, view: View) -> str:
         highlight=False,
     )
     console.print(Text(printable(how_it_went(joined, script)), style="bold"), Text(what_it_cost(joined)), sep="\n")
-    _observed(console, "Predicted and observed", joined.predicted)
-    _observed(console, "Observed only: the analysis missed these", joined.observed_only)
-    _predicted(console, joined.predicted_only)
+    _write_observed(console, "Predicted and observed", joined.predicted)
+    _write_observed(console, "Observed only: the analysis missed these", joined.observed_only)
+    _write_predicted(console, joined.predicted_only)
     if joined.unrun:
         console.print(Text(f"\n{number(len(joined.unrun), 'finding')} in files that this run did not import."))
     return "".join(f"{line.rstrip()}\n" for line in written.getvalue().splitlines())
 
 
-def _observed(console: Console, title: str, lines: Sequence[Line]) -> None:
+def _write_observed(console: Console, title: str, lines: Sequence[Line]) -> None:
     if not lines:
         return
     table = _section(console, title, 4)
@@ -57,7 +57,7 @@ def _observed(console: Console, title: str, lines: Sequence[Line]) -> None:
     _rest(console, len(lines))
 
 
-def _predicted(console: Console, findings: Sequence[Finding]) -> None:
+def _write_predicted(console: Console, findings: Sequence[Finding]) -> None:
     if not findings:
         return
     table = _section(console, "Predicted only: nothing of it was seen in this run", 3)
@@ -85,6 +85,6 @@ def _rest(console: Console, count: int) -> None:
 
 def _place(line: Line) -> Text:
     if not line.place.file:
-        return Text("no line told", style="dim")
+        return Text("no line reported", style="dim")
     text = Text(f"{printable(shown(line.place.file))}:{line.place.line}", style="bold")
     return text.append(printable(within(line.place)), style="dim")

@@ -19,7 +19,7 @@ from xlalint.report.printable import printable, printable_lines
 from xlalint.report.view import View
 from xlalint.source.comments import comments
 from xlalint.verify.inputs import completed, written
-from xlalint.verify.judging import Cause, Judgement
+from xlalint.verify.judging import Judgement, StepCause
 from xlalint.verify.model import ArraySpec, Observation, Place, Specs, Step, TpuProgram
 
 _WIDTH = 140
@@ -94,7 +94,7 @@ def inputs_text(specs: Specs) -> str:
         for dimension in spec.shape if isinstance(spec, ArraySpec) else ():
             if isinstance(dimension, str) and dimension not in known:
                 known.add(dimension)
-                text = _sized(text, dimension, whole.sizes[dimension])
+                text = _write_size(text, dimension, whole.sizes[dimension])
         told.append(text if name.isdigit() else f"{name}={text}")
     return ", ".join(told) or "no inputs"
 
@@ -106,7 +106,7 @@ def _as_declared(one: Verified) -> Iterator[str]:
         yield f"  made by a factory that was inferred: --factory {printable(shlex.quote(one.factory))}"
 
 
-def _sized(text: str, dimension: str, size: int) -> str:
+def _write_size(text: str, dimension: str, size: int) -> str:
     dtype, _, rest = text.partition("[")
     shape, _, end = rest.partition("]")
     parts = shape.split(",")
@@ -136,7 +136,7 @@ def _time(seconds: float) -> str:
     return f"{seconds:.2f} s" if seconds >= 1 else f"{seconds * 1000:.1f} ms"
 
 
-def _cause(cause: Cause, view: View) -> Iterator[str]:
+def _cause(cause: StepCause, view: View) -> Iterator[str]:
     where = _where(cause.place, view) or "somewhere"
     source = _source(cause.place) if cause.place else ""
     steps = f"{len(cause.steps)} step{'s' if len(cause.steps) > 1 else ''}"

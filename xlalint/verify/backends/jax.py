@@ -139,7 +139,7 @@ def _write(programs: values.Programs, applied: Applied, arguments: values.Argume
     programs.write(lowered.as_text(debug_info=True).encode())
 
 
-def _lowered(function: Any, *args: Any, **kwargs: Any) -> Any:
+def _lower(function: Any, *args: Any, **kwargs: Any) -> Any:
     """A call lowered for TPUs, which needs none; wrappers that have no `trace` lower for the device that there is."""
     if hasattr(function, "trace"):
         return function.trace(*args, **kwargs).lower(lowering_platforms=("tpu",))
@@ -154,9 +154,9 @@ def applied_of(subject: Any, first: values.Arguments, mode: Mode) -> Applied:
         from xlalint.verify.backends import flax
 
         if (made := flax.applied_of(subject, first)) is not None:
-            return _jitted(made, subject, mode)
+            return _jit(made, subject, mode)
     if not hasattr(subject, "lower") and callable(owner) and _arrays(owner):
-        return _jitted(_pytree(subject, owner), subject, mode)
+        return _jit(_pytree(subject, owner), subject, mode)
     return _function(subject, first, mode)
 
 
@@ -180,7 +180,7 @@ def _pytree(subject: Any, owner: Any) -> Applied:
     return Applied(call, (arrays, ()))
 
 
-def _jitted(model: Applied, subject: Any, mode: Mode) -> Applied:
+def _jit(model: Applied, subject: Any, mode: Mode) -> Applied:
     """A model's call under `jit`; Python values among its arguments stay Python values, since a module tells by them what to do."""
     if mode != "compiled":
         return model
@@ -209,7 +209,7 @@ def _jitted(model: Applied, subject: Any, mode: Mode) -> Applied:
 
     def lower(state: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         function, arrays = under_jit(args, kwargs)
-        return _lowered(function, state, arrays)
+        return _lower(function, state, arrays)
 
     return model._replace(call=call, lower=lower)
 
@@ -220,7 +220,7 @@ def _function(subject: Any, first: values.Arguments, mode: Mode) -> Applied:
         function = jax.jit(subject, **_texts(first))
     return Applied(
         lambda state, args, kwargs: (function(*args, **kwargs), ()),
-        lower=(lambda state, args, kwargs: _lowered(function, *args, **kwargs)) if hasattr(function, "lower") else None,
+        lower=(lambda state, args, kwargs: _lower(function, *args, **kwargs)) if hasattr(function, "lower") else None,
     )
 
 

@@ -95,7 +95,7 @@ def applied_of(subject: Any, mode: Mode) -> Applied:
         return _keras(subject, mode)
     if mode != "compiled":
         return Applied(subject, None, owner)
-    function = _compiled(subject)
+    function = _compile(subject)
     return Applied(function, function, owner)
 
 
@@ -106,7 +106,7 @@ def _is_keras(value: Any, module: str, name: str) -> bool:
     )
 
 
-def _compiled(function: Any) -> Any:
+def _compile(function: Any) -> Any:
     """The function under XLA; one that is compiled already keeps its own options, one that is a `tf.function` most of them."""
     if getattr(function, "_jit_compile", None):
         return function
@@ -124,7 +124,7 @@ def _keras(thing: Any, mode: Mode) -> Applied:
         if not getattr(thing, "compiled", False):
             thing.compile(optimizer="sgd", loss="mse")
         thing.jit_compile, thing.run_eagerly = mode == "compiled", mode == "eager"
-        return Applied(_trained(thing), None, thing)
+        return Applied(_make_train_step(thing), None, thing)
     if mode != "compiled":
         return Applied(thing, None, thing)
 
@@ -136,7 +136,7 @@ def _keras(thing: Any, mode: Mode) -> Applied:
     return Applied(function, function, thing)
 
 
-def _trained(model: Any) -> Callable[..., Any]:
+def _make_train_step(model: Any) -> Callable[..., Any]:
     """One step of `fit`, without what it does around it; `train_on_batch` gives `train_step` other data than `fit` does."""
 
     def call(*args: Any, **kwargs: Any) -> Any:

@@ -34,7 +34,7 @@ class TorchExport:
         for number, values in enumerate(steps):
             with capturing():
                 if exported is None:
-                    exported = _exported(whole, values)
+                    exported = _export(whole, values)
                 step, result = capture_step(number, exported, values, options, meter)
             yield step, result
 
@@ -51,7 +51,7 @@ class _Whole(torch.nn.Module):  # type: ignore[misc]
         return self._call(*args, **kwargs)
 
 
-def _exported(module: torch.nn.Module, values: Mapping[str, Any]) -> Callable[..., Any]:
+def _export(module: torch.nn.Module, values: Mapping[str, Any]) -> Callable[..., Any]:
     positional, named = split(on_cpu(values))
     call: Callable[..., Any] = torch.export.export(module, positional, named).module()
     return call

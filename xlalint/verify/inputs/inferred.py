@@ -60,7 +60,7 @@ def inferred(parameters: Sequence[Parameter], framework: str, features: Sequence
         *_SIZES[1:],
     ]
     made = []
-    for turn, chosen in _ordered(choices, sizes):
+    for turn, chosen in _order(choices, sizes):
         given = {name: spec for name, spec in zip(names, chosen, strict=True) if spec is not None}
         used = {dimension for spec in given.values() for dimension in getattr(spec, "shape", ())}
         specs = Specs(given, {name: size for name, size in turn.items() if name in used})
@@ -83,12 +83,12 @@ def parameters_of(node: ast.FunctionDef | ast.AsyncFunctionDef, kinds: Mapping[s
     pairs += zip(told.kwonlyargs, told.kw_defaults, strict=True)
     used = uses(node.body, [one.arg for one, _ in pairs])
     return [
-        Parameter(one.arg, _annotated(one.annotation) or kinds.get(one.arg, Kind()), used[one.arg], default)
+        Parameter(one.arg, _read_annotation(one.annotation) or kinds.get(one.arg, Kind()), used[one.arg], default)
         for one, default in pairs
     ]
 
 
-def _annotated(annotation: ast.expr | None) -> Kind | None:
+def _read_annotation(annotation: ast.expr | None) -> Kind | None:
     """Read an annotation with a plain host type."""
     text = ast.unparse(annotation) if annotation is not None else ""
     return Kind("host", text) if text in ("int", "float", "bool", "str") else None
@@ -170,7 +170,7 @@ def _of_rank(rank: int, *, floating: bool, features: bool) -> list[tuple[str, ..
     ]
 
 
-def _ordered(
+def _order(
     choices: Sequence[Sequence[Alternative]], sizes: Sequence[Mapping[str, int]]
 ) -> Iterator[tuple[Mapping[str, int], tuple[Alternative, ...]]]:
     """Ways to choose one of each, those with the likeliest ones first, by turns for each of the sizes, of which the first counts most."""

@@ -69,7 +69,7 @@ def signature_of(node: Definition) -> Signature:
     for parameter, optional in _parameters(node):
         name = parameter.arg
         try:
-            spec = declared.get(name) or _annotated(parameter, sizes)
+            spec = declared.get(name) or _read_annotation(parameter, sizes)
         except _UnreadableError as error:
             unknown[name] = str(error)
             continue
@@ -98,11 +98,11 @@ def _parameters(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[tuple[
     yield from zip(told.kwonlyargs, (one is not None for one in told.kw_defaults), strict=True)
 
 
-def _annotated(parameter: ast.arg, sizes: dict[str, int]) -> Spec | None:
+def _read_annotation(parameter: ast.arg, sizes: dict[str, int]) -> Spec | None:
     """The array that a parameter's annotation declares as jaxtyping writes it; None for any other annotation."""
     annotation = parameter.annotation
     if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
-        annotation = _parsed(annotation.value)
+        annotation = _parse(annotation.value)
     if not isinstance(annotation, ast.Subscript) or not isinstance(annotation.slice, ast.Tuple):
         return None
     kind, parts = _last_name(annotation.value), annotation.slice.elts
@@ -163,7 +163,7 @@ def _tensor_spec(node: ast.expr, parameter: str) -> Spec | None:
     return ArraySpec(own, tuple(sizes))
 
 
-def _parsed(text: str) -> ast.expr | None:
+def _parse(text: str) -> ast.expr | None:
     try:
         return ast.parse(text, mode="eval").body
     except (SyntaxError, ValueError):

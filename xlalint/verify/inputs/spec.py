@@ -152,13 +152,13 @@ def _literal(name: str, node: ast.expr) -> object:
     except (ValueError, TypeError, SyntaxError, RecursionError):
         text = ast.unparse(node)
         hint = f'"{text}"' if "[" in text else '"f32[8,128]" for an array, or a number, a string, True, None'
-        raise SpecError(f"input `{name}`: `{text}` is no literal; write {hint}") from None
+        raise SpecError(f"input `{name}`: `{text}` is not a literal; write {hint}") from None
 
 
 def _array(text: str) -> tuple[ArraySpec, Sizes]:
     match = _ARRAY.fullmatch(text)
     if match is None:
-        raise SpecError(f"`{text}` is no array; write it like {_EXAMPLE}")
+        raise SpecError(f"`{text}` is not an array; write it like {_EXAMPLE}")
     dtype = match["dtype"]
     if dtype not in DTYPES:
         near = _ALIASES.get(dtype.lower()) or next(
@@ -178,7 +178,7 @@ def _shape(text: str, whole: str) -> tuple[tuple[Union[int, str], ...], Sizes]:
     for part in text.split(",") if text.strip() else []:
         match = _DIMENSION.fullmatch(part.strip())
         if match is None:
-            raise SpecError(f"`{whole}`: `{part.strip()}` is no dimension; write a size, a name, or both: 8, B, B=8")
+            raise SpecError(f"`{whole}`: `{part.strip()}` is not a dimension; write a size, a name, or both: 8, B, B=8")
         size = match["size"] or match["given"]
         if size is not None and int(size) > _LARGEST:
             raise SpecError(f"`{whole}`: {size} is too large for a dimension")

@@ -31,7 +31,7 @@ def uses(nodes: Iterable[ast.AST], names: Iterable[str]) -> dict[str, Use]:
     found = {name: Use() for name in names}
     for root in nodes:
         for node in ast.walk(root):
-            for name, told in _told(node):
+            for name, told in _find_uses(node):
                 if name in found:
                     _learn(found[name], told)
     return found
@@ -46,18 +46,18 @@ def _learn(use: Use, told: Use) -> None:
     use.refused = use.refused or told.refused
 
 
-def _told(node: ast.AST) -> Iterator[tuple[str, Use]]:
+def _find_uses(node: ast.AST) -> Iterator[tuple[str, Use]]:
     if isinstance(node, ast.Assign):
-        yield from _unpacked(node)
+        yield from _find_unpacking(node)
     elif isinstance(node, ast.Subscript):
         yield from _subscript(node)
     elif isinstance(node, ast.Call):
         yield from _call(node)
     elif isinstance(node, ast.Compare):
-        yield from _compared(node)
+        yield from _find_comparisons(node)
 
 
-def _unpacked(node: ast.Assign) -> Iterator[tuple[str, Use]]:
+def _find_unpacking(node: ast.Assign) -> Iterator[tuple[str, Use]]:
     """`b, s, d = x.shape`."""
     target, value = node.targets[0], node.value
     if not isinstance(target, (ast.Tuple, ast.List)):
@@ -133,7 +133,7 @@ def _call(node: ast.Call) -> Iterator[tuple[str, Use]]:
             yield one.id, Use(least=least)
 
 
-def _compared(node: ast.Compare) -> Iterator[tuple[str, Use]]:
+def _find_comparisons(node: ast.Compare) -> Iterator[tuple[str, Use]]:
     """`x != 3`, `x.ndim == 2`, `len(x.shape) == 2`."""
     number = _integer(node.comparators[0])
     if number is None:

@@ -21,7 +21,7 @@ class ErrorStream:
     def __init__(self) -> None:
         self._real = -1
         self._stderr: Any = None
-        self._file: IO[bytes] = self._in_place() or self._redirected()
+        self._file: IO[bytes] = self._in_place() or self._redirect()
         self._at = os.fstat(self._file.fileno()).st_size
 
     def read(self) -> bytes:
@@ -60,7 +60,7 @@ class ErrorStream:
             pass
         return None
 
-    def _redirected(self) -> IO[bytes]:
+    def _redirect(self) -> IO[bytes]:
         file = tempfile.TemporaryFile()  # noqa: SIM115 (closed by `close`)
         self._real = os.dup(2)
         os.dup2(file.fileno(), 2)

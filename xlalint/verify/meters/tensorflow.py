@@ -180,10 +180,10 @@ def signature_of(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -
         named = dict(bound.arguments)
     except (TypeError, ValueError):
         named = {**{str(n): one for n, one in enumerate(args)}, **kwargs}
-    return {name: ", ".join(map(_described, tf.nest.flatten(one)))[:200] for name, one in named.items()}
+    return {name: ", ".join(map(_describe, tf.nest.flatten(one)))[:200] for name, one in named.items()}
 
 
-def _described(value: Any) -> str:
+def _describe(value: Any) -> str:
     if isinstance(value, (tf.Tensor, np.ndarray)):
         return f"{tf.as_dtype(value.dtype).name}{list(value.shape)}"
     return repr(value) if isinstance(value, (bool, int, float, str)) else type(value).__name__

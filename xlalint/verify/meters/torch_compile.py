@@ -34,7 +34,7 @@ class TorchCompileMeter:
     def start(self) -> None:
         self._counts, self._events = Counts(), []
         self._graphs, self._breaks = _graphs(), len(_breaks())
-        self._compiled = next(reversed(_compiled()), None)
+        self._compiled = next(reversed(_list_compiled()), None)
 
     def stop(self) -> None:
         self._settle()
@@ -51,7 +51,7 @@ class TorchCompileMeter:
     def _settle(self) -> None:
         graphs = _graphs()
         breaks = _breaks()
-        compiled = _since(_compiled(), self._compiled)
+        compiled = _since(_list_compiled(), self._compiled)
         if graphs == self._graphs and len(breaks) == self._breaks and not compiled:
             return
         new_graphs = graphs - self._graphs if graphs >= self._graphs else graphs
@@ -72,7 +72,7 @@ def _breaks() -> list[Any]:
     return list(getattr(dynamo, "graph_break_reasons", ()))
 
 
-def _compiled() -> list[Any]:
+def _list_compiled() -> list[Any]:
     """Return what Dynamo keeps of the frames that it compiled: the latest 64."""
     return list(dynamo.get_compilation_metrics()) if hasattr(dynamo, "get_compilation_metrics") else []
 

@@ -55,7 +55,7 @@ def _samples(metric: str) -> tuple[int, float]:
     return (int(data[0]), float(data[1])) if data else (0, 0.0)
 
 
-def _gained(now: int, before: int) -> int:
+def _measure_gain(now: int, before: int) -> int:
     """A counter that is less than it was has been cleared in between."""
     return now - before if now >= before else now
 
@@ -137,15 +137,17 @@ class TorchXlaMeter:
             self._last = now
             if now is before:
                 return
-            compiled = _gained(now.compilations, before.compilations)
-            reads = _gained(now.reads, before.reads)
-            ops = {op: n for op, count in now.fallbacks.items() if (n := _gained(count, before.fallbacks.get(op, 0)))}
+            compiled = _measure_gain(now.compilations, before.compilations)
+            reads = _measure_gain(now.reads, before.reads)
+            ops = {
+                op: n for op, count in now.fallbacks.items() if (n := _measure_gain(count, before.fallbacks.get(op, 0)))
+            }
             scalars = ops.pop(SCALAR_READ, 0)
             if self._closures and (not what or getattr(self._local, "after_step", False)):
                 reads = 0  # by a step closure, once the step is over
             self._counts = Counts(
                 self._counts.compilations + compiled,
-                self._counts.executions + _gained(now.executions, before.executions),
+                self._counts.executions + _measure_gain(now.executions, before.executions),
                 self._counts.transfers + reads,
                 self._counts.fallbacks + sum(ops.values()),
             )
@@ -275,10 +277,10 @@ class _Ran:
 
     def note(self, here: Place) -> None:
         """Charge a line with what was counted since the last note."""
-        for name in self._moved():
+        for name in self._list_moved():
             self._lines.setdefault(name.removeprefix("xla::"), set()).add(here)
 
-    def _moved(self) -> list[str]:
+    def _list_moved(self) -> list[str]:
         counts = {name: _counter(name) for name in _XLAC._xla_counter_names() if name.startswith("xla::")}
         before, self._counted = self._counted, counts
         return [name for name, count in counts.items() if count != before.get(name)]
@@ -289,7 +291,7 @@ class _Ran:
 
     def forget(self) -> None:
         """Forget what ran so far: it belongs to no step to come."""
-        self._moved()
+        self._list_moved()
         self._lines.clear()
 
 

@@ -344,7 +344,7 @@ class _Walker:
         path = path_of(node) if isinstance(node, (ir.Name, ir.Attr)) else ""
         dead = self.dead.get(path)
         if dead is not None and isinstance(node, (ir.Name, ir.Attr)):
-            self._report("XLA517", node.at, path, f"was given away to `{dead.call}`: its array is deleted", dead.sure)
+            self._report("XLA517", node.at, path, f"was donated to `{dead.call}`: its array is deleted", dead.sure)
             return
         for part in ir.parts(node):
             for one in part if isinstance(part, tuple) else (part,):
@@ -372,7 +372,7 @@ class _Walker:
                 if path in self.on_host:
                     continue
                 if path and given.count(path) > 1:
-                    self._report("XLA517", node.at, path, f"is given to `{called}` twice, and given away", sure=True)
+                    self._report("XLA517", node.at, path, f"is passed to `{called}` twice and donated", sure=True)
                 elif path:
                     self.dead[path] = Dead(called, sure=True)
                     self._report_used_behind(value, node.at & 0xFFFFFFFF, path)
@@ -388,7 +388,7 @@ class _Walker:
             return
         places = ", ".join(map(str, replaced)) + ("," if len(replaced) == 1 else "")
         names = " and ".join(f"`{given[place]}`" for place in replaced)
-        detail = f"replaces {names} in a loop without `donate_argnums=({places})`: the old and the new are held at once"
+        detail = f"replaces {names} in a loop without `donate_argnums=({places})`: old and new values are in memory at the same time"
         holder = self.found.context(jitted.holder)
         seen = PendingHazard("XLA518", jitted.jit, jitted.jit >> 32, "jax", Confidence.CERTAIN, called, detail)
         holder.sightings.setdefault(("XLA518", jitted.jit), seen)

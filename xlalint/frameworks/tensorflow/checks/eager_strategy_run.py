@@ -36,7 +36,7 @@ def check_run(call: CallSite) -> None:
         return
     if isinstance(call.node_of("fn", 0), ir.Call) or not _eager(interpreter):
         return
-    call.report("XLA515", "tensorflow", call.spelled, "runs eagerly, which a TPU strategy refuses")
+    call.report("XLA515", "tensorflow", call.spelled, "runs eagerly, which a TPU strategy rejects")
 
 
 def _eager(interpreter: Interpreter) -> bool:

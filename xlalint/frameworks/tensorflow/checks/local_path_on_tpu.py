@@ -55,7 +55,7 @@ def check_write(call: CallSite) -> None:
     left_out = call.last_name == "TensorBoard" and call.lacks(keyword, index)
     of_keras = call.last_name == "ModelCheckpoint" and _by_python(path)
     if (left_out or leads_to(path) == LOCAL) and not of_keras and call.lacks("options"):
-        _report(call, keyword, index, "is for this machine's disk, which a TPU node cannot reach")
+        _report(call, keyword, index, "refers to this machine's disk, which a TPU node cannot reach")
 
 
 @asked("tensorflow", methods=_SAVING)
@@ -71,8 +71,8 @@ def check_save(call: CallSite) -> None:
         return
     of_keras = of_model and call.name != "export" and _by_python(path)
     if leads_to(path) == LOCAL and not of_keras and call.lacks("options"):
-        whose = "the model is" if of_model else "is"
-        _report(call, "filepath", 0, f"{whose} for this machine's disk, which a TPU node cannot reach")
+        whose = "the model refers to" if of_model else "refers to"
+        _report(call, "filepath", 0, f"{whose} this machine's disk, which a TPU node cannot reach")
 
 
 def _paths(value: Value | None) -> Iterator[Value]:
@@ -106,5 +106,5 @@ def _report(call: CallSite, keyword: str, index: int, detail: str) -> None:
 )
 def check_impure(call: CallSite) -> None:
     """`Dataset.from_generator`, `tf.py_function`; `to_tf_dataset` and `prepare_tf_dataset`, which are made of them."""
-    detail = "runs Python while data is read, which a TPU node does not have"
+    detail = "runs Python while data is read, and a TPU node has no Python"
     call.report("XLA505", "tensorflow", call.spelled, detail, at_most=Confidence.LIKELY)

@@ -358,13 +358,13 @@ def take_over(frame: Frame, callee: Context) -> None:
 
 
 _SAYS = {
-    "model": "builds the model outside {0}, in which it is then used: the first training step fails",
-    "run": "builds the model outside {0}, and the strategy runs it: its variables are not the replicas'",
+    "model": "builds the model outside {0} and uses it inside: the first training step fails",
+    "run": "builds the model outside {0}, and the strategy runs it: its variables do not belong to the replicas",
     "host": "builds the model outside {0}: it trains on the host's CPU, and the TPU is idle",
-    "compile": "makes the optimizer outside {0}, the model inside: Keras 3 refuses to train",
-    "optimizer": "is made outside {0}, the model inside: Keras 3 refuses to train",
-    "metric": "is made outside {0}, the model inside: Keras 2 refuses it",
-    "metric-2": "is made outside {0}, the model inside: Keras 2 (TensorFlow below 2.16) refuses it",
+    "compile": "creates the optimizer outside {0} and the model inside: Keras 3 refuses to train",
+    "optimizer": "is created outside {0}, the model inside: Keras 3 refuses to train",
+    "metric": "is created outside {0}, the model inside: Keras 2 refuses it",
+    "metric-2": "is created outside {0}, the model inside: Keras 2 (TensorFlow below 2.16) refuses it",
 }
 _INFORMATION = (("tf", "info"),)
 

@@ -79,7 +79,7 @@ def _naming_of(call: CallSite) -> str:
 
 def _report_naming(call: CallSite, named: str) -> None:
     if named == "colab":
-        detail = 'asks for Colab\'s TPU node: since 2024 Colab has TPU machines only, which `tpu="local"` names'
+        detail = 'asks for Colab\'s TPU node: since 2024 Colab has only TPU machines, whose name is `tpu="local"`'
         _report(call, detail)
     elif named == "none":
         detail = "names no TPU: on a TPU machine that fails unless `TPU_NAME` is set"
@@ -94,7 +94,7 @@ def check_connect(call: CallSite) -> None:
         f"{RESOLVED}{kind}" in steps for kind in REMOTE_NAMES
     )  # the latter is told
     if _INITIALISED in steps and _CONNECTED not in steps and _has_resolver(steps) and not harmless:
-        _report(call, "comes after the TPU system was initialised: connecting makes its devices invalid")
+        _report(call, "comes after the TPU system was initialised: connecting invalidates its devices")
     steps.append(_CONNECTED)
 
 
@@ -127,7 +127,7 @@ def check_strategy(call: CallSite) -> None:
     if _INITIALISED in steps or not _has_resolver(steps):
         return
     if not _elsewhere(frame, call.node_of("tpu_cluster_resolver", 0), frozenset(("initialize_tpu_system",))):
-        _report(call, "is made before `tf.tpu.experimental.initialize_tpu_system` has made the TPU ready")
+        _report(call, "is created before `tf.tpu.experimental.initialize_tpu_system` has made the TPU ready")
 
 
 def node_variant(contexts: Iterable[Context]) -> str | None:

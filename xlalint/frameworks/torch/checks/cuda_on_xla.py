@@ -55,7 +55,7 @@ def check_process_group(call: CallSite) -> None:
 def check_autocast(call: CallSite) -> None:
     """`torch.autocast("cuda")`, which leaves XLA tensors alone."""
     if call.name not in _AUTOCASTS or call.constant("device_type", 0) == "cuda":
-        detail = "leaves tensors on XLA devices alone: all is computed in float32"
+        detail = "does not affect tensors on XLA devices: everything is computed in float32"
         call.report("XLA513", "torch", call.spelled, detail, 0, "silent", NOT_ON_GPU)
 
 
@@ -70,5 +70,5 @@ def check_pin_memory(call: CallSite) -> None:
 @asked("torch", "torch.utils.checkpoint.checkpoint", "torch.utils.checkpoint.checkpoint_sequential")
 def check_checkpoint(call: CallSite) -> None:
     """`torch.utils.checkpoint.checkpoint`, which looks for a `torch.xla` to keep the random state of."""
-    detail = "fails for tensors on an XLA device: it looks for `torch.xla`, which is not there"
+    detail = "fails for tensors on an XLA device: it looks for `torch.xla`, which does not exist"
     call.report("XLA513", "torch", call.spelled, detail, 0, "", NOT_ON_GPU)

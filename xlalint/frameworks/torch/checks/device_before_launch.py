@@ -34,7 +34,7 @@ def check_launch(call: CallSite) -> None:
     for touch in runtime_starts(frame):
         if touch.framework == "torch":
             frame.base, frame.statement = touch.base, touch.statement
-            detail = f"starts the runtime before `{call.spelled}`, which then refuses"
+            detail = f"starts the runtime before `{call.spelled}`, which then fails"
             call.report("XLA509", "torch", touch.spelled, detail, touch.at)
     frame.base, frame.statement = here
 

@@ -65,9 +65,9 @@ _REDUCING = frozenset(
         "register_comm_hook",
     )
 )
-_NEVER_RUN = "is taken in a loop that never tells the device to run: the graph grows with each turn, and each read compiles it anew"
-_APART = "runs in several processes, and nothing adds up their gradients: each trains a model of its own"
-AND_NEVER_RUN = ", and never tells the device to run it"
+_NEVER_RUN = "runs in a loop that never makes the device execute: the graph grows with each iteration, and each read compiles it again"
+_APART = "runs in several processes, and nothing combines their gradients: each trains its own model"
+AND_NEVER_RUN = ", and the device is never made to run it"
 
 
 class Begun(NamedTuple):

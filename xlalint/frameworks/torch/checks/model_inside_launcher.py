@@ -43,7 +43,7 @@ def check_launcher(call: CallSite) -> None:
     context = frame.interpreter.enter(info, bound, started.closure)
     frame.enters(context, call.node.at)
     for node, statement in found:
-        detail = f"is built by each process that `{call.spelled}` forks: the host holds as many copies"
+        detail = f"is built by each process that `{call.spelled}` forks: the host holds one copy per process"
         at = node.at
         seen = PendingHazard("XLA508", at, statement, "torch", Confidence.LIKELY, spelling(node), detail)
         context.sightings.setdefault(("XLA508", at), seen)

@@ -44,7 +44,7 @@ def report_removed(call: CallSite) -> None:
         "XLA512",
         "torch",
         call.spelled,
-        "is gone" + (f": use `{instead}`" if instead else ", with nothing in its place"),
+        "is gone from torch_xla" + (f": use `{instead}`" if instead else ", without a replacement"),
     )
 
 
@@ -57,7 +57,7 @@ def check_spawn(call: CallSite) -> None:
             "XLA512",
             "torch",
             f"nprocs={count}",
-            "is refused: PJRT starts one process per device, or a single one",
+            "is rejected: PJRT starts one process per device, or a single one",
             call.place("nprocs", 2),
         )
 
@@ -66,6 +66,6 @@ def check_spawn(call: CallSite) -> None:
 def check_process_count(call: CallSite) -> None:
     """`notebook_launcher(train, num_processes=8)`: PJRT takes all devices."""
     if not call.lacks("num_processes", 2) and isinstance(call.constant("num_processes", 2), int):
-        detail = "is not read where Accelerate starts a TPU's processes (1.15): PJRT starts one per device"
+        detail = "is ignored when Accelerate (1.15) starts the processes of a TPU: PJRT starts one per device"
         place = call.place("num_processes", 2)
         call.report("XLA512", "torch", "num_processes", detail, place, "unread")

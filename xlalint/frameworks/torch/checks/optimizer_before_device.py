@@ -58,7 +58,7 @@ def check_move(call: CallSite) -> None:
     known = _optimized(frame).get(path)
     if known is None or known[1] is not frame.env.get(path) or not _is_device(call):
         return
-    detail = f"comes after `{known[0]}` took the parameters: it makes new ones, and the optimizer goes on with the old"
+    detail = f"comes after `{known[0]}` took the parameters: moving creates new ones, and the optimizer keeps the old"
     call.report(
         "XLA519",
         "torch",

@@ -51,7 +51,7 @@ def check_update(call: CallSite) -> None:
 def check_downcast(call: CallSite) -> None:
     """`Accelerator(downcast_bf16=True)`, as Accelerate's guide has it."""
     if call.value("downcast_bf16") is not None:
-        detail = "is no argument of `Accelerator` (1.15): the call fails"
+        detail = "is not an argument of `Accelerator` (1.15): the call fails"
         call.report("XLA507", "torch", "downcast_bf16", detail, call.place("downcast_bf16"), "refused")
 
 
@@ -77,8 +77,8 @@ def _check(frame: Frame, name: str, value: Value, at: int) -> None:
             "XLA507",
             "torch",
             name,
-            "makes every float32 tensor bfloat16 behind its dtype, and is to go after 2.6",
+            "silently stores every float32 tensor as bfloat16, and is to be removed after torch_xla 2.6",
             at,
         )
     elif name in IGNORED or name.startswith(_XRT):
-        report(frame, "XLA507", "torch", name, "is not heeded", at, "ignored")
+        report(frame, "XLA507", "torch", name, "is ignored", at, "ignored")

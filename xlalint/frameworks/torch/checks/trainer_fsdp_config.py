@@ -81,7 +81,7 @@ def _wrong(given: Mapping[str, Given], unsharded: bool, *, whole: bool) -> Itera
     """Yield what is wrong of a configuration, in its order. `whole`: it holds no keys that are not seen."""
     for key, found in given.items():
         if key.startswith("xla") and key not in KEYS:
-            yield Wrong(f'"{key}"', f"is no key of `fsdp_config`{nearest(key, KEYS)}", found.at)
+            yield Wrong(f'"{key}"', f"is not a key of `fsdp_config`{nearest(key, KEYS)}", found.at)
     settings = given.get("xla_fsdp_settings")
     xla = given.get("xla")
     off = whole and (xla is None or xla.value is FALSE)
@@ -100,12 +100,12 @@ def _wrong_settings(settings: Mapping[str, Given]) -> Iterator[Wrong]:
     for key, found in settings.items():
         if key not in SETTINGS and not key.startswith("_"):
             yield Wrong(
-                f'"{key}"', f"is no argument of `XlaFullyShardedDataParallel`{nearest(key, SETTINGS)}", found.at
+                f'"{key}"', f"is not an argument of `XlaFullyShardedDataParallel`{nearest(key, SETTINGS)}", found.at
             )
         elif key in ("compute_dtype", "buffer_dtype") and isinstance(found.value, Const):
             word = found.value.value
             if isinstance(word, str) and word not in _DTYPES and not word.startswith("float8"):
-                yield Wrong(f'"{word}"', f"is no dtype of torch's{nearest(word, _DTYPES)}", found.at)
+                yield Wrong(f'"{word}"', f"is not a torch dtype{nearest(word, _DTYPES)}", found.at)
 
 
 def _of_dict(config: Dict, at: int) -> Mapping[str, Given]:

@@ -66,15 +66,15 @@ def check_optimizer(call: CallSite) -> None:
     name = call.word("optim")
     if call.lacks("optim"):
         if call.value("optim") is not NONE:
-            detail = "leaves `optim` to its default: in transformers 5 with torch 2.8 the fused one, which has no kernel for XLA"
+            detail = "leaves `optim` at its default: with transformers 5 and torch 2.8 that is the fused AdamW, which has no kernel for XLA"
             call.report("XLA510", "torch", call.last_name, detail, 0, "default")
     elif name and name not in ANYWHERE and name not in _UNTRIED:
         if name in FUSED:
             why = "has no kernel for XLA devices: the first step fails"
         elif name in BITSANDBYTES:
-            why = "is bitsandbytes', which has no kernels for XLA devices"
+            why = "comes from bitsandbytes, which has no kernels for XLA devices"
         else:
-            why = "is no optimizer of the Trainer's" + nearest(name, (*ANYWHERE, *FUSED, *BITSANDBYTES))
+            why = "is not an optimizer of the Trainer" + nearest(name, (*ANYWHERE, *FUSED, *BITSANDBYTES))
         call.report("XLA510", "torch", f'optim="{name}"', why, call.place("optim"), "", NOT_ON_GPU)
 
 
@@ -82,17 +82,17 @@ def check_optimizer(call: CallSite) -> None:
 def check_left_over(call: CallSite) -> None:
     """`tpu_num_cores=8` and `debug="tpu_metrics_debug"`."""
     if call.value("tpu_num_cores") not in (None, NONE):
-        detail = "does nothing in transformers 4, and is no argument any more in 5"
+        detail = "does nothing in transformers 4 and was removed in 5"
         call.report("XLA510", "torch", "tpu_num_cores", detail, call.place("tpu_num_cores"))
     if "tpu_metrics_debug" in call.word("debug").split():
-        detail = "prints all metrics of the runtime at each evaluation"
+        detail = "prints all runtime metrics at each evaluation"
         call.report("XLA510", "torch", 'debug="tpu_metrics_debug"', detail, call.place("debug"), "debug")
 
 
 @asked("torch", *TRAINING_ARGUMENTS)
 def check_compile(call: CallSite) -> None:
     """`torch_compile=True`, whose backend is Inductor unless another is named."""
-    detail = "compiles by Inductor, which does not know XLA devices: the first step fails, and XLA compiles all anyway"
+    detail = "compiles with Inductor, which does not support XLA devices: the first step fails, and XLA compiles everything anyway"
     backend = call.word("torch_compile_backend")
     if backend == "inductor":
         place = call.place("torch_compile_backend")
