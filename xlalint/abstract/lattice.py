@@ -56,8 +56,8 @@ def begin() -> None:
     _begun[0] += 1
 
 
-def begun() -> int:
-    """How many analyses were begun: values are of use to the last one alone."""
+def count_analyses() -> int:
+    """Count the analyses that were begun: values are of use to the last one alone."""
     return _begun[0]
 
 

@@ -72,15 +72,15 @@ def harvest(decisions: Decisions) -> ModuleResult:
             verdict = decisions.decide(read.call, reach)
             if verdict.counts:
                 inside = key_of(read.context), read.at >> 32
-                found.append(_counted(read.call, verdict, decisions, reach, chain, inside))
+                found.append(_make_hazard(read.call, verdict, decisions, reach, chain, inside))
         for pending in context.sightings.values():
             verdict = decisions.decide(pending, reach)
             if verdict.counts:
-                found.append(_counted(pending, verdict, decisions, reach, chain))
+                found.append(_make_hazard(pending, verdict, decisions, reach, chain))
     return ModuleResult(found, sorted(called), sorted(hosted))
 
 
-def _counted(
+def _make_hazard(
     pending: PendingHazard,
     verdict: Verdict,
     decisions: Decisions,
@@ -117,10 +117,10 @@ def merge(harvests: Iterable[ModuleResult], program: Program) -> list[Hazard]:
     harvested = list(harvests)
     called = {key for batch in harvested for key in batch.called}
     hosted = {key for batch in harvested for key in batch.hosted}
-    return merged((found for batch in harvested for found in batch.found), called, hosted, program)
+    return merge_found((found for batch in harvested for found in batch.found), called, hosted, program)
 
 
-def merged(
+def merge_found(
     founds: Iterable[FunctionHazard], called: Container[Key], hosted: Container[Key], program: Program
 ) -> list[Hazard]:
     """`merge` of what was found, with the functions that traced code calls, and those that host code does."""
@@ -132,7 +132,9 @@ def merged(
         known = best.get(key)
         if known is None or _preference(found) < _preference(known):
             best[key] = found
-    return sorted((placed(found, program) for found in best.values()), key=lambda h: (h.path, h.start, h.end, h.rule))
+    return sorted(
+        (place_hazard(found, program) for found in best.values()), key=lambda h: (h.path, h.start, h.end, h.rule)
+    )
 
 
 def superseded(found: FunctionHazard, called: Container[Key], hosted: Container[Key]) -> bool:
@@ -146,8 +148,8 @@ def _preference(found: FunctionHazard) -> tuple[bool, int, int, tuple[tuple[Key,
     return (found.variant not in WRONG_RESULTS, -found.confidence, len(found.chain), found.chain, found.subject)
 
 
-def placed(found: FunctionHazard, program: Program) -> Hazard:
-    """The hazard where the function stands now."""
+def place_hazard(found: FunctionHazard, program: Program) -> Hazard:
+    """Place a hazard where its function stands now."""
     module, function = found.function
     info = program.modules[module].functions[function] if function >= 0 else None
     base = info.ir.start if info is not None else 0

@@ -114,11 +114,11 @@ class Roots:
         interpreter.reader.current = DependencySet()
         interpreter.reader.current.modules = module.bit
         self.platforms = NOWHERE
-        with self._contained(module, MODULE_LEVEL):
-            return self._entered(module)
+        with self._contain(module, MODULE_LEVEL):
+            return self._enter_module(module)
         return interpreter.roots
 
-    def _entered(self, module: ModuleInfo) -> list[RootContext]:
+    def _enter_module(self, module: ModuleInfo) -> list[RootContext]:
         interpreter = self.interpreter
         for known in self.frameworks.values():
             root = known.root_of_data(module) if known.root_of_data is not None else None
@@ -137,7 +137,7 @@ class Roots:
         # What stands last in a module uses what stands before it: whole models first, sure roots before likely ones.
         found = sorted(self._functions(module, framework), key=lambda root: (root.tier, -root.info.index))
         for candidate in found:
-            with self._contained(module, candidate.info.ir.qualname):
+            with self._contain(module, candidate.info.ir.qualname):
                 self._enter(candidate, called)
         if self._driven(module):
             context = interpreter.drive_module(module)
@@ -177,8 +177,8 @@ class Roots:
                 interpreter.roots.append(RootContext(wrapper, why, candidate.tier, candidate.tracer))
                 called.add(wrapper)
 
-    def _contained(self, module: ModuleInfo, name: str) -> Contained:
-        """A `with` block in which an internal error costs the root of that name, and what of the block was to come."""
+    def _contain(self, module: ModuleInfo, name: str) -> Contained:
+        """Open a `with` block in which an internal error costs the root of that name, and what of the block was to come."""
         return Contained(self.interpreter, module, name)
 
     def _wrappers(self, info: FunctionInfo, args: tuple[Value, ...]) -> tuple[Context, ...]:
@@ -213,13 +213,13 @@ class Roots:
         for info in hosts.decorated:
             frame = Frame(interpreter, interpreter.module_contexts[module.index], {}, {})
             frame.base = info.ir.start << 32 | info.ir.start
-            with self._contained(module, info.ir.qualname):
+            with self._contain(module, info.ir.qualname):
                 for decorator in info.ir.decorators:
                     if isinstance(decorator, ir.Call):
                         frame.eval(decorator)
         for info in hosts.functions:
             if info not in called.functions:
-                with self._contained(module, info.ir.qualname):
+                with self._contain(module, info.ir.qualname):
                     receiver = interpreter.receiver_of(info) if info.owner is not None else None
                     args = bind_parameters(interpreter, info, receiver, Arguments([], {}))
                     context = interpreter.enter(info, args)
@@ -229,11 +229,11 @@ class Roots:
     def _functions(self, module: ModuleInfo, framework: str) -> list[Candidate]:
         found: list[Candidate] = []
         for klass in module.classes:
-            with self._contained(module, klass.ir.qualname):
+            with self._contain(module, klass.ir.qualname):
                 found.extend(self._methods(klass, framework))
         for info in module.functions:
             if info.ir.owner < 0 and info.ir.outer < 0 and info.name != "<lambda>":
-                with self._contained(module, info.ir.qualname):
+                with self._contain(module, info.ir.qualname):
                     found.extend(self._function(info, framework))
         return found
 
@@ -385,7 +385,7 @@ class Roots:
         interpreter = self.interpreter
         for info in module.functions:
             if info.ir.outer < 0 and self._calls_tracer(module, info):
-                with self._contained(module, info.ir.qualname):
+                with self._contain(module, info.ir.qualname):
                     interpreter.enter(info, interpreter.standalone(info))
 
     def _calls_tracer(self, module: ModuleInfo, info: FunctionInfo) -> bool:
@@ -407,7 +407,7 @@ class Roots:
 
 
 class Contained:
-    """A `with` block in which an internal error in what makes a root ends the block and nothing else."""
+    """Open a `with` block in which an internal error in what makes a root ends the block and nothing else."""
 
     def __init__(self, interpreter: Interpreter, module: ModuleInfo, name: str) -> None:
         self._interpreter = interpreter

@@ -81,7 +81,7 @@ def compiled_tables(extra: Sequence[Path] = (), cache: Path | None = None) -> Co
     kept = (cache or user_caches()) / f"apis-{digest.hexdigest()}.msgpack"
     found = _read_kept(kept)
     if found is None:
-        found = compile_tables((name, _decoded(name, text)) for name, text in texts)
+        found = compile_tables((name, _decode(name, text)) for name, text in texts)
         _keep(kept, _encoder.encode(found))
     return found
 
@@ -108,7 +108,7 @@ def _content(path: Path) -> bytes:
         raise TableError(f"{path}: the API table cannot be read: {error.strerror}") from error
 
 
-def _decoded(name: str, text: bytes) -> str:
+def _decode(name: str, text: bytes) -> str:
     try:
         return text.decode()
     except UnicodeDecodeError as error:
@@ -150,7 +150,7 @@ def compile_tables(texts: Iterable[tuple[str, str]]) -> Compiled:
         try:
             table = tomllib.loads(text)
             _merge(merged, table)
-            unsupported |= _unsupported(table)
+            unsupported |= _read_unsupported(table)
             framework = table.get("framework", "")
             constants |= {(framework, key): _names(names) for key, names in table.get("constants", {}).items()}
         except (tomllib.TOMLDecodeError, ReturnError, TableError, TypeError, AttributeError) as error:
@@ -161,7 +161,7 @@ def compile_tables(texts: Iterable[tuple[str, str]]) -> Compiled:
 
 
 def _merge(merged: Compiled, table: Mapping[str, Any]) -> None:
-    _known(table, _TABLE_KEYS, "table")
+    _check_keys(table, _TABLE_KEYS, "table")
     framework = table.get("framework", "")
     merged.aliases.update(_texts(table, "aliases"))
     merged.packages.update(_texts(table, "packages"))
@@ -199,7 +199,7 @@ def _reading(name: str) -> Iterator[None]:
         raise TableError(f"{name}: the key {error} is missing") from error
 
 
-def _unsupported(table: Mapping[str, Any]) -> dict[tuple[str, str, str], tuple[Spec, ...]]:
+def _read_unsupported(table: Mapping[str, Any]) -> dict[tuple[str, str, str], tuple[Spec, ...]]:
     """Read the cases that a table says targets lack, by section, framework and name."""
     framework = table.get("framework", "")
     found: dict[tuple[str, str, str], tuple[Spec, ...]] = {}
@@ -261,7 +261,7 @@ def _entry(framework: str, name: str, written: Any) -> Entry:
         params = tuple(written.get("params", ()))
         calls = tuple(_callback(name, call) for call in written.get("calls", ()))
         if "cases" in written:
-            _known(written, _ENTRY_KEYS, name)
+            _check_keys(written, _ENTRY_KEYS, name)
             cases = written["cases"]
         else:
             cases = {key: value for key, value in written.items() if key not in _ENTRY_KEYS}
@@ -273,7 +273,7 @@ def _entry(framework: str, name: str, written: Any) -> Entry:
 def _case(name: str, written: Any) -> Spec:
     if isinstance(written, str):
         return Spec(parse_return(written))
-    _known(written, _CASE_KEYS, name)
+    _check_keys(written, _CASE_KEYS, name)
     when = {key: _names(written.get(key, ())) for key in _NAME_CONDITIONS}
     conditions = Conditions(
         args=written.get("args", ANY_COUNT),
@@ -297,7 +297,7 @@ def _case(name: str, written: Any) -> Spec:
 def _class(framework: str, name: str, written: Any) -> ClassSpec:
     if isinstance(written, str):
         written = {"base": written}
-    _known(written, _CLASS_KEYS, name)
+    _check_keys(written, _CLASS_KEYS, name)
     attributes: dict[str, Return] = {key: parse_return(text) for key, text in written.get("attributes", {}).items()}
     return ClassSpec(
         framework=framework,
@@ -312,7 +312,7 @@ def _class(framework: str, name: str, written: Any) -> ClassSpec:
 
 
 def _callback(name: str, written: Any) -> Callback:
-    _known(written, {"fun", "args", "traced", "unless", "apart"}, name)
+    _check_keys(written, {"fun", "args", "traced", "unless", "apart"}, name)
     names = _names(written.get("args", "*"))
     for text in names:
         if not text.startswith(("*", "$", "@")):
@@ -335,7 +335,7 @@ def _constants(written: Any) -> tuple[Constant, ...]:
     return tuple(None if value == "None" else value for value in values)
 
 
-def _known(written: Mapping[str, Any], keys: set[str], name: str) -> None:
+def _check_keys(written: Mapping[str, Any], keys: set[str], name: str) -> None:
     unknown = sorted(set(written) - keys)
     if unknown:
         raise TableError(f"{name}: unknown key {unknown[0]!r}; known are {', '.join(sorted(keys))}")

@@ -9,7 +9,7 @@ from operator import itemgetter
 import msgspec
 
 from xlalint.analysis.chains import Key
-from xlalint.analysis.collection import FunctionHazard, ModuleResult, merged
+from xlalint.analysis.collection import FunctionHazard, ModuleResult, merge_found
 from xlalint.analysis.hazard import Hazard
 from xlalint.program.linker import Program
 
@@ -63,7 +63,9 @@ class ResultStore:
     def hazards(self, module: int, program: Program) -> list[Hazard]:
         """The hazards in a module, as `xlalint.analysis.collection.merge` gives them."""
         held = self._held.get(module, {})
-        return merged((found for source in sorted(held) for found in held[source]), self._called, self._hosted, program)
+        return merge_found(
+            (found for source in sorted(held) for found in held[source]), self._called, self._hosted, program
+        )
 
     def sources(self, module: int) -> set[int]:
         """The modules whose roots lead to hazards in a module."""
@@ -84,7 +86,7 @@ class ResultStore:
             left = [found for found in harvest.found if found.function not in functions]
             self.put(module, ModuleResult(left, harvest.called, harvest.hosted))
 
-    def moved(self, move: Move) -> ResultStore:
+    def move(self, move: Move) -> ResultStore:
         """The same where functions have moved; what speaks of those that are gone is left out."""
         after = ResultStore()
         for module, harvest in self._harvests.items():
