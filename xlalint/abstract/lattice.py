@@ -56,7 +56,7 @@ def begin() -> None:
     _begun[0] += 1
 
 
-def count_analyses() -> int:
+def count_begun() -> int:
     """Count the analyses that were begun: values are of use to the last one alone."""
     return _begun[0]
 

@@ -316,7 +316,7 @@ def foreign(name: str, made: AllocationSite | None = None) -> LibraryInstance:
     return found if found is not None else _make(LibraryInstance, key, 0, {"name": name, "made": made})
 
 
-def make_site(module: int, function: int, at: int, statement: int, subject: str, sure: bool) -> AllocationSite:
+def allocation_site(module: int, function: int, at: int, statement: int, subject: str, sure: bool) -> AllocationSite:
     """Return the call at a place, by which values are told apart."""
     key = (AllocationSite, module, function, at, sure)
     found: AllocationSite | None = _interned.get(key)
@@ -442,14 +442,14 @@ def rank_frameworks(names: Iterable[str]) -> None:
 def order_of(value: Value) -> str:
     """By what the value is sorted among others: what it is made of, whoever made it and when."""
     if not value.order:
-        order = _spell_order(value)
+        order = _spell(value)
         if len(order) > _LONGEST_ORDER:  # told by a digest from here on, else nested values grow without bound
             order = order[:1] + blake2b(order.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
         value.order = order
     return value.order
 
 
-def _spell_order(value: Value) -> str:
+def _spell(value: Value) -> str:
     if isinstance(value, Tensor):
         first = _frameworks[0].find(value.framework)
         facts = (value.framework, value.dtype, str(value.rank), value.place, str(value.sure), str(value.static))
@@ -479,10 +479,10 @@ def _content(value: Value) -> str:
         return value.name
     if isinstance(value, Union):
         return order_of_all(value.members)
-    return _spell_callable(value)
+    return _content_of_callable(value)
 
 
-def _spell_callable(value: Value) -> str:
+def _content_of_callable(value: Value) -> str:
     """`_content` of what can be called, and of modules."""
     if isinstance(value, Method):
         return f"{value.name},{order_of(value.receiver)}"

@@ -117,10 +117,10 @@ def merge(harvests: Iterable[ModuleResult], program: Program) -> list[Hazard]:
     harvested = list(harvests)
     called = {key for batch in harvested for key in batch.called}
     hosted = {key for batch in harvested for key in batch.hosted}
-    return merge_found((found for batch in harvested for found in batch.found), called, hosted, program)
+    return merge_placed((found for batch in harvested for found in batch.found), called, hosted, program)
 
 
-def merge_found(
+def merge_placed(
     founds: Iterable[FunctionHazard], called: Container[Key], hosted: Container[Key], program: Program
 ) -> list[Hazard]:
     """`merge` of what was found, with the functions that traced code calls, and those that host code does."""

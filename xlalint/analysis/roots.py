@@ -115,10 +115,10 @@ class Roots:
         interpreter.reader.current.modules = module.bit
         self.platforms = NOWHERE
         with self._contain(module, MODULE_LEVEL):
-            return self._enter_module(module)
+            return self._enter_roots(module)
         return interpreter.roots
 
-    def _enter_module(self, module: ModuleInfo) -> list[RootContext]:
+    def _enter_roots(self, module: ModuleInfo) -> list[RootContext]:
         interpreter = self.interpreter
         for known in self.frameworks.values():
             root = known.root_of_data(module) if known.root_of_data is not None else None

@@ -161,7 +161,7 @@ def compile_tables(texts: Iterable[tuple[str, str]]) -> Compiled:
 
 
 def _merge(merged: Compiled, table: Mapping[str, Any]) -> None:
-    _check_keys(table, _TABLE_KEYS, "table")
+    _refuse_unknown(table, _TABLE_KEYS, "table")
     framework = table.get("framework", "")
     merged.aliases.update(_texts(table, "aliases"))
     merged.packages.update(_texts(table, "packages"))
@@ -261,7 +261,7 @@ def _entry(framework: str, name: str, written: Any) -> Entry:
         params = tuple(written.get("params", ()))
         calls = tuple(_callback(name, call) for call in written.get("calls", ()))
         if "cases" in written:
-            _check_keys(written, _ENTRY_KEYS, name)
+            _refuse_unknown(written, _ENTRY_KEYS, name)
             cases = written["cases"]
         else:
             cases = {key: value for key, value in written.items() if key not in _ENTRY_KEYS}
@@ -273,7 +273,7 @@ def _entry(framework: str, name: str, written: Any) -> Entry:
 def _case(name: str, written: Any) -> Spec:
     if isinstance(written, str):
         return Spec(parse_return(written))
-    _check_keys(written, _CASE_KEYS, name)
+    _refuse_unknown(written, _CASE_KEYS, name)
     when = {key: _names(written.get(key, ())) for key in _NAME_CONDITIONS}
     conditions = Conditions(
         args=written.get("args", ANY_COUNT),
@@ -297,7 +297,7 @@ def _case(name: str, written: Any) -> Spec:
 def _class(framework: str, name: str, written: Any) -> ClassSpec:
     if isinstance(written, str):
         written = {"base": written}
-    _check_keys(written, _CLASS_KEYS, name)
+    _refuse_unknown(written, _CLASS_KEYS, name)
     attributes: dict[str, Return] = {key: parse_return(text) for key, text in written.get("attributes", {}).items()}
     return ClassSpec(
         framework=framework,
@@ -312,7 +312,7 @@ def _class(framework: str, name: str, written: Any) -> ClassSpec:
 
 
 def _callback(name: str, written: Any) -> Callback:
-    _check_keys(written, {"fun", "args", "traced", "unless", "apart"}, name)
+    _refuse_unknown(written, {"fun", "args", "traced", "unless", "apart"}, name)
     names = _names(written.get("args", "*"))
     for text in names:
         if not text.startswith(("*", "$", "@")):
@@ -335,7 +335,7 @@ def _constants(written: Any) -> tuple[Constant, ...]:
     return tuple(None if value == "None" else value for value in values)
 
 
-def _check_keys(written: Mapping[str, Any], keys: set[str], name: str) -> None:
+def _refuse_unknown(written: Mapping[str, Any], keys: set[str], name: str) -> None:
     unknown = sorted(set(written) - keys)
     if unknown:
         raise TableError(f"{name}: unknown key {unknown[0]!r}; known are {', '.join(sorted(keys))}")

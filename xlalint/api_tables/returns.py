@@ -148,7 +148,7 @@ def _parse_items(tokens: list[str], at: int, text: str) -> tuple[tuple[Return, .
             at += 1
     if names and len(names) != len(items):
         raise ReturnError(f"name all items or none in return {text!r}")
-    return tuple(items), tuple(names), many, _expect_close(tokens, at, text)
+    return tuple(items), tuple(names), many, _close(tokens, at, text)
 
 
 def _parse_names(tokens: list[str], at: int, text: str) -> tuple[tuple[str, ...], int]:
@@ -157,10 +157,10 @@ def _parse_names(tokens: list[str], at: int, text: str) -> tuple[tuple[str, ...]
         if tokens[at] != ",":
             names.append(tokens[at])
         at += 1
-    return tuple(names), _expect_close(tokens, at, text)
+    return tuple(names), _close(tokens, at, text)
 
 
-def _expect_close(tokens: list[str], at: int, text: str) -> int:
+def _close(tokens: list[str], at: int, text: str) -> int:
     if at >= len(tokens):
         raise ReturnError(f"a parenthesis is not closed in return {text!r}")
     return at + 1

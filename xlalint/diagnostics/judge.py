@@ -13,7 +13,7 @@ from xlalint.analysis.hazard import Confidence, Hazard, Inside
 from xlalint.config import Settings
 from xlalint.diagnostics.finding import ConfidenceName, Finding, Location, Severity, TraceStep
 from xlalint.frameworks.registry import row_of
-from xlalint.program.failures import describe_error, in_function
+from xlalint.program.failures import describe_failure, in_function
 from xlalint.rules import Rule
 from xlalint.source.data_files import is_data
 from xlalint.source.lines import Lines
@@ -139,7 +139,7 @@ def _judge_file(
             if not anchors.confirms(data, hazard.start, hazard.end, hazard.statement):
                 failures.append(f"{source.describe_row(finding.location.row)}: {finding.code} could not be anchored")
         except Exception as error:  # noqa: BLE001 - an internal error costs the finding, or its place in the tree
-            failures.append(describe_error(f"{in_function(source.path, hazard.function)}: {hazard.rule}", error))
+            failures.append(describe_failure(f"{in_function(source.path, hazard.function)}: {hazard.rule}", error))
     return Judged(findings, failures)
 
 

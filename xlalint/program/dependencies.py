@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from xlalint.program.failures import describe_error, in_function
+from xlalint.program.failures import describe_failure, in_function
 
 if TYPE_CHECKING:
     from xlalint.program.linker import ClassInfo, FunctionInfo, ModuleInfo
@@ -36,7 +36,7 @@ class DependencySet:
         """Note an internal error in a function of the module at `path`."""
         if self.failures is None:
             self.failures = {}
-        self.failures.setdefault((path, name), describe_error(in_function(path, name), error))
+        self.failures.setdefault((path, name), describe_failure(in_function(path, name), error))
 
     def all_failures(self) -> dict[tuple[str, str], str]:
         """The internal errors that cut the computation or one of its parts short, by path and function."""

@@ -16,7 +16,7 @@ _OURS = Path(__file__).resolve().parents[1]
 _ANYWHERE = (RecursionError, MemoryError)
 
 
-def describe_error(where: str, error: BaseException) -> str:
+def describe_failure(where: str, error: BaseException) -> str:
     """Describe an internal error in one line that is the same in whatever process it came up.
 
     With `XLALINT_DEBUG` in the environment its traceback is printed as well.
@@ -30,7 +30,7 @@ def describe_error(where: str, error: BaseException) -> str:
 
 
 def in_function(path: str, name: str) -> str:
-    """Where a function is, for `describe_error`: without its row, which edits elsewhere in the file change."""
+    """Where a function is, for `describe_failure`: without its row, which edits elsewhere in the file change."""
     return f"{path}: in `{name}`"
 
 

@@ -9,7 +9,7 @@ from operator import itemgetter
 import msgspec
 
 from xlalint.analysis.chains import Key
-from xlalint.analysis.collection import FunctionHazard, ModuleResult, merge_found
+from xlalint.analysis.collection import FunctionHazard, ModuleResult, merge_placed
 from xlalint.analysis.hazard import Hazard
 from xlalint.program.linker import Program
 
@@ -63,7 +63,7 @@ class ResultStore:
     def hazards(self, module: int, program: Program) -> list[Hazard]:
         """The hazards in a module, as `xlalint.analysis.collection.merge` gives them."""
         held = self._held.get(module, {})
-        return merge_found(
+        return merge_placed(
             (found for source in sorted(held) for found in held[source]), self._called, self._hosted, program
         )
 

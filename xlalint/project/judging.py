@@ -11,7 +11,7 @@ from xlalint.diagnostics import judge, visible
 from xlalint.diagnostics.finding import Finding, Fix, Location
 from xlalint.fixes.model import FixResult, NoFix
 from xlalint.fixes.registry import COMMENT_REWRITES
-from xlalint.program.failures import describe_error
+from xlalint.program.failures import describe_failure
 from xlalint.project.packing import Decoder, encode
 from xlalint.source.model import SourceError, SourceFile
 from xlalint.source.reading import read_source
@@ -71,7 +71,7 @@ def findings_of(
                 found += _unread(lowered.path, _find_change(error), rules, asked)
                 continue
             except Exception as error:  # noqa: BLE001 - an internal error names the file and lets the others go on
-                failures.append(describe_error(lowered.path, error))
+                failures.append(describe_failure(lowered.path, error))
                 continue
             found += findings
             failures += lines

@@ -15,7 +15,7 @@ from xlalint.lowering import VERSION, lower
 from xlalint.lowering.data import lower_data
 from xlalint.lowering.ir import Unit
 from xlalint.lowering.lessons import Lessons
-from xlalint.program.failures import describe_error
+from xlalint.program.failures import describe_failure
 from xlalint.project.packing import Decoder, encode
 from xlalint.source.data_files import is_data
 from xlalint.source.environment import ModuleFile
@@ -175,6 +175,6 @@ def lower_source(source: SourceFile) -> Lowered:
     except SourceError as error:
         return Lowered(source.path, source.digest, error=(error.code, error.message, error.row, error.column))
     except Exception as error:  # noqa: BLE001 - an internal error names the file and lets the others go on
-        return Lowered(source.path, source.digest, failure=describe_error(source.path, error))
+        return Lowered(source.path, source.digest, failure=describe_failure(source.path, error))
     finally:
         sys.setrecursionlimit(limit)

@@ -26,7 +26,7 @@ from xlalint.fixes.toolkit import data_files
 from xlalint.fixes.toolkit.function_source import Document
 from xlalint.frameworks.registry import row_of
 from xlalint.interpreter.context import MODULE_LEVEL
-from xlalint.program.failures import describe_error, in_function
+from xlalint.program.failures import describe_failure, in_function
 from xlalint.program.linker import ModuleInfo
 from xlalint.project.analysis import Analysis
 from xlalint.project.options import AnalysisOptions
@@ -175,7 +175,7 @@ class Rewriting:
                 facts = seen.facts(modules[path], leading[path])
                 document = Document(self._source(path).text, self._units[path], facts)
             except Exception as error:  # noqa: BLE001 - an internal error costs the file's fixes
-                failures.append(describe_error(f"{path}: the fixes", error))
+                failures.append(describe_failure(f"{path}: the fixes", error))
                 continue
             for hazard in self._hazards[path]:
                 lines = document.lines
@@ -190,7 +190,7 @@ class Rewriting:
                 except Exception as error:  # noqa: BLE001 - an internal error costs one fix
                     made.append(_Made(place, None, _FAILED))
                     failures.append(
-                        describe_error(f"{in_function(path, hazard.function)}: the fix of {hazard.rule}", error)
+                        describe_failure(f"{in_function(path, hazard.function)}: the fix of {hazard.rule}", error)
                     )
         return made, failures
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
-from xlalint.abstract.lattice import begin, count_analyses
+from xlalint.abstract.lattice import begin, count_begun
 from xlalint.diagnostics.anchor import Anchors
 from xlalint.interpreter.invalidation import size_of
 from xlalint.project.analysis import Analysis, Interrupted, ModuleOutcome, Pulse, deep, keep_outcomes, kept_outcomes
@@ -99,7 +99,7 @@ class Session:
         self._analysis = self._link()
         self._outcomes: dict[int, ModuleOutcome] = {}
         self._harvests = ResultStore()
-        self._begun = count_analyses()
+        self._begun = count_begun()
         self._fresh = True  # nothing in the interpreter's memory is older than the last change
         self._pending: set[int] = set()
         self._by_memory: set[int] = set()
@@ -132,7 +132,7 @@ class Session:
         self._units = {entry.path: entry.unit for entry in lowered if entry.unit is not None}
         self._packages = {path for path in files if _makes_package(path)}
         self._analysis = self._link()
-        self._begun = count_analyses()
+        self._begun = count_begun()
         self._outcomes = kept_outcomes(self._analysis, self._result_cache())
         self._harvests = ResultStore()
         for index, outcome in self._outcomes.items():
@@ -298,7 +298,7 @@ class Session:
         """Link the program anew, and keep what holds of it."""
         before, old = self._analysis.program, self._outcomes
         self._analysis = self._link()
-        self._begun = count_analyses()
+        self._begun = count_begun()
         after, states = self._analysis.program, self._analysis.states
         move = moves(before, after)
         self._harvests = self._harvests.move(move)
@@ -478,13 +478,13 @@ class Session:
     def _begin_anew(self) -> None:
         begin()
         self._forget()
-        self._begun = count_analyses()
+        self._begun = count_begun()
 
     def _make_ready(self) -> None:
         """See to it that the interpreter's values are those of the analysis that was begun last."""
-        if self._begun != count_analyses():
+        if self._begun != count_begun():
             self._forget()
-            self._begun = count_analyses()
+            self._begun = count_begun()
 
     def _forget(self) -> None:
         self._fresh = True

@@ -29,7 +29,7 @@ from xlalint.abstract.values import (
     Value,
     foreign,
     instance,
-    make_site,
+    allocation_site,
     members,
 )
 from xlalint.analysis.hazard import Confidence
@@ -174,7 +174,7 @@ def _place(frame: Frame, node: ir.Call) -> AllocationSite:
     index = frame.function.index if frame.function is not None else -1
     statement = frame.statement + (frame.base & 0xFFFFFFFF)
     sure = not (frame.paths.branch_depth or frame.paths.ambiguous_callee)
-    return make_site(frame.module.index, index, node.at + frame.base, statement, spelling(node), sure)
+    return allocation_site(frame.module.index, index, node.at + frame.base, statement, spelling(node), sure)
 
 
 def _pretrained(callee: Value) -> bool:
