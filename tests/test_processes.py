@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from xlalint import processes
-from xlalint.processes import hosting, isolated
+from xlalint.processes import hosting, isolated_command
 
 PACKAGE = Path(__file__).parents[1] / "xlalint"
 # What starts processes; each with the modules that do so, by a command of `xlalint.processes` or, of git, by its absolute path.
@@ -103,7 +103,7 @@ def test_an_isolated_process_imports_what_this_one_does(tmp_path: Path, monkeypa
     extra, hostile = tmp_path / "ex\udcfftra; 'quoted'", tmp_path / "hostile"
     monkeypatch.setattr(sys, "path", ["", ".", "relative", str(tmp_path), str(extra), *sys.path])
     monkeypatch.chdir(tmp_path)
-    path = _path_of(isolated("xlalint.cli"), cwd=tmp_path, env={**os.environ, "PYTHONPATH": f":{hostile}"})
+    path = _path_of(isolated_command("xlalint.cli"), cwd=tmp_path, env={**os.environ, "PYTHONPATH": f":{hostile}"})
     assert str(extra) in path
     assert not {"", ".", "relative", str(tmp_path), str(hostile)} & set(path)
     expected = [entry for entry in sys.path if Path(entry).is_absolute() and entry != str(tmp_path)]
@@ -115,7 +115,7 @@ def test_xlalint_is_found_wherever_it_lies(tmp_path: Path, monkeypatch: pytest.M
     root = processes._ROOT
     monkeypatch.setattr(sys, "path", [entry for entry in sys.path if entry != root])
     monkeypatch.chdir(root)
-    assert root in _path_of(isolated("xlalint.cli"))
+    assert root in _path_of(isolated_command("xlalint.cli"))
     assert processes._own_path()[-1] == root
 
 
@@ -131,4 +131,4 @@ def test_a_working_directory_that_is_gone(tmp_path: Path, monkeypatch: pytest.Mo
     folder.mkdir()
     monkeypatch.chdir(folder)
     folder.rmdir()
-    assert isolated("xlalint.cli")[0] == sys.executable
+    assert isolated_command("xlalint.cli")[0] == sys.executable

@@ -71,8 +71,8 @@ def interrupted_only() -> bool:
     return _heard is None or _heard == signal.SIGINT
 
 
-def told() -> None:
-    """The user was told that the process ends, and need not be told again."""
+def mark_told() -> None:
+    """Remember that the user was told that the process ends, and need not be told again."""
     global _told
     _told = True
 
@@ -80,7 +80,7 @@ def told() -> None:
 def leave() -> NoReturn:
     """End at once, and with it the processes that share the work."""
     if not _told:
-        told()
+        mark_told()
         with suppress(OSError):  # the terminal is gone, or standard error is closed
             os.write(2, f"xlalint: {reason()}\n".encode())
     if "multiprocessing.process" in sys.modules:

@@ -29,8 +29,8 @@ sys.exit(main())
 """
 
 
-def isolated(module: str, *arguments: str) -> list[str]:
-    """The command that runs `main` of a module of xlalint, for processes that do xlalint's own work.
+def isolated_command(module: str, *arguments: str) -> list[str]:
+    """Return the command that runs `main` of a module of xlalint, for processes that do xlalint's own work.
 
     Modules come from where this process has them from, less the working directory, and neither the environment nor a user's folder of
     packages add to that. `main` finds the arguments in `sys.argv`.

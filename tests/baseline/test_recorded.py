@@ -33,7 +33,7 @@ def _new(before: str, after: str, folder: Path, *, code: str = "XLA301", name: s
     """The text of the lines whose findings are new in a text, where those of another were recorded."""
     old, new = textwrap.dedent(before), textwrap.dedent(after)
     recorded, path = str(folder / "a.py"), str(folder / name)
-    baseline = Baseline(folder / "base.json").updated(
+    baseline = Baseline(folder / "base.json").update(
         findings(recorded, old, code=code), texts({recorded: old}), lambda _: True
     )
     (folder / name).write_text(new)
@@ -97,7 +97,7 @@ def test_files_that_cannot_be_read_are_never_known(tmp_path: Path) -> None:
 def test_what_is_gone_is_told(tmp_path: Path) -> None:
     path = str(tmp_path / "a.py")
     text = "def f():\n    bad(1)\n    bad(1)\n    bad(2)\n"
-    baseline = Baseline(tmp_path / "b.json").updated(findings(path, text), texts({path: text}), lambda _: True)
+    baseline = Baseline(tmp_path / "b.json").update(findings(path, text), texts({path: text}), lambda _: True)
     after = "def f():\n    bad(1)\n"
     gone = baseline.compare(findings(path, after), texts({path: after})).gone
     assert {identity.source: number for identity, number in gone.items()} == {"bad(1)": 1, "bad(2)": 1}
@@ -108,15 +108,15 @@ def test_an_update_keeps_what_was_not_checked(tmp_path: Path) -> None:
     Path(there).write_text("bad(2)\n")
     files = {here: "bad(1)\n", there: "bad(2)\n", lost: "bad(3)\n"}
     everything = [one for path, text in files.items() for one in findings(path, text)]
-    baseline = Baseline(tmp_path / "x.json").updated(everything, texts(files), lambda _: True)
-    after = baseline.updated([], texts(files), lambda path: path == here)
+    baseline = Baseline(tmp_path / "x.json").update(everything, texts(files), lambda _: True)
+    after = baseline.update([], texts(files), lambda path: path == here)
     assert [identity.path for identity in after.known] == ["b.py"]
 
 
 def test_the_file_is_read_as_it_was_written(tmp_path: Path) -> None:
     path = str(tmp_path / "sub" / "é 1.py")
     text = f"def f():\n    bad({'x' * 300})\n    bad('é')\n    bad('é')\n"
-    baseline = Baseline(tmp_path / "x.json").updated(findings(path, text), texts({path: text}), lambda _: True)
+    baseline = Baseline(tmp_path / "x.json").update(findings(path, text), texts({path: text}), lambda _: True)
     baseline.file.write_text(baseline.render(), encoding="utf-8")
     assert read(baseline.file).known == baseline.known
     entries = json.loads(baseline.render())["findings"]
@@ -190,7 +190,7 @@ def test_lines_that_are_put_in_change_nothing_that_was_known(before: list[str], 
     new = "\n".join(
         line for pair in zip(before, [*blanks, *["#"] * 12], strict=False) for line in ("# " + pair[1], pair[0])
     )
-    baseline = Baseline(Path("/p/x.json")).updated(findings("/p/a.py", old), texts({"/p/a.py": old}), lambda _: True)
+    baseline = Baseline(Path("/p/x.json")).update(findings("/p/a.py", old), texts({"/p/a.py": old}), lambda _: True)
     moved = findings("/p/a.py", new)
     moved = [one for one in moved if not new.split("\n")[one.location.row - 1].startswith("#")]
     compared = baseline.compare(moved, texts({"/p/a.py": new}))

@@ -15,7 +15,7 @@ import pytest
 
 from tests.e2e.conftest import COMMAND, MODEL
 from tests.e2e.hostile import Hostile, environment, imported_names, shadows, workspace
-from xlalint.processes import hosting, isolated
+from xlalint.processes import hosting, isolated_command
 
 FORMATS = ["full", "concise", "json", "json-lines", "sarif", "github", "gitlab", "junit", "rdjson", "markdown", "html"]
 HOOK = ("check", "--force-exclude", "--project", ".")
@@ -201,9 +201,9 @@ def test_the_server_for_agents(own: Hostile) -> None:
 @pytest.mark.parametrize(
     "command",
     [
-        isolated("xlalint.server.warming"),
-        isolated("xlalint.cli", "verify", "--help"),
-        isolated("xlalint.verify.supervisor", "{}"),
+        isolated_command("xlalint.server.warming"),
+        isolated_command("xlalint.cli", "verify", "--help"),
+        isolated_command("xlalint.verify.supervisor", "{}"),
         hosting("xlalint.verify.child"),
         hosting("xlalint.verify.script", "gone.json"),
     ],
@@ -235,8 +235,8 @@ import sys
 sys.path = [entry for entry in sys.path if entry]
 import multiprocessing
 multiprocessing.set_start_method({method!r})
-from xlalint.project.workers import mapped
-print(list(mapped(len, ["a", "bb", "ccc"], 2)))
+from xlalint.project.workers import map_in_processes
+print(list(map_in_processes(len, ["a", "bb", "ccc"], 2)))
 """
 
 

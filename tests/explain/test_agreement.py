@@ -39,7 +39,7 @@ def report(settings: Settings) -> Report:
 @pytest.fixture(scope="module")
 def shown(report: Report) -> list[Finding]:
     """The findings as they are printed: those of notebooks in their cells."""
-    return Cells(read_bytes).located(report.findings)
+    return Cells(read_bytes).locate(report.findings)
 
 
 @pytest.fixture(scope="module")

@@ -21,8 +21,8 @@ import pytest
 from tests.e2e.conftest import COMMAND, MODEL
 from xlalint.config import Settings
 from xlalint.project import check_paths
-from xlalint.project.executors import ClusterError, connected, lowered_by
-from xlalint.project.lowered import Parcel, VersionError, lower_parcel, lower_paths, packed
+from xlalint.project.executors import ClusterError, connect, lowered_by
+from xlalint.project.lowered import Parcel, VersionError, lower_parcel, lower_paths, pack_files
 from xlalint.project.report import encode_report
 
 
@@ -131,7 +131,7 @@ def test_what_is_left_is_cancelled(tmp_path: Path) -> None:
 def test_workers_of_another_version_do_nothing(tmp_path: Path) -> None:
     path = tmp_path / "a.py"
     path.write_text(MODEL)
-    unread, blob = packed([str(path), str(tmp_path / "gone.py")])
+    unread, blob = pack_files([str(path), str(tmp_path / "gone.py")])
     assert len(unread) == 1
     assert [*unread, *lower_parcel(blob)] == lower_paths([str(tmp_path / "gone.py"), str(path)])
     told = msgspec.msgpack.decode(blob, type=Parcel)
@@ -141,7 +141,7 @@ def test_workers_of_another_version_do_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("address", ["", "localhost:8786", "dask://", "spark://localhost:1"])
 def test_addresses_that_are_none(address: str) -> None:
-    with pytest.raises(ClusterError, match="not the address of a cluster"), connected(address):
+    with pytest.raises(ClusterError, match="not the address of a cluster"), connect(address):
         pass
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from xlalint.project.workers import WorkerError, forks, mapped
+from xlalint.project.workers import WorkerError, forks, map_in_processes
 
 pytestmark = pytest.mark.skipif(forks() is None, reason="this system has no forks")
 
@@ -32,12 +32,12 @@ def squared(number: int) -> int:
 @pytest.mark.parametrize("processes", [1, 2, 3, 50])
 @pytest.mark.parametrize("items", [0, 1, 7, 100])
 def test_results_come_in_order(items: int, processes: int) -> None:
-    assert list(mapped(squared, range(items), processes)) == [number * number for number in range(items)]
+    assert list(map_in_processes(squared, range(items), processes)) == [number * number for number in range(items)]
     assert active_children() == []
 
 
 def test_large_results_come_while_nobody_asks_for_them() -> None:
-    results = mapped(lambda number: bytes(3_000_000), range(12), 3)
+    results = map_in_processes(lambda number: bytes(3_000_000), range(12), 3)
     for result in results:
         time.sleep(0.01)
         assert len(result) == 3_000_000
@@ -62,7 +62,7 @@ def _raise(error: BaseException) -> Callable[[int], int]:
 )
 def test_what_goes_wrong_is_raised(error: Exception, raised: type[Exception]) -> None:
     with pytest.raises(raised):
-        list(mapped(_raise(error), range(40), 3))
+        list(map_in_processes(_raise(error), range(40), 3))
     assert active_children() == []
 
 
@@ -78,7 +78,7 @@ def test_a_worker_that_ends_early_is_told_of(number: int, words: str) -> None:
         return item
 
     with pytest.raises(WorkerError, match=words):
-        list(mapped(work, range(40), 3))
+        list(map_in_processes(work, range(40), 3))
     assert active_children() == []
 
 
@@ -96,12 +96,12 @@ def test_a_worker_that_is_killed_in_the_middle_of_a_message_keeps_nobody_waiting
 
     monkeypatch.setattr(Connection, "_send", half)
     with pytest.raises(WorkerError, match="SIGKILL"):
-        list(mapped(lambda item: b"half of this" if item == 3 else b"all", range(8), 2))
+        list(map_in_processes(lambda item: b"half of this" if item == 3 else b"all", range(8), 2))
     assert active_children() == []
 
 
 def test_workers_are_gone_when_results_are_not_wanted_any_more() -> None:
-    results = mapped(squared, range(1000), 3)
+    results = map_in_processes(squared, range(1000), 3)
     assert next(results) == 0
     results.close()  # type: ignore[attr-defined]
     assert active_children() == []

@@ -114,7 +114,7 @@ def test_an_answer_that_takes_long_gives_way_to_a_change(dropped: bool) -> None:
         if dropped:
             asked.cancel()
         else:
-            analyst.disturbed()
+            analyst.note_change()
         with pytest.raises(asyncio.CancelledError if dropped else OutdatedError):
             await asked
 

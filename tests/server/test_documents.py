@@ -16,7 +16,7 @@ from lsprotocol import types
 
 from xlalint.diagnostics.finding import Location
 from xlalint.server.documents import Document, Documents, path_of, uri_of
-from xlalint.server.places import Lined, chosen, index, units
+from xlalint.server.places import Lined, choose_encoding, index, units
 
 ENCODINGS = ("utf-8", "utf-16", "utf-32")
 TEXTS = st.lists(st.sampled_from([*"ab \té😋\u2028\x0c\n\r", "\r\n"]), max_size=30).map("".join)
@@ -88,7 +88,7 @@ def test_a_place_inside_of_a_character_is_its_beginning(encoding: str, count: in
     [(None, "utf-16"), ([], "utf-16"), (["utf-7"], "utf-16"), (["utf-32", "utf-8"], "utf-32"), (["utf-8"], "utf-8")],
 )
 def test_the_encoding_is_the_clients_first_choice(offered: list[str] | None, taken: str) -> None:
-    assert chosen(offered) == taken
+    assert choose_encoding(offered) == taken
 
 
 def test_what_is_no_python_is_no_concern() -> None:

@@ -472,7 +472,7 @@ class Client:
         assert found == expected
         for name in (*self.texts, NOTEBOOK):
             path = str(self.folder / name)
-            made = Diagnostics(self.encoding, self.workspace._read, self.workspace.opened).of(path, expected[name])
+            made = Diagnostics(self.encoding, self.workspace._read, self.workspace.find_open).of(path, expected[name])
             for uri, diagnostics in made.items():
                 assert self.outlet.shown[uri] == diagnostics, uri
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from xlalint.source.magics import masked
+from xlalint.source.magics import mask_magics
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ from xlalint.source.magics import masked
     ],
 )
 def test_left_alone(cell: str) -> None:
-    assert masked(cell) == (cell, (), False, False)
+    assert mask_magics(cell) == (cell, (), False, False)
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_left_alone(cell: str) -> None:
     ],
 )
 def test_hidden(cell: str, text: str) -> None:
-    found = masked(cell)
+    found = mask_magics(cell)
     assert found is not None
     assert found.text == text
     for start, end in found.hidden:
@@ -88,7 +88,7 @@ def test_hidden(cell: str, text: str) -> None:
     ],
 )
 def test_no_python(cell: str) -> None:
-    assert masked(cell) is None
+    assert mask_magics(cell) is None
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_no_python(cell: str) -> None:
     ],
 )
 def test_indented_as_a_whole(cell: str, text: str, prompted: bool) -> None:
-    found = masked(cell)
+    found = mask_magics(cell)
     assert found is not None
     assert (found.text, found.indented, found.prompted) == (text, True, prompted)
 
@@ -130,7 +130,7 @@ PIECES = [
 @example("%%time\n%%time")
 @example("'''\n!")
 def test_every_place_stays_where_it_is(cell: str) -> None:
-    found = masked(cell)
+    found = mask_magics(cell)
     if found is None:
         return
     assert len(found.text) == len(cell)
@@ -140,7 +140,7 @@ def test_every_place_stays_where_it_is(cell: str) -> None:
 
 
 def test_what_is_hidden_binds_nothing() -> None:
-    found = masked("%time x = f()\na = !ls\n!b\nc?")
+    found = mask_magics("%time x = f()\na = !ls\n!b\nc?")
     assert found is not None
     names = {node.id for node in ast.walk(ast.parse(found.text)) if isinstance(node, ast.Name)}
     assert {name for name in names if name.strip("_")} == {"x", "f", "a"}
@@ -163,7 +163,7 @@ MAGICS = {
 
 @pytest.mark.parametrize(("cell", "python"), MAGICS.items(), ids=MAGICS)
 def test_variables_that_notebooks_set(cell: str, python: str) -> None:
-    mask = masked(cell)
+    mask = mask_magics(cell)
     assert mask is not None
     assert mask.text == python
     assert mask.hidden == ((0, len(cell)),)

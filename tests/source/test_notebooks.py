@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from xlalint.source.model import SourceError
 from xlalint.source.notebook_json import place_of, read_document
-from xlalint.source.notebooks import read_notebook, rewritten
+from xlalint.source.notebooks import read_notebook, rewrite
 from xlalint.source.reading import content_of, from_bytes, from_text, module_name, text_of
 
 
@@ -170,7 +170,7 @@ def edited(whole: str, old: str, new: str) -> str:
     made = read_notebook(whole).text
     assert made.count(old) == 1
     start = made.index(old)
-    return rewritten(whole, [(start, start + len(old), new)])
+    return rewrite(whole, [(start, start + len(old), new)])
 
 
 @pytest.mark.parametrize(
@@ -205,10 +205,10 @@ def test_only_the_source_changes(before: Any, old: str, new: str, after: Any, in
 def test_what_is_put_between_cells_is_the_one_in_whose_rows_it_is() -> None:
     whole = text("a = 1", "b = 2")
     at = read_notebook(whole).text.index("b")
-    assert rewritten(whole, [(at - 1, at - 1, "x = 1\n")]) == text(["a = 1\n", "x = 1"], "b = 2").replace(
+    assert rewrite(whole, [(at - 1, at - 1, "x = 1\n")]) == text(["a = 1\n", "x = 1"], "b = 2").replace(
         json.dumps(["a = 1\n", "x = 1"]), json.dumps("a = 1\nx = 1")
     ).replace('[\n    "a = 1\\n",\n    "x = 1"\n   ]', '"a = 1\\nx = 1"')
-    assert rewritten(whole, [(at, at, "x = 1\n")]) == text("a = 1", "x = 1\nb = 2")
+    assert rewrite(whole, [(at, at, "x = 1\n")]) == text("a = 1", "x = 1\nb = 2")
 
 
 @pytest.mark.parametrize(
@@ -308,7 +308,7 @@ def test_with_an_edit_only_its_line_changes(whole: str, data: st.DataObject) -> 
     if not places:
         return
     at = data.draw(st.sampled_from(places)) + 4
-    changed = rewritten(whole, [(at, at + 1, "'ü'\nz")])
+    changed = rewrite(whole, [(at, at + 1, "'ü'\nz")])
     after = read_notebook(changed)
     assert after.text == f"{found.text[:at]}'ü'\nz{found.text[at + 1 :]}".replace("\r", "") or "\r" in found.text
     first = next(n for n, (a, b) in enumerate(zip(whole, changed, strict=False)) if a != b)

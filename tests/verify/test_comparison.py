@@ -11,7 +11,7 @@ import pytest
 from xlalint.verify.inputs import parse_inputs
 from xlalint.verify.isolation import Limits
 from xlalint.verify.model import Subject
-from xlalint.verify.observing import Comparison, compared
+from xlalint.verify.observing import Comparison, compare_subjects
 
 IMPORTS = "import os\nimport numpy as np\n\n\n"
 INPUTS = 'x="f32[6,4]", mask="bool[6]", n=2'
@@ -24,7 +24,7 @@ def compare(subject: Callable[..., Subject], plain: str) -> Compare:
     def call(before: str, after: str, inputs: str = INPUTS, **told: Any) -> Comparison:
         one = subject(IMPORTS + before)
         other = msgspec.structs.replace(one, text=IMPORTS + after)
-        return compared(one, other, parse_inputs(inputs), plain, **told)
+        return compare_subjects(one, other, parse_inputs(inputs), plain, **told)
 
     return call
 

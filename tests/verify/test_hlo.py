@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from xlalint.verify.hlo import blamed, padding
+from xlalint.verify.hlo import find_blamed_line, padding
 from xlalint.verify.model import Place
 
 MODULE = """\
@@ -154,7 +154,7 @@ def test_an_operation_has_its_line_by_source_or_by_name(metadata: str, place: Pl
     ],
 )
 def test_an_error_belongs_to_the_line_that_it_names(message: str, place: Place | None) -> None:
-    assert blamed(message, LINES) == place
+    assert find_blamed_line(message, LINES) == place
 
 
 def test_text_of_another_form_has_no_padding() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from xlalint.diagnostics.finding import Finding, Location
-from xlalint.verify.joined import Statements, after_warmup, join, lost, of_shapes
+from xlalint.verify.joined import Statements, after_warmup, attribute_seconds, join, of_shapes
 from xlalint.verify.model import Counts, Event, Place, Step
 from xlalint.verify.recording import Recording
 
@@ -123,8 +123,8 @@ def test_causes_that_differ_in_numbers_are_one() -> None:
 def test_time_is_as_measured_else_a_share_of_what_is_unusual() -> None:
     measured, unknown, twice = compilation(2, seconds=0.5), compilation(3), sync(4, 3)
     told = step(0, measured, unknown, twice, seconds=1.0)
-    assert lost(told, usual=0.1) == pytest.approx({0: 0.5, 1: 0.1, 2: 0.3})
-    assert lost(told, usual=2.0) == {0: 0.5, 1: 0.0, 2: 0.0}
+    assert attribute_seconds(told, usual=0.1) == pytest.approx({0: 0.5, 1: 0.1, 2: 0.3})
+    assert attribute_seconds(told, usual=2.0) == {0: 0.5, 1: 0.0, 2: 0.0}
 
 
 def test_the_costliest_line_is_first() -> None:

@@ -61,7 +61,7 @@ def test_an_error_belongs_to_the_line_that_its_text_quotes() -> None:
     File "{SITE}/keras/src/layer.py", line 9, in call
 
     TypeError: no"""
-    assert [(p.file, p.line) for p in places.quoted(text)] == [("/home/me/step.py", 12), ("/home/me/other.py", 3)]
+    assert [(p.file, p.line) for p in places.find_quoted(text)] == [("/home/me/step.py", 12), ("/home/me/other.py", 3)]
     place = places.of_error(raised(TypeError(text)), first="/home/me/step.py")
     assert place is not None and (place.line, place.function) == (12, "step")
 
@@ -76,4 +76,4 @@ def test_a_headline_leaves_out_colours_and_quoted_code() -> None:
 
 def test_a_path_that_is_quoted_by_its_end_is_found() -> None:
     end = "/".join(__file__.split("/")[-3:])
-    assert [p.file for p in places.quoted(f'File "{end}", line 7, in f')] == [__file__]
+    assert [p.file for p in places.find_quoted(f'File "{end}", line 7, in f')] == [__file__]

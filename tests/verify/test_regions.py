@@ -8,7 +8,7 @@ import pytest
 
 from xlalint.verify.inputs.believed import NOTHING
 from xlalint.verify.regions import NAME, Region, RegionError, Side, region
-from xlalint.verify.rewrites import around, counterpart, named, run_of
+from xlalint.verify.rewrites import around, counterpart, find_named, run_of
 
 
 def of(before: str, after: str, row: int) -> Region:
@@ -16,7 +16,7 @@ def of(before: str, after: str, row: int) -> Region:
     tree, other = ast.parse(before), ast.parse(after)
     place = around(tree, row)
     assert place is not None
-    rewritten = named(other, place.name)
+    rewritten = find_named(other, place.name)
     run = run_of(place.node, [(row, row)])
     assert rewritten is not None and run is not None
     opposite = counterpart(rewritten.node, run)

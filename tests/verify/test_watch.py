@@ -70,7 +70,7 @@ def test_limits(fakexla: Any, limits: dict[str, int], message: str | None, monke
     with pytest.raises(xlalint.LimitExceededError) as raised:
         steps()
     line = steps.__code__.co_firstlineno + (3 if "max_compiles" in limits else 4)
-    assert message.format(here=f"{xlalint.verify.seen.shown(__file__)}:{line} in steps") in str(raised.value)
+    assert message.format(here=f"{xlalint.verify.seen.shorten_path(__file__)}:{line} in steps") in str(raised.value)
     assert isinstance(raised.value, AssertionError)
     assert raised.value.counts == Counts(2, 0, 1)
 

@@ -15,7 +15,7 @@ import pytest
 
 from xlalint.rules import FRAMEWORK_TARGETS, Example, Rule, rules
 from xlalint.verify.model import TpuProgram
-from xlalint.verify.tpu import compiled
+from xlalint.verify.tpu import compile_for_tpu
 
 HERE = Path(__file__).parent
 NEEDS = {
@@ -108,7 +108,7 @@ class Observations:
         if example.framework not in self.tpu:
             folders = [self._programs(one) for one in map(by_ident, self.wanted) if one.framework == example.framework]
             files = sorted(str(file) for folder in folders for file in folder.glob("*.mlir*"))
-            self.tpu[example.framework] = compiled(files, ("v5e", "v6e"))
+            self.tpu[example.framework] = compile_for_tpu(files, ("v5e", "v6e"))
         return [one for one in self.tpu[example.framework] if Path(one.file).parent == self._programs(example)]
 
     def _needed(self, rule: Rule, example: Example) -> bool:

@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 import pytest
 
-from xlalint.verify.inputs import completed
+from xlalint.verify.inputs import fill_sizes
 from xlalint.verify.inputs.marks import marks
 from xlalint.verify.isolation import Limits
 from xlalint.verify.model import Subject
-from xlalint.verify.proofs import Shown, proven
+from xlalint.verify.proofs import Shown, prove_all
 from xlalint.verify.requests import Job, Way
 
 HERE = Path(__file__).parent / "rewrites"
@@ -57,7 +57,7 @@ def job(number: int, one: Rewrite, folder: Path) -> Job:
     (mark,) = marks(one.before, one.ident)
     before, after = (Subject("", mark.name, str(folder / "program.py"), "", text) for text in (one.before, one.after))
     rows = (1, one.before.count("\n")), (1, one.after.count("\n"))
-    return Job(number, (Way(((before, after),), (completed(mark.specs),), *rows),), kind="dynamic-shape")
+    return Job(number, (Way(((before, after),), (fill_sizes(mark.specs),), *rows),), kind="dynamic-shape")
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +79,7 @@ def test_a_rewrite_is_judged_as_it_is(one: Rewrite, verdicts: dict[str, dict[str
     if one.framework not in verdicts:
         own = rewrites(one.framework)
         jobs = [job(number, rewrite, tmp_path) for number, rewrite in enumerate(own)]
-        shown = proven(jobs, BACKENDS[one.framework], Limits(seconds=300.0))
+        shown = prove_all(jobs, BACKENDS[one.framework], Limits(seconds=300.0))
         verdicts[one.framework] = {rewrite.ident: shown[number] for number, rewrite in enumerate(own)}
     verdict = verdicts[one.framework][one.ident].verdict
     assert verdict.kind == one.verdict, verdict

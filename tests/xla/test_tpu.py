@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from xlalint.verify.model import Place, TpuProgram
-from xlalint.verify.tpu import GENERATIONS, compiled
+from xlalint.verify.tpu import GENERATIONS, compile_for_tpu
 
 pytestmark = [
     pytest.mark.jax,
@@ -78,7 +78,7 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], TpuP
     files = [written(folder, name, text) for name, text in texts.items()]
     lines = {"step/call": {"file": "/home/me/model.py", "line": 3, "function": "step"}}
     (folder / "named.lines.json").write_text(json.dumps(lines))
-    found = compiled([*files, str(folder / "named.lines.json")], GENERATIONS)
+    found = compile_for_tpu([*files, str(folder / "named.lines.json")], GENERATIONS)
     assert [(one.file, one.generation) for one in found] == [(file, one) for file in files for one in GENERATIONS]
     return {(Path(one.file).stem, one.generation): one for one in found}
 
@@ -120,7 +120,7 @@ def test_padding_is_what_the_arguments_take(generation: str, seen: dict[tuple[st
 
 def test_a_compilation_that_takes_too_long_is_its_own_error(tmp_path: Path) -> None:
     files = [written(tmp_path, name, MATMUL.replace("@step", f"@{name}")) for name in ("one", "two")]
-    found = compiled(files, ("v5e",), patience=0.001)
+    found = compile_for_tpu(files, ("v5e",), patience=0.001)
     assert [one.error.what if one.error else None for one in found] == [
         "the TPU compiler did not end within 0.001 s"
     ] * 2
@@ -129,9 +129,9 @@ def test_a_compilation_that_takes_too_long_is_its_own_error(tmp_path: Path) -> N
 def test_several_processes_compile_at_once(tmp_path: Path) -> None:
     files = [written(tmp_path, name, WHOLE) for name in ("one", "two", "three")]
     with ThreadPoolExecutor(3) as pool:
-        found = list(pool.map(lambda file: compiled([file], ("v5e", "v6e")), files))
+        found = list(pool.map(lambda file: compile_for_tpu([file], ("v5e", "v6e")), files))
     assert not [one.error for each in found for one in each if one.error]
 
 
 def test_nothing_to_compile_starts_nothing() -> None:
-    assert compiled([], GENERATIONS) == []
+    assert compile_for_tpu([], GENERATIONS) == []

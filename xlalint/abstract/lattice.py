@@ -57,7 +57,7 @@ def begin() -> None:
 
 
 def count_begun() -> int:
-    """How many analyses were begun: values are of use to the last one alone."""
+    """Count the analyses that were begun: values are of use to the last one alone."""
     return _begun[0]
 
 

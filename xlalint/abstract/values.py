@@ -317,7 +317,7 @@ def foreign(name: str, made: AllocationSite | None = None) -> LibraryInstance:
 
 
 def allocation_site(module: int, function: int, at: int, statement: int, subject: str, sure: bool) -> AllocationSite:
-    """The call at a place, by which values are told apart."""
+    """Return the call at a place, by which values are told apart."""
     key = (AllocationSite, module, function, at, sure)
     found: AllocationSite | None = _interned.get(key)
     if found is None:

@@ -38,7 +38,7 @@ class Roots:
             raise ToolError(f"`{path}`: no such file or folder (the server works in {Path.cwd()})")
 
 
-def kept(folders: Sequence[str]) -> Any:
+def keep_folders(folders: Sequence[str]) -> Any:
     """Keep the folders that were named at the start for the server's lifetime."""
     return lambda _: nullcontext(tuple(folders))
 

@@ -11,7 +11,7 @@ from mcp_types import ToolAnnotations
 
 from xlalint import __version__
 from xlalint.agents import tools
-from xlalint.agents.roots import kept
+from xlalint.agents.roots import keep_folders
 
 _INSTRUCTIONS = """\
 xlalint finds Python code that XLA cannot compile well (torch_xla, torch.compile, TensorFlow, Keras, JAX on TPUs) by static analysis.
@@ -23,7 +23,7 @@ propose_fixes shows safe rewrites as a patch; verify_fixes runs them against the
 def serve(roots: Sequence[str] = ()) -> None:
     """Answer until standard input ends. What is read lies within the roots, if any are given."""
     server = MCPServer(
-        "xlalint", instructions=_INSTRUCTIONS, version=__version__, log_level="WARNING", lifespan=kept(roots)
+        "xlalint", instructions=_INSTRUCTIONS, version=__version__, log_level="WARNING", lifespan=keep_folders(roots)
     )
     reads = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
     for tool in (tools.check_file, tools.check_text, tools.explain_line, tools.get_rule, tools.propose_fixes):

@@ -25,7 +25,7 @@ from pydantic import Field
 from xlalint.agents.roots import Allowed, Roots
 from xlalint.cli import FAILED
 from xlalint.diagnostics.finding import Finding
-from xlalint.processes import isolated
+from xlalint.processes import isolated_command
 from xlalint.report.full import chain
 
 _PATIENCE = 600.0
@@ -174,7 +174,7 @@ async def _run(*arguments: str, text: str = "") -> str:
     try:
         with anyio.fail_after(_PATIENCE):
             done = await anyio.run_process(
-                isolated("xlalint.start", *arguments),
+                isolated_command("xlalint.start", *arguments),
                 input=text.encode("utf-8", "surrogatepass"),
                 check=False,
                 stderr=subprocess.PIPE,

@@ -149,7 +149,7 @@ def _preference(found: FunctionHazard) -> tuple[bool, int, int, tuple[tuple[Key,
 
 
 def place_hazard(found: FunctionHazard, program: Program) -> Hazard:
-    """The hazard where the function stands now."""
+    """Place a hazard where its function stands now."""
     module, function = found.function
     info = program.modules[module].functions[function] if function >= 0 else None
     base = info.ir.start if info is not None else 0

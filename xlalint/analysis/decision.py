@@ -168,14 +168,14 @@ class Decisions:
         if policy.only_repeated:
             if context.function is not None and context.function in self._traced:
                 return "traced itself"
-            if variant == AGAIN and context not in self._repeated():
+            if variant == AGAIN and context not in self._find_repeated():
                 return "runs once"
         if policy.compiler_only and variant != NO_AUTOGRAPH and context in self._hosting:
             return "own runtime"
         return ""
 
-    def _repeated(self) -> set[Context]:
-        """The contexts that a loop somewhere repeats, and what these call in turn."""
+    def _find_repeated(self) -> set[Context]:
+        """Find the contexts that a loop somewhere repeats, and what these call in turn."""
         if self._again is None:
             self._again = set(walk_calls(inner for context, _ in self.chains for inner in context.repeated))
         return self._again

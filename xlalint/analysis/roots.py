@@ -178,7 +178,7 @@ class Roots:
                 called.add(wrapper)
 
     def _contain(self, module: ModuleInfo, name: str) -> Contained:
-        """A `with` block in which an internal error costs the root of that name, and what of the block was to come."""
+        """Open a `with` block in which an internal error costs the root of that name, and what of the block was to come."""
         return Contained(self.interpreter, module, name)
 
     def _wrappers(self, info: FunctionInfo, args: tuple[Value, ...]) -> tuple[Context, ...]:
@@ -407,7 +407,7 @@ class Roots:
 
 
 class Contained:
-    """A `with` block in which an internal error in what makes a root ends the block and nothing else."""
+    """Open a `with` block in which an internal error in what makes a root ends the block and nothing else."""
 
     def __init__(self, interpreter: Interpreter, module: ModuleInfo, name: str) -> None:
         self._interpreter = interpreter

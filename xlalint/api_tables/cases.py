@@ -16,7 +16,7 @@ class Call(Protocol):
     def count(self) -> int:
         """Number of arguments without the receiver, -1 when starred arguments hide it."""
 
-    def given(self, name: str) -> bool | None:
+    def is_given(self, name: str) -> bool | None:
         """Is the argument passed, and not None? None when that is not known."""
 
     def none(self, name: str) -> bool:
@@ -53,8 +53,8 @@ def holds(when: Conditions, call: Call, targets: tuple[str, ...]) -> bool:
     """Do all conditions surely hold? What is not known does not hold."""
     return (
         (when.args == ANY_COUNT or call.count() == when.args)
-        and all(call.given(name) is False for name in when.missing)
-        and all(call.given(name) is True for name in when.given)
+        and all(call.is_given(name) is False for name in when.missing)
+        and all(call.is_given(name) is True for name in when.given)
         and all(call.none(name) for name in when.none)
         and all(call.tensor(name) is True for name in when.tensor)
         and all(call.boolean(name) is True for name in when.boolean)

@@ -77,20 +77,20 @@ class Baseline:
         new = [identity.code in NEVER_KNOWN or not _taken(left, identity) for identity in found]
         existing: dict[str, set[str]] = {}
 
-        def renamed(identity: Identity) -> Hashable:
+        def without_scope(identity: Identity) -> Hashable:
             if identity.path not in existing:
                 existing[identity.path] = scopes(texts, self.path(identity))
             return identity._replace(scope="") if identity.scope not in existing[identity.path] else None
 
-        def moved(identity: Identity) -> Hashable:
+        def without_path(identity: Identity) -> Hashable:
             return None if Path(self.path(identity)).exists() else identity._replace(path="")
 
-        _match(new, found, left, renamed, lambda identity: identity._replace(scope=""))
-        _match(new, found, left, moved, lambda identity: identity._replace(path=""))
+        _match(new, found, left, without_scope, lambda identity: identity._replace(scope=""))
+        _match(new, found, left, without_path, lambda identity: identity._replace(path=""))
         return Compared(new, +left)
 
-    def updated(self, findings: Sequence[Finding], texts: Texts, checked: Callable[[str], bool]) -> Baseline:
-        """The baseline of what is found now. What was recorded of existing files that were not `checked` stays."""
+    def update(self, findings: Sequence[Finding], texts: Texts, checked: Callable[[str], bool]) -> Baseline:
+        """Make the baseline of what is found now. What was recorded of existing files that were not `checked` stays."""
         now = Baseline(self.file)
         now.known.update(one for one in self.identities(findings, texts) if one.code not in NEVER_KNOWN)
         for identity, number in self.known.items():

@@ -84,7 +84,7 @@ def _main(argv: Sequence[str] | None) -> int:
         show_error(error)
         return FAILED
     except (click.Abort, KeyboardInterrupt, _Interrupted):
-        interrupts.told()
+        interrupts.mark_told()
         _report_failure(interrupts.reason())
         return interrupts.exit_code()
     except BrokenPipeError:

@@ -12,7 +12,7 @@ import click
 
 from xlalint.cli import CLEAN, FAILED
 from xlalint.cli.saying import say, show, warn
-from xlalint.cli.settings import cache_of, cores, given, rule_options, running_options, surveyed
+from xlalint.cli.settings import cache_of, collect_settings, cores, rule_options, running_options, survey_files
 
 if TYPE_CHECKING:
     from xlalint.baseline.recorded import Baseline
@@ -44,9 +44,9 @@ def update(paths: tuple[Path, ...], **options: Any) -> int:
     from xlalint.source.reading import read_bytes
 
     paths = paths or (Path(),)
-    told = given(options) | given_baseline(options)
+    told = collect_settings(options) | given_baseline(options)
     configuration = load_configuration(paths, config=options["config"], isolated=options["isolated"], options=told)
-    survey = surveyed(configuration, paths)
+    survey = survey_files(configuration, paths)
     settings = survey.settings
     file = Path(settings.baseline or Path(settings.root, NAME))
     before = _before(file)
@@ -59,8 +59,8 @@ def update(paths: tuple[Path, ...], **options: Any) -> int:
         say(f"`{file}` is left as it was")
         return FAILED
     read = partial(read_bytes, limit=settings.max_file_size)
-    findings = Cells(read).located(report.findings)
-    after = before.updated(findings, texts_of(read), checked_by(paths, settings))
+    findings = Cells(read).locate(report.findings)
+    after = before.update(findings, texts_of(read), checked_by(paths, settings))
     _write(file, after.render())
     _tell(before, after, sum(finding.code in NEVER_KNOWN for finding in findings))
     return CLEAN

@@ -27,7 +27,7 @@ from xlalint.cli.fixing import (
 from xlalint.cli.narrowing import given_baseline, narrowing, narrowing_options
 from xlalint.cli.proving import proving
 from xlalint.cli.saying import say, show, warn
-from xlalint.cli.settings import cache_of, cores, given, rule_options, running_options, surveyed
+from xlalint.cli.settings import cache_of, collect_settings, cores, rule_options, running_options, survey_files
 from xlalint.cli.telling import Telling, check_format
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def command(paths: tuple[Path, ...], **options: Any) -> int:
     if options["diff"] and options["output_file"]:
         raise click.UsageError("a diff goes to standard output: use `--diff` without `--output-file`")
     paths = paths or (Path(),)
-    told = given(options) | given_baseline(options)
+    told = collect_settings(options) | given_baseline(options)
     # What is part of a program is judged by the program's configuration, whichever of its files are looked at.
     program = (*paths, *options["project"])
     configuration = load_configuration(program, config=options["config"], isolated=options["isolated"], options=told)
@@ -104,8 +104,8 @@ def command(paths: tuple[Path, ...], **options: Any) -> int:
     if from_stdin:
         return _check_stdin(options, configuration.settings)
     if options["show_files"]:
-        return _show_files(surveyed(configuration, paths))
-    survey = surveyed(configuration, program)
+        return _show_files(survey_files(configuration, paths))
+    survey = survey_files(configuration, program)
     if survey.errors and (wants_fixes(options) or options["add_ignore"]):
         say("no file is changed until the configuration is fixed")
         return FAILED
@@ -192,7 +192,7 @@ def _check_paths(paths: tuple[Path, ...], options: Mapping[str, Any], survey: Su
                 report = narrowed.report(fixed.report, {path: one.after for path, one in fixed.files.items()})
             else:
                 fixed = None
-                report = proofs.shown(narrowed.report(check({}, memory_of(options)), {}), read)
+                report = proofs.attach_proofs(narrowed.report(check({}, memory_of(options)), {}), read)
         warning = cache.warning
     if warning:
         warn(warning)
@@ -224,11 +224,11 @@ def _executor(options: Mapping[str, Any]) -> Iterator[Executor | None]:
     if not options["executor"]:
         yield None
         return
-    from xlalint.project.executors import ClusterError, connected
+    from xlalint.project.executors import ClusterError, connect
 
     with ExitStack() as stack:
         try:
-            executor = stack.enter_context(connected(options["executor"]))
+            executor = stack.enter_context(connect(options["executor"]))
         except ClusterError as error:
             raise click.ClickException(str(error)) from error
         yield executor
@@ -267,7 +267,7 @@ def _check_stdin(options: Mapping[str, Any], settings: Settings) -> int:
         telling = Telling(options, settings, narrowed, proofs)
         if not wants_fixes(options):
             report = narrowed.report(check({}, memory_of(options)), given_text)
-            return telling.tell(proofs.shown(report, read), texts={filename: text})
+            return telling.tell(proofs.attach_proofs(report, read), texts={filename: text})
 
         def choose(found: Sequence[Finding], made: Mapping[str, bytes]) -> list[Finding]:
             return narrowed(found, {**given_text, **made})

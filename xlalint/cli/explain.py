@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from xlalint.cli import CLEAN
-from xlalint.cli.settings import cache_of, cores, given, rule_options, running_options, surveyed
+from xlalint.cli.settings import cache_of, collect_settings, cores, rule_options, running_options, survey_files
 
 if TYPE_CHECKING:
     from xlalint.explain import Explanation
@@ -46,9 +46,9 @@ def command(what: str, paths: tuple[Path, ...], **options: Any) -> int:
 
     looked = view()
     if options["output_format"] == "json":
-        from xlalint.report.json import encoded
+        from xlalint.report.json import encode
 
-        sys.stdout.write(f"{encoded(said, ascii_only=looked.ascii_only)}\n")
+        sys.stdout.write(f"{encode(said, ascii_only=looked.ascii_only)}\n")
     else:
         from xlalint.explain.text import render
 
@@ -74,10 +74,10 @@ def _explain(what: str, paths: tuple[Path, ...], options: dict[str, Any]) -> Exp
 
     file = Path(parse_place(what).file)
     configuration = load_configuration(
-        paths or (file,), config=options["config"], isolated=options["isolated"], options=given(options)
+        paths or (file,), config=options["config"], isolated=options["isolated"], options=collect_settings(options)
     )
     program = paths or program_paths(file, configuration.settings)
-    settings = surveyed(configuration, (*program, file) if file.is_file() else program).settings
+    settings = survey_files(configuration, (*program, file) if file.is_file() else program).settings
     with cache_of(options, settings) as cache, Progress(sys.stderr) as progress:
         return explain(
             what,

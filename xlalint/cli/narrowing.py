@@ -113,7 +113,7 @@ class Narrowing:
         def read(path: str) -> bytes:
             return contents[path] if path in contents else self._read(path)
 
-        compared = baseline.compare(Cells(read).located(findings), texts_of(read))
+        compared = baseline.compare(Cells(read).locate(findings), texts_of(read))
         self.gone = compared.gone
         self.known = compared.new.count(False)
         return [finding for finding, new in zip(findings, compared.new, strict=True) if new]

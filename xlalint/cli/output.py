@@ -15,7 +15,7 @@ import msgspec
 from xlalint.config.settings import PROGRAM_KEYS
 from xlalint.diagnostics.finding import Location
 from xlalint.report import FOR_PEOPLE, Cells, Checked, View, cells_of, fix_hint, fixes, render, statistics, summary
-from xlalint.report.json import encoded
+from xlalint.report.json import encode
 from xlalint.report.view import wants_colour
 from xlalint.source.files import MOST_BYTES
 from xlalint.source.model import SourceError
@@ -40,7 +40,7 @@ def publish(
     """
     form, file = options["output_format"], options["output_file"]
     looked = view(file, texts, stream, limit)._replace(unsafe_fixes=options["unsafe_fixes"], checked=checked)
-    findings = Cells(lambda path: _content(path, texts, limit)).located(findings)
+    findings = Cells(lambda path: _content(path, texts, limit)).locate(findings)
     said = statistics(findings, form, looked) if options["statistics"] else render(findings, form, looked)
     if form in FOR_PEOPLE:
         said += summary(findings, looked)
@@ -153,4 +153,4 @@ def _text(filename: str, limit: int) -> str | None:
 
 def toml(value: object) -> str:
     """A value as a configuration file has it."""
-    return encoded(value)
+    return encode(value)

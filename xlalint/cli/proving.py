@@ -34,13 +34,13 @@ class Proving:
         if sys.stderr.isatty():
             click.echo(f"\r{len(self._told)} fixes run\x1b[K", nl=False, err=True)
 
-    def shown(self, report: Report, read: Callable[[str], bytes]) -> Report:
-        """A report whose fixes tell what running them showed; nothing is applied."""
+    def attach_proofs(self, report: Report, read: Callable[[str], bytes]) -> Report:
+        """Return a report whose fixes tell what running them showed; nothing is applied."""
         if self.accept is None:
             return report
         import msgspec
 
-        from xlalint.project.fixing import proposed, with_proof
+        from xlalint.project.fixing import propose_fixes, with_proof
         from xlalint.source.reading import text_of
 
         by_path: defaultdict[str, list[Finding]] = defaultdict(list)
@@ -50,7 +50,7 @@ class Proving:
         asked = [
             one
             for path, own in by_path.items()
-            for one in proposed(path, text_of(path, read(path)), own, report.findings)
+            for one in propose_fixes(path, text_of(path, read(path)), own, report.findings)
         ]
         answers = self.accept(asked) if asked else ()
         proofs = {id(one.finding): answer.proof for one, answer in zip(asked, answers, strict=True)}

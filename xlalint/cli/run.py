@@ -11,7 +11,7 @@ import click
 
 from xlalint.cli import CLEAN, FAILED, FINDINGS
 from xlalint.cli.saying import say
-from xlalint.cli.settings import cache_of, cores, given, rule_options, running_options, surveyed
+from xlalint.cli.settings import cache_of, collect_settings, cores, rule_options, running_options, survey_files
 
 if TYPE_CHECKING:
     from xlalint.diagnostics.finding import Finding
@@ -110,10 +110,10 @@ def _findings(recording: Recording, options: Mapping[str, Any]) -> tuple[Sequenc
         return (), False
     file, paths = Path(recording.main), options["paths"]
     configuration = load_configuration(
-        paths or (file,), config=options["config"], isolated=options["isolated"], options=given(options)
+        paths or (file,), config=options["config"], isolated=options["isolated"], options=collect_settings(options)
     )
     program = paths or program_paths(file, configuration.settings)
-    survey = surveyed(configuration, program)
+    survey = survey_files(configuration, program)
     settings = survey.settings
     with cache_of(options, settings) as cache, Progress(sys.stderr) as progress:
         jobs = settings.jobs or cores()

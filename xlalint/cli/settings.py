@@ -88,8 +88,8 @@ def running_options(command: _Command) -> _Command:
     return command
 
 
-def given(options: Mapping[str, Any]) -> dict[str, object]:
-    """The options that speak of settings and were given."""
+def collect_settings(options: Mapping[str, Any]) -> dict[str, object]:
+    """Collect the options that speak of settings and were given."""
     told: dict[str, object] = {key: options[key] for key in _PLAIN if options[key] is not None}
     told |= {key: _split(options[key]) for key in _LISTS if options[key]}
     if options["per_file_ignores"]:
@@ -97,8 +97,8 @@ def given(options: Mapping[str, Any]) -> dict[str, object]:
     return told
 
 
-def surveyed(configuration: Configuration, paths: Sequence[Path]) -> Survey:
-    """The files under the paths with their settings; what nested configurations say to no purpose, or cannot say, is told."""
+def survey_files(configuration: Configuration, paths: Sequence[Path]) -> Survey:
+    """Find the files under the paths with their settings; what nested configurations say to no purpose, or cannot say, is told."""
     survey = configuration.survey(paths)
     for warning in survey.warnings:
         warn(warning)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from xlalint.cli import CLEAN, FAILED, FINDINGS
-from xlalint.cli.settings import surveyed
+from xlalint.cli.settings import survey_files
 
 if TYPE_CHECKING:
     from xlalint.config import Settings
@@ -84,7 +84,7 @@ def command(targets: tuple[str, ...], **options: Any) -> int:
 
     paths = [Path(file) for target in targets if (file := target.partition(".py")[0] + ".py") and Path(file).exists()]
     configuration = load_configuration(paths, config=options["config"], isolated=options["isolated"])
-    settings = surveyed(configuration, paths).settings
+    settings = survey_files(configuration, paths).settings
     if not targets and not settings.verify:
         raise click.UsageError("nothing to verify: name a target, or declare some as [[tool.xlalint.verify]]")
     done = []
@@ -167,7 +167,7 @@ def _observe(target: Target, options: Mapping[str, Any], limits: Limits, view: V
                 limits=limits,
                 programs=folder if options["tpus"] else "",
             )
-            compiled = tpu.compiled(seen.programs, options["tpus"]) if options["tpus"] else []
+            compiled = tpu.compile_for_tpu(seen.programs, options["tpus"]) if options["tpus"] else []
     except (CannotRunError, MissingPackageError, SpecError, IsolationError) as error:
         place = getattr(error, "place", None)
         where = f"\n    {line_text(place, view, file)}" if place is not None else ""
@@ -196,9 +196,9 @@ def _settle(target: Target, limits: Limits) -> Target:
     """A target with inputs: those declared, else the first of those to be tried on which it runs."""
     if target.guesses is None:
         return target
-    from xlalint.verify.proofs import searched
+    from xlalint.verify.proofs import find_runnable
 
-    subject, specs = searched(target.guesses.subjects, target.guesses.candidates, target.backend, limits)
+    subject, specs = find_runnable(target.guesses.subjects, target.guesses.candidates, target.backend, limits)
     return target._replace(subject=subject, specs=specs, guesses=None)
 
 

@@ -20,7 +20,7 @@ from xlalint.cli import FAILED
 from xlalint.cli.packages import require
 from xlalint.cli.saying import say
 from xlalint.config.loading import OWN_FILE
-from xlalint.processes import isolated
+from xlalint.processes import isolated_command
 from xlalint.source.data_files import counts, is_data
 from xlalint.source.globs import Globs
 
@@ -35,7 +35,7 @@ _NAMED = 3
 def watch(paths: Sequence[Path], settings: Settings, arguments: Sequence[str]) -> int:
     """Run `xlalint` with the arguments, less `--watch`, now and after each change, until an interrupt; the exit code is the last one's."""
     require("watchfiles", OPTION, "watch")
-    command = isolated("xlalint.start", *_once(arguments))
+    command = isolated_command("xlalint.start", *_once(arguments))
     status: int | None = None
     try:
         for changed in _changes(paths, settings):

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from msgspec import structs
 
 from xlalint.config.options import OPTIONS, OptionError
-from xlalint.config.selectors import merged_selection, resolved
+from xlalint.config.selectors import merged_selection, resolve
 from xlalint.config.settings import ConfigError, Settings, VerifyEntry
 from xlalint.source.environment import environment_of, installed_packages
 from xlalint.source.files import MOST_TEXT, read_file
@@ -97,7 +97,7 @@ def settings_from(
     for key in (*_SELECTIONS, "per_file_ignores"):
         for values, where in ((in_file, origin.of(_kebab(key))), (given, f"--{_kebab(key)}")):
             if key in values:
-                values[key] = resolved(values[key], extra, where)
+                values[key] = resolve(values[key], extra, where)
     merged = {**in_file, **given, **merged_selection(in_file, given)}
     merged["extend_exclude"] = (*in_file.get("extend_exclude", ()), *given.get("extend_exclude", ()))
     return Settings(root=str(root), config_file=str(file) if file else None, **merged)

@@ -9,10 +9,10 @@ from typing import Any
 from xlalint.config.settings import EVERY_RULE, ConfigError
 
 
-def resolved(value: Any, extra: tuple[str, ...], where: str) -> Any:
+def resolve(value: Any, extra: tuple[str, ...], where: str) -> Any:
     """Turn the words of a selection, or of each entry of `per-file-ignores`, into prefixes; complain of unknown ones."""
     if value and isinstance(value[0], tuple):
-        return tuple((pattern, resolved(words, extra, where)) for pattern, words in value)
+        return tuple((pattern, resolve(words, extra, where)) for pattern, words in value)
     return tuple(_prefix(word.strip(), extra, where) for word in value)
 
 

@@ -57,7 +57,7 @@ def judge(
         if rule is None:
             pageless.add(hazard.rule)
             continue
-        severity, left_out = selected(hazard, rule, settings.of(hazard.path))
+        severity, left_out = select_severity(hazard, rule, settings.of(hazard.path))
         if severity is not None and not left_out:
             by_path[hazard.path].append((hazard, severity))
     from xlalint.diagnostics.anchor import Anchors  # libcst, which takes a quarter of a second to import
@@ -73,11 +73,11 @@ def judge(
 
 def visible(findings: Iterable[Finding], settings: Settings) -> list[Finding]:
     """The findings that the user asked to see."""
-    return [one for one in findings if not hidden(one.severity, one.confidence, settings.of(one.filename))]
+    return [one for one in findings if not why_hidden(one.severity, one.confidence, settings.of(one.filename))]
 
 
-def selected(hazard: Hazard, rule: Rule, settings: Settings) -> tuple[Severity | None, LeftOut]:
-    """The severity of a hazard by the settings of its file, and why they leave it out, "" if they do not."""
+def select_severity(hazard: Hazard, rule: Rule, settings: Settings) -> tuple[Severity | None, LeftOut]:
+    """Return the severity of a hazard by the settings of its file, and why they leave it out, "" if they do not."""
     severity = severity_of(hazard, rule, settings)
     if severity is None:
         return None, "off"
@@ -86,8 +86,8 @@ def selected(hazard: Hazard, rule: Rule, settings: Settings) -> tuple[Severity |
     return severity, "" if settings.enabled(hazard.rule, hazard.path) else "ignored-in-file"
 
 
-def hidden(severity: str, confidence: str, settings: Settings) -> Hidden:
-    """Why the settings of its file do not show a finding, "" if they do."""
+def why_hidden(severity: str, confidence: str, settings: Settings) -> Hidden:
+    """Return why the settings of its file do not show a finding, "" if they do."""
     if Confidence[confidence.upper()] < Confidence[settings.min_confidence.upper()]:
         return "low-confidence"
     return "info-hidden" if severity == "info" and not settings.show_info else ""
@@ -134,10 +134,10 @@ def _judge_file(
             rule = rules[hazard.rule]
             finding = finding_of(hazard, severity, rule, data, lines)
             findings.append(finding)
-            if is_data(source.path) or rule.kind == "tool" or hidden(severity, finding.confidence, settings):
+            if is_data(source.path) or rule.kind == "tool" or why_hidden(severity, finding.confidence, settings):
                 continue
             if not anchors.confirms(data, hazard.start, hazard.end, hazard.statement):
-                failures.append(f"{source.shown(finding.location.row)}: {finding.code} could not be anchored")
+                failures.append(f"{source.describe_row(finding.location.row)}: {finding.code} could not be anchored")
         except Exception as error:  # noqa: BLE001 - an internal error costs the finding, or its place in the tree
             failures.append(describe_failure(f"{in_function(source.path, hazard.function)}: {hazard.rule}", error))
     return Judged(findings, failures)

@@ -64,5 +64,5 @@ def explain_in(session: Session, place: Place) -> Explanation:
     """Explain a place in a program that stays in memory; rows of notebooks are those of the module. Raises `PlaceError`."""
     from xlalint.explain.answer import Explainer
 
-    with session.loaded() as loaded:
+    with session.lend_program() as loaded:
         return Explainer(session.paths, session.settings, loaded=loaded).explain(place)

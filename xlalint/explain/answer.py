@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from xlalint.diagnostics.judge import target_of
 from xlalint.explain.beliefs import Beliefs
-from xlalint.explain.cells import located
+from xlalint.explain.cells import locate_in_cells
 from xlalint.explain.hints import hints
 from xlalint.explain.library import LibraryFacts
 from xlalint.explain.model import Explanation, ProgramPart
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 class Explainer:
     """Explains places of one program; of a small one, all of them from one analysis.
 
-    Of one that is `loaded`, within `Session.loaded`; places of notebooks are then those of the module.
+    Of one that is `loaded`, within `Session.lend_program`; places of notebooks are then those of the module.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class Explainer:
         scope.look(replay)
         scope.site = site.pointed_at(replay.extents(module))
         said = _assemble(place, self.paths, scope, replay, self.settings.of(path), own, report)
-        return located(said) if self.loaded is None else said
+        return locate_in_cells(said) if self.loaded is None else said
 
     def _text(self, path: str, place: Place) -> Text:
         if self.loaded is not None:

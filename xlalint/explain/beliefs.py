@@ -34,7 +34,7 @@ class Beliefs:
         self.wording = wording
         self.origins = origins
         self._told_of = {(told.location, told.end_location) for told in told_of}
-        self.numbers = {id(context): number for number, context in enumerate(tracing.ordered(), 1)}
+        self.numbers = {id(context): number for number, context in enumerate(tracing.order_contexts(), 1)}
 
     def tell(self) -> Iterator[Belief]:
         """The beliefs, in order of place; names before the expressions that hold them where one begins with the other."""
@@ -133,7 +133,7 @@ class Beliefs:
         origins = self.origins.of_parameter(node) if isinstance(node, str) else self.origins.of(node)
         place, behind = self.text.location(start), self.text.location(end)
         alternatives = [member for _, one in each for member in members(one)]
-        kind = self.wording.joined(alternatives, value) if alternatives else self.wording.kind(value)
+        kind = self.wording.describe_alternatives(alternatives, value) if alternatives else self.wording.kind(value)
         return Belief(code, place, behind, kind, origins, numbers, kinds)
 
     def _parameters(self) -> Iterator[Belief]:

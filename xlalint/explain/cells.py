@@ -15,8 +15,8 @@ _Placed = TypeVar("_Placed", Belief, Verdict, Question)
 _Fact = TypeVar("_Fact", Origin, Activation)
 
 
-def located(said: Explanation) -> Explanation:
-    """An explanation with all rows of notebooks as rows of their cells. `row` and `cell` are the user's."""
+def locate_in_cells(said: Explanation) -> Explanation:
+    """Return an explanation with all rows of notebooks as rows of their cells. `row` and `cell` are the user's."""
     return _Located(said).explanation()
 
 

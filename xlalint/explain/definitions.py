@@ -174,22 +174,22 @@ def _bind(env: Env, target: ast.expr, definition: Definition) -> None:
         for item in target.elts:
             _bind(env, item, definition)
         return
-    path = dotted(target)
+    path = dotted_name(target)
     if path:
         for stale in [key for key in env if key.startswith(f"{path}.")]:
             del env[stale]
         env[path] = (definition,)
-    elif isinstance(target, ast.Subscript) and (path := dotted(target.value)) and path in env:
+    elif isinstance(target, ast.Subscript) and (path := dotted_name(target.value)) and path in env:
         # Storing into a container leaves it what it was, and adds to what it holds.
         env[path] = (*env[path], definition)[-4:]
 
 
-def dotted(node: ast.expr) -> str:
+def dotted_name(node: ast.expr) -> str:
     """ "x" or "x.a.b" of names and attribute chains; "" for others."""
     if isinstance(node, ast.Name):
         return node.id
     if isinstance(node, ast.Attribute):
-        base = dotted(node.value)
+        base = dotted_name(node.value)
         return f"{base}.{node.attr}" if base else ""
     return ""
 

@@ -8,7 +8,7 @@ from xlalint.abstract.values import UNKNOWN, Instance, LibraryInstance, LibraryS
 from xlalint.api_tables.lookup import Apis, Entry
 from xlalint.explain.model import Origin
 from xlalint.explain.tables import TablePlace, Tables
-from xlalint.explain.wording import Wording, written
+from xlalint.explain.wording import Wording, format_return
 from xlalint.interpreter.recording import Applied
 
 
@@ -25,7 +25,7 @@ class LibraryFacts:
         name, place = self._entry(func)
         entry = self._looked_up(func)
         applied = [case for case in applied if entry is None or case.entry is entry]
-        said = [written(case.spec.returns) for case in applied if case.spec is not None]
+        said = [format_return(case.spec.returns) for case in applied if case.spec is not None]
         if place is not None and said:
             return _at(place, f"`{name}` returns `{'` or `'.join(dict.fromkeys(said))}`", depth)
         if place is not None and applied:
@@ -95,7 +95,7 @@ class LibraryFacts:
         place = self.tables.find("attributes", name, framework)
         what = self.apis.attribute(framework, name)
         if place is not None and what is not None:
-            return _at(place, f"attribute `{name}` of a tensor is `{written(what)}`", depth)
+            return _at(place, f"attribute `{name}` of a tensor is `{format_return(what)}`", depth)
         if self.apis.method(framework, name) is not None:
             return Origin("api", f"the method `{name}` of tensors", depth)
         return Origin("unknown", f"no API table knows the attribute `{name}` of a tensor", depth)
@@ -105,7 +105,7 @@ class LibraryFacts:
         what = self.apis.class_attribute(owner, name)
         place = self._class(owner)
         if what is not None and place is not None:
-            return _at(place, f"attribute `{name}` of `{owner}` is `{written(what)}`", depth)
+            return _at(place, f"attribute `{name}` of `{owner}` is `{format_return(what)}`", depth)
         if self.apis.class_method(owner, name) is not None and place is not None:
             return _at(place, f"the method `{name}` of `{owner}`", depth)
         return Origin("unknown", f"no API table knows `{name}` of `{owner}`", depth)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from xlalint.abstract.lattice import join_all
 from xlalint.abstract.values import Value
-from xlalint.explain.definitions import dotted
+from xlalint.explain.definitions import dotted_name
 from xlalint.explain.model import Origin
 from xlalint.explain.place import Text
 from xlalint.explain.scope import Scope
@@ -24,7 +24,7 @@ class NarrowingFacts:
 
     def of(self, node: ast.expr) -> Origin | None:
         """The condition that says more of a value than its assignment does."""
-        path = dotted(node)
+        path = dotted_name(node)
         value = self.scope.value(node)
         if not path or value is None:
             return None
@@ -32,7 +32,7 @@ class NarrowingFacts:
         if known is None or known is value:
             return None
         for test in self._conditions(node):
-            if any(dotted(part) == path for part in ast.walk(test) if isinstance(part, ast.expr)):
+            if any(dotted_name(part) == path for part in ast.walk(test) if isinstance(part, ast.expr)):
                 if self.text.start(test) <= self.text.start(node) < self.text.end(test) and not _chained(
                     self.text, node, test
                 ):
@@ -50,7 +50,7 @@ class NarrowingFacts:
             if definition.how == "param":
                 values += self.scope.parameter(path)
                 continue
-            targets = [n for n in ast.walk(definition.node) if isinstance(n, ast.expr) and dotted(n) == path]
+            targets = [n for n in ast.walk(definition.node) if isinstance(n, ast.expr) and dotted_name(n) == path]
             stored = [n for n in targets if isinstance(getattr(n, "ctx", None), ast.Store)]
             values += [value for target in stored for value in self.scope.values(target)]
         return join_all(values) if values else None

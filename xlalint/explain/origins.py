@@ -23,7 +23,7 @@ from xlalint.abstract.values import (
     Tensor,
     Value,
 )
-from xlalint.explain.definitions import Definition, dotted
+from xlalint.explain.definitions import Definition, dotted_name
 from xlalint.explain.library import LibraryFacts
 from xlalint.explain.model import Cause, Origin
 from xlalint.explain.narrowings import NarrowingFacts
@@ -145,13 +145,13 @@ class Origins:
             else:
                 yield from _DEFINED[definition.how](self, definition, depth)
         if len(found) > _MOST_DEFINITIONS:
-            rows = self.text.said(*(definition.row for definition in found[:-_MOST_DEFINITIONS]))
+            rows = self.text.describe_rows(*(definition.row for definition in found[:-_MOST_DEFINITIONS]))
             yield Origin("assignment", f"assigned on {rows} too", depth, self.text.source.path)
 
     def parameter(self, definition: Definition, depth: int) -> Iterator[Origin]:
         yield from self.parameters.of(definition.node.arg, depth)  # type: ignore[attr-defined]
 
-    def assigned(self, definition: Definition, depth: int) -> Iterator[Origin]:
+    def assignment(self, definition: Definition, depth: int) -> Iterator[Origin]:
         yield self._here("assignment", f"`{self.text.code(definition.node)}`", depth, definition.node)
         if definition.value is not None:
             yield from self._of(definition.value, depth + 1)
@@ -164,18 +164,18 @@ class Origins:
         if definition.how in ("assign", "unpack"):
             lesson = self.lessons.of(name, row, getattr(definition.node, "end_lineno", row))
         else:
-            lesson = self.lessons.named(name, row)
+            lesson = self.lessons.find_named(name, row)
         if lesson is None:
             return None
         said = f"`# xlalint: {lesson.kind}[{lesson.name}]`" if lesson.name else f"`# xlalint: {lesson.kind}`"
         return self._here("taught", f"the comment {said} says so", 0, definition.node)
 
-    def looped(self, definition: Definition, depth: int) -> Iterator[Origin]:
+    def loop(self, definition: Definition, depth: int) -> Iterator[Origin]:
         assert definition.value is not None
         yield self._here("loop", f"an element of `{self.text.code(definition.value)}`", depth, definition.node)
         yield from self._of(definition.value, depth + 1)
 
-    def opened(self, definition: Definition, depth: int) -> Iterator[Origin]:
+    def context_manager(self, definition: Definition, depth: int) -> Iterator[Origin]:
         assert definition.value is not None
         yield self._here(
             "context-manager", f"what `with {self.text.code(definition.value)}` gives", depth, definition.node
@@ -221,7 +221,7 @@ class Origins:
             statement
             for statement in ast.walk(self.text.tree)
             if isinstance(statement, (ast.Assign, ast.AnnAssign)) and self.text.function_of(statement) is None
-            if any(dotted(target) == name for target in _targets(statement))
+            if any(dotted_name(target) == name for target in _targets(statement))
         ]
         if rows:
             yield self._here("assignment", f"assigned at module level: `{self.text.code(rows[-1])}`", depth, rows[-1])
@@ -231,13 +231,13 @@ class Origins:
     # ------------------------------------------------------------------------------------------------ attributes
 
     def attribute(self, node: ast.Attribute, depth: int) -> Iterator[Origin]:
-        path = dotted(node)
+        path = dotted_name(node)
         if isinstance(node.ctx, ast.Store):
             yield from self._target(node, depth)
             return
         found = self.scope.before(node).get(path) if path else None
         if found:
-            yield from self._trace_definition(found, dotted(node), depth)
+            yield from self._trace_definition(found, dotted_name(node), depth)
             return
         for member in self.scope.alternatives(node.value):
             if member is NONE:
@@ -316,7 +316,7 @@ class Origins:
         rows = ""
         if info.module is self.scope.module:
             returns = self._returns(info)
-            rows = f", at {self.text.said(*returns)}" if returns else ""
+            rows = f", at {self.text.describe_rows(*returns)}" if returns else ""
         return Origin("function", f"returned by `{info.ir.qualname}`{rows}", depth, info.module.path, info.ir.row)
 
     def _returns(self, info: FunctionInfo) -> list[int]:
@@ -371,7 +371,7 @@ class Origins:
     def literal(self, node: ast.expr, depth: int) -> Iterator[Origin]:
         yield self._here("literal", "written here", depth, node)
 
-    def built(self, node: Any, depth: int) -> Iterator[Origin]:
+    def display(self, node: Any, depth: int) -> Iterator[Origin]:
         yield self._here("literal", f"built here: `{self.text.code(node)}`", depth, node)
 
     def inner(self, node: Any, depth: int) -> Iterator[Origin]:
@@ -408,11 +408,11 @@ def _part(statement: ast.Assign | ast.AnnAssign | ast.AugAssign, target: ast.exp
 
 _DEFINED: dict[str, Callable[[Origins, Definition, int], Iterator[Origin]]] = {
     "param": Origins.parameter,
-    "assign": Origins.assigned,
-    "unpack": Origins.assigned,
-    "augment": Origins.assigned,
-    "for": Origins.looped,
-    "with": Origins.opened,
+    "assign": Origins.assignment,
+    "unpack": Origins.assignment,
+    "augment": Origins.assignment,
+    "for": Origins.loop,
+    "with": Origins.context_manager,
     "import": Origins.other,
     "def": Origins.other,
     "except": Origins.other,
@@ -430,15 +430,15 @@ _TELLERS: dict[type[ast.expr], Callable[[Origins, Any, int], Iterator[Origin]]] 
     ast.IfExp: Origins.alternatives,
     ast.Constant: Origins.literal,
     ast.JoinedStr: Origins.literal,
-    ast.List: Origins.built,
-    ast.Tuple: Origins.built,
-    ast.Set: Origins.built,
-    ast.Dict: Origins.built,
-    ast.ListComp: Origins.built,
-    ast.SetComp: Origins.built,
-    ast.DictComp: Origins.built,
-    ast.GeneratorExp: Origins.built,
-    ast.Lambda: Origins.built,
+    ast.List: Origins.display,
+    ast.Tuple: Origins.display,
+    ast.Set: Origins.display,
+    ast.Dict: Origins.display,
+    ast.ListComp: Origins.display,
+    ast.SetComp: Origins.display,
+    ast.DictComp: Origins.display,
+    ast.GeneratorExp: Origins.display,
+    ast.Lambda: Origins.display,
     ast.Starred: Origins.inner,
     ast.Await: Origins.inner,
     ast.NamedExpr: Origins.inner,

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from xlalint.abstract.values import UNKNOWN, Tensor
 from xlalint.explain.model import Origin
-from xlalint.explain.place import clipped
+from xlalint.explain.place import clip
 from xlalint.explain.replay import Replay
 from xlalint.explain.scope import Scope
 from xlalint.explain.wording import Wording
@@ -123,7 +123,7 @@ class ParameterFacts:
         for site, context in sites:
             if (site.path, site.row) in told or position >= len(context.args):
                 continue
-            argument = clipped(site.argument(info, name))
+            argument = clip(site.argument(info, name))
             value = self.wording.text(context.args[position])
             if argument:
                 said = f"`{site.caller.name}` passes `{argument}`: {value}"

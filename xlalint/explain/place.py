@@ -70,8 +70,8 @@ def row_of(place: Place, source: SourceFile) -> int:
     return cell.first + place.row - 1
 
 
-def clipped(code: str, longest: int = LONGEST_CODE) -> str:
-    """Code on one line, cut off after `longest` characters."""
+def clip(code: str, longest: int = LONGEST_CODE) -> str:
+    """Return code on one line, cut off after `longest` characters."""
     code = " ".join(code.split())
     return code if len(code) <= longest else f"{code[: longest - 1]}…"
 
@@ -97,8 +97,8 @@ class Text:
         except SourceError as error:
             raise PlaceError(f"{path}: {error.message}") from error
 
-    def said(self, *rows: int) -> str:
-        """Rows in words: `lines 3, 5`; of a notebook, with their cells."""
+    def describe_rows(self, *rows: int) -> str:
+        """Put rows in words: `lines 3, 5`; of a notebook, with their cells."""
         cells = self.source.cells
         if not cells:
             return f"line{'s' * (len(rows) > 1)} {', '.join(map(str, rows))}"
@@ -123,7 +123,7 @@ class Text:
 
     def code(self, node: ast.AST, longest: int = LONGEST_CODE) -> str:
         """The source of a node, on one line of at most `longest` characters."""
-        return clipped(self.data[self.start(node) : self.end(node)].decode(errors="replace"), longest)
+        return clip(self.data[self.start(node) : self.end(node)].decode(errors="replace"), longest)
 
     def around(self, node: ast.AST) -> Iterator[ast.AST]:
         """The nodes that hold a node, the nearest first."""
@@ -198,10 +198,10 @@ def find_site(text: Text, row: int, column: int | None) -> Site:
         raise PlaceError(f"{text.source.path}: there is no line {row}: the file has {count:,} line{'s' * (count != 1)}")
     line = rows[row - 1]
     if column is not None and not 1 <= column <= len(line) + 1:
-        raise PlaceError(f"{text.source.path}: {text.said(row)} has {len(line)} columns, not {column}")
+        raise PlaceError(f"{text.source.path}: {text.describe_rows(row)} has {len(line)} columns, not {column}")
     found = _statement(text, row)
     if found is None:
-        raise PlaceError(f"{text.source.path}: there is no code on {text.said(row)}{_nearest(text, row)}")
+        raise PlaceError(f"{text.source.path}: there is no code on {text.describe_rows(row)}{_nearest(text, row)}")
     first, last = _rows(text, found, row)
     expressions = tuple(_expressions(text, found, first, last))
     pointed, offset = None, -1
@@ -265,7 +265,7 @@ def _nearest(text: Text, row: int) -> str:
         if isinstance(node, ast.stmt) and not _is_text(node)
         for place in (node.lineno, header_end_row(node))
     ]
-    return f"; the nearest statement is on {text.said(min(rows)[1])}" if rows else ""
+    return f"; the nearest statement is on {text.describe_rows(min(rows)[1])}" if rows else ""
 
 
 def _rows(text: Text, statement: ast.stmt, row: int) -> tuple[int, int]:

@@ -81,7 +81,7 @@ class Questions:
         if fact is None:
             return ""
         place = (
-            f", {self.text.said(fact.row)}"
+            f", {self.text.describe_rows(fact.row)}"
             if fact.row and fact.filename == self.text.source.path and "line" not in fact.text
             else ""
         )

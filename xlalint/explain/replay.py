@@ -209,7 +209,7 @@ class Replay:
             return self._nowhere.decide_untraced(pending)
         return self._decisions[way].decide(pending, way)
 
-    def dropped(self) -> Iterator[FunctionHazard]:
+    def find_superseded(self) -> Iterator[FunctionHazard]:
         """Yield the hazards that calls in traced code supersede."""
         for batch in self.harvests:
             for found in batch.found:

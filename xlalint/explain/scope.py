@@ -8,7 +8,7 @@ from functools import cached_property
 
 from xlalint.abstract.lattice import join, join_all
 from xlalint.abstract.values import HOST, NEVER, Value, constant, host, members
-from xlalint.explain.definitions import Definitions, Env, dotted
+from xlalint.explain.definitions import Definitions, Env, dotted_name
 from xlalint.explain.place import Definition, Site, Text
 from xlalint.explain.replay import Replay
 from xlalint.interpreter.context import Context
@@ -198,4 +198,4 @@ def _lambda_env(node: ast.Lambda) -> Env:
     return {arg.arg: (Binding("param", arg, None),) for arg in names}
 
 
-__all__ = ["Scope", "Seen", "dotted", "function_info", "join"]
+__all__ = ["Scope", "Seen", "dotted_name", "function_info", "join"]

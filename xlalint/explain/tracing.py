@@ -103,17 +103,18 @@ class Tracing:
             if isinstance(outer, (ast.If, ast.While)) and node is not outer.test and self.scope.ran(outer):
                 truth = self.scope.truth_of(outer.test)
                 if truth is not None and (node in outer.body) is not truth:
-                    return f"dead branch: `{_cut(self.text.code(outer.test))}` ({self.text.said(outer.lineno)}) is always {truth} here"
+                    at = self.text.describe_rows(outer.lineno)
+                    return f"dead branch: `{_cut(self.text.code(outer.test))}` ({at}) is always {truth} here"
             if isinstance(outer, ast.stmt) and not self.scope.ran(outer):
                 node = outer
                 continue
             left = self._find_leaving(outer, node)
             if left is not None and not self.scope.ran(statement):
-                return f"never reached: control leaves at {self.text.said(left)}"
+                return f"never reached: control leaves at {self.text.describe_rows(left)}"
             node = outer
         left = self._find_leaving(self.scope.node, node) if isinstance(self.scope.node, _FUNCTIONS) else None
         if left is not None and not self.scope.ran(statement):
-            return f"never reached: control leaves at {self.text.said(left)}"
+            return f"never reached: control leaves at {self.text.describe_rows(left)}"
         return "" if self.scope.ran(statement) else "never reached in the analysed calls"
 
     def _find_leaving(self, holder: ast.AST | None, inner: ast.AST) -> int | None:
@@ -131,7 +132,7 @@ class Tracing:
     def activations(self) -> Iterator[Activation]:
         """The analysed calls of the function, those that count and are surest first."""
         sites = self.parameters.call_sites()
-        for number, context in enumerate(self.ordered(), 1):
+        for number, context in enumerate(self.order_contexts(), 1):
             site = next((site for site, entered in sites if entered is context), None)
             way = self.replay.reach(context)
             if site is not None:
@@ -151,8 +152,8 @@ class Tracing:
         info = self.scope.info
         return int(info is not None and info.ir.owner >= 0 and not info.decorated("staticmethod"))
 
-    def ordered(self) -> list[Context]:
-        """The believed contexts, those of the surest and shortest chains first."""
+    def order_contexts(self) -> list[Context]:
+        """List the believed contexts, those of the surest and shortest chains first."""
 
         def rank(context: Context) -> tuple[int, bool, int]:
             way = self.replay.reach(context)

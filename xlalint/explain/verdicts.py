@@ -11,7 +11,7 @@ from xlalint.abstract.values import Tensor, members
 from xlalint.analysis.collection import place_hazard
 from xlalint.analysis.hazard import Confidence, Hazard
 from xlalint.diagnostics.finding import Finding, Location
-from xlalint.diagnostics.judge import Hidden, LeftOut, finding_of, hidden, selected, severity_of, target_of
+from xlalint.diagnostics.judge import Hidden, LeftOut, finding_of, select_severity, severity_of, target_of, why_hidden
 from xlalint.explain.model import Status, Verdict
 from xlalint.explain.replay import Replay
 from xlalint.explain.scope import Scope
@@ -55,12 +55,12 @@ class Verdicts:
     def tell(self) -> list[Verdict]:
         """All verdicts, what fired first, then by place."""
         hazards = self._here(self.replay.hazards)
-        found = {(hazard.start, hazard.end, hazard.rule): self._judged(hazard) for hazard in hazards}
+        found = {(hazard.start, hazard.end, hazard.rule): self._judge(hazard) for hazard in hazards}
         found.update({key: verdict for verdict, key in self._reported_only(found)})
-        for hazard in self._here(self._superseded()):
+        for hazard in self._here(self._find_superseded()):
             reason = "seen only where the function is analysed by itself; the calls of it in traced code say otherwise"
             found.setdefault((hazard.start, hazard.end, hazard.rule), self._verdict(hazard, "superseded", reason))
-        for verdict, key in self._unreached():
+        for verdict, key in self._find_unreached():
             found.setdefault(key, verdict)
         for verdict, key in self._withheld():
             found.setdefault(key, verdict)
@@ -75,18 +75,18 @@ class Verdicts:
 
     # ------------------------------------------------------------------------------------------------- judging
 
-    def _judged(self, hazard: Hazard) -> Verdict:
+    def _judge(self, hazard: Hazard) -> Verdict:
         """Judge a hazard by the settings and comments, in the order in which `check` asks."""
-        _, left_out = selected(hazard, self.rules[hazard.rule], self.settings)
+        _, left_out = select_severity(hazard, self.rules[hazard.rule], self.settings)
         if left_out:
             return self._verdict(hazard, left_out, self._left_out(hazard, left_out))
         finding = self._finding(hazard)
         comment = self._comment(finding)
         if comment:
             return self._verdict(hazard, "suppressed", comment)
-        unseen = hidden(finding.severity, finding.confidence, self.settings)
+        unseen = why_hidden(finding.severity, finding.confidence, self.settings)
         if unseen:
-            return self._verdict(hazard, unseen, self._hidden(finding, unseen))
+            return self._verdict(hazard, unseen, self._explain_hidden(finding, unseen))
         told = next((other for other in self.reported or () if _same(finding, other)), None)
         if told is not None:
             return _of_finding(told, "fired", "", told.severity)
@@ -104,7 +104,7 @@ class Verdicts:
             return "`select` and `ignore` leave the rule out"
         return "`per-file-ignores` leaves the rule out in this file"
 
-    def _hidden(self, finding: Finding, why: Hidden) -> str:
+    def _explain_hidden(self, finding: Finding, why: Hidden) -> str:
         if why == "info-hidden":
             return "its severity is info, shown with `--show-info` only"
         return f"its confidence is {finding.confidence}, and `min-confidence` is {self.settings.min_confidence}"
@@ -115,7 +115,7 @@ class Verdicts:
         for directive in self.suppressions.directives:
             kept, _ = apply([finding], Suppressions((directive,)), names)
             if not kept:
-                return f"the comment `{directive.text.strip()}` on {self.scope.text.said(directive.at)} silences it"
+                return f"the comment `{directive.text.strip()}` on {self.scope.text.describe_rows(directive.at)} silences it"
         return ""
 
     def _finding(self, hazard: Hazard) -> Finding:
@@ -151,11 +151,11 @@ class Verdicts:
 
     # -------------------------------------------------------------------------------------- what never got so far
 
-    def _superseded(self) -> Iterator[Hazard]:
-        for found in self.replay.dropped():
+    def _find_superseded(self) -> Iterator[Hazard]:
+        for found in self.replay.find_superseded():
             yield place_hazard(found, self.replay.program)
 
-    def _unreached(self) -> Iterator[tuple[Verdict, tuple[int, int, str]]]:
+    def _find_unreached(self) -> Iterator[tuple[Verdict, tuple[int, int, str]]]:
         """Yield verdicts of what was seen in calls that nothing traced makes, and of what a tracer turns into graph operations."""
         for context, _ in self.scope.all:
             for sighting in context.sightings.values():
@@ -166,14 +166,18 @@ class Verdicts:
                 verdict = self.replay.decide(context, sighting)
                 if verdict.reason == "converted":
                     reason = "AutoGraph turns it into a graph operation"
-                    seen = self._seen(context, sighting, sighting.variant, "converted", reason)
+                    seen = self._judge_sighting(context, sighting, sighting.variant, "converted", reason)
                 elif verdict.reason == "untraced":
-                    seen = self._seen(context, sighting, verdict.variant, "untraced", "this code is not traced")
+                    seen = self._judge_sighting(
+                        context, sighting, verdict.variant, "untraced", "this code is not traced"
+                    )
                 else:
                     continue
                 yield seen, (start, end, sighting.rule)
 
-    def _seen(self, context: Context, sighting: PendingHazard, variant: str, status: Status, reason: str) -> Verdict:
+    def _judge_sighting(
+        self, context: Context, sighting: PendingHazard, variant: str, status: Status, reason: str
+    ) -> Verdict:
         interpreter = self.replay.interpreter
         at = sighting.at + self.scope.base
         hazard = Hazard(
@@ -204,7 +208,7 @@ class Verdicts:
                 sighting = PendingHazard(
                     withheld.rule, withheld.at, withheld.at >> 32, _framework(found), Confidence.LIKELY, ""
                 )
-                verdict = self._seen(context, sighting, "", "excused", _excuse(withheld, found))
+                verdict = self._judge_sighting(context, sighting, "", "excused", _excuse(withheld, found))
                 yield verdict, (start, end, withheld.rule)
 
 

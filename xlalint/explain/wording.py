@@ -67,7 +67,7 @@ class Wording:
             return Kind("host", text, origin=value.origin)
         return Kind(self._name(value), text)
 
-    def joined(self, alternatives: list[Value], value: Value) -> Kind:
+    def describe_alternatives(self, alternatives: list[Value], value: Value) -> Kind:
         """Describe a value by its alternatives in several calls, which their join may have forgotten."""
         if value is not UNKNOWN or UNKNOWN in alternatives:
             return self.kind(value)
@@ -207,8 +207,8 @@ _TELLERS: dict[type[Value], Callable[[Wording, Any, int], str]] = {
 }
 
 
-def written(what: Return) -> str:
-    """A return as API tables write it."""
+def format_return(what: Return) -> str:
+    """Write a return as API tables do."""
     source = f"={what.dtype_from}{':' if what.dtype else ''}" if what.dtype_from else ""
     rank = (
         f",#{what.rank_from}" if what.rank_from else f",{what.rank}" if what.rank >= 0 and what.kind != "scalar" else ""
@@ -218,11 +218,11 @@ def written(what: Return) -> str:
         inside = repr(what.value)
     said = f"{what.kind}[{inside}]" if inside else what.kind
     if what.items:
-        parts = [written(item) for item in what.items]
+        parts = [format_return(item) for item in what.items]
         if what.names:
             parts = [f"{name}:{part}" for name, part in zip(what.names, parts, strict=True)]
         return f"{said}({', '.join(parts)}{'*' if what.many else ''})"
     return f"{said}({', '.join(what.names)})" if what.names else said
 
 
-__all__ = ["Wording", "written"]
+__all__ = ["Wording", "format_return"]

@@ -11,7 +11,7 @@ from xlalint.source.unused import Unused
 
 
 def rewrite(unused: Unused) -> FixResult:
-    """Remove what `unused` says is idle."""
+    """Remove what `find_unused` says is idle."""
     if not unused.fix:
         return NoFix(unused.no_fix)
     edit = Edit(unused.content, Location(unused.row, unused.cut), Location(unused.cut_row, unused.cut_end))

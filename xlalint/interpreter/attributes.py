@@ -276,7 +276,7 @@ def _of_external(interpreter: Interpreter, frame: Frame, value: LibrarySymbol, n
     what = interpreter.apis.value(dotted)
     if what is not None:
         return module_value_of(what, interpreter.apis.framework(dotted) or "")
-    return interpreter.program.named(dotted)
+    return interpreter.program.find_module(dotted)
 
 
 def _of_class(interpreter: Interpreter, frame: Frame, value: Class, name: str, at: int) -> Value:

@@ -136,7 +136,7 @@ class LibraryCall:
     def count(self) -> int:
         return -1 if self.starred else len(self.args) + len(self.keywords)
 
-    def given(self, name: str) -> bool | None:
+    def is_given(self, name: str) -> bool | None:
         value = self.argument(name)
         if value is None:
             return None if self.starred else False

@@ -574,7 +574,7 @@ def define_class(frame: Frame, node: ir.DefineClass) -> bool:
 def import_(frame: Frame, node: ir.Import) -> bool:
     for binding in node.bindings:
         if binding.local != "*":
-            frame.bind(binding.local, frame.program.imported(frame.module, binding))
+            frame.bind(binding.local, frame.program.resolve_import(frame.module, binding))
     return True
 
 

@@ -7,7 +7,7 @@ import ast
 from xlalint.lowering.digests import interface, with_digests
 from xlalint.lowering.ir import Unit
 from xlalint.lowering.lessons import Lessons
-from xlalint.lowering.lower import Lowerer, encoded
+from xlalint.lowering.lower import Lowerer, encode_statements
 from xlalint.source.model import SourceFile
 
 __all__ = ["Unit", "lower"]
@@ -23,7 +23,7 @@ def lower(source: SourceFile, tree: ast.Module, lessons: Lessons | None = None) 
     """
     lowerer = Lowerer(source.text.encode("utf-8", "surrogatepass"), lessons)
     statements, starts = lowerer.definitions(tree.body, outermost=True)
-    body = encoded(statements)
+    body = encode_statements(statements)
     for scope in reversed(lowerer.functions):
         scope.pass_free_names()
     functions = with_digests([scope.build() for scope in lowerer.functions])

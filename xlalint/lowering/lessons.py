@@ -29,7 +29,7 @@ class Lessons:
             for row in range(one.first, one.last + 1) if one.names is not None else (one.row,):
                 self._by_row[row].append(number)
 
-    def named(self, name: str, row: int) -> Lesson | None:
+    def find_named(self, name: str, row: int) -> Lesson | None:
         """Return what a comment that lists the name says of what is bound in a row."""
         found: Lesson | None = None
         for number in self._by_row.get(row, ()):
@@ -44,7 +44,7 @@ class Lessons:
 
     def of(self, name: str, first: int, last: int) -> Lesson | None:
         """Return what a comment says of what is bound in some rows, by its name (in the first of them) or of all that is."""
-        if (found := self.named(name, first)) is not None:
+        if (found := self.find_named(name, first)) is not None:
             return found
         for row in range(first, last + 1):
             for number in self._by_row.get(row, ()):
@@ -52,8 +52,8 @@ class Lessons:
                     return Lesson(self._taught[number].kind, "")
         return None
 
-    def unheeded(self) -> Iterator[tuple[int, int, int, str]]:
-        """The words of comments that say nothing of anything, once all is lowered: row, column, end column, message."""
+    def list_unheeded(self) -> Iterator[tuple[int, int, int, str]]:
+        """List the words of comments that say nothing of anything, once all is lowered: row, column, end column, message."""
         for number, one in enumerate(self._taught):
             if one.names == ():
                 yield one.at, one.start, one.end, f"`{one.text}` has no effect: it names no value"

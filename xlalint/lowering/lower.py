@@ -271,7 +271,7 @@ class Lowerer:
     def walrus(self, node: ast.NamedExpr) -> ir.Node:
         self.scope.bound.add(node.target.id)
         value = self.expr(node.value)
-        lesson = self.lessons.named(node.target.id, node.target.lineno) if self.lessons is not None else None
+        lesson = self.lessons.find_named(node.target.id, node.target.lineno) if self.lessons is not None else None
         return ir.Walrus(node.target.id, value if lesson is None else ir.Hinted(lesson.kind, value, lesson.name))
 
     def annotation(self, node: ast.expr | None) -> ir.Node | None:
@@ -359,7 +359,7 @@ class Lowerer:
             return [statement for item in target.elts for statement in self._taught_again(item)]
         if isinstance(target, ast.Starred):
             return self._taught_again(target.value)
-        lesson = self.lessons.named(_spell_dotted(target), target.lineno)
+        lesson = self.lessons.find_named(_spell_dotted(target), target.lineno)
         if lesson is None:
             return []
         loaded: ast.expr = target
@@ -563,7 +563,7 @@ class Lowerer:
         scope = Scope(outer, -1, node.name, index)
         self.scope, self.origin = scope, 0
         try:
-            body = encoded(self.definitions(node.body)[0])
+            body = encode_statements(self.definitions(node.body)[0])
         finally:
             self.scope, self.origin, self.base = outer, origin, before
         methods = scope.class_methods or {}
@@ -575,8 +575,8 @@ class Lowerer:
         return ir.DefineClass(node.name, index)
 
 
-def encoded(body: tuple[ir.Statement, ...]) -> bytes:
-    """The encoded form of a module's or a class's statements; each that is nested too deeply for it is left out as such."""
+def encode_statements(body: tuple[ir.Statement, ...]) -> bytes:
+    """Encode a module's or a class's statements; each that is nested too deeply for it is left out as such."""
     try:
         return encode_body(body)
     except RecursionError:

@@ -17,7 +17,7 @@ _ANYWHERE = (RecursionError, MemoryError)
 
 
 def describe_failure(where: str, error: BaseException) -> str:
-    """An internal error in one line that is the same in whatever process it came up.
+    """Describe an internal error in one line that is the same in whatever process it came up.
 
     With `XLALINT_DEBUG` in the environment its traceback is printed as well.
     """

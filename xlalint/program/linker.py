@@ -384,15 +384,15 @@ class Program:
         """The dotted module that an import names, seen from `module`."""
         return absolute_name(module.package, binding)
 
-    def imported(self, module: ModuleInfo, binding: ir.Binding) -> Value:
+    def resolve_import(self, module: ModuleInfo, binding: ir.Binding) -> Value:
         """Return what an import binds its local name to."""
         source = self.absolute(module, binding)
         if not binding.name:
-            return self.named(source)
+            return self.find_module(source)
         return self.member(source, binding.name)
 
-    def named(self, dotted: str) -> Value:
-        """The module of that name, or the library's."""
+    def find_module(self, dotted: str) -> Value:
+        """Return the module of that name, or the library's."""
         found = self.by_name.get(dotted)
         return module_value(found) if found is not None else external(dotted)
 
@@ -404,7 +404,7 @@ class Program:
             if value is not None:
                 return value
         full = f"{dotted}.{name}" if dotted else name
-        return self.named(full)
+        return self.find_module(full)
 
     def global_value(self, module: ModuleInfo, name: str) -> Value | None:
         """Return what the module-level `name` is, or None where it is not there.
@@ -436,7 +436,7 @@ class Program:
             return function(module.functions[index]) if index >= 0 else class_value(module.classes[-1 - index])
         binding = module.imports.get(name)
         if binding is not None:
-            return self.imported(module, binding)
+            return self.resolve_import(module, binding)
         if name in module.assigned:
             return self._alias(module, name) or self.evaluate(module, name)
         for star in module.stars:
@@ -472,7 +472,7 @@ class Program:
         if isinstance(base, Module):
             return self.member(base.info.name, name)
         if isinstance(base, LibrarySymbol):
-            return self.named(f"{base.name}.{name}")
+            return self.find_module(f"{base.name}.{name}")
         if isinstance(base, Class):
             found = base.info.method(name)
             return self.decorate(found) if found is not None else None
@@ -507,7 +507,7 @@ class Program:
     def _bases(self, klass: ClassInfo, node: ir.Node) -> list[ClassInfo | str]:
         if isinstance(node, ir.Name) and node.id == klass.name:
             binding = klass.module.imports.get(node.id)
-            value = None if binding is None else self.imported(klass.module, binding)
+            value = None if binding is None else self.resolve_import(klass.module, binding)
         elif isinstance(node, ir.Call):
             bases = [base for arg in node.args for base in self._bases(klass, arg)]
             return bases or ["?"]

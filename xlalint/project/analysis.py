@@ -28,7 +28,7 @@ from xlalint.lowering.ir import Unit
 from xlalint.program.linker import FunctionInfo, ModuleInfo, Program, link
 from xlalint.project.dependencies import Dependencies, States
 from xlalint.project.packing import Decoder, encode
-from xlalint.project.workers import mapped
+from xlalint.project.workers import map_in_processes
 
 if TYPE_CHECKING:
     from xlalint.project.kept import ResultCache
@@ -252,6 +252,10 @@ def _run(analysis: Analysis, modules: list[int], jobs: int) -> list[ModuleOutcom
     _shared = analysis
     try:
         context = multiprocessing.get_context("fork")
-        return [outcome for blob in mapped(_run_shared, chunks, jobs, context) for outcome in _decoder.decode(blob)]
+        return [
+            outcome
+            for blob in map_in_processes(_run_shared, chunks, jobs, context)
+            for outcome in _decoder.decode(blob)
+        ]
     finally:
         _shared = None

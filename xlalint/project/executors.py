@@ -13,7 +13,7 @@ from concurrent.futures import TimeoutError as LateError
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from xlalint.project.lowered import lower_parcel, lower_paths, packed
+from xlalint.project.lowered import lower_parcel, lower_paths, pack_files
 from xlalint.source.files import MOST_BYTES
 
 _AHEAD = 256  # batches of a dozen files that are sent before the first is back
@@ -72,7 +72,7 @@ def lowered_by(
 
 
 def _send(executor: Executor, paths: list[str], troubles: Counter[str], limit: int) -> _Sent:
-    unread, parcel = packed(paths, limit)
+    unread, parcel = pack_files(paths, limit)
     try:
         return _Sent(paths, unread, executor.submit(lower_parcel, parcel))
     except Exception as error:  # noqa: BLE001 - as above
@@ -91,8 +91,8 @@ def _reason(error: BaseException) -> str:
 
 
 @contextmanager
-def connected(address: str) -> Iterator[Executor]:
-    """An executor of the cluster at `dask://HOST:PORT` or `ray://HOST:PORT`. Raises `ClusterError`."""
+def connect(address: str) -> Iterator[Executor]:
+    """Open an executor of the cluster at `dask://HOST:PORT` or `ray://HOST:PORT`. Raises `ClusterError`."""
     scheme, separator, place = address.partition("://")
     if not separator or scheme not in _CLUSTERS or not place:
         raise ClusterError(

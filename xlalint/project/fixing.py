@@ -99,8 +99,8 @@ def fix(
     return _Rounds(check, read, unsafe=unsafe, accept=accept, choose=choose).run()
 
 
-def proposed(path: str, text: str, findings: Iterable[Finding], everything: Iterable[Finding]) -> list[Proposed]:
-    """The fixes of a file's findings, each alone; those that do not give Python are left out. `everything` is all that was found."""
+def propose_fixes(path: str, text: str, findings: Iterable[Finding], everything: Iterable[Finding]) -> list[Proposed]:
+    """Propose the fixes of a file's findings, each alone; those that give no Python are left out. `everything` is all that was found."""
     offsets = Offsets(text)
     found = []
     beside = [one for one in everything if one.filename == path and one.framework is not None]
@@ -147,24 +147,24 @@ class _Rounds:
             # Of the files of a commit most have nothing to fix, which a check without fixes says sooner.
             report = self._check_round({}, None)
             if not self._choose(report.findings, {}):
-                return self._done(report)
+                return self._finish(report)
         report = self._check_round({}, self._memory)
         for _ in range(MOST_ROUNDS):
             proposals = dict(self._propose(report))
             if not proposals:
-                return self._done(report)
+                return self._finish(report)
             report = self._judge(report, proposals)
         left = sorted({finding.code for finding in self._fixable(report)})
         if left:
             self._troubles.append(f"after {MOST_ROUNDS} rounds there is still something to fix: {', '.join(left)}")
-        return self._done(report)
+        return self._finish(report)
 
     def _check_round(self, contents: Mapping[str, bytes], memory: Memory | None) -> Report:
         report = self._check(contents, memory)
         self._failures.update(dict.fromkeys(report.failures))
         return report
 
-    def _done(self, report: Report) -> Fixed:
+    def _finish(self, report: Report) -> Fixed:
         report = self._attach_proofs(msgspec.structs.replace(report, failures=list(self._failures)))
         files = {path: Rewritten(self._before[path], content) for path, content in sorted(self._contents.items())}
         return Fixed(report, self._fixed, files, self._troubles)
@@ -197,7 +197,7 @@ class _Rounds:
                 self._dropped[path].update((one.code, offsets.at(one.location)) for one in findings)
                 continue
             fresh = [one for one in findings if (one.code, offsets.at(one.location)) not in self._dropped[path]]
-            asked += proposed(path, text, fresh, everything)
+            asked += propose_fixes(path, text, fresh, everything)
         assert self._accept is not None
         for one, answer in zip(asked, self._accept(asked) if asked else (), strict=True):
             place = one.finding.code, Offsets(one.before).at(one.finding.location)
@@ -279,7 +279,9 @@ class _Rounds:
         for finding in findings:
             self._dropped[path].add((finding.code, offsets.at(finding.location)))
             source = from_bytes(path, self._content(path))
-            self._troubles.append(f"{source.shown(finding.location.row)}: the fix of {finding.code} was dropped: {why}")
+            self._troubles.append(
+                f"{source.describe_row(finding.location.row)}: the fix of {finding.code} was dropped: {why}"
+            )
 
 
 def _find_blamed(changed: Collection[str], failures: Sequence[str]) -> set[str]:

@@ -86,7 +86,7 @@ class ResultStore:
             left = [found for found in harvest.found if found.function not in functions]
             self.put(module, ModuleResult(left, harvest.called, harvest.hosted))
 
-    def moved(self, move: Move) -> ResultStore:
+    def move(self, move: Move) -> ResultStore:
         """The same where functions have moved; what speaks of those that are gone is left out."""
         after = ResultStore()
         for module, harvest in self._harvests.items():

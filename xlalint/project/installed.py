@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from xlalint.project.following import Following
 from xlalint.project.looked import NOTHING, SearchFingerprint, stat_of
 from xlalint.project.lowered import Lowered, decode_lowered, lower_installed
-from xlalint.project.workers import mapped
+from xlalint.project.workers import map_in_processes
 from xlalint.source.environment import Installed, ModuleFile, installed_packages
 
 if TYPE_CHECKING:
@@ -82,7 +82,9 @@ class _Loader:
     def _lower(self, modules: list[ModuleFile], imports: bytes) -> Iterator[bytes]:
         batches = [(modules[start : start + _BATCH], imports) for start in range(0, len(modules), _BATCH)]
         shared = self.jobs > 1 and len(modules) >= _SMALLEST_POOL
-        yield from chain.from_iterable(mapped(self.work, batches, self.jobs) if shared else map(self.work, batches))
+        yield from chain.from_iterable(
+            map_in_processes(self.work, batches, self.jobs) if shared else map(self.work, batches)
+        )
 
 
 def _unit_key(module: ModuleFile, content: str, imports: bytes) -> str:

@@ -49,7 +49,7 @@ def decode_looked(blob: bytes) -> SearchFingerprint | None:
 def stat_of(path: str) -> tuple[int, int]:
     """Time of change and size."""
     try:
-        told = os.stat(path)  # noqa: PTH116 - see `Run._known`
+        told = os.stat(path)  # noqa: PTH116 - see `Run._read_known`
     except OSError:
         return _GONE, 0
     return told.st_mtime_ns, told.st_size

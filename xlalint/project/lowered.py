@@ -89,8 +89,8 @@ def lower_bytes(path: str, raw: bytes, limit: int = MOST_BYTES) -> Lowered:
     return _lower(path, lambda _: raw)
 
 
-def packed(paths: Sequence[str], limit: int = MOST_BYTES) -> tuple[list[bytes], bytes]:
-    """Files read here, to be lowered elsewhere; those that cannot be read are lowered as far as they ever will be."""
+def pack_files(paths: Sequence[str], limit: int = MOST_BYTES) -> tuple[list[bytes], bytes]:
+    """Read files that are to be lowered elsewhere; those that cannot be read are lowered as far as they ever will be."""
     left: list[bytes] = []
     sources: list[SourceFile] = []
     for path in paths:
@@ -155,13 +155,13 @@ def _lower_installed(file: ModuleFile, imports: re.Pattern[bytes], limit: int) -
     return Lowered(file.path, content, lower_source(source).unit)
 
 
-def _lowered(source: SourceFile, comments: Suppressions) -> tuple[Unit, Suppressions]:
-    """The unit of a file, and its comments with those that teach nothing."""
+def _lower_file(source: SourceFile, comments: Suppressions) -> tuple[Unit, Suppressions]:
+    """Return the unit of a file, and its comments with those that teach nothing."""
     if not comments.taught:
         return lower(source, parse(source.text)), comments
     lessons = Lessons(comments.taught)
     unit = lower(source, parse(source.text), lessons)
-    return unit, msgspec.structs.replace(comments, unheeded=tuple(lessons.unheeded()))
+    return unit, msgspec.structs.replace(comments, unheeded=tuple(lessons.list_unheeded()))
 
 
 def lower_source(source: SourceFile) -> Lowered:
@@ -170,7 +170,7 @@ def lower_source(source: SourceFile) -> Lowered:
     sys.setrecursionlimit(max(limit, _RECURSION_LIMIT))
     try:
         comments = suppressions_of(source)
-        unit, comments = (lower_data(source), comments) if is_data(source.path) else _lowered(source, comments)
+        unit, comments = (lower_data(source), comments) if is_data(source.path) else _lower_file(source, comments)
         return Lowered(source.path, source.digest, unit, comments, problems=source.problems)
     except SourceError as error:
         return Lowered(source.path, source.digest, error=(error.code, error.message, error.row, error.column))

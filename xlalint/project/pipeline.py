@@ -69,8 +69,8 @@ class Run:
     def check(self, paths: Sequence[Path], found: Sequence[Path] | None = None) -> Report:
         """The findings in all files under the paths; `found` are these, where they were looked for already."""
         files = [str(path) for path in (discover(paths, self.settings) if found is None else found)]
-        digests, stats = self._known(files)
-        kept = self._kept(files, digests)
+        digests, stats = self._read_known(files)
+        kept = self._find_report(files, digests)
         if kept is not None:
             return kept
         with _without_collector():
@@ -92,21 +92,21 @@ class Run:
 
     def read(self, files: Sequence[str]) -> tuple[list[Lowered], list[Unit], Report | None]:
         """`program` of files that were discovered."""
-        digests, stats = self._known(files)
+        digests, stats = self._read_known(files)
         with _without_collector():
             lowered = self._lower(files, digests)
             followed, _ = self.follow(lowered)
         if self.cache is not None:
             self._keep_stats(files, lowered, digests, stats)
-        return lowered, followed, self._kept(files, digests)
+        return lowered, followed, self._find_report(files, digests)
 
-    def known(self, files: Sequence[str]) -> Report | None:
+    def recall(self, files: Sequence[str]) -> Report | None:
         """Return the report of an earlier `check` of the same texts, if it was kept."""
-        return self._kept(files, self._known(files)[0])
+        return self._find_report(files, self._read_known(files)[0])
 
     def missing(self, files: Sequence[str]) -> int:
         """How many files must be lowered."""
-        digests, _ = self._known(files)
+        digests, _ = self._read_known(files)
         keys = {_unit_key(file, content) for file, content in digests.items()}
         return len(files) - (self.cache.count_units(keys) if self.cache is not None else 0)
 
@@ -123,7 +123,7 @@ class Run:
 
     # ------------------------------------------------------------------------------------------ what is known
 
-    def _known(self, files: Sequence[str]) -> tuple[dict[str, str], dict[str, tuple[int, int]]]:
+    def _read_known(self, files: Sequence[str]) -> tuple[dict[str, str], dict[str, tuple[int, int]]]:
         """Digests of the files that did not change since they were read, and (time, size) of all that exist."""
         if self.cache is None or self.cache.folder is None:
             return {}, {}
@@ -162,7 +162,7 @@ class Run:
         fresh = [(file, *stats[file], entry.digest) for file, entry in told if file in stats]
         self.cache.put_stats(row for row in fresh if digests.get(row[0]) != row[3] and row[3])
 
-    def _kept(self, files: Sequence[str], digests: dict[str, str]) -> Report | None:
+    def _find_report(self, files: Sequence[str], digests: dict[str, str]) -> Report | None:
         """The report of an earlier run over the very same texts."""
         if self.cache is None or len(digests) < len(files) or not files:
             return None
@@ -225,13 +225,13 @@ class Run:
         files = [file for file in files if file not in self.contents]
         batches = [files[start : start + _BATCH] for start in range(0, len(files), _BATCH)]
         done = total - len(files)
-        for blobs in self._mapped(partial(lower_paths, limit=limit), batches, len(files)):
+        for blobs in self._map_batches(partial(lower_paths, limit=limit), batches, len(files)):
             done += len(blobs)
             if self.progress is not None:
                 self.progress(done, total)
             yield from blobs
 
-    def _mapped(
+    def _map_batches(
         self, work: Callable[[list[str]], list[bytes]], batches: list[list[str]], size: int
     ) -> Iterator[list[bytes]]:
         if self.executor is not None:
@@ -242,9 +242,9 @@ class Run:
         if self.jobs < 2 or size < _SMALLEST_POOL:
             yield from map(work, batches)
             return
-        from xlalint.project.workers import mapped
+        from xlalint.project.workers import map_in_processes
 
-        yield from mapped(work, batches, self.jobs)
+        yield from map_in_processes(work, batches, self.jobs)
 
     # ------------------------------------------------------------------------------------------------ judging
 

@@ -47,7 +47,7 @@ def _by_name(old: ModuleInfo, new: ModuleInfo) -> Mapping[int, int]:
     return {info.index: names[info.ir.qualname].pop() for info in old.functions if names[info.ir.qualname]}
 
 
-def moved(dependencies: Dependencies, before: Program, after: Program) -> Dependencies | None:
+def move_dependencies(dependencies: Dependencies, before: Program, after: Program) -> Dependencies | None:
     """Translate the dependencies of a result to a program with other modules; None if some of them are gone."""
     places = {module.path: module.index for module in after.modules}
     mask = (1 << FUNCTION_BITS) - 1
@@ -55,12 +55,12 @@ def moved(dependencies: Dependencies, before: Program, after: Program) -> Depend
     def index(old: int) -> int:
         return places.get(before.modules[old].path, -1)
 
-    def packed(keys: Iterable[int]) -> list[int]:
+    def pack(keys: Iterable[int]) -> list[int]:
         return [(index(key >> FUNCTION_BITS) << FUNCTION_BITS) | key & mask for key in keys]
 
     unmoved = index(dependencies.unmoved) if dependencies.unmoved >= 0 else -1
     modules = [index(module) for module in dependencies.modules]
-    functions, classes = packed(dependencies.functions), packed(dependencies.classes)
+    functions, classes = pack(dependencies.functions), pack(dependencies.classes)
     if min([0, *modules, *functions, *classes]) < 0:
         return None
     # A state is the digest of the parts in this order: sorted as they would be had they been found in this program.

@@ -31,8 +31,8 @@ from xlalint.program.linker import ModuleInfo
 from xlalint.project.analysis import Analysis
 from xlalint.project.options import AnalysisOptions
 from xlalint.project.packing import Decoder, encode
-from xlalint.project.watching import recorded
-from xlalint.project.workers import mapped
+from xlalint.project.watching import record
+from xlalint.project.workers import map_in_processes
 from xlalint.source.data_files import is_data
 from xlalint.source.lines import Lines
 from xlalint.source.reading import read_source
@@ -154,7 +154,7 @@ class Rewriting:
             return
         _shared = self
         try:
-            for blob in mapped(_run_shared, chunks, jobs, multiprocessing.get_context("fork")):
+            for blob in map_in_processes(_run_shared, chunks, jobs, multiprocessing.get_context("fork")):
                 yield _decoder.decode(blob)
         finally:
             _shared = None
@@ -168,7 +168,7 @@ class Rewriting:
         files = [modules[path] for path in paths]
         leading = {path: self._leading(modules[path], modules) for path in paths}
         with analysis.aside():
-            seen = recorded(analysis, files, _in_order(itertools.chain.from_iterable(leading.values())))
+            seen = record(analysis, files, _in_order(itertools.chain.from_iterable(leading.values())))
         failures: list[str] = []
         for path in paths:
             try:
@@ -184,7 +184,7 @@ class Rewriting:
                     continue
                 try:
                     cut = _is_cut(hazard, seen.recorder.cut_short)
-                    made.append(_Made(place, None, _CUT) if cut else self._made(place, hazard, document))
+                    made.append(_Made(place, None, _CUT) if cut else self._make(place, hazard, document))
                 except RecursionError:
                     made.append(_Made(place, None, _TOO_DEEP))
                 except Exception as error:  # noqa: BLE001 - an internal error costs one fix
@@ -217,7 +217,7 @@ class Rewriting:
             made = (None, outcome.text) if isinstance(outcome, NoFix) else (outcome, "")
             yield _Made(place, *made)
 
-    def _made(self, place: Place, hazard: Hazard, document: Document) -> _Made:
+    def _make(self, place: Place, hazard: Hazard, document: Document) -> _Made:
         outcome: FixResult = NoFix(f"the operations of {hazard.framework} are not known")
         if row_of(hazard.framework).rewritten:
             outcome = outcome_of(hazard, document, target_of(hazard.framework, self._settings.of(place[0])))

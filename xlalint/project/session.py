@@ -31,10 +31,10 @@ from xlalint.project.kept import ResultCache
 from xlalint.project.lowered import Lowered, lower_bytes, unread
 from xlalint.project.options import AnalysisOptions
 from xlalint.project.pipeline import Run
-from xlalint.project.relinking import mentioning, moved, moves
+from xlalint.project.relinking import mentioning, move_dependencies, moves
 from xlalint.project.report import Report
 from xlalint.project.rewriting import Memory, Rewriting
-from xlalint.project.watching import Facts, recorded
+from xlalint.project.watching import Facts, record
 from xlalint.rules import rules
 from xlalint.source.discovery import discover
 from xlalint.source.model import TOO_LARGE, SourceError, SourceFile
@@ -96,7 +96,7 @@ class Session:
         self._units: dict[str, Unit] = {}
         self._packages: set[str] = set()
         self._followed: list[Unit] = []
-        self._analysis = self._linked()
+        self._analysis = self._link()
         self._outcomes: dict[int, ModuleOutcome] = {}
         self._harvests = ResultStore()
         self._begun = count_begun()
@@ -131,9 +131,9 @@ class Session:
         self._lowered = {entry.path: entry for entry in lowered}
         self._units = {entry.path: entry.unit for entry in lowered if entry.unit is not None}
         self._packages = {path for path in files if _makes_package(path)}
-        self._analysis = self._linked()
+        self._analysis = self._link()
         self._begun = count_begun()
-        self._outcomes = kept_outcomes(self._analysis, self._kept())
+        self._outcomes = kept_outcomes(self._analysis, self._result_cache())
         self._harvests = ResultStore()
         for index, outcome in self._outcomes.items():
             self._harvests.put(index, outcome.harvest)
@@ -152,12 +152,12 @@ class Session:
     def _files(self) -> list[str]:
         return sorted({*map(str, discover(self.paths, self.settings)), *self._contents})
 
-    def _linked(self) -> Analysis:
+    def _link(self) -> Analysis:
         units = [self._units[path] for path in self._lowered if path in self._units]
         self._fresh = True
         return Analysis(units, self._options, self._followed, self._pulse)
 
-    def _kept(self) -> ResultCache | None:
+    def _result_cache(self) -> ResultCache | None:
         return ResultCache(self._cache, self.settings.fingerprint()) if self._cache is not None else None
 
     def _take(self, report: Report) -> None:
@@ -208,7 +208,7 @@ class Session:
         self._read([*come, *(path for path in paths if path in self._lowered and path in files)], gone)
 
     def _read(self, paths: Sequence[str], gone: Sequence[str]) -> None:
-        fresh: dict[str, Lowered | None] = {**self._renamed([*paths, *gone]), **dict.fromkeys(gone)}
+        fresh: dict[str, Lowered | None] = {**self._rename_modules([*paths, *gone]), **dict.fromkeys(gone)}
         for path in dict.fromkeys(paths):
             try:
                 raw = self.content(path)
@@ -225,8 +225,8 @@ class Session:
         if fresh:
             self._change(fresh)
 
-    def _renamed(self, paths: Sequence[str]) -> dict[str, Lowered | None]:
-        """The files that make modules of other names, where folders have become packages or are none any more."""
+    def _rename_modules(self, paths: Sequence[str]) -> dict[str, Lowered | None]:
+        """Rename the modules of files that make modules of other names, where folders have become packages or are none any more."""
         changed = {path for path in paths if _makes_package(path) != (path in self._packages)}
         if not changed:
             return {}
@@ -297,18 +297,18 @@ class Session:
     def _relink(self) -> None:
         """Link the program anew, and keep what holds of it."""
         before, old = self._analysis.program, self._outcomes
-        self._analysis = self._linked()
+        self._analysis = self._link()
         self._begun = count_begun()
         after, states = self._analysis.program, self._analysis.states
         move = moves(before, after)
-        self._harvests = self._harvests.moved(move)
+        self._harvests = self._harvests.move(move)
         names = {m.path: m.name for m in before.modules}.items() ^ {m.path: m.name for m in after.modules}.items()
         in_doubt = mentioning(after, {name for _, name in names}) if names else set()
         same = [m.path for m in before.modules] == [m.path for m in after.modules]
         outcomes: dict[int, ModuleOutcome] = {}
         for index, outcome in old.items():
             place = move((index, -1))
-            needed = outcome.dependencies if same else moved(outcome.dependencies, before, after)
+            needed = outcome.dependencies if same else move_dependencies(outcome.dependencies, before, after)
             if place is None or needed is None or not in_doubt.isdisjoint(needed.modules) or not states.hold(needed):
                 continue
             outcomes[place[0]] = ModuleOutcome(outcome.harvest, needed, outcome.failure)
@@ -328,7 +328,7 @@ class Session:
             return []
         if path in self._units and (index := self._index(path)) in self._pending:
             self._analyse(index)
-        return self._judged(path)
+        return self._judge(path)
 
     def warm(self, path: str) -> None:
         """Have the interpreter know what a file's roots lead to, so that the first change of it takes no longer than others."""
@@ -362,7 +362,7 @@ class Session:
         self.failures[path] = self.failures.get(path, []) + failures
         return fixed
 
-    def watched(self, path: str) -> tuple[Interpreter, Facts]:
+    def observe(self, path: str) -> tuple[Interpreter, Facts]:
         """Return what the expressions of a file are, by their extents in bytes, and the interpreter that says it.
 
         They are joined over all calls that the file's own roots make, and those roots that lead to its hazards.
@@ -373,10 +373,10 @@ class Session:
         modules = [analysis.program.modules[index] for index in sorted({home, *self._harvests.sources(home)})]
         with analysis.aside():
             file = analysis.program.modules[home]
-            return analysis.interpreter, recorded(analysis, [file], modules).facts(file, modules)
+            return analysis.interpreter, record(analysis, [file], modules).facts(file, modules)
 
     @contextmanager
-    def loaded(self) -> Iterator[Loaded]:
+    def lend_program(self) -> Iterator[Loaded]:
         """Hand out the program as it is in memory, to be interpreted anew inside of the `with` block."""
         self._make_ready()
         findings = [finding for path in self._lowered for finding in self._findings.get(path, ())]
@@ -396,8 +396,8 @@ class Session:
             return []
         return [(one.qualname, one.row) for one in unit.functions if one.outer < 0 and one.name != "<lambda>"]
 
-    def told(self, path: str) -> list[Finding] | None:
-        """The findings of a file that were worked out last."""
+    def recall_findings(self, path: str) -> list[Finding] | None:
+        """Return the findings of a file that were worked out last."""
         return self._findings.get(path)
 
     def unsettled(self, path: str) -> bool:
@@ -417,7 +417,7 @@ class Session:
         elif self._by_memory:
             self._prove()
         elif self._unjudged:
-            self._judged(min(self._unjudged, key=lambda path: (path not in first, path)))
+            self._judge(min(self._unjudged, key=lambda path: (path not in first, path)))
         else:
             return False
         return True
@@ -501,7 +501,7 @@ class Session:
     def _hazards_of(self, path: str) -> list[Hazard]:
         return self._harvests.hazards(self._index(path), self._analysis.program) if path in self._units else []
 
-    def _judged(self, path: str) -> list[Finding]:
+    def _judge(self, path: str) -> list[Finding]:
         if path not in self._unjudged:
             return self._findings[path]
         self._unjudged.discard(path)
@@ -527,7 +527,7 @@ class Session:
 
     def keep(self) -> None:
         """Keep what was worked out for the next time, where the program on the disk is the one here."""
-        kept = self._kept()
+        kept = self._result_cache()
         if kept is None or not self._unkept or self._pending or not all(map(self._saved, self._contents)):
             return
         keep_outcomes(self._analysis, kept, {index: self._outcomes[index] for index in sorted(self._unkept)})

@@ -48,7 +48,7 @@ class Recorded:
         ]
 
 
-def recorded(analysis: Analysis, files: Iterable[ModuleInfo], entered: Iterable[ModuleInfo]) -> Recorded:
+def record(analysis: Analysis, files: Iterable[ModuleInfo], entered: Iterable[ModuleInfo]) -> Recorded:
     """Analyse the roots of the entered modules, and keep what is seen in some files."""
     found = Recorded(Recorder(frozenset(module.index for module in files)))
     analysis.interpreter.observer = found.recorder

@@ -32,7 +32,7 @@ class WorkerError(Exception):
     """A worker has ended before its work; the message says by what."""
 
 
-def mapped(
+def map_in_processes(
     work: Callable[[Item], Result], items: Sequence[Item], processes: int, context: BaseContext | None = None
 ) -> Iterator[Result]:
     """Yield what `work` makes of each item, in order.

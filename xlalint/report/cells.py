@@ -44,8 +44,8 @@ class Cells:
         cells = self.of(path)
         return place_in(cells, row) if cells else (None, row)
 
-    def located(self, findings: Iterable[Finding]) -> list[Finding]:
-        """The findings with all of their places in cells."""
+    def locate(self, findings: Iterable[Finding]) -> list[Finding]:
+        """Return the findings with all of their places in cells."""
         return [self._finding(finding) for finding in findings]
 
     def _finding(self, finding: Finding) -> Finding:

@@ -18,9 +18,9 @@ from pygments.lexers import get_lexer_by_name
 from pygments.util import ClassNotFound
 
 from xlalint.report.full import notes
-from xlalint.report.pages import SHADES, around, highlighted, lines_of, page
+from xlalint.report.pages import SHADES, around, highlight_rows, lines_of, page
 from xlalint.report.printable import printable
-from xlalint.report.summary import by_severity, counted
+from xlalint.report.summary import by_severity, format_count
 from xlalint.report.view import View
 
 if TYPE_CHECKING:
@@ -98,9 +98,9 @@ def render(findings: Sequence[Finding], view: View) -> str:
     tiles = [(folder, list(group)) for folder, group in groupby(files, key=lambda file: file.folder)]
     text = page(
         "html.jinja",
-        checked=f"{counted(view.checked.files, 'file')} checked",
+        checked=f"{format_count(view.checked.files, 'file')} checked",
         found=by_severity(findings) if findings else "",
-        places=counted(len(files), "file"),
+        places=format_count(len(files), "file"),
         failures=view.checked.failures,
         rules=_list_broken(findings, known),
         texts=_texts(findings, known),
@@ -147,7 +147,7 @@ def _part(path: str, findings: list[Finding], view: View) -> Part:
     for finding in findings:
         by_row[finding.location.row].append(finding)
     loose = [_note(finding) for row, own in by_row.items() if row > len(lines) for finding in own]
-    code = highlighted(lines, around(by_row, len(lines)), marks)
+    code = highlight_rows(lines, around(by_row, len(lines)), marks)
     return Part(title, list(_rows(code, len(lines), by_row, place)), loose)
 
 

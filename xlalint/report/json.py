@@ -25,7 +25,7 @@ def array(values: Sequence[Any], *, ascii_only: bool = False) -> str:
     """A JSON array with one value a line; escaped to ASCII for streams that take no more."""
     if not values:
         return "[]\n"
-    return "[\n" + ",\n".join(encoded(value, ascii_only=ascii_only) for value in values) + "\n]\n"
+    return "[\n" + ",\n".join(encode(value, ascii_only=ascii_only) for value in values) + "\n]\n"
 
 
 def document(value: Any, *, ascii_only: bool = False) -> str:
@@ -35,8 +35,8 @@ def document(value: Any, *, ascii_only: bool = False) -> str:
     return inert_json(msgspec.json.format(_utf8(value), indent=2).decode()) + "\n"
 
 
-def encoded(value: Any, *, ascii_only: bool = False) -> str:
-    """One JSON value."""
+def encode(value: Any, *, ascii_only: bool = False) -> str:
+    """Encode one JSON value."""
     if ascii_only:
         return inert_json(json.dumps(_escape(msgspec.to_builtins(value)), separators=(",", ":")))
     return inert_json(_utf8(value).decode())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from xlalint.report.json import encoded
+from xlalint.report.json import encode
 from xlalint.report.view import View
 
 if TYPE_CHECKING:
@@ -14,4 +14,4 @@ if TYPE_CHECKING:
 
 def render(findings: Sequence[Finding], view: View) -> str:
     """All findings, one a line."""
-    return "".join(f"{encoded(finding, ascii_only=view.ascii_only)}\n" for finding in findings)
+    return "".join(f"{encode(finding, ascii_only=view.ascii_only)}\n" for finding in findings)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from xlalint.report.full import notes
 from xlalint.report.printable import printable
-from xlalint.report.summary import by_severity, counted
+from xlalint.report.summary import by_severity, format_count
 from xlalint.report.view import View
 
 if TYPE_CHECKING:
@@ -43,18 +43,20 @@ def render(findings: Sequence[Finding], view: View) -> str:
             shown += 1
         if room < 0:
             left = findings[shown:]
-            places = counted(len({finding.filename for finding in left}), "file")
-            head.append(f"\n… and {counted(len(left), 'more finding')} in {places}, for which there is no room here.")
+            places = format_count(len({finding.filename for finding in left}), "file")
+            head.append(
+                f"\n… and {format_count(len(left), 'more finding')} in {places}, for which there is no room here."
+            )
             break
     return "\n".join([*head, *tail]) + "\n"
 
 
 def _head(findings: Sequence[Finding], view: View) -> Iterator[str]:
-    checked = counted(view.checked.files, "file")
+    checked = format_count(view.checked.files, "file")
     if not findings:
         yield f"### xlalint: all clear\n\n{checked} checked."
         return
-    places = counted(len({finding.filename for finding in findings}), "file")
+    places = format_count(len({finding.filename for finding in findings}), "file")
     yield f"### xlalint: {by_severity(findings)} in {places}\n\n{checked} checked.\n"
     yield from _table(findings)
 
@@ -62,9 +64,9 @@ def _head(findings: Sequence[Finding], view: View) -> Iterator[str]:
 def _failures(view: View) -> Iterator[str]:
     failures = view.checked.failures
     for failure in failures[:_FAILURES]:
-        yield f"\n**internal error**: {escaped(failure[:_FAILURE])}"
+        yield f"\n**internal error**: {escape(failure[:_FAILURE])}"
     if len(failures) > _FAILURES:
-        yield f"\n{counted(len(failures) - _FAILURES, 'more internal error')}."
+        yield f"\n{format_count(len(failures) - _FAILURES, 'more internal error')}."
 
 
 def _table(findings: Sequence[Finding]) -> Iterator[str]:
@@ -72,16 +74,16 @@ def _table(findings: Sequence[Finding]) -> Iterator[str]:
     yield "| --- | --- | --- | ---: |"
     counts = Counter((finding.code, finding.name, finding.severity) for finding in findings)
     for (code, name, severity), number in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
-        yield f"| {code} | {escaped(name)} | {severity} | {number:,} |"
+        yield f"| {code} | {escape(name)} | {severity} | {number:,} |"
 
 
 def _finding(finding: Finding, view: View) -> Iterator[str]:
-    yield f"- **{view.within(finding)}** {finding.severity} {finding.code}: {escaped(finding.message)}"
-    yield from (f"  - {label}: {escaped(text)}" for label, text in notes(finding))
+    yield f"- **{view.within(finding)}** {finding.severity} {finding.code}: {escape(finding.message)}"
+    yield from (f"  - {label}: {escape(text)}" for label, text in notes(finding))
 
 
-def escaped(text: str) -> str:
-    """A text whose `code` stays code and whose other characters mean nothing to Markdown."""
+def escape(text: str) -> str:
+    """Escape a text, whose `code` stays code and whose other characters mean nothing to Markdown."""
     pieces = _CODE.split(printable(text))
     return "".join(
         _code(piece[1:-1]) if n % 2 else _ACTIVE.sub(r"\\\1", piece).replace("`", "\\`")

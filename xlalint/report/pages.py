@@ -52,10 +52,10 @@ def around(rows: Iterable[int], count: int) -> list[int]:
     return sorted(row for row in near if 1 <= row <= count)
 
 
-def highlighted(
+def highlight_rows(
     lines: Sequence[str], rows: Sequence[int], marks: Mapping[int, Sequence[tuple[int, int]]] | None = None
 ) -> dict[int, Markup]:
-    """Some rows (in order) of Python source in colours; by row, the code points from one to another that are marked.
+    """Colour some rows (in order) of Python source; by row, the code points from one to another that are marked.
 
     Pygments is slow: each run of rows is read from the definition above it on, which is code and not within a string.
     """

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 def summary(findings: Sequence[Finding], view: View) -> str:
     """`Found 3 errors, 1 warning in 2 files (1,533 checked, 1 too large).`"""
     files, known = view.checked.files, view.checked.known
-    more = f" {counted(known, 'more finding')} {'is' if known == 1 else 'are'} in the baseline." if known else ""
+    more = f" {format_count(known, 'more finding')} {'is' if known == 1 else 'are'} in the baseline." if known else ""
     if not findings:
-        return f"{view.paint('All clear', 'bold')}: {counted(files, 'file')} checked.{more}\n"
-    places = counted(len({finding.filename for finding in findings}), "file")
+        return f"{view.paint('All clear', 'bold')}: {format_count(files, 'file')} checked.{more}\n"
+    places = format_count(len({finding.filename for finding in findings}), "file")
     found = view.paint(f"Found {by_severity(findings)}", "bold")
     large = sum(finding.code == TOO_LARGE for finding in findings)
     checked = f"{files - large:,} checked, {large:,} too large" if large else f"{files:,} checked"
@@ -29,12 +29,12 @@ def summary(findings: Sequence[Finding], view: View) -> str:
 def by_severity(findings: Sequence[Finding]) -> str:
     """`3 errors, 1 warning`"""
     counts = Counter(finding.severity for finding in findings)
-    told = [counted(counts[severity], severity) for severity in ("error", "warning") if counts[severity]]
+    told = [format_count(counts[severity], severity) for severity in ("error", "warning") if counts[severity]]
     if counts["info"]:
         told.append(f"{counts['info']:,} for information")
     return ", ".join(told)
 
 
-def counted(number: int, noun: str) -> str:
-    """`1 file`, `1,533 files`"""
+def format_count(number: int, noun: str) -> str:
+    """Write a number with its noun: `1 file`, `1,533 files`."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

@@ -64,9 +64,9 @@ class Actions:
                 made += self._teaching(finding, "static")
         yield from _merge(made)
 
-    def asked(self, extent: types.Range) -> Iterator[types.CodeAction]:
+    def offer_on_request(self, extent: types.Range) -> Iterator[types.CodeAction]:
         """Yield actions that are offered only where the user asks for them: to say that an unknown value is a tensor."""
-        place = self._row(self.diagnostics.lined(self.path, self.cell).location(extent.start))
+        place = self._row(self.diagnostics.split_lines(self.path, self.cell).location(extent.start))
         try:
             said = explain_in(self.session, Place(self.path, place.row, None))
         except PlaceError:
@@ -101,15 +101,15 @@ class Actions:
     # ------------------------------------------------------------------------------------------------------ one
 
     def _touches(self, finding: Finding, extent: types.Range) -> bool:
-        located = Cells(lambda _: self.snapshot.content).located([finding])[0]
+        located = Cells(lambda _: self.snapshot.content).locate([finding])[0]
         if located.cell != self.cell:
             return False
-        lined = self.diagnostics.lined(self.path, self.cell)
+        lined = self.diagnostics.split_lines(self.path, self.cell)
         start, end = lined.position(located.location), lined.position(located.end_location)
         return _place(start) <= _place(extent.end) and _place(extent.start) <= _place(end)
 
     def _diagnostic(self, finding: Finding) -> types.Diagnostic:
-        return self.diagnostics.one(Cells(lambda _: self.snapshot.content).located([finding])[0])
+        return self.diagnostics.one(Cells(lambda _: self.snapshot.content).locate([finding])[0])
 
     def _fixing(self, finding: Finding) -> types.CodeAction:
         assert finding.fix is not None

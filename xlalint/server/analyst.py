@@ -134,8 +134,8 @@ class Analyst:
         if self._ended:
             raise asyncio.CancelledError
 
-    def disturbed(self) -> None:
-        """Something was changed: leave alone what can wait until it has been quiet for a moment."""
+    def note_change(self) -> None:
+        """Remember that something was changed: leave alone what can wait until it has been quiet for a moment."""
         self._changes += 1
         self._quiet_at = time.monotonic() + _QUIET
 

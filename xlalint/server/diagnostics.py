@@ -39,14 +39,14 @@ class Diagnostics:
         snapshot = self._opened(path)
         uris = [cell.uri for cell in snapshot.cells] if snapshot is not None and snapshot.cells else [self.uri(path)]
         made: dict[str, list[types.Diagnostic]] = {uri: [] for uri in uris}
-        for finding in Cells(self._read).located(findings):
+        for finding in Cells(self._read).locate(findings):
             uri = self.uri(path, finding.cell)
             made.setdefault(uri, []).append(self.one(finding))
         return made
 
     def one(self, finding: Finding) -> types.Diagnostic:
         """One finding, given in its cell."""
-        lined = self.lined(finding.filename, finding.cell)
+        lined = self.split_lines(finding.filename, finding.cell)
         return types.Diagnostic(
             range=lined.range(finding.location, finding.end_location),
             message=finding.message,
@@ -77,8 +77,8 @@ class Diagnostics:
             return snapshot.cells[cell - 1].uri
         return snapshot.uri
 
-    def lined(self, path: str, cell: int | None = None) -> Lined:
-        """The text of a file, or of a cell of a notebook, by lines."""
+    def split_lines(self, path: str, cell: int | None = None) -> Lined:
+        """Split the text of a file, or of a cell of a notebook, into lines."""
         key = f"{path}\0{cell}"
         if key not in self._texts:
             marked = cell is None and self._opened(path) is not None and self._read(path).startswith(BOM_UTF8)

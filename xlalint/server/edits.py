@@ -39,10 +39,10 @@ def workspace_edit(made: Iterable[Edits]) -> types.WorkspaceEdit:
 
 def of_fix(finding: Finding, diagnostics: Diagnostics, snapshot: Snapshot) -> list[Edits]:
     """A finding's fix."""
-    located = Cells(lambda _: snapshot.content).located([finding])[0]
+    located = Cells(lambda _: snapshot.content).locate([finding])[0]
     made: dict[int | None, list[types.TextEdit]] = {}
     for edit in located.fix.edits if located.fix is not None else ():
-        lined = diagnostics.lined(snapshot.path, edit.cell)
+        lined = diagnostics.split_lines(snapshot.path, edit.cell)
         made.setdefault(edit.cell, []).append(
             types.TextEdit(lined.range(edit.location, edit.end_location), edit.content)
         )
@@ -62,13 +62,13 @@ def of_spans(spans: Iterable[Span], diagnostics: Diagnostics, snapshot: Snapshot
 def between(snapshot: Snapshot, after: bytes, diagnostics: Diagnostics) -> list[Edits]:
     """List the edits that turn one document into another."""
     if not snapshot.cells:
-        edits = _changes(diagnostics.lined(snapshot.path), decode(after))
+        edits = _changes(diagnostics.split_lines(snapshot.path), decode(after))
         return [Edits(snapshot.uri, snapshot.version, edits)] if edits else []
     new: Mapping[int, str] = cells_of(snapshot.path, after)
     found: list[Edits] = []
     for cell in snapshot.cells:
         if cell.number in new and new[cell.number] != cell.text:
-            lined = diagnostics.lined(snapshot.path, cell.number)
+            lined = diagnostics.split_lines(snapshot.path, cell.number)
             found.append(Edits(cell.uri, None, _changes(lined, new[cell.number])))
     return found
 

@@ -32,9 +32,9 @@ def hover(
 ) -> types.Hover | None:
     """Describe a position."""
     path = snapshot.path
-    lined = diagnostics.lined(path, cell)
+    lined = diagnostics.split_lines(path, cell)
     place = lined.location(position)
-    located = Cells(lambda _: snapshot.content).located(session.findings(path))
+    located = Cells(lambda _: snapshot.content).locate(session.findings(path))
     here = [one for one in located if one.cell == cell and one.location <= place <= one.end_location]
     said = _explain(session, path, cell, place)
     belief = _nearest(said, row_in_module(session.source(path), cell, place)) if said is not None else None
@@ -101,9 +101,9 @@ def hints(
         text = Text(session.source(snapshot.path))
     except SourceError:
         return
-    interpreter, facts = session.watched(snapshot.path)
+    interpreter, facts = session.observe(snapshot.path)
     wording = Wording(interpreter)
-    lined = diagnostics.lined(snapshot.path, cell)
+    lined = diagnostics.split_lines(snapshot.path, cell)
     cells = Cells(lambda _: snapshot.content)
     for node in ast.walk(text.tree):
         if not (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)):
@@ -130,7 +130,7 @@ def lenses(
     if snapshot.cells:
         return
     rows = {step.row for one in findings for step in one.trace if step.filename == snapshot.path}
-    lined = diagnostics.lined(snapshot.path)
+    lined = diagnostics.split_lines(snapshot.path)
     for name, row in session.functions(snapshot.path):
         if row in rows:
             start = lined.position(Location(row, 1))

@@ -27,7 +27,7 @@ class Overview:
 
     def state(self, path: str, findings: Sequence[Finding]) -> str:
         """Return a name for the state of a file's diagnostics."""
-        snapshot = self._model.opened(path)
+        snapshot = self._model.find_open(path)
         version = snapshot.version if snapshot is not None else None
         known = self._states.get(path)
         if known is not None and known[0] is findings and known[1:3] == (version, self._model.layout):
@@ -36,7 +36,7 @@ class Overview:
         opened = [
             (place, one.uri, [cell.uri for cell in one.cells])
             for place in sorted(through)
-            if (one := self._model.opened(place))
+            if (one := self._model.find_open(place))
         ]
         made = blake2b(encode([findings, version, opened]), digest_size=8).hexdigest()
         self._states[path] = findings, version, self._model.layout, made
@@ -49,7 +49,7 @@ class Overview:
         diagnostics = self._model.diagnostics()
         left = set(before)
         for path, findings in self._model.everything().items():
-            snapshot = self._model.opened(path)
+            snapshot = self._model.find_open(path)
             if not findings and snapshot is None and path not in known:
                 continue
             version, state = snapshot.version if snapshot is not None else None, self.state(path, findings)

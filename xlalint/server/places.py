@@ -17,8 +17,8 @@ _LINE_END = re.compile(r"\r\n|\n|\r")
 UTF8, UTF16, UTF32 = "utf-8", "utf-16", "utf-32"
 
 
-def chosen(offered: Sequence[str] | None) -> str:
-    """The encoding of positions: the client's first choice that is known, UTF-16 where it has none."""
+def choose_encoding(offered: Sequence[str] | None) -> str:
+    """Choose the encoding of positions: the client's first choice that is known, UTF-16 where it has none."""
     known = (UTF8, UTF16, UTF32)
     return next((str(getattr(name, "value", name)) for name in offered or () if name in known), UTF16)
 

@@ -107,12 +107,12 @@ class Program:
         """Return whether a link leads from the folder to a file, which `discover` then does not come to."""
         return os.path.realpath(path) != os.path.join(os.path.realpath(self.root), os.path.relpath(path, self.root))  # noqa: PTH118
 
-    def known(self, contents: Mapping[str, bytes]) -> Report | None:
+    def recall(self, contents: Mapping[str, bytes]) -> Report | None:
         """Return the result of an earlier check of the same texts."""
         if self.cache is None:
             return None
         files = sorted({*self.files(), *contents})
-        return Run(self.settings, self.cache, 1, None, contents).known(files)
+        return Run(self.settings, self.cache, 1, None, contents).recall(files)
 
     def begin(self) -> None:
         """Warm the cache, where that saves time."""

@@ -10,7 +10,7 @@ from lsprotocol import types
 from pygls.protocol import LanguageServerProtocol
 from pygls.protocol.language_server import lsp_method
 
-from xlalint.server.places import chosen
+from xlalint.server.places import choose_encoding
 
 _NOT_INITIALIZED = -32002
 _INVALID_REQUEST = -32600
@@ -86,9 +86,9 @@ class Protocol(LanguageServerProtocol):  # type: ignore[misc]
         """Agree on the encoding of positions first: the client's first choice."""
         general = params.capabilities.general
         offered = general.position_encodings if general is not None else None
-        self._server.take_encoding(chosen(offered))
+        self._server.take_encoding(choose_encoding(offered))
         result = yield from super().lsp_initialize(params)
-        result.capabilities.position_encoding = chosen(offered) if offered else None
+        result.capabilities.position_encoding = choose_encoding(offered) if offered else None
         return result
 
     @lsp_method(types.EXIT)  # type: ignore[untyped-decorator]
@@ -107,7 +107,7 @@ class Protocol(LanguageServerProtocol):  # type: ignore[misc]
 
     @lsp_method(types.TEXT_DOCUMENT_DID_CLOSE)  # type: ignore[untyped-decorator]
     def lsp_text_document__did_close(self, params: types.DidCloseTextDocumentParams) -> None:
-        self._server.closed(params.text_document.uri)
+        self._server.close_document(params.text_document.uri)
 
     @lsp_method(types.NOTEBOOK_DOCUMENT_DID_OPEN)  # type: ignore[untyped-decorator]
     def lsp_notebook_document__did_open(self, params: types.DidOpenNotebookDocumentParams) -> None:
@@ -119,7 +119,7 @@ class Protocol(LanguageServerProtocol):  # type: ignore[misc]
 
     @lsp_method(types.NOTEBOOK_DOCUMENT_DID_CLOSE)  # type: ignore[untyped-decorator]
     def lsp_notebook_document__did_close(self, params: types.DidCloseNotebookDocumentParams) -> None:
-        self._server.closed(params.notebook_document.uri)
+        self._server.close_document(params.notebook_document.uri)
 
 
 class _Misfit:

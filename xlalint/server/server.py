@@ -26,7 +26,7 @@ from pygls.lsp.server import LanguageServer
 from xlalint import __version__
 from xlalint.explain import explain_in
 from xlalint.explain.place import Place, PlaceError
-from xlalint.processes import isolated
+from xlalint.processes import isolated_command
 from xlalint.report.printable import printable
 from xlalint.server.actions import FIX_ALL, KINDS, NOTEBOOK_FIX_ALL, QUICK_FIX, Actions, row_in_module
 from xlalint.server.analyst import Analyst, OutdatedError
@@ -212,7 +212,7 @@ class Server(LanguageServer):  # type: ignore[misc]
         """A document was opened or changed. Of changes that wait for the analysis only the last counts."""
         if snapshot is None:
             return
-        self.analyst.disturbed()
+        self.analyst.note_change()
         waiting = snapshot.path in self._latest
         self._latest[snapshot.path] = snapshot
         if not waiting or opened:
@@ -224,12 +224,12 @@ class Server(LanguageServer):  # type: ignore[misc]
         if snapshot is not None:
             act(snapshot)
 
-    def closed(self, uri: str) -> None:
-        """A document was closed."""
+    def close_document(self, uri: str) -> None:
+        """Take note that a document was closed."""
         snapshot = self.documents.snapshot(uri)
         self.documents.close(uri)
         if snapshot is not None and snapshot.uri == uri:
-            self.analyst.disturbed()
+            self.analyst.note_change()
             self.analyst.post(lambda: self.model.close(snapshot.path, uri), "analysis")
             self.took(self.documents.another(snapshot.path), opened=True)
 
@@ -244,19 +244,19 @@ class Server(LanguageServer):  # type: ignore[misc]
         if params.process_id is not None:
             watch(params.process_id, lambda: self._soon(self.stop))
 
-    async def initialized(self) -> None:
+    async def begin_work(self) -> None:
         """Begin to work."""
         if self._ready:
             return
         self._ready = True
         folders, told, default = await self._ask_for_settings()
-        self.analyst.disturbed()
+        self.analyst.note_change()
         self.analyst.post(lambda: self.model.start(folders, told, default), "configuration")
         self._started.set()
         self._watch()
 
-    async def configured(self, params: types.DidChangeConfigurationParams) -> None:
-        """The client's settings have changed: it sends them, or is asked for them."""
+    async def configure(self, params: types.DidChangeConfigurationParams) -> None:
+        """Take the client's changed settings: it sends them, or is asked for them."""
         self._sent = params.settings if isinstance(params.settings, dict) else None
         await self._wait_for_settings()
         _, told, default = await self._ask_for_settings()
@@ -335,8 +335,8 @@ class Server(LanguageServer):  # type: ignore[misc]
         with suppress(asyncio.TimeoutError):
             await asyncio.wait_for(self._started.wait(), 2 * _PATIENCE)
 
-    async def pulled(self, params: types.DocumentDiagnosticParams) -> types.DocumentDiagnosticReport:
-        """The diagnostics of one document."""
+    async def pull(self, params: types.DocumentDiagnosticParams) -> types.DocumentDiagnosticReport:
+        """Return the diagnostics of one document."""
         uri = params.text_document.uri
 
         def job(snapshot: Snapshot, cell: int | None) -> types.DocumentDiagnosticReport:
@@ -344,7 +344,7 @@ class Server(LanguageServer):  # type: ignore[misc]
             state = self.overview.state(snapshot.path, findings)
             if state == params.previous_result_id:
                 return types.RelatedUnchangedDocumentDiagnosticReport(state)
-            self.model.told(snapshot.path, findings)
+            self.model.note_told(snapshot.path, findings)
             made = self.model.diagnostics().of(snapshot.path, findings)
             return types.RelatedFullDocumentDiagnosticReport(made.get(uri, []), result_id=state)
 
@@ -354,7 +354,7 @@ class Server(LanguageServer):  # type: ignore[misc]
             again = types.DiagnosticServerCancellationData(retrigger_request=True)
             raise JsonRpcException(str(error), _SERVER_CANCELLED, again) from error
 
-    async def pulled_all(self, params: types.WorkspaceDiagnosticParams) -> types.WorkspaceDiagnosticReport:
+    async def pull_all(self, params: types.WorkspaceDiagnosticParams) -> types.WorkspaceDiagnosticReport:
         """The diagnostics of all files, once there is nothing left to analyse. A client that knows them waits until they are others, or
         for a while: it would ask again."""
         await self._wait_for_settings()
@@ -383,7 +383,7 @@ class Server(LanguageServer):  # type: ignore[misc]
                 return []
             made = list(found.at(params.range)) if wants(QUICK_FIX) else []
             if wants(QUICK_FIX) and not made and params.context.trigger_kind == types.CodeActionTriggerKind.Invoked:
-                made += found.asked(params.range)
+                made += found.offer_on_request(params.range)
             for kind in (FIX_ALL, NOTEBOOK_FIX_ALL):
                 # To find out whether there is anything to fix takes all of the fixing: only where it is asked for.
                 if only is not None and wants(kind) and bool(snapshot.cells) >= (kind == NOTEBOOK_FIX_ALL):
@@ -395,13 +395,13 @@ class Server(LanguageServer):  # type: ignore[misc]
 
     def _make_actions(self, snapshot: Snapshot, cell: int | None) -> Actions | None:
         session = self.model.session_of(snapshot.path)
-        opened = self.model.opened(snapshot.path)
+        opened = self.model.find_open(snapshot.path)
         if session is None or opened is None:
             return None
         unsafe = self.model.preferences_of(snapshot.path).unsafe_fixes
         return Actions(session, opened, self.model.diagnostics(), cell, unsafe=unsafe)
 
-    async def hovered(self, params: types.HoverParams) -> types.Hover | None:
+    async def hover(self, params: types.HoverParams) -> types.Hover | None:
         """Return the hover of a position."""
 
         def job(snapshot: Snapshot, cell: int | None) -> types.Hover | None:
@@ -412,7 +412,7 @@ class Server(LanguageServer):  # type: ignore[misc]
 
         return await self.about(params.text_document.uri, job, None)
 
-    async def hinted(self, params: types.InlayHintParams) -> list[types.InlayHint]:
+    async def hint(self, params: types.InlayHintParams) -> list[types.InlayHint]:
         """Return inlay hints with what names hold, if the user wants them."""
 
         def job(snapshot: Snapshot, cell: int | None) -> list[types.InlayHint]:
@@ -423,7 +423,7 @@ class Server(LanguageServer):  # type: ignore[misc]
 
         return await self.about(params.text_document.uri, job, [])
 
-    async def lensed(self, params: types.CodeLensParams) -> list[types.CodeLens]:
+    async def list_lenses(self, params: types.CodeLensParams) -> list[types.CodeLens]:
         """Return the code lenses: what can be run."""
 
         def job(snapshot: Snapshot, cell: int | None) -> list[types.CodeLens]:
@@ -442,7 +442,7 @@ class Server(LanguageServer):  # type: ignore[misc]
         uri, told = _uri_and(given)
         name = told if isinstance(told, str) else await self._function_at(uri, _position(told))
         target = f"{path_of(uri)}:{name}" if name else path_of(uri)
-        command = isolated("xlalint.start", "verify", "--", target)
+        command = isolated_command("xlalint.start", "verify", "--", target)
         process = await asyncio.create_subprocess_exec(
             *command,
             stdin=asyncio.subprocess.DEVNULL,
@@ -516,7 +516,7 @@ class Server(LanguageServer):  # type: ignore[misc]
             session = self.model.session_of(snapshot.path)
             if session is None:
                 return "xlalint does not analyse this file"
-            lined = self.model.diagnostics().lined(snapshot.path, cell)
+            lined = self.model.diagnostics().split_lines(snapshot.path, cell)
             place = row_in_module(session.source(snapshot.path), cell, lined.location(position))
             try:
                 said = explain_in(session, Place(snapshot.path, place.row, place.column))
@@ -573,15 +573,15 @@ def server() -> Server:
         (
             types.TEXT_DOCUMENT_DIAGNOSTIC,
             types.DiagnosticOptions(True, True, SOURCE),
-            _coroutine(made.pulled),
+            _coroutine(made.pull),
         ),
-        (types.WORKSPACE_DIAGNOSTIC, None, _coroutine(made.pulled_all)),
+        (types.WORKSPACE_DIAGNOSTIC, None, _coroutine(made.pull_all)),
         (types.TEXT_DOCUMENT_CODE_ACTION, types.CodeActionOptions(code_action_kinds=KINDS), _coroutine(made.actions)),
-        (types.TEXT_DOCUMENT_HOVER, None, _coroutine(made.hovered)),
-        (types.TEXT_DOCUMENT_INLAY_HINT, None, _coroutine(made.hinted)),
-        (types.TEXT_DOCUMENT_CODE_LENS, None, _coroutine(made.lensed)),
-        (types.INITIALIZED, None, _coroutine(lambda _: made.initialized())),
-        (types.WORKSPACE_DID_CHANGE_CONFIGURATION, None, _coroutine(made.configured)),
+        (types.TEXT_DOCUMENT_HOVER, None, _coroutine(made.hover)),
+        (types.TEXT_DOCUMENT_INLAY_HINT, None, _coroutine(made.hint)),
+        (types.TEXT_DOCUMENT_CODE_LENS, None, _coroutine(made.list_lenses)),
+        (types.INITIALIZED, None, _coroutine(lambda _: made.begin_work())),
+        (types.WORKSPACE_DID_CHANGE_CONFIGURATION, None, _coroutine(made.configure)),
         (
             types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS,
             None,
@@ -600,7 +600,7 @@ def server() -> Server:
 
 def _files_changed(made: Server, params: types.DidChangeWatchedFilesParams) -> None:
     changes = [(made.documents.folders.place(path_of(change.uri)), change.type) for change in params.changes]
-    made.analyst.disturbed()
+    made.analyst.note_change()
     made.analyst.post(lambda: made.model.files_changed(changes), "analysis")
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 
 from xlalint.config import Settings
-from xlalint.processes import isolated
+from xlalint.processes import isolated_command
 from xlalint.project.packing import Decoder, encode
 
 
@@ -31,7 +31,7 @@ class Warming:
     def __init__(self, paths: Sequence[Path], settings: Settings, cache: Path, jobs: int) -> None:
         order = encode(_Order([str(path) for path in paths], settings, str(cache), jobs))
         self._process = subprocess.Popen(
-            isolated("xlalint.server.warming"), stdin=subprocess.PIPE, stdout=subprocess.PIPE
+            isolated_command("xlalint.server.warming"), stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
         self.done = self.total = 0
         assert self._process.stdin is not None

@@ -228,7 +228,7 @@ class Workspace:
         if not self._started or program.warming is not None or not program.paths:
             return False
         contents = {one: self._open[one].content for one in self._of(program)}
-        report = program.known(contents)
+        report = program.recall(contents)
         if report is None:
             return False
         self._publish(path, [finding for finding in report.findings if finding.filename == path])
@@ -289,11 +289,11 @@ class Workspace:
         """The session that an open file is part of."""
         return self._session(path)
 
-    def told(self, path: str, findings: list[Finding]) -> None:
-        """The client has asked for the findings of an open file, and these were told."""
+    def note_told(self, path: str, findings: list[Finding]) -> None:
+        """Remember which findings of an open file the client was told when it asked."""
         self._published[path] = findings
 
-    def opened(self, path: str) -> Snapshot | None:
+    def find_open(self, path: str) -> Snapshot | None:
         """Return the document that is open under a path."""
         return self._open.get(path)
 
@@ -310,7 +310,7 @@ class Workspace:
         found: dict[str, list[Finding]] = {}
         for program in [*self._programs, *self._loose.values()]:
             for path in program.session.files if program.session is not None else ():
-                found[path] = program.session.told(path) or []  # type: ignore[union-attr]
+                found[path] = program.session.recall_findings(path) or []  # type: ignore[union-attr]
         return found
 
     # ----------------------------------------------------------------------------------------------- background
@@ -336,7 +336,7 @@ class Workspace:
             if session is not None and session.work(own):
                 self._changed = True
                 for path in filter(session.holds, own):
-                    told = session.findings(path) if session.unsettled(path) else session.told(path)
+                    told = session.findings(path) if session.unsettled(path) else session.recall_findings(path)
                     self._publish(path, told or [])
                 if not session.left:
                     session.keep()
@@ -349,7 +349,7 @@ class Workspace:
 
     def _differs(self, path: str) -> bool:
         session = self._session(path)
-        return self._published.get(path, []) != ((session.told(path) if session is not None else None) or [])
+        return self._published.get(path, []) != ((session.recall_findings(path) if session is not None else None) or [])
 
     def _prepare(self, program: Program) -> None:
         """Read a program, after a first check of it by another process where nothing is known of it."""

@@ -114,8 +114,8 @@ def suppressions(text: str) -> Suppressions:
     return Suppressions(tuple(directives), tuple(taught), tuple(misspelt))
 
 
-def shifted(given: Suppressions, rows: int) -> Suppressions:
-    """The suppressions of a text as part of another, below so many rows."""
+def shift(given: Suppressions, rows: int) -> Suppressions:
+    """Return the suppressions of a text as part of another, below so many rows."""
     return Suppressions(
         tuple(
             msgspec.structs.replace(

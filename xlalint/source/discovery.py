@@ -48,11 +48,11 @@ class Nearest(Protocol):
 
 def discover(paths: Sequence[Path], settings: Settings) -> list[Path]:
     """The files to check: absolute, sorted, each once. Raises `DiscoveryError`."""
-    return walked(paths, settings)
+    return walk_files(paths, settings)
 
 
-def walked(paths: Sequence[Path], nearest: Nearest) -> list[Path]:
-    """The files to check by the settings that are nearest to each. Raises `DiscoveryError`."""
+def walk_files(paths: Sequence[Path], nearest: Nearest) -> list[Path]:
+    """Find the files to check by the settings that are nearest to each. Raises `DiscoveryError`."""
     walk = _Walk(nearest)
     for path in paths:
         for place in _existing(path):

@@ -20,7 +20,7 @@ class Globs:
         self._root = root.replace("\\", "/").rstrip("/") + "/"
         patterns = [pattern.rstrip("/\\") for pattern in patterns if pattern.strip("/\\")]
         self._names = {pattern for pattern in patterns if not _WILD.search(pattern)}
-        self._regexes = [compiled(pattern) for pattern in patterns if _WILD.search(pattern)]
+        self._regexes = [compile_glob(pattern) for pattern in patterns if _WILD.search(pattern)]
 
     def without(self, folder: str) -> Globs:
         """These patterns for a folder that the user named: less those with wildcards that mean it, one above it or all in it."""
@@ -50,8 +50,8 @@ class Globs:
 
 
 @lru_cache(maxsize=1024)
-def compiled(pattern: str) -> re.Pattern[str]:
-    """The regular expression for a pattern; its only group is what lies below a folder that the pattern means."""
+def compile_glob(pattern: str) -> re.Pattern[str]:
+    """Return the regular expression for a pattern; its only group is what lies below a folder that the pattern means."""
     pattern = pattern.replace("\\", "/").removeprefix("./").rstrip("/")
     anywhere = "" if "/" in pattern else "(?:.*/)?"
     return re.compile(f"{anywhere}{_translate(pattern)}(/.*)?", re.DOTALL)

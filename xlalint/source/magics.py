@@ -76,8 +76,8 @@ class Masked(NamedTuple):
     prompted: bool = False
 
 
-def masked(cell: str) -> Masked | None:
-    """The Python of a cell; None where the cell is not Python, but the body of a magic."""
+def mask_magics(cell: str) -> Masked | None:
+    """Return the Python of a cell; None where the cell is not Python, but the body of a magic."""
     mask = _Mask(cell)
     prompted = mask.hide_prompts()
     mask.flush()

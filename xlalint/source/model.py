@@ -46,8 +46,8 @@ class SourceFile(msgspec.Struct, frozen=True):
     cells: tuple[Cell, ...] = ()
     problems: tuple[Problem, ...] = ()
 
-    def shown(self, row: int) -> str:
-        """A row as people are told of it: with the cell of a notebook."""
+    def describe_row(self, row: int) -> str:
+        """Describe a row as people are told of it: with the cell of a notebook."""
         if not self.cells:
             return f"{self.path}:{row}"
         cell, row = place_in(self.cells, row)

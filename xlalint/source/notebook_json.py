@@ -265,14 +265,14 @@ def literals(text: str, cell: JsonCell) -> Literals:
     return Literals(strings, [*between, text[done : cell.end]], True)
 
 
-def spelt(content: str, text: str) -> list[str]:
-    """New characters, escaped as those of the notebook `text` are: beyond ASCII only if it escapes some, and holds none."""
+def escape_alike(content: str, text: str) -> list[str]:
+    """Escape new characters as those of the notebook `text` are: beyond ASCII only if it escapes some, and holds none."""
     ascii_only = text.isascii() and _ESCAPED.search(text) is not None
     return _CHARACTER.findall(json.dumps(content, ensure_ascii=ascii_only)[1:-1])
 
 
-def written(strings: list[list[str]], old: Literals, text: str) -> str:
-    """The JSON of a source with other strings than it had; those in front and at the end that stayed keep what stands between them."""
+def write_source(strings: list[list[str]], old: Literals, text: str) -> str:
+    """Write the JSON of a source with other strings than it had; those at both ends that stayed keep what stands between them."""
     said = ['"' + "".join(string) + '"' for string in strings]
     if not old.is_list:
         return said[0]

@@ -14,9 +14,17 @@ from functools import lru_cache
 from itertools import takewhile
 from typing import Any, NamedTuple
 
-from xlalint.source.magics import masked, switches_language
+from xlalint.source.magics import mask_magics, switches_language
 from xlalint.source.model import Cell, Problem, SourceError, place_in
-from xlalint.source.notebook_json import Document, JsonCell, Literals, literals, read_document, spelt, written
+from xlalint.source.notebook_json import (
+    Document,
+    JsonCell,
+    Literals,
+    escape_alike,
+    literals,
+    read_document,
+    write_source,
+)
 from xlalint.source.syntax import parse
 
 _INDENTED = "if True:\n"  # what stands above a cell all of whose code is indented
@@ -132,7 +140,7 @@ class _Block(NamedTuple):
 
 
 def _block(cell: JsonCell) -> _Block | None:
-    found = masked(cell.source)
+    found = mask_magics(cell.source)
     if found is None:
         return None
     return _Block(cell, _INDENTED if found.indented else "", found.text, found.hidden, found.prompted)
@@ -203,8 +211,8 @@ def _laid_out(document: Document, blocks: Sequence[_Block], problems: tuple[Prob
 # ------------------------------------------------------------------------------------------------------------ writing
 
 
-def rewritten(text: str, edits: Iterable[Edit]) -> str:
-    """The JSON of a notebook with edits of the module made in its cells, in order and none overlapping another.
+def rewrite(text: str, edits: Iterable[Edit]) -> str:
+    """Return the JSON of a notebook with edits of the module made in its cells, in order and none overlapping another.
 
     Raises `SourceError` XLA002 for edits of what the module does not show as it is.
     """
@@ -262,14 +270,14 @@ def _cell_with(text: str, cell: JsonCell, edits: Sequence[Edit]) -> str:
     place = _Places(strings)
     for start, end, content in reversed(edits):
         content = re.sub(r"\r\n|\n", newline, content)
-        place.replace(start, end, spelt(content, text))
+        place.replace(start, end, escape_alike(content, text))
     if not ended:
         _strip_line_end(strings)
     if _by_line(old):
         strings = list(_lines(character for string in strings for character in string))
     elif old.is_list:
         strings = [new for n, new in enumerate(strings) if new or (n < len(old.strings) and not old.strings[n])]
-    return written(strings, old, text)
+    return write_source(strings, old, text)
 
 
 class _Places:

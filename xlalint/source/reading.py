@@ -88,10 +88,10 @@ def content_of(path: str | Path, raw: bytes, text: str, edits: Sequence[tuple[in
     Raises `SourceError` XLA002 where that would change more of the file.
     """
     if is_notebook(path):
-        from xlalint.source.notebooks import rewritten
+        from xlalint.source.notebooks import rewrite
 
         mark = codecs.BOM_UTF8 if raw.startswith(codecs.BOM_UTF8) else b""
-        return mark + rewritten(decode_json(raw), edits).encode()
+        return mark + rewrite(decode_json(raw), edits).encode()
     pieces: list[str] = []
     done = 0
     for start, end, content in edits:

@@ -195,7 +195,7 @@ class _Reader:
         kind, _, pattern = condition.partition(":")
         if kind not in ("gitdir", "gitdir/i") or self._repository.folder is None:
             return False
-        from xlalint.source.globs import compiled
+        from xlalint.source.globs import compile_glob
 
         if pattern.startswith("./"):
             pattern = f"{file.parent.resolve().as_posix()}/{pattern[2:]}"
@@ -205,7 +205,7 @@ class _Reader:
         places = {self._repository.folder.as_posix(), self._repository.folder.resolve().as_posix()}
         if kind == "gitdir/i":
             pattern, places = pattern.lower(), {place.lower() for place in places}
-        regex = compiled(pattern)
+        regex = compile_glob(pattern)
         return any((match := regex.fullmatch(place)) is not None and match[1] is None for place in places)
 
 

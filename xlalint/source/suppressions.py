@@ -9,10 +9,10 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Protocol, TypeVar
 
-from xlalint.source.directives import Directive, Suppressions, shifted, suppressions
+from xlalint.source.directives import Directive, Suppressions, shift, suppressions
 from xlalint.source.lines import split_rows
 from xlalint.source.model import SourceFile
-from xlalint.source.unused import Unused, means, unused
+from xlalint.source.unused import Unused, find_unused, means
 
 __all__ = ["Directive", "Suppressions", "Unused", "apply", "suppressions", "suppressions_of"]
 
@@ -47,7 +47,7 @@ def suppressions_of(source: SourceFile) -> Suppressions:
         return suppressions(source.text)
     rows = split_rows(source.text)
     told = [
-        shifted(suppressions("".join(rows[cell.first - 1 : cell.first - 1 + cell.rows])), cell.first - 1)
+        shift(suppressions("".join(rows[cell.first - 1 : cell.first - 1 + cell.rows])), cell.first - 1)
         for cell in source.cells
     ]
     return Suppressions(
@@ -80,7 +80,7 @@ def apply(
             kept.append(finding)
     if unread:
         return kept, []
-    return kept, list(unused(given, used, names, judged))
+    return kept, list(find_unused(given, used, names, judged))
 
 
 class _Covering:

@@ -33,7 +33,7 @@ class Unused(msgspec.Struct, frozen=True):
     no_fix: str = ""
 
 
-def unused(
+def find_unused(
     given: Suppressions, used: set[tuple[int, str]], names: Mapping[str, str], judged: Callable[[str], bool]
 ) -> Iterator[Unused]:
     if not judged(_ITSELF):

@@ -62,7 +62,7 @@ def _follow_uploads(fetched: _Fetched) -> None:
     @functools.wraps(following)
     def follow(loader: Any) -> Any:
         batch = following(loader)
-        fetched.arrived(tuple(_shapes(batch)))
+        fetched.receive(tuple(_shapes(batch)))
         return batch
 
     parallel.PerDeviceLoader.next = follow
@@ -84,9 +84,9 @@ class _Fetched:
         if told not in self._makers:
             self._makers[told] = place_of(iterator._collate_fn) or self.lines.get(iterator._dataset)
         if threading.current_thread() is threading.main_thread():
-            self.arrived(told)
+            self.receive(told)
 
-    def arrived(self, told: _Shapes) -> None:
+    def receive(self, told: _Shapes) -> None:
         if not told or told in self._known:
             return
         if self._known:

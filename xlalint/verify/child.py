@@ -18,7 +18,7 @@ import msgspec
 from xlalint.verify import places
 from xlalint.verify.backends import Backend, Options, Program, backend_of
 from xlalint.verify.isolation import MESSAGES
-from xlalint.verify.loading import LoadError, called, load
+from xlalint.verify.loading import LoadError, format_callee, load
 from xlalint.verify.model import Event, Place, Step, Subject
 from xlalint.verify.requests import (
     Began,
@@ -127,7 +127,7 @@ def _compare(backend: Backend, request: Compare, tell: Tell) -> None:
     def hear_after(step: Step) -> None:
         tell(Stepped(own_lines(step, after, request.after), "after"))
 
-    tell(Done(compare(pair, request.specs, called(request.before), hear_before, hear_after)))
+    tell(Done(compare(pair, request.specs, format_callee(request.before), hear_before, hear_after)))
 
 
 def _steps(backend: Backend, program: Program, steps: list[dict[str, Any]], request: Observe) -> Iterator[Step]:

@@ -19,7 +19,7 @@ import numpy as np
 from xlalint.verify import places
 from xlalint.verify.backends import Backend, Leaf, Mode, Options, Program, Result
 from xlalint.verify.counterexample import size_of, text_of
-from xlalint.verify.inputs.draws import Values, edges, resized
+from xlalint.verify.inputs.draws import Values, edges, resize
 from xlalint.verify.model import Specs, Step, Verdict
 
 ENOUGH = 8  # draws on which the first program must run before anything is proven
@@ -288,14 +288,14 @@ def _smaller(specs: Specs, draw: Draw) -> Iterator[Draw]:
     """Draws of the same edge with fewer elements along the first dimension, fewest first."""
     known = size_of(draw.values)
     for size in (1, 2, 3):
-        for edge, values in edges(resized(specs, size)):
+        for edge, values in edges(resize(specs, size)):
             if edge == draw.edge and size_of(values) < known:
                 yield Draw(edge, -1, values)
 
 
 def _round_all(values: Values, decimals: int) -> Values:
-    def rounded(value: Any) -> Any:
+    def round_one(value: Any) -> Any:
         floating = isinstance(value, np.ndarray) and value.dtype.kind == "f"
         return np.asarray(np.round(value, decimals)) if floating else value
 
-    return {name: rounded(value) for name, value in values.items()}
+    return {name: round_one(value) for name, value in values.items()}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from xlalint.verify.inputs.spec import written
+from xlalint.verify.inputs.spec import format_spec
 from xlalint.verify.model import Specs
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def text_of(backend: str, name: str, specs: Specs, draw: Draw) -> str:
 
 def _write_draw(style: _Style, name: str, specs: Specs, draw: Draw) -> str:
     inputs = ", ".join(
-        written(spec, specs.sizes) if key.isdigit() else f"{key}={written(spec, specs.sizes)}"
+        format_spec(spec, specs.sizes) if key.isdigit() else f"{key}={format_spec(spec, specs.sizes)}"
         for key, spec in specs.arguments.items()
     )
     made = f"{style.drawn}(value) if hasattr(value, 'dtype') else value" if style.drawn else "value"

@@ -37,16 +37,16 @@ def _find_required(initial: ast.FunctionDef) -> dict[str, str] | None:
     positional = [*told.posonlyargs, *told.args][1:]
     needed = positional[: len(positional) - len(told.defaults)] if len(told.defaults) <= len(positional) else []
     needed += [one for one, default in zip(told.kwonlyargs, told.kw_defaults, strict=True) if default is None]
-    return _guessed([(one.arg, one.annotation) for one in needed])
+    return _guess_all([(one.arg, one.annotation) for one in needed])
 
 
 def _fields(node: ast.ClassDef) -> dict[str, str] | None:
     """The fields without a default of a class made as a dataclass is, flax and equinox modules among them."""
     fields = [one for one in node.body if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name)]
-    return _guessed([(one.target.id, one.annotation) for one in fields if one.value is None])  # type: ignore[union-attr]
+    return _guess_all([(one.target.id, one.annotation) for one in fields if one.value is None])  # type: ignore[union-attr]
 
 
-def _guessed(needed: list[tuple[str, ast.expr | None]]) -> dict[str, str] | None:
+def _guess_all(needed: list[tuple[str, ast.expr | None]]) -> dict[str, str] | None:
     found = {}
     for name, annotation in needed:
         guess = _guess(name, ast.unparse(annotation) if annotation is not None else "")

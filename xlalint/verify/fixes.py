@@ -18,16 +18,16 @@ from xlalint.diagnostics.finding import Finding, Proof
 from xlalint.project.fixing import Answer, Proposed
 from xlalint.source.syntax import parse
 from xlalint.verify import proofs
-from xlalint.verify.guesses import Guessed, guessed, subjects_of
-from xlalint.verify.inputs import SpecError, completed
-from xlalint.verify.inputs.believed import Believed, believed
-from xlalint.verify.inputs.inferred import inferred
+from xlalint.verify.guesses import Guessed, guess_inputs, subjects_of
+from xlalint.verify.inputs import SpecError, fill_sizes
+from xlalint.verify.inputs.believed import Believed, analyse_text
+from xlalint.verify.inputs.inferred import infer
 from xlalint.verify.isolation import LIMITS, Limits
 from xlalint.verify.model import Place, Specs, Subject
 from xlalint.verify.regions import NAME, RegionError, Side, region
 from xlalint.verify.requests import Job, Way
-from xlalint.verify.rewrites import Around, Rows, around, counterpart, named, rows_of, run_of, to_the_end
-from xlalint.verify.targets import Module, TargetError, declared, specs_of
+from xlalint.verify.rewrites import Around, Rows, around, counterpart, find_named, rows_of, run_of, to_the_end
+from xlalint.verify.targets import Module, TargetError, find_declared, specs_of
 
 _ALONE = "the rewritten lines alone"
 
@@ -79,7 +79,7 @@ class Prover:
             key, told = by_number[number], shown.verdict
             self._keep(key, fresh[key], Proof(told.kind, told.reason, told.counterexample, round(shown.seconds, 3)))
 
-        proofs.proven([job for _, job in jobs], backend, self._limits, hear)
+        proofs.prove_all([job for _, job in jobs], backend, self._limits, hear)
 
     def _keep(self, key: str, one: Proposed, proof: Proof) -> None:
         self._known[key] = proof
@@ -95,7 +95,7 @@ class Prover:
     def _job(self, number: int, one: Proposed) -> Job:
         before, after = ast.parse(one.before), ast.parse(one.after)
         place = around(before, one.finding.location.row)
-        rewritten = named(after, place.name) if place is not None else None
+        rewritten = find_named(after, place.name) if place is not None else None
         if place is None or rewritten is None:
             return Job(number, (), ("it is in no function",))
         assert one.finding.fix is not None
@@ -123,7 +123,7 @@ class Prover:
     def _whole(
         self, one: Proposed, tree: ast.Module, place: Around, rows: tuple[Rows, Rows], reasons: list[str]
     ) -> Iterable[Way]:
-        entry = declared(self._settings.verify, one.path, place.name)
+        entry = find_declared(self._settings.verify, one.path, place.name)
         before = Subject("", place.name, one.path, entry.factory if entry else "", one.before)
         kinds = self._believe(one).parameters.get(place.name, {})
         try:
@@ -134,10 +134,10 @@ class Prover:
         if specs is not None:
             found = Guessed(subjects_of(place, before), (specs,))
         else:
-            found = guessed(place, before, kinds, one.finding.framework or "")
+            found = guess_inputs(place, before, kinds, one.finding.framework or "")
         if found.subjects and found.candidates:
             pairs = tuple((own, msgspec.structs.replace(own, text=one.after)) for own in found.subjects)
-            yield Way(pairs, tuple(completed(specs) for specs in found.candidates), *rows)
+            yield Way(pairs, tuple(fill_sizes(specs) for specs in found.candidates), *rows)
         else:
             reasons.append(found.reason or "nothing says how its class is made")
 
@@ -147,7 +147,7 @@ class Prover:
         except RegionError as error:
             reasons.append(f"{_ALONE}: {error}")
             return
-        inference = inferred(found.parameters, one.finding.framework or "")
+        inference = infer(found.parameters, one.finding.framework or "")
         if not inference.candidates:
             reasons.append(f"{_ALONE}: {inference.reason}")
             return
@@ -158,7 +158,7 @@ class Prover:
         note = f"{_ALONE}, with stand-ins for {names}" if names else _ALONE
         yield Way(
             ((subjects[0], subjects[1]),),
-            tuple(completed(specs) for specs in inference.candidates),
+            tuple(fill_sizes(specs) for specs in inference.candidates),
             found.before.rows,
             found.after.rows,
             note,
@@ -169,7 +169,7 @@ class Prover:
     def _believe(self, one: Proposed) -> Believed:
         key = one.path, one.before
         if key not in self._believed:
-            self._believed = {key: believed(one.path, one.before, self._settings)}
+            self._believed = {key: analyse_text(one.path, one.before, self._settings)}
         return self._believed[key]
 
 

@@ -12,15 +12,15 @@ _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _MUTATING = ("append", "extend", "insert", "update", "pop", "add", "clear")
 
 
-def needed(statements: Sequence[ast.stmt]) -> list[str]:
-    """The names that may be read before the statements bind them, in order."""
+def find_needed(statements: Sequence[ast.stmt]) -> list[str]:
+    """Find the names that may be read before the statements bind them, in order."""
     found: dict[str, None] = {}
     _block(statements, set(), found)
     return list(found)
 
 
-def bound(statements: Iterable[ast.AST]) -> list[str]:
-    """The names that statements bind, write into, or change in place, in order; those of inner functions are theirs."""
+def find_bound(statements: Iterable[ast.AST]) -> list[str]:
+    """Find the names that statements bind, write into, or change in place, in order; those of inner functions are theirs."""
     found: dict[str, None] = {}
     for one in statements:
         for node in _own(one):
@@ -77,7 +77,7 @@ def _statement(one: ast.stmt, known: set[str], found: dict[str, None]) -> set[st
         return set.intersection(*left)
     if isinstance(one, (ast.For, ast.AsyncFor)):
         _reads(one.iter, known, found)
-        _block(one.body, known | set(bound([one.target])), found)
+        _block(one.body, known | set(find_bound([one.target])), found)
         _block(one.orelse, set(known), found)
         return known
     if isinstance(one, ast.While):
@@ -88,7 +88,7 @@ def _statement(one: ast.stmt, known: set[str], found: dict[str, None]) -> set[st
     if isinstance(one, (ast.With, ast.AsyncWith)):
         for item in one.items:
             _reads(item.context_expr, known, found)
-            known = known | set(bound([item.optional_vars] if item.optional_vars else []))
+            known = known | set(find_bound([item.optional_vars] if item.optional_vars else []))
         return _block(one.body, known, found)
     if isinstance(one, ast.Try):
         _block(one.body, set(known), found)
@@ -98,7 +98,7 @@ def _statement(one: ast.stmt, known: set[str], found: dict[str, None]) -> set[st
         return _block(one.finalbody, set(known), found)
     if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef)):
         own = {parameter.arg for parameter in _parameters(one.args)}
-        for name in needed(one.body):
+        for name in find_needed(one.body):
             if name not in own | known | {one.name}:
                 found[name] = None
         for other in (*one.decorator_list, *one.args.defaults, *filter(None, one.args.kw_defaults)):
@@ -112,7 +112,7 @@ def _statement(one: ast.stmt, known: set[str], found: dict[str, None]) -> set[st
         return known
     for child in ast.iter_child_nodes(one):
         _reads(child, known, found)
-    return known | set(bound([one]))
+    return known | set(find_bound([one]))
 
 
 def _reads(root: ast.AST, known: set[str], found: dict[str, None]) -> None:

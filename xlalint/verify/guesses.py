@@ -10,7 +10,7 @@ import msgspec
 
 from xlalint.verify.factories import factories, features
 from xlalint.verify.inputs.believed import Kind
-from xlalint.verify.inputs.inferred import inferred, parameters_of
+from xlalint.verify.inputs.inferred import infer, parameters_of
 from xlalint.verify.model import Specs, Subject
 from xlalint.verify.rewrites import Around
 
@@ -25,7 +25,7 @@ class Guessed(NamedTuple):
     reason: str = ""
 
 
-def guessed(around: Around, subject: Subject, kinds: Mapping[str, Kind], framework: str) -> Guessed:
+def guess_inputs(around: Around, subject: Subject, kinds: Mapping[str, Kind], framework: str) -> Guessed:
     """Guess what to try for a function. `subject` gives its place, and how its class is made if that is known."""
     node, owner = around.node, around.owner
     if isinstance(node, ast.AsyncFunctionDef):
@@ -36,7 +36,7 @@ def guessed(around: Around, subject: Subject, kinds: Mapping[str, Kind], framewo
     if not made:
         return Guessed((), reason=f"nothing says what `{owner.name if owner else ''}` is made with")
     sizes = features(owner) if owner is not None else []
-    inference = inferred(parameters_of(node, kinds), framework, sizes)
+    inference = infer(parameters_of(node, kinds), framework, sizes)
     return Guessed(made, inference.candidates, inference.reason)
 
 

@@ -157,8 +157,8 @@ def by_name(name: str, lines: Lines) -> Place | None:
     return next((lines[key] for a, b in spans if (key := "/".join(parts[a:b])) in lines), None)
 
 
-def blamed(message: str, lines: Lines) -> Place | None:
-    """The user's line that an error of the compiler belongs to, where it tells one."""
+def find_blamed_line(message: str, lines: Lines) -> Place | None:
+    """Find the user's line that an error of the compiler belongs to, where it tells one."""
     for match in _SUSPECTED.finditer(message):
         if is_users(match["file"]):
             return Place(match["file"], int(match["line"]), match["function"])

@@ -20,7 +20,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
-from xlalint.processes import isolated
+from xlalint.processes import isolated_command
 
 MESSAGES = "XLALINT_MESSAGES"
 """The environment variable that tells a command which descriptor takes messages: each its length in four bytes, then itself."""
@@ -119,7 +119,7 @@ def _start(
             given.write(stdin)
             given.seek(0)
             supervisor = subprocess.Popen(
-                isolated("xlalint.verify.supervisor", json.dumps(plan)),
+                isolated_command("xlalint.verify.supervisor", json.dumps(plan)),
                 stdin=given,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,

@@ -17,7 +17,7 @@ from xlalint.diagnostics.finding import Finding
 from xlalint.rules import NO_POLICY, policies
 from xlalint.verify.model import Counts, Event, EventKind, Place, Step
 from xlalint.verify.recording import Recording
-from xlalint.verify.seen import shown
+from xlalint.verify.seen import shorten_path
 
 _SHAPE = re.compile(r"\[[\d, ]*\]|\((?:\d+,\s*)*\d*,?\)")
 _AHEAD = 3  # steps within which a batch is used: loaders fetch ahead
@@ -122,12 +122,12 @@ def owed_to_batches(steps: Iterable[Step]) -> Iterator[Step]:
 def _find_owed(event: Event, maker: Event) -> Event:
     if event.kind != "compilation" or maker.place is None:
         return event
-    at = f" ({shown(event.place.file)}:{event.place.line})" if event.place and event.place != maker.place else ""
+    at = f" ({shorten_path(event.place.file)}:{event.place.line})" if event.place and event.place != maker.place else ""
     return replace(event, what=f"{maker.what}; {event.what}{at}", place=maker.place)
 
 
-def lost(step: Step, usual: float) -> Mapping[int, float]:
-    """Seconds that each event of a step cost, by its index: as measured, else its share of what the step took beyond the usual."""
+def attribute_seconds(step: Step, usual: float) -> Mapping[int, float]:
+    """Return the seconds that each event of a step cost, by index: as measured, else its share of what the step took beyond the usual."""
     unknown = [index for index, event in enumerate(step.events) if not event.seconds]
     known = sum(event.seconds for event in step.events)
     share = (
@@ -151,7 +151,7 @@ def _lines(steps: Sequence[Step]) -> list[Line]:
     usual = usual_seconds(steps)
     grouped: dict[tuple[EventKind, Place], list[tuple[Step, Event, float]]] = defaultdict(list)
     for step in steps:
-        seconds = lost(step, usual[step.name])
+        seconds = attribute_seconds(step, usual[step.name])
         for index, event in enumerate(step.events):
             grouped[event.kind, event.place or Place("", 0)].append((step, event, seconds[index]))
     return [_line(kind, place, told) for (kind, place), told in grouped.items()]

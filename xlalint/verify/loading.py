@@ -14,9 +14,9 @@ from typing import Any
 from xlalint.verify import places
 from xlalint.verify.backends import Program
 from xlalint.verify.model import Subject
-from xlalint.verify.modules import LoadError, Source, executed, imported, source_of
+from xlalint.verify.modules import LoadError, Source, execute_source, import_source, source_of
 
-__all__ = ["LoadError", "called", "load", "seed"]
+__all__ = ["LoadError", "format_callee", "load", "seed"]
 
 _ELSEWHERE = re.compile(r"(?P<module>[A-Za-z_][\w.]*):(?P<name>[A-Za-z_][\w.]*)")
 SEED = 0
@@ -30,7 +30,7 @@ def load(subject: Subject) -> Program:
     """
     source = source_of(subject)
     seed()
-    fresh: list[ModuleType] = [imported(source)]
+    fresh: list[ModuleType] = [import_source(source)]
 
     def make() -> Callable[..., Any]:
         seed()
@@ -42,8 +42,8 @@ def load(subject: Subject) -> Program:
     return Program(make, source.lines)
 
 
-def called(subject: Subject) -> str:
-    """The expression that is called, in the names of the subject's module."""
+def format_callee(subject: Subject) -> str:
+    """Write the expression that is called, in the names of the subject's module."""
     if not subject.factory:
         return subject.name
     method = subject.name.rpartition(".")[2] if "." in subject.name else ""
@@ -75,7 +75,7 @@ def _again(source: Source, kept: ModuleType) -> ModuleType:
     if not source.lines:
         return kept
     try:
-        return executed(source)
+        return execute_source(source)
     except LoadError:
         return kept
 

@@ -51,13 +51,13 @@ def source_of(subject: Subject) -> Source:
     return source._replace(lines=str(lines))
 
 
-def imported(source: Source) -> ModuleType:
-    """The module as `import` gives it, where that is the module meant; else, and for text that is not written yet, an executed one.
+def import_source(source: Source) -> ModuleType:
+    """Return the module as `import` gives it, where that is the module meant; else, and for text that is not written yet, an executed one.
 
     Raises: LoadError for whatever the module raises.
     """
     if source.lines != source.file:
-        return executed(source)
+        return execute_source(source)
     try:
         module = importlib.import_module(source.name)
     except BaseException as error:
@@ -67,11 +67,11 @@ def imported(source: Source) -> ModuleType:
     if same or not source.file:
         return module
     # Another module has this name: the file is executed, a lone one under a name of its own so that the other stays what it is.
-    return executed(source if "." in source.name else source._replace(name=f"xlalint_subject_{source.name}"))
+    return execute_source(source if "." in source.name else source._replace(name=f"xlalint_subject_{source.name}"))
 
 
-def executed(source: Source) -> ModuleType:
-    """A fresh copy of the module, in place of the one in `sys.modules`; its `__file__` is the one that it will have.
+def execute_source(source: Source) -> ModuleType:
+    """Execute a fresh copy of the module, in place of the one in `sys.modules`; its `__file__` is the one that it will have.
 
     Raises: LoadError for whatever the module raises; the copy that was there before is then back.
     """

@@ -11,7 +11,7 @@ import msgspec
 from xlalint.processes import hosting
 from xlalint.verify import places
 from xlalint.verify.backends import require
-from xlalint.verify.inputs import STEPS, SpecError, completed, sizes_of
+from xlalint.verify.inputs import STEPS, SpecError, fill_sizes, sizes_of
 from xlalint.verify.isolation import LIMITS, Ended, Limits, run
 from xlalint.verify.model import Event, Observation, Place, Specs, Step, Subject, Verdict
 from xlalint.verify.requests import Compare, Done, Failed, Loaded, Message, Observe, Request, Stepped
@@ -53,7 +53,7 @@ def observe(
     Raises: MissingPackageError, CannotRunError, SpecError, isolation.IsolationError.
     """
     sizes = tuple(sizes_of(specs, number, _find_varied(specs, vary)) for number in range(steps))
-    request = Observe(backend, subject, completed(specs), sizes, programs, _PATIENCE * limits.seconds)
+    request = Observe(backend, subject, fill_sizes(specs), sizes, programs, _PATIENCE * limits.seconds)
     done: list[Step] = []
     stage = _Stage()
 
@@ -77,7 +77,7 @@ def observe(
     )
 
 
-def compared(
+def compare_subjects(
     before: Subject,
     after: Subject,
     specs: Specs,
@@ -94,7 +94,7 @@ def compared(
 
     Raises: as `observe` does.
     """
-    request = Compare(backend, before, after, completed(specs), exact, unlike, _PATIENCE * limits.seconds)
+    request = Compare(backend, before, after, fill_sizes(specs), exact, unlike, _PATIENCE * limits.seconds)
     steps: dict[str, list[Step]] = {"before": [], "after": []}
     stage = _Stage()
 
@@ -139,7 +139,7 @@ def ask(request: Request, limits: Limits, hear: Callable[[Message], None]) -> tu
 
 def named_dimensions(specs: Specs) -> tuple[str, ...]:
     """The names of dimensions in specs, in order."""
-    return tuple(completed(specs).sizes)
+    return tuple(fill_sizes(specs).sizes)
 
 
 def _find_varied(specs: Specs, vary: Sequence[str]) -> tuple[str, ...]:
@@ -180,7 +180,7 @@ def _error(ended: Ended, last: Done | Failed | None, subject: Subject, stage: _S
 
 def _last_place(ended: Ended, subject: Subject) -> Place | None:
     """The line that a crashed or hung child was on, as its traceback tells, which begins with the innermost call."""
-    found = list(places.quoted(ended.errors))
+    found = list(places.find_quoted(ended.errors))
     return next((one for one in found if one.file == subject.file), found[0] if found else None)
 
 

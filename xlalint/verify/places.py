@@ -83,13 +83,13 @@ def through(error: BaseException) -> Iterator[Place]:
     for frame in traceback.extract_tb(error.__traceback__):
         if is_users(frame.filename) and frame.lineno:
             yield Place(frame.filename, frame.lineno, frame.name)
-    yield from quoted(str(error))
+    yield from find_quoted(str(error))
     if cause is not None:
         yield from through(cause)
 
 
-def quoted(text: str) -> Iterator[Place]:
-    """The user's lines that a text quotes as a traceback does, outermost first."""
+def find_quoted(text: str) -> Iterator[Place]:
+    """Find the user's lines that a text quotes as a traceback does, outermost first."""
     for match in _QUOTED.finditer(text):
         file = _whole(match["file"])
         if is_users(file):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from xlalint.verify.inputs import completed
+from xlalint.verify.inputs import fill_sizes
 from xlalint.verify.isolation import LIMITS, Limits
 from xlalint.verify.model import Specs, Subject, Verdict
 from xlalint.verify.observing import CannotRunError, ask
@@ -21,13 +21,13 @@ class Shown(NamedTuple):
     seconds: float = 0.0
 
 
-def proven(
+def prove_all(
     jobs: Sequence[Job],
     backend: str,
     limits: Limits = LIMITS,
     on_verdict: Callable[[int, Shown], None] = lambda number, shown: None,
 ) -> dict[int, Shown]:
-    """The verdict on each job, by its number.
+    """Return the verdict on each job, by its number.
 
     Raises: MissingPackageError, CannotRunError where the backend does not start, isolation.IsolationError.
     """
@@ -68,12 +68,12 @@ def proven(
 _TOGETHER = 40
 
 
-def searched(
+def find_runnable(
     subjects: Sequence[Subject], candidates: Sequence[Specs], backend: str, limits: Limits = LIMITS
 ) -> tuple[Subject, Specs]:
-    """The first of some subjects that can be made, with the first candidate on which it runs.
+    """Find the first of some subjects that can be made, with the first candidate on which it runs.
 
-    Raises: CannotRunError where there is none, and as `proven` does.
+    Raises: CannotRunError where there is none, and as `prove_all` does.
     """
     found: list[Found] = []
 
@@ -81,7 +81,7 @@ def searched(
         if isinstance(message, Found):
             found.append(message)
 
-    whole = tuple(completed(one) for one in candidates)
+    whole = tuple(fill_sizes(one) for one in candidates)
     ended, _ = ask(Search(backend, tuple(subjects), whole, 0.9 * limits.seconds), limits, hear)
     if not found:
         raise CannotRunError(f"the search for inputs did not end: {ended.reason or 'it told nothing'}")

@@ -17,7 +17,7 @@ from xlalint.verify.comparison import Draw, Pair, alarm, compare, difference
 from xlalint.verify.counterexample import text_of
 from xlalint.verify.inputs import STEPS, WARM_UP
 from xlalint.verify.inputs.draws import draw
-from xlalint.verify.loading import LoadError, called, load
+from xlalint.verify.loading import LoadError, format_callee, load
 from xlalint.verify.model import Counts, Specs, Step, Subject, Verdict
 from xlalint.verify.requests import Job, Way
 from xlalint.verify.searching import quiet, runs, search
@@ -128,7 +128,7 @@ class JobProver:
             after.make()
         except LoadError as error:
             return Attempt(Verdict("refuted", f"the rewritten file does not load: {error}"))
-        case = Case(subjects, (before, after), specs, called(subjects[0]))
+        case = Case(subjects, (before, after), specs, format_callee(subjects[0]))
         pair = Pair(self._eager, before, after, patience=_CALL)
         verdict = compare(pair, specs, case.name, lambda step: None, lambda step: None)
         if verdict.kind != "proven":
@@ -149,17 +149,17 @@ class JobProver:
         cached = not now.error and not now.counts.compilations and bool(now.counts.executions)
         was = self._was(case, draws)
 
-        def shown(index: int) -> str:
+        def show(index: int) -> str:
             return text_of(self._backend.name, case.name, case.specs, Draw("step", numbers[index], draws[index]))
 
         if now.error:
-            raised = shown(min(len(now.steps), len(draws) - 1))
+            raised = show(min(len(now.steps), len(draws) - 1))
             return Attempt(_judge_stopped(was, now, way, job, verdict, raised))
         reference = was.results if not was.error else self._as_python_says(before, draws)
         for index, (one, other) in enumerate(zip(reference, now.results, strict=False)):
             why = difference(one.outputs, other.outputs, False, _LOOSE)
             if why and not self._as_well(was, before, draws[index], other.outputs):
-                return Attempt(Verdict("refuted", f"values when compiled: {why}", shown(index)))
+                return Attempt(Verdict("refuted", f"values when compiled: {why}", show(index)))
         worse = _worse(was, now, way, job)
         if worse is None:
             said = _gain(was, now, verdict)
@@ -167,7 +167,7 @@ class JobProver:
                 "; other findings in the function still have it compiled again" if job.others and now.again > 1 else ""
             )
             return Attempt(msgspec.structs.replace(verdict, reason=f"{said}{more}"), cached and not job.others)
-        text = shown(len(draws) - 1) if worse.kind == "refuted" else ""
+        text = show(len(draws) - 1) if worse.kind == "refuted" else ""
         return Attempt(msgspec.structs.replace(worse, counterexample=text), cached)
 
     def _was(self, case: Case, draws: Sequence[Mapping[str, Any]]) -> Counted:

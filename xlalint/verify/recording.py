@@ -20,19 +20,19 @@ from xlalint.verify.model import Counts, Event, Step
 from xlalint.verify.places import is_users
 
 
-class Began(Struct, frozen=True, tag=True):
+class ScriptBegan(Struct, frozen=True, tag="Began"):
     """The script is about to run; `main` is its file."""
 
     main: str
 
 
-class Stepped(Struct, frozen=True, tag=True):
+class ScriptStepped(Struct, frozen=True, tag="Stepped"):
     """A step ended."""
 
     step: Step
 
 
-class Ended(Struct, frozen=True, tag=True):
+class ScriptEnded(Struct, frozen=True, tag="Ended"):
     """The script ended by itself; `files` are the user's files that were imported, `rest` what came after the last step."""
 
     frameworks: tuple[str, ...]
@@ -82,7 +82,7 @@ class Recorder:
         """Start to watch."""
         self._instruments.join(self)
         self._last, self._since = self._total(), time.perf_counter()
-        self._write(Began(main))
+        self._write(ScriptBegan(main))
 
     def note(self, meter: str, events: Sequence[Event]) -> None:  # noqa: ARG002
         self._events += events
@@ -97,7 +97,7 @@ class Recorder:
         with self._lock:
             step = self._cut(name)
             if step is not None:
-                self._write(Stepped(step))
+                self._write(ScriptStepped(step))
                 self._number += 1
                 if not step.counts.compilations:
                     self._empty()
@@ -109,7 +109,7 @@ class Recorder:
             counts = self._instruments.read(wait=False)
             self._instruments.leave(self)
             busy = tuple(name for name, counted in counts.items() if counted != Counts())
-            self._write(Ended(busy or tuple(counts), _files(), rest))
+            self._write(ScriptEnded(busy or tuple(counts), _files(), rest))
 
     def _cut(self, name: str) -> Step | None:
         self._instruments.collect()
@@ -146,16 +146,16 @@ class Recorder:
 
 def read_recording(file: Path, exit_code: int, seconds: float) -> Recording:
     """Read a recording, up to a line that was cut off."""
-    decode = msgspec.json.Decoder(Union[Began, Stepped, Ended]).decode
+    decode = msgspec.json.Decoder(Union[ScriptBegan, ScriptStepped, ScriptEnded]).decode
     main, steps = "", []
-    ended: Ended | None = None
+    ended: ScriptEnded | None = None
     for line in file.read_bytes().splitlines(keepends=True) if file.exists() else ():
         if not line.endswith(b"\n"):
             break
         message = decode(line)
-        if isinstance(message, Began):
+        if isinstance(message, ScriptBegan):
             main = message.main
-        elif isinstance(message, Stepped):
+        elif isinstance(message, ScriptStepped):
             steps.append(message.step)
         else:
             ended = message

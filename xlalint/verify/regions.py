@@ -12,18 +12,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from xlalint.verify.freenames import BUILTINS, bound, needed
+from xlalint.verify.freenames import BUILTINS, find_bound, find_needed
 from xlalint.verify.inputs.believed import Believed, Kind
 from xlalint.verify.inputs.inferred import Parameter
 from xlalint.verify.inputs.usage import uses
 from xlalint.verify.modules import name_and_root
-from xlalint.verify.rewrites import Around, Rows, Run
+from xlalint.verify.rewrites import Around, Rows, StatementRun
 
 NAME = "rewritten_lines"
 _LOOP = "for _only_once in (0,):"
 
 
-class Program(NamedTuple):
+class RegionProgram(NamedTuple):
     """A module's text with the function `NAME`, the rows of its body, and the function's own text."""
 
     text: str
@@ -34,8 +34,8 @@ class Program(NamedTuple):
 class Region(NamedTuple):
     """The lines before and after as programs, and their parameters; `stand_ins` are the methods that others stand for."""
 
-    before: Program
-    after: Program
+    before: RegionProgram
+    after: RegionProgram
     parameters: list[Parameter]
     stand_ins: tuple[str, ...]
 
@@ -50,7 +50,7 @@ class Side(NamedTuple):
     text: str
     tree: ast.Module
     around: Around
-    run: Run
+    run: StatementRun
 
 
 def region(path: str, before: Side, after: Side, believed: Believed) -> Region:
@@ -71,7 +71,7 @@ def region(path: str, before: Side, after: Side, believed: Believed) -> Region:
     wanted: dict[str, None] = {}
     for body, side in zip(bodies, (before, after), strict=True):
         known = _top_level(side.tree)
-        for name in needed([*body, *ended]):
+        for name in find_needed([*body, *ended]):
             if name in locals_ or not (name in known or name in BUILTINS):
                 wanted[name] = None
     stand_ins = {name: None for one in selves for name in one.called}
@@ -102,8 +102,8 @@ def _refuse(body: Iterable[ast.stmt]) -> None:
 
 def _live(side: Side, bodies: Sequence[Sequence[ast.stmt]], selves: Sequence[_Self]) -> list[str]:
     """The names that the lines bind and the rest of the function reads; where it reads none, all that both bind."""
-    made = [bound(body) for body in bodies]
-    common = [name for name in made[0] if name in made[1] or name in {*needed(bodies[1])}]
+    made = [find_bound(body) for body in bodies]
+    common = [name for name in made[0] if name in made[1] or name in {*find_needed(bodies[1])}]
     first, last = side.run.rows
     read = {
         node.id
@@ -136,7 +136,7 @@ def _top_level(tree: ast.Module) -> dict[str, ast.stmt]:
     for one in tree.body:
         if isinstance(one, ast.If) and "TYPE_CHECKING" in ast.unparse(one.test):
             continue
-        for name in bound([one]):
+        for name in find_bound([one]):
             found[name] = one
     return found
 
@@ -244,7 +244,7 @@ def _jumps(statements: Iterable[ast.AST]) -> bool:
 
 def _program(
     path: str, side: Side, body: list[ast.stmt], ended: list[ast.stmt], names: Sequence[str], stand_ins: Sequence[str]
-) -> Program:
+) -> RegionProgram:
     lines = "\n".join(ast.unparse(ast.fix_missing_locations(one)) for one in body) or "pass"
     if _jumps(body):
         lines = "\n".join([_LOOP, *(f"    {line}" for line in lines.splitlines())])
@@ -256,14 +256,14 @@ def _program(
     text = f"{header}\n\n{source}"
     first = text[: text.index(f"def {NAME}(")].count("\n") + 2
     last = first + lines.count("\n") - 1
-    return Program(text, (first, max(first, last)), source)
+    return RegionProgram(text, (first, max(first, last)), source)
 
 
 def _header(path: str, side: Side, body: Sequence[ast.stmt]) -> str:
     """The imports of a module, each for itself, and what else of it the lines need."""
     known = _top_level(side.tree)
     wanted: dict[int, ast.stmt] = {}
-    waiting = list(needed(body))
+    waiting = list(find_needed(body))
     while waiting:
         one = known.get(waiting.pop())
         if one is None or id(one) in wanted:

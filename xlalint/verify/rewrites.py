@@ -22,7 +22,7 @@ class Around(NamedTuple):
     owner: ast.ClassDef | None
 
 
-class Run(NamedTuple):
+class StatementRun(NamedTuple):
     """Statements of one block, and the blocks that lead to it, each by the statement's index and the field that holds it."""
 
     statements: list[ast.stmt]
@@ -58,8 +58,8 @@ def around(tree: ast.Module, row: int) -> Around | None:
     return None
 
 
-def named(tree: ast.Module, name: str) -> Around | None:
-    """The outermost function of a qualified name; the last one."""
+def find_named(tree: ast.Module, name: str) -> Around | None:
+    """Find the outermost function of a qualified name; the last one."""
     found = [Around(*one) for one in _functions(tree.body, "", None) if one[1] == name]
     return found[-1] if found else None
 
@@ -77,7 +77,7 @@ def _functions(
                 yield from _functions(block, prefix, owner)
 
 
-def run_of(function: FunctionNode, rows: Sequence[Rows]) -> Run | None:
+def run_of(function: FunctionNode, rows: Sequence[Rows]) -> StatementRun | None:
     """The smallest run of statements in a function that holds rows."""
     inside = [(first, last) for first, last in rows if function.lineno <= last and first <= (function.end_lineno or 0)]
     if not inside or min(first for first, _ in inside) < function.body[0].lineno:
@@ -86,7 +86,9 @@ def run_of(function: FunctionNode, rows: Sequence[Rows]) -> Run | None:
     return _narrow(function.body, low, high, (), loops=False)
 
 
-def _narrow(block: list[ast.stmt], low: int, high: int, path: tuple[tuple[int, str], ...], *, loops: bool) -> Run:
+def _narrow(
+    block: list[ast.stmt], low: int, high: int, path: tuple[tuple[int, str], ...], *, loops: bool
+) -> StatementRun:
     ends = [one.end_lineno or one.lineno for one in block]
     first = next((n for n, end in enumerate(ends) if end >= low), len(block) - 1)
     last = max([first, *(n for n, one in enumerate(block) if _begins(one) <= high)])
@@ -96,15 +98,15 @@ def _narrow(block: list[ast.stmt], low: int, high: int, path: tuple[tuple[int, s
             if _begins(inner[0]) <= low and high <= (inner[-1].end_lineno or 0):
                 looped = loops or isinstance(one, (ast.For, ast.While, ast.AsyncFor))
                 return _narrow(inner, low, high, (*path, (first, field)), loops=looped)
-    return Run(block, first, last, path, loops)
+    return StatementRun(block, first, last, path, loops)
 
 
-def to_the_end(run: Run) -> Run:
+def to_the_end(run: StatementRun) -> StatementRun:
     """A run with all that follows it in its block."""
     return run._replace(last=len(run.statements) - 1)
 
 
-def counterpart(function: FunctionNode, run: Run) -> Run | None:
+def counterpart(function: FunctionNode, run: StatementRun) -> StatementRun | None:
     """Find what replaced a run in the rewritten function: the rest of its block, besides the statements that stayed as they were."""
     block = function.body
     for index, field in run.path:
@@ -120,7 +122,7 @@ def counterpart(function: FunctionNode, run: Run) -> Run | None:
     )
     if last < run.first - 1 or any(ast.dump(one) != ast.dump(other) for one, other in same):
         return None
-    return Run(block, run.first, last, run.path, run.loops)
+    return StatementRun(block, run.first, last, run.path, run.loops)
 
 
 def _begins(one: ast.stmt) -> int:

@@ -101,11 +101,11 @@ def reaching(file: str, lines: tuple[int, int]) -> Iterator[Callable[[], bool]]:
             hit.append(frame.f_lineno)
         return local
 
-    def called(frame: FrameType, event: str, argument: Any) -> Any:
+    def enter(frame: FrameType, event: str, argument: Any) -> Any:
         return local if frame.f_code.co_filename == file else None
 
     before = sys.gettrace()
-    sys.settrace(called)
+    sys.settrace(enter)
     try:
         yield lambda: bool(hit)
     finally:

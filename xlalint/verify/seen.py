@@ -28,7 +28,7 @@ class WatchLimits(NamedTuple):
     max_fallbacks: int | None = None
     max_graph_breaks: int | None = None
 
-    def exceeded(self, counts: Counts) -> list[tuple[EventKind, int, int]]:
+    def find_exceeded(self, counts: Counts) -> list[tuple[EventKind, int, int]]:
         """List the exceeded limits: kind, number, limit."""
         most = zip(_NOUNS, self, strict=True)
         return [
@@ -48,7 +48,7 @@ class LimitExceededError(AssertionError):
         super().__init__("\n".join(self._lines()))
 
     def _lines(self) -> Iterable[str]:
-        for kind, number, limit in self.limits.exceeded(self.counts):
+        for kind, number, limit in self.limits.find_exceeded(self.counts):
             yield f"{plural(number, kind)}, at most {limit} allowed"
             yield from causes(self.events, kind, number)
 
@@ -76,7 +76,7 @@ def causes(events: Iterable[Event], kind: EventKind, counted: int) -> list[str]:
         if event.kind == kind and event.place is not None:
             places[event.place, event.what] += event.count
     lines = [
-        f"  {shown(place.file)}:{place.line}{within(place)}: {times(number)}{what}"
+        f"  {shorten_path(place.file)}:{place.line}{within(place)}: {times(number)}{what}"
         for (place, what), number in places.most_common()
     ]
     unplaced = counted - sum(places.values())
@@ -93,8 +93,8 @@ def times(number: int) -> str:
     return f"{number} times " if number > 1 else ""
 
 
-def shown(file: str) -> str:
-    """A path as short as it can be told: from the current folder or, of an installed package, from the folder of all."""
+def shorten_path(file: str) -> str:
+    """Return a path as short as it can be told: from the current folder or, of an installed package, from the folder of all."""
     for folder in _INSTALLED:
         _, found, inside = file.rpartition(folder)
         if found:

@@ -17,7 +17,7 @@ from typing import Any
 from xlalint.verify.batches import notice_batches
 from xlalint.verify.model import Event
 from xlalint.verify.places import calling, is_users
-from xlalint.verify.seen import shown
+from xlalint.verify.seen import shorten_path
 
 Ended = Callable[[str], None]
 """Called with a step's name, when it has ended."""
@@ -57,25 +57,25 @@ def _torch_xla(ended: Ended) -> None:
     mark = torch_xla._XLAC._xla_step_marker
 
     @functools.wraps(mark)
-    def marked(*args: Any, **kwargs: Any) -> Any:
+    def mark_step(*args: Any, **kwargs: Any) -> Any:
         try:
             return mark(*args, **kwargs)
         finally:
             place = calling()
-            ended(f"{shown(place.file)}:{place.line}" if place else "step")
+            ended(f"{shorten_path(place.file)}:{place.line}" if place else "step")
 
-    torch_xla._XLAC._xla_step_marker = marked
+    torch_xla._XLAC._xla_step_marker = mark_step
 
 
 def _torch(ended: Ended) -> None:
     """An optimizer's step, where no XLA device has steps of its own."""
     from torch.optim.optimizer import register_optimizer_step_post_hook
 
-    def stepped(optimizer: Any, args: Any, kwargs: Any) -> None:
+    def end_step(optimizer: Any, args: Any, kwargs: Any) -> None:
         if "torch_xla" not in sys.modules:
             ended(f"{type(optimizer).__name__}.step")
 
-    register_optimizer_step_post_hook(stepped)
+    register_optimizer_step_post_hook(end_step)
 
 
 def _tensorflow(ended: Ended) -> None:
@@ -84,13 +84,13 @@ def _tensorflow(ended: Ended) -> None:
     call, local = Function.__call__, _Depth()
 
     @functools.wraps(call)
-    def stepped(function: Any, *args: Any, **kwargs: Any) -> Any:
+    def call_outermost(function: Any, *args: Any, **kwargs: Any) -> Any:
         if local.depth:
             return call(function, *args, **kwargs)
         with local.outermost(lambda: ended(_name(function.python_function))):
             return call(function, *args, **kwargs)
 
-    Function.__call__ = stepped
+    Function.__call__ = call_outermost
 
 
 def _jax(ended: Ended) -> None:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from xlalint.config.settings import Settings, VerifyEntry
 from xlalint.source.model import SourceError
 from xlalint.source.reading import decode, is_notebook, read_bytes
-from xlalint.verify.inputs import SpecError, merged, parse_inputs
+from xlalint.verify.inputs import SpecError, merge_specs, parse_inputs
 from xlalint.verify.inputs.marks import Definition, Mark, callables, definition, marks
 from xlalint.verify.inputs.signatures import Signature, signature_of
 from xlalint.verify.model import Place, Specs, Subject
@@ -157,28 +157,30 @@ def _target(text: str, told: Told, entry: VerifyEntry | None) -> Target:
         if told.settings is None:
             raise
         backend = told.backend or (entry.backend if entry else "") or _backend(module, told.torch_backend)
-        guesses = _guessed(module, subject, told.settings, backend, error)
+        guesses = _guess_inputs(module, subject, told.settings, backend, error)
         return Target(subject, error.known, backend, place, allowed, guesses, str(error))
 
 
-def _guessed(module: Module, subject: Subject, settings: Settings, backend: str, error: UndeclaredError) -> Guessed:
+def _guess_inputs(
+    module: Module, subject: Subject, settings: Settings, backend: str, error: UndeclaredError
+) -> Guessed:
     """Guess what to try for a target whose inputs are not declared.
 
     Raises: TargetError where nothing can be tried.
     """
-    from xlalint.verify.guesses import CALLED, guessed
-    from xlalint.verify.inputs.believed import believed
-    from xlalint.verify.rewrites import named
+    from xlalint.verify.guesses import CALLED, guess_inputs
+    from xlalint.verify.inputs.believed import analyse_text
+    from xlalint.verify.rewrites import find_named
 
     names = (subject.name, *(f"{subject.name}.{method}" for method in CALLED))
-    found = next((one for one in (named(module.tree, name) for name in names) if one is not None), None)
+    found = next((one for one in (find_named(module.tree, name) for name in names) if one is not None), None)
     if found is None:
         raise error
-    kinds = believed(module.file, module.text, settings).parameters.get(found.name, {})
-    made = guessed(found, subject, kinds, {"tensorflow": "tensorflow", "jax": "jax"}.get(backend, "torch"))
+    kinds = analyse_text(module.file, module.text, settings).parameters.get(found.name, {})
+    made = guess_inputs(found, subject, kinds, {"tensorflow": "tensorflow", "jax": "jax"}.get(backend, "torch"))
     if not made.candidates:
         raise TargetError(f"{made.reason or 'no inputs can be inferred'}. {error}", error.place)
-    return made._replace(candidates=tuple(merged([error.known, one]) for one in made.candidates))
+    return made._replace(candidates=tuple(merge_specs([error.known, one]) for one in made.candidates))
 
 
 def module_of(where: str) -> Module:
@@ -215,7 +217,7 @@ def specs_of(module: Module, name: str, node: Definition | None, place: Place, s
     mark = _mark(marks(module.text, module.file), name)
     found += [mark.specs] if mark else []
     signature = signature_of(node) if node is not None else Signature(Specs({}), {})
-    whole = merged([*found, signature.specs])
+    whole = merge_specs([*found, signature.specs])
     parameters = signature.parameters
     for argument in whole.arguments:
         if not (argument.isdigit() or argument in parameters or signature.open):
@@ -254,8 +256,8 @@ def _mark(found: Sequence[Mark], name: str) -> Mark | None:
     return named.get(name) or named.get(name.rpartition(".")[0])
 
 
-def declared(entries: Sequence[VerifyEntry], file: str, name: str) -> VerifyEntry | None:
-    """The configuration's entry for a function, or for the class that it is a method of."""
+def find_declared(entries: Sequence[VerifyEntry], file: str, name: str) -> VerifyEntry | None:
+    """Find the configuration's entry for a function, or for the class that it is a method of."""
     wanted = (f"{file}:{name}", f"{file}:{name.rpartition('.')[0]}")
     return next((entry for text in wanted for entry in entries if _same(entry.target, text)), None)
 

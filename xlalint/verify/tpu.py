@@ -14,7 +14,7 @@ from typing import get_args
 
 import msgspec
 
-from xlalint.processes import isolated
+from xlalint.processes import isolated_command
 from xlalint.verify.backends import SHARED, MissingPackageError
 from xlalint.verify.isolation import Ended, Limits, run
 from xlalint.verify.model import Event, Generation, TpuProgram
@@ -62,7 +62,9 @@ def require() -> None:
         raise MissingPackageError(f"compiling for TPUs needs {names}; install: pip install 'xlalint[tpu]'")
 
 
-def compiled(files: Sequence[str], generations: Sequence[Generation], patience: float = PATIENCE) -> list[TpuProgram]:
+def compile_for_tpu(
+    files: Sequence[str], generations: Sequence[Generation], patience: float = PATIENCE
+) -> list[TpuProgram]:
     """Compile StableHLO files (text or bytecode) for TPU generations: a result for each file and generation, in that order.
 
     A file `x.lines.json` beside `x.mlir` tells the user's lines by the names of operations; such files among `files` are passed over. A
@@ -81,7 +83,10 @@ def _results(tasks: Sequence[Task], patience: float) -> Iterator[TpuProgram]:
         order = Order(tuple(tasks), patience)
         limits = Limits(_START + patience * len(tasks), _MEMORY)
         ended = run(
-            isolated("xlalint.verify.tpu_child"), stdin=msgspec.json.encode(order), limits=limits, env=ENVIRONMENT
+            isolated_command("xlalint.verify.tpu_child"),
+            stdin=msgspec.json.encode(order),
+            limits=limits,
+            env=ENVIRONMENT,
         )
         done = [msgspec.json.decode(message, type=TpuProgram) for message in ended.messages]
         yield from done

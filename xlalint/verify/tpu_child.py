@@ -50,7 +50,7 @@ def result(task: Task) -> TpuProgram:
         made = _compile(Path(task.file).read_bytes(), task.generation, lines)
     except Exception as error:  # noqa: BLE001 (whatever it is, this program does not compile)
         what = headline(error).removeprefix("JaxRuntimeError: ").removeprefix("XlaRuntimeError: ")
-        event = Event("error", what, hlo.blamed(str(error), lines))
+        event = Event("error", what, hlo.find_blamed_line(str(error), lines))
         return TpuProgram(task.file, task.generation, event, time.perf_counter() - began)
     seconds = time.perf_counter() - began
     memory = made.get_compiled_memory_stats()

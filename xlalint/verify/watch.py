@@ -83,7 +83,7 @@ class Seen:
     def check(self) -> None:
         """Raise LimitExceededError if more happened since the warm-up than is allowed."""
         counts = self.counts
-        if self.steps >= self._warm_steps and self.limits.exceeded(counts):
+        if self.steps >= self._warm_steps and self.limits.find_exceeded(counts):
             raise LimitExceededError(counts, self.events, self.limits)
 
     def report(self) -> str:
@@ -187,7 +187,7 @@ class Watch(AbstractContextManager[Seen]):
         seen = Seen(self._limits, self._warmup)
 
         @functools.wraps(function)
-        def watched(*args: Any, **kwargs: Any) -> Any:
+        def call(*args: Any, **kwargs: Any) -> Any:
             seen._begin()
             try:
                 result = function(*args, **kwargs)
@@ -196,12 +196,12 @@ class Watch(AbstractContextManager[Seen]):
                 raise
             span = seen._end(wait=False, leave=False)
             seen.step()
-            if self._limits.exceeded(seen._done) and _adds(span, self._limits):
+            if self._limits.find_exceeded(seen._done) and _adds(span, self._limits):
                 seen.check()
             return result
 
-        watched.seen = seen  # type: ignore[attr-defined]
-        return cast(_Function, watched)
+        call.seen = seen  # type: ignore[attr-defined]
+        return cast(_Function, call)
 
 
 def watch(
@@ -242,7 +242,7 @@ def _is_deferred(function: Callable[..., Any]) -> bool:
 
 def _adds(span: Counts, limits: WatchLimits) -> bool:
     """Return whether a call added to something that is limited. One that did not cannot exceed a limit."""
-    return bool(limits._replace(**{k: 0 for k, v in limits._asdict().items() if v is not None}).exceeded(span))
+    return bool(limits._replace(**{k: 0 for k, v in limits._asdict().items() if v is not None}).find_exceeded(span))
 
 
 def _warn_of_idle(seen: Seen, warmup: int) -> None:

@@ -9,7 +9,7 @@ from xlalint.verify.inputs.spec import DTYPES
 
 np = pytest.importorskip("numpy")
 draws = pytest.importorskip("xlalint.verify.inputs.draws", exc_type=ImportError)
-EDGES, draw, edges, example, resized = draws.EDGES, draws.draw, draws.edges, draws.example, draws.resized
+EDGES, draw, edges, example, resize = draws.EDGES, draws.draw, draws.edges, draws.example, draws.resize
 
 INPUTS = 'x="f32[6,4]", mask="bool[6]", lens="i64[6] 1..5", n=3'
 
@@ -55,9 +55,9 @@ def test_odd_values_stand_where_the_mask_is_false() -> None:
 def test_single_and_empty_resize_the_first_dimension_of_all() -> None:
     shapes = {edge: values["x"].shape + values["mask"].shape for edge, values in edges(parse_inputs(INPUTS))}
     assert (shapes["single"], shapes["empty"]) == ((1, 4, 1), (0, 4, 0))
-    named = resized(parse_inputs('x="f32[B=4,4]", y="f32[4]"'), 1)
+    named = resize(parse_inputs('x="f32[B=4,4]", y="f32[4]"'), 1)
     assert (draw(named, 0)["x"].shape, draw(named, 0)["y"].shape) == ((1, 4), (4,))
-    assert resized(parse_inputs('x="f32[]"'), 1) == parse_inputs('x="f32[]"')
+    assert resize(parse_inputs('x="f32[]"'), 1) == parse_inputs('x="f32[]"')
 
 
 def test_sizes_can_be_given() -> None:

@@ -7,23 +7,23 @@ import ast
 import pytest
 
 from xlalint.config import Settings
-from xlalint.verify.inputs import written
-from xlalint.verify.inputs.believed import believed
-from xlalint.verify.inputs.inferred import MOST, Inference, inferred, parameters_of
+from xlalint.verify.inputs import format_spec
+from xlalint.verify.inputs.believed import analyse_text
+from xlalint.verify.inputs.inferred import MOST, Inference, infer, parameters_of
 
 
 def of(text: str, framework: str = "torch") -> Inference:
     node = ast.parse(text).body[-1]
     assert isinstance(node, ast.FunctionDef)
-    kinds = believed("/project/module.py", text, Settings(python=None)).parameters
-    return inferred(parameters_of(node, kinds.get(node.name, {})), framework)
+    kinds = analyse_text("/project/module.py", text, Settings(python=None)).parameters
+    return infer(parameters_of(node, kinds.get(node.name, {})), framework)
 
 
 def first(text: str, framework: str = "torch") -> dict[str, str]:
     found = of(text, framework)
     assert found.candidates, found.reason
     specs = found.candidates[0]
-    return {name: written(spec).strip('"') for name, spec in specs.arguments.items()}
+    return {name: format_spec(spec).strip('"') for name, spec in specs.arguments.items()}
 
 
 TORCH = "import torch\nfrom torch import Tensor\n"

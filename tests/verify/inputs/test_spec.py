@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from xlalint.verify.inputs import SpecError, completed, merged, parse_inputs, sizes_of, written
+from xlalint.verify.inputs import SpecError, fill_sizes, format_spec, merge_specs, parse_inputs, sizes_of
 from xlalint.verify.model import ArraySpec, Literally, Specs
 
 
@@ -31,7 +31,7 @@ def test_parses(text: str, argument: object, sizes: dict[str, int]) -> None:
     specs = parse_inputs(text)
     assert specs == Specs({"x": argument}, sizes)
     if not sizes:
-        assert parse_inputs(f"x={written(specs.arguments['x'])}") == specs
+        assert parse_inputs(f"x={format_spec(specs.arguments['x'])}") == specs
 
 
 @pytest.mark.parametrize(
@@ -68,16 +68,16 @@ def test_arguments_without_a_name_are_numbered() -> None:
 
 def test_the_first_that_speaks_of_an_argument_counts() -> None:
     one, other = parse_inputs('x="f32[B=2]"'), parse_inputs('x="f32[B=3,4]", y="bool[C=5]"')
-    assert merged([one, other]) == parse_inputs('x="f32[B=2]", y="bool[C=5]"')
-    assert list(merged([one, other]).arguments) == ["x", "y"]
+    assert merge_specs([one, other]) == parse_inputs('x="f32[B=2]", y="bool[C=5]"')
+    assert list(merge_specs([one, other]).arguments) == ["x", "y"]
 
 
 def test_names_without_a_size_get_sizes_that_no_other_has() -> None:
-    specs = completed(parse_inputs('x="f32[A,B=8,C]", y="f32[C,D]"'))
+    specs = fill_sizes(parse_inputs('x="f32[A,B=8,C]", y="f32[C,D]"'))
     assert specs.sizes["B"] == 8
     assert len(set(specs.sizes.values())) == 4
     many = ",".join(f"D{number}" for number in range(40))
-    assert len(set(completed(parse_inputs(f'x="f32[{many}]"')).sizes.values())) == 40
+    assert len(set(fill_sizes(parse_inputs(f'x="f32[{many}]"')).sizes.values())) == 40
 
 
 def test_dimensions_vary_by_turns_after_the_warm_up() -> None:

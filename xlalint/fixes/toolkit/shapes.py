@@ -73,10 +73,10 @@ class Types:
         """Infer the type of an expression."""
         known = self._known.get(node)
         if known is None:
-            known = self._known[node] = self._inferred(node)
+            known = self._known[node] = self._infer(node)
         return known
 
-    def _inferred(self, node: cst.BaseExpression) -> Type:
+    def _infer(self, node: cst.BaseExpression) -> Type:
         found = self._structural(node)
         value = self._scene.value(node)
         kind = found.kind or values.dtype_of(value)

@@ -24,19 +24,18 @@ def what_it_cost(joined: Joined) -> str:
     if not joined.recording.frameworks and joined.recording.ended:
         return "It imported no framework that compiles for XLA, so nothing was counted."
     if not joined.recording.steps:
-        return (
-            f"No step was noticed, so all of this counts as warm-up: {counted(joined.warm) or 'nothing was compiled'}."
-        )
+        return f"No step was noticed, so all of this counts as warm-up: {format_counts(joined.warm) or 'nothing was compiled'}."
     if not joined.measured:
-        return f"It did not get beyond the warm-up ({joined.warmup} steps of each kind), in which: {counted(joined.warm) or 'nothing'}."
+        warm = format_counts(joined.warm) or "nothing"
+        return f"It did not get beyond the warm-up ({joined.warmup} steps of each kind), in which: {warm}."
     after = f"After the warm-up ({joined.warmup} steps of each kind), in {number(joined.measured, 'step')}: "
     cost = sum(line.seconds for line in joined.lines)
     lost = f", which cost {duration(cost)}" if cost >= 0.001 else ""
-    return f"{after}{counted(joined.counts) or 'nothing was compiled, and nothing read by the host'}{lost}."
+    return f"{after}{format_counts(joined.counts) or 'nothing was compiled, and nothing read by the host'}{lost}."
 
 
-def counted(counts: Counts) -> str:
-    """`3 compilations, 1 host sync`; "" for nothing."""
+def format_counts(counts: Counts) -> str:
+    """Write counts: `3 compilations, 1 host sync`; "" for nothing."""
     return ", ".join(plural(of_kind(counts, kind), kind) for kind in KINDS if of_kind(counts, kind))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from xlalint.report.json import encoded
+from xlalint.report.json import encode
 from xlalint.verify.joined import Joined, Line, after_warmup
 
 
@@ -28,7 +28,7 @@ def render(joined: Joined, script: str, *, ascii_only: bool = False) -> str:
         "predicted_only": joined.predicted_only,
         "not_run": joined.unrun,
     }
-    return f"{encoded(told, ascii_only=ascii_only)}\n"
+    return f"{encode(told, ascii_only=ascii_only)}\n"
 
 
 def _line(line: Line) -> dict[str, Any]:

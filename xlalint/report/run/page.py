@@ -10,11 +10,11 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from xlalint.diagnostics.finding import Finding
-from xlalint.report.pages import SHADES, around, highlighted, lines_of, page
-from xlalint.report.run import KINDS, codes, counted, duration, how_it_went, number, reasons, what_it_cost
+from xlalint.report.pages import SHADES, around, highlight_rows, lines_of, page
+from xlalint.report.run import KINDS, codes, duration, format_counts, how_it_went, number, reasons, what_it_cost
 from xlalint.report.run.timeline import HEIGHT, LEFT, WIDTH, lanes
 from xlalint.verify.joined import Joined, Line
-from xlalint.verify.seen import plural, shown
+from xlalint.verify.seen import plural, shorten_path
 
 _REASONS = 4  # that are shown of a line
 
@@ -54,12 +54,12 @@ def render(joined: Joined, script: str, text_of: TextOf) -> str:
         codes=codes,
         duration=duration,
         plural=plural,
-        shown=shown,
+        shown=shorten_path,
         reasons=reasons,
         script=script,
         how=how_it_went(joined, script),
         cost=what_it_cost(joined),
-        warm=counted(joined.warm),
+        warm=format_counts(joined.warm),
         lanes=lanes(joined),
         size={"width": WIDTH, "height": HEIGHT, "left": LEFT},
         steps=number(len(joined.recording.steps), "step"),
@@ -95,14 +95,14 @@ def _files(joined: Joined, text_of: TextOf) -> Iterator[RunFile]:
     for file in sorted({*lines, *findings} - {""}, key=lambda file: (-cost[file], file)):
         text = text_of(file)
         if text is not None:
-            yield RunFile(shown(file), list(_rows(text, lines[file], findings[file], most)))
+            yield RunFile(shorten_path(file), list(_rows(text, lines[file], findings[file], most)))
 
 
 def _rows(
     text: str, lines: dict[int, list[Line]], findings: dict[int, list[Finding]], most: float
 ) -> Iterator[RunRow | None]:
     source = lines_of(text)
-    code = highlighted(source, around({*lines, *findings}, len(source)))
+    code = highlight_rows(source, around({*lines, *findings}, len(source)))
     last = 0
     for row, shown_line in code.items():
         if row > last + 1:

@@ -15,7 +15,7 @@ from xlalint.report.printable import printable
 from xlalint.report.run import codes, duration, how_it_went, number, reasons, what_it_cost
 from xlalint.report.view import View
 from xlalint.verify.joined import Joined, Line
-from xlalint.verify.seen import plural, shown, within
+from xlalint.verify.seen import plural, shorten_path, within
 
 _STYLES = {"compilation": "red", "host-sync": "yellow", "fallback": "magenta", "graph-break": "cyan"}
 _CAUSES = 3  # that are shown of a line
@@ -62,7 +62,7 @@ def _write_predicted(console: Console, findings: Sequence[Finding]) -> None:
         return
     table = _section(console, "Predicted only: nothing of it was seen in this run", 3)
     for finding in findings[:_MOST]:
-        place = Text(f"{printable(shown(finding.filename))}:{finding.location.row}", style="bold")
+        place = Text(f"{printable(shorten_path(finding.filename))}:{finding.location.row}", style="bold")
         table.add_row(place, Text(f"{finding.code} {finding.name}"), Text(printable(finding.message)))
     console.print(table)
     _rest(console, len(findings))
@@ -86,5 +86,5 @@ def _rest(console: Console, count: int) -> None:
 def _place(line: Line) -> Text:
     if not line.place.file:
         return Text("no line reported", style="dim")
-    text = Text(f"{printable(shown(line.place.file))}:{line.place.line}", style="bold")
+    text = Text(f"{printable(shorten_path(line.place.file))}:{line.place.line}", style="bold")
     return text.append(printable(within(line.place)), style="dim")

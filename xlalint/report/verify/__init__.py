@@ -18,7 +18,7 @@ from rich.text import Text
 from xlalint.report.printable import printable, printable_lines
 from xlalint.report.view import View
 from xlalint.source.comments import comments
-from xlalint.verify.inputs import completed, written
+from xlalint.verify.inputs import fill_sizes, format_spec
 from xlalint.verify.judging import Judgement, StepCause
 from xlalint.verify.model import ArraySpec, Observation, Place, Specs, Step, TpuProgram
 
@@ -86,11 +86,11 @@ def line_text(place: Place, view: View, file: str) -> str:
 
 def inputs_text(specs: Specs) -> str:
     """Inputs as they are written, with the sizes of named dimensions."""
-    whole = completed(specs)
+    whole = fill_sizes(specs)
     told = []
     known: set[str] = set()
     for name, spec in whole.arguments.items():
-        text = written(spec)
+        text = format_spec(spec)
         for dimension in spec.shape if isinstance(spec, ArraySpec) else ():
             if isinstance(dimension, str) and dimension not in known:
                 known.add(dimension)
@@ -171,8 +171,8 @@ def _plain(one: Verified) -> dict[str, Any]:
     told["failure"] = one.failure or None
     if one.observation is None or one.judgement is None:
         return told
-    whole = completed(one.specs)
-    told["inputs"] = {name: written(spec).strip('"') for name, spec in whole.arguments.items()}
+    whole = fill_sizes(one.specs)
+    told["inputs"] = {name: format_spec(spec).strip('"') for name, spec in whole.arguments.items()}
     told["sizes"] = whole.sizes
     told["inferred"] = one.guessed
     told["verdict"] = {"ok": one.judgement.ok, "ran": one.judgement.ran, "text": one.judgement.text}

@@ -8,13 +8,13 @@ import flax.linen
 import jax
 from flax import nnx
 
-from xlalint.verify.backends.jax import Applied
+from xlalint.verify.backends.jax import PureSubject
 from xlalint.verify.backends.values import Arguments
 
 _STREAMS = ("params", "dropout")  # the streams of random numbers that linen's own modules ask for
 
 
-def applied_of(subject: Any, first: Arguments) -> Applied | None:
+def applied_of(subject: Any, first: Arguments) -> PureSubject | None:
     """A linen or nnx module, or a bound method of one; None for what is neither."""
     owner = getattr(subject, "__self__", subject)
     method = getattr(subject, "__func__", None)
@@ -25,7 +25,7 @@ def applied_of(subject: Any, first: Arguments) -> Applied | None:
     return None
 
 
-def _linen(module: Any, method: Any, first: Arguments) -> Applied:
+def _linen(module: Any, method: Any, first: Arguments) -> PureSubject:
     keys = dict(zip(_STREAMS, jax.random.split(jax.random.key(0), len(_STREAMS)), strict=True))
     args, kwargs = first
     how = {} if method is None else {"method": method}
@@ -38,10 +38,10 @@ def _linen(module: Any, method: Any, first: Arguments) -> Applied:
         result, kept = module.apply(variables, *args, rngs=streams, mutable=list(made), **how, **kwargs)
         return result, {**state[1], **kept}
 
-    return Applied(call, (parameters, made))
+    return PureSubject(call, (parameters, made))
 
 
-def _nnx(module: Any, method: Any) -> Applied:
+def _nnx(module: Any, method: Any) -> PureSubject:
     """Parameters are given and not returned: what a call changes are the other arrays (statistics, counts of random numbers)."""
     graph, parameters, rest = nnx.split(module, nnx.Param, ...)
     called = method or type(module).__call__
@@ -52,4 +52,4 @@ def _nnx(module: Any, method: Any) -> Applied:
         result = called(merged, *args, **kwargs)
         return result, nnx.split(merged, nnx.Param, ...)[2]
 
-    return Applied(call, (parameters, rest))
+    return PureSubject(call, (parameters, rest))

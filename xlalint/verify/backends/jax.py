@@ -28,7 +28,7 @@ from xlalint.verify.model import Step
 from xlalint.verify.places import definition, headline
 
 
-class Applied(NamedTuple):
+class PureSubject(NamedTuple):
     """A subject as a function of its arrays: `state` is its parameters, and what it keeps from call to call (statistics, counts of random
     numbers); `call(state, args, kwargs)` gives what it returns and what it keeps then. `lower` gives the same call lowered.
     """
@@ -52,31 +52,31 @@ class Jax:
         try:
             with jax.disable_jit(options.mode == "eager"):
                 subject = program.make()
-                applied = applied_of(subject, placed(steps[0]) if steps else ((), {}), options.mode)
+                applied = applied_of(subject, put_on_device(steps[0]) if steps else ((), {}), options.mode)
             for number, given in enumerate(steps):
                 with jax.disable_jit(options.mode == "eager"):
-                    step, outputs, after = _step(meter, applied, number, placed(given))
+                    step, outputs, after = _step(meter, applied, number, put_on_device(given))
                     found = Gradients()
-                    state = [after, *values.flattened(values.globals_of(subject) if options.mode == "eager" else ())]
+                    state = [after, *values.flatten(values.globals_of(subject) if options.mode == "eager" else ())]
                     effects = {"state": _leaves(state), "random": values.generators()}
                     if options.gradients:
                         with contextlib.redirect_stdout(io.StringIO()):
-                            found = gradients(applied, placed(given), options.ends_of(number))
+                            found = gradients(applied, put_on_device(given), options.ends_of(number))
                     result = Result(_leaves(outputs), list(found.leaves), effects, found.ends, found.refused)
                     if programs.wanted and step.counts.compilations and applied.lower is not None:
-                        _write(programs, applied, placed(given))
-                yield values.placed(step, definition(subject)), result
+                        _write(programs, applied, put_on_device(given))
+                yield values.fill_places(step, definition(subject)), result
                 applied = applied._replace(state=(applied.state[0], after))
         finally:
             meter.stop()
 
 
-def placed(given: Mapping[str, Any]) -> values.Arguments:
-    """Arrays on the device; other values as they are."""
+def put_on_device(given: Mapping[str, Any]) -> values.Arguments:
+    """Put arrays on the device; other values stay as they are."""
     return values.split({k: jnp.asarray(v) if isinstance(v, (np.ndarray, np.generic)) else v for k, v in given.items()})
 
 
-def _step(meter: JaxMeter, applied: Applied, number: int, arguments: values.Arguments) -> tuple[Step, Any, Any]:
+def _step(meter: JaxMeter, applied: PureSubject, number: int, arguments: values.Arguments) -> tuple[Step, Any, Any]:
     jax.block_until_ready(arguments)
     meter.events()
     before = meter.read()
@@ -87,7 +87,7 @@ def _step(meter: JaxMeter, applied: Applied, number: int, arguments: values.Argu
     return Step(number, meter.read() - before, seconds, meter.events()), outputs, after
 
 
-def gradients(applied: Applied, arguments: values.Arguments, ends: Sequence[int] | None) -> Gradients:
+def gradients(applied: PureSubject, arguments: values.Arguments, ends: Sequence[int] | None) -> Gradients:
     """Of floating outputs, those at `ends` or all, each element times a number of its own: by the subject's floating arrays, then by its
     arguments.
     """
@@ -129,7 +129,7 @@ def _array(value: Any) -> Any:
     return value if isinstance(value, (jax.Array, np.ndarray, np.generic)) else np.asarray(value, object)
 
 
-def _write(programs: values.Programs, applied: Applied, arguments: values.Arguments) -> None:
+def _write(programs: values.Programs, applied: PureSubject, arguments: values.Arguments) -> None:
     """Write the StableHLO of the call as it is for a TPU, with the lines of its operations."""
     assert applied.lower is not None
     try:
@@ -146,7 +146,7 @@ def _lower(function: Any, *args: Any, **kwargs: Any) -> Any:
     return function.lower(*args, **kwargs)
 
 
-def applied_of(subject: Any, first: values.Arguments, mode: Mode) -> Applied:
+def applied_of(subject: Any, first: values.Arguments, mode: Mode) -> PureSubject:
     """A subject made ready to be called; `first` are the arguments of the first step, from which linen modules make their arrays."""
     owner = getattr(subject, "__self__", subject)
     kinds = {kind.__module__.partition(".")[0]: kind for kind in type(owner).__mro__}
@@ -167,7 +167,7 @@ def _arrays(owner: Any) -> bool:
     )
 
 
-def _pytree(subject: Any, owner: Any) -> Applied:
+def _pytree(subject: Any, owner: Any) -> PureSubject:
     """A callable pytree, such as an equinox module: its arrays are given, the rest of it is kept."""
     leaves, tree = jax.tree.flatten(owner)
     arrays = {str(n): leaf for n, leaf in enumerate(leaves) if isinstance(leaf, (jax.Array, np.ndarray))}
@@ -177,10 +177,10 @@ def _pytree(subject: Any, owner: Any) -> Applied:
         filled = [state[0].get(str(n), leaf) for n, leaf in enumerate(leaves)]
         return method(jax.tree.unflatten(tree, filled), *args, **kwargs), ()
 
-    return Applied(call, (arrays, ()))
+    return PureSubject(call, (arrays, ()))
 
 
-def _jit(model: Applied, subject: Any, mode: Mode) -> Applied:
+def _jit(model: PureSubject, subject: Any, mode: Mode) -> PureSubject:
     """A model's call under `jit`; Python values among its arguments stay Python values, since a module tells by them what to do."""
     if mode != "compiled":
         return model
@@ -214,11 +214,11 @@ def _jit(model: Applied, subject: Any, mode: Mode) -> Applied:
     return model._replace(call=call, lower=lower)
 
 
-def _function(subject: Any, first: values.Arguments, mode: Mode) -> Applied:
+def _function(subject: Any, first: values.Arguments, mode: Mode) -> PureSubject:
     function = subject
     if mode == "compiled" and not hasattr(subject, "lower"):
         function = jax.jit(subject, **_texts(first))
-    return Applied(
+    return PureSubject(
         lambda state, args, kwargs: (function(*args, **kwargs), ()),
         lower=(lambda state, args, kwargs: _lower(function, *args, **kwargs)) if hasattr(function, "lower") else None,
     )

@@ -28,7 +28,7 @@ from xlalint.verify.model import Place, Step
 from xlalint.verify.places import definition, headline, is_users
 
 
-class Applied(NamedTuple):
+class ReadySubject(NamedTuple):
     """A subject made ready: what is called, the `tf.function` that can be lowered, and what holds its variables."""
 
     call: Callable[..., Any]
@@ -54,19 +54,19 @@ class TensorFlow:
             twin = applied_of(program.make(), options.mode) if options.gradients else None
             for number, given in enumerate(steps):
                 seed(number)
-                step, outputs = _step(meter, applied, number, placed(given))
+                step, outputs = _step(meter, applied, number, make_tensors(given))
                 shared = values.globals_of(subject, tf.Variable) if options.mode == "eager" else {}
-                state = [*getattr(applied.owner, "variables", ()), *values.flattened(shared)]
+                state = [*getattr(applied.owner, "variables", ()), *values.flatten(shared)]
                 effects = {"state": _leaves(state), "random": values.generators()}
                 found = Gradients()
                 if twin is not None:
                     seed(number)
                     with contextlib.redirect_stdout(io.StringIO()):
-                        found = gradients(twin, placed(given), options.ends_of(number))
+                        found = gradients(twin, make_tensors(given), options.ends_of(number))
                 if programs.wanted and step.counts.compilations and applied.function is not None:
-                    _write(programs, applied.function, placed(given))
+                    _write(programs, applied.function, make_tensors(given))
                 yield (
-                    values.placed(step, definition(subject)),
+                    values.fill_places(step, definition(subject)),
                     Result(_leaves(outputs), list(found.leaves), effects, found.ends, found.refused),
                 )
         finally:
@@ -81,22 +81,22 @@ def seed(number: int) -> None:
     tf.random.set_seed(number)
 
 
-def placed(given: Mapping[str, Any]) -> values.Arguments:
-    """Arrays as tensors; other values as they are."""
+def make_tensors(given: Mapping[str, Any]) -> values.Arguments:
+    """Make tensors of arrays; other values stay as they are."""
     return values.split(
         {k: tf.convert_to_tensor(v) if isinstance(v, (np.ndarray, np.generic)) else v for k, v in given.items()}
     )
 
 
-def applied_of(subject: Any, mode: Mode) -> Applied:
+def applied_of(subject: Any, mode: Mode) -> ReadySubject:
     """A subject made ready to be called."""
     owner = getattr(subject, "__self__", subject)
     if _is_keras(subject, "layers", "Layer"):
         return _keras(subject, mode)
     if mode != "compiled":
-        return Applied(subject, None, owner)
+        return ReadySubject(subject, None, owner)
     function = _compile(subject)
-    return Applied(function, function, owner)
+    return ReadySubject(function, function, owner)
 
 
 def _is_keras(value: Any, module: str, name: str) -> bool:
@@ -117,23 +117,23 @@ def _compile(function: Any) -> Any:
     )
 
 
-def _keras(thing: Any, mode: Mode) -> Applied:
+def _keras(thing: Any, mode: Mode) -> ReadySubject:
     """Apply a layer or model as Keras does: a model that can be trained takes a step of `fit`; others are called under `tf.function`."""
     is_model = _is_keras(thing, "models", "Model")
     if is_model and ("train_step" in vars(type(thing)) or getattr(thing, "compiled", False)):
         if not getattr(thing, "compiled", False):
             thing.compile(optimizer="sgd", loss="mse")
         thing.jit_compile, thing.run_eagerly = mode == "compiled", mode == "eager"
-        return Applied(_make_train_step(thing), None, thing)
+        return ReadySubject(_make_train_step(thing), None, thing)
     if mode != "compiled":
-        return Applied(thing, None, thing)
+        return ReadySubject(thing, None, thing)
 
     def call(*args: Any, **kwargs: Any) -> Any:
         return thing(*args, **kwargs)
 
     call.__name__ = call.__qualname__ = type(thing).__name__
     function = tf.function(call, jit_compile=True)
-    return Applied(function, function, thing)
+    return ReadySubject(function, function, thing)
 
 
 def _make_train_step(model: Any) -> Callable[..., Any]:
@@ -149,7 +149,7 @@ def _make_train_step(model: Any) -> Callable[..., Any]:
     return call
 
 
-def _step(meter: TensorFlowMeter, applied: Applied, number: int, arguments: values.Arguments) -> tuple[Step, Any]:
+def _step(meter: TensorFlowMeter, applied: ReadySubject, number: int, arguments: values.Arguments) -> tuple[Step, Any]:
     args, kwargs = arguments
     before = meter.read()
     meter.events()
@@ -159,7 +159,7 @@ def _step(meter: TensorFlowMeter, applied: Applied, number: int, arguments: valu
     return Step(number, counts, time.perf_counter() - began, meter.events()), outputs
 
 
-def gradients(applied: Applied, arguments: values.Arguments, ends: Sequence[int] | None) -> Gradients:
+def gradients(applied: ReadySubject, arguments: values.Arguments, ends: Sequence[int] | None) -> Gradients:
     """Of floating outputs, those at `ends` or all, each element times a number of its own: by the floating arguments, then by the variables
     that were used.
     """

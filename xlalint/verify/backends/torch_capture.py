@@ -20,17 +20,17 @@ _CPU = torch.device("cpu")
 
 def eager(program: Program, steps: Sequence[Mapping[str, Any]], options: Options) -> Iterator[tuple[Step, Result]]:
     """The steps as PyTorch runs them on the CPU, with nothing compiled."""
-    call, meter = made(program), TorchCompileMeter()
+    call, meter = make_callable(program), TorchCompileMeter()
     for number, values in enumerate(steps):
         with capturing():
             done = capture_step(number, call, values, options, meter)
         yield done
 
 
-def made(program: Program) -> Callable[..., Any]:
-    """The program's callable, made for the CPU."""
+def make_callable(program: Program) -> Callable[..., Any]:
+    """Make the program's callable, for the CPU."""
     with capturing():
-        return torch_values.made(program, _CPU)
+        return torch_values.make_callable(program, _CPU)
 
 
 def on_cpu(values: Mapping[str, Any], differentiable: bool = False) -> dict[str, Any]:
@@ -47,7 +47,7 @@ def capture_step(
 ) -> tuple[Step, Result]:
     """Run one step of a callable that was captured from `subject`."""
     torch_values.seed(number + 1)
-    run = torch_values.Run(call, on_cpu(values, options.gradients), subject)
+    run = torch_values.ProgramCall(call, on_cpu(values, options.gradients), subject)
     meter.start()
     began = time.perf_counter()
     run.forward()

@@ -12,7 +12,7 @@ import torch
 
 from xlalint.verify import places
 from xlalint.verify.backends import Options, Program, Result, torch_values
-from xlalint.verify.backends.torch_capture import capture_step, capturing, eager, made, on_cpu
+from xlalint.verify.backends.torch_capture import capture_step, capturing, eager, make_callable, on_cpu
 from xlalint.verify.meters.torch_compile import TorchCompileMeter, headline_of
 from xlalint.verify.model import Counts, Event, Step
 
@@ -34,7 +34,7 @@ class TorchCompile:
             yield from eager(program, steps, options)
             return
         torch._dynamo.reset()
-        subject = made(program)
+        subject = make_callable(program)
         as_it_is = options.mode == "as-written" or hasattr(subject, "_torchdynamo_orig_callable")
         call = subject if as_it_is else torch.compile(subject, backend=self._compiler)
         meter = TorchCompileMeter()
@@ -50,9 +50,9 @@ class TorchCompile:
     def refusal(self, program: Program, values: Mapping[str, Any]) -> Event | None:
         """Why a program is no whole graph, None if it is: what `fullgraph=True` raises, at its line."""
         torch._dynamo.reset()
-        call = torch.compile(made(program), backend=self._compiler, fullgraph=True)
+        call = torch.compile(make_callable(program), backend=self._compiler, fullgraph=True)
         try:
-            torch_values.Run(call, on_cpu(values)).forward()
+            torch_values.ProgramCall(call, on_cpu(values)).forward()
         except torch._dynamo.exc.TorchDynamoException as error:
             return Event("graph-break", headline_of(str(error)), places.of_error(error, program.file))
         return None

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from xlalint.verify.backends import Options, Program, Result, torch_values
-from xlalint.verify.backends.torch_capture import capture_step, capturing, eager, made, on_cpu
+from xlalint.verify.backends.torch_capture import capture_step, capturing, eager, make_callable, on_cpu
 from xlalint.verify.backends.values import split
 from xlalint.verify.meters.torch_compile import TorchCompileMeter
 from xlalint.verify.model import Step
@@ -26,7 +26,7 @@ class TorchExport:
             yield from eager(program, steps, options)
             return
         torch._dynamo.reset()
-        call = made(program)
+        call = make_callable(program)
         module = torch_values.module_of(call)
         whole = module if module is not None and module is call else _Whole(call, module)
         exported: Callable[..., Any] | None = None

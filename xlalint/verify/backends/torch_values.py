@@ -20,8 +20,8 @@ def seed(number: int) -> None:
     np.random.seed(number)
 
 
-def made(program: Program, device: torch.device) -> Callable[..., Any]:
-    """A program's callable, whose module, if it is one or a method of one, lies on a device.
+def make_callable(program: Program, device: torch.device) -> Callable[..., Any]:
+    """Make a program's callable, whose module, if it is one or a method of one, lies on a device.
 
     Distributions check their arguments, as where a program begins: the first use of `torch.compile` switches that off for the process.
     """
@@ -56,7 +56,7 @@ def tensor(value: Any, device: torch.device, differentiable: bool) -> Any:
     return made.requires_grad_() if differentiable and made.is_floating_point() else made
 
 
-class Run:
+class ProgramCall:
     """One call of a program: `forward`, `backward` where gradients are wanted, then, when all was counted, the `result`.
 
     Arguments that need gradients are given as results of a computation, so that a program may write into them.
@@ -88,7 +88,7 @@ class Run:
         module = module_of(self._subject)
         own = [one for one in module.parameters() if one.requires_grad] if module is not None else []
         wanted = [one for one in self._arguments.values() if _differentiable(one)] + own
-        outputs = dict(enumerate(values.flattened(self._outputs)))
+        outputs = dict(enumerate(values.flatten(self._outputs)))
         self._ends = tuple(n for n, one in outputs.items() if _differentiable(one)) if ends is None else tuple(ends)
         try:
             self._gradients = gradients({n: outputs.get(n) for n in self._ends}, wanted)
@@ -145,7 +145,7 @@ def gradients(outputs: Mapping[int, Any], wanted: list[torch.Tensor]) -> list[to
 
 def leaves(value: Any) -> list[Leaf]:
     """A result as arrays with the names of their dtypes; bfloat16, which NumPy has not, as float32 under its own name."""
-    return [_leaf(one) for one in values.flattened(value)]
+    return [_leaf(one) for one in values.flatten(value)]
 
 
 def _leaf(value: Any) -> Leaf:

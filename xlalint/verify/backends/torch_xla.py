@@ -37,20 +37,20 @@ class TorchXla:
             yield from torch_capture.eager(program, steps, options)
             return
         device = torch_xla.device()
-        call = torch_values.made(program, device)
+        call = torch_values.make_callable(program, device)
         meter = TorchXlaMeter(thorough=True)
         programs = values.Programs(options.programs, self.name)
         for number, given in enumerate(steps):
             torch_values.seed(number + 1)
             arguments = {name: torch_values.tensor(value, device, options.gradients) for name, value in given.items()}
-            run = torch_values.Run(call, arguments)
+            run = torch_values.ProgramCall(call, arguments)
             _finish()
             step = _step(number, run, options, meter, programs)
-            yield values.placed(step, definition(call)), run.result()
+            yield values.fill_places(step, definition(call)), run.result()
 
 
 def _step(
-    number: int, run: torch_values.Run, options: Options, meter: TorchXlaMeter, programs: values.Programs
+    number: int, run: torch_values.ProgramCall, options: Options, meter: TorchXlaMeter, programs: values.Programs
 ) -> Step:
     """A step; of one that a host read cuts in two, the last part is the program that is written."""
     meter.start()

@@ -54,14 +54,14 @@ def _leaf(value: Any, to_array: Callable[[Any], Any]) -> Leaf:
     return str(array.dtype), array
 
 
-def flattened(value: Any) -> Iterator[Any]:
-    """The values that a result holds, in order: dicts by key, lists, tuples, and objects that have fields."""
+def flatten(value: Any) -> Iterator[Any]:
+    """Yield the values that a result holds, in order: dicts by key, lists, tuples, and objects that have fields."""
     if isinstance(value, Mapping):
         for key in sorted(value, key=str):
-            yield from flattened(value[key])
+            yield from flatten(value[key])
     elif isinstance(value, (list, tuple)):
         for item in value:
-            yield from flattened(item)
+            yield from flatten(item)
     else:
         yield value
 
@@ -84,8 +84,8 @@ def _is_kept(value: Any, kinds: tuple[type, ...]) -> bool:
     return type(value) in (list, dict, int, float) or isinstance(value, kinds)
 
 
-def placed(step: Step, defined: Place | None) -> Step:
-    """The step with a place for what no line of the user's caused: its own call, where the subject is defined."""
+def fill_places(step: Step, defined: Place | None) -> Step:
+    """Return the step with a place for what no line of the user's caused: its own call, where the subject is defined."""
     events = tuple(structs.replace(one, place=defined) if one.place is None else one for one in step.events)
     return structs.replace(step, events=events)
 

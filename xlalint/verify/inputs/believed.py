@@ -13,7 +13,7 @@ from xlalint.config import Settings
 from xlalint.project.analysis import Analysis
 from xlalint.project.lowered import lower_source
 from xlalint.project.options import AnalysisOptions
-from xlalint.project.watching import recorded
+from xlalint.project.watching import record
 from xlalint.source.model import SourceError
 from xlalint.source.reading import from_text
 
@@ -44,7 +44,7 @@ class Believed(NamedTuple):
 NOTHING = Believed({}, {})
 
 
-def believed(path: str, text: str, settings: Settings) -> Believed:
+def analyse_text(path: str, text: str, settings: Settings) -> Believed:
     """Analyse a text. Nothing is known of one that cannot be read."""
     try:
         unit = lower_source(from_text(path, text)).unit
@@ -54,7 +54,7 @@ def believed(path: str, text: str, settings: Settings) -> Believed:
         return NOTHING
     analysis = Analysis([unit], AnalysisOptions.from_settings(settings.of(path)))
     modules = analysis.program.modules[:1]
-    seen = recorded(analysis, modules, modules)
+    seen = record(analysis, modules, modules)
     passed: dict[str, dict[str, Value]] = {}
     for context in seen.recorder.sights:
         info = context.function

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from xlalint.verify.inputs.spec import DTYPES, STEPS, completed, parse_inputs
+from xlalint.verify.inputs.spec import DTYPES, STEPS, fill_sizes, parse_inputs
 from xlalint.verify.model import ArraySpec, Literally, Spec, Specs
 
 EDGES = ("nan", "zeros", "ties", "single", "empty")
@@ -27,7 +27,7 @@ Values = dict[str, Any]
 
 def draw(specs: Specs, step: int, sizes: Mapping[str, int] | None = None) -> Values:
     """The inputs of one step, by name; `sizes` of named dimensions win over those of the specs."""
-    whole = completed(specs)
+    whole = fill_sizes(specs)
     known = {**whole.sizes, **(sizes or {})}
     rng = np.random.default_rng(1000 + step)
     return {name: _value(spec, step, rng, known) for name, spec in whole.arguments.items()}
@@ -52,20 +52,20 @@ def edges(specs: Specs) -> Iterator[tuple[str, Values]]:
         {name: np.asarray(np.round(value)) if _is_float(value) else value for name, value in draw(specs, 1).items()},
     )
     for step in (0, 3, 4):
-        yield "single", draw(resized(specs, 1), step)
-    yield "empty", draw(resized(specs, 0), 0)
+        yield "single", draw(resize(specs, 1), step)
+    yield "empty", draw(resize(specs, 0), 0)
 
 
 def example(inputs: str, edge: str = "step", number: int = 0, size: int | None = None) -> Values:
-    """The inputs that a counterexample names: the `number`th of an edge of `edges`, with another `size` as `resized` gives it."""
+    """The inputs that a counterexample names: the `number`th of an edge of `edges`, with another `size` as `resize` gives it."""
     specs = parse_inputs(inputs)
-    found = [values for name, values in edges(specs if size is None else resized(specs, size)) if name == edge]
+    found = [values for name, values in edges(specs if size is None else resize(specs, size)) if name == edge]
     return found[number]
 
 
-def resized(specs: Specs, size: int) -> Specs:
-    """The specs with another size for the dimension with which the first array begins, and for all that are as long and have no name."""
-    whole = completed(specs)
+def resize(specs: Specs, size: int) -> Specs:
+    """Resize the dimension with which the first array begins, and all that are as long and have no name."""
+    whole = fill_sizes(specs)
     first = next((one.shape[0] for one in whole.arguments.values() if isinstance(one, ArraySpec) and one.shape), None)
     if first is None:
         return whole

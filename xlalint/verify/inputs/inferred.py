@@ -44,8 +44,8 @@ class Inference(NamedTuple):
     reason: str = ""
 
 
-def inferred(parameters: Sequence[Parameter], framework: str, features: Sequence[int] = ()) -> Inference:
-    """Candidates for some parameters; `features` are sizes that the code mentions (`nn.Linear(16, 4)`)."""
+def infer(parameters: Sequence[Parameter], framework: str, features: Sequence[int] = ()) -> Inference:
+    """Infer candidates for some parameters; `features` are sizes that the code mentions (`nn.Linear(16, 4)`)."""
     choices: list[list[Alternative]] = []
     for one in parameters:
         found = alternatives(one, framework)

@@ -104,8 +104,8 @@ def parse_inputs(text: str) -> Specs:
     return specs_of(values)
 
 
-def merged(specs: Iterable[Specs]) -> Specs:
-    """Specs over one another: an argument, or a size, is what the first that has it says."""
+def merge_specs(specs: Iterable[Specs]) -> Specs:
+    """Lay specs over one another: an argument, or a size, is what the first that has it says."""
     arguments: dict[str, Spec] = {}
     sizes: Sizes = {}
     for one in specs:
@@ -114,8 +114,8 @@ def merged(specs: Iterable[Specs]) -> Specs:
     return Specs(arguments, sizes)
 
 
-def completed(specs: Specs) -> Specs:
-    """The specs with a size for every named dimension: those without one get small ones, no two alike."""
+def fill_sizes(specs: Specs) -> Specs:
+    """Return the specs with a size for every named dimension: those without one get small ones, no two alike."""
     named = dict.fromkeys(
         dimension
         for spec in specs.arguments.values()
@@ -130,14 +130,14 @@ def completed(specs: Specs) -> Specs:
 
 def sizes_of(specs: Specs, step: int, vary: tuple[str, ...]) -> dict[str, int]:
     """The sizes of named dimensions in a step, where those of `vary` change after the warm-up: each by turns takes its next size."""
-    sizes = completed(specs).sizes
+    sizes = fill_sizes(specs).sizes
     for turn in range(step - WARM_UP + 1 if vary else 0):
         sizes[vary[turn % len(vary)]] += 1
     return sizes
 
 
-def written(spec: Spec, sizes: Mapping[str, int] | None = None) -> str:
-    """A spec as it is written; with `sizes`, names are replaced by them."""
+def format_spec(spec: Spec, sizes: Mapping[str, int] | None = None) -> str:
+    """Write a spec as users do; with `sizes`, names are replaced by them."""
     if isinstance(spec, Literally):
         return spec.text
     known = sizes or {}

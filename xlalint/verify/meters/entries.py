@@ -90,7 +90,7 @@ def _closures(meter: Charges) -> Callable[[Callable[..., Any]], Callable[..., An
     """Those that run in a thread of their own (`run_async=True`) are wrapped one by one."""
 
     def wrap(run: Callable[..., Any]) -> Callable[..., Any]:
-        def wrapped(*args: Any, **kwargs: Any) -> Any:
+        def run_closures(*args: Any, **kwargs: Any) -> Any:
             context = xm._get_device_context()
             waiting = getattr(context, "async_step_closures", None)
             if waiting:
@@ -99,7 +99,7 @@ def _closures(meter: Charges) -> Callable[[Callable[..., Any]], Callable[..., An
                 return run(*args, **kwargs)
             return meter.after_step(run, *args, **kwargs)
 
-        return wrapped
+        return run_closures
 
     return wrap
 
@@ -109,7 +109,7 @@ def _reading(
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     def wrap(original: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(original)
-        def wrapped(*args: Any, **kwargs: Any) -> Any:
+        def charge(*args: Any, **kwargs: Any) -> Any:
             if torch.compiler.is_compiling():
                 return original(*args, **kwargs)
             if not (applies(*args, **kwargs) if applies else args and getattr(args[0], "is_xla", False)):
@@ -117,7 +117,7 @@ def _reading(
             with meter.charging(what, copies):
                 return original(*args, **kwargs)
 
-        return wrapped
+        return charge
 
     return wrap
 

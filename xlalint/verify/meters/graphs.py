@@ -65,8 +65,8 @@ class GraphLog:
         for _ in self._new():
             pass
 
-    def changed(self, line_of: LineOf) -> tuple[str, Place | None]:
-        """In what the newest graph differs from the one most like it, and on which line; "" for the first one, or if it cannot be told."""
+    def explain_change(self, line_of: LineOf) -> tuple[str, Place | None]:
+        """Tell how the newest graph differs from the one most like it, and on which line; "" for the first one, or if that is not known."""
         told: tuple[str, Place | None] = ("", None)
         for known, graph in self._new():
             told = difference(most_like(graph, known), graph, line_of)

@@ -22,7 +22,7 @@ from jax._src.array import ArrayImpl
 from jax._src.interpreters import pxla
 
 from xlalint.verify import places
-from xlalint.verify.meters.patches import CONVERSIONS, Patches, converted
+from xlalint.verify.meters.patches import CONVERSIONS, Patches, watch_conversions
 from xlalint.verify.model import Counts, Event, Place
 
 _COMPILED = "/jax/core/compile/backend_compile_duration"
@@ -62,7 +62,7 @@ class JaxMeter:
             logging.getLogger(name).addFilter(self._explains)
         self._patches.replace(ArrayImpl, "_value", self._counted_value)
         for name in ("asarray", "array"):
-            self._patches.replace(np, name, converted(ArrayImpl, lambda _: self._read(), lambda: self._reads))
+            self._patches.replace(np, name, watch_conversions(ArrayImpl, lambda _: self._read(), lambda: self._reads))
         if self.thorough:
             self._patches.replace(pjit, "_get_fastpath_data", lambda old: lambda *args, **kwargs: None)
             self._patches.replace(pxla.ExecuteReplicated, "__call__", self._counted_call)

@@ -37,13 +37,13 @@ class Patches:
             self._undo.pop()()
 
 
-def converted(values: type, read: Callable[[Any], None], reads: Callable[[], int]) -> Callable[[Any], Any]:
+def watch_conversions(values: type, read: Callable[[Any], None], reads: Callable[[], int]) -> Callable[[Any], Any]:
     """For `Patches.replace(numpy, "asarray", …)`: call `read(value)` where a `values` was converted and `reads()` did not move.
 
     On the CPU NumPy takes an array's memory through the buffer protocol, past every method that could be patched.
     """
 
-    def made(old: Callable[..., Any]) -> Callable[..., Any]:
+    def wrap(old: Callable[..., Any]) -> Callable[..., Any]:
         def convert(*args: Any, **kwargs: Any) -> Any:
             if not (args and isinstance(args[0], values)):
                 return old(*args, **kwargs)
@@ -57,4 +57,4 @@ def converted(values: type, read: Callable[[Any], None], reads: Callable[[], int
         convert.__module__, convert.__doc__ = old.__module__, old.__doc__
         return convert
 
-    return made
+    return wrap

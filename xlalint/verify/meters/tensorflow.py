@@ -26,7 +26,7 @@ from tensorflow.python.framework.ops import EagerTensor
 
 from xlalint.verify import places
 from xlalint.verify.environment import COUNTS_COMPILATIONS, counts_compilations
-from xlalint.verify.meters.patches import CONVERSIONS, Patches, converted
+from xlalint.verify.meters.patches import CONVERSIONS, Patches, watch_conversions
 from xlalint.verify.meters.stderr import ErrorStream
 from xlalint.verify.model import Counts, Event, Place
 
@@ -73,7 +73,7 @@ class TensorFlowMeter:
         self._patches.replace(Function, "__call__", self._counted_call)
         self._patches.replace(EagerTensor, "_numpy_internal", self._counted_numpy)
         for name in ("asarray", "array"):
-            self._patches.replace(np, name, converted(EagerTensor, lambda _: self._read(), lambda: self._reads))
+            self._patches.replace(np, name, watch_conversions(EagerTensor, lambda _: self._read(), lambda: self._reads))
 
     def stop(self) -> None:
         self._patches.undo()

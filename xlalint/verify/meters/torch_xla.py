@@ -162,7 +162,7 @@ class TorchXlaMeter:
         if compiled:
             spent = _samples("CompileTime")[1]
             compiling, self._spent = (spent - self._spent) / 1e9, spent
-            why, where = self._graphs.changed(self._ran.line_of) if self._graphs else ("", None)
+            why, where = self._graphs.explain_change(self._ran.line_of) if self._graphs else ("", None)
             self._add("compilation", why or "a graph not seen before", where or place, compiled, max(compiling, 0.0))
             seconds = max(seconds - compiling, 0.0)
         place = self._line_of(ops, place)

@@ -9,7 +9,7 @@ import pytest
 
 from xlalint.config import Settings
 from xlalint.project import check_text
-from xlalint.source.magics import masked
+from xlalint.source.magics import mask_magics
 
 Findings = Callable[[str, str], list[tuple[str, str]]]
 START = "import os\nimport torch\nimport torch_xla\n"
@@ -56,6 +56,6 @@ def test_a_program_that_may_run_on_a_gpu_is_left_alone(code: str, rule: str, sev
 
 
 def test_a_magic_says_where_the_program_runs(findings: Findings) -> None:
-    mask = masked("%env PJRT_DEVICE=TPU\n%env XLA_USE_BF16=1\n")
+    mask = mask_magics("%env PJRT_DEVICE=TPU\n%env XLA_USE_BF16=1\n")
     assert mask is not None
     assert findings(f"import torch\n{mask.text}", "") == [("XLA507", "warning")]
