@@ -199,3 +199,18 @@ def test_a_fix_that_makes_another_hazard_is_dropped() -> None:
 def test_fewer_hazards_are_progress() -> None:
     three = hazard("a", lambda _: "c", "XLA901"), hazard("[ab]+", str, "XLA902"), hazard("c", str, "XLA903", unless="d")
     assert texts(run({"a.py": "def f():\n    ab\n"}, *three)) == {"a.py": "def f():\n    cb\n"}
+
+
+def test_information_that_is_fixed_beside_it_keeps_no_fix_from_leaving_information() -> None:
+    """What a fix gains does not depend on which others are made in the same round."""
+
+    def rated(severity: str, find: Callable[[str, str], list[Finding]]) -> Callable[[str, str], list[Finding]]:
+        return lambda path, text: [msgspec.structs.replace(one, severity=severity) for one in find(path, text)]
+
+    worse = hazard("bad", lambda _: "better", "XLA106")
+    left = rated("info", hazard("better", str, "XLA101"))
+    beside = rated("info", hazard("mask", lambda _: "whole", "XLA201"))
+    alone = run({"a.py": "def f():\n    bad\n"}, worse, left)
+    both = run({"a.py": "def f():\n    bad\n    mask\n"}, worse, left, beside)
+    assert texts(alone) == {"a.py": "def f():\n    better\n"}
+    assert texts(both) == {"a.py": "def f():\n    better\n    whole\n"}

@@ -281,7 +281,7 @@ _SPELLINGS = (
 # ---------------------------------------------------------------------------------------------------- what must hold
 
 
-class SearchFingerprint(NamedTuple):
+class Tried(NamedTuple):
     """What came of a program: how many findings and fixes, fixes that were dropped by rule, and what is wrong, a line each."""
 
     findings: int
@@ -296,7 +296,7 @@ def everything() -> Settings:
     return load_settings([], isolated=True, options={"show_info": True, "min_confidence": "possible"})
 
 
-def looked_at(text: str) -> SearchFingerprint:
+def looked_at(text: str) -> Tried:
     """Check a program, fix it by safe fixes and by all, and tell of it in every format."""
     dropped: Counter[str] = Counter()
     report = _check(text, Memory())
@@ -317,7 +317,7 @@ def looked_at(text: str) -> SearchFingerprint:
             dropped[f"{code}: {why.partition(':')[0]}" if why else trouble] += 1
         if NAME in done.files:
             wrong += [f"{kind} fix: {line}" for line in _ill_fixed(text, decode(done.files[NAME].after), unsafe)]
-    return SearchFingerprint(len(report.findings), fixes, dropped, wrong)
+    return Tried(len(report.findings), fixes, dropped, wrong)
 
 
 def _check(text: str, memory: Memory | None) -> Report:

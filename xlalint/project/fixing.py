@@ -324,6 +324,10 @@ def _fitting(path: str, findings: Sequence[Finding], raw: bytes, offsets: Offset
     return list(findings[:fits])
 
 
+_Placed = list[tuple[Finding, int]]
+"""Findings of one file, and where in its text after a round they stand."""
+
+
 class _Compared:
     """The findings of one file before and after a round. Places before it are given as what they are after it."""
 
@@ -332,44 +336,52 @@ class _Compared:
         self.change = change = made.change
         self._spans = {id(f): [old.span(edit) for edit in f.fix.edits] for f in change.findings if f.fix is not None}
         self._start = {id(f): change.move(old.at(f.location)) for f in before.findings if f.filename == path}
-        # That only information is left of what was more is progress.
-        information = any(f.severity == "info" for f in change.findings)
-        counted = [
-            [f for f in report.findings if f.filename == path and (information or f.severity != "info")]
-            for report in (before, after)
-        ]
-        self.before = [(f.code, self._start[id(f)]) for f in counted[0]]
-        self.after = [(f.code, new.at(f.location)) for f in counted[1]]
-        # Of what is no mere wait for the device, which costs least: a graph is the same whatever it gives.
-        self._decisive = (
-            [self._start[id(f)] for f in counted[0] if f.kind != "host-sync"],
-            [new.at(f.location) for f in counted[1] if f.kind != "host-sync"],
-        )
-        text = new.text
-        self._functions = [match.start() for match in _DEF.finditer(text)]
+        self._before = [(f, self._start[id(f)]) for f in before.findings if f.filename == path]
+        self._after = [(f, new.at(f.location)) for f in after.findings if f.filename == path]
+        self._functions = [match.start() for match in _DEF.finditer(new.text)]
 
     def still_shown(self) -> list[Finding]:
         """The fixed findings whose like is found where they were, and was not there before."""
-        fixed = Counter((f.code, self._start[id(f)]) for f in self.change.findings)
-        found = Counter(self.after)
-        found.subtract(Counter(self.before) - fixed)
-        appeared = [place for place, number in found.items() if number > 0]
+        appeared = {information: self._appeared(information) for information in (False, True)}
         return [
             finding
             for finding in self.change.findings
-            if any(code == finding.code and self._holds(finding, offset) for code, offset in appeared)
+            if any(
+                code == finding.code and self._holds(finding, offset)
+                for code, offset in appeared[finding.severity == "info"]
+            )
         ]
+
+    def _appeared(self, information: bool) -> list[tuple[str, int]]:
+        """List the codes and places that are found now and were not before, but for what was fixed there."""
+        before, after = (Counter((f.code, at) for f, at in found) for found in self._counted(information))
+        after.subtract(before - Counter((f.code, self._start[id(f)]) for f in self.change.findings))
+        return [place for place, number in after.items() if number > 0]
 
     def idle(self) -> list[Finding]:
         """The fixed findings where as much is found as before: in their edits, or in the function that these are in."""
-        everything = [offset for _, offset in self.before], [offset for _, offset in self.after]
-        return [
-            finding
-            for finding in self.change.findings
-            if finding.framework is not None
-            and self._is_idle(finding, *everything)
-            and (finding.kind != "dynamic-shape" or self._is_idle(finding, *self._decisive))
-        ]
+        return [f for f in self.change.findings if f.framework is not None and self._leaves_as_much(f)]
+
+    def _leaves_as_much(self, finding: Finding) -> bool:
+        counted = self._counted(finding.severity == "info")
+        before, after = ([at for _, at in found] for found in counted)
+        if not self._is_idle(finding, before, after):
+            return False
+        if finding.kind != "dynamic-shape":
+            return True
+        # Of what is no mere wait for the device, which costs least: a graph is the same whatever it gives.
+        before, after = ([at for f, at in found if f.kind != "host-sync"] for found in counted)
+        return self._is_idle(finding, before, after)
+
+    def _counted(self, information: bool) -> tuple[_Placed, _Placed]:
+        """Return the findings before and after that count for one that is mere information, or is more.
+
+        That only information is left of what was more is progress.
+        """
+        before, after = (
+            [(f, at) for f, at in found if information or f.severity != "info"] for found in (self._before, self._after)
+        )
+        return before, after
 
     def _is_idle(self, finding: Finding, before: list[int], after: list[int]) -> bool:
         return self._gains_nothing(finding, before, after) or self._moves(finding, before, after)
