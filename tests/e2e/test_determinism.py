@@ -14,7 +14,8 @@ import msgspec
 import pytest
 
 from xlalint.config import load_settings
-from xlalint.project import analysis, check_paths
+from xlalint.project import analysis, check_paths, rewriting
+from xlalint.project.rewriting import Memory
 
 ROOT = Path(__file__).parents[2]
 FIXTURES = ROOT / "fixtures"
@@ -51,6 +52,18 @@ def test_the_number_of_processes_changes_nothing(project: Path, monkeypatch: pyt
     settings = load_settings([project], isolated=True)
     reports = [check_paths([project], settings, jobs=jobs) for jobs in (1, 2, 3, 1)]
     assert reports[0].findings
+    assert len({msgspec.json.encode(report.findings) for report in reports}) == 1
+
+
+def test_fixes_do_not_depend_on_the_files_whose_analysis_they_share(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = load_settings([project], isolated=True, options={"show_info": True, "min_confidence": "possible"})
+    reports = []
+    for together in (1, 3, 40, 1000):
+        monkeypatch.setattr(rewriting, "_CHUNK", together)
+        reports.append(check_paths([project], settings, fixes=Memory()))
+    assert any(finding.fix is not None for finding in reports[0].findings)
     assert len({msgspec.json.encode(report.findings) for report in reports}) == 1
 
 
