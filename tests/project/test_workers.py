@@ -68,7 +68,10 @@ def test_what_goes_wrong_is_raised(error: Exception, raised: type[Exception]) ->
 
 @pytest.mark.parametrize(
     ("number", "words"),
-    [(signal.SIGKILL, "ended by SIGKILL, perhaps by the system for lack of memory"), (signal.SIGSEGV, "ended by SIGSEGV")],
+    [
+        (signal.SIGKILL, "ended by SIGKILL, perhaps by the system for lack of memory"),
+        (signal.SIGSEGV, "ended by SIGSEGV"),
+    ],
     ids=["killed", "crashed"],
 )
 def test_a_worker_that_ends_early_is_told_of(number: int, words: str) -> None:

@@ -87,6 +87,12 @@ def test_own_pages_join_the_shipped_ones(page: Path, extra: str) -> None:
     assert select(["ACME"], [page.parent / extra]) == {"ACME001"}
 
 
+def test_an_api_table_among_own_pages_is_no_page(page: Path, tmp_path: Path) -> None:
+    table = tmp_path / "acme.toml"
+    table.write_text('framework = "torch"\n')
+    assert rules((table, page)).keys() == rules((page,)).keys()
+
+
 def test_own_page_replaces_a_shipped_one(page: Path) -> None:
     page.write_text(PAGE.replace("ACME001", "XLA101").replace("acme-sync", "tensor-if"), encoding="utf-8")
     assert rules([page])["XLA101"].summary == "acme.sync"

@@ -82,9 +82,12 @@ def _check_names(found: Mapping[str, Rule]) -> None:
 
 
 def _pages(place: Path) -> list[Path]:
-    """The pages of a folder: Markdown files named after a code. A file given by itself is a page whatever its name."""
+    """List the pages of a folder: Markdown files named after a code.
+
+    A file given by itself is a page whatever its name, but for an API table, which `api_tables.loading` reads.
+    """
     if place.is_file():
-        return [place]
+        return [] if place.suffix == ".toml" else [place]
     if not place.is_dir():
         raise RuleError(place, "no such folder or page of rules")
     return sorted(p for p in place.iterdir() if p.suffix == ".md" and CODE.match(p.name))
