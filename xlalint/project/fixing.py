@@ -342,7 +342,7 @@ class _Compared:
 
     def still_shown(self) -> list[Finding]:
         """The fixed findings whose like is found where they were, and was not there before."""
-        appeared = {information: self._appeared(information) for information in (False, True)}
+        appeared = {information: self._find_new(information) for information in (False, True)}
         return [
             finding
             for finding in self.change.findings
@@ -352,9 +352,9 @@ class _Compared:
             )
         ]
 
-    def _appeared(self, information: bool) -> list[tuple[str, int]]:
+    def _find_new(self, information: bool) -> list[tuple[str, int]]:
         """List the codes and places that are found now and were not before, but for what was fixed there."""
-        before, after = (Counter((f.code, at) for f, at in found) for found in self._counted(information))
+        before, after = (Counter((f.code, at) for f, at in found) for found in self._select_counting(information))
         after.subtract(before - Counter((f.code, self._start[id(f)]) for f in self.change.findings))
         return [place for place, number in after.items() if number > 0]
 
@@ -363,7 +363,7 @@ class _Compared:
         return [f for f in self.change.findings if f.framework is not None and self._leaves_as_much(f)]
 
     def _leaves_as_much(self, finding: Finding) -> bool:
-        counted = self._counted(finding.severity == "info")
+        counted = self._select_counting(finding.severity == "info")
         before, after = ([at for _, at in found] for found in counted)
         if not self._is_idle(finding, before, after):
             return False
@@ -373,7 +373,7 @@ class _Compared:
         before, after = ([at for f, at in found if f.kind != "host-sync"] for found in counted)
         return self._is_idle(finding, before, after)
 
-    def _counted(self, information: bool) -> tuple[_Placed, _Placed]:
+    def _select_counting(self, information: bool) -> tuple[_Placed, _Placed]:
         """Return the findings before and after that count for one that is mere information, or is more.
 
         That only information is left of what was more is progress.
