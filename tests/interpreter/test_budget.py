@@ -59,12 +59,13 @@ DEEP = " + ".join("x" * 4_000)
 BRANCH = "    def forward(self, x: torch.Tensor):\n        if x > 0:\n            return x\n        return -x\n"
 
 
-def test_an_expression_of_thousands_of_links() -> None:
-    report = check_text(
-        model("Model", f"y = {DEEP}", "return y") + "\n\n" + model("Other", "return x[x > 0]"), "/p/m.py", SETTINGS
-    )
-    assert cut_off(report) == [("m.py", 6, "`Model.forward`")]
-    assert "nested too deeply" in next(one.message for one in report.findings if one.code == ANALYSIS_CUT_OFF)
+def test_an_expression_of_thousands_of_links_does_not_look_clean() -> None:
+    """Compiled, more of it can be followed: then what comes after it is found."""
+    text = model("Model", f"y = {DEEP}", "return y[y > 0]") + "\n\n" + model("Other", "return x[x > 0]")
+    report = check_text(text, "/p/m.py", SETTINGS)
+    followed = [one.code for one in report.findings].count("XLA201") == 2
+    assert followed or cut_off(report) == [("m.py", 6, "`Model.forward`")]
+    assert followed or "nested too deeply" in next(o.message for o in report.findings if o.code == ANALYSIS_CUT_OFF)
     assert "XLA201" in [one.code for one in report.findings]
 
 
