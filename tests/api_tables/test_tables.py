@@ -88,7 +88,7 @@ class FakeCall:
     def count(self) -> int:
         return self.arguments
 
-    def given(self, name: str) -> bool | None:
+    def is_given(self, name: str) -> bool | None:
         return name in self.passed | self.tensors | self.held | self.constants.keys()
 
     def none(self, name: str) -> bool:
