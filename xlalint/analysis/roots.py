@@ -183,7 +183,7 @@ class Roots:
 
     def _wrappers(self, info: FunctionInfo, args: tuple[Value, ...]) -> tuple[Context, ...]:
         """Return the contexts that a call of a root with these arguments enters through its decorators."""
-        value = self.interpreter.decorators.applied(info)
+        value = self.interpreter.decorators.apply(info)
         if not isinstance(value, Function) or value.info is info:
             return ()
         given = Arguments([], {})

@@ -90,7 +90,7 @@ class AttributeTables:
             self._kinds[klass] = found
         return found
 
-    def stored(self, klass: ClassInfo) -> dict[str, Value]:
+    def find_stores(self, klass: ClassInfo) -> dict[str, Value]:
         """Return what the methods that this class defines store; partial while it is being computed."""
         return self.stores.of(klass)
 
@@ -104,7 +104,7 @@ class AttributeTables:
                     table[name] = join(table.get(name, NEVER), value)
         return table
 
-    def assigned(self, klass: ClassInfo, name: str) -> Value | None:
+    def find_assigned(self, klass: ClassInfo, name: str) -> Value | None:
         """Return what methods along the MRO store under the name, joined with what the nearest class body assigns."""
         key = (klass, name)
         line = self._lines.get(klass)
@@ -116,16 +116,16 @@ class AttributeTables:
         progress = self.interpreter.program.progress
         leaning = progress.leaning
         with self.reader.reading(line):
-            found = self._assigned(klass, name)
+            found = self._join_assigned(klass, name)
         if progress.leaning == leaning:
             self._attributes[key] = found
         return found
 
-    def _assigned(self, klass: ClassInfo, name: str) -> Value | None:
+    def _join_assigned(self, klass: ClassInfo, name: str) -> Value | None:
         bases = [base for base in klass.mro if isinstance(base, ClassInfo)]
         found: list[Value] = []
         for base in bases:
-            value = self.stored(base).get(name)
+            value = self.find_stores(base).get(name)
             if value is not None:
                 found.append(value)
         declared = next((v for base in bases if (v := self.body(base).get(name)) is not None), None)
@@ -282,7 +282,7 @@ def _of_external(interpreter: Interpreter, frame: Frame, value: LibrarySymbol, n
 def _of_class(interpreter: Interpreter, frame: Frame, value: Class, name: str, at: int) -> Value:
     info = value.info.method(name)
     if info is not None:
-        return interpreter.bound(info, value if info.decorated("classmethod") else None)
+        return interpreter.bind_method(info, value if info.decorated("classmethod") else None)
     for klass in value.info.mro:
         if isinstance(klass, ClassInfo):
             found = interpreter.tables.body(klass).get(name)
@@ -302,7 +302,7 @@ def _of_object(interpreter: Interpreter, frame: Frame, value: Instance, name: st
         if overrides:
             return join_all(_of_subclass(interpreter, frame, value, override, at) for override in overrides)
         return _method(interpreter, frame, value, info, at)
-    stored = interpreter.tables.assigned(klass, name)
+    stored = interpreter.tables.find_assigned(klass, name)
     if stored is not None:
         return stored
     for base in klass.library_bases():
@@ -321,7 +321,7 @@ def _of_object(interpreter: Interpreter, frame: Frame, value: Instance, name: st
     if info is not None:
         return _method(interpreter, frame, value, info, at)
     for subclass in klass.subclasses[:8]:
-        stored = interpreter.tables.stored(subclass).get(name) or interpreter.tables.body(subclass).get(name)
+        stored = interpreter.tables.find_stores(subclass).get(name) or interpreter.tables.body(subclass).get(name)
         if stored is not None:
             return stored
     return UNKNOWN
@@ -339,12 +339,12 @@ def _method(interpreter: Interpreter, frame: Frame, value: Instance, info: Funct
     if info.decorated("setter", "getter"):
         return interpreter.invoke(frame, info, value, [], (), at)
     if info.decorated("staticmethod"):
-        return interpreter.bound(info, None)
+        return interpreter.bind_method(info, None)
     if info.decorated("classmethod"):
         from xlalint.abstract.values import class_value
 
-        return interpreter.bound(info, class_value(value.klass))
-    return interpreter.bound(info, value)
+        return interpreter.bind_method(info, class_value(value.klass))
+    return interpreter.bind_method(info, value)
 
 
 def _of_super(interpreter: Interpreter, frame: Frame, value: Super, name: str, at: int) -> Value:
@@ -360,7 +360,7 @@ def _of_super(interpreter: Interpreter, frame: Frame, value: Super, name: str, a
                 info = base.module.functions[index]
                 if isinstance(receiver, Instance):
                     return _method(interpreter, frame, receiver, info, at)
-                return interpreter.bound(info, receiver)
+                return interpreter.bind_method(info, receiver)
         elif interpreter.apis.class_method(base, name) is not None:
             return method(foreign(base), name)
     if name == "__init__":

@@ -159,7 +159,7 @@ def _zip(frame: Frame, args: Arguments, node: ir.Call) -> Value:
     return sequence("iter", None, sequence("tuple", elements, join_all(elements)))
 
 
-def _reversed(frame: Frame, args: Arguments, node: ir.Call) -> Value:
+def _reverse(frame: Frame, args: Arguments, node: ir.Call) -> Value:
     source = args[0] if args else UNKNOWN
     items = source.items[::-1] if isinstance(source, Sequence) and source.items is not None else None
     return sequence("iter", items, element_of(frame, source, node.at))
@@ -305,7 +305,7 @@ def _extreme(frame: Frame, args: Arguments, node: ir.Call) -> Value:
     return join_all(compared)
 
 
-def _sorted(frame: Frame, args: Arguments, node: ir.Call) -> Value:
+def _sort(frame: Frame, args: Arguments, node: ir.Call) -> Value:
     element = element_of(frame, args[0], node.at) if args else UNKNOWN
     return sequence("list", None, element)
 
@@ -333,7 +333,7 @@ BUILTINS: dict[str, Callable[[Frame, Arguments, ir.Call], Value]] = {
     "dict": _dict,
     "enumerate": _enumerate,
     "zip": _zip,
-    "reversed": _reversed,
+    "reversed": _reverse,
     "iter": _iter,
     "next": _next,
     "map": _map,
@@ -355,7 +355,7 @@ BUILTINS: dict[str, Callable[[Frame, Arguments, ir.Call], Value]] = {
     "sum": _sum,
     "min": _extreme,
     "max": _extreme,
-    "sorted": _sorted,
+    "sorted": _sort,
     "any": _any_all,
     "all": _any_all,
     "abs": _numeric,

@@ -80,7 +80,7 @@ class Decorators:
             reader, progress, "carrier", place_of, lambda info: "", _find_delegate
         )
 
-    def applied(self, info: FunctionInfo) -> Value:
+    def apply(self, info: FunctionInfo) -> Value:
         """A function of a module or class after its decorators, bound to nothing."""
         return self.decorated.of(info)
 
@@ -99,7 +99,7 @@ class Decorators:
                 wrapped += 1
         return value
 
-    def carried(self, func: Function) -> Carried | None:
+    def find_carried(self, func: Function) -> Carried | None:
         """The function that another one calls with all that it gets, as it got it; None: it gets no arguments of unknown number."""
         params = func.info.params
         if not params or params[-1].kind not in ("*", "**"):

@@ -166,7 +166,7 @@ def _binary(frame: Frame, op: str, a: Value, b: Value, at: int, left_node: ir.No
         return join(a, b)
     if type(a) in (Const, Host) and type(b) in (Const, Host):
         return _hosts(op, a, b)
-    overloaded = frame.interpreter.overloaded(frame, op, a, b, at)
+    overloaded = frame.interpreter.overload(frame, op, a, b, at)
     return overloaded if overloaded is not None else UNKNOWN
 
 
@@ -363,7 +363,7 @@ def _compare_values(frame: Frame, op: str, a: Value, b: Value, node: ir.Compare)
             if side.kind in ("list", "tuple") and any(isinstance(m, Tensor) for m in members(side.element)):
                 frame.report(TENSOR_MEMBERSHIP, node.at, side.element, node.left)
         return BOOL
-    overloaded = frame.interpreter.overloaded(frame, op, a, b, node.at)
+    overloaded = frame.interpreter.overload(frame, op, a, b, node.at)
     return overloaded if overloaded is not None else BOOL if UNKNOWN not in (a, b) else UNKNOWN
 
 

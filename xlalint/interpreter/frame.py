@@ -139,7 +139,7 @@ class Frame:
     def enters(self, context: Context, at: int) -> None:
         """Note that the code here calls into a context."""
         if self.interpreter.observer is not None:
-            self.interpreter.observer.entered(self, context, at)
+            self.interpreter.observer.note_entered(self, context, at)
         if not self.paths.separate_graph and (self.loops.depth or context.per_turn or not self.context.per_turn):
             self.context.calls.setdefault(context, at)
             if self.loops.lasting:
@@ -155,7 +155,7 @@ class Frame:
             self.context.pace = Pace()
         statement = self.statement + (self.base & 0xFFFFFFFF)
         spelled = f"{callee.function.name}(…)" if callee.function is not None else ""
-        self.context.pace.joined(pace, at + self.base, statement, spelled)
+        self.context.pace.join(pace, at + self.base, statement, spelled)
 
     def _enters_library(self, context: Context, at: int) -> None:
         """Note a call into an installed library: from the user's code, or from one that surely goes on."""

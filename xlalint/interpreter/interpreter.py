@@ -162,7 +162,7 @@ class Interpreter:
     def attach(self) -> None:
         """Answer what the program asks while names are resolved; the interpreter that was attached last does."""
         self.program.evaluate = self.evaluate_global
-        self.program.decorate = self.decorators.applied
+        self.program.decorate = self.decorators.apply
 
     # ------------------------------------------------------------------------------------------- contexts
 
@@ -224,7 +224,7 @@ class Interpreter:
         """A context past a limit: of it is known what the function says that it returns."""
         self._cut()
         context = Context(info, info.module, args)
-        context.returns = self._declared(info)
+        context.returns = self._return_declared(info)
         context.done = True
         return context
 
@@ -353,7 +353,7 @@ class Interpreter:
             tell_work(context)
             self.differentiating, self.collating = differentiating, collating
         except Exception as error:  # noqa: BLE001 - an internal error costs the function, not what calls it
-            self.failed(context, error)
+            self.fail(context, error)
             self.differentiating, self.collating = differentiating, collating
         finally:
             self.stack.pop()
@@ -363,7 +363,7 @@ class Interpreter:
         try:
             self._finish(context, info)
         except Exception as error:  # noqa: BLE001 - as above
-            self.failed(context, error)
+            self.fail(context, error)
         context.done = True
         if context.leans_on is context:
             context.leans_on = None
@@ -382,7 +382,7 @@ class Interpreter:
         elif steady and context.depth == self.max_depth - 1:  # it enters nothing
             self._of_tables[context.key] = context
 
-    def failed(self, context: Context, error: Exception) -> None:
+    def fail(self, context: Context, error: Exception) -> None:
         """Note an internal error in what a context runs, and take what that gives for unknown."""
         context.returns = UNKNOWN
         self.lacks(context, error)
@@ -463,7 +463,7 @@ class Interpreter:
         kept = info.owner is not None and not self.in_tables
         if not kept or not all(type(m) is Host or m is NONE or m is UNKNOWN for m in members(value)):
             return value
-        held = self.tables.assigned(info.owner, f"{name}s")  # type: ignore[arg-type]
+        held = self.tables.find_assigned(info.owner, f"{name}s")  # type: ignore[arg-type]
         found = [m for m in members(held) if type(m) is Tensor and m.rank in (-1, 1)] if held is not None else []
         return join_all([value, *(tensor(m.framework, m.dtype, 0, m.place, sure=False) for m in found)])
 
@@ -626,7 +626,7 @@ class Interpreter:
         """Enter a function of the program."""
         info = func.info
         if info.ir.outer >= 0 and func.closure:
-            carried = self.decorators.carried(func)
+            carried = self.decorators.find_carried(func)
             if carried is not None:
                 return self._call_through(frame, func, carried, arguments, at)
         args = bind_parameters(self, info, func.receiver, arguments)
@@ -645,7 +645,7 @@ class Interpreter:
         if context.stores and func.receiver is not None and func.receiver is frame.env.get(frame.scope.receiver_name):
             frame.adopt(context.stores)
         if not context.done:
-            return context.returns if context.returns is not NEVER else self._declared(info)
+            return context.returns if context.returns is not NEVER else self._return_declared(info)
         return context.returns
 
     def _enter_from_branch(
@@ -691,16 +691,16 @@ class Interpreter:
             return result
         return context.returns
 
-    def bound(self, info: FunctionInfo, receiver: Value | None) -> Value:
+    def bind_method(self, info: FunctionInfo, receiver: Value | None) -> Value:
         """A function of a module or class as the program sees it, after its decorators, bound to a receiver (or not)."""
         if not info.ir.decorators:
             return function(info, receiver)
-        value = self.decorators.applied(info)
+        value = self.decorators.apply(info)
         if receiver is None or not isinstance(value, Function):
             return value
         return function(value.info, receiver, value.closure)
 
-    def _declared(self, info: FunctionInfo) -> Value:
+    def _return_declared(self, info: FunctionInfo) -> Value:
         return self.annotations.value(info.module, info.ir.returns) or UNKNOWN
 
     def invoke(
@@ -713,7 +713,7 @@ class Interpreter:
         at: int,
     ) -> Value:
         """Call a method of the program with values."""
-        func = self.bound(info, None if info.decorated("staticmethod") else receiver)
+        func = self.bind_method(info, None if info.decorated("staticmethod") else receiver)
         if not isinstance(func, Function):
             return UNKNOWN
         return self.call_function(frame, func, Arguments(args, dict(keywords)), at)
@@ -765,7 +765,7 @@ class Interpreter:
             if info is not None and (
                 name != "__call__" or self.tables.kind(info.owner) != "module" or not func.klass.method("forward")
             ):
-                bound = self.bound(info, func)
+                bound = self.bind_method(info, func)
                 return self.call_function(frame, bound, arguments, node.at) if isinstance(bound, Function) else UNKNOWN
         for base in func.klass.library_bases():
             entry = self.apis.class_method(base, "__call__")
@@ -773,7 +773,7 @@ class Interpreter:
                 return LibraryCall(frame, entry, None, arguments.args, arguments.pairs(), node).run()
         below = func.klass.method_below("forward") or func.klass.method_below("__call__")
         if below is not None:
-            bound = self.bound(below, func)
+            bound = self.bind_method(below, func)
             return self.call_function(frame, bound, arguments, node.at) if isinstance(bound, Function) else UNKNOWN
         return UNKNOWN
 
@@ -803,7 +803,7 @@ class Interpreter:
                 func_args = Arguments(list(args), {})
             if isinstance(member, Instance):
                 info = find_call_method(member.klass)
-                member = self.bound(info, member) if info is not None else member
+                member = self.bind_method(info, member) if info is not None else member
             if not isinstance(member, Function):
                 result = join(result, self._call_one(frame, member, func_args, call.node) if args else UNKNOWN)
                 continue
@@ -887,7 +887,7 @@ class Interpreter:
             frame.store(name, value)
             frame.refine(f"{node.id}.{name}", value)
 
-    def overloaded(self, frame: Frame, op: str, a: Value, b: Value, at: int) -> Value | None:
+    def overload(self, frame: Frame, op: str, a: Value, b: Value, at: int) -> Value | None:
         """An operator that a class of the program defines."""
         name = _DUNDERS.get(op)
         if name is None:
@@ -899,7 +899,7 @@ class Interpreter:
                     return self.invoke(frame, info, receiver, [other], (), at)
         return None
 
-    def entered(self, frame: Frame, value: Value) -> Value:
+    def open_with(self, frame: Frame, value: Value) -> Value:
         """Return what `with value as x` binds."""
         if isinstance(value, Instance):
             info = value.klass.method("__enter__")
@@ -941,7 +941,7 @@ class Interpreter:
         """A named tuple as libraries return them (`x.max(dim)`)."""
         return sequence("named:" + ",".join(names), items, join_all(items))
 
-    def decorated(self, frame: Frame, info: FunctionInfo, value: Value) -> Value:
+    def decorate_nested(self, frame: Frame, info: FunctionInfo, value: Value) -> Value:
         """A nested function after its decorators: itself, and a root where a decorator traces it."""
         closure = value.closure if isinstance(value, Function) else ()
         for decorator in info.ir.decorators:

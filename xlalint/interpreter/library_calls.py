@@ -147,21 +147,25 @@ class LibraryCall:
     def none(self, name: str) -> bool:
         return self.argument(name) is NONE
 
-    def _asked(self, name: str) -> list[Value]:
+    def _values_of(self, name: str) -> list[Value]:
         if name == "*":
             return self.all()
         value = self.first() if name == "" else self.argument(name)
         return [] if value is None else [value]
 
     def tensor(self, name: str) -> bool | None:
-        found = [value for value in self._asked(name) if any(t.place != "cpu" and not t.static for t in tensors(value))]
+        found = [
+            value for value in self._values_of(name) if any(t.place != "cpu" and not t.static for t in tensors(value))
+        ]
         if found:
             return True
-        return None if any(UNKNOWN in members(value) for value in self._asked(name)) else False
+        return None if any(UNKNOWN in members(value) for value in self._values_of(name)) else False
 
     def items(self, name: str) -> bool | None:
         return any(
-            isinstance(member, Sequence) and any(tensors(member)) for v in self._asked(name) for member in members(v)
+            isinstance(member, Sequence) and any(tensors(member))
+            for v in self._values_of(name)
+            for member in members(v)
         )
 
     def framework(self) -> str:
@@ -169,7 +173,7 @@ class LibraryCall:
         return found.framework if found is not None else ""
 
     def boolean(self, name: str) -> bool | None:
-        return any(t.dtype == "b" for value in self._asked(name) for t in tensors(value, 1))
+        return any(t.dtype == "b" for value in self._values_of(name) for t in tensors(value, 1))
 
     def constant(self, name: str) -> tuple[Constant] | None:
         value = self.argument(name)
@@ -200,7 +204,7 @@ class LibraryCall:
         targets = self.frame.module.taught.targets
         spec = choose(self.entry.cases, self, targets)
         if self.frame.interpreter.observer is not None:
-            self.frame.interpreter.observer.applied(self, spec)
+            self.frame.interpreter.observer.note_judged(self, spec)
         if self.entry.unsupported:
             self._check_support(spec, targets)
         if spec is None:
@@ -220,7 +224,7 @@ class LibraryCall:
         if spec is None or spec.rule is None:
             return None
         if self.frame.interpreter.observer is not None:
-            self.frame.interpreter.observer.applied(self, spec)
+            self.frame.interpreter.observer.note_judged(self, spec)
         self._report(spec)
         return self.build(spec.returns)
 
@@ -253,12 +257,12 @@ class LibraryCall:
         for spec in self.entry.cases:
             if spec.rule not in (VALUE_SIZED_SHAPE, TENSOR_LOOP_BOUND):
                 continue
-            for value, node in self.named(spec.when.tensor):
+            for value, node in self.select_arguments(spec.when.tensor):
                 if reads_within(value, node):
                     self.frame.explain(spec.rule, self.node.at, node, spec.detail)
                     return
 
-    def named(self, names: tuple[str, ...]) -> Iterator[tuple[Value, ir.Node]]:
+    def select_arguments(self, names: tuple[str, ...]) -> Iterator[tuple[Value, ir.Node]]:
         """The arguments of these names with their expressions; of "*": all."""
         if "*" in names and not self.starred:
             nodes = [*self.node.args, *(node for _, node in self.node.keywords)]
@@ -463,10 +467,10 @@ class LibraryCall:
                     tensor(self._framework_name(), what.dtype, -1, "", sure=False) if self.entry.framework else UNKNOWN
                 )
             found = [held]
-        results = [self._retyped(t, self.resolved_dtype(what, t.dtype), t.rank) for t in found]
+        results = [self._retype(t, self.resolved_dtype(what, t.dtype), t.rank) for t in found]
         return join_all(results)
 
-    def _retyped(self, t: Tensor, dtype: str, rank: int) -> Tensor:
+    def _retype(self, t: Tensor, dtype: str, rank: int) -> Tensor:
         framework = t.framework
         if self.entry.framework and self.entry.framework not in (ARRAYS, framework):
             framework = self.entry.framework
@@ -531,7 +535,7 @@ class LibraryCall:
     def read(self, what: Return) -> Value:
         return host(what.dtype, "data")
 
-    def nested(self, what: Return) -> Value:
+    def container(self, what: Return) -> Value:
         items = tuple(self.build(item) for item in what.items)
         if what.kind == "list":
             return sequence("list", None, items[0] if items else UNKNOWN)
@@ -545,7 +549,7 @@ class LibraryCall:
             return self.frame.interpreter.named_tuple(what.names, items)
         return sequence("tuple", items, join_all(items))
 
-    def called(self, what: Return) -> Value:
+    def result_of(self, what: Return) -> Value:
         return self.results.get(what.names[0], UNKNOWN) if what.names else UNKNOWN
 
     def named_argument(self, what: Return) -> Value:
@@ -649,11 +653,11 @@ _BUILDERS: dict[str, Callable[[LibraryCall, Return], Value]] = {
     "hostlike": LibraryCall.hostlike,
     "arg": LibraryCall.named_argument,
     "element": LibraryCall.element,
-    "result": LibraryCall.called,
+    "result": LibraryCall.result_of,
     "wraps": LibraryCall.named_argument,
-    "list": LibraryCall.nested,
-    "tuple": LibraryCall.nested,
-    "dict": LibraryCall.nested,
+    "list": LibraryCall.container,
+    "tuple": LibraryCall.container,
+    "dict": LibraryCall.container,
     "array": LibraryCall.array,
     "dtype": lambda call, what: host(f"dtype:{what.dtype}" if what.dtype else "dtype"),
     "device": lambda call, what: host("device"),

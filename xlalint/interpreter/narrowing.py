@@ -171,7 +171,7 @@ def _assume_each(frame: Frame, node: ir.Node, wanted: bool) -> None:
         return
     name = generator.target.id
 
-    def narrowed(value: Value) -> Value:
+    def narrow_items(value: Value) -> Value:
         if not isinstance(value, Sequence):
             return value
         items = None if value.items is None else tuple(element(item) for item in value.items)
@@ -185,7 +185,7 @@ def _assume_each(frame: Frame, node: ir.Node, wanted: bool) -> None:
         frame.env = outer
         return found
 
-    _refine(frame, generator.iterable, lambda value: join_all(narrowed(member) for member in members(value)))
+    _refine(frame, generator.iterable, lambda value: join_all(narrow_items(member) for member in members(value)))
 
 
 def _assume_guard(frame: Frame, node: ir.Call, wanted: bool) -> None:

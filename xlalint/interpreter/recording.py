@@ -74,7 +74,7 @@ class Recorder:
             found = self.sights[context] = Sight()
         return found
 
-    def evaluated(self, frame: Frame, at: int, value: Value) -> None:
+    def note_value(self, frame: Frame, at: int, value: Value) -> None:
         """An expression was worked out."""
         at += frame.base
         values = self.sight(frame.context).values
@@ -82,36 +82,36 @@ class Recorder:
         if known is not value:
             values[at] = value if known is None else join(known, value)
 
-    def reached(self, frame: Frame, at: int) -> None:
+    def note_statement(self, frame: Frame, at: int) -> None:
         """A statement is about to run."""
         at += frame.base & 0xFFFFFFFF
         self.sight(frame.context).ran.add(at)
         target = self._turns.get((frame.context, at))
         if target is not None:
-            self.bound(frame, target)
+            self.note_binding(frame, target)
 
     def turns(self, frame: Frame, node: ir.For) -> None:
         """A loop is about to run: what its target holds is seen as its body begins."""
         first = getattr(node.body[0], "at", 0) if node.body else 0
         self._turns[frame.context, first + (frame.base & 0xFFFFFFFF)] = node.target
 
-    def bound(self, frame: Frame, target: ir.Node) -> None:
+    def note_binding(self, frame: Frame, target: ir.Node) -> None:
         """A target was assigned: its names hold what they hold now."""
         if isinstance(target, ir.Name):
             value = frame.env.get(target.id)
             if value is not None:
-                self.evaluated(frame, target.at, value)
+                self.note_value(frame, target.at, value)
         elif isinstance(target, ir.Star):
-            self.bound(frame, target.value)
+            self.note_binding(frame, target.value)
         elif isinstance(target, ir.Display):
             for item in target.items:
-                self.bound(frame, item)
+                self.note_binding(frame, item)
         elif isinstance(target, ir.Attr):
             value = frame.env.get(path_of(target))
             if value is not None:
-                self.evaluated(frame, target.at, value)
+                self.note_value(frame, target.at, value)
 
-    def applied(self, call: LibraryCall, spec: Spec | None) -> None:
+    def note_judged(self, call: LibraryCall, spec: Spec | None) -> None:
         """An API table judged a call."""
         if call.frame.module.index in self.modules:
             found = self.sight(call.frame.context).applied.setdefault(call.node.at + call.frame.base, [])
@@ -123,7 +123,7 @@ class Recorder:
         if frame.module.index in self.modules:
             self.sight(frame.context).withheld.setdefault((rule, at), Withheld(rule, at, value, excuse))
 
-    def entered(self, frame: Frame, context: Context, at: int) -> None:
+    def note_entered(self, frame: Frame, context: Context, at: int) -> None:
         """A call leads into a context."""
         if frame.module.index in self.modules:
             found = self.sight(frame.context).called.setdefault(at + frame.base, [])
@@ -154,7 +154,7 @@ def _evaluating(handler: Callable[[Frame, Any], Value], recorder: Recorder) -> C
     def evaluate(frame: Frame, node: Any) -> Value:
         value = handler(frame, node)
         if frame.module.index in modules:
-            recorder.evaluated(frame, node.at, value)
+            recorder.note_value(frame, node.at, value)
         return value
 
     return evaluate
@@ -166,12 +166,12 @@ def _executing(handler: Callable[[Frame, Any], bool], recorder: Recorder) -> Cal
     def execute(frame: Frame, node: Any) -> bool:
         if frame.module.index not in modules:
             return handler(frame, node)
-        recorder.reached(frame, node.at)
+        recorder.note_statement(frame, node.at)
         if isinstance(node, ir.For):
             recorder.turns(frame, node)
         falls = handler(frame, node)
         for target in _targets(node):
-            recorder.bound(frame, target)
+            recorder.note_binding(frame, target)
         return falls
 
     return execute

@@ -464,7 +464,7 @@ def with_(frame: Frame, node: ir.With) -> bool:
         tapes += _enters_one_of(frame, value, frame.libraries.tapes)
         apart += _enters_one_of(frame, value, frame.libraries.graphs)
         if target is not None:
-            bind_target(frame, target, frame.interpreter.entered(frame, value))
+            bind_target(frame, target, frame.interpreter.open_with(frame, value))
     frame.paths.tapes += tapes
     frame.paths.separate_graph += apart
     falls = frame.exec(node.body)
@@ -562,7 +562,7 @@ def define(frame: Frame, node: ir.Define) -> bool:
         if given is not None:
             for look in frame.libraries.on_define:
                 look(frame, node, decorator, given.name)
-    frame.bind(node.name, frame.interpreter.decorated(frame, info, value))
+    frame.bind(node.name, frame.interpreter.decorate_nested(frame, info, value))
     return True
 
 

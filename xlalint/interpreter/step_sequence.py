@@ -41,7 +41,7 @@ class Pace:
         self.orders += 1
         self.pending.clear()
 
-    def joined(self, callee: Pace, at: int, statement: int, spelled: str) -> None:
+    def join(self, callee: Pace, at: int, statement: int, spelled: str) -> None:
         """A function is called that has a pace of its own."""
         self.gradients += callee.gradients
         if callee.orders:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from xlalint.abstract.values import UNKNOWN, Class, Instance, LibraryInstance, Sequence, Value, constant
-from xlalint.frameworks.checks.call_site import NAMES, CallSite, asked
+from xlalint.frameworks.checks.call_site import NAMES, CallSite, asks_about
 from xlalint.frameworks.checks.library_names import TRAINING_ARGUMENTS
 from xlalint.frameworks.torch.checks.removed_xla_environment import check_magic
 from xlalint.frameworks.torch.platform import is_magic
@@ -39,7 +39,7 @@ def check_assigned(frame: Frame, target: ir.Attr, value: Value) -> None:
             check(call)
 
 
-@asked("torch", "transformers.HfArgumentParser", "transformers.hf_argparser.HfArgumentParser", "trl.TrlParser")
+@asks_about("torch", "transformers.HfArgumentParser", "transformers.hf_argparser.HfArgumentParser", "trl.TrlParser")
 def check_argument_parser(call: CallSite) -> None:
     """`HfArgumentParser((Mine,))`, where `Mine` gives the Trainer's arguments defaults of its own."""
     listed = call.value("dataclass_types", 0)

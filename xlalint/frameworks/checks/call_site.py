@@ -226,7 +226,7 @@ ASKED: dict[str, dict[str, Reach]] = {}
 ALL = registry.names()
 
 
-def asked(
+def asks_about(
     frameworks: str | tuple[str, ...],
     *names: str,
     methods: tuple[str, ...] = (),

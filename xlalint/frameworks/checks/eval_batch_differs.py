@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from xlalint.analysis.hazard import Confidence
 from xlalint.frameworks.base import Reach
-from xlalint.frameworks.checks.call_site import ALL, CallSite, asked, consumer
+from xlalint.frameworks.checks.call_site import ALL, CallSite, asks_about, consumer
 from xlalint.frameworks.checks.data_lengths import source_of
 from xlalint.frameworks.checks.library_names import DATA_LOADER
 from xlalint.frameworks.checks.surrounding_loops import whole_body_of
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _PLACES = {"fit": 2, "evaluate": 2, "predict": 1}
 
 
-@asked("tensorflow", methods=tuple(_PLACES), reach=Reach.COMPILED)
+@asks_about("tensorflow", methods=tuple(_PLACES), reach=Reach.COMPILED)
 def check_keras_evaluation(call: CallSite) -> None:
     """`model.evaluate(x, y, batch_size=64)` after `model.evaluate(x, y, batch_size=32)`."""
     if not isinstance(call.node.func, ir.Attr):
@@ -54,7 +54,7 @@ def _size_in_keras(node: ir.Call, method: str) -> int | None:
     return _constant(keywords.get("batch_size", node.args[place] if place < len(node.args) else None))
 
 
-@asked(ALL, *DATA_LOADER, reach=Reach.COMPILED)
+@asks_about(ALL, *DATA_LOADER, reach=Reach.COMPILED)
 def check_data_loader(call: CallSite) -> None:
     """Two loaders of two batch sizes that one function of the program gets, one after the other."""
     size = call.constant("batch_size", 1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from xlalint.abstract.values import TRUE
-from xlalint.frameworks.checks.call_site import NOT_ON_GPU, CallSite, asked, asks_for, surely
+from xlalint.frameworks.checks.call_site import NOT_ON_GPU, CallSite, asks_about, asks_for, surely
 from xlalint.frameworks.checks.library_names import TRAINING_ARGUMENTS
 from xlalint.interpreter.spelling import spelling
 from xlalint.lowering import ir
@@ -27,7 +27,7 @@ _POLICY = (
 _FLOAT16 = frozenset(("float16", "half"))
 
 
-@asked("torch", *TRAINING_ARGUMENTS)
+@asks_about("torch", *TRAINING_ARGUMENTS)
 def check_trainer(call: CallSite) -> None:
     """`TrainingArguments(fp16=True)`, which the Trainer or Accelerate refuse on a TPU."""
     for keyword in ("fp16", "fp16_full_eval"):
@@ -43,7 +43,7 @@ def check_trainer(call: CallSite) -> None:
             )
 
 
-@asked("torch", "accelerate.Accelerator", "accelerate.accelerator.Accelerator")
+@asks_about("torch", "accelerate.Accelerator", "accelerate.accelerator.Accelerator")
 def check_accelerator(call: CallSite) -> None:
     """`Accelerator(mixed_precision="fp16")`."""
     if call.word("mixed_precision", 2) == "fp16":
@@ -53,7 +53,9 @@ def check_accelerator(call: CallSite) -> None:
         )
 
 
-@asked("torch", "torch.autocast", "torch.amp.autocast", "torch.amp.autocast_mode.autocast", "torch_xla.amp.autocast")
+@asks_about(
+    "torch", "torch.autocast", "torch.amp.autocast", "torch.amp.autocast_mode.autocast", "torch_xla.amp.autocast"
+)
 def check_autocast(call: CallSite) -> None:
     """`autocast("xla", dtype=torch.float16)`, which is switched off on a TPU."""
     own = call.name.startswith("torch_xla.")
@@ -67,7 +69,7 @@ def check_autocast(call: CallSite) -> None:
         )
 
 
-@asked("tensorflow", *_POLICIES, *_POLICY)
+@asks_about("tensorflow", *_POLICIES, *_POLICY)
 def check_policy(call: CallSite) -> None:
     """Keras' `mixed_float16`, unless a flag asks for it: then it is for who gives the flag to know the device."""
     if asks_for(call.frame, ("16", "half", "precision")):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from xlalint.abstract.values import Function, LibrarySymbol, Partial, Value
 from xlalint.analysis.hazard import Confidence
 from xlalint.frameworks.base import Reach
-from xlalint.frameworks.checks.call_site import CallSite, asked
+from xlalint.frameworks.checks.call_site import CallSite, asks_about
 from xlalint.frameworks.checks.data_lengths import source_of
 from xlalint.frameworks.checks.surrounding_loops import body_of, loops_around
 from xlalint.interpreter.device_loops import Loop, is_long
@@ -42,7 +42,7 @@ _MAKERS = frozenset(
 )
 
 
-@asked("jax", *JIT, reach=Reach.TRACED)
+@asks_about("jax", *JIT, reach=Reach.TRACED)
 def check_jit(call: CallSite) -> None:
     """`jax.jit(lambda x: …)(x)` in a loop, or in a function that is called in one."""
     given = call.node.args[0] if call.node.args else dict(call.node.keywords).get("fun")
@@ -53,7 +53,7 @@ def check_jit(call: CallSite) -> None:
         _check(call.frame, call.node, call.spelled, made, "jax")
 
 
-@asked("tensorflow", *FUNCTION, reach=Reach.TRACED)
+@asks_about("tensorflow", *FUNCTION, reach=Reach.TRACED)
 def check_tf_function(call: CallSite) -> None:
     """`tf.function(step)(x)` in a loop, or in a function that is called in one: whatever the function is."""
     if call.arguments.args and isinstance(call.arguments.args[0], (Function, Partial)):

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from xlalint.frameworks.checks.call_site import CallSite, RuntimeStart, asked, asks_for_device, report, runtime_starts
+from xlalint.frameworks.checks.call_site import (
+    CallSite,
+    RuntimeStart,
+    asks_about,
+    asks_for_device,
+    report,
+    runtime_starts,
+)
 from xlalint.interpreter.spelling import path_of
 from xlalint.lowering import ir
 
@@ -92,14 +99,14 @@ def check_late(frame: Frame, name: str, at: int) -> None:
                 return
 
 
-@asked("jax", *_STARTING, leads=False)
+@asks_about("jax", *_STARTING, leads=False)
 def note_start(call: CallSite) -> None:
     """`jax.devices()`."""
     if not asks_for_device(call.frame):
         call.start_runtime("jax")
 
 
-@asked("jax", _UPDATE, methods=("update",), leads=False)
+@asks_about("jax", _UPDATE, methods=("update",), leads=False)
 def check_update(call: CallSite) -> None:
     """`jax.config.update("jax_platforms", "tpu")` after JAX chose its platform."""
     name = call.constant("name", 0)
@@ -114,7 +121,7 @@ def check_update(call: CallSite) -> None:
         call.report("XLA516", "jax", f'"{name}"', detail, 0, "raises")
 
 
-@asked("jax", "jax.distributed.initialize")
+@asks_about("jax", "jax.distributed.initialize")
 def check_initialize(call: CallSite) -> None:
     """`jax.distributed.initialize()` after `jax.devices()`."""
     touch = _find_start(call.frame, "jax")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from xlalint.abstract.values import FALSE, Const, Instance, LibraryInstance, Method, Value, members
 from xlalint.analysis.hazard import Confidence
 from xlalint.frameworks.base import Reach
-from xlalint.frameworks.checks.call_site import ALL, INFORMATION, CallSite, asked, consumer, surely
+from xlalint.frameworks.checks.call_site import ALL, INFORMATION, CallSite, asks_about, consumer, surely
 from xlalint.frameworks.checks.data_lengths import length_of, source_of
 from xlalint.frameworks.checks.library_names import DATA_LOADER, TRAINING_ARGUMENTS
 from xlalint.interpreter.spelling import spelling
@@ -28,7 +28,7 @@ _SAMPLING = {"RandomSampler": 1, "SequentialSampler": 1}
 _LAUNCHERS = frozenset(("spawn", "launch", "notebook_launcher"))
 
 
-@asked(ALL, *DATA_LOADER, reach=Reach.COMPILED)
+@asks_about(ALL, *DATA_LOADER, reach=Reach.COMPILED)
 def check_data_loader(call: CallSite) -> None:
     """`DataLoader(dataset, batch_size=32, shuffle=True)`."""
     if not _may_leave_a_rest(call, "drop_last", 8) or not call.lacks("batch_sampler", 4):
@@ -73,7 +73,7 @@ def _reads_for_training(call: CallSite) -> bool:
     return not in_order
 
 
-@asked("tensorflow", methods=("batch", "padded_batch"), reach=Reach.COMPILED)
+@asks_about("tensorflow", methods=("batch", "padded_batch"), reach=Reach.COMPILED)
 def check_batch(call: CallSite) -> None:
     """`dataset.shuffle(1000).batch(32)`."""
     index = 1 if call.last_name == "batch" else 3
@@ -116,7 +116,7 @@ def _sizes_a_batch(call: CallSite, size: Value) -> bool:
     return "batch_size" in call.arguments.keywords or named or (isinstance(size, Const) and type(size.value) is int)
 
 
-@asked("torch", *TRAINING_ARGUMENTS)
+@asks_about("torch", *TRAINING_ARGUMENTS)
 def check_trainer(call: CallSite) -> None:
     """`TrainingArguments("out", per_device_train_batch_size=32)`: who says how large the batches are means to train."""
     size = call.value("per_device_train_batch_size")
@@ -128,7 +128,7 @@ def check_trainer(call: CallSite) -> None:
         call.report("XLA402", "torch", call.last_name, detail, place, "trainer", INFORMATION, Confidence.LIKELY)
 
 
-@asked("tensorflow", methods=("fit", "evaluate"), reach=Reach.COMPILED)
+@asks_about("tensorflow", methods=("fit", "evaluate"), reach=Reach.COMPILED)
 def check_fit(call: CallSite) -> None:
     """`model.fit(x, y, batch_size=32)` on arrays whose length is written out."""
     count = length_of(call.frame, call.node_of("x", 0))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from xlalint.abstract.values import NONE, TRUE, UNKNOWN, Const, Function, Instance, Partial, Value, members
 from xlalint.analysis.hazard import Confidence
 from xlalint.frameworks.base import Reach
-from xlalint.frameworks.checks.call_site import ALL, INFORMATION, CallSite, asked, consumer, report
+from xlalint.frameworks.checks.call_site import ALL, INFORMATION, CallSite, asks_about, consumer, report
 from xlalint.frameworks.checks.library_names import DATA_LOADER
 from xlalint.interpreter.spelling import spelling
 from xlalint.lowering import ir
@@ -33,7 +33,7 @@ _SEQ2SEQ = _collators("DataCollatorForSeq2Seq")
 _LANGUAGE = _collators("DataCollatorForLanguageModeling", "DataCollatorForWholeWordMask")
 
 
-@asked(ALL, *_PADDED, *_SEQ2SEQ, reach=Reach.COMPILED)
+@asks_about(ALL, *_PADDED, *_SEQ2SEQ, reach=Reach.COMPILED)
 def check_collator(call: CallSite) -> None:
     """`DataCollatorWithPadding(tokenizer)`: its `padding` is True unless it is said to be something else."""
     index = 2 if call.name in _SEQ2SEQ else 1
@@ -44,7 +44,7 @@ def check_collator(call: CallSite) -> None:
         _report(call, call.last_name, call.value("pad_to_multiple_of", index + 2), call.place("padding", index))
 
 
-@asked(ALL, *_LANGUAGE, reach=Reach.COMPILED)
+@asks_about(ALL, *_LANGUAGE, reach=Reach.COMPILED)
 def check_language_collator(call: CallSite) -> None:
     """`DataCollatorForLanguageModeling(tokenizer)`, unless what it gets was cut into pieces of one length."""
     if call.arguments.extra is None and not (_pads_texts(call.frame) or _cuts_texts(call.frame)) and _collates(call):
@@ -79,7 +79,7 @@ def _is(node: object, held: str) -> bool:
     return isinstance(node, (ir.Name, ir.Attr)) and spelling(node) == held
 
 
-@asked(ALL, "transformers.Trainer", "transformers.trainer.Trainer", reach=Reach.COMPILED)
+@asks_about(ALL, "transformers.Trainer", "transformers.trainer.Trainer", reach=Reach.COMPILED)
 def check_trainer(call: CallSite) -> None:
     """`Trainer(model, args, processing_class=tokenizer)`, whose collator is then `DataCollatorWithPadding`."""
     given = call.value("processing_class", 5) or call.arguments.keywords.get("tokenizer")
@@ -90,7 +90,7 @@ def check_trainer(call: CallSite) -> None:
         call.report("XLA401", consumer(call.frame), call.last_name, "", 0, "default", (), Confidence.LIKELY)
 
 
-@asked(ALL, methods=("tokenizer", "_tokenizer"), reach=Reach.COMPILED)
+@asks_about(ALL, methods=("tokenizer", "_tokenizer"), reach=Reach.COMPILED)
 def check_tokenizer(call: CallSite) -> None:
     """`tokenizer(texts, padding=True)` for each batch: in a collate function, a mapped one, or a loop."""
     keywords = call.arguments.keywords
@@ -107,7 +107,7 @@ def check_tokenizer(call: CallSite) -> None:
         call.report("XLA401", consumer(call.frame), call.spelled, "", 0, "unpadded", (), Confidence.LIKELY)
 
 
-@asked(ALL, methods=("pad",), reach=Reach.COMPILED, leads=False)
+@asks_about(ALL, methods=("pad",), reach=Reach.COMPILED, leads=False)
 def check_pad(call: CallSite) -> None:
     """`tokenizer.pad(features)`: to the longest unless it is said otherwise."""
     if not isinstance(call.node.func, ir.Attr) or "token" not in spelling(call.node.func.value).lower():
@@ -117,13 +117,13 @@ def check_pad(call: CallSite) -> None:
         _report(call, call.spelled, call.value("pad_to_multiple_of", 3), call.place("padding", 1))
 
 
-@asked(ALL, *DATA_LOADER, reach=Reach.COMPILED)
+@asks_about(ALL, *DATA_LOADER, reach=Reach.COMPILED)
 def check_data_loader(call: CallSite) -> None:
     """`DataLoader(dataset, collate_fn=collate)`: what the function does is done for each batch."""
     _enter(call, call.value("collate_fn", 6))
 
 
-@asked(ALL, methods=("map",), reach=Reach.COMPILED, leads=False)
+@asks_about(ALL, methods=("map",), reach=Reach.COMPILED, leads=False)
 def check_map(call: CallSite) -> None:
     """`dataset.map(tokenize, batched=True)`: the function gets a thousand texts at a time, and pads each thousand for itself."""
     if "batched" in call.arguments.keywords:
@@ -142,7 +142,7 @@ def _enter(call: CallSite, function: Value | None) -> None:
 _PAD_SEQUENCE = ("torch.nn.utils.rnn.pad_sequence", "torch.nn.utils.rnn.pack_sequence")
 
 
-@asked("torch", *_PAD_SEQUENCE, reach=Reach.COMPILED, leads=False)
+@asks_about("torch", *_PAD_SEQUENCE, reach=Reach.COMPILED, leads=False)
 def check_pad_sequence(call: CallSite) -> None:
     """`pad_sequence(batch)` in a collate function, unless that pads further, to a length of its own."""
     function = call.frame.function
@@ -151,7 +151,7 @@ def check_pad_sequence(call: CallSite) -> None:
         call.report("XLA401", framework, call.spelled, "", 0, "", (), _confidence(call.frame))
 
 
-@asked("torch", "builtins.max", reach=Reach.COMPILED, leads=False)
+@asks_about("torch", "builtins.max", reach=Reach.COMPILED, leads=False)
 def check_longest(call: CallSite) -> None:
     """`max(len(x) for x in batch)` in a collate function, unless it is rounded up."""
     frame = call.frame
@@ -162,7 +162,7 @@ def check_longest(call: CallSite) -> None:
         call.report("XLA401", framework, "", "", 0, "", (), Confidence.LIKELY)
 
 
-@asked("tensorflow", methods=("padded_batch",), reach=Reach.COMPILED)
+@asks_about("tensorflow", methods=("padded_batch",), reach=Reach.COMPILED)
 def check_padded_batch(call: CallSite) -> None:
     """`dataset.padded_batch(32)`, or with `padded_shapes` that leave a size open."""
     shapes = call.node_of("padded_shapes", 1)
@@ -173,7 +173,7 @@ def check_padded_batch(call: CallSite) -> None:
         call.report("XLA401", "tensorflow", call.spelled, "padded_shapes", 0, "dataset")
 
 
-@asked("tensorflow", methods=("bucket_by_sequence_length",), reach=Reach.COMPILED)
+@asks_about("tensorflow", methods=("bucket_by_sequence_length",), reach=Reach.COMPILED)
 def check_bucket(call: CallSite) -> None:
     """`dataset.bucket_by_sequence_length(…)`, which pads to the longest of a batch, not to its bucket's bound."""
     given = call.value("pad_to_bucket_boundary", 6)

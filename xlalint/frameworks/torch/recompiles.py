@@ -110,12 +110,12 @@ def _check_sizes(call: LibraryCall) -> None:
         return
     for spec in call.entry.cases:
         if spec.rule == "XLA206":
-            for value, node in call.named(spec.when.tensor):
+            for value, node in call.select_arguments(spec.when.tensor):
                 if changes(value):
                     detail = spec.detail if spec.detail.startswith("it ") else "it is a size in the graph"
                     call.frame.note("XLA403", call.node.at, "torch", spelling(node), detail)
                     return
-    for value, node in call.named(call.entry.constants):
+    for value, node in call.select_arguments(call.entry.constants):
         if changes(value):
             call.frame.note("XLA403", call.node.at, "torch", spelling(node), "it is a constant in the graph")
             return

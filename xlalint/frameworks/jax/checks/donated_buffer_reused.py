@@ -57,7 +57,7 @@ def donations(module: ModuleInfo) -> Iterator[Context]:
     module.reader.read_whole(module)
     reader = _Reader(module)
     top = ir.decode_body(unit.body)
-    known = dict(reader.decorated())
+    known = dict(reader.list_decorated())
     for statement, start in zip(top, unit.starts, strict=False):
         known.update(reader.assigned_jits((statement,), None, start << 32 | start))
     found = _Found(module)
@@ -127,7 +127,7 @@ class _Reader:
         """Return whether the module is one of tests, whose state is small."""
         return any(found.startswith(_TESTING) for found in self._dotted.values())
 
-    def dotted(self, node: ir.Node) -> str:
+    def name_of(self, node: ir.Node) -> str:
         """The library's name for an expression."""
         root, dot, rest = path_of(node).partition(".")
         return f"{self._dotted[root]}{dot}{rest}" if root in self._dotted else ""
@@ -137,14 +137,14 @@ class _Reader:
 
         The first is None for what it decorates. Return None where the expression is no `jit`.
         """
-        if self.dotted(node) in _JITS:
+        if self.name_of(node) in _JITS:
             return None, frozenset()
         if not isinstance(node, ir.Call):
             return None
         args = list(node.args)
-        if self.dotted(node.func) in _PARTIAL and args and self.dotted(args[0]) in _JITS:
+        if self.name_of(node.func) in _PARTIAL and args and self.name_of(args[0]) in _JITS:
             args = args[1:]
-        elif self.dotted(node.func) not in _JITS:
+        elif self.name_of(node.func) not in _JITS:
             return None
         given = dict(node.keywords)
         if "" in given:
@@ -155,7 +155,7 @@ class _Reader:
             return None
         return (args[0] if args else None), donated
 
-    def decorated(self) -> Iterator[tuple[str, Jitted]]:
+    def list_decorated(self) -> Iterator[tuple[str, Jitted]]:
         """Functions of module level that are decorated by `jit`."""
         for info in self.module.functions:
             if info.ir.outer >= 0 or info.ir.owner >= 0 or len(info.ir.decorators) != 1:
@@ -324,7 +324,7 @@ class _Walker:
 
     def _note_host(self, target: ir.Node, value: ir.Node | None) -> None:
         path = path_of(target)
-        made = self.reader.dotted(value.func) if isinstance(value, ir.Call) else ""
+        made = self.reader.name_of(value.func) if isinstance(value, ir.Call) else ""
         if made.startswith("numpy.") or made == "jax.device_get" or isinstance(value, ir.Const):
             self.on_host.add(path)
         else:

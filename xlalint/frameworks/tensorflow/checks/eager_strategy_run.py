@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from xlalint.abstract.values import Function, LibraryInstance, members
-from xlalint.frameworks.checks.call_site import CallSite, asked
+from xlalint.frameworks.checks.call_site import CallSite, asks_about
 from xlalint.frameworks.tensorflow.checks.outside_strategy_scope import STRATEGIES, receiver_of
 from xlalint.lowering import ir
 
@@ -20,7 +20,7 @@ _STAGING = ("function", "defun", "jit_compile")
 _OF_KERAS = frozenset(("call", "train_step", "test_step", "predict_step", "make_train_function"))
 
 
-@asked("tensorflow", methods=("run",))
+@asks_about("tensorflow", methods=("run",))
 def check_run(call: CallSite) -> None:
     """`strategy.run(step)` in code that surely runs eagerly: from the top level of a module, or from `main`."""
     frame = call.frame

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from xlalint.abstract.values import TRUE
-from xlalint.frameworks.checks.call_site import CallSite, asked, surely
+from xlalint.frameworks.checks.call_site import CallSite, asks_about, surely
 
 
-@asked("tensorflow", "tensorflow.function", methods=("compile",))
+@asks_about("tensorflow", "tensorflow.function", methods=("compile",))
 def check_jit_compile(call: CallSite) -> None:
     """`model.compile(jit_compile=True)`, `tf.function(jit_compile=True)`."""
     if surely(call.value("jit_compile"), TRUE):

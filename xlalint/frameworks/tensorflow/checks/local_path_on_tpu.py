@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from xlalint.abstract.values import Const, LibraryInstance, Sequence, Value, members
 from xlalint.analysis.hazard import Confidence
-from xlalint.frameworks.checks.call_site import CallSite, asked
+from xlalint.frameworks.checks.call_site import CallSite, asks_about
 from xlalint.frameworks.tensorflow.checks.outside_strategy_scope import kind_of, receiver_of
 from xlalint.interpreter.paths import LOCAL, leads_to
 from xlalint.interpreter.spelling import spelling
@@ -39,7 +39,7 @@ _BY_PYTHON = (".h5", ".hdf5", ".keras")
 _SAVING = ("save", "restore", "write", "read", "save_weights", "load_weights", "export")
 
 
-@asked("tensorflow", *_READ)
+@asks_about("tensorflow", *_READ)
 def check_read(call: CallSite) -> None:
     """`tf.data.TFRecordDataset("train.tfrecord")`."""
     keyword = _READ[call.name]
@@ -47,7 +47,7 @@ def check_read(call: CallSite) -> None:
         _report(call, keyword, 0, "reads from this machine's disk, which a TPU node cannot reach")
 
 
-@asked("tensorflow", *_WRITTEN)
+@asks_about("tensorflow", *_WRITTEN)
 def check_write(call: CallSite) -> None:
     """`TensorBoard("logs")`, `ModelCheckpoint("ckpt")`, `CheckpointManager(…, "ckpt")`."""
     keyword, index = _WRITTEN[call.name]
@@ -58,7 +58,7 @@ def check_write(call: CallSite) -> None:
         _report(call, keyword, index, "refers to this machine's disk, which a TPU node cannot reach")
 
 
-@asked("tensorflow", methods=_SAVING)
+@asks_about("tensorflow", methods=_SAVING)
 def check_save(call: CallSite) -> None:
     """`checkpoint.save("ckpt")`, and what Keras 2 has TensorFlow save: `model.save("folder")`, `model.save_weights("prefix")`."""
     receivers = members(receiver_of(call))
@@ -97,7 +97,7 @@ def _report(call: CallSite, keyword: str, index: int, detail: str) -> None:
     call.report("XLA504", "tensorflow", subject, detail, call.node.at)
 
 
-@asked(
+@asks_about(
     "tensorflow",
     "tensorflow.data.Dataset.from_generator",
     "tensorflow.numpy_function",

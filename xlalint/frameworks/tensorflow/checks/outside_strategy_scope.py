@@ -33,7 +33,7 @@ from xlalint.abstract.values import (
     members,
 )
 from xlalint.analysis.hazard import Confidence
-from xlalint.frameworks.checks.call_site import CallSite, asked, asks_for_device
+from xlalint.frameworks.checks.call_site import CallSite, asks_about, asks_for_device
 from xlalint.frameworks.tensorflow.platform import strategy_of
 from xlalint.interpreter.context import Context, PendingHazard
 from xlalint.interpreter.spelling import path_of, spelling
@@ -84,13 +84,13 @@ def called_in(module: ModuleInfo) -> set[str]:
     return {*module.unit.calls, *(name for function in module.unit.functions for name in function.calls)}
 
 
-@asked("tensorflow", *STRATEGIES)
+@asks_about("tensorflow", *STRATEGIES)
 def note_strategy(call: CallSite) -> None:
     """`tf.distribute.TPUStrategy(…)`: from here on it is known that no scope is open."""
     _step(call.frame, MADE)
 
 
-@asked("tensorflow", "tensorflow.distribute.experimental_set_strategy", methods=("__enter__", "enter_context"))
+@asks_about("tensorflow", "tensorflow.distribute.experimental_set_strategy", methods=("__enter__", "enter_context"))
 def note_lasting_scope(call: CallSite) -> None:
     """`strategy.scope().__enter__()`: nothing is known from here on."""
     call.frame.interpreter.scope = ""
@@ -220,7 +220,7 @@ def _places(values: tuple[Value, ...], depth: int = 2) -> Iterator[AllocationSit
 # ----------------------------------------------------------------------------------------------- what is done with it
 
 
-@asked("tensorflow", methods=("compile", "fit", "train_on_batch"))
+@asks_about("tensorflow", methods=("compile", "fit", "train_on_batch"))
 def check_use(call: CallSite) -> None:
     """`model.compile(…)`, `model.fit(…)`: of a model that was made outside, or with an optimizer or metrics that were."""
     frame = call.frame
@@ -299,7 +299,7 @@ def _keras_2(value: LibraryInstance | Instance) -> bool:
     return any(name.startswith(_KERAS_2) for name in names)
 
 
-@asked("tensorflow", methods=("run",))
+@asks_about("tensorflow", methods=("run",))
 def check_run(call: CallSite) -> None:
     """`strategy.run(step)`: `step` uses models that were made outside."""
     frame = call.frame

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from xlalint.abstract.values import Const, Value
-from xlalint.frameworks.checks.call_site import CallSite, asked
+from xlalint.frameworks.checks.call_site import CallSite, asks_about
 from xlalint.frameworks.tensorflow.checks.outside_strategy_scope import STRATEGIES, called_in
 from xlalint.interpreter.spelling import path_of, spelling
 from xlalint.lowering import ir
@@ -57,7 +57,7 @@ def naming(frame: Frame, value: Value | None, node: ir.Node | None) -> str:
     return "address" if any(isinstance(word, str) and word.startswith("grpc://") for word in words) else ""
 
 
-@asked("tensorflow", *RESOLVERS)
+@asks_about("tensorflow", *RESOLVERS)
 def check_resolver(call: CallSite) -> None:
     """`TPUClusterResolver(tpu=…)`."""
     named = _naming_of(call)
@@ -65,7 +65,7 @@ def check_resolver(call: CallSite) -> None:
     _report_naming(call, named)
 
 
-@asked("tensorflow", *(f"{name}.connect" for name in RESOLVERS))
+@asks_about("tensorflow", *(f"{name}.connect" for name in RESOLVERS))
 def note_connection(call: CallSite) -> None:
     """`TPUClusterResolver.connect(tpu)`, which does all of it."""
     named = _naming_of(call)
@@ -86,7 +86,7 @@ def _report_naming(call: CallSite, named: str) -> None:
         _report(call, detail, "unnamed", _LOUD if call.frame.module.path.endswith(".ipynb") else ())
 
 
-@asked("tensorflow", *CONNECT)
+@asks_about("tensorflow", *CONNECT)
 def check_connect(call: CallSite) -> None:
     """`experimental_connect_to_cluster(resolver)`."""
     steps = call.frame.context.steps
@@ -98,7 +98,7 @@ def check_connect(call: CallSite) -> None:
     steps.append(_CONNECTED)
 
 
-@asked("tensorflow", *INITIALISE)
+@asks_about("tensorflow", *INITIALISE)
 def check_initialise(call: CallSite) -> None:
     """`initialize_tpu_system(resolver)`."""
     frame = call.frame
@@ -116,7 +116,7 @@ def check_initialise(call: CallSite) -> None:
     steps.append(_INITIALISED)
 
 
-@asked("tensorflow", *STRATEGIES)
+@asks_about("tensorflow", *STRATEGIES)
 def check_strategy(call: CallSite) -> None:
     """`TPUStrategy(resolver)`."""
     frame = call.frame

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xlalint.frameworks.checks.call_site import CallSite, asked, asks_for_device, runtime_starts
+from xlalint.frameworks.checks.call_site import CallSite, asks_about, asks_for_device, runtime_starts
 from xlalint.frameworks.torch.checks.obsolete_xla_api import SPAWN, XM
 
 LAUNCH = "torch_xla.launch"
@@ -17,14 +17,14 @@ _STARTING = (
 )
 
 
-@asked("torch", *_STARTING, *_ACCELERATOR)
+@asks_about("torch", *_STARTING, *_ACCELERATOR)
 def note_device(call: CallSite) -> None:
     """`torch_xla.device()`: remembered, since a launcher may follow in the same run of statements."""
     if not asks_for_device(call.frame):
         call.start_runtime("torch")
 
 
-@asked("torch", LAUNCH, SPAWN, *NOTEBOOK)
+@asks_about("torch", LAUNCH, SPAWN, *NOTEBOOK)
 def check_launch(call: CallSite) -> None:
     """`torch_xla.launch(fn)` after the device was touched; one process alone may have it."""
     frame = call.frame

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, Union
 
 from xlalint.abstract.values import INT, TRUE, UNKNOWN, Function, Host, LibraryInstance, Method, Sequence, Value
 from xlalint.analysis.hazard import Confidence
-from xlalint.frameworks.checks.call_site import CallSite, asked, asks_for_device
+from xlalint.frameworks.checks.call_site import CallSite, asks_about, asks_for_device
 from xlalint.frameworks.torch.checks.device_before_launch import LAUNCH, one_process
 from xlalint.frameworks.torch.checks.obsolete_xla_api import SPAWN, XM
 from xlalint.interpreter.arguments import Arguments, bind_parameters
@@ -92,13 +92,13 @@ def _pace(frame: Frame) -> Pace:
     return pace
 
 
-@asked("torch", *_ORDERS, methods=("mark_step", "sync", "optimizer_step", "_xla_step_marker"))
+@asks_about("torch", *_ORDERS, methods=("mark_step", "sync", "optimizer_step", "_xla_step_marker"))
 def note_order(call: CallSite) -> None:
     """`torch_xla.sync()`."""
     _pace(call.frame).runs()
 
 
-@asked("torch", _OPTIMIZER_STEP)
+@asks_about("torch", _OPTIMIZER_STEP)
 def check_optimizer_step(call: CallSite) -> None:
     """`xm.optimizer_step(optimizer)`, which gives the order only if it is asked to."""
     barrier = call.value("barrier", 1)
@@ -108,7 +108,7 @@ def check_optimizer_step(call: CallSite) -> None:
         _pace(call.frame).runs()
 
 
-@asked("torch", methods=("backward",))
+@asks_about("torch", methods=("backward",))
 def note_backward(call: CallSite) -> None:
     """`loss.backward()`; who is given the loss to do it steps the device as well: `accelerator.backward(loss)`."""
     pace = _pace(call.frame)
@@ -117,7 +117,7 @@ def note_backward(call: CallSite) -> None:
         pace.runs()
 
 
-@asked("torch", methods=("step",))
+@asks_about("torch", methods=("step",))
 def check_step(call: CallSite) -> None:
     """`optimizer.step()`."""
     if _is_optimizer(call) and not call.arguments.args:
@@ -307,7 +307,7 @@ def _runs_by_itself(module: ModuleInfo) -> bool:
 # ------------------------------------------------------------------------------------------------- replicas
 
 
-@asked("torch", LAUNCH, SPAWN)
+@asks_about("torch", LAUNCH, SPAWN)
 def check_replicas(call: CallSite) -> None:
     """`torch_xla.launch(train)`: what runs in each process, and whether it adds up the gradients."""
     frame, started = call.frame, call.value("fn", 0)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from xlalint.abstract.values import INT, UNKNOWN, Class, Function, LibrarySymbol, Sequence
 from xlalint.analysis.hazard import Confidence
-from xlalint.frameworks.checks.call_site import CallSite, asked, asks_for_device
+from xlalint.frameworks.checks.call_site import CallSite, asks_about, asks_for_device
 from xlalint.frameworks.torch.checks.device_before_launch import LAUNCH, NOTEBOOK, one_process
 from xlalint.frameworks.torch.checks.obsolete_xla_api import SPAWN
 from xlalint.interpreter.arguments import Arguments, bind_parameters
@@ -23,7 +23,7 @@ _MAKING = ("transformers.", "diffusers.", "timm.create_model", "torchvision.mode
 _OTHERS = ("Tokenizer", "Processor", "Config", "FeatureExtractor")
 
 
-@asked("torch", *NOTEBOOK, LAUNCH, SPAWN)
+@asks_about("torch", *NOTEBOOK, LAUNCH, SPAWN)
 def check_launcher(call: CallSite) -> None:
     """`notebook_launcher(train)`, where `train` builds the model; `xmp.spawn(train, start_method="fork")` too."""
     frame, in_notebook = call.frame, call.name in NOTEBOOK

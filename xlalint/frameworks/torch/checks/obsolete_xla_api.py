@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xlalint.frameworks.checks.call_site import CallSite, asked
+from xlalint.frameworks.checks.call_site import CallSite, asks_about
 
 XM = "torch_xla.core.xla_model"
 _PJRT = "torch_xla.experimental.pjrt"
@@ -29,14 +29,14 @@ REMOVED = {
 SPAWN = "torch_xla.distributed.xla_multiprocessing.spawn"
 
 
-@asked("torch", *DEPRECATED)
+@asks_about("torch", *DEPRECATED)
 def report_deprecated(call: CallSite) -> None:
     """`xm.xla_device()`, `xm.mark_step()`."""
     detail = f"is deprecated: it calls `{DEPRECATED[call.name]}`"
     call.report("XLA512", "torch", call.spelled, detail, call.node.at, "deprecated")
 
 
-@asked("torch", *REMOVED)
+@asks_about("torch", *REMOVED)
 def report_removed(call: CallSite) -> None:
     """`xm.xrt_world_size()` and other things of XRT's time."""
     instead = REMOVED[call.name]
@@ -48,7 +48,7 @@ def report_removed(call: CallSite) -> None:
     )
 
 
-@asked("torch", SPAWN)
+@asks_about("torch", SPAWN)
 def check_spawn(call: CallSite) -> None:
     """`xmp.spawn(fn, nprocs=8)`: PJRT takes all devices or one."""
     count = call.constant("nprocs", 2)
@@ -62,7 +62,7 @@ def check_spawn(call: CallSite) -> None:
         )
 
 
-@asked("torch", "accelerate.notebook_launcher", "accelerate.launchers.notebook_launcher")
+@asks_about("torch", "accelerate.notebook_launcher", "accelerate.launchers.notebook_launcher")
 def check_process_count(call: CallSite) -> None:
     """`notebook_launcher(train, num_processes=8)`: PJRT takes all devices."""
     if not call.lacks("num_processes", 2) and isinstance(call.constant("num_processes", 2), int):

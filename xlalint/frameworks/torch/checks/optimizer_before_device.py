@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from xlalint.abstract.values import UNKNOWN, Const, Host, Value
 from xlalint.analysis.hazard import Confidence
-from xlalint.frameworks.checks.call_site import CallSite, asked, asks_for_device
+from xlalint.frameworks.checks.call_site import CallSite, asks_about, asks_for_device
 from xlalint.interpreter.spelling import path_of, spelling
 from xlalint.lowering import ir
 
@@ -33,7 +33,7 @@ _OPTIMIZERS = tuple(
 )
 
 
-@asked("torch", *_OPTIMIZERS)
+@asks_about("torch", *_OPTIMIZERS)
 def note_optimizer(call: CallSite) -> None:
     """`torch.optim.SGD(model.parameters())`: remembered, since the model may be moved in the same run of statements."""
     params = call.node_of("params", 0)
@@ -41,21 +41,25 @@ def note_optimizer(call: CallSite) -> None:
     if isinstance(func, ir.Attr) and func.name == "parameters" and not asks_for_device(call.frame):
         path = path_of(func.value)
         if path:
-            _optimized(call.frame)[path] = call.spelled, call.frame.env.get(path), call.frame.paths.branch_depth > 0
+            _list_optimized(call.frame)[path] = (
+                call.spelled,
+                call.frame.env.get(path),
+                call.frame.paths.branch_depth > 0,
+            )
 
 
-def _optimized(frame: Frame) -> dict[str, tuple[str, Value | None, bool]]:
+def _list_optimized(frame: Frame) -> dict[str, tuple[str, Value | None, bool]]:
     """The models whose parameters an optimizer took: how it is spelled, what the model was, and whether in a branch."""
     found: dict[str, tuple[str, Value | None, bool]] = frame.of_checks.setdefault("optimized", {})
     return found
 
 
-@asked("torch", methods=("to",))
+@asks_about("torch", methods=("to",))
 def check_move(call: CallSite) -> None:
     """`model.to(device)` after that: new parameters, of which the optimizer knows nothing."""
     frame, func = call.frame, call.node.func
     path = path_of(func.value) if isinstance(func, ir.Attr) else ""
-    known = _optimized(frame).get(path)
+    known = _list_optimized(frame).get(path)
     if known is None or known[1] is not frame.env.get(path) or not _is_device(call):
         return
     detail = f"comes after `{known[0]}` took the parameters: moving creates new ones, and the optimizer keeps the old"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from xlalint.abstract.values import Const, Mapping, Value
-from xlalint.frameworks.checks.call_site import CallSite, asked, report
+from xlalint.frameworks.checks.call_site import CallSite, asks_about, report
 from xlalint.frameworks.checks.late_configuration import VARIABLES as LATE
 from xlalint.frameworks.checks.late_configuration import check_late
 from xlalint.interpreter.spelling import path_of
@@ -29,7 +29,7 @@ def item_assigned(frame: Frame, target: ir.Sub, index: Value, value: Value) -> N
         _check(frame, index.value, value, target.at)
 
 
-@asked("torch", "os.putenv", methods=("setdefault",))
+@asks_about("torch", "os.putenv", methods=("setdefault",))
 def check_call(call: CallSite) -> None:
     """`os.environ.setdefault("XLA_USE_BF16", "1")`."""
     name, value = call.constant("key", 0), call.value("value", 1)
@@ -37,7 +37,7 @@ def check_call(call: CallSite) -> None:
         _check(call.frame, name, value, call.node.at)
 
 
-@asked("torch", methods=("update",))
+@asks_about("torch", methods=("update",))
 def check_update(call: CallSite) -> None:
     """`os.environ.update({"XRT_TPU_CONFIG": …})`."""
     if _of_environment(call):
@@ -47,7 +47,7 @@ def check_update(call: CallSite) -> None:
             _check(call.frame, name, value, call.node.at)
 
 
-@asked("torch", "accelerate.Accelerator", "accelerate.accelerator.Accelerator")
+@asks_about("torch", "accelerate.Accelerator", "accelerate.accelerator.Accelerator")
 def check_downcast(call: CallSite) -> None:
     """`Accelerator(downcast_bf16=True)`, as Accelerate's guide has it."""
     if call.value("downcast_bf16") is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from xlalint.abstract.values import TRUE
-from xlalint.frameworks.checks.call_site import CallSite, asked, surely
+from xlalint.frameworks.checks.call_site import CallSite, asks_about, surely
 from xlalint.frameworks.checks.library_names import TRAINING_ARGUMENTS
 
 _FINDERS = (
@@ -13,14 +13,14 @@ _FINDERS = (
 )
 
 
-@asked("torch", *TRAINING_ARGUMENTS)
+@asks_about("torch", *TRAINING_ARGUMENTS)
 def check_trainer(call: CallSite) -> None:
     """`TrainingArguments(auto_find_batch_size=True)`."""
     if surely(call.asked_for("auto_find_batch_size"), TRUE):
         call.report("XLA409", "torch", "auto_find_batch_size=True", "", call.place("auto_find_batch_size"))
 
 
-@asked("torch", *_FINDERS)
+@asks_about("torch", *_FINDERS)
 def check_finder(call: CallSite) -> None:
     """`find_executable_batch_size(…)`, as a decorator with arguments or called."""
     call.report("XLA409", "torch", "find_executable_batch_size")

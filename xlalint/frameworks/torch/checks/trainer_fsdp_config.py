@@ -10,7 +10,7 @@ from typing import NamedTuple
 from xlalint.abstract.values import FALSE, NEVER, TRUE, Const, Value, constant
 from xlalint.abstract.values import Mapping as Dict
 from xlalint.analysis.hazard import Confidence
-from xlalint.frameworks.checks.call_site import CallSite, asked, asks_for_device, surely
+from xlalint.frameworks.checks.call_site import CallSite, asks_about, asks_for_device, surely
 from xlalint.frameworks.checks.library_names import TRAINING_ARGUMENTS
 from xlalint.frameworks.torch.checks.trainer_xla_options import nearest
 from xlalint.interpreter.context import Context, PendingHazard
@@ -61,7 +61,7 @@ class Wrong(NamedTuple):
     at: int
 
 
-@asked("torch", *TRAINING_ARGUMENTS)
+@asks_about("torch", *TRAINING_ARGUMENTS)
 def check_sharding(call: CallSite) -> None:
     """`fsdp_config={"xla": True, …}`, `fsdp_config="fsdp.json"`."""
     config = call.value("fsdp_config")

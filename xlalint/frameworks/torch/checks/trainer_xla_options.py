@@ -5,7 +5,7 @@ from __future__ import annotations
 from difflib import get_close_matches
 
 from xlalint.abstract.values import NONE, TRUE
-from xlalint.frameworks.checks.call_site import NOT_ON_GPU, CallSite, asked, surely
+from xlalint.frameworks.checks.call_site import NOT_ON_GPU, CallSite, asks_about, surely
 from xlalint.frameworks.checks.library_names import TRAINING_ARGUMENTS
 
 # What `optim` takes and what runs without CUDA's, bitsandbytes' or Apex' kernels, in either version.
@@ -60,7 +60,7 @@ BITSANDBYTES = frozenset(
 _UNTRIED = frozenset(("adamw_torch_4bit", "adamw_torch_8bit"))
 
 
-@asked("torch", *TRAINING_ARGUMENTS)
+@asks_about("torch", *TRAINING_ARGUMENTS)
 def check_optimizer(call: CallSite) -> None:
     """`optim="adamw_torch_fused"`, `optim="adamw_bnb_8bit"`, `optim="adamw_xla"`."""
     name = call.word("optim")
@@ -78,7 +78,7 @@ def check_optimizer(call: CallSite) -> None:
         call.report("XLA510", "torch", f'optim="{name}"', why, call.place("optim"), "", NOT_ON_GPU)
 
 
-@asked("torch", *TRAINING_ARGUMENTS)
+@asks_about("torch", *TRAINING_ARGUMENTS)
 def check_left_over(call: CallSite) -> None:
     """`tpu_num_cores=8` and `debug="tpu_metrics_debug"`."""
     if call.value("tpu_num_cores") not in (None, NONE):
@@ -89,7 +89,7 @@ def check_left_over(call: CallSite) -> None:
         call.report("XLA510", "torch", 'debug="tpu_metrics_debug"', detail, call.place("debug"), "debug")
 
 
-@asked("torch", *TRAINING_ARGUMENTS)
+@asks_about("torch", *TRAINING_ARGUMENTS)
 def check_compile(call: CallSite) -> None:
     """`torch_compile=True`, whose backend is Inductor unless another is named."""
     detail = "compiles with Inductor, which does not support XLA devices: the first step fails, and XLA compiles everything anyway"
