@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -84,23 +85,36 @@ def body(code: str) -> str:
     )
 
 
-def is_left_alone(code: str, before: str, why: str) -> None:
-    """Assert that the finding of a code in an expression has no fix, and why."""
-    made = outcome(expression(before), code)
-    assert made.fix is None
+def append_indented(head: str, code: str, width: int = 4) -> str:
+    """Append lines to the head of a function, indented by some columns."""
+    return f"{head}{textwrap.indent(code, ' ' * width)}\n"
+
+
+def expect_left_alone(made: FixResult, why: str) -> None:
+    """Assert that a finding has no fix, and that its reason names the cause."""
+    assert made.fix is None, made.text
     assert why in made.reason
 
 
-def is_fixed_safely(code: str, before: str, after: str) -> None:
-    """Assert what a safe fix makes of an expression."""
-    made = outcome(expression(before), code)
-    assert made.text == expression(after)
-    assert made.applicability == "safe"
+def expect_unchanged(text: str, code: str, why: str = "", *, target: str = "torch_xla") -> None:
+    """Assert that the findings of a code leave a text as it is, for a reason that names the cause."""
+    made = outcome(text, code, target=target)
+    assert made.text == text
+    assert made.reason
+    assert why in made.reason
 
 
-def is_fixed_unsafely(code: str, before: str, after: str, assumed: str) -> None:
-    """Assert what an unsafe fix makes of an expression, and what it assumes."""
-    made = outcome(expression(before), code)
-    assert made.text == expression(after)
-    assert made.applicability == "unsafe"
-    assert assumed in made.message
+def expect_fixed(made: FixResult, after: str, applicability: str, *assumed: str) -> None:
+    """Assert what the fixes make of a text, how sure they are, and what their message assumes."""
+    assert made.text == after
+    assert made.applicability == applicability, made.message
+    for assumption in assumed:
+        assert assumption in made.message
+
+
+def expect_settled(before: str, after: str, *, unsafe: bool = True, target: str = "torch_xla") -> None:
+    """Assert what the rounds make of a text without any trouble, and that further rounds leave the result alone."""
+    text, done = fixed(before, unsafe=unsafe, target=target)
+    assert text == after
+    assert not done.troubles
+    assert fixed(text, target=target)[0] == text

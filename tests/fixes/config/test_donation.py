@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.fixes.fixing import outcome
+from tests.fixes.fixing import expect_fixed, expect_left_alone, outcome
 
 STEP = "def step(state, batch):\n    return state + batch\n\n\n"
 LOOP = "def train(state, batches):\n    for batch in batches:\n        state = step(state, batch)\n"
@@ -34,14 +34,13 @@ FIXED = {
 
 @pytest.mark.parametrize(("before", "after"), FIXED.values(), ids=FIXED)
 def test_state_is_given_away(before: str, after: str) -> None:
-    made = outcome(before, "XLA518")
-    assert made.text == after
-    assert made.applicability == "unsafe"
+    expect_fixed(outcome(before, "XLA518"), after, "unsafe")
 
 
 def test_what_was_given_away_has_no_fix() -> None:
-    made = outcome(
-        f"import jax\n\n\n{STEP}fast = jax.jit(step, donate_argnums=0)\nnew = fast(old, 1)\nprint(old)\n", "XLA517"
+    expect_left_alone(
+        outcome(
+            f"import jax\n\n\n{STEP}fast = jax.jit(step, donate_argnums=0)\nnew = fast(old, 1)\nprint(old)\n", "XLA517"
+        ),
+        "what the call returned",
     )
-    assert made.fix is None
-    assert "what the call returned" in made.reason

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.fixes.fixing import outcome
+from tests.fixes.fixing import expect_fixed, expect_left_alone, outcome
 
 JAX = "import os\n\nimport jax\n\n"
 MOVED = {
@@ -24,13 +24,9 @@ STAYING = {
 
 @pytest.mark.parametrize(("before", "after"), MOVED.values(), ids=MOVED)
 def test_late_settings_are_made_otherwise(before: str, after: str) -> None:
-    made = outcome(f"{JAX}{before}\n", "XLA516")
-    assert made.text == f"{JAX}{after}\n"
-    assert made.applicability == "unsafe"
+    expect_fixed(outcome(f"{JAX}{before}\n", "XLA516"), f"{JAX}{after}\n", "unsafe")
 
 
 @pytest.mark.parametrize(("text", "why"), STAYING.values(), ids=STAYING)
 def test_late_settings_stay_with_a_reason(text: str, why: str) -> None:
-    made = outcome(f"{JAX}{text}\n", "XLA516")
-    assert made.fix is None
-    assert why in made.reason
+    expect_left_alone(outcome(f"{JAX}{text}\n", "XLA516"), why)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.fixes.fixing import outcome
+from tests.fixes.fixing import expect_fixed, expect_left_alone, outcome
 
 START = "import torch_xla\nimport torch_xla.core.xla_model as xm\n"
 MP = "import torch_xla.distributed.xla_multiprocessing as xmp\n"
@@ -26,13 +26,9 @@ FIXED = {
 
 @pytest.mark.parametrize(("code", "text", "why"), LEFT_ALONE.values(), ids=LEFT_ALONE)
 def test_left_alone_with_a_reason(code: str, text: str, why: str) -> None:
-    made = outcome(f"{START}{text}\n", code)
-    assert made.fix is None
-    assert why in made.reason
+    expect_left_alone(outcome(f"{START}{text}\n", code), why)
 
 
 @pytest.mark.parametrize(("code", "text", "after", "applicability"), FIXED.values(), ids=FIXED)
 def test_fixed(code: str, text: str, after: str, applicability: str) -> None:
-    made = outcome(f"{START}{text}\n", code)
-    assert made.text == f"{START}{after}\n"
-    assert made.applicability == applicability
+    expect_fixed(outcome(f"{START}{text}\n", code), f"{START}{after}\n", applicability)

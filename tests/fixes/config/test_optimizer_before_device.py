@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.fixes.fixing import outcome
+from tests.fixes.fixing import expect_fixed, expect_left_alone, outcome
 
 START = "import torch\nimport torch_xla\nfrom torch import nn, optim\nmodel = nn.Linear(2, 2)\n"
 OPT = "opt = optim.SGD(model.parameters(), lr=0.1)\n"
@@ -23,13 +23,9 @@ LEFT_ALONE = {
 
 @pytest.mark.parametrize(("before", "after"), FIXED.values(), ids=FIXED)
 def test_the_other_way_round(before: str, after: str) -> None:
-    made = outcome(START + before, "XLA519")
-    assert made.text == START + after
-    assert made.applicability == "unsafe"
+    expect_fixed(outcome(START + before, "XLA519"), START + after, "unsafe")
 
 
 @pytest.mark.parametrize("code", LEFT_ALONE.values(), ids=LEFT_ALONE)
 def test_left_alone_with_a_reason(code: str) -> None:
-    made = outcome(START + code, "XLA519")
-    assert made.fix is None
-    assert "create the optimizer after" in made.reason
+    expect_left_alone(outcome(START + code, "XLA519"), "create the optimizer after")

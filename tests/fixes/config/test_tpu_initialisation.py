@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.fixes.fixing import outcome
+from tests.fixes.fixing import expect_fixed, expect_left_alone, outcome
 
 IMPORTS = "import tensorflow as tf\nfrom tensorflow.distribute import cluster_resolver\n\n"
 LOCAL = "r = cluster_resolver.TPUClusterResolver('local')\n"
@@ -61,21 +61,17 @@ LEFT = {
 
 @pytest.mark.parametrize(("code", "before", "after"), FIXED.values(), ids=FIXED)
 def test_fixed(code: str, before: str, after: str) -> None:
-    made = outcome(IMPORTS + before, code, target="tf")
-    assert made.text == IMPORTS + after
-    assert made.applicability == "unsafe"
+    expect_fixed(outcome(IMPORTS + before, code, target="tf"), IMPORTS + after, "unsafe")
 
 
 def test_the_new_name_is_safe() -> None:
-    made = outcome(
-        f"{IMPORTS}{READY}".replace("distribute.TPUS", "distribute.experimental.TPUS"), "XLA503", target="tf"
+    expect_fixed(
+        outcome(f"{IMPORTS}{READY}".replace("distribute.TPUS", "distribute.experimental.TPUS"), "XLA503", target="tf"),
+        f"{IMPORTS}{READY}",
+        "safe",
     )
-    assert made.text == f"{IMPORTS}{READY}"
-    assert made.applicability == "safe"
 
 
 @pytest.mark.parametrize(("code", "before", "why"), LEFT.values(), ids=LEFT)
 def test_left_alone(code: str, before: str, why: str) -> None:
-    made = outcome(IMPORTS + before, code, target="tf")
-    assert made.fix is None
-    assert why in made.reason
+    expect_left_alone(outcome(IMPORTS + before, code, target="tf"), why)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import textwrap
 
+from tests.fixes.fixing import append_indented
+
 _HEAD = """\
 import torch
 from torch import nn
@@ -17,4 +19,4 @@ class Model(nn.Module):
 
 def module(body: str) -> str:
     """Make a module whose `forward` has this body; `x` and `y` are tensors of floats, `ok` is a bool."""
-    return _HEAD + textwrap.indent(textwrap.dedent(body).strip("\n"), " " * 8) + "\n"
+    return append_indented(_HEAD, textwrap.dedent(body).strip("\n"), 8)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.fixes.control_flow.programs import module
-from tests.fixes.fixing import outcome
+from tests.fixes.fixing import expect_fixed, expect_left_alone, outcome
 
 LEFT_ALONE = {
     "a write to an attribute": ("if x.any():\n    self.seen = x\nreturn x", "writes `self.seen`"),
@@ -213,24 +213,17 @@ IN_ROUNDS = {
 
 @pytest.mark.parametrize(("before", "why"), LEFT_ALONE.values(), ids=LEFT_ALONE)
 def test_left_alone_with_a_reason(before: str, why: str) -> None:
-    made = outcome(module(before), "XLA101")
-    assert made.fix is None, made.text
-    assert why in made.reason
+    expect_left_alone(outcome(module(before), "XLA101"), why)
 
 
 @pytest.mark.parametrize(("before", "after"), SAFE.values(), ids=SAFE)
 def test_safe(before: str, after: str) -> None:
-    made = outcome(module(before), "XLA101")
-    assert made.text == module(after)
-    assert made.applicability == "safe", made.message
+    expect_fixed(outcome(module(before), "XLA101"), module(after), "safe")
 
 
 @pytest.mark.parametrize(("before", "after", "assumed"), UNSAFE.values(), ids=UNSAFE)
 def test_unsafe(before: str, after: str, assumed: str) -> None:
-    made = outcome(module(before), "XLA101")
-    assert made.text == module(after)
-    assert made.applicability == "unsafe"
-    assert assumed in made.message
+    expect_fixed(outcome(module(before), "XLA101"), module(after), "unsafe", assumed)
 
 
 @pytest.mark.parametrize(("before", "after"), IN_ROUNDS.values(), ids=IN_ROUNDS)

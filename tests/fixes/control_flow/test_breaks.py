@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from tests.fixes.fixing import outcome
+from tests.fixes.fixing import append_indented, expect_fixed, outcome
 
 
 def program(code: str) -> str:
-    lines = code.replace("\n", "\n    ")
-    return (
+    return append_indented(
         "import torch\n\nSEEN = []\n\n\n@torch.compile\n"
-        "def run(x: torch.Tensor, y: torch.Tensor, done: torch.Tensor, n: int = 6) -> torch.Tensor:\n"
-        f"    {lines}\n"
+        "def run(x: torch.Tensor, y: torch.Tensor, done: torch.Tensor, n: int = 6) -> torch.Tensor:\n",
+        code,
     )
 
 
@@ -87,10 +86,12 @@ KEPT = {
 @pytest.mark.parametrize(("turn", "stop"), DROPPED.values(), ids=DROPPED)
 def test_dropped(turn: str, stop: str) -> None:
     before = "mask = x > 0\ndone = x > 9\n"
-    made = outcome(program(loop(turn.replace("@", stop), before, "return x + y")), "XLA101")
-    assert made.text == program(loop(turn.replace("@", ""), before, "return x + y"))
-    assert made.applicability == "unsafe"
-    assert "needlessly" in made.message
+    expect_fixed(
+        outcome(program(loop(turn.replace("@", stop), before, "return x + y")), "XLA101"),
+        program(loop(turn.replace("@", ""), before, "return x + y")),
+        "unsafe",
+        "needlessly",
+    )
 
 
 @pytest.mark.parametrize("code", KEPT.values(), ids=KEPT)

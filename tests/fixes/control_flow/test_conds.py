@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import pytest
 
-from tests.fixes.fixing import fixed, outcome
+from tests.fixes.fixing import append_indented, expect_fixed, fixed, outcome
 
 
 def jax_program(code: str) -> str:
-    lines = code.replace("\n", "\n    ")
-    return (
+    return append_indented(
         "import flax.linen as nn\nimport jax\nimport jax.numpy as jnp\nimport numpy as np\n\nSEEN = []\n\n\n"
         "def heavy(x: jax.Array) -> jax.Array:\n    return jnp.linalg.inv(x @ x.T + 1.0) @ x\n\n\n"
-        "@jax.jit\ndef run(x: jax.Array, y: jax.Array, key: jax.Array) -> jax.Array:\n"
-        f"    {lines}\n"
-    ).replace("\n    \n", "\n\n")
+        "@jax.jit\ndef run(x: jax.Array, y: jax.Array, key: jax.Array) -> jax.Array:\n",
+        code,
+    )
 
 
 def keras_program(code: str, base: str = "keras.layers.Layer") -> str:
-    lines = code.replace("\n", "\n        ")
-    return (
+    return append_indented(
         "import keras\nimport tensorflow as tf\n\n\n"
         "def settle(x: tf.Tensor) -> tf.Tensor:\n    return x / tf.norm(x)\n\n\n"
-        f"class Gate({base}):\n    def call(self, x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:\n        {lines}\n"
-    ).replace("\n        \n", "\n\n")
+        f"class Gate({base}):\n    def call(self, x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:\n",
+        code,
+        8,
+    )
 
 
 JAX = {
@@ -145,16 +145,12 @@ KERAS = {
 
 @pytest.mark.parametrize(("before", "after"), JAX.values(), ids=JAX)
 def test_jax(before: str, after: str) -> None:
-    made = outcome(jax_program(before), "XLA101", target="jax")
-    assert made.text == jax_program(after)
-    assert made.applicability == "unsafe"
+    expect_fixed(outcome(jax_program(before), "XLA101", target="jax"), jax_program(after), "unsafe")
 
 
 @pytest.mark.parametrize(("before", "after"), SAFE.values(), ids=SAFE)
 def test_safe_where_a_choice_is_not(before: str, after: str) -> None:
-    made = outcome(jax_program(before), "XLA101", target="jax")
-    assert made.text == jax_program(after)
-    assert made.applicability == "safe"
+    expect_fixed(outcome(jax_program(before), "XLA101", target="jax"), jax_program(after), "safe")
 
 
 @pytest.mark.parametrize("before", NOT_COND.values(), ids=NOT_COND)

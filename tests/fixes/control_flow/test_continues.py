@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.fixes.fixing import body, outcome
+from tests.fixes.fixing import body, expect_fixed, expect_left_alone, outcome
 
 _HEAD = "y = torch.zeros_like(x)\nfor i in range(4):\n"
 
@@ -126,26 +126,21 @@ AFTER = {
 
 @pytest.mark.parametrize(("before", "after"), SAFE.values(), ids=SAFE)
 def test_safe(before: str, after: str) -> None:
-    made = outcome(turn(before, "x = x * 0.5\n", "return x"), "XLA101")
-    assert made.text == turn(after, "x = x * 0.5\n", "return x")
-    assert made.applicability == "safe"
+    expect_fixed(
+        outcome(turn(before, "x = x * 0.5\n", "return x"), "XLA101"), turn(after, "x = x * 0.5\n", "return x"), "safe"
+    )
 
 
 @pytest.mark.parametrize(("before", "after", "assumed"), UNSAFE.values(), ids=UNSAFE)
 def test_unsafe(before: str, after: str, assumed: str) -> None:
     end = "return y + x"
-    made = outcome(turn(before, after=end), "XLA101")
-    assert made.text == turn(after, after=end)
-    assert made.applicability == "unsafe"
-    assert assumed in made.message
+    expect_fixed(outcome(turn(before, after=end), "XLA101"), turn(after, after=end), "unsafe", assumed)
 
 
 @pytest.mark.parametrize("name", LEFT_ALONE)
 def test_left_alone_with_a_reason(name: str) -> None:
     before, why = LEFT_ALONE[name]
-    made = outcome(turn(before, BEFORE.get(name, ""), AFTER.get(name, "return y")), "XLA101")
-    assert made.fix is None
-    assert why in made.reason
+    expect_left_alone(outcome(turn(before, BEFORE.get(name, ""), AFTER.get(name, "return y")), "XLA101"), why)
 
 
 def test_a_number_that_becomes_a_tensor() -> None:

@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import pytest
 
-from tests.fixes.fixing import outcome
+from tests.fixes.fixing import append_indented, expect_fixed, expect_left_alone, outcome
 
 
 def jax_program(code: str) -> str:
-    lines = code.replace("\n", "\n    ")
-    return (
+    return append_indented(
         "import jax\nimport jax.numpy as jnp\nimport numpy as np\n\nSEEN = []\n\n\n"
         "def work(x: jax.Array) -> jax.Array:\n    return jnp.tanh(x) * 0.5\n\n\n"
-        "@jax.jit\ndef run(x: jax.Array, y: jax.Array) -> jax.Array:\n"
-        f"    {lines}\n"
-    ).replace("\n    \n", "\n\n")
+        "@jax.jit\ndef run(x: jax.Array, y: jax.Array) -> jax.Array:\n",
+        code,
+    )
 
 
 def tensorflow_program(code: str, options: str = "autograph=False") -> str:
-    lines = code.replace("\n", "\n    ")
-    return (
-        f"import tensorflow as tf\n\n\n@tf.function({options})\n"
-        f"def run(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:\n    {lines}\n"
-    ).replace("\n    \n", "\n\n")
+    return append_indented(
+        f"import tensorflow as tf\n\n\n@tf.function({options})\ndef run(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:\n",
+        code,
+    )
 
 
 JAX = {
@@ -133,10 +131,12 @@ TENSORFLOW = {
 @pytest.mark.parametrize(("before", "after"), JAX.values(), ids=JAX)
 def test_jax(before: str, after: str) -> None:
     code = "XLA101" if before.startswith("for") else "XLA102"
-    made = outcome(jax_program(before), code, target="jax")
-    assert made.text == jax_program(after)
-    assert made.applicability == "unsafe"
-    assert "no gradient is taken in reverse" in made.message
+    expect_fixed(
+        outcome(jax_program(before), code, target="jax"),
+        jax_program(after),
+        "unsafe",
+        "no gradient is taken in reverse",
+    )
 
 
 @pytest.mark.parametrize("before", LEFT_ALONE.values(), ids=LEFT_ALONE)
@@ -183,6 +183,4 @@ def test_torch_has_no_loop_of_the_graph(test: str) -> None:
         "import torch\n\n\n@torch.compile\ndef run(x: torch.Tensor) -> torch.Tensor:\n    k = 0\n    while True:\n"
         f"        x = x / 2\n        k += 1\n        if {test}:\n            break\n    return x\n"
     )
-    made = outcome(text, "XLA102")
-    assert made.fix is None
-    assert "loop up to one" in made.reason
+    expect_left_alone(outcome(text, "XLA102"), "loop up to one")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.fixes.control_flow.programs import module
-from tests.fixes.fixing import outcome
+from tests.fixes.fixing import expect_fixed, expect_left_alone, outcome
 
 LEFT_ALONE = {
     "a return of None": ("if y.all():\n    return None\nreturn x", "may be None on one side"),
@@ -37,13 +37,9 @@ SAFE = {
 
 @pytest.mark.parametrize(("before", "why"), LEFT_ALONE.values(), ids=LEFT_ALONE)
 def test_left_alone_with_a_reason(before: str, why: str) -> None:
-    made = outcome(module(before), "XLA101")
-    assert made.fix is None, made.text
-    assert why in made.reason
+    expect_left_alone(outcome(module(before), "XLA101"), why)
 
 
 @pytest.mark.parametrize(("before", "after"), SAFE.values(), ids=SAFE)
 def test_safe(before: str, after: str) -> None:
-    made = outcome(module(before), "XLA101")
-    assert made.text == module(after)
-    assert made.applicability == "safe", made.message
+    expect_fixed(outcome(module(before), "XLA101"), module(after), "safe")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.fixes.fixing import expression, is_fixed_safely, is_fixed_unsafely, is_left_alone, outcome
+from tests.fixes.fixing import expect_fixed, expect_left_alone, expression, outcome
 
 LEFT_ALONE = {
     "a key": ("max(x, key=abs)", "`key`"),
@@ -44,17 +44,17 @@ UNSAFE = {
 
 @pytest.mark.parametrize(("before", "why"), LEFT_ALONE.values(), ids=LEFT_ALONE)
 def test_left_alone_with_a_reason(before: str, why: str) -> None:
-    is_left_alone("XLA106", before, why)
+    expect_left_alone(outcome(expression(before), "XLA106"), why)
 
 
 @pytest.mark.parametrize(("before", "after"), SAFE.values(), ids=SAFE)
 def test_safe(before: str, after: str) -> None:
-    is_fixed_safely("XLA106", before, after)
+    expect_fixed(outcome(expression(before), "XLA106"), expression(after), "safe")
 
 
 @pytest.mark.parametrize(("before", "after", "assumed"), UNSAFE.values(), ids=UNSAFE)
 def test_unsafe(before: str, after: str, assumed: str) -> None:
-    is_fixed_unsafely("XLA106", before, after, assumed)
+    expect_fixed(outcome(expression(before), "XLA106"), expression(after), "unsafe", assumed)
 
 
 def test_a_result_that_is_changed_in_place_was_one_of_the_operands() -> None:

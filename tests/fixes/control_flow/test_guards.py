@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from tests.fixes.control_flow.programs import module
-from tests.fixes.fixing import outcome
+from tests.fixes.fixing import append_indented, expect_fixed, outcome
 
 
 def program(code: str) -> str:
-    lines = code.replace("\n", "\n    ")
-    return (
+    return append_indented(
         "import torch\n\nSEEN = []\n\n\n@torch.compile\n"
-        f"def run(x: torch.Tensor, mask: torch.Tensor, n: int = 6) -> torch.Tensor | None:\n    {lines}\n"
+        "def run(x: torch.Tensor, mask: torch.Tensor, n: int = 6) -> torch.Tensor | None:\n",
+        code,
     )
 
 
@@ -47,10 +47,12 @@ LEFT_ALONE = {
 
 @pytest.mark.parametrize(("before", "after"), RETURNED.values(), ids=RETURNED)
 def test_the_mask_is_returned(before: str, after: str) -> None:
-    made = outcome(program(before), "XLA101")
-    assert made.text == program(after)
-    assert made.applicability == "unsafe"
-    assert "the caller treats `mask` that is true everywhere like None" in made.message
+    expect_fixed(
+        outcome(program(before), "XLA101"),
+        program(after),
+        "unsafe",
+        "the caller treats `mask` that is true everywhere like None",
+    )
 
 
 @pytest.mark.parametrize("before", LEFT_ALONE.values(), ids=LEFT_ALONE)
@@ -105,22 +107,16 @@ UNGUARDED_UNSAFELY = {
 
 @pytest.mark.parametrize(("before", "after"), UNGUARDED.values(), ids=UNGUARDED)
 def test_unguarded(before: str, after: str) -> None:
-    made = outcome(module(before), "XLA101")
-    assert made.text == module(after)
-    assert made.applicability == "safe", made.message
+    expect_fixed(outcome(module(before), "XLA101"), module(after), "safe")
 
 
 @pytest.mark.parametrize(("before", "after", "assumed"), UNGUARDED_UNSAFELY.values(), ids=UNGUARDED_UNSAFELY)
 def test_unguarded_unsafely(before: str, after: str, assumed: str) -> None:
-    made = outcome(module(before), "XLA101")
-    assert made.text == module(after)
-    assert made.applicability == "unsafe"
-    assert assumed in made.message
+    expect_fixed(outcome(module(before), "XLA101"), module(after), "unsafe", assumed)
 
 
 def test_a_mask_that_masks_nothing_is_kept() -> None:
     body = "mask = x > 0\nif ok and mask.all():\n    mask = None\nreturn x, mask"
-    made = outcome(module(body), "XLA101")
-    assert made.text == module("mask = x > 0\nreturn x, mask")
-    assert made.applicability == "unsafe"
-    assert "gives what None gives" in made.message
+    expect_fixed(
+        outcome(module(body), "XLA101"), module("mask = x > 0\nreturn x, mask"), "unsafe", "gives what None gives"
+    )

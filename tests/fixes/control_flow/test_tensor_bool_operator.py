@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.fixes.fixing import expression, outcome
+from tests.fixes.fixing import expect_fixed, expect_left_alone, expression, outcome
 
 LEFT_ALONE = {
     "an operand that is no bool is what `or` gives": ("x.sum() or x.mean()", "the result is one of the operands"),
@@ -75,21 +75,14 @@ UNSAFE = {
 
 @pytest.mark.parametrize(("before", "why"), LEFT_ALONE.values(), ids=LEFT_ALONE)
 def test_left_alone_with_a_reason(before: str, why: str) -> None:
-    made = outcome(expression(before), "XLA104")
-    assert made.fix is None
-    assert why in made.reason
+    expect_left_alone(outcome(expression(before), "XLA104"), why)
 
 
 @pytest.mark.parametrize(("before", "after"), SAFE.values(), ids=SAFE)
 def test_safe(before: str, after: str) -> None:
-    made = outcome(expression(before), "XLA104")
-    assert made.text == expression(after)
-    assert made.applicability == "safe"
+    expect_fixed(outcome(expression(before), "XLA104"), expression(after), "safe")
 
 
 @pytest.mark.parametrize(("before", "after", "assumed"), UNSAFE.values(), ids=UNSAFE)
 def test_unsafe(before: str, after: str, assumed: str) -> None:
-    made = outcome(expression(before), "XLA104")
-    assert made.text == expression(after)
-    assert made.applicability == "unsafe"
-    assert assumed in made.message
+    expect_fixed(outcome(expression(before), "XLA104"), expression(after), "unsafe", assumed)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from tests.fixes.fixing import fixed, outcome
+from tests.fixes.fixing import append_indented, expect_fixed, expect_left_alone, fixed, outcome
 
 
 def program(code: str) -> str:
-    lines = code.replace("\n", "\n        ")
-    return (
+    return append_indented(
         "import keras\nimport tensorflow as tf\n\nSEEN = []\n\n\nclass Settle(keras.layers.Layer):\n"
-        "    def call(self, x: tf.Tensor, y: tf.Tensor, n: int = 6) -> tf.Tensor:\n"
-        f"        {lines}\n"
-    ).replace("\n        \n", "\n\n")
+        "    def call(self, x: tf.Tensor, y: tf.Tensor, n: int = 6) -> tf.Tensor:\n",
+        code,
+        8,
+    )
 
 
 UNSAFE = {
@@ -83,17 +83,12 @@ LEFT_ALONE = {
 
 @pytest.mark.parametrize(("before", "after", "assumed"), UNSAFE.values(), ids=UNSAFE)
 def test_unsafe(before: str, after: str, assumed: str) -> None:
-    made = outcome(program(before), "XLA102", target="tf")
-    assert made.text == program(after)
-    assert made.applicability == "unsafe"
-    assert assumed in made.message
+    expect_fixed(outcome(program(before), "XLA102", target="tf"), program(after), "unsafe", assumed)
 
 
 @pytest.mark.parametrize(("before", "why"), LEFT_ALONE.values(), ids=LEFT_ALONE)
 def test_left_alone_with_a_reason(before: str, why: str) -> None:
-    made = outcome(program(before), "XLA102", target="tf")
-    assert made.fix is None
-    assert why in made.reason
+    expect_left_alone(outcome(program(before), "XLA102", target="tf"), why)
 
 
 def test_autograph_writes_its_own() -> None:

@@ -6,7 +6,7 @@ import textwrap
 
 import pytest
 
-from tests.fixes.fixing import fixed
+from tests.fixes.fixing import append_indented, expect_settled, fixed
 
 HEAD = """
 import os
@@ -96,15 +96,13 @@ STAYS = {
 
 
 def program(body: str) -> str:
-    return f"{HEAD.strip()}\n{textwrap.indent(textwrap.dedent(body).strip(), '    ')}\n"
+    return append_indented(HEAD.lstrip(), textwrap.dedent(body).strip())
 
 
 @pytest.mark.parametrize("name", GONE)
 def test_gone(name: str) -> None:
     before, after = (program(body) for body in GONE[name])
-    text, done = fixed(before)
-    assert text == after
-    assert not done.troubles
+    expect_settled(before, after)
     assert fixed(before, unsafe=False)[0] == before
 
 

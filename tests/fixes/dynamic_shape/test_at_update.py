@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.fixes.fixing import fixed
+from tests.fixes.functions import JAX
 
-JAX = {
+UPDATES = {
     "set": ("x.at[x > 1].set(x.min())", "jnp.where(x > 1, x.min().astype(x.dtype), x)"),
     "add": ("x.at[x > 1].add(1)", "jnp.where(x > 1, x + 1, x)"),
     "max": ("x.at[x > 1].max(3)", "jnp.where(x > 1, jnp.maximum(x, 3), x)"),
@@ -18,7 +19,7 @@ JAX = {
 }
 
 
-@pytest.mark.parametrize(("before", "after"), JAX.values(), ids=JAX)
+@pytest.mark.parametrize(("before", "after"), UPDATES.values(), ids=UPDATES)
 def test_jax(before: str, after: str) -> None:
-    head = "import jax\nimport jax.numpy as jnp\n\n\n@jax.jit\ndef f(x: jax.Array, y: jax.Array) -> jax.Array:\n    return "
-    assert fixed(f"{head}{before}\n", target="jax")[0] == f"{head}{after}\n"
+    text = JAX.format(body=f"return {before}")
+    assert fixed(text, target="jax")[0] == JAX.format(body=f"return {after}")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.fixes.fixing import fixed, outcome
+from tests.fixes.fixing import expect_settled, expect_unchanged, outcome
+from tests.fixes.functions import JAX
 
 TORCH = """import torch
 
@@ -56,14 +57,6 @@ LEFT = {
     "squeezed": "return x / len((y == 1).nonzero().squeeze())",
     "tested for another number": "return x * (len((y == 1).nonzero()) > 1)",
 }
-JAX = """import jax
-import jax.numpy as jnp
-
-
-@jax.jit
-def f(x: jax.Array, y: jax.Array) -> jax.Array:
-    {body}
-"""
 SIZED = {
     "summed": (
         "return jnp.nonzero(y > 0)[0].sum()",
@@ -91,36 +84,25 @@ UNSIZED = {
 
 @pytest.mark.parametrize(("before", "after"), SAFE.values(), ids=SAFE)
 def test_safe(before: str, after: str) -> None:
-    text, done = fixed(TORCH.format(body=before), unsafe=False)
-    assert text == TORCH.format(body=after)
-    assert not done.troubles
-    assert fixed(text)[0] == text
+    expect_settled(TORCH.format(body=before), TORCH.format(body=after), unsafe=False)
 
 
 @pytest.mark.parametrize(("before", "after"), UNSAFE.values(), ids=UNSAFE)
 def test_unsafe(before: str, after: str) -> None:
-    text, done = fixed(TORCH.format(body=before))
-    assert text == TORCH.format(body=after)
-    assert not done.troubles
+    expect_settled(TORCH.format(body=before), TORCH.format(body=after))
     assert outcome(TORCH.format(body=before), "XLA202").applicability == "unsafe"
 
 
 @pytest.mark.parametrize("body", LEFT.values(), ids=LEFT)
 def test_left_alone(body: str) -> None:
-    found = outcome(TORCH.format(body=body), "XLA202")
-    assert found.text == TORCH.format(body=body)
-    assert found.reason
+    expect_unchanged(TORCH.format(body=body), "XLA202")
 
 
 @pytest.mark.parametrize(("before", "after"), SIZED.values(), ids=SIZED)
 def test_sized(before: str, after: str) -> None:
-    text, done = fixed(JAX.format(body=before), unsafe=False, target="jax")
-    assert text == JAX.format(body=after)
-    assert not done.troubles
+    expect_settled(JAX.format(body=before), JAX.format(body=after), unsafe=False, target="jax")
 
 
 @pytest.mark.parametrize("body", UNSIZED.values(), ids=UNSIZED)
 def test_without_size(body: str) -> None:
-    found = outcome(JAX.format(body=body), "XLA202", target="jax")
-    assert found.text == JAX.format(body=body)
-    assert found.reason
+    expect_unchanged(JAX.format(body=body), "XLA202", target="jax")

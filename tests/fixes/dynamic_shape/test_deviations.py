@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.fixes.fixing import body, outcome
+from tests.fixes.fixing import body, expect_fixed, outcome
 
 _HEAD = "x = torch.relu(x.view(3, 4))\nm = x > 0.5\n"
 _MEAN = "mean = torch.where(m, x, 0).sum() / m.sum()\ndistances = torch.where(m, x - mean, 0)\n"
@@ -87,10 +87,7 @@ LEFT_ALONE = {
 @pytest.mark.parametrize(("before", "after", "assumed"), UNSAFE.values(), ids=UNSAFE)
 def test_unsafe(before: str, after: str, assumed: str) -> None:
     head = f"{_HEAD}y = x * 2.0\n" if "y[" in before else _HEAD
-    made = outcome(body(head + before), "XLA201")
-    assert made.text == body(head + after)
-    assert made.applicability == "unsafe"
-    assert assumed in made.message
+    expect_fixed(outcome(body(head + before), "XLA201"), body(head + after), "unsafe", assumed)
 
 
 @pytest.mark.parametrize("before", LEFT_ALONE.values(), ids=LEFT_ALONE)

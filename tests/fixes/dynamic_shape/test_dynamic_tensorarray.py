@@ -4,17 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.fixes.fixing import outcome
+from tests.fixes.dynamic_shape.tables import expect_changed, expect_left, list_changes, list_left
 
-TENSORFLOW = """import tensorflow as tf
-
-
-@tf.function(jit_compile=True)
-def f(x: tf.Tensor) -> tf.Tensor:
-    {body}
-"""
 GROWING = "a = tf.TensorArray(tf.float32, size=0, dynamic_size=True)\n    "
-CODES = {"tensorflow": (TENSORFLOW, "tf")}
 
 CHANGED = {
     ("tensorflow", "XLA210"): {
@@ -37,20 +29,11 @@ LEFT = {
 }
 
 
-@pytest.mark.parametrize(
-    ("framework", "code", "before", "after"),
-    [(*key, before, after) for key, pairs in CHANGED.items() for before, after in pairs.items()],
-)
+@pytest.mark.parametrize(("framework", "code", "before", "after"), list_changes(CHANGED))
 def test_changed(framework: str, code: str, before: str, after: str) -> None:
-    program, target = CODES[framework]
-    assert outcome(program.format(body=before), code, target=target).text == program.format(body=after)
+    expect_changed(framework, code, before, after)
 
 
-@pytest.mark.parametrize(
-    ("framework", "code", "body"), [(*key, body) for key, bodies in LEFT.items() for body in bodies]
-)
+@pytest.mark.parametrize(("framework", "code", "body"), list_left(LEFT))
 def test_left_with_a_reason(framework: str, code: str, body: str) -> None:
-    program, target = CODES[framework]
-    found = outcome(program.format(body=body), code, target=target)
-    assert found.text == program.format(body=body)
-    assert found.reason
+    expect_left(framework, code, body)

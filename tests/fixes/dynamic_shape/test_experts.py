@@ -6,7 +6,7 @@ import textwrap
 
 import pytest
 
-from tests.fixes.fixing import fixed
+from tests.fixes.fixing import append_indented, expect_settled, fixed
 
 HEAD = """
 import torch
@@ -199,16 +199,13 @@ LEFT = {
 
 
 def program(body: str) -> str:
-    return f"{HEAD.strip()}\n{textwrap.indent(textwrap.dedent(body).strip(), ' ' * 8)}\n"
+    return append_indented(HEAD.lstrip(), textwrap.dedent(body).strip(), 8)
 
 
 @pytest.mark.parametrize("name", REWRITTEN)
 def test_rewritten(name: str) -> None:
     before, after = (program(body) for body in REWRITTEN[name])
-    text, done = fixed(before)
-    assert text == after
-    assert not done.troubles
-    assert fixed(text)[0] == text
+    expect_settled(before, after)
 
 
 @pytest.mark.parametrize("name", REWRITTEN)

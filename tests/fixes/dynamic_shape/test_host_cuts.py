@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.fixes.fixing import body, outcome
+from tests.fixes.fixing import body, expect_fixed, expect_left_alone, outcome
 
 SAFE = {
     "rows": ("return x[:n].cpu()", "return x.cpu()[:n]"),
@@ -58,24 +58,17 @@ LEFT_ALONE = {
 
 @pytest.mark.parametrize(("before", "after"), SAFE.values(), ids=SAFE)
 def test_safe(before: str, after: str) -> None:
-    made = outcome(body(before), "XLA206")
-    assert made.text == body(after)
-    assert made.applicability == "safe"
+    expect_fixed(outcome(body(before), "XLA206"), body(after), "safe")
 
 
 @pytest.mark.parametrize(("before", "after"), UNSAFE.values(), ids=UNSAFE)
 def test_unsafe(before: str, after: str) -> None:
-    made = outcome(body(before), "XLA206")
-    assert made.text == body(after)
-    assert made.applicability == "unsafe"
-    assert "contiguous" in made.message
+    expect_fixed(outcome(body(before), "XLA206"), body(after), "unsafe", "contiguous")
 
 
 @pytest.mark.parametrize(("before", "why"), LEFT_ALONE.values(), ids=LEFT_ALONE)
 def test_left_alone_with_a_reason(before: str, why: str) -> None:
-    made = outcome(body(before), "XLA206")
-    assert made.fix is None
-    assert why in made.reason
+    expect_left_alone(outcome(body(before), "XLA206"), why)
 
 
 def test_what_a_tensor_is_not() -> None:
@@ -92,9 +85,7 @@ def test_torch_compile_cuts_where_it_did() -> None:
 
 
 def test_a_bound_that_was_read_before() -> None:
-    made = outcome(body("k = int(n)\nreturn x[:, :k].cpu()"), "XLA302")
-    assert made.fix is None
-    assert "copy all of `x`" in made.reason
+    expect_left_alone(outcome(body("k = int(n)\nreturn x[:, :k].cpu()"), "XLA302"), "copy all of `x`")
 
 
 def test_the_value_is_read_all_the_same() -> None:

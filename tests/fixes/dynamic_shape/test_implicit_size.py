@@ -4,24 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.fixes.fixing import outcome
-
-TORCH = """import torch
-import torch.nn.functional as F
-
-
-def f(x: torch.Tensor, y: torch.Tensor, n: int) -> torch.Tensor:
-    {body}
-"""
-JAX = """import jax
-import jax.numpy as jnp
-
-
-@jax.jit
-def f(x: jax.Array, y: jax.Array) -> jax.Array:
-    {body}
-"""
-CODES = {"torch": (TORCH, "torch_xla"), "jax": (JAX, "jax")}
+from tests.fixes.dynamic_shape.tables import expect_changed, expect_left, list_changes, list_left
 
 CHANGED = {
     ("torch", "XLA207"): {
@@ -60,20 +43,11 @@ LEFT = {
 }
 
 
-@pytest.mark.parametrize(
-    ("framework", "code", "before", "after"),
-    [(*key, before, after) for key, pairs in CHANGED.items() for before, after in pairs.items()],
-)
+@pytest.mark.parametrize(("framework", "code", "before", "after"), list_changes(CHANGED))
 def test_changed(framework: str, code: str, before: str, after: str) -> None:
-    program, target = CODES[framework]
-    assert outcome(program.format(body=before), code, target=target).text == program.format(body=after)
+    expect_changed(framework, code, before, after)
 
 
-@pytest.mark.parametrize(
-    ("framework", "code", "body"), [(*key, body) for key, bodies in LEFT.items() for body in bodies]
-)
+@pytest.mark.parametrize(("framework", "code", "body"), list_left(LEFT))
 def test_left_with_a_reason(framework: str, code: str, body: str) -> None:
-    program, target = CODES[framework]
-    found = outcome(program.format(body=body), code, target=target)
-    assert found.text == program.format(body=body)
-    assert found.reason
+    expect_left(framework, code, body)

@@ -6,7 +6,7 @@ import textwrap
 
 import pytest
 
-from tests.fixes.fixing import fixed
+from tests.fixes.fixing import append_indented, expect_settled, fixed
 
 HEAD = """
 import torch
@@ -57,14 +57,12 @@ LEFT = {
 
 
 def program(body: str) -> str:
-    return f"{HEAD.strip()}\n{textwrap.indent(textwrap.dedent(body).strip(), '    ')}\n"
+    return append_indented(HEAD.lstrip(), textwrap.dedent(body).strip())
 
 
 @pytest.mark.parametrize("name", REWRITTEN)
 def test_rewritten(name: str) -> None:
-    text, done = fixed(program(REWRITTEN[name]))
-    assert text == f"{HEAD.strip()}\n{GATHER.strip(chr(10))}\n"
-    assert not done.troubles
+    expect_settled(program(REWRITTEN[name]), f"{HEAD.strip()}\n{GATHER.strip(chr(10))}\n")
     assert fixed(program(REWRITTEN[name]), unsafe=False)[0] == program(REWRITTEN[name])
 
 

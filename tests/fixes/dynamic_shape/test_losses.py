@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.fixes.fixing import outcome
+from tests.fixes.fixing import expect_fixed, expect_unchanged, outcome
 
 HEAD = """import torch
 import torch.nn.functional as F
@@ -64,13 +64,9 @@ LEFT = {
 
 @pytest.mark.parametrize(("before", "after"), CHANGED.values(), ids=CHANGED)
 def test_changed(before: str, after: str) -> None:
-    found = outcome(HEAD.format(body=before), "XLA201")
-    assert found.text == HEAD.format(body=after)
-    assert found.applicability == "unsafe"
+    expect_fixed(outcome(HEAD.format(body=before), "XLA201"), HEAD.format(body=after), "unsafe")
 
 
 @pytest.mark.parametrize("body", LEFT.values(), ids=LEFT)
 def test_left_alone(body: str) -> None:
-    found = outcome(HEAD.format(body=body), "XLA201")
-    assert found.text == HEAD.format(body=body)
-    assert found.reason
+    expect_unchanged(HEAD.format(body=body), "XLA201")

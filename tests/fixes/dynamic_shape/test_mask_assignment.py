@@ -6,7 +6,7 @@ import textwrap
 
 import pytest
 
-from tests.fixes.fixing import fixed
+from tests.fixes.fixing import expect_settled, fixed
 
 
 def program(body: str, *, head: str = "x: torch.Tensor, y: torch.Tensor, m: torch.BoolTensor") -> str:
@@ -99,10 +99,7 @@ CHANGED = {
 
 @pytest.mark.parametrize(("before", "after"), CHANGED.values(), ids=CHANGED)
 def test_safe(before: str, after: str) -> None:
-    text, done = fixed(program(before), unsafe=False)
-    assert text == program(after)
-    assert not done.troubles
-    assert fixed(text)[0] == text
+    expect_settled(program(before), program(after), unsafe=False)
 
 
 UNSAFE = {

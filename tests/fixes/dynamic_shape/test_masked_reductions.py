@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.fixes.fixing import fixed
+from tests.fixes.fixing import expect_settled, fixed
 
 HEADS = {
     "torch_xla": "import torch\n\n\ndef f({}) -> torch.Tensor:\n",
@@ -70,9 +70,7 @@ SAFE = {
 
 @pytest.mark.parametrize(("before", "after"), SAFE.values(), ids=SAFE)
 def test_safe(before: str, after: str) -> None:
-    text, done = fixed(program(before, "torch_xla"), unsafe=False)
-    assert text == program(after, "torch_xla")
-    assert not done.troubles
+    expect_settled(program(before, "torch_xla"), program(after, "torch_xla"), unsafe=False)
 
 
 UNSAFE = {

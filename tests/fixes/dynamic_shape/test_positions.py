@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.fixes.fixing import fixed
+from tests.fixes.fixing import expect_settled, fixed
 
 HEAD = "import torch\n\n\ndef f(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:\n    batch, width = x.shape\n"
 
@@ -39,7 +39,4 @@ CHANGED = {
 
 @pytest.mark.parametrize(("before", "after"), CHANGED.values(), ids=CHANGED)
 def test_safe(before: str, after: str) -> None:
-    text, done = fixed(f"{HEAD}    {before}\n", unsafe=False)
-    assert text == f"{HEAD}    {after}\n"
-    assert not done.troubles
-    assert fixed(text)[0] == text
+    expect_settled(f"{HEAD}    {before}\n", f"{HEAD}    {after}\n", unsafe=False)

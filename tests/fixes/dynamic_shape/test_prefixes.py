@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.fixes.fixing import body, outcome
+from tests.fixes.fixing import body, expect_fixed, outcome
 
 UNSAFE = {
     "rows up to their lengths": (
@@ -27,7 +27,4 @@ UNSAFE = {
 
 @pytest.mark.parametrize(("before", "after", "assumed"), UNSAFE.values(), ids=UNSAFE)
 def test_unsafe(before: str, after: str, assumed: str) -> None:
-    made = outcome(body(before), "XLA206")
-    assert made.text == body(after)
-    assert made.applicability == "unsafe"
-    assert assumed in made.message
+    expect_fixed(outcome(body(before), "XLA206"), body(after), "unsafe", assumed)

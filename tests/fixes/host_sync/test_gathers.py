@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.fixes.fixing import body, outcome
+from tests.fixes.fixing import body, expect_fixed, outcome
 
 _RANKED = "x = torch.relu(x.view(4, 5, 6))\nn = x.sum(-1).argmax(1)\n"
 _LOOP = "for i in range(x.shape[0]):\n    "
@@ -117,10 +117,7 @@ LEFT_ALONE = {
 
 @pytest.mark.parametrize(("code", "before", "after"), FIXED.values(), ids=FIXED)
 def test_unsafe(code: str, before: str, after: str) -> None:
-    made = outcome(body(before), code)
-    assert made.text == body(after)
-    assert made.applicability == "unsafe"
-    assert "within it" in made.message
+    expect_fixed(outcome(body(before), code), body(after), "unsafe", "within it")
 
 
 @pytest.mark.parametrize(("code", "before"), LEFT_ALONE.values(), ids=LEFT_ALONE)

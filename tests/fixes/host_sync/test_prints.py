@@ -4,16 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.fixes.fixing import outcome
-
-
-def torch(body: str, end: str = "return x") -> str:
-    return (
-        "import torch\nimport torch_xla.core.xla_model as xm\nfrom torch import nn\n\n\n"
-        "class Model(nn.Module):\n"
-        "    def forward(self, x: torch.Tensor, y: torch.Tensor, other) -> torch.Tensor:\n"
-        f"        {body}\n        {end}\n"
-    )
+from tests.fixes.fixing import expect_fixed, expect_left_alone, outcome
+from tests.fixes.host_sync.programs import make_module
 
 
 def jax(body: str) -> str:
@@ -21,14 +13,14 @@ def jax(body: str) -> str:
 
 
 LEFT_ALONE = {
-    "a text that is kept": ("XLA303", torch('other.append(f"{x}")'), "more than printing"),
+    "a text that is kept": ("XLA303", make_module('other.append(f"{x}")'), "more than printing"),
     "a file without torch_xla": (
         "XLA303",
-        torch('print("x", x.mean())').replace("import torch_xla.core.xla_model as xm\n", ""),
+        make_module('print("x", x.mean())').replace("import torch_xla.core.xla_model as xm\n", ""),
         "if `torch_xla` is imported",
     ),
-    "a long line": ("XLA303", torch(f'print(f"{{x}} {"long " * 30}")'), "write a function"),
-    "what may have changed": ("XLA303", torch('print(f"{x} {other}")'), "`other` may have changed"),
+    "a long line": ("XLA303", make_module(f'print(f"{{x}} {"long " * 30}")'), "write a function"),
+    "what may have changed": ("XLA303", make_module('print(f"{x} {other}")'), "`other` may have changed"),
     "a text in JAX": ("XLA303", jax('other.append(f"{x.sum():.2f}")'), "format it outside"),
     "options in JAX": ("XLA303", jax("print(x, flush=True)"), "options"),
     "a conversion in JAX": ("XLA303", jax('print(f"{x!r}")'), "does not know"),
@@ -48,14 +40,14 @@ LEFT_ALONE = {
 FIXED = {
     "a print": (
         "XLA303",
-        torch('print("x", x.mean())'),
-        torch('xm.add_step_closure(print, args=("x", x.mean()), run_async=True)'),
+        make_module('print("x", x.mean())'),
+        make_module('xm.add_step_closure(print, args=("x", x.mean()), run_async=True)'),
         "unsafe",
     ),
     "an f-string": (
         "XLA303",
-        torch('print(f"{x}")'),
-        torch('xm.add_step_closure(lambda x: print(f"{x}"), args=(x,), run_async=True)'),
+        make_module('print(f"{x}")'),
+        make_module('xm.add_step_closure(lambda x: print(f"{x}"), args=(x,), run_async=True)'),
         "unsafe",
     ),
     "JAX": ("XLA303", jax('print("x {}", x)'), jax('jax.debug.print("x {{}} {x}", x=x)'), "safe"),
@@ -76,13 +68,9 @@ FIXED = {
 
 @pytest.mark.parametrize(("code", "text", "why"), LEFT_ALONE.values(), ids=LEFT_ALONE)
 def test_left_alone_with_a_reason(code: str, text: str, why: str) -> None:
-    made = outcome(text, code)
-    assert made.fix is None
-    assert why in made.reason
+    expect_left_alone(outcome(text, code), why)
 
 
 @pytest.mark.parametrize(("code", "text", "after", "applicability"), FIXED.values(), ids=FIXED)
 def test_fixed(code: str, text: str, after: str, applicability: str) -> None:
-    made = outcome(text, code)
-    assert made.text == after
-    assert made.applicability == applicability
+    expect_fixed(outcome(text, code), after, applicability)

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from tests.fixes.fixing import outcome
+from tests.fixes.fixing import append_indented, expect_fixed, expect_left_alone, expect_unchanged, outcome
 
 
 def forward(body: str) -> str:
-    lines = "".join(f"        {line}\n" for line in body.split("\n"))
-    return (
+    return append_indented(
         "import math\n\nimport torch\nfrom torch import nn\n\n\n"
         "class Model(nn.Module):\n"
         "    def forward(self, x: torch.Tensor, t: torch.Tensor, other) -> torch.Tensor:\n"
-        f"        s = x.mean()\n{lines}"
+        "        s = x.mean()\n",
+        body,
+        8,
     )
 
 
@@ -146,38 +147,27 @@ SUMS = {
 
 @pytest.mark.parametrize(("body", "why"), LEFT_ALONE.values(), ids=LEFT_ALONE)
 def test_left_alone_with_a_reason(body: str, why: str) -> None:
-    made = outcome(forward(body), "XLA301")
-    assert made.fix is None
-    assert why in made.reason
+    expect_left_alone(outcome(forward(body), "XLA301"), why)
 
 
 @pytest.mark.parametrize(("body", "after", "assumed"), UNSAFE.values(), ids=UNSAFE)
 def test_unsafe(body: str, after: str, assumed: str) -> None:
-    made = outcome(forward(body), "XLA301")
-    assert made.text == forward(after)
-    assert made.applicability == "unsafe"
-    assert assumed in made.message
+    expect_fixed(outcome(forward(body), "XLA301"), forward(after), "unsafe", assumed)
 
 
 @pytest.mark.parametrize(("body", "after"), SAFE.values(), ids=SAFE)
 def test_safe(body: str, after: str) -> None:
-    made = outcome(forward(body), "XLA301")
-    assert made.text == forward(after)
-    assert made.applicability == "safe"
+    expect_fixed(outcome(forward(body), "XLA301"), forward(after), "safe")
 
 
 @pytest.mark.parametrize(("body", "why"), SUMS_LEFT_ALONE.values(), ids=SUMS_LEFT_ALONE)
 def test_sums_that_are_left_alone(body: str, why: str) -> None:
-    made = outcome(loop(body), "XLA301")
-    assert made.fix is None
-    assert why in made.reason
+    expect_left_alone(outcome(loop(body), "XLA301"), why)
 
 
 @pytest.mark.parametrize(("body", "after", "end", "read"), SUMS.values(), ids=SUMS)
 def test_sums_over_steps_are_read_when_they_are_used(body: str, after: str, end: str, read: str) -> None:
-    made = outcome(loop(body, end), "XLA301")
-    assert made.text == loop(after, read)
-    assert made.applicability == "unsafe"
+    expect_fixed(outcome(loop(body, end), "XLA301"), loop(after, read), "unsafe")
 
 
 EVALUATION = """import torch
@@ -197,9 +187,7 @@ def evaluate(model, loader, device):
 
 def test_a_read_that_alone_makes_the_device_run_is_kept() -> None:
     text = EVALUATION.format(moved="x = x.to(device)", end="print(len(x))")
-    found = outcome(text, "XLA301")
-    assert found.text == text
-    assert "nothing else makes the device run" in found.reason
+    expect_unchanged(text, "XLA301", "nothing else makes the device run")
 
 
 @pytest.mark.parametrize(

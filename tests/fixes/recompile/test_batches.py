@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.fixes.fixing import outcome
+from tests.fixes.fixing import expect_fixed, expect_unchanged, outcome
 
 TORCH = "import torch_xla\nfrom torch.utils.data import DataLoader\nfrom transformers import DataCollatorWithPadding\n"
 KERAS = "import tensorflow as tf\nstrategy = tf.distribute.TPUStrategy(resolver)\n"
@@ -75,14 +75,10 @@ FIXED = {
 @pytest.mark.parametrize("case", LEFT)
 def test_left(case: str) -> None:
     rule, head, text, reason = LEFT[case]
-    done = outcome(head + text, rule)
-    assert done.text == head + text
-    assert reason in done.reason
+    expect_unchanged(head + text, rule, reason)
 
 
 @pytest.mark.parametrize("case", FIXED)
 def test_fixed(case: str) -> None:
     head, rule, before, after = FIXED[case]
-    done = outcome(head + before, rule)
-    assert done.text == head + after
-    assert done.applicability == "unsafe"
+    expect_fixed(outcome(head + before, rule), head + after, "unsafe")

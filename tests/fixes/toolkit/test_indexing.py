@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.fixes.fixing import outcome
+from tests.fixes.fixing import expect_fixed, outcome
 
 HEAD = """import torch
 
@@ -48,10 +48,12 @@ NO_MASK = {
 
 @pytest.mark.parametrize(("made", "mask", "assumed"), WIDENED.values(), ids=WIDENED)
 def test_widened(made: str, mask: str, assumed: str) -> None:
-    found = outcome(HEAD.format(body=f"{made}\n    x[{mask}] = 0"), "XLA205")
-    assert found.text == HEAD.format(body=f"{made}\n    x.masked_fill_({mask}, 0)")
-    assert found.applicability == ("unsafe" if assumed else "safe")
-    assert assumed in found.message
+    expect_fixed(
+        outcome(HEAD.format(body=f"{made}\n    x[{mask}] = 0"), "XLA205"),
+        HEAD.format(body=f"{made}\n    x.masked_fill_({mask}, 0)"),
+        "unsafe" if assumed else "safe",
+        assumed,
+    )
 
 
 @pytest.mark.parametrize("made", PADDED.values(), ids=PADDED)
@@ -81,9 +83,11 @@ STRANGERS = {
 
 @pytest.mark.parametrize("made", TWINS.values(), ids=TWINS)
 def test_twins(made: str) -> None:
-    found = outcome(HEAD.format(body=f"{made}\n    b[a < 0] = 0"), "XLA205")
-    assert found.text == HEAD.format(body=f"{made}\n    b.masked_fill_(a < 0, 0)")
-    assert found.applicability == "safe"
+    expect_fixed(
+        outcome(HEAD.format(body=f"{made}\n    b[a < 0] = 0"), "XLA205"),
+        HEAD.format(body=f"{made}\n    b.masked_fill_(a < 0, 0)"),
+        "safe",
+    )
 
 
 @pytest.mark.parametrize("made", STRANGERS.values(), ids=STRANGERS)

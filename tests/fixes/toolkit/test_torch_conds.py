@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from tests.fixes.fixing import outcome
+from tests.fixes.fixing import append_indented, expect_left_alone, outcome
 
 
 def program(code: str, decorator: str = "@torch.no_grad()") -> str:
-    lines = code.replace("\n", "\n        ")
-    return (
+    return append_indented(
         "import torch\nfrom torch import nn\n\nSEEN = []\n\n\n"
         "def settle(x: torch.Tensor) -> torch.Tensor:\n    return x / x.norm()\n\n\n"
         "class Model(nn.Module):\n    def slow(self, x: torch.Tensor) -> torch.Tensor:\n        return x @ x.t() @ x\n\n"
-        f"    {decorator}\n    def forward(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:\n        {lines}\n"
-    ).replace("\n        \n", "\n\n")
+        f"    {decorator}\n    def forward(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:\n",
+        code,
+        8,
+    )
 
 
 IF = "if x.mean() > 0:\n    "
@@ -144,6 +145,7 @@ def test_torchscript_knows_no_cond() -> None:
 
 @pytest.mark.parametrize("target", ["torch_xla", "torch_tpu"])
 def test_no_way_out_on_a_device_of_xla(target: str) -> None:
-    made = outcome(program(f"{IF}x = settle(x)\nreturn x"), "XLA101", target=target)
-    assert made.fix is None
-    assert "`torch.cond` would read the condition anyway" in made.reason
+    expect_left_alone(
+        outcome(program(f"{IF}x = settle(x)\nreturn x"), "XLA101", target=target),
+        "`torch.cond` would read the condition anyway",
+    )

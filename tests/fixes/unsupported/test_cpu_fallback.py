@@ -4,15 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.fixes.fixing import outcome
-
-MODULE = """import torch
-import torch.nn.functional as F
-
-
-def f(x: torch.Tensor, y: torch.Tensor, n: int) -> torch.Tensor:
-    {body}
-"""
+from tests.fixes.fixing import expect_fixed, expect_left_alone, outcome
+from tests.fixes.functions import TORCH
 
 LEFT = {
     "edges of which nothing is known": ("return torch.searchsorted(n, x)", "not known to be a tensor"),
@@ -99,15 +92,12 @@ MADE = {
 @pytest.mark.parametrize("case", LEFT)
 def test_left_alone(case: str) -> None:
     body, why = LEFT[case]
-    made = outcome(MODULE.format(body=body), "XLA602")
-    assert made.fix is None
-    assert why in made.reason
+    expect_left_alone(outcome(TORCH.format(body=body), "XLA602"), why)
 
 
 @pytest.mark.parametrize("case", MADE)
 def test_rewritten(case: str) -> None:
     body, after, assumed = MADE[case]
-    made = outcome(MODULE.format(body=body), "XLA602")
-    assert made.text == MODULE.format(body=after)
-    assert made.applicability == ("unsafe" if assumed else "safe")
-    assert assumed in made.message
+    expect_fixed(
+        outcome(TORCH.format(body=body), "XLA602"), TORCH.format(body=after), "unsafe" if assumed else "safe", assumed
+    )
