@@ -21,6 +21,7 @@ for _variable in ("VIRTUAL_ENV", "CONDA_PREFIX"):
 os.environ["XLALINT_CACHE_KEY"] = "tests"
 
 Findings = Callable[[str, str], list[tuple[str, str]]]
+Loud = Callable[[str, str], list[str]]
 
 
 @pytest.fixture
@@ -48,6 +49,6 @@ def findings() -> Findings:
 
 
 @pytest.fixture
-def loud(findings: Findings) -> Callable[[str, str], list[str]]:
+def loud(findings: Findings) -> Loud:
     """List the codes of the findings that are warnings or errors."""
     return lambda code, target: [rule for rule, severity in findings(code, target) if severity != "info"]

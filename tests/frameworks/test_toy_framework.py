@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import get_args
 
 import pytest
 
+from tests.frameworks.document import list_expected, list_found, read_blocks
 from xlalint.config import Settings
 from xlalint.config.settings import Target
 from xlalint.frameworks.registry import ROWS, Row
 from xlalint.project import Report, check_text
 
 FOLDER = Path(__file__).parent / "toynp"
-DOCUMENT = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text(encoding="utf-8")
-_TASK = DOCUMENT.partition("A **framework of its own**")[2].partition("\n## ")[0]
-BLOCKS = re.findall(r"^```(?:toml|python)\n(.*?)^```$", _TASK, re.DOTALL | re.MULTILINE)
+BLOCKS = read_blocks("A **framework of its own**")
 PROGRAM = """\
 import toynp
 
@@ -41,9 +39,6 @@ def sampling(state):
         return x
     return toynp.jit(inner)(state)
 """
-EXPECTED = [
-    (code, row) for row, line in enumerate(PROGRAM.splitlines(), 1) for code in re.findall(r"# (XLA\d{3})", line)
-]
 
 
 @pytest.fixture
@@ -60,25 +55,19 @@ def checked(program: str) -> Report:
     return check_text(program, "model.py", settings)
 
 
-def found(program: str) -> list[tuple[str, int]]:
-    report = checked(program)
-    assert not report.failures
-    return [(finding.code, finding.location.row) for finding in report.findings]
-
-
 def test_nothing_is_known_without_the_row() -> None:
-    assert found(PROGRAM) == []
+    assert list_found(checked(PROGRAM)) == []
 
 
 @pytest.mark.usefixtures("registered")
 def test_host_values_are_left_alone() -> None:
     program = "import toynp\n\n\n@toynp.jit\ndef step(x: toynp.Array):\n    return x if x.shape[0] > 1 else x + 1\n"
-    assert found(program) == []
+    assert list_found(checked(program)) == []
 
 
 @pytest.mark.usefixtures("registered")
 def test_the_folder_and_the_row_are_enough() -> None:
-    assert found(PROGRAM) == EXPECTED
+    assert list_found(checked(PROGRAM)) == list_expected(PROGRAM)
 
 
 @pytest.mark.usefixtures("registered")
@@ -91,7 +80,7 @@ def test_findings_name_the_framework() -> None:
 @pytest.mark.usefixtures("registered")
 def test_the_other_frameworks_are_as_they_were() -> None:
     program = "import jax\n\n\n@jax.jit\ndef step(x):\n    return x if x.sum() > 0 else x + 1\n"
-    assert found(program) == [("XLA105", 6)]
+    assert list_found(checked(program)) == [("XLA105", 6)]
 
 
 @pytest.mark.parametrize("name", ["framework.py", "toynp.toml"])

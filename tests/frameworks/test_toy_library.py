@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
 
+from tests.frameworks.document import list_expected, list_found, read_blocks
 from xlalint.config import Settings
 from xlalint.project import check_text
 
-DOCUMENT = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text(encoding="utf-8")
-_TASK = DOCUMENT.partition("## Add a framework")[2]
-TABLE, PROGRAM = re.findall(r"^```(?:toml|python)\n(.*?)^```$", _TASK, re.DOTALL | re.MULTILINE)[:2]
-EXPECTED = [
-    (code, row) for row, line in enumerate(PROGRAM.splitlines(), 1) for code in re.findall(r"# (XLA\d{3})", line)
-]
+TABLE, PROGRAM = read_blocks("## Add a framework")[:2]
+EXPECTED = list_expected(PROGRAM)
 
 
 @pytest.fixture
@@ -28,8 +24,7 @@ def folder(tmp_path: Path) -> Path:
 def found(program: str, folder: Path, *tables: str) -> list[tuple[str, int]]:
     settings = Settings(extend_rules=tables, roots=("model.sampling",), python=None, min_confidence="possible")
     report = check_text(program, str(folder / "model.py"), settings)
-    assert not report.failures
-    return [(finding.code, finding.location.row) for finding in report.findings]
+    return list_found(report)
 
 
 def test_the_document_expects_findings() -> None:

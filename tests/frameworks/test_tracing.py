@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from textwrap import dedent
 
 import pytest
 
+from tests.conftest import Findings, Loud
+
 TF = "import keras\nimport tensorflow as tf\n"
 JAX = "import functools\nimport time\nimport numpy as np\nimport jax\nimport jax.numpy as jnp\n"
 TORCH = "import torch\nfrom torch import nn\n"
-Findings = Callable[[str, str], list[tuple[str, str]]]
-Loud = Callable[[str, str], list[str]]
 
 SILENT = {
     "a static argument, by name": """
@@ -283,7 +282,7 @@ def test_a_print_once_in_many_steps_is_information(findings: Findings) -> None:
 
 
 @pytest.mark.parametrize(("code", "rules"), GRAPHS.values(), ids=GRAPHS)
-def test_only_the_traced_graph_is_compiled(loud: Callable[[str, str], list[str]], code: str, rules: list[str]) -> None:
+def test_only_the_traced_graph_is_compiled(loud: Loud, code: str, rules: list[str]) -> None:
     assert loud("import tensorflow as tf\n" + dedent(code), "tf") == rules
 
 

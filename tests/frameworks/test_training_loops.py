@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from textwrap import dedent, indent
 
 import pytest
 
+from tests.conftest import Findings, Loud
 from xlalint.config import Settings
 from xlalint.project import check_text
-
-Loud = Callable[[str, str], list[str]]
-Findings = Callable[[str, str], list[tuple[str, str]]]
 
 SETUP = """
 import torch

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from textwrap import dedent
 
 import pytest
 
-Findings = Callable[[str, str], list[tuple[str, str]]]
-Loud = Callable[[str, str], list[str]]
+from tests.conftest import Findings, Loud
 
 TORCH = """
 import torch

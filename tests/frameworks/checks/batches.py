@@ -23,6 +23,8 @@ import numpy as np
 import tensorflow as tf
 model.compile(jit_compile=True)
 """
+TORCH_ON_A_GPU = TORCH.replace("import torch_xla\n", "")
+EAGER_KERAS = KERAS.replace("True", "False")
 JAX = "import jax\nfrom torch.utils.data import DataLoader\n"
 
 

@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
-Findings = Callable[[str, str], list[tuple[str, str]]]
-START = (
-    "import argparse\nimport click\nimport torch_xla\nfrom absl import flags\nfrom accelerate import Accelerator\n"
-    "from dataclasses import dataclass, field\n"
-    "from transformers import HfArgumentParser, Seq2SeqTrainingArguments, TrainingArguments\n"
-)
+from tests.conftest import Findings
+from tests.frameworks.checks.arguments import START
 
 SILENT = {
     "off": "args = TrainingArguments('out', optim='sgd')\nargs.fp16 = False",

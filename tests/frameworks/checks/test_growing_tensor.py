@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from textwrap import dedent
-
 import pytest
 
-from xlalint.config import Settings
-from xlalint.project import check_text
+from tests.frameworks.checks.rows import find_rows
 
 JAX = """
 import jax
@@ -45,12 +42,6 @@ def signed(x):
 
 x = tf.ones((1, 8))
 """
-
-
-def found(text: str, head: str) -> list[int]:
-    report = check_text(head + dedent(text), "script.py", Settings(python=None, show_info=True, select=("XLA406",)))
-    assert not report.failures
-    return [one.location.row - head.count("\n") for one in report.findings]
 
 
 def loop(body: str, head: str = "for _ in range(99):", before: str = "") -> str:
@@ -107,16 +98,16 @@ LOUD = {
 
 @pytest.mark.parametrize("text", SILENT.values(), ids=SILENT)
 def test_what_keeps_its_length_is_left_alone(text: str) -> None:
-    assert found(text, JAX) == []
+    assert find_rows(text, JAX, "XLA406") == []
 
 
 @pytest.mark.parametrize(("text", "rows"), LOUD.values(), ids=LOUD)
 def test_what_grows_is_found(text: str, rows: list[int]) -> None:
-    assert found(text, JAX) == rows
+    assert find_rows(text, JAX, "XLA406") == rows
 
 
 @pytest.mark.parametrize(
     ("function", "rows"), [("step", [3]), ("compiled", [3]), ("retraced", []), ("signed", []), ("tf.tanh", [])]
 )
 def test_tensorflow_knows_unknown_sizes_where_it_is_told(function: str, rows: list[int]) -> None:
-    assert found(loop(f"y = {function}(x)\nx = tf.concat([x, y[None]], 0)"), KERAS) == rows
+    assert find_rows(loop(f"y = {function}(x)\nx = tf.concat([x, y[None]], 0)"), KERAS, "XLA406") == rows

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from textwrap import dedent
-
 import pytest
 
-from xlalint.config import Settings
-from xlalint.project import check_text
+from tests.frameworks.checks.rows import find_rows
 
 JAX = """
 import equinox as eqx
@@ -24,13 +21,6 @@ import tensorflow as tf
 def f(x, k=1):
     return x * k
 """
-
-
-def rows(text: str, head: str) -> list[int]:
-    """The lines, counted behind the head, at which something is found."""
-    report = check_text(head + dedent(text), "script.py", Settings(python=None, select=("XLA404",)))
-    assert not report.failures
-    return [one.location.row - head.count("\n") for one in report.findings]
 
 
 SILENT = {
@@ -153,21 +143,21 @@ KERAS_FOUND = {
 
 @pytest.mark.parametrize("case", SILENT)
 def test_silent(case: str) -> None:
-    assert rows(SILENT[case], JAX) == []
+    assert find_rows(SILENT[case], JAX, "XLA404") == []
 
 
 @pytest.mark.parametrize("case", FOUND)
 def test_found(case: str) -> None:
     text, expected = FOUND[case]
-    assert rows(text, JAX) == expected
+    assert find_rows(text, JAX, "XLA404") == expected
 
 
 @pytest.mark.parametrize("case", KERAS_SILENT)
 def test_silent_under_tensorflow(case: str) -> None:
-    assert rows(KERAS_SILENT[case], KERAS) == []
+    assert find_rows(KERAS_SILENT[case], KERAS, "XLA404") == []
 
 
 @pytest.mark.parametrize("case", KERAS_FOUND)
 def test_found_under_tensorflow(case: str) -> None:
     text, expected = KERAS_FOUND[case]
-    assert rows(text, KERAS) == expected
+    assert find_rows(text, KERAS, "XLA404") == expected

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
-Findings = Callable[[str, str], list[tuple[str, str]]]
+from tests.conftest import Findings
+
 TORCH = "import os\nimport torch\nimport torch_xla\nimport torch_xla.runtime as xr\n"
 
 IN_TIME = {

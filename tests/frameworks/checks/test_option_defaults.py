@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
+from tests.conftest import Findings
+from tests.frameworks.checks.arguments import START
 from xlalint.config import Settings
 from xlalint.project import check_text
 
-Findings = Callable[[str, str], list[tuple[str, str]]]
-START = (
-    "import argparse\nimport click\nimport torch_xla\nfrom absl import flags\nfrom accelerate import Accelerator\n"
-    "from dataclasses import dataclass, field\n"
-    "from transformers import HfArgumentParser, Seq2SeqTrainingArguments, TrainingArguments\n"
-)
 PARSER = "parser = argparse.ArgumentParser()\nparser.add_argument({})\nargs = parser.parse_args()\n"
 USED = "Accelerator(mixed_precision=args.mixed_precision)"
 

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from textwrap import dedent
-
 import pytest
 
-from xlalint.config import Settings
-from xlalint.project import check_text
+from tests.frameworks.checks.rows import find
 
 JAX = """
 import dataclasses
@@ -66,9 +63,7 @@ x = tf.ones(3)
 
 
 def found(text: str, head: str) -> list[str]:
-    report = check_text(head + dedent(text), "script.py", Settings(python=None, show_info=True, select=("XLA405",)))
-    assert not report.failures
-    return [f"{one.location.row - head.count(chr(10))}:{one.severity}" for one in report.findings]
+    return [f"{one.location.row - head.count(chr(10))}:{one.severity}" for one in find(text, head, "XLA405")]
 
 
 SILENT = {

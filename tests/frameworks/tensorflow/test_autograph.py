@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from textwrap import dedent
 
 import pytest
 
+from tests.conftest import Findings, Loud
+
 IMPORTS = "import keras\nimport tensorflow as tf\n"
-Findings = Callable[[str, str], list[tuple[str, str]]]
-Loud = Callable[[str, str], list[str]]
 
 SILENT = {
     "both branches set the name": """

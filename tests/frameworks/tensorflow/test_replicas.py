@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
-Findings = Callable[[str, str], list[tuple[str, str]]]
+from tests.conftest import Findings
 
 SETUP = """
 import tensorflow as tf

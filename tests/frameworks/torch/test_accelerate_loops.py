@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from textwrap import indent
 
 import pytest
 
-Findings = Callable[[str, str], list[tuple[str, str]]]
+from tests.conftest import Findings
+
 LOOP = """import torch
 import torch_xla
 from accelerate import Accelerator

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from textwrap import dedent
 
 import pytest
 
+from tests.conftest import Loud
 from xlalint.config import Settings
 from xlalint.project import check_text
-
-Loud = Callable[[str, str], list[str]]
 
 HEAD = """
 import torch

@@ -4,26 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from xlalint.config import Settings
-from xlalint.project import check_text
+from tests.frameworks.tensorflow.tpus import ALL, IMPORTS, find_lines
 
-IMPORTS = "import os\nimport tensorflow as tf\nfrom tensorflow.distribute.cluster_resolver import TPUClusterResolver\n"
-CONNECT = "tf.config.experimental_connect_to_cluster(r)\n"
-INITIALISE = "tf.tpu.experimental.initialize_tpu_system(r)\n"
-STRATEGY = "strategy = tf.distribute.TPUStrategy(r)\n"
-LOCAL = "r = TPUClusterResolver('local')\n"
-ALL = f"{LOCAL}{CONNECT}{INITIALISE}{STRATEGY}"
 STEP = "def step(x):\n    return x + 1\n"
-
-
-def found(text: str, *, path: str = "train.py") -> list[str]:
-    """The lines of what is found, with a mark at what is no error."""
-    settings = Settings(target="tf", show_info=True, select=("XLA515",), python=None)
-    report = check_text(IMPORTS + text, path, settings)
-    assert not report.failures
-    lines = (IMPORTS + text).splitlines()
-    marks = {"info": "i ", "warning": "w ", "error": ""}
-    return [marks[one.severity] + lines[one.location.row - 1].strip() for one in report.findings]
 
 
 SILENT = {
@@ -57,9 +40,9 @@ FOUND = {
 
 @pytest.mark.parametrize("code", SILENT.values(), ids=SILENT)
 def test_silent(code: str) -> None:
-    assert found(code) == []
+    assert find_lines(IMPORTS + code, "XLA515") == []
 
 
 @pytest.mark.parametrize(("code", "lines"), FOUND.values(), ids=FOUND)
 def test_found(code: str, lines: list[str]) -> None:
-    assert found(code) == [line.strip() for line in lines]
+    assert find_lines(IMPORTS + code, "XLA515") == [line.strip() for line in lines]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from textwrap import dedent
 
 import pytest
 
-Loud = Callable[[str, str], list[str]]
+from tests.conftest import Loud
+from tests.frameworks.tensorflow.tpus import AT_ONCE
+
 TF = "import keras\nimport tensorflow as tf\n"
-TPU = "strategy = tf.distribute.TPUStrategy(tf.distribute.cluster_resolver.TPUClusterResolver.connect('local'))\n"
 LEFT_ON = {
     "on a model": "model = keras.Sequential([])\nmodel.compile(loss='mse', jit_compile=True)\n",
     "through a variable": "fast = True\nmodel = keras.Sequential([])\nmodel.compile(loss='mse', jit_compile=fast)\n",
@@ -21,6 +21,6 @@ LEFT_ON = {
 
 @pytest.mark.parametrize("code", LEFT_ON.values(), ids=LEFT_ON)
 def test_jit_compile_is_left_on_where_a_tpu_is_set_up(code: str, loud: Loud) -> None:
-    assert loud(TF + dedent(TPU + code), "tf") == ["XLA501"]
+    assert loud(TF + dedent(AT_ONCE + code), "tf") == ["XLA501"]
     assert loud(TF + dedent(code), "tf") == []
-    assert loud(TF + dedent(TPU + code.replace("True", "False")), "tf") == []
+    assert loud(TF + dedent(AT_ONCE + code.replace("True", "False")), "tf") == []

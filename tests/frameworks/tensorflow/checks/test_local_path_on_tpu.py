@@ -6,28 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.frameworks.tensorflow.tpus import MACHINE, NODE, UNKNOWN, find_lines
 from xlalint.config import Settings
-from xlalint.project import check_paths, check_text
+from xlalint.project import check_paths
 
-IMPORTS = "import os\nimport keras\nimport tensorflow as tf\nfrom tensorflow.distribute.cluster_resolver import TPUClusterResolver\n"
-READY = (
-    "tf.config.experimental_connect_to_cluster(r)\ntf.tpu.experimental.initialize_tpu_system(r)\n"
-    "strategy = tf.distribute.TPUStrategy(r)\n"
-)
-NODE = f"{IMPORTS}r = TPUClusterResolver('grpc://10.0.0.2:8470')\n{READY}"
-MACHINE = f"{IMPORTS}r = TPUClusterResolver(tpu='local')\n{READY}"
-UNKNOWN = f"{IMPORTS}r = TPUClusterResolver(tpu=os.environ['TPU'])\n{READY}"
 MODEL = "with strategy.scope():\n    model = keras.Sequential()\n"
 CHECKPOINT = "with strategy.scope():\n    c = tf.train.Checkpoint()\n"
-
-
-def found(text: str) -> list[str]:
-    """The lines of what is found, with a mark at information."""
-    report = check_text(text, "train.py", Settings(target="tf", show_info=True, select=("XLA504",), python=None))
-    assert not report.failures
-    lines = text.splitlines()
-    marks = {"info": "i ", "warning": "w ", "error": ""}
-    return [marks[one.severity] + lines[one.location.row - 1].strip() for one in report.findings]
 
 
 SILENT = {
@@ -75,22 +59,22 @@ FOUND = {
 
 @pytest.mark.parametrize("code", SILENT.values(), ids=SILENT)
 def test_silent(code: str) -> None:
-    assert found(f"{NODE}{code}\n") == []
+    assert find_lines(f"{NODE}{code}\n", "XLA504") == []
 
 
 @pytest.mark.parametrize("code", FOUND.values(), ids=FOUND)
 def test_found_on_a_node(code: str) -> None:
-    assert found(f"{NODE}{code}\n") == [code.splitlines()[-1]]
+    assert find_lines(f"{NODE}{code}\n", "XLA504") == [code.splitlines()[-1]]
 
 
 @pytest.mark.parametrize("code", FOUND.values(), ids=FOUND)
 def test_silent_on_the_tpus_own_machine(code: str) -> None:
-    assert found(f"{MACHINE}{code}\n") == []
+    assert find_lines(f"{MACHINE}{code}\n", "XLA504") == []
 
 
 @pytest.mark.parametrize("code", FOUND.values(), ids=FOUND)
 def test_information_where_it_is_not_known(code: str) -> None:
-    assert found(f"{UNKNOWN}{code}\n") == [f"i {code.splitlines()[-1]}"]
+    assert find_lines(f"{UNKNOWN}{code}\n", "XLA504") == [f"i {code.splitlines()[-1]}"]
 
 
 def test_where_the_tpu_is_shows_in_another_file(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.frameworks.tensorflow.tpus import AT_ONCE, find_lines
 from xlalint.config import Settings
 from xlalint.project import check_paths, check_text
 
@@ -14,17 +15,6 @@ START = (
     "from transformers import TFAutoModel\n"
     "def build():\n    return keras.Sequential([keras.layers.Dense(1)])\n"
 )
-STRATEGY = "strategy = tf.distribute.TPUStrategy(tf.distribute.cluster_resolver.TPUClusterResolver.connect('local'))\n"
-
-
-def found(text: str) -> list[str]:
-    """The lines of what is found, with a mark at information."""
-    settings = Settings(target="tf", show_info=True, select=("XLA502",), python=None)
-    report = check_text(text, "train.py", settings)
-    assert not report.failures
-    lines = text.splitlines()
-    marks = {"info": "i ", "warning": "w ", "error": ""}
-    return [marks[one.severity] + lines[one.location.row - 1].strip() for one in report.findings]
 
 
 SILENT = {
@@ -112,7 +102,7 @@ FOUND = {
         ["w model = prepare(build())"],
     ),
     "in a function that makes the strategy": (
-        f"def main(x):\n    {STRATEGY}    model = build()\n    model.fit(x)",
+        f"def main(x):\n    {AT_ONCE}    model = build()\n    model.fit(x)",
         ["w model = build()"],
     ),
     "in a function that is called": (
@@ -120,7 +110,7 @@ FOUND = {
         ["w model = build()"],
     ),
     "a strategy of a helper's": (
-        f"def connect():\n    {STRATEGY}    return strategy\ndef main(x):\n    s = connect()\n    model = build()\n"
+        f"def connect():\n    {AT_ONCE}    return strategy\ndef main(x):\n    s = connect()\n    model = build()\n"
         "    with s.scope():\n        model.compile('adam')",
         ["model = build()"],
     ),
@@ -173,32 +163,30 @@ FOUND = {
 
 @pytest.mark.parametrize("code", SILENT.values(), ids=SILENT)
 def test_silent(code: str) -> None:
-    assert found(f"{START}{STRATEGY}{code}\n") == []
+    assert find_lines(f"{START}{AT_ONCE}{code}\n", "XLA502") == []
 
 
 @pytest.mark.parametrize(("code", "lines"), FOUND.values(), ids=FOUND)
 def test_found(code: str, lines: list[str]) -> None:
-    assert found(f"{START}{STRATEGY}{code}\n") == lines
+    assert find_lines(f"{START}{AT_ONCE}{code}\n", "XLA502") == lines
 
 
 @pytest.mark.parametrize("code", [code for code, _ in FOUND.values()], ids=FOUND)
 def test_without_a_tpu(code: str) -> None:
-    text = f"{START}{STRATEGY}{code}\n".replace("TPUStrategy", "MirroredStrategy").replace(
-        "TPUClusterResolver", "Other"
-    )
-    assert found(text) == []
+    text = f"{START}{AT_ONCE}{code}\n".replace("TPUStrategy", "MirroredStrategy").replace("TPUClusterResolver", "Other")
+    assert find_lines(text, "XLA502") == []
 
 
 def test_a_model_of_another_file(tmp_path: Path) -> None:
     (tmp_path / "models.py").write_text("import keras\ndef build():\n    return keras.Sequential()\n")
-    code = f"import tensorflow as tf\nfrom models import build\n{STRATEGY}model = build()\nmodel.fit(x)\n"
+    code = f"import tensorflow as tf\nfrom models import build\n{AT_ONCE}model = build()\nmodel.fit(x)\n"
     (tmp_path / "train.py").write_text(code)
     report = check_paths([tmp_path], Settings(root=str(tmp_path), jobs=1, python=None, select=("XLA5",)))
     assert [(Path(one.filename).name, one.location.row) for one in report.findings] == [("train.py", 4)]
 
 
 def test_the_message_names_what_and_where() -> None:
-    report = check_text(f"{START}{STRATEGY}tower = build()\ntower.fit(x)\n", "train.py", Settings(python=None))
+    report = check_text(f"{START}{AT_ONCE}tower = build()\ntower.fit(x)\n", "train.py", Settings(python=None))
     (one,) = report.findings
     assert one.message == (
         "`build()` builds the model outside `strategy.scope()`: it trains on the host's CPU, and the TPU is idle"
@@ -220,12 +208,12 @@ def step(x):
 
 @pytest.mark.parametrize(("call", "codes"), [("strategy.run", ["XLA206"]), ("self_made", ["XLA107", "XLA206"])])
 def test_around_replicas_the_host_runs_the_graph(call: str, codes: list[str]) -> None:
-    text = START + STRATEGY + LOOP.replace("{call}", call)
+    text = START + AT_ONCE + LOOP.replace("{call}", call)
     report = check_text(text, "train.py", Settings(target="tf", python=None))
     assert [one.code for one in report.findings] == codes
 
 
-CONNECT = f"import tensorflow as tf\ndef connect():\n    {STRATEGY}    return strategy\n"
+CONNECT = f"import tensorflow as tf\ndef connect():\n    {AT_ONCE}    return strategy\n"
 MODEL = "import keras\nimport tensorflow as tf\n"
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
-Findings = Callable[[str, str], list[tuple[str, str]]]
+from tests.conftest import Findings
+
 START = (
     "import torch\nimport torch_xla\nimport torch_xla.core.xla_model as xm\nimport torch_xla.runtime as xr\n"
     "import torch_xla.distributed.xla_multiprocessing as xmp\nfrom accelerate import Accelerator, notebook_launcher\n"

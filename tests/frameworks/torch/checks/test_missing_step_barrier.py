@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from textwrap import dedent, indent
 
 import pytest
 
-Findings = Callable[[str, str], list[tuple[str, str]]]
+from tests.conftest import Findings
+from tests.frameworks.selecting import keep_rules
+
 START = """\
 import itertools
 import torch
@@ -139,18 +140,14 @@ APART = {
 IMPORTS = START.partition("device =")[0]
 
 
-def _of_511(found: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    return [one for one in found if one[0] == "XLA511"]
-
-
 @pytest.mark.parametrize("code", IN_ORDER.values(), ids=IN_ORDER)
 def test_loops_in_order(code: str, findings: Findings) -> None:
-    assert _of_511(findings(f"{START}{code}\n", "torch_xla")) == []
+    assert keep_rules(findings(f"{START}{code}\n", "torch_xla"), "XLA511") == []
 
 
 @pytest.mark.parametrize("code", NEVER_RUN.values(), ids=NEVER_RUN)
 def test_loops_that_never_run(code: str, findings: Findings) -> None:
-    assert _of_511(findings(f"{START}{code}\n", "torch_xla")) == [("XLA511", "warning")]
+    assert keep_rules(findings(f"{START}{code}\n", "torch_xla"), "XLA511") == [("XLA511", "warning")]
 
 
 @pytest.mark.parametrize("code", NEVER_RUN.values(), ids=NEVER_RUN)
@@ -158,17 +155,17 @@ def test_loops_of_programs_for_other_devices(code: str, findings: Findings) -> N
     elsewhere = START.replace("import torch_xla\n", "").replace("torch_xla.device()", "torch.device('cuda')")
     lines = [line for line in elsewhere.splitlines() if "torch_xla" not in line]
     text = "\n".join([*lines, "from torch_mock import xm, torch_xla", code])
-    assert _of_511(findings(f"{text}\n", "")) == []
+    assert keep_rules(findings(f"{text}\n", ""), "XLA511") == []
 
 
 @pytest.mark.parametrize("code", TOGETHER.values(), ids=TOGETHER)
 def test_replicas_that_train_together(code: str, findings: Findings) -> None:
-    assert _of_511(findings(f"{IMPORTS}{TRAIN}{code}\n", "torch_xla")) == []
+    assert keep_rules(findings(f"{IMPORTS}{TRAIN}{code}\n", "torch_xla"), "XLA511") == []
 
 
 @pytest.mark.parametrize("code", APART.values(), ids=APART)
 def test_replicas_that_train_apart(code: str, findings: Findings) -> None:
-    assert _of_511(findings(f"{IMPORTS}{TRAIN}{code}\n", "torch_xla")) == [("XLA511", "error")]
+    assert keep_rules(findings(f"{IMPORTS}{TRAIN}{code}\n", "torch_xla"), "XLA511") == [("XLA511", "error")]
 
 
 def test_methods(findings: Findings) -> None:
@@ -187,4 +184,4 @@ def test_methods(findings: Findings) -> None:
             def train(self):
         """
     )
-    assert _of_511(findings(f"{START}{code}{body}", "torch_xla")) == [("XLA511", "warning")]
+    assert keep_rules(findings(f"{START}{code}{body}", "torch_xla"), "XLA511") == [("XLA511", "warning")]

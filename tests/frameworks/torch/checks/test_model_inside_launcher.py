@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
-Findings = Callable[[str, str], list[tuple[str, str]]]
+from tests.conftest import Findings
+from tests.frameworks.selecting import keep_rules
+
 START = """\
 import torch
 import torch_xla
@@ -46,9 +46,9 @@ FOUND = {
 
 @pytest.mark.parametrize("code", IN_ORDER.values(), ids=IN_ORDER)
 def test_in_order(code: str, findings: Findings) -> None:
-    assert [one for one in findings(f"{START}{code}\n", "torch_xla") if one[0] == "XLA508"] == []
+    assert keep_rules(findings(f"{START}{code}\n", "torch_xla"), "XLA508") == []
 
 
 @pytest.mark.parametrize("code", FOUND.values(), ids=FOUND)
 def test_found(code: str, findings: Findings) -> None:
-    assert [one for one in findings(f"{START}{code}\n", "torch_xla") if one[0] == "XLA508"] == [("XLA508", "info")]
+    assert keep_rules(findings(f"{START}{code}\n", "torch_xla"), "XLA508") == [("XLA508", "info")]

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
-Findings = Callable[[str, str], list[tuple[str, str]]]
+from tests.conftest import Findings
+
 START = "import torch\nimport torch_xla\nfrom torch import nn, optim\nmodel = nn.Linear(2, 2)\n"
 OPT = "opt = optim.SGD(model.parameters(), lr=0.1)\n"
 

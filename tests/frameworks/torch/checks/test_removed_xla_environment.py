@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from textwrap import indent
-
 import pytest
 
-from xlalint.config import Settings
-from xlalint.project import check_text
+from tests.conftest import Findings
+from tests.frameworks.torch.configuration import find_configuration, find_in_function, find_where_a_gpu_may_be
 from xlalint.source.magics import mask_magics
 
-Findings = Callable[[str, str], list[tuple[str, str]]]
 START = "import os\nimport torch\nimport torch_xla\n"
 
 IN_ORDER = {
@@ -32,27 +28,21 @@ FOUND = {
 }  # fmt: skip
 
 
-def configured(findings: Findings, code: str) -> list[tuple[str, str]]:
-    return [found for found in findings(code, "torch_xla") if found[0].startswith("XLA5")]
-
-
 @pytest.mark.parametrize("code", IN_ORDER.values(), ids=IN_ORDER)
 def test_in_order(code: str, findings: Findings) -> None:
-    assert configured(findings, f"{START}{code}\n") == []
+    assert find_configuration(findings, f"{START}{code}\n") == []
 
 
 @pytest.mark.parametrize(("code", "rule", "severity"), FOUND.values(), ids=FOUND)
 def test_found(code: str, rule: str, severity: str, findings: Findings) -> None:
-    assert configured(findings, f"{START}{code}\n") == [(rule, severity)]
-    assert configured(findings, f"{START}def main():\n{indent(code, '    ')}\n") == [(rule, severity)]
+    assert find_configuration(findings, f"{START}{code}\n") == [(rule, severity)]
+    assert find_in_function(findings, START, code) == [(rule, severity)]
 
 
 @pytest.mark.parametrize(("code", "rule", "severity"), FOUND.values(), ids=FOUND)
 def test_a_program_that_may_run_on_a_gpu_is_left_alone(code: str, rule: str, severity: str) -> None:
-    guarded = START.replace("import torch_xla\n", "try:\n    import torch_xla\nexcept ImportError:\n    pass\n")
-    report = check_text(f"{guarded}{code}\n", "example.py", Settings(show_info=True, select=("XLA5",)))
     # Variables of XRT's are set for XLA devices alone.
-    assert [found.code for found in report.findings] == (["XLA507"] if "['XRT_TPU_CONFIG']" in code else [])
+    assert find_where_a_gpu_may_be(START, code) == (["XLA507"] if "['XRT_TPU_CONFIG']" in code else [])
 
 
 def test_a_magic_says_where_the_program_runs(findings: Findings) -> None:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
-Findings = Callable[[str, str], list[tuple[str, str]]]
+from tests.conftest import Findings
+
 ARGUMENTS = "import torch_xla\nfrom transformers import TrainingArguments\nTrainingArguments(output_dir='out', {})\n"
 
 IN_ORDER = {
