@@ -16,9 +16,8 @@ from xlalint.source.reading import decode
 PATH = "/project/module.py"
 
 
-def fixed(text: str, *, unsafe: bool = True, target: str = "torch_xla") -> tuple[str, Fixed]:
-    """A text with its fixes, and what the rounds say."""
-    settings = Settings(target=target, python=None, show_info=True)
+def fix_text(text: str, settings: Settings, *, unsafe: bool) -> tuple[str, Fixed]:
+    """Fix a text by some settings: what it becomes, and what the rounds say."""
 
     def check(contents: Mapping[str, bytes], memory: Memory) -> Report:
         given = contents.get(PATH)
@@ -26,6 +25,12 @@ def fixed(text: str, *, unsafe: bool = True, target: str = "torch_xla") -> tuple
 
     done = fix(check, lambda _: text.encode(), unsafe=unsafe)
     return decode(done.files[PATH].after) if done.files else text, done
+
+
+def fixed(text: str, *, unsafe: bool = True, target: str = "torch_xla") -> tuple[str, Fixed]:
+    """A text with its fixes, and what the rounds say."""
+    settings = Settings(target=target, python=None, show_info=True)
+    return fix_text(text, settings, unsafe=unsafe)
 
 
 class FixResult(NamedTuple):
@@ -49,18 +54,12 @@ class FixResult(NamedTuple):
 def outcome(text: str, code: str, *, target: str = "torch_xla") -> FixResult:
     """What the first finding of a code is offered, and the text when all of that code are fixed."""
     settings = Settings(target=target, python=None, select=(code,), show_info=True)
-
-    def check(contents: Mapping[str, bytes], memory: Memory) -> Report:
-        given = contents.get(PATH)
-        return check_text(text if given is None else decode(given), PATH, settings, fixes=memory)
-
-    report = check({}, Memory())
+    report = check_text(text, PATH, settings, fixes=Memory())
     assert not report.failures
     found = [finding for finding in report.findings if finding.code == code]
     assert found, f"nothing found in\n{text}"
-    done = fix(check, lambda _: text.encode(), unsafe=True)
+    after, done = fix_text(text, settings, unsafe=True)
     assert not done.troubles
-    after = decode(done.files[PATH].after) if done.files else text
     return FixResult(after, found[0].fix, found[0].no_fix)
 
 
