@@ -48,6 +48,15 @@ SILENT = {
             distance = np.log(np.maximum(sigma, 1e-10)) - sigmas[:, np.newaxis]
             return int(np.cumsum((distance >= 0), axis=0).argmax(axis=0).clip(max=sigmas.shape[0] - 2).max())
         """,
+    "a parameter of which NumPy's functions take a part": """
+        def averages(self, precisions, n):
+            return np.nanmean(precisions[n, :, :])
+        """,
+    "a parameter of which NumPy's functions take a part of a part": """
+        def averages(self, precisions, n):
+            first = precisions[:, 0]
+            return float(np.max(precisions[n][:, 2])) + first.mean().item()
+        """,
     "a tensor made in host memory, of another type": """
         class Model(nn.Module):
             def forward(self, x: torch.Tensor, n: int):
@@ -71,6 +80,14 @@ FOUND = {
             return value
         """,
         ["XLA301"],
+    ),
+    "a part of a parameter that NumPy takes, on a device": (
+        """
+        def averages(precisions, n):
+            mean = np.nanmean(precisions[n, :].cpu())
+            return mean if precisions.device is None else precisions[:, None].mean().item()
+        """,
+        ["XLA302", "XLA301"],
     ),
     "a parameter that goes to NumPy from the device": (
         """

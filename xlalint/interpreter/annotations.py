@@ -82,6 +82,10 @@ _JAXTYPING = {
 }
 
 
+PART = "([])"
+"""How `ir.Param.uses` writes that a call is passed a part of the parameter."""
+
+
 class Assignment:
     """A module-level assignment, by the module that makes it and the name that gets the value."""
 
@@ -312,12 +316,16 @@ class Annotations:
         framework = self.framework(info.module)
         if not framework or info.name == "__init__":
             return ""
-        if not self.libraries.device_uses.intersection(param.uses):
-            for use in param.uses:
-                if self._names_arrays(info.module, use):
-                    return use
-        for use in param.uses:
-            if use == "[,]" or (use.startswith(".") and self.tells(framework, use[1:])):
+        uses = param.uses
+        of_host = not self.libraries.device_uses.intersection(uses)
+        arrays = [use for use in uses if self._names_arrays(info.module, use)] if of_host else []
+        for use in arrays:
+            if not use.endswith(PART):
+                return use
+        for use in uses:
+            if use == "[,]":
+                return arrays[0] if arrays else use
+            if use.startswith(".") and self.tells(framework, use[1:]):
                 return use
             if use.endswith("()") and self._takes_tensor(info.module, use[:-2]):
                 return use
@@ -332,8 +340,10 @@ class Annotations:
         return self.apis.method(framework, name) is not None or self.apis.attribute(framework, name) is not None
 
     def _names_arrays(self, module: ModuleInfo, use: str) -> bool:
-        """Return whether a use hands the parameter to the host's arrays, or indexes it with their `newaxis`."""
-        spelled = use[1:-1] if use.startswith("[") else use[:-2] if use.endswith("()") else ""
+        """Return whether a use hands the parameter, or a part of it, to the host's arrays, or indexes it with their `newaxis`."""
+        spelled = (
+            use[1:-1] if use.startswith("[") else use.removesuffix(PART).removesuffix("()") if use[-1] == ")" else ""
+        )
         node = _as_node(spelled) if "." in spelled else None
         resolved = self.program.resolve(module, node) if node is not None else None
         return isinstance(resolved, LibrarySymbol) and resolved.name.startswith(f"{ARRAYS}.")

@@ -420,7 +420,8 @@ class Param(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A parameter. `kind` is "/", "" (either), "*" (variadic), "k" (keyword only) or "**".
 
     `uses` says how the body treats the bare parameter, sorted: ".shape" (attribute read), "f()" (passed first to what the
-    source calls `f`), "[,]" (indexed by a tuple, slice or None as only arrays are), "[np.newaxis]", "op" (operand of arithmetic).
+    source calls `f`), "f([])" (a part of it is), "[,]" (indexed by a tuple, slice or None as only arrays are), "[np.newaxis]",
+    "op" (operand of arithmetic).
     """
 
     name: str
