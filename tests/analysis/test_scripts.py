@@ -172,11 +172,26 @@ def test_what_runs_once_is_left_alone(loud: Loud, name: str) -> None:
     assert loud(SETUP + SILENT[name], "torch_xla") == []
 
 
+def as_published(text: str) -> str:
+    """A program before it is ported: it names a GPU, and no line of it speaks of XLA."""
+    lines = text.replace("torch_xla.device()", "torch.device('cuda')").splitlines()
+    return "\n".join(line for line in lines if "xla" not in line and "mark_step" not in line)
+
+
+@pytest.mark.parametrize("name", LOUD)
+def test_before_it_is_ported_the_same_is_found(loud: Loud, name: str) -> None:
+    code, rules = LOUD[name]
+    assert loud(as_published(SETUP + code), "torch_xla") == rules
+
+
+@pytest.mark.parametrize("name", SILENT)
+def test_before_it_is_ported_the_same_is_left_alone(loud: Loud, name: str) -> None:
+    assert loud(as_published(SETUP + SILENT[name]), "torch_xla") == []
+
+
 @pytest.mark.parametrize("name", [name for name in LOUD if "function" not in name])
-def test_without_an_xla_device_nothing_drives_one(loud: Loud, name: str) -> None:
-    lines = (SETUP + LOUD[name][0]).replace("torch_xla.device()", "torch.device('cuda')").splitlines()
-    elsewhere = "\n".join(line for line in lines if "xla" not in line and "mark_step" not in line)
-    assert loud(elsewhere, "torch_xla") == []
+def test_where_only_what_is_captured_is_compiled_loops_are_left_alone(loud: Loud, name: str) -> None:
+    assert loud(as_published(SETUP + LOUD[name][0]), "torch_compile") == []
 
 
 def test_the_chain_begins_at_the_script() -> None:

@@ -33,8 +33,9 @@ class DeviceSteps(NamedTuple):
     """The words by which loops that drive a device are known.
 
     `steps` are methods that make the device take a step, or a part of one; `gradients` are those of them that make only a part.
-    `packages` are imported by modules that drive a device, `models` are methods by whose calls a model is known, and `evaluates` those of
-    them that set a model to evaluate.
+    `packages` are imported by modules that drive an XLA device today. `ported` are those whose modules will, whatever device they name,
+    where one of `targets` is compiled for: it records what ordinary code does. `models` are methods by whose calls a model is known, and
+    `evaluates` those of them that set a model to evaluate.
     """
 
     steps: frozenset[str] = frozenset()
@@ -42,6 +43,8 @@ class DeviceSteps(NamedTuple):
     packages: frozenset[str] = frozenset()
     models: frozenset[str] = frozenset()
     evaluates: frozenset[str] = frozenset()
+    ported: frozenset[str] = frozenset()
+    targets: frozenset[str] = frozenset()
 
 
 def _runs(loop: Loop, models: set[str]) -> bool:
@@ -173,8 +176,11 @@ class Drivers:
         self._names: dict[int, tuple[frozenset[str], DependencySet]] = {}
 
     def may_drive(self, module: ModuleInfo) -> bool:
-        """Return whether a module imports what makes a device take steps."""
-        return not self.words.packages.isdisjoint(module.packages)
+        """Return whether a module imports what makes an XLA device take steps, today or once it is ported."""
+        words = self.words
+        if not words.packages.isdisjoint(module.packages):
+            return True
+        return not words.ported.isdisjoint(module.packages) and not words.targets.isdisjoint(module.taught.targets)
 
     def drives(self, statements: tuple[ir.Statement, ...]) -> bool:
         """Return whether a loop among the statements calls what makes the device take a step."""

@@ -255,7 +255,7 @@ class Libraries:
         self.options = _union([one.options for one in everything])
         self.placeless_targets = _union([one.placeless_targets for one in everything])
         words = [one.steps for one in everything if one.steps is not None]
-        self.steps = DeviceSteps(*[_union([one[place] for one in words]) for place in range(5)])
+        self.steps = DeviceSteps(*[_union([one[place] for one in words]) for place in range(len(DeviceSteps._fields))])
         self.surroundings = next((one.surroundings for one in everything if one.surroundings is not None), None)
         self.on_call = tuple([hook for one in everything for hook in one.on_call])
         self.on_library_call = tuple([hook for one in everything for hook in one.on_library_call])

@@ -179,6 +179,8 @@ _SEMANTICS = Semantics(
         packages=frozenset(("torch_xla", "accelerate")),
         models=frozenset((_EVALUATES, "train", "parameters", "named_parameters", "zero_grad")),
         evaluates=frozenset((_EVALUATES,)),
+        ported=frozenset(("torch",)),
+        targets=frozenset(("torch_xla", "torch_tpu")),
     ),
     on_library_call=(recompiles.check_call,),
     on_assign=(recompiles.check_accumulation,),
