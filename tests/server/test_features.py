@@ -420,7 +420,7 @@ def test_the_user_ends_a_verification(folder: Path) -> None:
         client = editor.client
         params = types.ExecuteCommandParams("xlalint.verify", [editor.uri("slow.py"), "Model.forward"])
         verified = asyncio.create_task(client.workspace_execute_command_async(params))
-        await editor.until(lambda: client.progress_reports)
+        await editor.until(lambda: any(client.progress_reports.values()))
         (token,) = client.progress_reports
         (begun,) = client.progress_reports[token]
         assert isinstance(begun, types.WorkDoneProgressBegin) and begun.cancellable

@@ -12,8 +12,10 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from concurrent.futures import Future
 from pathlib import Path
 from queue import Empty, Queue
+from types import SimpleNamespace
 from typing import Any, BinaryIO
 
 import pytest
@@ -504,3 +506,16 @@ def test_what_is_printed_does_not_disturb_the_protocol(tmp_path: Path) -> None:
     code += "sys.exit(_on_pipes(Told()))\n"
     done = subprocess.run([sys.executable, "-c", code], input=b"protocol", capture_output=True, timeout=PATIENCE)
     assert (done.stdout, done.stderr) == (b"protocol", b"noise\nmore\n")
+
+
+def test_a_shutdown_ends_requests_that_leave_the_list_as_they_end() -> None:
+    from xlalint.server.protocol import Protocol
+
+    waiting: dict[int, Future[None]] = {}
+    for ident in range(3):
+        waiting[ident] = Future()
+        waiting[ident].add_done_callback(lambda _, ident=ident: waiting.pop(ident))  # type: ignore[misc]
+    protocol = SimpleNamespace(_request_futures=waiting, msg_id=2, _shutdown=False)
+    Protocol.lsp_shutdown(protocol)
+    assert list(waiting) == [2]
+    assert protocol._shutdown

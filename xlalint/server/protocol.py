@@ -91,6 +91,14 @@ class Protocol(LanguageServerProtocol):  # type: ignore[misc]
         result.capabilities.position_encoding = choose_encoding(offered) if offered else None
         return result
 
+    @lsp_method(types.SHUTDOWN)  # type: ignore[untyped-decorator]
+    def lsp_shutdown(self, *_: Any) -> None:
+        """End the requests that wait; pygls itself stumbles over those that leave its list as they end."""
+        for ident, future in list(self._request_futures.items()):
+            if ident != self.msg_id:
+                future.cancel()
+        self._shutdown = True
+
     @lsp_method(types.EXIT)  # type: ignore[untyped-decorator]
     def lsp_exit(self, *_: Any) -> None:
         """End: with 0 after a shutdown, with 1 without."""
