@@ -7,6 +7,7 @@ from textwrap import indent
 import pytest
 
 from tests.conftest import Loud
+from tests.published import as_published
 from xlalint.config import Settings
 from xlalint.project import check_text
 
@@ -170,12 +171,6 @@ def test_what_each_turn_costs_is_found(loud: Loud, name: str) -> None:
 @pytest.mark.parametrize("name", SILENT)
 def test_what_runs_once_is_left_alone(loud: Loud, name: str) -> None:
     assert loud(SETUP + SILENT[name], "torch_xla") == []
-
-
-def as_published(text: str) -> str:
-    """A program before it is ported: it names a GPU, and no line of it speaks of XLA."""
-    lines = text.replace("torch_xla.device()", "torch.device('cuda')").splitlines()
-    return "\n".join(line for line in lines if "xla" not in line and "mark_step" not in line)
 
 
 @pytest.mark.parametrize("name", LOUD)

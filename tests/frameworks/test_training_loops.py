@@ -7,6 +7,7 @@ from textwrap import dedent, indent
 import pytest
 
 from tests.conftest import Findings, Loud
+from tests.published import as_published
 from xlalint.config import Settings
 from xlalint.project import check_text
 
@@ -142,27 +143,21 @@ def test_what_is_read_seldom_is_left_alone(loud: Loud, name: str) -> None:
     assert loud(SETUP + SILENT[name], "torch_xla") == []
 
 
-def as_published(text: str) -> str:
-    """A program before it is ported: no line of it speaks of XLA."""
-    lines = text.replace("torch_xla.device()", "'cpu'").splitlines()
-    return "import argparse\n" + "\n".join(line for line in lines if "xla" not in line and "xm." not in line)
-
-
 @pytest.mark.parametrize("name", [name for name in LOUD if "closure" not in name])
 def test_before_it_is_ported_the_same_is_found(loud: Loud, name: str) -> None:
-    found = loud(as_published(SETUP + LOUD[name]), "torch_xla")
+    found = loud(as_published("import argparse\n" + SETUP + LOUD[name]), "torch_xla")
     assert len(found) == 1
     assert found[0].startswith("XLA30")
 
 
 @pytest.mark.parametrize("name", [name for name in SILENT if "closure" not in name])
 def test_before_it_is_ported_the_same_is_left_alone(loud: Loud, name: str) -> None:
-    assert loud(as_published(SETUP + SILENT[name]), "torch_xla") == []
+    assert loud(as_published("import argparse\n" + SETUP + SILENT[name]), "torch_xla") == []
 
 
 @pytest.mark.parametrize("name", LOUD)
 def test_where_only_what_is_captured_is_compiled_loops_are_left_alone(loud: Loud, name: str) -> None:
-    assert loud(as_published(SETUP + LOUD[name]), "torch_compile") == []
+    assert loud(as_published("import argparse\n" + SETUP + LOUD[name]), "torch_compile") == []
 
 
 def test_what_is_read_once_in_many_steps_is_told_on_request(findings: Findings) -> None:

@@ -12,7 +12,6 @@ from xlalint.explain.place import clip
 from xlalint.explain.replay import Replay
 from xlalint.explain.scope import Scope
 from xlalint.explain.wording import Wording
-from xlalint.interpreter.annotations import PART
 from xlalint.interpreter.context import Context
 from xlalint.interpreter.recording import start_of
 from xlalint.interpreter.spelling import spelling
@@ -209,10 +208,10 @@ def _annotation(node: ir.Node) -> str:
 def _describe_use(use: str) -> str:
     if use == "[,]":
         return "tensors are: indexed by a tuple, slice or `None`"
-    if use.endswith(PART):
-        return f"NumPy's arrays are: a part is passed to `{use.removesuffix(PART)}`"
-    if use.endswith("()"):
-        return f"tensors are: passed to `{use[:-2]}`"
+    if use.endswith(ir.PART_PASSED):
+        return f"NumPy's arrays are: a part is passed to `{use.removesuffix(ir.PART_PASSED)}`"
+    if use.endswith(ir.PASSED):
+        return f"tensors are: passed to `{use.removesuffix(ir.PASSED)}`"
     if use.startswith("["):
         return f"NumPy's arrays are: `{use}`"
     return f"tensors are: `{use}`"

@@ -82,10 +82,6 @@ _JAXTYPING = {
 }
 
 
-PART = "([])"
-"""How `ir.Param.uses` writes that a call is passed a part of the parameter."""
-
-
 class Assignment:
     """A module-level assignment, by the module that makes it and the name that gets the value."""
 
@@ -320,14 +316,14 @@ class Annotations:
         of_host = not self.libraries.device_uses.intersection(uses)
         arrays = [use for use in uses if self._names_arrays(info.module, use)] if of_host else []
         for use in arrays:
-            if not use.endswith(PART):
+            if not use.endswith(ir.PART_PASSED):
                 return use
         for use in uses:
             if use == "[,]":
                 return arrays[0] if arrays else use
             if use.startswith(".") and self.tells(framework, use[1:]):
                 return use
-            if use.endswith("()") and self._takes_tensor(info.module, use[:-2]):
+            if use.endswith(ir.PASSED) and self._takes_tensor(info.module, use.removesuffix(ir.PASSED)):
                 return use
         return ""
 
@@ -341,9 +337,7 @@ class Annotations:
 
     def _names_arrays(self, module: ModuleInfo, use: str) -> bool:
         """Return whether a use hands the parameter, or a part of it, to the host's arrays, or indexes it with their `newaxis`."""
-        spelled = (
-            use[1:-1] if use.startswith("[") else use.removesuffix(PART).removesuffix("()") if use[-1] == ")" else ""
-        )
+        spelled = use[1:-1] if use.startswith("[") else use.removesuffix(ir.PART_PASSED).removesuffix(ir.PASSED)
         node = _as_node(spelled) if "." in spelled else None
         resolved = self.program.resolve(module, node) if node is not None else None
         return isinstance(resolved, LibrarySymbol) and resolved.name.startswith(f"{ARRAYS}.")

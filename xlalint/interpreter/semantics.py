@@ -6,7 +6,7 @@ tensor is met in a place that speaks of it. Functions are called at the statemen
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, Union
 
@@ -255,7 +255,7 @@ class Libraries:
         self.options = _union([one.options for one in everything])
         self.placeless_targets = _union([one.placeless_targets for one in everything])
         words = [one.steps for one in everything if one.steps is not None]
-        self.steps = DeviceSteps(*[_union([one[place] for one in words]) for place in range(len(DeviceSteps._fields))])
+        self.steps = DeviceSteps(*map(_union, zip(*words, strict=True)))
         self.surroundings = next((one.surroundings for one in everything if one.surroundings is not None), None)
         self.on_call = tuple([hook for one in everything for hook in one.on_call])
         self.on_library_call = tuple([hook for one in everything for hook in one.on_library_call])
@@ -284,5 +284,5 @@ class Libraries:
         return self._known.get(framework, self._plain)
 
 
-def _union(sets: list[frozenset[str]]) -> frozenset[str]:
+def _union(sets: Iterable[frozenset[str]]) -> frozenset[str]:
     return frozenset().union(*sets)

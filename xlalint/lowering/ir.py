@@ -416,6 +416,13 @@ class Binding(msgspec.Struct, frozen=True, array_like=True, gc=False):
     before: int = 0
 
 
+PASSED = "()"
+"""How `Param.uses` ends where a call is passed the parameter first."""
+
+PART_PASSED = "([])"
+"""How it ends where a call is passed a part of it."""
+
+
 class Param(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A parameter. `kind` is "/", "" (either), "*" (variadic), "k" (keyword only) or "**".
 

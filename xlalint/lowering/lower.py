@@ -167,9 +167,9 @@ class Lowerer:
         """Record what a call shows of the current function's parameters, and attributes that it registers."""
         scope = self.scope
         if scope.uses and node.args:
-            first, passed = node.args[0], "()"
+            first, passed = node.args[0], ir.PASSED
             while type(first) is ast.Subscript:
-                first, passed = first.value, "([])"
+                first, passed = first.value, ir.PART_PASSED
             if type(first) is ast.Name and first.id in scope.uses:
                 scope.uses[first.id].add(f"{_spell_dotted(func)}{passed}")
         if type(func) is ast.Attribute:

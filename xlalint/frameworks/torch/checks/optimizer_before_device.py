@@ -41,14 +41,14 @@ def note_optimizer(call: CallSite) -> None:
     if isinstance(func, ir.Attr) and func.name == "parameters" and not asks_for_device(call.frame):
         path = path_of(func.value)
         if path:
-            _list_optimized(call.frame)[path] = (
+            _optimized_models(call.frame)[path] = (
                 call.spelled,
                 call.frame.env.get(path),
                 call.frame.paths.branch_depth > 0,
             )
 
 
-def _list_optimized(frame: Frame) -> dict[str, tuple[str, Value | None, bool]]:
+def _optimized_models(frame: Frame) -> dict[str, tuple[str, Value | None, bool]]:
     """The models whose parameters an optimizer took: how it is spelled, what the model was, and whether in a branch."""
     found: dict[str, tuple[str, Value | None, bool]] = frame.of_checks.setdefault("optimized", {})
     return found
@@ -59,7 +59,7 @@ def check_move(call: CallSite) -> None:
     """`model.to(device)` after that: new parameters, of which the optimizer knows nothing."""
     frame, func = call.frame, call.node.func
     path = path_of(func.value) if isinstance(func, ir.Attr) else ""
-    known = _list_optimized(frame).get(path)
+    known = _optimized_models(frame).get(path)
     if known is None or known[1] is not frame.env.get(path) or not _is_device(call):
         return
     detail = f"comes after `{known[0]}` took the parameters: moving creates new ones, and the optimizer keeps the old"
