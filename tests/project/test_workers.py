@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 import time
 from collections.abc import Callable
 from multiprocessing import active_children
@@ -18,10 +19,10 @@ pytestmark = pytest.mark.skipif(forks() is None, reason="this system has no fork
 
 
 class OddError(Exception):
-    """An error that cannot be sent."""
+    """An error that cannot be sent: it holds a function that has no name, whatever libraries teach pickle of errors."""
 
-    def __init__(self, number: int, *, words: str) -> None:
-        super().__init__(number)
+    def __init__(self, number: int) -> None:
+        super().__init__(number, lambda: number)
 
 
 def squared(number: int) -> int:
@@ -56,7 +57,7 @@ def _raise(error: BaseException) -> Callable[[int], int]:
     ("error", "raised"),
     [
         pytest.param(KeyError("five"), KeyError, id="error"),
-        pytest.param(OddError(5, words=""), RuntimeError, id="that-cannot-be-sent"),
+        pytest.param(OddError(5), RuntimeError, id="that-cannot-be-sent"),
         pytest.param(MemoryError(), MemoryError, id="memory"),
     ],
 )
@@ -101,6 +102,21 @@ def test_a_worker_that_is_killed_in_the_middle_of_a_message_keeps_nobody_waiting
     with pytest.raises(WorkerError, match="SIGKILL"):
         list(map_in_processes(lambda item: b"half of this" if item == 3 else b"all", range(8), 2))
     assert active_children() == []
+
+
+def test_nothing_reads_from_a_pipe_that_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next pipe to be opened has its number: what is meant for that one would be taken from it."""
+    received = Connection.recv_bytes
+
+    def slowly(self: Any, *most: Any) -> bytes:
+        time.sleep(0.05)
+        return received(self, *most)
+
+    monkeypatch.setattr(Connection, "recv_bytes", slowly)
+    threads = set(threading.enumerate())
+    with pytest.raises(KeyError):
+        list(map_in_processes(_raise(KeyError("five")), range(40), 3))
+    assert set(threading.enumerate()) == threads
 
 
 def test_workers_are_gone_when_results_are_not_wanted_any_more() -> None:

@@ -81,7 +81,8 @@ class _Crew(Generic[Item, Result]):
                 self._workers.append(worker)
                 worker.start()
                 theirs.close()
-        threading.Thread(target=_take, args=(list(self._pipes), self._mail), daemon=True).start()
+        self._taker = threading.Thread(target=_take, args=(list(self._pipes), self._mail), daemon=True)
+        self._taker.start()
 
     def results(self) -> Iterator[Result]:
         """The results in the order of the items."""
@@ -132,6 +133,9 @@ class _Crew(Generic[Item, Result]):
         for worker in self._workers:
             with suppress(ValueError, AssertionError):
                 worker.join(_PATIENCE)
+        self._taker.join(_PATIENCE)
+        if self._taker.is_alive():  # it would read from whatever is opened next under the number of a pipe that is closed
+            return
         for pipe in self._pipes:
             pipe.close()
 
@@ -139,14 +143,13 @@ class _Crew(Generic[Item, Result]):
 def _take(pipes: list[Connection[Any, Any]], mail: SimpleQueue[tuple[int, bytes | None]]) -> None:
     """In a thread: put what comes from the pipes into the mail, and None for a pipe that ends."""
     numbers = {pipe: number for number, pipe in enumerate(pipes)}
-    with suppress(OSError, ValueError):  # the pipes were closed
-        while numbers:
-            for pipe in wait(list(numbers)):
-                assert isinstance(pipe, Connection)
-                try:
-                    mail.put((numbers[pipe], pipe.recv_bytes()))
-                except (EOFError, OSError):  # the latter in the middle of a message
-                    mail.put((numbers.pop(pipe), None))
+    while numbers:
+        for pipe in wait(list(numbers)):
+            assert isinstance(pipe, Connection)
+            try:
+                mail.put((numbers[pipe], pipe.recv_bytes()))
+            except (EOFError, OSError):  # the latter in the middle of a message
+                mail.put((numbers.pop(pipe), None))
 
 
 def _serve(
