@@ -53,6 +53,7 @@ COMPILED = (
     "interpreter/expressions.py",
     "interpreter/frame.py",
     "interpreter/frame_state.py",
+    "interpreter/guards.py",
     "interpreter/interpreter.py",
     "interpreter/library_calls.py",
     "interpreter/library_functions.py",

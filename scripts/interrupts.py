@@ -223,7 +223,8 @@ def _ending(way: Way, number: int, code: int, said: str, seconds: float) -> list
         return found  # that is how a watch ends
     if code != 128 + number:
         found.append(f"exit code {code}")
-    last = said.splitlines()[-1:] if way.watches else said.splitlines()
+    lines = said.splitlines()
+    last = lines[-1:] if way.watches else [line for line in lines if not line.startswith("xlalint: warning: ")]
     if last != [f"xlalint: {_WORDS[way.signal]}"]:
         found.append(f"said {said[-300:]!r}")
     return found

@@ -11,8 +11,8 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any, NoReturn, Union
 
@@ -21,7 +21,9 @@ SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP"
 _SHELL = 128  # what shells add to the number of the signal that ended a program
 
 _heard: int | None = None
+_telling = False
 _told = False
+_unraisable = sys.unraisablehook
 
 Handler = Union[Callable[[int, FrameType | None], Any], int, signal.Handlers, None]
 
@@ -45,11 +47,16 @@ def heed() -> dict[signal.Signals, Handler]:
             except ValueError:  # another thread than the main one
                 break
             before[number] = handler
+    if before:
+        global _unraisable
+        _unraisable, sys.unraisablehook = sys.unraisablehook, _pass_on
     return before
 
 
 def unheed(before: dict[signal.Signals, Handler]) -> None:
     """Undo what `heed` did."""
+    if before:
+        sys.unraisablehook = _unraisable
     for number, handler in before.items():
         signal.signal(number, handler)
 
@@ -71,17 +78,22 @@ def interrupted_only() -> bool:
     return _heard is None or _heard == signal.SIGINT
 
 
-def mark_told() -> None:
-    """Remember that the user was told that the process ends, and need not be told again."""
-    global _told
-    _told = True
+@contextmanager
+def tell() -> Iterator[None]:
+    """Open a `with` block that tells the user that the process ends. A signal that comes meanwhile does not cut the line off."""
+    global _telling, _told
+    _telling = True
+    try:
+        yield
+    finally:
+        _told = True
+        _telling = False
 
 
 def leave() -> NoReturn:
     """End at once, and with it the processes that share the work."""
-    if not _told:
-        mark_told()
-        with suppress(OSError):  # the terminal is gone, or standard error is closed
+    if not (_told or _telling):
+        with tell(), suppress(OSError):  # the terminal is gone, or standard error is closed
             os.write(2, f"xlalint: {reason()}\n".encode())
     if "multiprocessing.process" in sys.modules:
         from multiprocessing.process import active_children
@@ -91,8 +103,19 @@ def leave() -> NoReturn:
     os._exit(exit_code())
 
 
+def _pass_on(lost: sys.UnraisableHookArgs) -> None:
+    """Tell of an exception that Python cannot raise where it came up, such as in a finalizer.
+
+    Of a signal that came there nothing need be told: `_insist` ends the process.
+    """
+    if not isinstance(lost.exc_value, Ended):
+        _unraisable(lost)
+
+
 def _hear(number: int, _: FrameType | None) -> None:
     global _heard
+    if _telling:
+        return  # it is on its way out, and `_insist` sees to it
     if _heard is not None:
         leave()
     _heard = number

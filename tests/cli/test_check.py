@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from xlalint.cli import main
 
 BAD = "if t:\n    pass\n"
 
@@ -292,3 +295,45 @@ def test_ctrl_c(tmp_path: Path) -> None:
 
     with Cache(tmp_path / "c") as cache:
         assert cache.units(["kept"]) == {"kept": b"x"}
+
+
+LOOP = """import torch
+import torch_xla
+
+
+def train(model, optimizer, batches):
+    for i, x in enumerate(batches):
+        loss = model(x.to(torch_xla.device())).sum()
+        if i % 4 == 0:
+            print(loss.item())
+        loss.backward()
+        optimizer.step()
+        torch_xla.sync()
+        total = loss.item()
+"""
+
+
+@pytest.mark.parametrize(
+    ("options", "rows"),
+    [
+        ((), [13, 9]),
+        (("--sort", "cost"), [13, 9]),
+        (("--sort", "file"), [9, 13]),
+        (("--output-format", "concise"), [9, 13]),
+        (("--output-format", "concise", "--sort", "cost"), [13, 9]),
+    ],
+)
+def test_the_order_of_findings(
+    options: tuple[str, ...], rows: list[int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "train.py").write_text(LOOP)
+    assert main(["check", "--isolated", "--no-cache", "--target", "torch_xla", *options, str(tmp_path)]) == 1
+    said = capsys.readouterr().out
+    assert [int(row) for row in re.findall(r"train\.py:(\d+):", said)] == rows
+    assert "Per training step: 1 read.\n" in said
+
+
+@pytest.mark.parametrize("form", ["json", "sarif", "markdown", "html"])
+def test_only_text_has_an_order(form: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "--sort", "cost", "--output-format", form]) == 2
+    assert "`--sort` has the formats full, concise" in capsys.readouterr().err

@@ -152,6 +152,46 @@ def test_two_are_as_good_as_one(folder: Path, program: str) -> None:
         _until(lambda: _gone(started.pid))
 
 
+TELLING = """
+import os, signal, sys
+from xlalint import interrupts
+
+interrupts.heed()
+try:
+    signal.raise_signal(signal.SIGINT)
+except KeyboardInterrupt:
+    with interrupts.tell():
+        signal.raise_signal(signal.SIGINT)
+        os.write(2, f"xlalint: {interrupts.reason()}\\n".encode())
+signal.raise_signal(signal.SIGINT)
+"""
+
+
+def test_a_second_one_does_not_cut_off_what_is_said_of_the_first() -> None:
+    done = subprocess.run([sys.executable, "-c", TELLING], capture_output=True, text=True, timeout=HUNG)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "xlalint: interrupted\n")
+
+
+FINALIZED = """
+import signal, time
+from xlalint import interrupts
+
+class Held:
+    def __del__(self):
+        signal.raise_signal(signal.SIGINT)
+
+interrupts.heed()
+held = Held()
+del held
+time.sleep(60)
+"""
+
+
+def test_one_that_comes_in_a_finalizer_ends_the_run_without_a_traceback() -> None:
+    done = subprocess.run([sys.executable, "-c", FINALIZED], capture_output=True, text=True, timeout=HUNG)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "xlalint: interrupted\n")
+
+
 def test_workers_end_with_a_run_that_is_killed(folder: Path) -> None:
     with begun(folder, STUCK, *CHECK, "-j", "3") as started:
         started.kill()

@@ -78,6 +78,7 @@ def test_everything_that_is_printed() -> None:
         "url": "file:///rules/XLA101-tensor-if.md",
         "help": "use where",
         "no_fix": "",
+        "frequency": None,
     }
 
 

@@ -101,6 +101,15 @@ def test_overlapping_fixes_are_made_in_rounds() -> None:
     assert done.report.findings == []
 
 
+def test_a_hazard_within_what_a_fix_keeps_is_where_it_was() -> None:
+    """`max(a, max(b, c))`: the fix of the outer call writes the inner one again, whose finding is no new one."""
+    outer = hazard(r"(?<=    )max\(.*\)$", lambda text: f"maximum{text[3:]}", "XLA901")
+    inner = hazard(r"max\([^(]*\)(?=\))", lambda text: f"maximum{text[3:]}", "XLA901")
+    done = run({"a.py": "def f():\n    max(a, max(b, c))"}, outer, inner)
+    assert texts(done) == {"a.py": "def f():\n    maximum(a, maximum(b, c))"}
+    assert done.troubles == []
+
+
 def test_an_empty_result_is_a_result() -> None:
     done = run({"a.py": "hazard"}, rule("hazard", lambda _: ""))
     assert texts(done) == {"a.py": ""}

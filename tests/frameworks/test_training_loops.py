@@ -193,3 +193,53 @@ def test_the_chain_leads_through_the_nested_function() -> None:
     text = SETUP + LOUD["by a nested function"]
     (finding,) = check_text(text, "train.py", Settings(target="torch_xla")).findings
     assert [step.name for step in finding.trace] == ["main", "main.train"]
+
+
+UPDATE = """
+import torch
+from torch import nn
+
+
+class Agent:
+    def __init__(self):
+        self.policy = nn.Linear(4, 2)
+        self.optimizer = torch.optim.Adam(self.policy.parameters())
+
+    def update(self, states, returns):
+        loss = (self.policy(states) * returns).mean()
+        {body}
+        print(loss.item())
+"""
+TAKEN = {
+    "a method of a plain class": "self.optimizer.zero_grad()\n        loss.backward()\n        self.optimizer.step()",
+    "under a condition": "if self.policy.training:\n            loss.backward()\n            self.optimizer.step()",
+    "with a scaler": "scaler.scale(loss).backward()\n        scaler.step(self.optimizer)",
+}
+NOT_TAKEN = {
+    "a schedule's step": "self.scheduler.step()",
+    "an environment's step": "self.env.step(loss)",
+    "gradients alone": "loss.backward()",
+    "a step alone": "self.optimizer.step()",
+    "a function that is only named": "self.hooks = [loss.backward, self.optimizer.step]",
+}
+
+
+@pytest.mark.parametrize("body", TAKEN.values(), ids=TAKEN)
+def test_a_function_that_takes_a_step_is_called_for_each(body: str) -> None:
+    report = check_text(UPDATE.format(body=body), "agent.py", Settings(target="torch_xla"))
+    assert [(one.code, one.frequency) for one in report.findings] == [("XLA301", "step")]
+    assert report.findings[0].trace[0].why == "takes a training step"
+
+
+@pytest.mark.parametrize("body", NOT_TAKEN.values(), ids=NOT_TAKEN)
+def test_one_that_takes_none_is_left_alone(body: str) -> None:
+    code = (
+        UPDATE.format(body=body).replace("(self, states, returns)", "(self)").replace("states) * returns", "self.seen)")
+    )
+    report = check_text(code, "agent.py", Settings(target="torch_xla"))
+    assert not [one for one in report.findings if one.trace and one.trace[0].why == "takes a training step"]
+
+
+@pytest.mark.parametrize("body", TAKEN.values(), ids=TAKEN)
+def test_a_step_that_only_dynamo_captures_is_left_alone(body: str, loud: Loud) -> None:
+    assert loud(UPDATE.format(body=body), "torch_compile") == []

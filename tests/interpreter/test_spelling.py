@@ -57,3 +57,13 @@ def _lowered(node: ast.expr) -> ir.Node:
 )
 def test_an_expression_is_written_as_it_is_meant(text: str) -> None:
     assert spelling(_lowered(ast.parse(text, mode="eval").body)) == text
+
+
+@pytest.mark.parametrize(
+    ("links", "text"), [(31, "x" + ".a" * 31), (32, "x" + ".a" * 32), (33, "…" + ".a" * 32), (5000, "…" + ".a" * 32)]
+)
+def test_of_a_long_chain_the_end_is_written(links: int, text: str) -> None:
+    node: ir.Node = ir.Name("x", 0)
+    for _ in range(links):
+        node = ir.Attr(node, "a", 0)
+    assert spelling(node) == text

@@ -71,6 +71,27 @@ def test_how_a_body_uses_its_parameters() -> None:
     assert [p.uses for p in function(unit, "f").params] == [("g.h()",), ("[,]",), (".shape",), ()]
 
 
+@pytest.mark.parametrize(
+    ("body", "uses"),
+    [
+        ("return b if a > 0 else c", ((), (), ())),
+        ("m = a > 0; return m", ((), (), ())),
+        ("m = a > 0; m = 1; return b[m]", ((), (), ())),
+        ("m = a > 0; return b[m]", (("mask",), ("[mask]",), ())),
+        ("m = a > c; return b[m], (a == c).any()", ((), (), ())),
+        ("return b[0, a == 1]", (("mask",), ("[mask]",), ())),
+        ("return (-1.5 < c).sum()", ((), (), ("mask",))),
+        ("return (c != self.ignored).sum()", ((), (), ("mask",))),
+        ("return ~((a < 1) | (c < 2))", (("mask",), (), ("mask",))),
+        ("return b[a == 'x'], (b, c)[a > 1]", ((), (), ())),
+        ("return b[1 < c < 3]", ((), (), ())),
+    ],
+)
+def test_what_the_outcome_of_a_comparison_is_used_for(body: str, uses: tuple[tuple[str, ...], ...]) -> None:
+    unit = lowered(f"def f(a, b, c):\n    {body}\n")
+    assert tuple(p.uses for p in function(unit, "f").params) == uses
+
+
 def test_constants_keep_what_comparisons_need() -> None:
     (statement,) = decode_body(lowered("def f():\n    return (None, True, -2, 1.5, 'a')\n").functions[0].body)
     assert [item.value for item in statement.value.items] == [None, True, -2, 1.5, "a"]  # type: ignore[union-attr]

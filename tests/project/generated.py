@@ -124,7 +124,8 @@ def program(random: Random) -> str:
         changed = random.choice(_MUTATIONS)(text, random)
         if _parses(changed):
             text = changed
-    return random.choice(_SPELLINGS)(text) if random.random() < 0.1 else text
+    spelled = random.choice(_SPELLINGS)(text) if random.random() < 0.1 else text
+    return spelled if _parses(spelled) else text
 
 
 def _parses(text: str) -> bool:

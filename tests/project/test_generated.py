@@ -46,6 +46,43 @@ def test_any_python(text: str) -> None:
     assert looked_at(text).wrong == []
 
 
+FOUND = {
+    "an annotation of nothing": "import jax\nseen: list[()] = []\nmany: dict[()] = {}\none: tuple[()] = ()\n",
+    "a decorator that calls what it decorates": """
+import functools
+import jax
+
+@functools.partial(jax.jit, donate_argnums=(step(1, 2)))
+def step(state, batch):
+    return state + batch
+""",
+    "decorators that call what the other decorates": """
+import functools
+import jax
+
+@functools.partial(jax.jit, donate_argnums=(second(1, 2)))
+def first(x, y):
+    return second(x, y)
+
+@functools.partial(jax.jit, static_argnums=(first(3, 4)))
+def second(x, y):
+    return first(x, y)
+""",
+    "a hazard within one": """
+import jax
+
+@jax.jit
+def score(x: jax.Array):
+    return max(x.max(), max(x.max(), x.mean()).mean())
+""",
+}
+
+
+@pytest.mark.parametrize("text", FOUND.values(), ids=FOUND)
+def test_programs_that_were_found(text: str) -> None:
+    assert looked_at(text).wrong == []
+
+
 def test_programs_are_python_and_the_same_each_time() -> None:
     first, second = ([program(random) for _ in range(20)] for random in (Random(3), Random(3)))
     assert first == second

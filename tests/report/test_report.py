@@ -75,7 +75,6 @@ def test_full() -> None:
         4 |         return y
           |
           = why traced: Model.forward (nn.Module.forward) → compute_loss → here
-          = confidence: likely
           = help: Use `torch.where`.
           = safe fix: Replace by `torch.where`
         """
@@ -181,6 +180,7 @@ def test_json_has_the_documented_fields_in_their_order() -> None:
         "url",
         "help",
         "no_fix",
+        "frequency",
     ]
     assert entry["location"] == {"row": 3, "column": 8}
     assert entry["cell"] is None

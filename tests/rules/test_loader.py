@@ -136,7 +136,7 @@ def test_policy_of_a_page_that_states_none(page: Path) -> None:
         pytest.param(
             "summary =", 'traits = ["read-value"]\nsummary =', "did you mean `reads-value`?", id="unknown trait"
         ),
-        pytest.param("{subject}", "{tensor}", "{subject} and {detail} only", id="template"),
+        pytest.param("{subject}", "{tensor}", "{subject}, {detail} and {often} only", id="template"),
         pytest.param('help = "Do not."', "help = Do not.", "not TOML", id="not TOML"),
     ],
 )

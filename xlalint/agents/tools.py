@@ -128,6 +128,7 @@ def _strip_empty(finding: Finding) -> dict[str, Any]:
         "code": f"{finding.code} {finding.name}",
         "severity": finding.severity,
         "confidence": finding.confidence,
+        "frequency": finding.frequency,
         "message": finding.message,
         "traced": chain(finding) if finding.trace else "",
         "help": finding.help,

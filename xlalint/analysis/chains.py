@@ -48,7 +48,7 @@ def chains_of(unordered: Iterable[RootContext]) -> dict[Reach, Link]:
             reach = queue.popleft()
             link = chains[reach]
             for callee in reach[0].calls:
-                inner = callee, reach[1] and callee.converts
+                inner = callee, (reach[1] or callee.restarts) and callee.converts
                 if inner not in chains:
                     chains[inner] = Link(link.root, reach, link.depth + 1)
                     queue.append(inner)

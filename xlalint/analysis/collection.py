@@ -9,8 +9,9 @@ import msgspec
 
 from xlalint.analysis.chains import Key, Reach, chain_to, key_of, steps_of
 from xlalint.analysis.decision import Decisions, Verdict
-from xlalint.analysis.hazard import Confidence, Hazard, Inside
+from xlalint.analysis.hazard import Confidence, Frequency, Hazard, Inside
 from xlalint.interpreter.context import HOST_TIER
+from xlalint.interpreter.rates import Cost
 from xlalint.rules.variants import WRONG_RESULTS
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ class FunctionHazard(msgspec.Struct, frozen=True, array_like=True):
     `start`, `end` and `statement` count from the function's start. `chain` leads from a root to the function, each link with why it is
     traced. `yields_to` says which calls of the function speak better of it than this, which was seen with unknown arguments: those in
     traced code, or all. `inside` is where a library's code that is called there meets the hazard: a function, and a byte offset from its
-    start.
+    start. `frequency` and `looped` say how often it costs by the roots of one module.
     """
 
     function: Key
@@ -41,17 +42,21 @@ class FunctionHazard(msgspec.Struct, frozen=True, array_like=True):
     chain: tuple[tuple[Key, str], ...]
     yields_to: Literal["", "traced", "all"] = ""
     inside: tuple[Key, int] | None = None
+    frequency: Frequency | None = None
+    looped: bool = False
 
 
 class ModuleResult(msgspec.Struct, frozen=True, array_like=True):
     """The result of one batch of roots.
 
-    `found` are its hazards. `called` are the functions that traced code calls, `hosted` those that host code calls.
+    `found` are its hazards. `called` are the functions that traced code calls, `hosted` those that host code calls, `entered` those that
+    are roots of traced code themselves.
     """
 
     found: list[FunctionHazard]
     called: list[Key]
     hosted: list[Key]
+    entered: list[Key] = []
 
 
 def harvest(decisions: Decisions) -> ModuleResult:
@@ -60,11 +65,14 @@ def harvest(decisions: Decisions) -> ModuleResult:
     found: list[FunctionHazard] = []
     called: set[Key] = set()
     hosted: set[Key] = set()
+    entered: set[Key] = set()
     for reach, link in chains.items():
         context, root = reach[0], link.root
         itself = context.function is root.context.function  # that it calls itself says nothing of its callers
         if link.depth and context.function is not None and not itself:
             (called if root.tier != HOST_TIER else hosted).add(context.function.key)
+        if not link.depth and context.function is not None and root.tier != HOST_TIER:
+            entered.add(context.function.key)
         if context.module.followed or not (context.sightings or context.outward):
             continue
         chain = chain_to(reach, chains)
@@ -77,7 +85,7 @@ def harvest(decisions: Decisions) -> ModuleResult:
             verdict = decisions.decide(pending, reach)
             if verdict.counts:
                 found.append(_make_hazard(pending, verdict, decisions, reach, chain))
-    return ModuleResult(found, sorted(called), sorted(hosted))
+    return ModuleResult(found, sorted(called), sorted(hosted), sorted(entered))
 
 
 def _make_hazard(
@@ -89,6 +97,7 @@ def _make_hazard(
     inside: tuple[Key, int] | None = None,
 ) -> FunctionHazard:
     link = decisions.chains[reach]
+    cost = decisions.cost_of(pending, reach, verdict)
     alone = link.root.tier == 2 and link.depth == 0
     return FunctionHazard(
         key_of(reach[0]),
@@ -105,6 +114,7 @@ def _make_hazard(
         chain,
         ("all" if verdict.of_host else "traced") if alone else "",
         inside,
+        *(cost if cost is not None else (None, False)),
     )
 
 
@@ -125,6 +135,7 @@ def merge_placed(
 ) -> list[Hazard]:
     """`merge` of what was found, with the functions that traced code calls, and those that host code does."""
     best: dict[tuple[Key, int, int, str], FunctionHazard] = {}
+    costs: dict[tuple[Key, int, int, str], Cost] = {}
     for found in founds:
         if is_superseded(found, called, hosted):
             continue
@@ -132,9 +143,17 @@ def merge_placed(
         known = best.get(key)
         if known is None or _preference(found) < _preference(known):
             best[key] = found
-    return sorted(
-        (place_hazard(found, program) for found in best.values()), key=lambda h: (h.path, h.start, h.end, h.rule)
-    )
+        if found.frequency is not None:
+            costs[key] = max(costs.get(key, Cost(Frequency.ONCE)), Cost(found.frequency, found.looped))
+    hazards = [place_hazard(_costing(found, costs.get(key)), program) for key, found in best.items()]
+    return sorted(hazards, key=lambda h: (h.path, h.start, h.end, h.rule))
+
+
+def _costing(found: FunctionHazard, cost: Cost | None) -> FunctionHazard:
+    """The hazard as often as the most frequent of the ways by which it is reached."""
+    if cost is None or cost == (found.frequency, found.looped):
+        return found
+    return msgspec.structs.replace(found, frequency=cost.frequency, looped=cost.looped)
 
 
 def is_superseded(found: FunctionHazard, called: Container[Key], hosted: Container[Key]) -> bool:
@@ -168,6 +187,8 @@ def place_hazard(found: FunctionHazard, program: Program) -> Hazard:
         info.ir.qualname if info is not None else "<module>",
         tuple(steps_of(found.chain, program)),
         _inside(found.inside, program) if found.inside is not None else None,
+        found.frequency,
+        found.looped,
     )
 
 

@@ -10,15 +10,17 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from xlalint.analysis.chains import Link, Reach, chains_of, hosts_of_replicas, tracer_at, walk_calls
+from xlalint.analysis.costs import costs_of
 from xlalint.analysis.hazard import Confidence
 from xlalint.frameworks.base import Platforms, reaches
 from xlalint.frameworks.base import Reach as Extent
 from xlalint.frameworks.platforms import around_compiled, needed_reach
 from xlalint.frameworks.registry import frameworks
 from xlalint.interpreter.context import HOST_TIER
+from xlalint.interpreter.rates import Cost
 from xlalint.interpreter.tracer import UNTRACED
 from xlalint.rules.policy import NO_POLICY, Policies, Policy
-from xlalint.rules.variants import AGAIN, EAGER, NO_AUTOGRAPH
+from xlalint.rules.variants import AGAIN, EAGER, LOOP, NO_AUTOGRAPH
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,6 +69,7 @@ class Decisions:
 
     def __init__(self, roots: Sequence[RootContext], platforms: Platforms, policies: Policies) -> None:
         self.chains: dict[Reach, Link] = chains_of(roots)
+        self._costs = costs_of(roots)
         self._platforms = platforms
         self._policies = policies
         self._frameworks: dict[str, Framework] = {framework.name: framework for framework in frameworks()}
@@ -93,12 +96,20 @@ class Decisions:
                 return Verdict("attached TPU", "", pending.confidence)
             reason: Reason = "converted" if self._rewritten(tracer, pending.framework) else "other tracer"
             return Verdict(reason, "", pending.confidence)
-        extent = needed_reach(policy, pending.framework)
+        extent = Extent.TRACED if variant == LOOP else needed_reach(policy, pending.framework)
         reason = self._objection(pending.framework, policy, variant, extent, reach[0], root)
         confidence = pending.confidence
         if extent is None and root.tier == 2:
             variant, confidence = self._by_itself(pending, policy, variant, root)
         return Verdict(reason, variant, confidence, extent is not None)
+
+    def cost_of(self, pending: PendingHazard, reach: Reach, verdict: Verdict) -> Cost | None:
+        """How often a hazard costs; None of what is no matter of how often code runs: a setting, where a batch gets its shape."""
+        policy = self._policies.get(pending.rule, NO_POLICY)
+        if verdict.of_host or policy.shapes_batches or policy.counts_in(pending.framework) == "anywhere":
+            return None
+        entered = self._costs.get(reach[0])
+        return None if entered is None else max([pending.rate.of(cost) for cost in entered])
 
     def framework_of(self, pending: PendingHazard, root: RootContext) -> str:
         """The framework that a hazard is of; that of the tracer, where it is a hazard under any."""
@@ -163,7 +174,7 @@ class Decisions:
             return "untraced"
         elif context.function is None and not context.per_turn:
             return "module level"
-        if around_compiled(policy, framework) and context.function in self._traced:
+        if (variant == LOOP or around_compiled(policy, framework)) and context.function in self._traced:
             return "traced itself"
         if policy.only_repeated:
             if context.function is not None and context.function in self._traced:

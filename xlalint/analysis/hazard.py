@@ -10,12 +10,35 @@ import msgspec
 Kind = Literal["control-flow", "dynamic-shape", "host-sync", "recompile", "config", "unsupported", "tool"]
 
 
+DRIVES_STEPS = "steps an XLA device in a loop"
+"""Why a function is a root that holds a training loop: the first link of chains that begin there says so."""
+
+TAKES_STEP = "takes a training step"
+"""Why one is a root that is called for each step."""
+
+
 class Confidence(IntEnum):
     """How sure a hazard is; a larger value is surer."""
 
     POSSIBLE = 0
     LIKELY = 1
     CERTAIN = 2
+
+
+class Frequency(IntEnum):
+    """How often code runs, in a program that trains or infers; of two the larger is the more frequent, and their join."""
+
+    ONCE = 0
+    """Once a run, or once each time that somebody calls it."""
+    EPOCH = 1
+    """Once an epoch: beside the loop over steps, in the one around it."""
+    NTH_STEP = 2
+    """At every n-th step, n being ten or more, or not known."""
+    FEW_STEPS = 3
+    """At every n-th step, n being less than ten: reading a value every fourth step was measured to cost."""
+    EVALUATION = 4
+    """At every step of an evaluation."""
+    STEP = 5
 
 
 class Step(msgspec.Struct, frozen=True, array_like=True):
@@ -46,7 +69,8 @@ class Hazard(msgspec.Struct, frozen=True, array_like=True):
     the rule's own words do not ("read by `torch.equal`"). `variant` selects among a rule's severities (say "no-autograph").
     `severity` overrides the rule's, per target, where the called API knows better; an empty tuple overrides nothing.
     `function` is the qualified name of the function that holds the hazard; `trace` leads from a root to it. `inside` is the place in an
-    installed library's code where a call from here meets it.
+    installed library's code where a call from here meets it. `frequency` is how often it costs, None where that is no question (a setting);
+    `looped` says that there, it costs many times: a loop of its own repeats it.
     """
 
     path: str
@@ -63,3 +87,5 @@ class Hazard(msgspec.Struct, frozen=True, array_like=True):
     function: str = ""
     trace: tuple[Step, ...] = ()
     inside: Inside | None = None
+    frequency: Frequency | None = None
+    looped: bool = False

@@ -7,15 +7,15 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
 
 from xlalint.abstract.values import Function, Host, Tensor, Value, members, tensors
+from xlalint.analysis.handing import HandingOver
+from xlalint.analysis.hazard import DRIVES_STEPS, TAKES_STEP
 from xlalint.frameworks.base import NOWHERE, Platforms, Reach, reaches
 from xlalint.frameworks.loading import hosts_of, platforms_of
 from xlalint.frameworks.registry import ROWS, frameworks
 from xlalint.interpreter.arguments import Arguments, bind_parameters
 from xlalint.interpreter.context import HOST_TIER, MODULE_LEVEL, Context, RootContext
 from xlalint.interpreter.frame import Frame
-from xlalint.interpreter.spelling import path_of
 from xlalint.interpreter.tracer import UNTRACED, HandOver, Tracer
-from xlalint.interpreter.tracing import hand_over
 from xlalint.lowering import ir
 from xlalint.program.dependencies import DependencySet
 from xlalint.program.linker import ClassInfo, FunctionInfo, ModuleInfo
@@ -23,6 +23,9 @@ from xlalint.program.linker import ClassInfo, FunctionInfo, ModuleInfo
 if TYPE_CHECKING:
     from xlalint.interpreter.interpreter import Interpreter
 
+# Objects that steps make of tensors, and kinds whose methods compute with tensors of their own.
+_MADE_AT_STEPS = frozenset(("distribution",))
+_ON_DEVICE = _MADE_AT_STEPS | {"module", "optimizer"}
 _HOST_KINDS = frozenset(("dataset", "config", "host"))
 _HOST_CALLS = frozenset(
     [
@@ -55,7 +58,6 @@ _HOST_IMPORTS = frozenset(
 _FILES = frozenset(
     ("open", "read_text", "write_text", "read_bytes", "write_bytes", "savefig", "imread", "imwrite", "urlopen")
 )
-_DRIVES = "steps an XLA device in a loop"
 _EVALUATES = "evaluates a model in a loop"
 _NO_GRADIENT = ("no_grad", "inference_mode", "enable_grad", "set_grad_enabled")
 
@@ -80,7 +82,11 @@ class Called:
 
 
 class Candidate(NamedTuple):
-    """A function that may be a root, with why it is traced, how sure that is, by which tracer, and what decorates it."""
+    """A function that may be a root, with why it is traced, how sure that is, by which tracer, and what decorates it.
+
+    `drives`: it makes a device take steps, whatever it is given; `per_turn`: it holds their loop. `of_base`: the framework itself calls it,
+    as a method that its class overrides.
+    """
 
     info: FunctionInfo
     why: str
@@ -88,6 +94,8 @@ class Candidate(NamedTuple):
     tracer: Tracer = UNTRACED
     given: HandOver | None = None
     per_turn: bool = False
+    drives: bool = False
+    of_base: bool = False
 
 
 class Roots:
@@ -98,7 +106,7 @@ class Roots:
         self.apis = interpreter.apis
         self.extra = extra
         self.frameworks = {framework.name: framework for framework in frameworks()}
-        self._tracers = frozenset([name for framework in frameworks() for name in framework.tracers])
+        self.handing = HandingOver(interpreter)
         self._host_modules: dict[int, str] = {}
         self.platforms: Platforms = NOWHERE
 
@@ -141,10 +149,10 @@ class Roots:
                 self._enter(candidate, called)
         if self._driven(module):
             context = interpreter.drive_module(module)
-            interpreter.roots.append(RootContext(context, _DRIVES, 2))
+            interpreter.roots.append(RootContext(context, DRIVES_STEPS, 2))
             called.add(context)
         if framework:
-            if self._tracers.intersection(module.unit.calls):
+            if self.handing.names.intersection(module.unit.calls):
                 interpreter.roots.extend(interpreter.module_roots(module))
             self._hand_overs(module)
         if self.platforms:
@@ -159,16 +167,28 @@ class Roots:
             return
         traced_by = given.tracer.framework if given is not None else ""
         static = given.static if given is not None else ()
-        args = interpreter.standalone(info, interpreter.replacing(traced_by), static)
+        only = interpreter.find_replaced(info, traced_by, given.name) if given is not None else None
+        args = (
+            interpreter.arguments_of_method(info, candidate.tracer.framework)
+            if candidate.of_base
+            else interpreter.standalone(info, interpreter.replacing(traced_by), static, only)
+        )
         if (
             candidate.tier == 2
-            and not candidate.per_turn
+            and not candidate.drives
             and not (self._on_device(info) or any(map(_has_tensor, args)) or any(map(_is_device, args)))
         ):
             return
         # An object that is called is called again and again, all of it: a pipeline for each image.
         per_turn = candidate.per_turn and info.name != "__call__"
-        context = interpreter.enter(info, args, per_turn=per_turn)
+        traced = candidate.tier == 1 and not per_turn
+        context = (
+            interpreter.enter_traced(
+                info, args, (), candidate.tracer.framework, given.name if given is not None else ""
+            )
+            if traced
+            else interpreter.enter(info, args, per_turn=per_turn)
+        )
         interpreter.roots.append(RootContext(context, candidate.why, candidate.tier, candidate.tracer))
         called.add(context)
         for wrapper in self._wrappers(info, args) if info.ir.decorators else ():
@@ -241,11 +261,11 @@ class Roots:
         given = self._find_hand_over(info)
         if self._configured(info):
             yield Candidate(info, "named by `roots` in the configuration", 1)
-        elif self._drives(info):
-            yield Candidate(info, self._drives(info), 2, per_turn=True)
+        elif why := self._drives(info):
+            yield Candidate(info, why, 2, per_turn=why != TAKES_STEP, drives=True)
         elif given is not None:
             yield Candidate(info, f"decorated with `{given.name}`", 1, given.tracer, given)
-        elif framework and self._public(info) and not self._host_side(info):
+        elif framework and self._called(info) and not self._host_side(info):
             yield Candidate(info, "takes tensors", 2)
 
     def _methods(self, klass: ClassInfo, framework: str) -> Iterator[Candidate]:
@@ -259,14 +279,14 @@ class Roots:
             given = self._find_hand_over(info)
             if self._configured(info):
                 yield Candidate(info, "named by `roots` in the configuration", 1)
-            elif name not in traced and self._drives(info):
-                yield Candidate(info, self._drives(info), 2, per_turn=True)
+            elif name not in traced and (why := self._drives(info)):
+                yield Candidate(info, why, 2, per_turn=why != TAKES_STEP, drives=True)
             elif name in traced:
                 base, tracer = traced[name]
-                yield Candidate(info, f"{base}.{name}", 1, tracer)
+                yield Candidate(info, f"{base}.{name}", 1, tracer, of_base=kind == "module")
             elif given is not None:
                 yield Candidate(info, f"decorated with `{given.name}`", 1, given.tracer, given)
-            elif framework and kind not in _HOST_KINDS and self._public(info) and not self._host_side(info):
+            elif framework and kind not in _HOST_KINDS and self._called(info) and not self._host_side(info):
                 yield Candidate(info, "takes tensors", 2)
 
     def _traced_methods(self, klass: ClassInfo) -> dict[str, tuple[str, Tracer]]:
@@ -284,8 +304,7 @@ class Roots:
         """The decorator that hands the function to a tracer."""
         if not info.ir.decorators:
             return None
-        frame = self.interpreter.module_frame(info.module)
-        found = (hand_over(frame, decorator) for decorator in info.ir.decorators)
+        found = self.interpreter.handed.of(info)
         return next((given for given in found if given is not None), None)
 
     def _configured(self, info: FunctionInfo) -> bool:
@@ -296,9 +315,11 @@ class Roots:
         return any(fnmatchcase(dotted, pattern) for pattern in self.extra)
 
     def _drives(self, info: FunctionInfo) -> str:
-        """Why the loops of a function are those of a program that drives an XLA device; "" where they are not."""
+        """Why a function is one of a program that drives an XLA device: by its loops, or as what they call; "" where it is not."""
         drivers = self.interpreter.drivers
-        return _DRIVES if drivers.steps(info) else _EVALUATES if drivers.evaluates(info) else ""
+        if drivers.steps(info):
+            return DRIVES_STEPS
+        return TAKES_STEP if drivers.takes_step(info) else _EVALUATES if drivers.evaluates(info) else ""
 
     def _driven(self, module: ModuleInfo) -> bool:
         """The same of a module's top level, that of a script or a notebook."""
@@ -309,12 +330,14 @@ class Roots:
     def _on_device(self, info: FunctionInfo) -> bool:
         """Return whether a function runs on tensors whatever its parameters are.
 
-        Methods of modules and optimizers do, and functions that switch gradients on or off.
+        Methods of modules, optimizers and distributions do, and functions that switch gradients on or off.
         """
-        return self.interpreter.tables.kind(info.owner) in ("module", "optimizer") or info.decorated(*_NO_GRADIENT)
+        return self.interpreter.tables.kind(info.owner) in _ON_DEVICE or info.decorated(*_NO_GRADIENT)
 
-    def _public(self, info: FunctionInfo) -> bool:
-        return not info.name.startswith("__") or info.name == "__call__"
+    def _called(self, info: FunctionInfo) -> bool:
+        """Return whether steps may call a function: a public one, or the constructor of what they make anew each time."""
+        made = info.name == "__init__" and self.interpreter.tables.kind(info.owner) in _MADE_AT_STEPS
+        return made or not info.name.startswith("__") or info.name == "__call__"
 
     def _host_side(self, info: FunctionInfo) -> bool:
         """Return whether something shows that a function lives on the host.
@@ -364,13 +387,13 @@ class Roots:
         kind = self.interpreter.tables.kind(info.owner)
         if info.ir.outer >= 0 and info.ir.owner < 0:
             return "it is nested, and the function around it neither calls it nor passes it to a tracer"
-        if info.name == "__init__":
+        if info.name == "__init__" and kind not in _MADE_AT_STEPS:
             return "constructors run before anything is traced"
         if not self.interpreter.annotations.framework(info.module):
             return f"its file imports neither {' nor '.join(row.title for row in ROWS)}"
         if kind in _HOST_KINDS:
             return f"its class is a {kind} class, which lives on the host"
-        if not self._public(info):
+        if not self._called(info):
             return "special methods are traced only where traced code calls them"
         reason = self.host_reason(info)
         if reason:
@@ -383,27 +406,9 @@ class Roots:
     def _hand_overs(self, module: ModuleInfo) -> None:
         """Run host functions that call a tracer, so that what they pass it becomes a root."""
         interpreter = self.interpreter
-        for info in module.functions:
-            if info.ir.outer < 0 and self._calls_tracer(module, info):
-                with self._contain(module, info.ir.qualname):
-                    interpreter.enter(info, interpreter.standalone(info))
-
-    def _calls_tracer(self, module: ModuleInfo, info: FunctionInfo) -> bool:
-        if self._tracers.intersection(info.ir.calls):
-            return True
-        return any(
-            inner.ir.outer == info.index and (self._named_tracer(inner) or self._calls_tracer(module, inner))
-            for inner in module.functions[info.index :]
-        )
-
-    def _named_tracer(self, info: FunctionInfo) -> bool:
-        """Return whether a decorator speaks of a tracer, as `@jit` and `@partial(jit, ...)` do."""
-        if info.decorated(*self._tracers):
-            return True
-        inner = (argument for node in info.ir.decorators if isinstance(node, ir.Call) for argument in node.args)
-        return any(
-            isinstance(node, (ir.Name, ir.Attr)) and path_of(node).rpartition(".")[2] in self._tracers for node in inner
-        )
+        for info in self.handing.find(module):
+            with self._contain(module, info.ir.qualname):
+                interpreter.enter(info, interpreter.standalone(info))
 
 
 class Contained:
@@ -423,7 +428,7 @@ class Contained:
             return False
         interpreter = self._interpreter
         interpreter.stack.clear()
-        interpreter.scope = ""
+        interpreter.scope = interpreter.tracing = ""
         interpreter.differentiating = interpreter.collating = 0
         interpreter.reader.current = self._reads
         interpreter.fails = True

@@ -58,11 +58,12 @@ class Spec(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
 
 
 class Callback(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
-    """A function argument that the callee calls: which parameter, with what, and whether it is traced.
+    """A function argument that the callee calls: which parameter ("self": the object itself), with what, and whether it is traced.
 
-    Each of `args` is `$p` (argument p), `$p[]` (one element of p), `*$p` (all of p's elements), `*` (any number of
-    tensors), `@f` (what function f returns), or a return ("tensor[i,0]"). `unless` is a parameter: where it is given as true, the call
-    happens elsewhere (in another thread) and nobody waits for it. `apart`: it is compiled by itself, and not with the code around the call.
+    Each of `args` is `$p` (argument p), `$p[]` (one element of p), `*$p` (all of p's elements), `*leaf(p)` (a leaf of each of them), `*`
+    (any number of tensors), `**` (the keywords that are no parameters), `@f` (what function f returns), or a return ("tensor[i,0]").
+    `unless` is a parameter: where it is given as true, or as a function, the call happens elsewhere (in another thread) and nobody waits
+    for it, or another function is called. `apart`: it is compiled by itself, and not with the code around the call.
     """
 
     fun: str

@@ -13,8 +13,12 @@
     shape                                 a tuple of host ints
     self                                  the receiver (in-place methods)
     hostlike                              as the receiver, but on the host (`x.cpu()`): reading it costs nothing more
+    devicelike                            as the receiver, but on the device (`x.cuda()`)
     arg(p)  element(p)  result(p)         argument p; an element of p; what calling function p returns
     wraps(p)                              a function that calls p with its own arguments
+    tree                                  a tensor, or a structure (dict, tuple, object) that holds nothing but tensors
+    leaf(p)  mapped(p, f)                 a leaf of structure p; p with what f returned in place of its leaves
+    arrays(p)                             structure p with NumPy arrays in place of its tensors
     list(R)  tuple(R, S)  tuple(R*)  tuple(values:R, indices:S)  dict(R)  dict(key:R, other:S)
     array  array[DT]                      a numpy array on the host
     dtype  dtype[DT]  device  none  unknown  module  callable  context  object(dotted.Name)
@@ -35,10 +39,14 @@ import msgspec
 ANY_RANK = -1
 _TENSOR_KINDS = frozenset({"tensor", "static", "like", "promote", "scalar", "reduce", "array", "dtype"})
 _HOST_KINDS = frozenset({"host", "read", "draw", "const"})
-_NAMED_KINDS = frozenset({"like", "promote", "reduce", "arg", "element", "result", "wraps", "object"})
+_NAMED_KINDS = frozenset(
+    {"like", "promote", "reduce", "arg", "element", "result", "wraps", "object", "leaf", "mapped", "arrays"}
+)
 _NESTED_KINDS = frozenset({"list", "tuple", "dict"})
-_OF_ONE_NAME = frozenset({"arg", "element", "result", "wraps", "object"})
-_BARE_KINDS = frozenset({"shape", "self", "device", "none", "unknown", "hostlike", "module", "callable", "context"})
+_OF_ONE_NAME = frozenset({"arg", "element", "result", "wraps", "object", "leaf", "arrays"})
+_BARE_KINDS = frozenset(
+    {"shape", "self", "device", "none", "unknown", "hostlike", "devicelike", "module", "callable", "context", "tree"}
+)
 KINDS = _TENSOR_KINDS | _HOST_KINDS | _NAMED_KINDS | _NESTED_KINDS | _BARE_KINDS
 
 _EXAMPLE = {"object": "package.Class", "result": "fn", "wraps": "fn"}

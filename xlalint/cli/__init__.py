@@ -84,8 +84,8 @@ def _main(argv: Sequence[str] | None) -> int:
         show_error(error)
         return FAILED
     except (click.Abort, KeyboardInterrupt, _Interrupted):
-        interrupts.mark_told()
-        _report_failure(interrupts.reason())
+        with interrupts.tell():
+            _report_failure(interrupts.reason())
         return interrupts.exit_code()
     except BrokenPipeError:
         return _unread()

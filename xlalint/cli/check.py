@@ -61,6 +61,11 @@ _FORMATS = (  # those of `xlalint.report`, which takes longer to import than to 
 @narrowing_options
 @click.option("--output-format", type=click.Choice(_FORMATS), default="full", show_default=True)
 @click.option("--output-file", type=click.Path(path_type=Path, dir_okay=False), help="Write the report here.")
+@click.option(
+    "--sort",
+    type=click.Choice(("file", "cost")),
+    help="The order of findings in text: by place, or what costs most first (default: cost in full, file in concise).",
+)
 @click.option("--statistics", is_flag=True, help="Show how often each rule was found.")
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 even if something was found.")
 @click.option("--stdin-filename", metavar="PATH", help="The file name to use for standard input.")

@@ -89,7 +89,8 @@ class Narrowing:
             return report
         import msgspec
 
-        return msgspec.structs.replace(report, findings=self(report.findings, contents))
+        unjudged = [place for place in report.unjudged if self._within is None or self._within(place[0])]
+        return msgspec.structs.replace(report, findings=self(report.findings, contents), unjudged=unjudged)
 
     def warn(self, paths: Sequence[Path], settings: Settings) -> None:
         """Say what the baseline holds that was looked for and is no longer found."""

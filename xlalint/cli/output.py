@@ -40,6 +40,7 @@ def publish(
     """
     form, file = options["output_format"], options["output_file"]
     looked = view(file, texts, stream, limit)._replace(unsafe_fixes=options["unsafe_fixes"], checked=checked)
+    looked = looked._replace(order=options["sort"] or ("cost" if form == "full" else "file"))
     findings = Cells(lambda path: _content(path, texts, limit)).locate(findings)
     said = statistics(findings, form, looked) if options["statistics"] else render(findings, form, looked)
     if form in FOR_PEOPLE:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from xlalint.rules import Rule
 
 _COUNTED = ("full", "concise", "json")
+_FOR_PEOPLE = ("full", "concise")
 
 
 class Telling:
@@ -56,7 +57,9 @@ class Telling:
                 publish_fixes(fixed, options, aside)
             self._proofs.tell(aside)
         if not only_fixes(options):
-            checked = Checked(report.files, tuple(report.failures), self._rules, self._narrowed.known)
+            checked = Checked(
+                report.files, tuple(report.failures), self._rules, self._narrowed.known, tuple(report.unjudged)
+            )
             publish(report.findings, checked, options, texts, stream, limit=self._settings.max_file_size)
         for failure in report.failures:
             say(f"internal error: {failure}")
@@ -74,6 +77,8 @@ def check_format(options: Mapping[str, Any]) -> None:
     form = options["output_format"]
     if options["statistics"] and form not in _COUNTED:
         raise click.UsageError(f"`--statistics` has the formats {', '.join(_COUNTED)}, not {form}")
+    if options["sort"] and form not in _FOR_PEOPLE:
+        raise click.UsageError(f"`--sort` has the formats {', '.join(_FOR_PEOPLE)}, not {form}")
     if form == "html":
         from xlalint.cli.packages import require
 

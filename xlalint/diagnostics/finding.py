@@ -8,6 +8,8 @@ import msgspec
 
 Severity = Literal["error", "warning", "info"]
 ConfidenceName = Literal["certain", "likely", "possible"]
+FrequencyName = Literal["step", "evaluation", "nth-step", "epoch", "run"]
+"""How often a finding costs: at every step, of training or of an evaluation; at every n-th; once an epoch; once a run."""
 
 
 class Location(msgspec.Struct, frozen=True, order=True):
@@ -78,7 +80,7 @@ class Finding(msgspec.Struct, frozen=True):
 
     `cell` is the 1-based notebook cell that rows count within, or None outside notebooks. (Until they are shown, rows of a notebook count
     within the module that its cells make, and `cell` is None: `xlalint.report.cells`.) `no_fix` says why there is no `fix`, where
-    a rewrite was tried.
+    a rewrite was tried. `frequency` is None where it is no question how often code runs: of settings, of what shapes batches.
     """
 
     code: str
@@ -97,6 +99,7 @@ class Finding(msgspec.Struct, frozen=True):
     url: str
     help: str = ""
     no_fix: str = ""
+    frequency: FrequencyName | None = None
 
     def fixable(self, *, unsafe: bool) -> bool:
         """Return whether there is a fix that may be applied, where unsafe ones may or may not."""

@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, cast
 from xlalint.analysis.hazard import Confidence, Hazard, Inside
 from xlalint.config import Settings
 from xlalint.diagnostics.finding import ConfidenceName, Finding, Location, Severity, TraceStep
+from xlalint.diagnostics.frequency import NAMES, describe_frequency, is_occasional
 from xlalint.frameworks.registry import row_of
 from xlalint.program.failures import describe_failure, in_function
 from xlalint.rules import Rule
+from xlalint.rules.policy import OCCASIONAL
 from xlalint.source.data_files import is_data
 from xlalint.source.lines import Lines
 from xlalint.source.model import SourceError, SourceFile
@@ -105,7 +107,7 @@ def severity_of(hazard: Hazard, rule: Rule, settings: Settings) -> Severity | No
     What the called API says comes before what the rule says, and the variant before the device before the rest.
     """
     target = target_of(hazard.framework, settings)
-    called = dict(hazard.severity)
+    called = dict(OCCASIONAL if is_occasional(hazard, rule) else hazard.severity)
     for key in (f"{target}:{hazard.variant}", f"{target}:{settings.device}", target):
         if key in called:
             return _severity(called[key])
@@ -163,7 +165,9 @@ def finding_of(hazard: Hazard, severity: Severity, rule: Rule, data: bytes, line
     subject = _one_line(hazard.subject or data[hazard.start : hazard.end].decode(errors="replace"))
     detail = _place_inside(hazard.inside) if hazard.inside is not None else hazard.detail
     whole = rule.kind == "tool"  # speaks of a function, and shows where that begins
-    message = rule.message_for(hazard.framework, hazard.variant).format(subject=subject, detail=detail)
+    message = rule.message_for(hazard.framework, hazard.variant).format(
+        subject=subject, detail=detail, often=describe_frequency(hazard)
+    )
     return Finding(
         code=rule.code,
         name=rule.name,
@@ -180,6 +184,7 @@ def finding_of(hazard: Hazard, severity: Severity, rule: Rule, data: bytes, line
         fix=None,
         url=_url(rule.path),
         help=rule.help_for(hazard.framework),
+        frequency=NAMES[hazard.frequency] if hazard.frequency is not None else None,
     )
 
 

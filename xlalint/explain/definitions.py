@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 Env = dict[str, tuple["Definition", ...]]
+_MOST = 64  # bindings of a name that may reach a place
 
 
 class Definition(NamedTuple):
@@ -185,17 +186,22 @@ def _bind(env: Env, target: ast.expr, definition: Definition) -> None:
 
 
 def dotted_name(node: ast.expr) -> str:
-    """ "x" or "x.a.b" of names and attribute chains; "" for others."""
-    if isinstance(node, ast.Name):
-        return node.id
-    if isinstance(node, ast.Attribute):
-        base = dotted_name(node.value)
-        return f"{base}.{node.attr}" if base else ""
-    return ""
+    """ "x" or "x.a.b" of names and attribute chains, however long; "" for others."""
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    return ".".join([node.id, *reversed(parts)]) if isinstance(node, ast.Name) else ""
 
 
 def _merge(a: Env, b: Env) -> Env:
-    return {name: tuple(dict.fromkeys((*a.get(name, ()), *b.get(name, ())))) for name in {**a, **b}}
+    """Join what two ways leave; of a name that is bound in very many places the last ones are kept, for time to stay linear."""
+    merged = dict(a)
+    for name, ways in b.items():
+        known = a.get(name)
+        if known is not ways:
+            merged[name] = ways if known is None else tuple(dict.fromkeys((*known, *ways)))[-_MOST:]
+    return merged
 
 
 def _either(a: Env | None, b: Env | None) -> Env | None:

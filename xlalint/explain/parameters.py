@@ -206,6 +206,10 @@ def _annotation(node: ir.Node) -> str:
 
 
 def _describe_use(use: str) -> str:
+    if use == ir.COMPARED:
+        return "tensors are: compared for a mask"
+    if use == ir.MASKED:
+        return "tensors are: indexed by a mask"
     if use == "[,]":
         return "tensors are: indexed by a tuple, slice or `None`"
     if use.endswith(ir.PART_PASSED):

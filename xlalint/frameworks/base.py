@@ -57,6 +57,7 @@ class Framework:
     - `semantics`: what the interpreter asks of it.
     - `platform(module, program, target)`: how far a program that is started at a module reaches XLA, None where it does not.
     - `tracers`: last names of functions that trace what they are given. Host functions that call one of them are entered.
+      `tracing_methods`: those among them that are methods of the framework's objects, known by their name alone where nothing says whose.
     - `host_roots(module)`: contexts of host code, besides what leads to a check; `root_of_data(module)`: the root that a data file is.
     - `prepares_data(klass)`: whether a class belongs into the input pipeline, which is not compiled.
     - `module_first`: on a device, the module's top level is run before its functions, which read what it made.
@@ -73,6 +74,7 @@ class Framework:
         *,
         platform: Callable[[ModuleInfo, Program, str], Platform | None] | None = None,
         tracers: frozenset[str] = frozenset(),
+        tracing_methods: frozenset[str] = frozenset(),
         host_roots: Callable[[ModuleInfo], Iterable[Context]] | None = None,
         root_of_data: Callable[[ModuleInfo], RootContext | None] | None = None,
         prepares_data: Callable[[ClassInfo], bool] | None = None,
@@ -87,6 +89,7 @@ class Framework:
         self.semantics = semantics
         self.platform = platform
         self.tracers = tracers
+        self.tracing_methods = tracing_methods
         self.host_roots = host_roots
         self.root_of_data = root_of_data
         self.prepares_data = prepares_data

@@ -32,6 +32,7 @@ SEMANTICS = (
     Semantics(
         ARRAYS,
         tensor_class="numpy.ndarray",
+        host_arrays=frozenset(("numpy", "pandas", "polars", "scipy", "sklearn")),
         functions=numpy_calls.FUNCTIONS,
         elementwise=numpy_calls.ELEMENTWISE,
     ),

@@ -235,6 +235,8 @@ class Annotations:
         base = node.value
         name = base.id if isinstance(base, ir.Name) else base.name if isinstance(base, ir.Attr) else ""
         items = node.index.items if isinstance(node.index, ir.Display) else (node.index,)
+        if not items:  # `tuple[()]`; of others it means nothing
+            return self.value(module, base)
         if name == "Optional":
             return join(NONE, self.value(module, items[0]) or UNKNOWN)
         if name == "Union":
@@ -325,7 +327,20 @@ class Annotations:
                 return use
             if use.endswith(ir.PASSED) and self._takes_tensor(info.module, use.removesuffix(ir.PASSED)):
                 return use
+            if use in (ir.COMPARED, ir.MASKED) and self._compares_tensors(info):
+                return use
         return ""
+
+    def _compares_tensors(self, info: FunctionInfo) -> bool:
+        """Return whether what a function compares elementwise is tensors.
+
+        A method of a module compares those, others where no arrays of the host are at hand.
+        """
+        bases = info.owner.library_bases() if info.owner is not None else []
+        specs = (self.apis.klass(ancestor) for base in bases for ancestor in self.apis.ancestors(base))
+        if any(spec is not None and spec.base == "module" for spec in specs):
+            return True
+        return self.libraries.of_host_arrays.isdisjoint(info.module.packages)
 
     def tells(self, framework: str, name: str) -> bool:
         """Return whether only tensors (or arrays) have an attribute of this name."""
@@ -343,6 +358,8 @@ class Annotations:
         return isinstance(resolved, LibrarySymbol) and resolved.name.startswith(f"{ARRAYS}.")
 
     def _takes_tensor(self, module: ModuleInfo, spelled: str) -> bool:
+        if spelled.rpartition(".")[2] in self.libraries.of(self.framework(module)).takes_tensors and "." in spelled:
+            return True
         node = _as_node(spelled)
         resolved = self.program.resolve(module, node) if node is not None else None
         if not isinstance(resolved, LibrarySymbol):

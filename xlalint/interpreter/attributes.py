@@ -264,7 +264,8 @@ def _of_tensor(interpreter: Interpreter, frame: Frame, value: Tensor, name: str,
         return attribute_value(value, what)
     if interpreter.apis.method(value.framework, name) is not None:
         return method(value, name)
-    return UNKNOWN
+    part = interpreter.libraries.of(value.framework).part_of
+    return part(interpreter, name) if part is not None else UNKNOWN
 
 
 def _of_module(interpreter: Interpreter, frame: Frame, value: Module, name: str, at: int) -> Value:

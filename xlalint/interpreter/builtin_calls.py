@@ -38,10 +38,12 @@ from xlalint.abstract.values import (
     sequence,
     super_value,
     tensor,
+    tensors,
 )
 from xlalint.interpreter.narrowing import describe, is_instance
-from xlalint.interpreter.spelling import spelling
+from xlalint.interpreter.spelling import position, spelling
 from xlalint.interpreter.subscripts import rebind, with_item
+from xlalint.interpreter.text_formats import brace_numbers, percent_numbers
 from xlalint.lowering import ir
 from xlalint.rules.codes import (
     AUTOGRAPH_UNSUPPORTED,
@@ -53,6 +55,7 @@ from xlalint.rules.codes import (
 )
 
 if TYPE_CHECKING:
+    from xlalint.interpreter.arguments import Arguments as CallArguments
     from xlalint.interpreter.frame import Frame
 
 Arguments = list[Value]
@@ -92,6 +95,28 @@ def report_iteration(frame: Frame, value: Value, node: ir.Node, at: int = 0) -> 
     """Report Python's own iteration over a tensor that only a loop of the graph can go over."""
     if _surely_staged(frame, value):
         frame.report(AUTOGRAPH_UNSUPPORTED, at or getattr(node, "at", 0), value, node)
+
+
+def _report_summed(frame: Frame, node: ir.Node) -> None:
+    """Report an iteration whose elements are summed: it goes over a tensor, since the keys of a dict have no sum."""
+    if not isinstance(node, ir.Comprehension):
+        return  # a list of tensors has a sum as well
+    generator = node.generators[0]
+    names = {one.id for one in _operands(node.element) if isinstance(one, ir.Name)}
+    target = generator.target
+    if len(node.generators) > 1 or not isinstance(target, ir.Name) or target.id not in names:
+        return
+    over = generator.iterable
+    value = frame.eval(over) if isinstance(over, (ir.Name, ir.Attr)) else UNKNOWN
+    if is_staged(frame, value):
+        frame.report(AUTOGRAPH_UNSUPPORTED, position(over), value, over)
+
+
+def _operands(node: ir.Node) -> tuple[ir.Node, ...]:
+    """The operands of arithmetic, or the node itself."""
+    if isinstance(node, ir.Bin):
+        return (*_operands(node.left), *_operands(node.right))
+    return _operands(node.value) if isinstance(node, ir.Unary) else (node,)
 
 
 # ---------------------------------------------------------------------------------------------------- builtins
@@ -284,6 +309,8 @@ def _str(frame: Frame, args: Arguments, node: ir.Call) -> Value:
 
 def _sum(frame: Frame, args: Arguments, node: ir.Call) -> Value:
     element = element_of(frame, args[0], node.at) if args else UNKNOWN
+    if isinstance(element, Tensor) and not element.sure:
+        _report_summed(frame, node.args[0])
     if isinstance(element, Const):
         return INT
     return join(element, args[1]) if len(args) > 1 and not isinstance(element, Tensor) else element
@@ -373,6 +400,71 @@ BUILTINS: dict[str, Callable[[Frame, Arguments, ir.Call], Value]] = {
     "open": lambda frame, args, node: host("file"),
 }
 
+# --------------------------------------------------------------------------------------------------------- text
+
+_PRINTED = frozenset(("list", "tuple", "set", "dict"))
+
+
+def is_text(value: Value) -> bool:
+    """Return whether a value is surely a string."""
+    return (type(value) is Const and isinstance(value.value, str)) or (type(value) is Host and value.type == "str")
+
+
+def report_format(frame: Frame, value: Value, node: ir.Node, at: int, specified: bool) -> None:
+    """Report a tensor that becomes text, by itself or in a container: that of its elements, unless the framework says what else."""
+    for member in members(value):
+        if isinstance(member, Tensor):
+            _report_tensor(frame, member, value, node, at, specified)
+        elif isinstance(member, Mapping) or (isinstance(member, Sequence) and member.kind in _PRINTED):
+            element = member.element if isinstance(member, Sequence) else UNKNOWN
+            for held in tensors(member):  # one of several alternatives is less sure
+                _report_tensor(frame, held, element if held in members(element) else held, node, at, False)
+
+
+def _report_tensor(frame: Frame, one: Tensor, value: Value, node: ir.Node, at: int, specified: bool) -> None:
+    told = frame.libraries.of(one.framework).formatted
+    if told is not None:
+        told(frame, value, node, at, specified)
+    else:
+        frame.report(PRINT_TENSOR, at, value, node)
+
+
+def report_percent(frame: Frame, text: Value, value: Value, at: int, node: ir.Node) -> None:
+    """Report tensors among what `text % value` puts into a text: the elements of a tuple, those of a dict, or the value itself."""
+    numbers = percent_numbers(text.value) if type(text) is Const and isinstance(text.value, str) else ()
+    if isinstance(value, Mapping):
+        values = [*(item for _, item in value.items), value.rest]
+        _report_values(frame, [(one, node, any(numbers)) for one in values], at)
+    elif isinstance(value, Sequence) and value.kind == "tuple" and value.items is not None:
+        nodes = node.items if isinstance(node, ir.Display) and len(node.items) == len(value.items) else ()
+        asked = numbers if len(numbers) == len(value.items) else (False,) * len(value.items)
+        parts = nodes or (node,) * len(value.items)
+        _report_values(frame, list(zip(value.items, parts, asked, strict=True)), at)
+    else:
+        _report_values(frame, [(value, node, numbers == (True,))], at)
+
+
+def report_braces(frame: Frame, text: Value, given: CallArguments, node: ir.Call) -> None:
+    """Report tensors among what `text.format(…)` puts into a text."""
+    asked = brace_numbers(text.value) if type(text) is Const and isinstance(text.value, str) else {}
+    named = dict(node.keywords)
+    values: list[tuple[Value, ir.Node, bool]] = []
+    for number, value in enumerate(given.args):
+        part = node.args[number] if number < len(node.args) else node
+        values.append((value, part, asked.get(str(number), False)))
+    values += [(value, named.get(name, node), asked.get(name, False)) for name, value in given.keywords.items()]
+    values += [(value, node, False) for value in (given.rest, given.extra) if value is not None]
+    _report_values(frame, values, node.at)
+
+
+def _report_values(frame: Frame, values: list[tuple[Value, ir.Node, bool]], at: int) -> None:
+    """Report at one place the tensors among values, those of which numbers are asked first."""
+    for wanted in (True, False):
+        for value, node, specified in values:
+            if specified is wanted:
+                report_format(frame, value, node, at, specified)
+
+
 # --------------------------------------------------------------------------------------------- container methods
 
 
@@ -382,9 +474,6 @@ def container_method(frame: Frame, receiver: Value, name: str, args: Arguments, 
         return _sequence_method(frame, receiver, name, args, node)
     if isinstance(receiver, Mapping):
         return _mapping_method(frame, receiver, name, args, node)
-    if name == "format" and any(isinstance(m, Tensor) for arg in args for m in members(arg)):
-        culprit = next(i for i, arg in enumerate(args) if any(isinstance(m, Tensor) for m in members(arg)))
-        frame.report(PRINT_TENSOR, node.at, args[culprit], node.args[culprit] if culprit < len(node.args) else None)
     return _STRING_RESULTS.get(name, STR)
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from xlalint.abstract.values import NEVER, AllocationSite, Instance, Value
 from xlalint.analysis.hazard import Confidence
+from xlalint.interpreter.rates import ALWAYS, Rate
 from xlalint.interpreter.tracer import UNTRACED, Tracer
 from xlalint.program.dependencies import DependencySet
 
@@ -21,7 +22,7 @@ class PendingHazard:
     """A hazard seen in a context, before it is known how the context is reached. Fields as in `Hazard`.
 
     `framework` is "" for what is a hazard under any tracer that runs the code once (`tracing.variant_under`). `forked`: in a branch that
-    may not be taken.
+    may not be taken. `rate` is how often the place is reached where the context is entered now and then.
     """
 
     __slots__ = (
@@ -30,6 +31,7 @@ class PendingHazard:
         "detail",
         "forked",
         "framework",
+        "rate",
         "rule",
         "severity",
         "statement",
@@ -49,6 +51,7 @@ class PendingHazard:
         variant: str = "",
         severity: tuple[tuple[str, str], ...] = (),
         forked: bool = False,
+        rate: Rate = ALWAYS,
     ) -> None:
         self.rule = rule
         self.at = at
@@ -60,19 +63,21 @@ class PendingHazard:
         self.variant = variant
         self.severity = severity
         self.forked = forked
+        self.rate = rate
 
 
 class Context(DependencySet):
     """One activation: `args` are the parameters' values in order, `returns` what calls give back.
 
     `sightings` are the hazards in the function's own body, keyed by rule and place; `calls` are the contexts that it enters,
-    each with the byte offset of a call; `stores` are attributes assigned on the receiver, `items` what is stored in dicts under
-    known keys; `yields` joins what a generator yields. `outward` are the contexts of installed libraries that the user's code
-    enters, by the extent of each call, with the byte offset of the statement that calls; `inward` those that a library's code
-    surely enters in turn. `repeated` are those of `calls` that a loop here repeats.
-    `converts` is false where AutoGraph leaves the function as it is, however it is reached.
-    In a `per_turn` context only what a loop repeats counts: it is host code that drives the device. A `rare` one is entered once in many
-    steps. One that `replicates` gives a function to a strategy, which compiles that one: what it does itself runs on the host.
+    each with the byte offset of a call; `rates` say how often, of those that do not run once whenever this one does; `stores` are
+    attributes assigned on the receiver, `items` what is stored in dicts under known keys; `yields` joins what a generator yields. `outward`
+    are the contexts of installed libraries that the user's code enters, by the extent of each call, with the byte offset of the statement
+    that calls; `inward` those that a library's code surely enters in turn. `repeated` are those of `calls` that a loop here repeats.
+    `converts` is false where AutoGraph leaves the function as it is, however it is reached; `restarts` is true where it rewrites the
+    function whatever calls it, since a decorator asks for it.
+    In a `per_turn` context only what a loop repeats counts: it is host code that drives the device. One that `replicates` gives a function
+    to a strategy, which compiles that one: what it does itself runs on the host.
     `steps` are what it, and what it calls, does to set a TPU up, in order; `claims` are values that were made elsewhere and that it uses in
     a way that makes their making a hazard, with what to say of that (`frameworks.tensorflow.checks.outside_strategy_scope`).
 
@@ -104,9 +109,10 @@ class Context(DependencySet):
         "outward",
         "pace",
         "per_turn",
-        "rare",
+        "rates",
         "repeated",
         "replicates",
+        "restarts",
         "returns",
         "roots",
         "sightings",
@@ -127,6 +133,7 @@ class Context(DependencySet):
         self.yields: Value = NEVER
         self.sightings: dict[tuple[str, int], PendingHazard] = {}
         self.calls: dict[Context, int] = {}
+        self.rates: dict[Context, Rate] = {}
         self.outward: dict[tuple[int, Context], int] = {}
         self.inward: dict[Context, None] = {}
         self.repeated: dict[Context, None] = {}
@@ -135,9 +142,9 @@ class Context(DependencySet):
         self.steps: list[str] = []
         self.claims: dict[tuple[AllocationSite, str], str] = {}
         self.converts = True
+        self.restarts = False
         self.done = False
         self.per_turn = False
-        self.rare = False
         self.replicates = False
         self.most = 0
         self.work = 0

@@ -217,5 +217,6 @@ def _without_texts(value: Value) -> Value:
     if isinstance(value, Const) and isinstance(value.value, str) and not value.value.isidentifier():
         return host("str")
     if isinstance(value, Sequence) and value.items is not None:
-        return sequence(value.kind, None, join_all(_without_texts(item) for item in value.items))
+        items = tuple([_without_texts(item) for item in value.items])
+        return value if items == value.items else sequence(value.kind, None, join_all(items))
     return value

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, Union
 
 from xlalint.abstract.lattice import join_all
 from xlalint.abstract.values import Host, Sequence, Value, host, sequence
+from xlalint.analysis.hazard import Frequency
 from xlalint.interpreter.spelling import path_of
 from xlalint.lowering import ir
 from xlalint.program.dependencies import DependencySet
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 Loop = Union[ir.For, ir.While]
 
-_FEW = 8
+_FEW = 4  # TensorFlow warns of retracing from the fifth trace on
 _COUNTING = frozenset(("range", "trange", "count"))
 # What gives the turns of what it is given: `tqdm(range(n))`.
 _SHOWING = frozenset(("tqdm", "track", "list", "iter"))
@@ -145,6 +146,23 @@ def values_of_turn(node: ir.For, element: Value) -> Value:
     return element
 
 
+def names_counted(node: Loop) -> frozenset[str]:
+    """Return the names under which a loop gives the numbers of its turns: of what it counts or enumerates, what a `while` adds to."""
+    if isinstance(node, ir.While):
+        added = (one.target for one in ir.walk(node.body) if isinstance(one, ir.AugAssign) and one.op == "+")
+        return frozenset(target.id for target in added if isinstance(target, ir.Name))
+    counter = node.iterable
+    while isinstance(counter, ir.Call) and last_name(counter.func) in _SHOWING and counter.args:
+        counter = counter.args[0]
+    called = last_name(counter.func) if isinstance(counter, ir.Call) else ""
+    target = node.target
+    if called == "enumerate" and isinstance(target, ir.Display) and target.items:
+        target = target.items[0]
+    elif called not in _COUNTING:
+        return frozenset()
+    return frozenset((target.id,)) if isinstance(target, ir.Name) else frozenset()
+
+
 def last_name(func: ir.Node) -> str:
     """The last part of the name that is called, "" where it has none."""
     return func.name if isinstance(func, ir.Attr) else func.id if isinstance(func, ir.Name) else ""
@@ -196,6 +214,22 @@ class Drivers:
             return False
         return not self.words.steps.isdisjoint(_effects(loop.body)) or _runs(loop, _owners(body, self.words.models))
 
+    def frequency(self, loop: Loop, body: tuple[ir.Statement, ...], function: FunctionInfo | None) -> Frequency:
+        """Return how often the turns come of a loop that takes steps: those of running a model, in what trains or evaluates one, are an
+        evaluation's."""
+        if not self.words.steps.isdisjoint(_effects(loop.body)):
+            return Frequency.STEP
+        evaluates = self.drives(body) or (function is not None and self.evaluates(function))
+        return Frequency.EVALUATION if evaluates else Frequency.STEP
+
+    def goes_around(self, loop: Loop, module: ModuleInfo) -> bool:
+        """Return whether a loop that takes no steps goes around one that surely does: over epochs. One around nothing but backward passes
+        may be a loop over steps itself, which uses the gradients in its own way: guidance, say."""
+        inner = _effects(nested for one in loops(loop.body) for nested in one.body)
+        if not self.drives(loop.body) or not (self.words.steps - self.words.gradients).isdisjoint(inner):
+            return self._over_epochs(loop, self.names(module))
+        return False
+
     def _over_epochs(self, loop: Loop, drivers: frozenset[str]) -> bool:
         """Return whether a loop goes round a loop that takes steps, in its body or in one of the functions `drivers` that it calls.
 
@@ -229,6 +263,18 @@ class Drivers:
             return True
         return any(inner.ir.outer == info.index and self.steps(inner) for inner in info.module.functions[info.index :])
 
+    def trains(self, info: FunctionInfo) -> bool:
+        """Return whether a function computes gradients, in a module that drives a device: it is a step of training, or holds the loop."""
+        return not self.words.gradients.isdisjoint(info.ir.calls) and self.may_drive(info.module)
+
+    def takes_step(self, info: FunctionInfo) -> bool:
+        """Return whether each call of a function is a step of training: outside of loops it goes backward and has an optimizer step."""
+        words = self.words
+        if not self.trains(info):
+            return False
+        own = set(_effects(info.body, nested=False))
+        return not own.isdisjoint(words.gradients) and not own.isdisjoint(words.steps - words.gradients)
+
     def counts_turns(self, info: FunctionInfo) -> bool:
         """Return whether of a function what its loops repeat counts, and nothing else."""
         return self.steps(info) or self.evaluates(info)
@@ -256,5 +302,6 @@ __all__ = [
     "last_name",
     "loops",
     "mark_counted",
+    "names_counted",
     "values_of_turn",
 ]

@@ -32,16 +32,16 @@ from xlalint.abstract.values import (
     sequence,
     tensor,
 )
-from xlalint.interpreter.builtin_calls import element_of, report_iteration
+from xlalint.interpreter.builtin_calls import element_of, is_text, report_format, report_iteration, report_percent
 from xlalint.interpreter.frame import _EVAL, Frame
 from xlalint.interpreter.narrowing import assume
 from xlalint.interpreter.paths import LOCAL, REMOTE, begins_at, prolong
 from xlalint.interpreter.spelling import path_of, position
 from xlalint.interpreter.subscripts import load_subscript, refuses_hash, store_subscript
+from xlalint.interpreter.traced_arguments import as_recorded
 from xlalint.lowering import ir
 from xlalint.rules.codes import (
     ITEM,
-    PRINT_TENSOR,
     TENSOR_BOOL_OPERATOR,
     TENSOR_MEMBERSHIP,
     TENSOR_TERNARY,
@@ -138,19 +138,20 @@ def binary_value(
 
 
 def _binary(frame: Frame, op: str, a: Value, b: Value, at: int, left_node: ir.Node, right_node: ir.Node) -> Value:
+    if op == "%" and is_text(a):
+        report_percent(frame, a, b, at, right_node)
+        return STR
     if type(a) is Tensor or type(b) is Tensor:
         for sequence_side, other, other_node in ((a, b, right_node), (b, a, left_node)):
             repeats = op == "*" and isinstance(other, Tensor) and other.framework != ARRAYS
             if repeats and isinstance(sequence_side, Sequence) and sequence_side.kind in ("list", "tuple"):
                 frame.report(ITEM, at, other, other_node, "repeats a list that many times")
                 return sequence(sequence_side.kind, None, sequence_side.element)
-        if isinstance(a, Const) and isinstance(a.value, str):
-            frame.report(PRINT_TENSOR, at, b, right_node)
-            return STR
         look = frame.libraries.on_operands.get(op)
         if look is not None:
             look(frame, op, at, (a, left_node), (b, right_node))
-        return tensor_result(op, a, b)
+        result = tensor_result(op, a, b)
+        return as_recorded(result, frame.interpreter.tracing) if frame.interpreter.tracing else result
     if type(a) is Sequence and type(b) is Sequence:
         return _sequences(op, a, b)
     if type(a) is Sequence and op == "*" and a.items is not None:
@@ -320,7 +321,7 @@ def _membership(
 ) -> Value:
     for container in members(right):
         if isinstance(container, Tensor):
-            if not host_text(left):
+            if not (host_text(left) or _may_be_key(frame, container, left)):
                 frame.report(TENSOR_MEMBERSHIP, node.at, container, right_node)
         elif isinstance(container, Sequence) and container.kind in ("list", "tuple", "iter") and not host_text(left):
             if any(isinstance(m, Tensor) for m in members(left)):
@@ -337,13 +338,21 @@ def _membership(
     return BOOL
 
 
+def _may_be_key(frame: Frame, container: Tensor, wanted: Value) -> bool:
+    """Return whether what was taken for a tensor may be a structure, which is asked for a key that is not known."""
+    if container.sure or not frame.libraries.of(container.framework).replaces_arguments:
+        return False
+    return not any(isinstance(m, Tensor) or (isinstance(m, Const) and m is not NONE) for m in members(wanted))
+
+
 def _compare_values(frame: Frame, op: str, a: Value, b: Value, node: ir.Compare) -> Value:
     if type(a) is Tensor or type(b) is Tensor:
         if a is NONE or b is NONE or host_text(a) or host_text(b):
             return FALSE if op == "==" else TRUE
         if op in ("==", "!=") and (_refuses(frame, a, b) or _refuses(frame, b, a)):
             return boolean(op == "!=")
-        return tensor_result(op, a, b)
+        result = tensor_result(op, a, b)
+        return as_recorded(result, frame.interpreter.tracing) if frame.interpreter.tracing else result
     if isinstance(a, Const) and isinstance(b, Const):
         return _fold_comparison(op, a.value, b.value)
     if _is_drawn(a) or _is_drawn(b):
@@ -477,13 +486,15 @@ def bool_(frame: Frame, node: ir.Bool) -> Value:
 
 def ternary(frame: Frame, node: ir.IfExp) -> Value:
     known = test(frame, node.test, TENSOR_TERNARY)
-    saved = frame.env
+    saved, rate = frame.env, frame.loops.rate
     result: Value = NEVER
     for wanted, branch in ((True, node.body), (False, node.orelse)):
         if known is None or known is wanted:
             frame.env = dict(saved)
             assume(frame, node.test, wanted)
+            frame.loops.rate = frame.rate_where(node.test, wanted)
             result = join(result, frame.eval(branch))
+            frame.loops.rate = rate
     frame.env = saved
     return result
 
@@ -550,6 +561,9 @@ def comprehension(frame: Frame, node: ir.Comprehension) -> Value:
         for condition in generator.conditions:
             test(frame, condition, TENSOR_TERNARY)
             assume(frame, condition, True)
+    rate = frame.loops.rate
+    if not all(isinstance(generator.iterable, ir.Display) for generator in node.generators):
+        frame.loops.rate = rate.in_loop()
     key = frame.eval(node.key) if node.key is not None else None
     element = frame.eval(node.element)
     single = len(node.generators) == 1 and not node.generators[0].conditions
@@ -560,7 +574,7 @@ def comprehension(frame: Frame, node: ir.Comprehension) -> Value:
             frame.interpreter.bind(frame, node.generators[0].target, value)
             parts.append(frame.eval(node.element))
         items = tuple(parts)
-    frame.env = saved
+    frame.env, frame.loops.rate = saved, rate
     if key is not None:
         return mapping((), element)
     kind = "iter" if node.kind == "generator" else node.kind
@@ -578,22 +592,10 @@ def format_(frame: Frame, node: ir.Format) -> Value:
     origin = begins_at(node.head)
     for part in node.values:
         value = frame.eval(part)
-        if any(isinstance(member, Tensor) for member in members(value)):
-            report_format(frame, value, part, position(part) or node.at, node.specified)
+        report_format(frame, value, part, position(part) or node.at, node.specified)
         if not node.head and part is node.values[0]:
             origin = prolong(value)
     return host("str", origin) if origin in (LOCAL, REMOTE) else STR
-
-
-def report_format(frame: Frame, value: Value, node: ir.Node, at: int, specified: bool) -> None:
-    """Report a tensor that becomes text: that of its elements, unless the framework says what else."""
-    for member in members(value):
-        if isinstance(member, Tensor):
-            told = frame.libraries.of(member.framework).formatted
-            if told is not None:
-                told(frame, value, node, at, specified)
-            else:
-                frame.report(PRINT_TENSOR, at, value, node)
 
 
 def star(frame: Frame, node: ir.Star) -> Value:

@@ -7,15 +7,19 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from xlalint.abstract.lattice import join
 from xlalint.abstract.values import ARRAYS, NEVER, NONE, UNKNOWN, Function, Tensor, Value, members
-from xlalint.analysis.hazard import Confidence
+from xlalint.analysis.hazard import Confidence, Frequency
 from xlalint.interpreter.budget import MAX_WORK, CutOff
 from xlalint.interpreter.context import Context, PendingHazard
+from xlalint.interpreter.dispatch_loops import is_of_turn
 from xlalint.interpreter.frame_state import Loops, Paths, Scope
+from xlalint.interpreter.guards import Counting, guard_of, tests_remainder
+from xlalint.interpreter.rates import ALWAYS, Rate
 from xlalint.interpreter.spelling import calls_within, position, spelling
 from xlalint.interpreter.step_sequence import Pace
 from xlalint.lowering import ir
-from xlalint.rules.codes import BRANCH_MISMATCH
-from xlalint.rules.policy import NO_POLICY, OCCASIONAL
+from xlalint.rules.codes import BRANCH_MISMATCH, ITEM, PRINT_TENSOR
+from xlalint.rules.policy import NO_POLICY
+from xlalint.rules.variants import LOOP
 
 if TYPE_CHECKING:
     from xlalint.interpreter.interpreter import Interpreter
@@ -53,7 +57,7 @@ class Frame:
         self.base = 0
         self.scope = Scope()
         self.loops = Loops()
-        self.paths = Paths(context.rare)
+        self.paths = Paths()
         self.asked: Tensor | None = None
         self.drawn: ir.Node | None = None
         self.within_calls = 0
@@ -85,6 +89,15 @@ class Frame:
         frame.paths.suppressed = 1
         frame.within_calls = self.within_calls + 1
         return frame
+
+    def rate_where(self, condition: ir.Node, wanted: bool) -> Rate:
+        """Return how often the code runs that is reached where a condition comes out as wanted."""
+        if not tests_remainder(condition):
+            return self.loops.rate
+        params = tuple(param.name for param in self.function.params) if self.function is not None else ()
+        around = Counting(self.eval, self.loops.counters, params, body_of(self), self.context.per_turn)
+        guard = guard_of(condition, wanted, around)
+        return self.loops.rate if guard is None else self.loops.rate.under(guard)
 
     # ---------------------------------------------------------------------------------------------- names
 
@@ -140,14 +153,24 @@ class Frame:
         """Note that the code here calls into a context."""
         if self.interpreter.observer is not None:
             self.interpreter.observer.note_entered(self, context, at)
-        if not self.paths.separate_graph and (self.loops.depth or context.per_turn or not self.context.per_turn):
-            self.context.calls.setdefault(context, at)
+        if not self.paths.separate_graph and (context.per_turn or self._runs_again()):
+            self._calls_at(context, at, self.loops.rate)
             if self.loops.lasting:
                 self.context.repeated[context] = None
             if context.pace is not None and context.pace is not self.context.pace:
                 self._keeps_pace(context, context.pace, at)
             if context.module.followed and at and not self.paths.suppressed and not self.paths.ambiguous_callee:
                 self._enters_library(context, at)
+
+    def _calls_at(self, callee: Context, at: int, rate: Rate) -> None:
+        """Note a call, and how often it is made."""
+        calls, rates = self.context.calls, self.context.rates
+        if callee not in calls:
+            calls[callee] = at
+            if rate is not ALWAYS:
+                rates[callee] = rate
+        elif rate is not ALWAYS or callee in rates:
+            rates[callee] = rates.get(callee, ALWAYS).join(rate)
 
     def _keeps_pace(self, callee: Context, pace: Pace, at: int) -> None:
         """Note what a function that is called here does of a training loop's step."""
@@ -189,6 +212,13 @@ class Frame:
             self._withhold(rule, at, value, "host")
             return
         policy = self.interpreter.policies.get(rule, NO_POLICY)
+        if (
+            culprit.place
+            and (policy.reads_value or rule == PRINT_TENSOR)
+            and not policy.eager_recompiles
+            and not severity
+        ):
+            self.read_in_turn(at - self.base, culprit, node)
         raises = self.interpreter.libraries.of(culprit.framework).raises
         excuse = self._excuse()
         if not excuse and self.paths.try_depth and raises and policy.tracer_raises:
@@ -198,18 +228,16 @@ class Frame:
             return
         sure = culprit.sure and value is culprit and not self.paths.ambiguous_callee
         confidence = min(Confidence.CERTAIN if sure else Confidence.LIKELY, at_most)
-        if raises and policy.tracer_refuses and any(type(m) is not Tensor and m is not NONE for m in members(value)):
+        refused = policy.tracer_refuses and any(type(m) is not Tensor and m is not NONE for m in members(value))
+        holds_settings = self.interpreter.libraries.of(culprit.framework).part_of is not None
+        if raises and (refused or (holds_settings and policy.reads_value and UNKNOWN in members(value))):
             # A tracer would have refused: code that lets the host's alternatives through has been run with those.
             confidence = Confidence.POSSIBLE
         if policy.free_for_arrays and any(type(m) is Tensor and m.framework == ARRAYS for m in members(value)):
             confidence = Confidence.POSSIBLE
-        if (
-            self.paths.rare
-            and not severity
-            and (policy.cheap_if_rare or (policy.cheap_if_seldom and not self.paths.frequent))
-        ):
-            severity = OCCASIONAL
         known = self.context.sightings.get((rule, at))
+        if known is not None:
+            known.rate = self.loops.rate  # values are wider by now: what the guards around it test is known better
         if known is None or known.confidence < confidence:
             self.context.sightings[rule, at] = PendingHazard(
                 rule,
@@ -222,7 +250,32 @@ class Frame:
                 variant,
                 severity,
                 self.paths.branch_depth > 0,
+                self.loops.rate,
             )
+
+    def read_in_turn(self, at: int, value: Tensor, node: ir.Node | None) -> None:
+        """Record that the host reads what it dispatched in the same turn of a loop, if it did."""
+        seldom = self.loops.rate.ceiling < Frequency.STEP or any(map(tests_remainder, self.paths.tests))
+        if not value.place or not is_of_turn(value, self.loops.depth) or seldom or self._excuse():
+            return
+        at += self.base
+        statement = self.statement + (self.base & 0xFFFFFFFF)
+        spelled = spelling(node) if node is not None else ""
+        confidence = Confidence.CERTAIN if value.sure else Confidence.LIKELY
+        self.context.sightings.setdefault(
+            (f"{ITEM}:{LOOP}", at),
+            PendingHazard(
+                ITEM,
+                at,
+                statement,
+                value.framework,
+                confidence,
+                spelled,
+                "",
+                LOOP,
+                rate=ALWAYS.in_steps(Frequency.STEP),
+            ),
+        )
 
     def _withhold(self, rule: str, at: int, value: Value, excuse: Excuse) -> None:
         """Tell who watches of a hazard that does not count."""
@@ -235,7 +288,11 @@ class Frame:
             return "apart"
         if self.paths.suppressed:
             return "error path"
-        return "once" if self.context.per_turn and not self.loops.depth else ""
+        return "" if self._runs_again() else "once"
+
+    def _runs_again(self) -> bool:
+        """Return whether something repeats the code: in a function that drives a device, its loop over steps or the one over epochs."""
+        return not self.context.per_turn or self.loops.depth > 0 or self.loops.rate.floor >= Frequency.EPOCH
 
     def note(
         self,
@@ -254,7 +311,9 @@ class Frame:
             statement = self.statement + (self.base & 0xFFFFFFFF)
             self.context.sightings.setdefault(
                 (rule, at),
-                PendingHazard(rule, at, statement, framework, confidence, subject, detail, variant, severity),
+                PendingHazard(
+                    rule, at, statement, framework, confidence, subject, detail, variant, severity, rate=self.loops.rate
+                ),
             )
 
     def rename(self, rule: str, better: str, at: int) -> None:

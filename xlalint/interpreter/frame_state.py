@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+from xlalint.interpreter.rates import ALWAYS
 from xlalint.lowering import ir
 
 if TYPE_CHECKING:
@@ -36,10 +37,21 @@ class Loops:
     on host values, `names_before` are the names that were set before the innermost loop on a symbolic tensor.
 
     `depth` counts the loops (in code that drives a device: those whose turns are its steps), `lasting` those of more than a few turns;
-    `step_depth` is what `depth` was where the innermost loop began that drives the device, 0 without one.
+    `step_depth` is what `depth` was where the innermost loop began that drives the device, 0 without one. `rate` is how often the code
+    under way runs, `counters` are the names that the loops which drive the device bind at each turn.
     """
 
-    __slots__ = ("break_envs", "continue_envs", "depth", "kind", "lasting", "names_before", "step_depth")
+    __slots__ = (
+        "break_envs",
+        "continue_envs",
+        "counters",
+        "depth",
+        "kind",
+        "lasting",
+        "names_before",
+        "rate",
+        "step_depth",
+    )
 
     def __init__(self) -> None:
         self.break_envs: list[dict[str, Value]] = []
@@ -49,15 +61,16 @@ class Loops:
         self.depth = 0
         self.lasting = 0
         self.step_depth = 0
+        self.rate = ALWAYS
+        self.counters: frozenset[str] = frozenset()
 
 
 class Paths:
     """How the code under way is reached, as counts of what stands around it.
 
     `suppressed`: error paths, whose hazards do not count. `separate_graph`: blocks that fill a graph of their own. `tapes`: gradient tapes.
-    `try_depth`: `try` blocks that catch what tracers raise. `rare`: branches that run once in several steps; `frequent`: those of them that
-    run in more than one of ten. `branch_depth`: branches that may not be taken. `ambiguous_callee`: calls and indices of what may be
-    something else.
+    `try_depth`: `try` blocks that catch what tracers raise. `branch_depth`: branches that may not be taken. `ambiguous_callee`: calls and
+    indices of what may be something else.
 
     `tests` are the conditions of branches of which it is not known whether they are taken, `remembers` is the table that the branch fills
     in once per key.
@@ -66,8 +79,6 @@ class Paths:
     __slots__ = (
         "ambiguous_callee",
         "branch_depth",
-        "frequent",
-        "rare",
         "remembers",
         "separate_graph",
         "suppressed",
@@ -76,13 +87,11 @@ class Paths:
         "try_depth",
     )
 
-    def __init__(self, rare: bool) -> None:
+    def __init__(self) -> None:
         self.suppressed = 0
         self.separate_graph = 0
         self.tapes = 0
         self.try_depth = 0
-        self.rare = int(rare)
-        self.frequent = 0
         self.branch_depth = 0
         self.ambiguous_callee = 0
         self.tests: list[ir.Node] = []

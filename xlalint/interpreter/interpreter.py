@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 from xlalint.abstract.lattice import join, join_all, widen
 from xlalint.abstract.values import (
     ARRAYS,
-    HOST,
     NEVER,
     NONE,
     UNKNOWN,
@@ -27,7 +26,6 @@ from xlalint.abstract.values import (
     Instance,
     LibraryInstance,
     LibrarySymbol,
-    Mapping,
     Method,
     Partial,
     Sequence,
@@ -40,7 +38,6 @@ from xlalint.abstract.values import (
     function,
     host,
     instance,
-    mapping,
     members,
     place_of,
     rank_frameworks,
@@ -53,13 +50,23 @@ from xlalint.interpreter.annotations import Annotations
 from xlalint.interpreter.arguments import Arguments, bind_parameters, evaluate_arguments
 from xlalint.interpreter.attributes import REGISTERED, AttributeTables, attribute_of
 from xlalint.interpreter.budget import CutOff, Share, tell_calls, tell_depth, tell_work
-from xlalint.interpreter.builtin_calls import container_method, element_of, is_container
+from xlalint.interpreter.builtin_calls import container_method, element_of, is_container, is_text, report_braces
 from xlalint.interpreter.context import Context, RootContext
 from xlalint.interpreter.decorators import Carried, Decorators, passes_on
 from xlalint.interpreter.device_loops import Drivers, entering
+from xlalint.interpreter.dispatch_loops import compiled_by, mark_result
 from xlalint.interpreter.frame import Env, Frame
 from xlalint.interpreter.library_calls import LibraryCall
 from xlalint.interpreter.library_functions import call_external
+from xlalint.interpreter.traced_arguments import (
+    arguments_of_method,
+    as_known,
+    as_traced,
+    is_number,
+    replace_unknown,
+    static_arguments,
+)
+from xlalint.interpreter.tracer import HandOver
 from xlalint.interpreter.tracing import hand_over, tracer_of
 from xlalint.lowering import ir
 from xlalint.program.facts import Facts
@@ -75,6 +82,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Counts = defaultdict[tuple[FunctionInfo | None, ClassInfo | None], int]
 Asked = Literal["", "number", "flag"]
+Closure = tuple[tuple[str, Value], ...]
 
 MAX_CONTEXTS = 256
 MAX_DEPTH = 32
@@ -138,12 +146,16 @@ class Interpreter:
         self.differentiating = 0
         self.scope = ""
         self.collating = 0  # functions under way that make a batch of examples
+        self.tracing = ""  # the framework whose tracer runs what is under way, if that records what is known as well
         self.fails = False  # whether there was an internal error: what is remembered may lack something
         self.staged: set[FunctionInfo] = set()  # what tracers are given, from the moment on when they are
         self.observer: Recorder | None = None
         self.pulse: Callable[[], None] | None = (
             None  # told of each function that is run; may end it all by an exception
         )
+        self.handed = self._facts("handed", _nothing_handed, self._find_handed)
+        self.compiled = self._facts("compiled", lambda info: "", self._find_compiled)
+        self.rewritten = self._facts("rewritten", lambda info: False, self._is_rewritten)
         self.jitted = self._facts("jitted", lambda info: "", self._find_jitted)
         self.default_values = self._facts("defaults", lambda info: (UNKNOWN,) * len(info.params), self._find_defaults)
         self.asked = self._facts("asked", _nothing_asked, self._find_asked)
@@ -172,12 +184,11 @@ class Interpreter:
         args: tuple[Value, ...],
         closure: tuple[tuple[str, Value], ...] = (),
         per_turn: bool = False,
-        rare: bool = False,
     ) -> Context:
-        """The context of a function for these arguments, analysed now if it is new; `per_turn` and `rare` as `Context` says."""
+        """The context of a function for these arguments, analysed now if it is new; `per_turn` as `Context` says."""
         if self.in_tables and len(self.stack) >= self.max_depth:
             return self._not_entered(info, args)
-        found = self._find_context(self._key(info, args, closure, per_turn, rare))
+        found = self._find_context(self._key(info, args, closure, per_turn))
         if found is not None:
             return found
         context = Context(info, info.module, args)
@@ -192,14 +203,14 @@ class Interpreter:
                 self._cut()
             if wider != args:
                 args = wider
-                found = self._find_context(self._key(info, args, closure, per_turn, rare))
+                found = self._find_context(self._key(info, args, closure, per_turn))
                 if found is not None:
                     return found
                 context = Context(info, info.module, args)
-        context.key = self._key(info, args, closure, per_turn, rare)
+        context.key = self._key(info, args, closure, per_turn)
         context.per_turn = per_turn
-        context.rare = rare
         context.converts = self._converts(info)
+        context.restarts = bool(info.ir.decorators) and self.rewritten.of(info)
         if not self.stack:
             self.share.begin_root(len(self.contexts))
         spent = not self.in_tables and self.share.is_spent(len(self.contexts))
@@ -244,7 +255,7 @@ class Interpreter:
         self.roots = []
         self.staged = set()
         self.differentiating = self.collating = 0
-        self.scope = ""
+        self.scope = self.tracing = ""
 
     def _key(
         self,
@@ -252,12 +263,12 @@ class Interpreter:
         args: tuple[Value, ...],
         closure: tuple[tuple[str, Value], ...],
         per_turn: bool,
-        rare: bool,
     ) -> tuple[object, ...]:
         if self.in_tables:
-            return (info, args, closure, per_turn, rare, len(self.stack))
-        if per_turn or rare or self.differentiating or self.scope or self.collating:
-            return (info, args, closure, per_turn, rare, self.differentiating > 0, self.scope, self.collating > 0)
+            return (info, args, closure, per_turn, len(self.stack))
+        if per_turn or self.differentiating or self.scope or self.collating or self.tracing:
+            states = self.differentiating > 0, self.scope, self.collating > 0, self.tracing
+            return (info, args, closure, per_turn, *states)
         return (info, args, closure)
 
     def _find_context(self, key: tuple[object, ...]) -> Context | None:
@@ -343,7 +354,7 @@ class Interpreter:
         leaning = self.program.progress.leaning
         self.stack.append(context)
         outer, self.reader.current = self.reader.current, context
-        scope, differentiating, collating = self.scope, self.differentiating, self.collating
+        scope, differentiating, collating, tracing = self.scope, self.differentiating, self.collating, self.tracing
         try:
             if frame.exec(info.body):
                 context.returns = join(context.returns, NONE)
@@ -357,7 +368,7 @@ class Interpreter:
             self.differentiating, self.collating = differentiating, collating
         finally:
             self.stack.pop()
-            self.scope = scope
+            self.scope, self.tracing = scope, tracing
             self.reader.current = outer
             outer.parts[context] = None
         try:
@@ -429,11 +440,17 @@ class Interpreter:
         self.in_tables = tables
         self.max_depth = TABLE_DEPTH if tables else MAX_DEPTH
 
-    def standalone(self, info: FunctionInfo, traced_by: str = "", static: tuple[object, ...] = ()) -> tuple[Value, ...]:
+    def standalone(
+        self,
+        info: FunctionInfo,
+        traced_by: str = "",
+        static: tuple[object, ...] = (),
+        only: frozenset[int] | None = None,
+    ) -> tuple[Value, ...]:
         """The arguments of a function of whose calls nothing is known.
 
         `traced_by` names the framework whose tracer replaces every argument, "" for none, but those that `static`
-        names or numbers.
+        names or numbers; or just those that `only` numbers, if that is given.
         """
         defaults = self.defaults(info)
         values: list[Value] = []
@@ -442,18 +459,51 @@ class Interpreter:
                 values.append(self.receiver_of(info))
                 continue
             value = self.parameter(info, position, defaults[position])
-            if traced_by and value is UNKNOWN and param.kind in ("", "/", "k"):
-                value = tensor(traced_by, sure=False)
+            if traced_by and param.kind in ("", "/", "k") and (only is None or position in only):
+                value = self.as_argument(value, traced_by)
             values.append(value)
         return static_arguments(info, tuple(values), static) if static else tuple(values)
+
+    def arguments_of_method(self, info: FunctionInfo, framework: str) -> tuple[Value, ...]:
+        """The arguments of a method that a framework calls on what it traces."""
+        args = self.standalone(info)
+        replaced = self.replacing(framework)
+        if not replaced or info.owner is None:
+            return args
+        entries = [self.apis.class_method(base, "__call__") for base in info.owner.library_bases()]
+        known = max([len(entry.params) for entry in entries if entry is not None], default=0)
+        return arguments_of_method(info, args, replaced, max(known, 1))
+
+    def as_argument(self, value: Value, framework: str) -> Value:
+        """Return what a framework's tracer passes on for an argument."""
+        semantics = self.libraries.of(framework)
+        of_record = semantics.of_record
+        take_apart = None if of_record is None else lambda record: of_record(self, record)
+        return replace_unknown(value, framework, take_apart)
 
     def replacing(self, framework: str) -> str:
         """The framework, if its tracer replaces every argument; "" of others."""
         return framework if self.libraries.of(framework).replaces_arguments else ""
 
+    def find_replaced(self, info: FunctionInfo, framework: str, tracer: str) -> frozenset[int] | None:
+        """Number the parameters that a tracer of that name may replace, where it leaves alone what is no array; None: all."""
+        if tracer not in self.libraries.of(framework).filters:
+            return None
+        return frozenset([i for i, param in enumerate(info.params) if not is_number(info, param.name)])
+
     def parameter(self, info: FunctionInfo, position: int, default: Value | None) -> Value:
         """Return what a parameter holds when nothing is known of what is passed."""
-        return self._with_element(info, info.params[position].name, self.annotations.parameter(info, position, default))
+        name = info.params[position].name
+        value = self.annotations.parameter(info, position, default)
+        if info.owner is not None and UNKNOWN in members(value):
+            value = self._of_class(info, name, value)
+        return self._with_element(info, name, value)
+
+    def _of_class(self, info: FunctionInfo, name: str, value: Value) -> Value:
+        """Return what a parameter is by the class of its method, else the value that is known to be one of several."""
+        tell = self.libraries.of(self.annotations.framework(info.module)).parameter_of
+        told = tell(self, info, name) if tell is not None else None
+        return value if told is None else join_all([told if one is UNKNOWN else one for one in members(value)])
 
     def _with_element(self, info: FunctionInfo, name: str, value: Value) -> Value:
         """A number that may be an element of what its class keeps: `step(t)` of an object that keeps a tensor `ts`.
@@ -497,7 +547,7 @@ class Interpreter:
         """The value of a module-level or built-in name."""
         value = self.program.global_value(module, name)
         if value is not None:
-            return value
+            return as_known(value, self.tracing) if self.tracing else value
         return external(f"builtins.{name}") if hasattr(builtins, name) else UNKNOWN
 
     def module_frame(self, module: ModuleInfo) -> Frame:
@@ -603,7 +653,7 @@ class Interpreter:
                 arguments.rest,
                 arguments.extra,
             )
-            return self._call_each(frame, func.func, bound, node)
+            return self.run_each(frame, func.func, bound, node)
         if isinstance(func, Answer):
             return func.value
         if func is UNKNOWN:
@@ -619,7 +669,8 @@ class Interpreter:
                 return called if given is None else given(arguments)
         return UNKNOWN
 
-    def _call_each(self, frame: Frame, func: Value, arguments: Arguments, node: ir.Call) -> Value:
+    def run_each(self, frame: Frame, func: Value, arguments: Arguments, node: ir.Call) -> Value:
+        """Call each of a value's alternatives."""
         return join_all(self._call_one(frame, member, arguments, node) for member in members(func))
 
     def call_function(self, frame: Frame, func: Function, arguments: Arguments, at: int) -> Value:
@@ -635,9 +686,11 @@ class Interpreter:
             args = tuple([as_traced(value, traced_by) for value in args])
         if self.scope and (frame.paths.tests or frame.paths.suppressed):
             context = self._enter_from_branch(frame, info, args, func.closure)
+        elif traced_by:
+            context = self.enter_traced(info, args, func.closure, traced_by)
         else:
             paced = frame.context.per_turn and not frame.loops.depth
-            context = self.enter(info, args, func.closure, paced and self.drivers.counts_turns(info), _rarely(frame))
+            context = self.enter(info, args, func.closure, paced and self.drivers.counts_turns(info))
         frame.enters(context, at)
         if context.steps or context.claims:
             for returned in self.libraries.on_return:
@@ -646,7 +699,17 @@ class Interpreter:
             frame.adopt(context.stores)
         if not context.done:
             return context.returns if context.returns is not NEVER else self._return_declared(info)
+        if frame.loops.lasting and not self.tracing:
+            return self._dispatch(frame, func, context.returns)
         return context.returns
+
+    def _dispatch(self, frame: Frame, func: Function, result: Value) -> Value:
+        """Return what a function gives to a loop of the host: if it is compiled, tensors that are being computed."""
+        framework = compiled_by(func) or (self.compiled.of(func.info) if func.info.ir.decorators else "")
+        if not framework:
+            return result
+        whole = self.libraries.of(framework).converts_arrays
+        return mark_result(result, framework, frame.loops.depth, whole=whole)
 
     def _enter_from_branch(
         self, frame: Frame, info: FunctionInfo, args: tuple[Value, ...], closure: tuple[tuple[str, Value], ...]
@@ -659,12 +722,32 @@ class Interpreter:
         self.scope = scope
         return context
 
+    def _find_handed(self, info: FunctionInfo) -> tuple[HandOver | None, ...]:
+        """Return what each decorator of a function says of tracing, as its module knows it."""
+        frame = self.module_frame(info.module)
+        return tuple([hand_over(frame, decorator) for decorator in info.ir.decorators])
+
     def _find_jitted(self, info: FunctionInfo) -> str:
         """The framework whose tensors a function is run on, whatever arrays its calls pass; "" of others."""
-        frame = self.module_frame(info.module)
-        given = [hand_over(frame, decorator) for decorator in info.ir.decorators]
-        tracers = [one.tracer.framework for one in given if one is not None]
+        tracers = [one.tracer.framework for one in self.handed.of(info) if one is not None]
         return next((name for name in tracers if self.libraries.of(name).converts_arrays), "")
+
+    def _find_compiled(self, info: FunctionInfo) -> str:
+        """The framework that compiles a function which a decorator hands over, and dispatches its calls; "" of others."""
+        for given in self.handed.of(info):
+            if given is not None and self.dispatches(given.tracer.framework, given.name):
+                return given.tracer.framework
+        return ""
+
+    def dispatches(self, framework: str, tracer: str) -> bool:
+        """Return whether calls of what a tracer of this name makes are run by the device while the host goes on."""
+        semantics = self.libraries.of(framework)
+        return semantics.raises and tracer not in semantics.runs_known
+
+    def _is_rewritten(self, info: FunctionInfo) -> bool:
+        """Return whether a decorator hands a function to a tracer that turns its loops into operations."""
+        tracers = [one.tracer for one in self.handed.of(info) if one is not None]
+        return any(one.autograph and self.libraries.of(one.framework).stages_loops for one in tracers)
 
     def _call_through(self, frame: Frame, func: Function, carried: Carried, arguments: Arguments, at: int) -> Value:
         """Call a function that hands all that it gets to another: the other one gets just that.
@@ -732,6 +815,8 @@ class Interpreter:
             if entry is not None:
                 return LibraryCall(frame, entry, None, arguments.args, arguments.pairs(), node, receiver).run()
         if is_container(receiver):
+            if name == "format" and is_text(receiver):
+                report_braces(frame, receiver, arguments, node)
             return container_method(frame, receiver, name, arguments.args, node)
         if isinstance(receiver, Instance):
             return self._call_inherited(frame, receiver, receiver.klass.library_bases(), name, arguments, node)
@@ -784,23 +869,30 @@ class Interpreter:
         if func.items is not None:
             value: Value = arguments.args[0] if arguments.args else UNKNOWN
             for item in func.items:
-                value = self._call_each(frame, item, Arguments([value], {}), node)
+                value = self.run_each(frame, item, Arguments([value], {}), node)
             return value
-        once = self._call_each(frame, func.element, arguments, node)
-        again = self._call_each(frame, func.element, Arguments([once], {}), node)
+        once = self.run_each(frame, func.element, arguments, node)
+        again = self.run_each(frame, func.element, Arguments([once], {}), node)
         return join(once, again)
 
     def call_back(
-        self, frame: Frame, func: Value, args: list[Value], traced: bool, any_number: bool, call: LibraryCall
+        self,
+        frame: Frame,
+        func: Value,
+        args: list[Value],
+        keywords: dict[str, Value],
+        traced: bool,
+        any_number: bool,
+        call: LibraryCall,
     ) -> Value:
         """A library calls a function that it was given; `traced`: under its tracer, which makes it a root."""
         result: Value = NEVER
         for member in members(func):
             if isinstance(member, Partial):
-                func_args = Arguments([*member.args, *args], dict(member.keywords))
+                func_args = Arguments([*member.args, *args], {**dict(member.keywords), **keywords})
                 member = member.func
             else:
-                func_args = Arguments(list(args), {})
+                func_args = Arguments(list(args), dict(keywords))
             if isinstance(member, Instance):
                 info = find_call_method(member.klass)
                 member = self.bind_method(info, member) if info is not None else member
@@ -819,7 +911,9 @@ class Interpreter:
             bound = [func.receiver, *arguments.args] if func.receiver is not None else arguments.args
             semantics = self.libraries.of(framework)
             static = semantics.static(call, len(bound)) if semantics.static is not None else ()
-            args = self.standalone(info, self.replacing(framework), static)
+            only = semantics.traces(call, len(bound)) if semantics.traces is not None else None
+            only = self.find_replaced(info, framework, call.name) if only is None else only
+            args = self.standalone(info, self.replacing(framework), static, only)
             args = (*bound, *args[len(bound) :])[: len(args)]
             args = tuple(arguments.keywords.get(p.name, v) for p, v in zip(info.params, args, strict=True))
         else:
@@ -829,7 +923,9 @@ class Interpreter:
         if traced:
             self.staged.add(info)
             frame.context.staged.append(info)
-        context = self.enter(info, args, func.closure, rare=not traced and _rarely(frame))
+            context = self.enter_traced(info, args, func.closure, framework, call.name)
+        else:
+            context = self.enter(info, args, func.closure)
         self.differentiating -= differentiates
         frame.enters(context, call.node.at)
         if traced:
@@ -837,6 +933,19 @@ class Interpreter:
             tracer = tracer_of(framework, call.argument("autograph"), call.argument("jit_compile"))
             self.add_root(frame, RootContext(context, f"given to `{why}`", 1, tracer))
         return context.returns if context.done else UNKNOWN
+
+    def enter_traced(
+        self, info: FunctionInfo, args: tuple[Value, ...], closure: Closure, framework: str, tracer: str = ""
+    ) -> Context:
+        """The context of a function that a framework's tracer of that name runs."""
+        semantics = self.libraries.of(framework)
+        if not semantics.records_known or self.tracing:
+            return self.enter(info, args, closure)
+        known = tuple([(name, as_known(value, framework)) for name, value in closure])
+        self.tracing = "" if tracer in semantics.runs_known else framework
+        context = self.enter(info, args, known)
+        self.tracing = ""
+        return context
 
     # -------------------------------------------------------------------------------------------- objects
 
@@ -948,8 +1057,10 @@ class Interpreter:
             given = hand_over(frame, decorator)
             if given is not None:
                 framework = given.tracer.framework
-                args = self.standalone(info, self.replacing(framework), given.static)
-                context = self.enter(info, args, closure)
+                args = self.standalone(
+                    info, self.replacing(framework), given.static, self.find_replaced(info, framework, given.name)
+                )
+                context = self.enter_traced(info, args, closure, framework, given.name)
                 self.add_root(frame, RootContext(context, f"decorated with `{given.name}`", 1, given.tracer))
         return self.decorators.applied_in(frame, info, value) if info.ir.decorators else value
 
@@ -965,7 +1076,8 @@ class Apart:
         self._interpreter = one = interpreter
         self._tables = tables
         self._outer = one.stack, one.contexts, one.entered_by, one.roots, one.staged
-        self._state = one.in_tables, one.share, one.max_depth, one.scope, one.differentiating, one.collating
+        self._limits = one.in_tables, one.share, one.max_depth
+        self._state = one.scope, one.differentiating, one.collating, one.tracing
 
     def __enter__(self) -> list[RootContext]:
         self._interpreter.put_aside(tables=self._tables)
@@ -974,7 +1086,8 @@ class Apart:
     def __exit__(self, *_: object) -> None:
         one = self._interpreter
         one.stack, one.contexts, one.entered_by, one.roots, one.staged = self._outer
-        one.in_tables, one.share, one.max_depth, one.scope, one.differentiating, one.collating = self._state
+        one.in_tables, one.share, one.max_depth = self._limits
+        one.scope, one.differentiating, one.collating, one.tracing = self._state
 
 
 def _entering(arguments: Arguments) -> Arguments:
@@ -985,24 +1098,6 @@ def _entering(arguments: Arguments) -> Arguments:
         arguments.rest,
         arguments.extra,
     )
-
-
-def _rarely(frame: Frame) -> bool:
-    """Return whether what a frame calls now is called once in many steps."""
-    return frame.paths.rare > 0 and not frame.paths.frequent
-
-
-def as_traced(value: Value, framework: str) -> Value:
-    """Return what a jitted function finds in a parameter: tensors of the framework, also in place of the host's arrays."""
-    if type(value) is Tensor and value.framework == ARRAYS:
-        return tensor(framework, value.dtype, value.rank)
-    if type(value) is Sequence:
-        items = tuple([as_traced(item, framework) for item in value.items]) if value.items is not None else None
-        return sequence(value.kind, items, as_traced(value.element, framework))
-    if type(value) is Mapping:
-        fields = tuple([(key, as_traced(item, framework)) for key, item in value.items])
-        return mapping(fields, as_traced(value.rest, framework))
-    return join_all([as_traced(one, framework) for one in value.members]) if type(value) is Union else value
 
 
 def callees(func: Value) -> tuple[Value, ...]:
@@ -1054,6 +1149,10 @@ def _nothing_asked(info: FunctionInfo) -> tuple[Asked, ...]:
     return tuple([_NOTHING for _ in info.params])
 
 
+def _nothing_handed(info: FunctionInfo) -> tuple[HandOver | None, ...]:
+    return (None,) * len(info.ir.decorators)
+
+
 def _kind_asked(declared: Value | None) -> Asked:
     """Return "number" or "flag" for a declared value that is one, None aside; "" for others."""
     found = [m for m in members(declared) if m is not NONE] if declared is not None else []
@@ -1085,10 +1184,3 @@ def forget_constants(value: Value) -> Value:
     if isinstance(value, Instance) and value.fields:
         return instance(value.klass)
     return value
-
-
-def static_arguments(info: FunctionInfo, args: tuple[Value, ...], static: tuple[object, ...]) -> tuple[Value, ...]:
-    """The arguments with those that are named or numbered in `static` as host values."""
-    places = {item % max(len(args), 1) for item in static if isinstance(item, int)}
-    places.update(i for i, param in enumerate(info.params) if param.name in static)
-    return tuple(HOST if i in places and (isinstance(v, Tensor) or v is UNKNOWN) else v for i, v in enumerate(args))

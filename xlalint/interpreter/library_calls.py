@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from xlalint.abstract.lattice import join_all
+from xlalint.abstract.structures import as_arrays, leaf_of, map_leaves
 from xlalint.abstract.values import (
     ARRAYS,
     HOST,
@@ -14,7 +15,9 @@ from xlalint.abstract.values import (
     TRUE,
     UNKNOWN,
     Const,
+    Function,
     Host,
+    Method,
     Sequence,
     Tensor,
     Union,
@@ -33,8 +36,10 @@ from xlalint.abstract.values import (
 from xlalint.api_tables.cases import choose
 from xlalint.api_tables.entries import Callback, Constant, Entry, Spec
 from xlalint.api_tables.returns import Return, parse_return
+from xlalint.interpreter.dispatch_loops import mark_compiled
 from xlalint.interpreter.frame import device_tensor
 from xlalint.interpreter.spelling import calls_within, spelling
+from xlalint.interpreter.traced_arguments import as_recorded
 from xlalint.lowering import ir
 from xlalint.rules.codes import (
     BOOLEAN_MASK_INDEX,
@@ -89,6 +94,8 @@ class LibraryCall:
         found = field(self.keywords, name)
         if found is not None:
             return found
+        if name == "self":
+            return self.receiver or self.owner
         for position, param in enumerate(self.entry.params):
             if param == name:
                 return self.args[position] if position < len(self.args) else None
@@ -214,6 +221,8 @@ class LibraryCall:
         if spec.rule is not None:
             self._report(spec)
         result = self.build(spec.returns)
+        if self.frame.interpreter.tracing:
+            result = as_recorded(result, self.frame.interpreter.tracing)
         for see in self.frame.libraries.on_library_call:
             see(self, spec, result)
         return result
@@ -356,23 +365,29 @@ class LibraryCall:
 
     def _call_back(self, callback: Callback) -> None:
         func = self.argument(callback.fun)
-        if func is None or func is NONE or (callback.unless and self.argument(callback.unless) is TRUE):
+        instead = self.argument(callback.unless) if callback.unless else None
+        if func is None or func is NONE or instead is TRUE or isinstance(instead, (Function, Method)):
             return
         args: list[Value] = []
+        keywords: dict[str, Value] = {}
         for text in callback.args:
-            args.extend(self._callback_argument(text))
+            if text == "**":
+                keywords = {name: value for name, value in self.keywords if name and name not in self.entry.params}
+            else:
+                args.extend(self._callback_argument(text))
         self.frame.context.replicates |= callback.apart
-        result = self.frame.interpreter.call_back(self.frame, func, args, callback.traced, "*" in callback.args, self)
+        result = self.frame.interpreter.call_back(
+            self.frame, func, args, keywords, callback.traced, "*" in callback.args, self
+        )
         self.results = {**self.results, callback.fun: result}
 
     def _callback_argument(self, text: str) -> list[Value]:
         if text == "*":
             return []
         if text.startswith("*$"):
-            rest = self.argument(text[2:])
-            if isinstance(rest, Sequence):
-                return list(rest.items) if rest.items is not None else [rest.element]
-            return [] if rest is None else [rest]
+            return self._spread(text[2:])
+        if text.startswith("*leaf("):
+            return [leaf_of(one) for one in self._spread(text[6:-1])]
         if text.startswith("$"):
             name = text[1:].removesuffix("[]")
             value = self.argument(name) or UNKNOWN
@@ -380,6 +395,13 @@ class LibraryCall:
         if text.startswith("@"):
             return [self.results.get(text[1:], UNKNOWN)]
         return [self.build(parse_return(text))]
+
+    def _spread(self, name: str) -> list[Value]:
+        """The elements of an argument that holds the rest of them."""
+        rest = self.argument(name)
+        if isinstance(rest, Sequence):
+            return list(rest.items) if rest.items is not None else [rest.element]
+        return [] if rest is None else [rest]
 
     def _element(self, value: Value) -> Value:
         from xlalint.interpreter.builtin_calls import element_of
@@ -480,6 +502,8 @@ class LibraryCall:
         return tensor(framework, dtype, rank, place, t.sure, t.static)
 
     def place_named(self, device: Value) -> str:
+        if isinstance(device, Tensor):  # `x.to(other)`
+            return device.place
         return "cpu" if isinstance(device, Const) and device.value == "cpu" else ""
 
     def promote(self, what: Return) -> Value:
@@ -556,15 +580,45 @@ class LibraryCall:
         value = self.argument(what.names[0]) if what.names else None
         return value if value is not None else UNKNOWN
 
+    def wrap(self, what: Return) -> Value:
+        value = self.named_argument(what)
+        traced = any(callback.traced for callback in self.entry.calls)
+        if traced and self.frame.interpreter.dispatches(self.entry.framework, self.name):
+            return mark_compiled(value, self.entry.framework)
+        return value
+
     def element(self, what: Return) -> Value:
         return self._element(self.named_argument(what))
 
+    def tree(self, _: Return) -> Value:
+        """A structure of tensors of which no more is known behaves as a tensor does, only less surely."""
+        return tensor(self._framework_name(), sure=False)
+
+    def leaf(self, what: Return) -> Value:
+        found = leaf_of(self.named_argument(what))
+        return found if found is not NEVER else UNKNOWN
+
+    def map_tree(self, what: Return) -> Value:
+        """The structure that the first name gives with the result of the function that the second names in place of each tensor.
+
+        What else it holds may be a setting of one of its objects, which is no leaf.
+        """
+        result = self.results.get(what.names[1], UNKNOWN)
+        tree = self.argument(what.names[0])
+        return map_leaves(tree or UNKNOWN, lambda leaf: result if isinstance(leaf, Tensor) else leaf)
+
+    def arrays(self, what: Return) -> Value:
+        return as_arrays(self.named_argument(what))
+
     def hostlike(self, _: Return) -> Value:
+        return self._at("cpu" if self.frame.module.taught.tracks_place else "")
+
+    def devicelike(self, _: Return) -> Value:
+        return self._at("")
+
+    def _at(self, place: str) -> Value:
         found = self.first_tensor()
-        if found is None:
-            return UNKNOWN
-        place = "cpu" if self.frame.module.taught.tracks_place else ""
-        return tensor(found.framework, found.dtype, found.rank, place, found.sure)
+        return UNKNOWN if found is None else tensor(found.framework, found.dtype, found.rank, place, found.sure)
 
     def array(self, what: Return) -> Value:
         found = self.first_tensor()
@@ -651,10 +705,15 @@ _BUILDERS: dict[str, Callable[[LibraryCall, Return], Value]] = {
     "shape": lambda call, what: shape_value(call.first_tensor()),
     "self": lambda call, what: call.receiver or call.owner or call.first() or UNKNOWN,
     "hostlike": LibraryCall.hostlike,
+    "devicelike": LibraryCall.devicelike,
     "arg": LibraryCall.named_argument,
     "element": LibraryCall.element,
+    "tree": LibraryCall.tree,
+    "leaf": LibraryCall.leaf,
+    "mapped": LibraryCall.map_tree,
+    "arrays": LibraryCall.arrays,
     "result": LibraryCall.result_of,
-    "wraps": LibraryCall.named_argument,
+    "wraps": LibraryCall.wrap,
     "list": LibraryCall.container,
     "tuple": LibraryCall.container,
     "dict": LibraryCall.container,

@@ -14,7 +14,7 @@ from xlalint.interpreter.device_loops import DeviceSteps
 from xlalint.lowering import ir
 
 if TYPE_CHECKING:
-    from xlalint.abstract.values import Tensor, Value
+    from xlalint.abstract.values import Instance, Tensor, Value
     from xlalint.api_tables.entries import Spec
     from xlalint.interpreter.arguments import Arguments
     from xlalint.interpreter.context import Context
@@ -66,18 +66,27 @@ class Semantics:
 
     - `tensor_class` is what `type(x)` gives. `telling` are attributes that only its tensors have, in code that imports it;
       `of_unknown` are those that give a known value even of an object that is not known.
+    - `takes_tensors` are methods of tensors whose first argument is a tensor too. `host_arrays` are packages whose arrays stay on the host.
+    - `parameter_of(interpreter, info, name)` is what a parameter of a method is where neither its annotation nor its use tells, but its
+      class does; None where that does not, either.
     - `replaces_arguments`: its tracer replaces every argument by a tensor. `raises`: it raises where the host asks for a value.
       `compiles_eagerly`: each operation is compiled by itself in code that no tracer runs.
       `converts_arrays`: it makes its own tensors of the host's arrays. `splits_graphs`: it goes on behind what it cannot trace.
-    - `hashable`. `defers_equality`: to what a tensor is compared with. `accepts_numbers`: its functions take numbers for tensors.
+    - `hashable`. `immutable`: none of its elements can be assigned. `defers_equality`: to what a tensor is compared with.
+      `accepts_numbers`: its functions take numbers for tensors.
       `passed_as_numbers`: its tensors of one element are passed where numbers are asked for. `host_memory`: its tensors may be there.
     - `reads_scalar_index`: an index of one element is read on the host. `unclear_masks`: an index of which nothing is known is
       reported as a mask. `indexer` is the attribute that gives functional updates (`x.at[i]`). `slice_severity` is that of a tensor as the
       bound of a slice.
+    - `part_of(interpreter, name)` is what an attribute of a tensor gives that no tensor has: the tracer passes objects that hold tensors.
+      `of_record(interpreter, object)` is an object of a class of the program's as the tracer passes it.
+    - `records_known`: its tracers record each operation, also on what is known while they run; those that `runs_known` names do not.
+      `filters` are tracers that replace arrays alone, and leave all else as it is.
     - `stages_loops`: `while` and `for` on its tensors become loops of the graph, which Python's own iteration cannot be.
     - `formatted(frame, value, node, at, specified)` reports a tensor that becomes text. `branched(frame, branch)` looks at an `if`
       on a tensor. `indexed(frame, base, part, node, at, detail)` looks at each part of an index. `static(call, bound)` gives the
-      parameters, by name or number, that a tracer leaves as they are.
+      parameters, by name or number, that a tracer leaves as they are; `traces(call, bound)` numbers those that it replaces, None for
+      all others.
 
     Names that are looked up, of all frameworks together:
 
@@ -108,12 +117,16 @@ class Semantics:
         tensor_class: str = "",
         telling: frozenset[str] = frozenset(),
         of_unknown: Mapping[str, Callable[[], Value]] = MappingProxyType({}),
+        takes_tensors: frozenset[str] = frozenset(),
+        host_arrays: frozenset[str] = frozenset(),
+        parameter_of: Callable[[Interpreter, FunctionInfo, str], Value | None] | None = None,
         replaces_arguments: bool = False,
         raises: bool = False,
         compiles_eagerly: bool = False,
         converts_arrays: bool = False,
         splits_graphs: bool = False,
         hashable: bool = True,
+        immutable: bool = False,
         defers_equality: bool = False,
         accepts_numbers: bool = False,
         passed_as_numbers: bool = False,
@@ -123,10 +136,16 @@ class Semantics:
         indexer: str = "",
         slice_severity: tuple[tuple[str, str], ...] = (),
         stages_loops: bool = False,
+        part_of: Callable[[Interpreter, str], Value] | None = None,
+        of_record: Callable[[Interpreter, Instance], Value] | None = None,
         formatted: Callable[[Frame, Value, ir.Node, int, bool], None] | None = None,
         branched: Callable[[Frame, Branch], None] | None = None,
         indexed: Callable[[Frame, Tensor, Value, ir.Node, int, str], None] | None = None,
         static: Callable[[LibraryCall, int], tuple[object, ...]] | None = None,
+        traces: Callable[[LibraryCall, int], frozenset[int] | None] | None = None,
+        records_known: bool = False,
+        runs_known: frozenset[str] = frozenset(),
+        filters: frozenset[str] = frozenset(),
         functions: Mapping[str, Special] = MappingProxyType({}),
         results: Mapping[str, Callable[[Arguments], Value]] = MappingProxyType({}),
         annotated: Mapping[str, Callable[[], Value]] = MappingProxyType({}),
@@ -168,12 +187,16 @@ class Semantics:
         self.tensor_class = tensor_class
         self.telling = telling
         self.of_unknown = of_unknown
+        self.takes_tensors = takes_tensors
+        self.host_arrays = host_arrays
+        self.parameter_of = parameter_of
         self.replaces_arguments = replaces_arguments
         self.raises = raises
         self.compiles_eagerly = compiles_eagerly
         self.converts_arrays = converts_arrays
         self.splits_graphs = splits_graphs
         self.hashable = hashable
+        self.immutable = immutable
         self.defers_equality = defers_equality
         self.accepts_numbers = accepts_numbers
         self.passed_as_numbers = passed_as_numbers
@@ -183,10 +206,16 @@ class Semantics:
         self.indexer = indexer
         self.slice_severity = slice_severity
         self.stages_loops = stages_loops
+        self.part_of = part_of
+        self.of_record = of_record
         self.formatted = formatted
         self.branched = branched
         self.indexed = indexed
         self.static = static
+        self.traces = traces
+        self.records_known = records_known
+        self.runs_known = runs_known
+        self.filters = filters
         self.functions = functions
         self.results = results
         self.annotated = annotated
@@ -251,6 +280,7 @@ class Libraries:
         self.differentiates = _union([one.differentiates for one in everything])
         self.shared_names = _union([one.shared_names for one in everything])
         self.device_uses = _union([one.device_uses for one in everything])
+        self.of_host_arrays = _union([one.host_arrays for one in everything])
         self.makers = _union([one.makers for one in everything])
         self.options = _union([one.options for one in everything])
         self.placeless_targets = _union([one.placeless_targets for one in everything])

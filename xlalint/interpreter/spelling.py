@@ -35,9 +35,10 @@ def calls_within(node: ir.Node) -> bool:
 
 _BINDING = {"|": 1, "^": 2, "&": 3, "<<": 4, ">>": 4, "+": 5, "-": 5, "*": 6, "/": 6, "//": 6, "%": 6, "@": 6, "**": 8}
 _UNARY, _PRIMARY = 7, 9
+_LINKS = 32
 
 
-def _parenthesize(node: ir.Node, depth: int, binding: int = _PRIMARY) -> str:
+def _parenthesize(node: ir.Node, depth: int, binding: int = _PRIMARY, links: int = _LINKS) -> str:
     """An expression within one that binds so tightly: in parentheses where it would read otherwise."""
     own = _PRIMARY
     if isinstance(node, ir.Bin):
@@ -46,26 +47,26 @@ def _parenthesize(node: ir.Node, depth: int, binding: int = _PRIMARY) -> str:
         own = _UNARY
     elif isinstance(node, ir.Not | ir.Compare) or (isinstance(node, ir.Display) and node.kind == "tuple"):
         own = 0
-    text = spelling(node, depth)
+    text = spelling(node, depth, links)
     return f"({text})" if own < binding and text != "…" else text
 
 
-def spelling(node: ir.Node, depth: int = 3) -> str:
-    """A short source-like text of an expression, for messages."""
+def spelling(node: ir.Node, depth: int = 3, links: int = _LINKS) -> str:
+    """A short source-like text of an expression, for messages: so deep, and of a chain of attributes, calls and indices so long."""
     if isinstance(node, ir.Name):
         return node.id
-    if depth == 0:
+    if depth == 0 or links == 0:
         return "…"
     if isinstance(node, ir.Attr):
-        return f"{_parenthesize(node.value, depth)}.{node.name}"
+        return f"{_parenthesize(node.value, depth, links=links - 1)}.{node.name}"
     if isinstance(node, ir.Const):
         return repr(node.value)
     if isinstance(node, ir.Call):
         inner = ", ".join(spelling(arg, depth - 1) for arg in node.args[:2])
         more = ", …" if len(node.args) > 2 or (node.keywords and node.args) else "…" if node.keywords else ""
-        return f"{_parenthesize(node.func, depth)}({inner}{more})"
+        return f"{_parenthesize(node.func, depth, links=links - 1)}({inner}{more})"
     if isinstance(node, ir.Sub):
-        return f"{_parenthesize(node.value, depth)}[{spelling(node.index, depth - 1)}]"
+        return f"{_parenthesize(node.value, depth, links=links - 1)}[{spelling(node.index, depth - 1)}]"
     if isinstance(node, ir.Slice):
         lower = spelling(node.lower, depth - 1) if node.lower is not None else ""
         upper = spelling(node.upper, depth - 1) if node.upper is not None else ""

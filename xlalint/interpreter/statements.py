@@ -23,10 +23,11 @@ from xlalint.abstract.values import (
 )
 from xlalint.interpreter.budget import tell_depth
 from xlalint.interpreter.builtin_calls import element_of, is_staged
-from xlalint.interpreter.device_loops import Loop, is_long, mark_counted, values_of_turn
+from xlalint.interpreter.device_loops import Loop, is_long, mark_counted, names_counted, values_of_turn
 from xlalint.interpreter.expressions import binary_value, store_subscript, test
 from xlalint.interpreter.frame import _EXEC, Env, Frame, body_of, join_into
 from xlalint.interpreter.narrowing import assume, unpack_shape
+from xlalint.interpreter.rates import Rate
 from xlalint.interpreter.semantics import Branch
 from xlalint.interpreter.spelling import path_of, position
 from xlalint.interpreter.tracing import hand_over
@@ -232,31 +233,28 @@ def if_(frame: Frame, node: ir.If) -> bool:
     rule, variant = _rule_of(frame, node)
     truth, asked = frame.asking(lambda: test(frame, node.test, rule, variant))
     drawn = frame.drawn
+    reached = frame.rate_where(node.test, True), frame.rate_where(node.test, False)
     if truth is not None:
         assume(frame, node.test, truth)
-        return frame.exec(node.body if truth else node.orelse)
+        return _exec_at(frame, node.body if truth else node.orelse, reached[not truth])
     before = frame.env
     taken = dict(before)
     frame.env = taken
     assume(frame, node.test, True)
-    rare = asked is None and _every_nth(node.test)
-    frequent = rare and _every_few(node.test)
-    frame.paths.rare += rare
-    frame.paths.frequent += frequent
     outer, frame.paths.remembers = frame.paths.remembers, frame.paths.remembers or _missing_from(node.test)
     frame.paths.branch_depth += 1
     mine = len(frame.paths.tests)
     frame.paths.tests.append(node.test)
-    falls = frame.exec(node.body)
+    falls = _exec_at(frame, node.body, reached[0])
     frame.paths.remembers = outer
-    frame.paths.rare -= rare
-    frame.paths.frequent -= frequent
     taken = frame.env
     other = dict(before)
     frame.env = other
     assume(frame, node.test, False)
-    other_falls = frame.exec(node.orelse)
+    other_falls = _exec_at(frame, node.orelse, reached[1])
     other = frame.env
+    if falls is not other_falls:  # what follows runs as often as the branch that reaches it
+        frame.loops.rate = reached[other_falls]
     if falls == other_falls or _only_raises(node.orelse if falls else node.body):
         frame.paths.branch_depth -= 1  # else what follows runs only where it is not left before
         del frame.paths.tests[mine]
@@ -281,19 +279,12 @@ def _missing_from(test: ir.Node) -> str:
     return ""
 
 
-def _every_nth(test: ir.Node) -> bool:
-    """Return whether a condition lets its branch run once in several steps: `step % 100 == 0`."""
-    if isinstance(test, ir.Compare):
-        return isinstance(test.left, ir.Bin) and test.left.op == "%"
-    if isinstance(test, ir.Not):
-        return isinstance(test.value, ir.Bin) and test.value.op == "%"
-    return isinstance(test, ir.Bool) and test.is_and and any(map(_every_nth, test.values))
-
-
-def _every_few(test: ir.Node) -> bool:
-    """Return whether such a condition names a number of steps below ten: reading a value every fourth step was measured to cost."""
-    divisors = [node.right for node in ir.walk(test) if isinstance(node, ir.Bin) and node.op == "%"]
-    return any(isinstance(one, ir.Const) and isinstance(one.value, int) and one.value < 10 for one in divisors)
+def _exec_at(frame: Frame, body: tuple[ir.Statement, ...], rate: Rate) -> bool:
+    """Run a block that is reached so often."""
+    outer, frame.loops.rate = frame.loops.rate, rate
+    falls = frame.exec(body)
+    frame.loops.rate = outer
+    return falls
 
 
 def _rule_of(frame: Frame, node: ir.If) -> tuple[str, str]:
@@ -314,9 +305,11 @@ def _leaves_loop(body: tuple[ir.Statement, ...]) -> bool:
 def _loop(frame: Frame, node: Loop, once: Callable[[], bool]) -> bool:
     """Run a loop's body to a fixed point; `once` runs one iteration and says whether the loop can end before it."""
     outer = frame.loops.break_envs, frame.loops.continue_envs, frame.loops.step_depth
+    around = frame.loops.rate, frame.loops.counters
     frame.loops.break_envs = []
     turns = frame.loops.depth > 0 or not frame.context.per_turn or _turns(frame, node)
     lasts = is_long(node)
+    inside = _rate_of_turns(frame, node, turns, lasts)
     frame.loops.depth += turns
     frame.loops.lasting += lasts
     if frame.context.per_turn and frame.interpreter.drivers.paces(node.body):
@@ -326,6 +319,7 @@ def _loop(frame: Frame, node: Loop, once: Callable[[], bool]) -> bool:
     for _ in range(_LOOP_PASSES):
         frame.turn()
         frame.loops.continue_envs = []
+        frame.loops.rate = inside
         start = dict(frame.env)
         endable = once()
         frame.merge(frame.loops.continue_envs)
@@ -336,6 +330,7 @@ def _loop(frame: Frame, node: Loop, once: Callable[[], bool]) -> bool:
     frame.loops.depth -= turns
     frame.loops.lasting -= lasts
     frame.loops.step_depth = outer[2]
+    frame.loops.rate, frame.loops.counters = around
     falls = endable
     if falls and node.orelse:
         falls = frame.exec(node.orelse)
@@ -345,6 +340,21 @@ def _loop(frame: Frame, node: Loop, once: Callable[[], bool]) -> bool:
         frame.merge(exits)
     frame.loops.break_envs, frame.loops.continue_envs, _ = outer
     return falls or bool(exits)
+
+
+def _rate_of_turns(frame: Frame, node: Loop, turns: bool, lasts: bool) -> Rate:
+    """How often the body of a loop runs; what a loop counts that drives a device is entered among the counters."""
+    rate = frame.loops.rate
+    if not frame.context.per_turn or frame.loops.depth:
+        return rate.in_loop() if lasts else rate
+    drivers, body = frame.interpreter.drivers, body_of(frame)
+    if turns:
+        frame.loops.counters |= names_counted(node)
+        return rate.in_steps(drivers.frequency(node, body, frame.function))
+    if drivers.goes_around(node, frame.module):
+        frame.loops.counters |= names_counted(node)
+        return rate.in_epochs()
+    return rate.in_loop() if lasts else rate
 
 
 def _turns(frame: Frame, node: Loop) -> bool:

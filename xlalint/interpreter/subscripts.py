@@ -69,15 +69,29 @@ def load_subscript(frame: Frame, node: ir.Sub, base: Value, index: Value) -> Val
             m for m in loaded if isinstance(m, Tensor) and m.framework == ARRAYS and only_tensor(index) is None
         )
     if _is_text(index):
-        loaded = tuple(m for m in loaded if not (isinstance(m, Tensor) and m.framework != ARRAYS))
+        loaded = tuple(
+            _as_structure(frame, m) if isinstance(m, Tensor) and m.framework != ARRAYS else m for m in loaded
+        )
     elif _picks_several(index) and any(isinstance(member, Tensor) for member in loaded):
         loaded = tuple(member for member in loaded if not isinstance(member, Sequence))
+    elif len(loaded) > 1 and _is_refused(frame, index):
+        loaded = tuple(member for member in loaded if not isinstance(member, (Sequence, Mapping))) or loaded
     loaded = tuple(member for member in loaded if member is not NONE)
     doubt = len(loaded) > 1
     frame.paths.ambiguous_callee += doubt
     results = [_load(frame, node, member, index) for member in loaded]
     frame.paths.ambiguous_callee -= doubt
     return join_all(results) if results else UNKNOWN
+
+
+def _as_structure(frame: Frame, value: Tensor) -> Value:
+    """Read as a mapping what was taken for a tensor, and is a structure of tensors by the name under which a part of it is looked up.
+
+    `NONE` where no tracer passes structures for tensors.
+    """
+    if frame.libraries.of(value.framework).replaces_arguments:
+        return mapping((), tensor(value.framework, place=value.place, sure=False))
+    return NONE
 
 
 def _is_text(index: Value) -> bool:
@@ -88,6 +102,11 @@ def _is_text(index: Value) -> bool:
     return (isinstance(index, Const) and isinstance(index.value, str)) or (
         isinstance(index, Host) and index.type == "str"
     )
+
+
+def _is_refused(frame: Frame, index: Value) -> bool:
+    """Return whether lists and dicts refuse an index: a tracer does not say which one it is, so what is indexed is something else."""
+    return any(isinstance(m, Tensor) and frame.libraries.of(m.framework).raises for m in members(index))
 
 
 def _picks_several(index: Value) -> bool:
@@ -364,6 +383,9 @@ def store_subscript(frame: Frame, target: ir.Sub, base: Value, index: Value, val
         )
     for member in members(base):
         if isinstance(member, Tensor):
+            if member.sure and frame.libraries.of(member.framework).immutable:
+                frame.report(MASK_ASSIGNMENT, target.at, member, target.value, variant="immutable")
+                continue
             _index_tensor(frame, target, member, index, writes=True)
             if reads:
                 frame.qualify(MASK_ASSIGNMENT, target.at, "augmented")

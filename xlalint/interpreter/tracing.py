@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from xlalint.interpreter.frame import Frame
 
 
+_STATIC = ("static_argnums", "static_broadcasted_argnums", "static_argnames")
+
+
 def hand_over(frame: Frame, decorator: ir.Node) -> HandOver | None:
     """Return what a decorator says of tracing: `@jit`, `@jit(...)`, `@partial(jit, ...)`."""
     keywords: tuple[tuple[str, ir.Node], ...] = ()
@@ -30,7 +33,7 @@ def hand_over(frame: Frame, decorator: ir.Node) -> HandOver | None:
     return HandOver(
         value.name,
         tracer_of(entry.framework, given.get("autograph"), given.get("jit_compile")),
-        (*constants(given.get("static_argnums")), *constants(given.get("static_argnames"))),
+        tuple(one for name in _STATIC for one in constants(given.get(name))),
     )
 
 

@@ -422,13 +422,19 @@ PASSED = "()"
 PART_PASSED = "([])"
 """How it ends where a call is passed a part of it."""
 
+COMPARED = "mask"
+"""The use of a parameter whose comparison is used as only a mask is: as an index, inverted, asked for `any()`."""
+
+MASKED = "[mask]"
+"""The use of one that is indexed by a mask."""
+
 
 class Param(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A parameter. `kind` is "/", "" (either), "*" (variadic), "k" (keyword only) or "**".
 
     `uses` says how the body treats the bare parameter, sorted: ".shape" (attribute read), "f()" (passed first to what the
     source calls `f`), "f([])" (a part of it is), "[,]" (indexed by a tuple, slice or None as only arrays are), "[np.newaxis]",
-    "op" (operand of arithmetic).
+    "op" (operand of arithmetic), "mask" and "[mask]" (see `COMPARED` and `MASKED`).
     """
 
     name: str

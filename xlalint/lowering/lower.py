@@ -9,6 +9,7 @@ from typing import Any
 from xlalint.lowering import ir
 from xlalint.lowering.ir import encode_body
 from xlalint.lowering.lessons import Lessons
+from xlalint.lowering.masks import note_assigned, note_index, note_used
 from xlalint.lowering.scope import Scope
 from xlalint.source.lines import Lines
 
@@ -131,6 +132,8 @@ class Lowerer:
     def attribute(self, node: ast.Attribute) -> ir.Node:
         value = node.value
         scope = self.scope
+        if scope.uses and (scope.masks or type(value) is not ast.Name):
+            note_used(value, scope)
         if type(value) is ast.Name:
             if value.id in scope.uses:
                 scope.uses[value.id].add("." + node.attr)
@@ -186,6 +189,8 @@ class Lowerer:
 
     def subscript(self, node: ast.Subscript) -> ir.Node:
         value = node.value
+        if self.scope.uses:
+            note_index(value, node.slice, self.scope)
         if type(value) is ast.Name and value.id in self.scope.uses and _array_index(node.slice):
             self.scope.uses[value.id].add("[,]")
             self.scope.uses[value.id].update(f"[{axis}]" for axis in _new_axes(node.slice))
@@ -204,6 +209,8 @@ class Lowerer:
 
     def unary(self, node: ast.UnaryOp) -> ir.Node:
         operand = node.operand
+        if type(node.op) is ast.Invert and self.scope.uses:
+            note_used(operand, self.scope)
         if type(node.op) is ast.Not:
             return ir.Not(self.expr(operand), self.at(node))
         if type(operand) is ast.Constant and type(node.op) is ast.USub and type(operand.value) in (int, float):
@@ -379,6 +386,8 @@ class Lowerer:
 
     def assign(self, node: ast.Assign) -> ir.Statement:
         value = self._value(node, node.value, node.targets)
+        if self.scope.uses and len(node.targets) == 1:
+            note_assigned(node.targets[0], node.value, self.scope)
         return ir.Assign(self.exprs(node.targets), value, self.start(node))
 
     def aug_assign(self, node: ast.AugAssign) -> ir.Statement:

@@ -20,6 +20,7 @@ from xlalint.analysis.collection import ModuleResult, harvest, merge
 from xlalint.analysis.decision import Decisions
 from xlalint.analysis.hazard import Hazard
 from xlalint.analysis.roots import Contained, Roots
+from xlalint.analysis.unjudged import list_unjudged
 from xlalint.frameworks.loading import libraries
 from xlalint.interpreter.context import MODULE_LEVEL
 from xlalint.interpreter.interpreter import Interpreter
@@ -60,11 +61,13 @@ class ModuleOutcome(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Analysed(NamedTuple):
-    """The hazards of a program, internal errors, and what the roots of each module gave, in the modules' order."""
+    """The hazards of a program, internal errors, and what the roots of each module gave, in the modules' order; where it trains without
+    being judged: path and row."""
 
     hazards: list[Hazard]
     failures: list[str]
     harvests: list[ModuleResult]
+    unjudged: list[tuple[str, int]]
 
 
 def _rest() -> None:
@@ -219,7 +222,8 @@ def analyse(
     ordered = [outcomes[index] for index in range(len(units))]
     failures = list(dict.fromkeys(line for outcome in ordered for line in outcome.failures()))
     harvests = [outcome.harvest for outcome in ordered]
-    return Analysed(merge(harvests, analysis.program), failures, harvests)
+    unjudged = list_unjudged(harvests, analysis.program, analysis.interpreter.drivers)
+    return Analysed(merge(harvests, analysis.program), failures, harvests, unjudged)
 
 
 def kept_outcomes(analysis: Analysis, kept: ResultCache | None) -> dict[int, ModuleOutcome]:

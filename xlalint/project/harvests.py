@@ -84,7 +84,7 @@ class ResultStore:
         harvest = self._harvests.get(module)
         if harvest is not None and any(found.function in functions for found in harvest.found):
             left = [found for found in harvest.found if found.function not in functions]
-            self.put(module, ModuleResult(left, harvest.called, harvest.hosted))
+            self.put(module, msgspec.structs.replace(harvest, found=left))
 
     def move(self, move: Move) -> ResultStore:
         """The same where functions have moved; what speaks of those that are gone is left out."""
@@ -95,7 +95,8 @@ class ResultStore:
                 found = [one for before in harvest.found if (one := _move(before, move)) is not None]
                 called = [key for before in harvest.called if (key := move(before)) is not None]
                 hosted = [key for before in harvest.hosted if (key := move(before)) is not None]
-                after.put(place[0], ModuleResult(found, called, hosted))
+                entered = [key for before in harvest.entered if (key := move(before)) is not None]
+                after.put(place[0], ModuleResult(found, called, hosted, entered))
         return after
 
 

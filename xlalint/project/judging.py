@@ -130,7 +130,7 @@ def _tool_finding(
         kind=rule.kind,
         severity=rule.severity_for("*") or "error",  # type: ignore[arg-type]
         confidence="certain",
-        message=rule.message_for(None).format(subject=subject, detail=""),
+        message=rule.message_for(None).format(subject=subject, detail="", often=""),
         filename=path,
         cell=None,
         location=start,

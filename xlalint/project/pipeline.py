@@ -265,7 +265,7 @@ class Run:
         findings, more = findings_of(lowered, analysed.hazards, pages, self.settings, texts, kept)
         told = findings, analysed
         findings, errors = _with_fixes(told, units, followed, options, self.settings, texts, self.fixes, self.jobs)
-        return Report(findings, len(lowered), analysed.failures + more + errors)
+        return Report(findings, len(lowered), analysed.failures + more + errors, analysed.unjudged)
 
     def _texts(self, lowered: list[Lowered]) -> dict[str, SourceFile]:
         """The sources that are not on the disk."""
@@ -300,7 +300,7 @@ def check_one(text: str, filename: str, settings: Settings, *, fixes: Memory | N
     analysed = analyse(units, options, followed)
     findings, more = findings_of([lowered], analysed.hazards, pages, settings, texts)
     findings, errors = _with_fixes((findings, analysed), units, followed, options, settings, texts, fixes, 1)
-    return Report(findings, 1, analysed.failures + more + errors)
+    return Report(findings, 1, analysed.failures + more + errors, analysed.unjudged)
 
 
 def _with_fixes(

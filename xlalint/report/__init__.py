@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from xlalint.report.cells import Cells, cells_of
 from xlalint.report.fixes import fix_hint, fixes
+from xlalint.report.order import ORDERS, find_usual_confidence, sort_findings
 from xlalint.report.statistics import statistics
 from xlalint.report.summary import summary
 from xlalint.report.view import Checked, View
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = [
     "FORMATS",
     "FOR_PEOPLE",
+    "ORDERS",
     "Cells",
     "Checked",
     "View",
@@ -47,13 +49,10 @@ FOR_PEOPLE = ("full", "concise")
 
 
 def render(findings: Sequence[Finding], form: str, view: View) -> str:
-    """All findings (their places in cells), in order of file and place, in one of `FORMATS`."""
+    """All findings (their places in cells), in the view's order, in one of `FORMATS`."""
     if form not in FORMATS:
         raise KeyError(form)
     module = import_module(f"xlalint.report.{form.replace('-', '_')}")
-    text: str = module.render(sorted(findings, key=_place), view)
+    usual = view._replace(usual_confidence=find_usual_confidence(findings))
+    text: str = module.render(sort_findings(findings, view.order), usual)
     return text
-
-
-def _place(finding: Finding) -> tuple[str, int, int, int, str]:
-    return finding.filename, finding.cell or 0, finding.location.row, finding.location.column, finding.code

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import groupby
-from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from xlalint.report.frame import frame
@@ -20,12 +18,19 @@ _LINE_END = re.compile(r"\r\n?|\n")
 
 def render(findings: Sequence[Finding], view: View) -> str:
     """All findings, an empty line between."""
+    read: dict[tuple[str, int | None], list[str] | None] = {}  # in order of cost, files come again and again
     blocks: list[str] = []
-    for (filename, cell), group in groupby(findings, key=attrgetter("filename", "cell")):
-        text = view.text_of(filename) if cell is None else view.cells_of(filename).get(cell)
-        lines = _LINE_END.split(text) if text is not None else None
-        blocks += ["\n".join(_block(finding, lines, view)) for finding in group]
+    for finding in findings:
+        place = finding.filename, finding.cell
+        if place not in read:
+            read[place] = _lines(*place, view)
+        blocks.append("\n".join(_block(finding, read[place], view)))
     return "".join(f"{block}\n\n" for block in blocks)
+
+
+def _lines(filename: str, cell: int | None, view: View) -> list[str] | None:
+    text = view.text_of(filename) if cell is None else view.cells_of(filename).get(cell)
+    return _LINE_END.split(text) if text is not None else None
 
 
 def _block(finding: Finding, lines: Sequence[str] | None, view: View) -> Iterator[str]:
@@ -37,15 +42,15 @@ def _block(finding: Finding, lines: Sequence[str] | None, view: View) -> Iterato
     yield f"{margin}{view.paint('-->', 'blue')} {view.place(finding)}"
     if shown:
         yield from shown.lines
-    for label, said in notes(finding):
+    for label, said in notes(finding, view):
         yield f"{margin} {view.paint('=', 'blue')} {view.paint(f'{label}:', 'bold')} {printable(said)}"
 
 
-def notes(finding: Finding) -> Iterator[tuple[str, str]]:
-    """Yield the notes below a finding's message, each with its label."""
+def notes(finding: Finding, view: View) -> Iterator[tuple[str, str]]:
+    """Yield the notes below a finding's message, each with its label; its confidence where that is not the usual one of the report."""
     if finding.trace:
         yield "why traced", chain(finding)
-    if finding.confidence != "certain":
+    if finding.confidence != view.usual_confidence:
         yield "confidence", finding.confidence
     if finding.help:
         yield "help", finding.help

@@ -137,7 +137,7 @@ def _part(path: str, findings: list[Finding], view: View) -> Part:
     text = view.texts.of(findings[0])
     title = "" if cell is None else f"cell {cell}"
     if text is None:
-        return Part(title, [], [_note(finding) for finding in findings])
+        return Part(title, [], [_note(finding, view) for finding in findings])
     marks: dict[int, list[tuple[int, int]]] = defaultdict(list)
     for finding in findings:
         for row, extent in _extents(finding):
@@ -146,13 +146,13 @@ def _part(path: str, findings: list[Finding], view: View) -> Part:
     by_row: dict[int, list[Finding]] = defaultdict(list)
     for finding in findings:
         by_row[finding.location.row].append(finding)
-    loose = [_note(finding) for row, own in by_row.items() if row > len(lines) for finding in own]
+    loose = [_note(finding, view) for row, own in by_row.items() if row > len(lines) for finding in own]
     code = highlight_rows(lines, around(by_row, len(lines)), marks)
-    return Part(title, list(_rows(code, len(lines), by_row, place)), loose)
+    return Part(title, list(_rows(code, len(lines), by_row, place, view)), loose)
 
 
 def _rows(
-    code: Mapping[int, Markup], count: int, by_row: Mapping[int, Sequence[Finding]], place: str
+    code: Mapping[int, Markup], count: int, by_row: Mapping[int, Sequence[Finding]], place: str, view: View
 ) -> Iterator[Row | None]:
     last = 0
     for row, line in code.items():
@@ -161,7 +161,7 @@ def _rows(
         last = row
         own = by_row.get(row, ())
         heat = {"error": 3, "warning": 2, "info": 1}[own[0].severity] if own else 0
-        yield Row(row, _anchor(f"{place}:{row}"), line, heat, [_note(finding) for finding in own])
+        yield Row(row, _anchor(f"{place}:{row}"), line, heat, [_note(finding, view) for finding in own])
     if last < count:
         yield None
 
@@ -173,10 +173,9 @@ def _extents(finding: Finding) -> Iterator[tuple[int, tuple[int, int]]]:
         yield row, (start.column - 1 if row == start.row else 0, end.column - 1 if row == end.row else 1 << 30)
 
 
-def _note(finding: Finding) -> Note:
-    return Note(
-        finding, _write_sentence(finding.message), [(label, _write_sentence(text)) for label, text in notes(finding)]
-    )
+def _note(finding: Finding, view: View) -> Note:
+    told = [(label, _write_sentence(text)) for label, text in notes(finding, view)]
+    return Note(finding, _write_sentence(finding.message), told)
 
 
 def _write_sentence(text: str) -> Markup:

@@ -40,7 +40,7 @@ def _case(finding: Finding, view: View) -> ElementTree.Element:
     place = view.place(finding)
     path = view.path(finding.filename)
     said = "\n".join(
-        [f"{place}: {finding.code} {finding.message}", *(f"{label}: {text}" for label, text in notes(finding))]
+        [f"{place}: {finding.code} {finding.message}", *(f"{label}: {text}" for label, text in notes(finding, view))]
     )
     failure = _make("failure", {"type": finding.severity, "message": finding.message})
     failure.text = "\n".join(_text(line) for line in said.split("\n"))

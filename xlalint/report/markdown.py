@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from xlalint.report.full import notes
 from xlalint.report.printable import printable
-from xlalint.report.summary import by_severity, format_count
+from xlalint.report.summary import by_severity, describe_unjudged, format_count
 from xlalint.report.view import View
 
 if TYPE_CHECKING:
@@ -53,12 +53,15 @@ def render(findings: Sequence[Finding], view: View) -> str:
 
 def _head(findings: Sequence[Finding], view: View) -> Iterator[str]:
     checked = format_count(view.checked.files, "file")
+    unjudged = [f"\n{describe_unjudged(view)}"] if view.checked.unjudged else []
     if not findings:
-        yield f"### xlalint: all clear\n\n{checked} checked."
+        yield f"### xlalint: {'nothing found' if unjudged else 'all clear'}\n\n{checked} checked."
+        yield from unjudged
         return
     places = format_count(len({finding.filename for finding in findings}), "file")
     yield f"### xlalint: {by_severity(findings)} in {places}\n\n{checked} checked.\n"
     yield from _table(findings)
+    yield from unjudged
 
 
 def _failures(view: View) -> Iterator[str]:
@@ -79,7 +82,7 @@ def _table(findings: Sequence[Finding]) -> Iterator[str]:
 
 def _finding(finding: Finding, view: View) -> Iterator[str]:
     yield f"- **{view.within(finding)}** {finding.severity} {finding.code}: {escape(finding.message)}"
-    yield from (f"  - {label}: {escape(text)}" for label, text in notes(finding))
+    yield from (f"  - {label}: {escape(text)}" for label, text in notes(finding, view))
 
 
 def escape(text: str) -> str:

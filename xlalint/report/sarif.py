@@ -171,6 +171,8 @@ def _result(finding: Finding, fingerprint: str, rules: _Rules, places: _Artifact
     }
     if finding.framework is not None:
         told["properties"]["framework"] = finding.framework
+    if finding.frequency is not None:
+        told["properties"]["frequency"] = finding.frequency
     if finding.no_fix:
         told["properties"]["noFix"] = finding.no_fix
     if finding.trace:

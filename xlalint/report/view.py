@@ -12,7 +12,8 @@ from xlalint.diagnostics.finding import Location
 from xlalint.report.printable import printable_path
 
 if TYPE_CHECKING:
-    from xlalint.diagnostics.finding import Finding, TraceStep
+    from xlalint.diagnostics.finding import ConfidenceName, Finding, TraceStep
+    from xlalint.report.order import Order
     from xlalint.rules import Rule
 
 _CODES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "blue": "34", "cyan": "36"}
@@ -21,20 +22,21 @@ SEVERITY_STYLE = {"error": ("bold", "red"), "warning": ("bold", "yellow"), "info
 
 class Checked(NamedTuple):
     """Holds what a report says of a run beside its findings: the number of files, internal errors, a line each, the rules that were
-    looked for, by code, and the number of further findings that a baseline knows.
+    looked for, by code, the number of further findings that a baseline knows, and where code trains that nothing judged: path and row.
     """
 
     files: int = 0
     failures: tuple[str, ...] = ()
     rules: Callable[[], Mapping[str, Rule]] = dict
     known: int = 0
+    unjudged: tuple[tuple[str, int], ...] = ()
 
 
 class View(NamedTuple):
     """`folder` is what paths are shown relative to; `text_of` gives a file's text, None where it cannot be read; `cells_of` the cells of
     a notebook, by number; `json_place` where in a notebook's file a place in one of its cells is; `unsafe_fixes` says whether these count
     as fixes; `checkout` is the folder of the repository, which forges have paths relative to; `analysis` is what a forge that asks for it
-    shall call this one.
+    shall call this one. `order` is that of the findings; `usual_confidence` is what most of them have, which goes without saying.
     """
 
     folder: str
@@ -47,6 +49,8 @@ class View(NamedTuple):
     checkout: str = ""
     analysis: str = ""
     checked: Checked = Checked()
+    order: Order = "file"
+    usual_confidence: ConfidenceName = "certain"
 
     @property
     def base(self) -> str:

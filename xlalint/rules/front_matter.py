@@ -119,6 +119,6 @@ def _outside(field: str, values: Iterable[str], allowed: Sequence[str]) -> Itera
 
 def _template_problems(template: str) -> Iterable[str]:
     try:
-        template.format(subject="x", detail="y")
+        template.format(subject="x", detail="y", often="z")
     except (KeyError, IndexError, ValueError, AttributeError) as error:
-        yield f"a message may use {{subject}} and {{detail}} only (double other braces): {template!r} ({error})"
+        yield f"a message may use {{subject}}, {{detail}} and {{often}} only (double other braces): {template!r} ({error})"

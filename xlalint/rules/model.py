@@ -104,7 +104,7 @@ class Rule(msgspec.Struct, frozen=True, dict=True):
         return None
 
     def message_for(self, framework: str | None, variant: str = "") -> str:
-        """The message template, with `{subject}` and `{detail}` still to fill."""
+        """The message template, with `{subject}`, `{detail}` and `{often}` (how often it costs) still to fill."""
         general = self.messages.get(framework or "", self.message)
         return self.messages.get(f"{framework}:{variant}", general) if variant else general
 

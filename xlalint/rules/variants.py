@@ -10,6 +10,9 @@ AGAIN: Final = "again"
 EAGER: Final = "eager"
 """It costs in code that no tracer runs."""
 
+LOOP: Final = "loop"
+"""The host reads it in the loop that calls the compiled function which computes it."""
+
 NO_AUTOGRAPH: Final = "no-autograph"
 """The tracer does not rewrite the control flow around it."""
 

@@ -87,3 +87,21 @@ def test_what_one_fix_knew_of_a_name_may_not_hold_after_another(
 ) -> None:
     made = [finding((1, 2, "a"), touches=first), finding((2, 3, "b"), touches=second)]
     assert len(together(made, Offsets(TEXT)).findings) == 1 + both
+
+
+@pytest.mark.parametrize(
+    ("edit", "span"),
+    [
+        pytest.param((2, 6, "2345"), Span(6, 6, ""), id="what-is-there"),
+        pytest.param((2, 6, "23x45"), Span(4, 4, "x"), id="an-insertion"),
+        pytest.param((2, 6, "25"), Span(3, 5, ""), id="a-removal"),
+        pytest.param((2, 6, "2x5"), Span(3, 5, "x"), id="a-replacement"),
+        pytest.param((2, 6, "xy"), Span(2, 6, "xy"), id="nothing-kept"),
+        pytest.param((2, 3, "22"), Span(3, 3, "2"), id="a-letter-twice"),
+        pytest.param((2, 6, ""), Span(2, 6, ""), id="nothing-left"),
+    ],
+)
+def test_what_an_edit_leaves_as_it_is_at_its_ends_is_no_part_of_it(edit: tuple[int, int, str], span: Span) -> None:
+    change = together([finding(edit)], Offsets(TEXT))
+    assert change.spans == (span,)
+    assert change.apply(TEXT) == TEXT[: edit[0]] + edit[2] + TEXT[edit[1] :]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import takewhile
 from typing import NamedTuple
 
 from xlalint.diagnostics.finding import Edit, Finding, Location, Touches
@@ -84,7 +85,21 @@ def together(findings: Iterable[Finding], offsets: Offsets) -> Change:
         taken.append((finding, own))
         spans = sorted([*spans, *own])
         touched += [touches] if touches is not None else []
-    return Change(tuple(finding for finding, _ in taken), _closed_up(offsets.text, spans))
+    closed = _closed_up(offsets.text, spans)
+    return Change(tuple(finding for finding, _ in taken), tuple([_trim(offsets.text, span) for span in closed]))
+
+
+def _trim(text: str, span: Span) -> Span:
+    """An edit without what it leaves as it is at its ends: places there are where they were."""
+    old, new = text[span.start : span.end], span.content
+    first = _alike(old, new)
+    last = _alike(reversed(old[first:]), reversed(new[first:]))
+    return Span(span.start + first, span.end - last, new[first : len(new) - last])
+
+
+def _alike(one: Iterable[str], other: Iterable[str]) -> int:
+    """How many code points two texts have in common at their beginnings."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 
 def _closed_up(text: str, spans: Sequence[Span]) -> tuple[Span, ...]:

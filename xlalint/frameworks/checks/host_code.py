@@ -5,12 +5,15 @@ What leads to calls that are asked about is told by names alone, without reading
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from xlalint.frameworks.base import Platforms, Reach
 from xlalint.frameworks.checks.call_site import ASKED
 from xlalint.frameworks.checks.unstable_static_argument import COMPILERS
 from xlalint.frameworks.torch.checks.removed_xla_environment import VARIABLES
+from xlalint.interpreter.device_loops import last_name
+from xlalint.lowering import ir
 
 if TYPE_CHECKING:
     from xlalint.program.linker import ClassInfo, FunctionInfo, ModuleInfo, Program
@@ -83,8 +86,22 @@ def _names_in(module: ModuleInfo, program: Program, wanted: set[str], set_here: 
 
 
 def _names_of_compiled(module: ModuleInfo) -> set[str]:
-    """The names of a module's functions that are compiled: what calls them passes them arguments."""
-    return {info.name for info in module.functions if info.ir.decorators and info.decorated(*COMPILERS)}
+    """The names of a module's functions that are compiled, and of what compilers make of others: what calls them passes them arguments."""
+    found = {info.name for info in module.functions if info.ir.decorators and info.decorated(*COMPILERS)}
+    compilers = frozenset(COMPILERS)
+    if not compilers.isdisjoint(module.unit.calls):
+        found.update(_names_bound_by_compilers(ir.decode_body(module.unit.body)))
+    for info in module.functions:
+        if not compilers.isdisjoint(info.ir.calls):
+            found.update(_names_bound_by_compilers(info.body))
+    return found
+
+
+def _names_bound_by_compilers(body: tuple[ir.Statement, ...]) -> Iterator[str]:
+    """The names and attributes to which a body assigns what a compiler gives: `step` of `self.step = jax.jit(f)`."""
+    for node in ir.walk(body):
+        if isinstance(node, ir.Assign) and isinstance(node.value, ir.Call) and last_name(node.value.func) in COMPILERS:
+            yield from filter(None, map(last_name, node.targets))
 
 
 def _derives(klass: ClassInfo, wanted: set[str]) -> bool:

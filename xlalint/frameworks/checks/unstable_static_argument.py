@@ -94,9 +94,9 @@ def check_compiled_call(call: CallSite) -> None:
 
 def _find_compiler(call: CallSite, info: FunctionInfo) -> Compiled | None:
     frame = call.frame
-    here = frame if info.ir.outer >= 0 else frame.interpreter.module_frame(info.module)
-    for decorator in info.ir.decorators:
-        given = hand_over(here, decorator)
+    nested = info.ir.outer >= 0
+    handed = [hand_over(frame, one) for one in info.ir.decorators] if nested else frame.interpreter.handed.of(info)
+    for decorator, given in zip(info.ir.decorators, handed, strict=True):
         if given is not None and given.name in _COMPILING:
             keywords = decorator.keywords if isinstance(decorator, ir.Call) else ()
             return _of(given.name, given.static, keywords)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from xlalint.abstract.values import Function, Sequence, Tensor, Value, members
+from xlalint.frameworks.jax.gradient_flow import may_flow
 from xlalint.lowering import ir
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ def _check_gradient(call: LibraryCall) -> None:
     if call.name == "jax.lax.while_loop":
         value, node = call.argument("init_val"), call.node_of("init_val")
         held = next(iter(_tensors(value)), None)
-        if held is not None:
+        if held is not None and may_flow(call.frame, node):
             call.frame.report("XLA102", call.node.at, held, node, "reverse-mode differentiation cannot go through it")
         return
     for param in ("lower", "upper"):

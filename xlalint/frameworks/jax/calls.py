@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from xlalint.abstract.values import NONE, UNKNOWN, Sequence, Value
+from xlalint.abstract.structures import as_arrays
+from xlalint.abstract.values import NONE, UNKNOWN, Sequence, Value, tensors
 from xlalint.interpreter.arguments import Arguments
 from xlalint.interpreter.library_calls import LibraryCall
 from xlalint.interpreter.spelling import path_of
@@ -35,6 +36,20 @@ def _checkified(function: ir.Function) -> bool:
     )
 
 
+def _device_get(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
+    """The host's arrays where the code runs by itself; while it is traced, what is given."""
+    entry = interpreter.apis.function("jax.device_get")
+    if entry is None:
+        return UNKNOWN
+    call = LibraryCall(frame, entry, None, arguments.args, arguments.pairs(), node)
+    given = call.run()
+    if interpreter.tracing:
+        return given
+    for value in tensors(given):
+        frame.read_in_turn(node.at, value, node.args[0] if node.args else None)
+    return as_arrays(given)
+
+
 def static_parameters(call: LibraryCall, bound: int) -> tuple[object, ...]:
     """List the parameters that a tracer leaves as they are, by name or by number: it counts from the first that is not bound."""
     numbered = [*constants(call.argument("static_argnums")), *constants(call.argument("static_broadcasted_argnums"))]
@@ -51,5 +66,6 @@ def report_format(frame: Frame, value: Value, node: ir.Node, at: int, specified:
 
 
 FUNCTIONS: dict[str, Special] = {
+    "jax.device_get": _device_get,
     "jax.experimental.checkify.check": _checkify,
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from xlalint.frameworks.base import Framework
-from xlalint.frameworks.jax import calls
+from xlalint.frameworks.jax import calls, structures, transformations
 from xlalint.frameworks.jax.branch_functions import check_callbacks
 from xlalint.frameworks.jax.checks import donated_buffer_reused
 from xlalint.frameworks.jax.platform import platform_of
@@ -16,22 +16,18 @@ _SEMANTICS = Semantics(
     compiles_eagerly=True,
     converts_arrays=True,
     hashable=False,
+    immutable=True,
     indexer="at",
+    part_of=structures.part_of,
+    of_record=structures.of_record,
     formatted=calls.report_format,
     static=calls.static_parameters,
-    functions=calls.FUNCTIONS,
-    differentiates=frozenset(  # in reverse mode: loops inside need a fixed number of turns
-        (
-            "jax.grad",
-            "jax.value_and_grad",
-            "jax.vjp",
-            "jax.jacrev",
-            "equinox.filter_grad",
-            "equinox.filter_value_and_grad",
-            "flax.nnx.grad",
-            "flax.nnx.value_and_grad",
-        )
-    ),
+    traces=transformations.number_traced,
+    functions={**calls.FUNCTIONS, **transformations.FUNCTIONS},
+    records_known=True,
+    differentiates=transformations.REVERSE,
+    runs_known=transformations.EAGER,
+    filters=transformations.FILTERS,
     on_callbacks=(check_callbacks,),
 )
 

@@ -31,7 +31,7 @@ def _array(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: i
 
 
 # NumPy's functions of one array that give an array of the same shape.
-ELEMENTWISE = frozenset(
+ELEMENTWISE: frozenset[str] = frozenset(
     f"numpy.{name}"
     for name in (
         "abs",

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Literal
 from xlalint.abstract.values import NONE, Const, Host, Tensor, Value
 from xlalint.interpreter.spelling import position
 from xlalint.lowering import ir
-from xlalint.rules.codes import BRANCH_MISMATCH, PRINT_TENSOR, TRACE_TIME_EFFECT
+from xlalint.rules.codes import BRANCH_MISMATCH, ITEM, PRINT_TENSOR, TRACE_TIME_EFFECT
 
 if TYPE_CHECKING:
     from xlalint.interpreter.frame import Env, Frame
-    from xlalint.interpreter.semantics import Branch
+    from xlalint.interpreter.semantics import Branch, Operand
 
 Access = Literal["load", "store"]
 _KINDS = {"int": "i", "float": "f", "bool": "b", "complex": "c"}
@@ -121,6 +121,20 @@ def check_growth(frame: Frame, node: ir.Assign, value: Value) -> None:
     own = isinstance(parts, ir.Display) and any(isinstance(p, ir.Name) and p.id == target.id for p in parts.items)
     if joins and own and is_symbolic(value):
         frame.report(BRANCH_MISMATCH, call.at, value, target, "its shape grows in a graph loop")
+
+
+# ------------------------------------------------------------------------------------------------------ casts
+
+
+ARITHMETIC = ("+", "-", "*", "/")
+
+
+def check_cast(frame: Frame, _op: str, _at: int, left: Operand, right: Operand) -> None:
+    """Report `x * int(n)`: AutoGraph makes a tensor of whole numbers of it, which no tensor of another dtype takes for an operand."""
+    for (_, node), (other, _) in ((left, right), (right, left)):
+        cast = isinstance(node, ir.Call) and isinstance(node.func, ir.Name) and node.func.id == "int"
+        if cast and is_symbolic(other) and getattr(other, "dtype", "") != "i":
+            frame.qualify(ITEM, getattr(node, "at", 0), "")
 
 
 # --------------------------------------------------------------------------------------------------- liveness

@@ -38,6 +38,7 @@ _SEMANTICS = Semantics(
     on_unknown_call=(calls.strategy_run,),
     on_return=(outside_strategy_scope.take_over,),
     on_assign=(autograph.check_growth,),
+    on_operands=dict.fromkeys(autograph.ARITHMETIC, autograph.check_cast),
     converts=converts,
     bounds_loop=autograph.bounded,
 )
@@ -45,9 +46,8 @@ _SEMANTICS = Semantics(
 FRAMEWORK = Framework(
     _SEMANTICS,
     platform=platform_of,
-    tracers=frozenset(
-        ("function", "run", "replica_fn", "while_loop", "map_fn", "vectorized_map", "cond", "switch", "scan")
-    ),
+    tracers=frozenset(("function", "run", "while_loop", "map_fn", "vectorized_map", "cond", "switch", "scan")),
+    tracing_methods=frozenset(("run",)),
     prepares_data=prepares_data,
     module_first=True,
     variant_under=variant_under,

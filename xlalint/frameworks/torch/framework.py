@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xlalint.abstract.values import host, sequence, tensor
 from xlalint.frameworks.base import Framework
-from xlalint.frameworks.torch import calls, recompiles
+from xlalint.frameworks.torch import calls, distributions, recompiles
 from xlalint.frameworks.torch.checks import (
     cuda_on_xla,
     device_before_launch,
@@ -77,6 +77,77 @@ _TELLING = frozenset(
         "add_",
         "div_",
         "sub_",
+        "eq",
+        "ne",
+        "ge",
+        "gt",
+        "le",
+        "lt",
+        "clamp_min",
+        "clamp_max",
+        "topk",
+        "gather",
+        "logsumexp",
+        "scatter_add",
+        "index_fill",
+        "index_add",
+        "index_copy",
+        "kthvalue",
+        "movedim",
+        "nan_to_num",
+        "repeat_interleave",
+        "triu",
+        "tril",
+        "unfold",
+        "take_along_dim",
+        "log1p",
+        "rsqrt",
+        "exp",
+        "addmm",
+        "amax",
+        "amin",
+        "cummax",
+        "unflatten",
+        "isposinf",
+        "isneginf",
+        "count_nonzero",
+        "argwhere",
+        "zero_",
+        "fill_",
+        "normal_",
+        "uniform_",
+        "bernoulli_",
+        "random_",
+        "exponential_",
+        "copy_",
+        "clamp_min_",
+        "clamp_max_",
+        "scatter_add_",
+        "index_add_",
+        "index_fill_",
+        "index_copy_",
+        "index_put_",
+        "addcmul_",
+        "addcdiv_",
+        "lerp_",
+        "pow_",
+        "sqrt_",
+        "exp_",
+        "log_",
+        "neg_",
+        "abs_",
+        "relu_",
+        "sigmoid_",
+        "tanh_",
+        "squeeze_",
+        "detach_",
+        "nan_to_num_",
+        "triu_",
+        "tril_",
+        "logical_not_",
+        "logical_and_",
+        "logical_or_",
+        "resize_as_",
     ]
 )
 
@@ -145,6 +216,21 @@ _MAKERS = frozenset(
     )
 )
 
+# Methods of tensors whose first argument is a tensor.
+_TAKES_TENSORS = frozenset(
+    (
+        "expand_as",
+        "masked_fill",
+        "masked_fill_",
+        "masked_scatter",
+        "masked_scatter_",
+        "masked_select",
+        "reshape_as",
+        "type_as",
+        "view_as",
+    )
+)
+
 _GRADIENTS = "backward"
 _EVALUATES = "eval"
 _CONTAINERS = ("torch.nn.Module", "torch.nn.ModuleList", "torch.nn.Sequential")
@@ -182,7 +268,9 @@ _SEMANTICS = Semantics(
         ported=frozenset(("torch",)),
         targets=frozenset(("torch_xla", "torch_tpu")),
     ),
-    on_library_call=(recompiles.check_call,),
+    takes_tensors=_TAKES_TENSORS,
+    parameter_of=distributions.parameter_of,
+    on_library_call=(recompiles.check_call, distributions.check_construction),
     on_assign=(recompiles.check_accumulation,),
     on_augmented=(recompiles.count,),
     on_own_attribute=(recompiles.note_assignment,),
@@ -192,6 +280,8 @@ _SEMANTICS = Semantics(
     on_loop=(LoopWatch(missing_step_barrier.begin_loop, missing_step_barrier.end_loop),),
     on_operands=dict.fromkeys(recompiles.CONSTANT_OPERANDS, recompiles.check_operands),
 )
+
+_HOOKS = frozenset(("register_forward_hook", "register_forward_pre_hook", "register_full_backward_hook"))
 
 FRAMEWORK = Framework(
     _SEMANTICS,
@@ -206,11 +296,10 @@ FRAMEWORK = Framework(
             "spawn",
             "launch",
             "make_functional",
-            "register_forward_hook",
-            "register_forward_pre_hook",
-            "register_full_backward_hook",
+            *_HOOKS,
         )
     ),
+    tracing_methods=_HOOKS,
     root_of_data=launch_root,
     checks=(
         cuda_on_xla,

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from xlalint.abstract.values import tensors
-from xlalint.analysis.hazard import Confidence
+from xlalint.analysis.hazard import Confidence, Frequency
 from xlalint.frameworks.base import LibraryRead
 from xlalint.interpreter.context import PendingHazard
 from xlalint.interpreter.frame import device_tensor
+from xlalint.interpreter.rates import ALWAYS
 from xlalint.rules.policy import NO_POLICY, Policies
 
 if TYPE_CHECKING:
@@ -23,7 +24,8 @@ def library_reads(context: Context, policies: Policies) -> Iterator[LibraryRead]
     for (at, callee), statement in context.outward.items():
         place = _read_inside(callee, policies) if any(map(_on_device, callee.args)) else None
         if place is not None:
-            call = PendingHazard("XLA305", at, statement, "torch", Confidence.LIKELY, "", variant="followed")
+            rate = context.rates.get(callee, ALWAYS)
+            call = PendingHazard("XLA305", at, statement, "torch", Confidence.LIKELY, "", variant="followed", rate=rate)
             yield LibraryRead(call, *place)
 
 
@@ -49,7 +51,9 @@ def _read_inside(callee: Context, policies: Policies) -> tuple[Context, int] | N
 def _reads(pending: PendingHazard, policies: Policies) -> bool:
     if pending.framework != "torch" or pending.forked or pending.confidence < Confidence.LIKELY:
         return False
-    harmless = any(target == "torch_xla" and severity in ("off", "info") for target, severity in pending.severity)
+    harmless = pending.rate.ceiling <= Frequency.NTH_STEP or any(
+        target == "torch_xla" and severity in ("off", "info") for target, severity in pending.severity
+    )
     return policies.get(pending.rule, NO_POLICY).reads_value and not harmless
 
 

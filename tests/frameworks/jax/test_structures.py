@@ -1,0 +1,99 @@
+"""What is passed to a traced function as a structure of arrays: its parts are traced, its settings are not."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.conftest import Loud
+
+IMPORTS = "import numpy as np\nimport jax\nimport jax.numpy as jnp\nimport flax.linen as nn\nfrom flax import struct\n"
+RECORD = """
+@struct.dataclass
+class State:
+    obs: jax.Array
+    info: dict
+    step: int
+    depth: int = struct.field(pytree_node=False)
+"""
+MODULE = """
+class Net(nn.Module):
+    @nn.compact
+    def __call__(self, x, train):
+        x = nn.Dense(3)(x)
+{body}
+        return x
+"""
+
+# Of these kinds of code JAX 0.10.2 was run on; each of them traces.
+SILENT = {
+    "a key is looked for": "@jax.jit\ndef f(batch):\n    return batch['x'] * 2 if 'mask' in batch else batch['x']",
+    "the shape of a leaf": "@jax.jit\ndef f(batch):\n    x = batch['x']\n    return x * 2 if x.shape[0] > 1 and x.ndim == 2 else x",
+    "as many as a dict holds": "@jax.jit\ndef f(batch):\n    return batch['x'] * len(batch)",
+    "a dict that is copied": "@jax.jit\ndef f(batch):\n    out = dict(batch)\n    out['x'] = jnp.where(out['x'] > 0, 1, 0)\n    return out",
+    "an update of a state": "@jax.jit\ndef f(state, grads):\n    return state.apply_gradients(grads=grads).replace(step=0)",
+    "a setting that a state may carry": "@jax.jit\ndef f(state, x):\n    return x * 2 if state.use_scale else x",
+    "a static field": RECORD
+    + "@jax.jit\ndef f(state: State):\n    return state.obs * 2 if state.depth > 1 else state.obs",
+    "a leaf that is absent": "@jax.jit\ndef f(batch):\n    m = batch.get('m')\n    return batch['x'] if m is None else batch['x'] * m",
+    "a dict of the host's": "def f(config):\n    if config['depth'] > 2:\n        return jnp.zeros(config['depth'])",
+    "a static argument": (
+        "from functools import partial\n@partial(jax.jit, static_argnums=1)\n"
+        "def f(x, config):\n    return x * 2 if config['depth'] > 2 else x"
+    ),
+    "a flag of a module": MODULE.format(body="        if train:\n            x = x * 2") + "f = jax.jit(Net().apply)",
+    "a name that a module is given": MODULE.format(body="        if train == 'full':\n            x = x * 2"),
+    "an item of a dict, and of the host's array": (
+        "@jax.jit\ndef f(batch):\n    batch['x'] = 1\n    w = np.zeros(3)\n    w[0] = 1\n    return w"
+    ),
+    "an item of a list that is traced": "@jax.jit\ndef f(params, x):\n    params[0] = x\n    return params",
+    "the size of what a module gets": MODULE.format(
+        body="        x = x + jnp.zeros(x.shape[-1]) / np.sqrt(x.shape[-1])"
+    ),
+}
+FOUND = {
+    "an item of an array": (
+        "def f():\n    x = jnp.zeros(3)\n    x[0] = 1.0\n    return x\n\ng = jax.jit(f)",
+        ["XLA205"],
+    ),
+    "an item that is added to": ("@jax.jit\ndef f(x: jax.Array):\n    x[1:] += 1.0\n    return x", ["XLA205"]),
+    "a leaf of a dict": (
+        "@jax.jit\ndef f(batch):\n    x = batch['a']\n    return x if x[0, 0] > 0 else -x",
+        ["XLA105"],
+    ),
+    "a leaf of leaves": ("@jax.jit\ndef f(p):\n    x = p['a']['b']\n    return x[x > 0].sum()", ["XLA201"]),
+    "one of a pair": ("@jax.jit\ndef f(batch):\n    x, y = batch\n    return np.asarray(x)", ["XLA302"]),
+    "each of a dict": (
+        "@jax.jit\ndef f(batch):\n    for key, x in batch.items():\n        if x.sum() > 0:\n            return x",
+        ["XLA101"],
+    ),
+    "the parameters of a state": ("@jax.jit\ndef f(state):\n    return jnp.unique(state.params['w'])", ["XLA203"]),
+    "the step of a state": ("@jax.jit\ndef f(state, x):\n    return x if state.step % 10 == 0 else -x", ["XLA105"]),
+    "what a state's function gives": (
+        "@jax.jit\ndef f(state, b):\n    y = state.apply_fn({'params': state.params}, b['x'])\n    return y * float(y.sum())",
+        ["XLA301"],
+    ),
+    "a number in a record": (
+        RECORD + "@jax.jit\ndef f(state: State):\n    return state.obs if state.step > 3 else 0",
+        ["XLA105"],
+    ),
+    "a leaf in a record": (
+        RECORD + "@jax.jit\ndef f(state: State):\n    x = state.info['x']\n    return x[x > 0]",
+        ["XLA201"],
+    ),
+    "what a module is given": (MODULE.format(body="        if x.sum() > 0:\n            x = -x"), ["XLA101"]),
+    "what a module gives": (
+        MODULE.format(body="")
+        + "m = Net()\n@jax.jit\ndef f(p, batch):\n    y = m.apply(p, batch['x'], False)\n    return float(y.sum())",
+        ["XLA301"],
+    ),
+}
+
+
+@pytest.mark.parametrize("code", SILENT.values(), ids=SILENT)
+def test_settings_and_shapes_are_silent(code: str, loud: Loud) -> None:
+    assert loud(IMPORTS + code + "\n", "jax") == []
+
+
+@pytest.mark.parametrize(("code", "rules"), FOUND.values(), ids=FOUND)
+def test_parts_of_what_is_traced_are_traced(code: str, rules: list[str], loud: Loud) -> None:
+    assert loud(IMPORTS + code + "\n", "jax") == rules

@@ -1,0 +1,248 @@
+"""Which values JAX's transformations trace, and which keep those of the call."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+
+import pytest
+
+from tests.conftest import Loud
+
+IMPORTS = "import numpy as np\nimport jax\nimport jax.numpy as jnp\n"
+
+# Of these kinds of code JAX 0.10.2 was run on; each of them runs through.
+SILENT = {
+    "what is not differentiated": """
+        def loss(x, steps, pairs):
+            if pairs:
+                x = x * 2
+            return jnp.sum(x[:, None] * jnp.arange(steps))
+
+        print(jax.grad(loss)(jnp.ones(3), 4, pairs=True))
+        """,
+    "what is not differentiated, by number": """
+        def loss(depth, x):
+            for _ in range(depth):
+                x = x * 2
+            return jnp.sum(x)
+
+        print(jax.value_and_grad(loss, argnums=1)(3, jnp.ones(3)))
+        """,
+    "a jitted function closes over an array": """
+        def train(total, evals):
+            n = jnp.round(total / evals)
+
+            def epoch(s):
+                return jax.lax.scan(lambda c, i: (c + i, None), s, jnp.arange(n))[0]
+
+            return jax.jit(epoch)(0.0)
+        """,
+    "an array of the module": """
+        DEPTH = jnp.array(3)
+
+        @jax.jit
+        def f(x):
+            return x + jnp.zeros(DEPTH).sum()
+        """,
+    "an array of the module, indexed by a tracer": """
+        TABLE = jnp.arange(9.0)
+
+        @jax.jit
+        def f(i):
+            return TABLE[i]
+        """,
+    "what came from the device": """
+        step = jax.jit(lambda x: (x, x > 0))
+
+        def evaluate(batch: jax.Array):
+            probs, mask = jax.device_get(step(batch))
+            return probs[mask]
+        """,
+    "what came from the device, leaf by leaf": """
+        step = jax.pmap(lambda x: (x, x > 0))
+
+        def get(x):
+            return jax.device_get(jax.tree.map(lambda a: a[0], x))
+
+        def evaluate(batch: jax.Array):
+            probs, mask = jax.tree_util.tree_map(get, step(batch))
+            return probs[mask]
+        """,
+    "an open loop on what no gradient flows into": """
+        @jax.jit
+        def f(p, x):
+            def loss(p):
+                c = jax.lax.stop_gradient(p * x)
+                n = jax.lax.while_loop(lambda v: jnp.any(v > 1), lambda v: v * 0.5, c)
+                m = jax.lax.while_loop(lambda v: jnp.any(v > 1), lambda v: v * 0.5, jnp.full(p.shape, 5.0))
+                k = jax.lax.while_loop(lambda v: jnp.any(v > 1), lambda v: v * 0.5, jnp.round(p).sum())
+                return jnp.sum(p * n * m) * k
+
+            return jax.grad(loss)(p)
+        """,
+    "static arguments of a decorator of the program's": """
+        def compiled(**options):
+            def decorate(fun):
+                def wrapped(*args, **kwargs):
+                    return jax.jit(fun, **options)(*args, **kwargs)
+
+                return wrapped
+
+            return decorate
+
+        @compiled(static_argnums=(1,))
+        def resize(image, shape):
+            return jax.image.resize(image, shape, "nearest")
+
+        print(resize(jnp.ones((4, 4)), (2, 2)).shape)
+        """,
+    "static arguments of a map over devices": """
+        from functools import partial
+
+        @partial(jax.pmap, static_broadcasted_argnums=(1,))
+        def f(x, n):
+            return x * 2 if n > 1 else x
+        """,
+    "a flag of a function of Haiku's": """
+        import haiku as hk
+
+        def net(x, is_training):
+            if is_training:
+                x = hk.dropout(hk.next_rng_key(), 0.1, x)
+            return hk.Linear(3)(x)
+
+        forward = jax.jit(hk.transform(net).apply, static_argnums=3)
+        """,
+    "what equinox leaves as it is": """
+        import equinox as eqx
+
+        @eqx.filter_jit
+        def f(model, x, depth):
+            for _ in range(depth):
+                x = model(x)
+            return x if depth > 1 else -x
+        """,
+    "NumPy's functions that ask the array itself": """
+        @jax.jit
+        def f(x: jax.Array):
+            left, right = np.split(x, 2, axis=1)
+            return np.moveaxis(left, 0, 1), np.flip(right), np.hsplit(x, 2)
+        """,
+}
+FOUND = {
+    "an array that equinox traces": (
+        """
+        import equinox as eqx
+
+        @eqx.filter_jit
+        def f(model, x):
+            return x if x[0, 0] > 1 else model(x)
+        """,
+        ["XLA105"],
+    ),
+    "an open loop behind a number of operations": (
+        """
+        @jax.jit
+        def f(p, x):
+            def loss(p):
+                c = jnp.exp(p) * x
+                return jnp.sum(jax.lax.while_loop(lambda v: jnp.any(v > 1), lambda v: v * 0.5, c.reshape(-1)))
+
+            return jax.grad(loss)(p)
+        """,
+        ["XLA102"],
+    ),
+    "what is differentiated": (
+        """
+        def loss(x, steps):
+            return jnp.sum(x) * float(x[0])
+
+        @jax.jit
+        def f(x):
+            return jax.grad(loss)(x, 4)
+        """,
+        ["XLA301"],
+    ),
+    "what is not differentiated, in a jitted function": (
+        """
+        def loss(x, scale):
+            return jnp.sum(x) if scale > 1 else jnp.sum(x) * scale
+
+        @jax.jit
+        def f(x, scale):
+            return jax.grad(loss)(x, scale)
+        """,
+        ["XLA105"],
+    ),
+    "the value beside the gradient": (
+        """
+        def loss(p, x):
+            return jnp.sum(p["w"] * x)
+
+        @jax.jit
+        def f(p, x):
+            value, grads = jax.value_and_grad(loss)(p, x)
+            return grads if value > 1 else p
+        """,
+        ["XLA105"],
+    ),
+    "a gradient": (
+        """
+        def loss(p, x):
+            return jnp.sum(p["w"] * x), x
+
+        @jax.jit
+        def f(p, x):
+            grads, aux = jax.grad(loss, has_aux=True)(p, x)
+            return jnp.nonzero(grads["w"])
+        """,
+        ["XLA202"],
+    ),
+    "what is made of an array that is closed over": (
+        """
+        TABLE = jnp.arange(9.0)
+
+        @jax.jit
+        def f(x):
+            return x if TABLE.sum() > 1 else -x
+        """,
+        ["XLA105"],
+    ),
+    "what a traced function closes over in one": (
+        """
+        @jax.jit
+        def f(x):
+            def body(c, i):
+                return c[c > x].sum(), None
+
+            return jax.lax.scan(body, x, jnp.arange(3))
+        """,
+        ["XLA201"],
+    ),
+    "a leaf of a tree that is mapped": (
+        """
+        @jax.jit
+        def f(params):
+            return jax.tree.map(lambda p: p[p > 0], params)
+        """,
+        ["XLA201"],
+    ),
+    "NumPy's functions that want an array": (
+        """
+        @jax.jit
+        def f(x: jax.Array):
+            return np.stack([x, x])
+        """,
+        ["XLA302"],
+    ),
+}
+
+
+@pytest.mark.parametrize("code", SILENT.values(), ids=SILENT)
+def test_values_of_the_call_are_silent(code: str, loud: Loud) -> None:
+    assert loud(IMPORTS + dedent(code), "jax") == []
+
+
+@pytest.mark.parametrize(("code", "rules"), FOUND.values(), ids=FOUND)
+def test_traced_values_are_found(code: str, rules: list[str], loud: Loud) -> None:
+    assert loud(IMPORTS + dedent(code), "jax") == rules

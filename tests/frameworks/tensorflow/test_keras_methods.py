@@ -1,0 +1,84 @@
+"""Parameters of methods that Keras calls on what it traces, and what AutoGraph makes of the functions that these call."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.conftest import Loud
+
+IMPORTS = "import tensorflow as tf\nimport keras\nimport numpy as np\n"
+LAYER = (
+    "class Own(keras.layers.Layer):\n"
+    "    def call(self, inputs, training=None, mask=None):\n        x = inputs\n        {0}\n        return x\n"
+)
+STEP = (
+    "class Own(keras.Model):\n    def train_step(self, data):\n        x, y = data\n"
+    "        {0}\n        return {{'loss': tf.reduce_mean(x)}}\n"
+)
+LOSS = "class Own(keras.losses.Loss):\n    def call(self, y_true, y_pred):\n        {0}\n        return tf.reduce_mean(y_pred)\n"
+DECODER = """
+@tf.function
+def decode(x):
+    for i in tf.range(tf.shape(x)[0]):
+        if tf.reduce_sum(x) > 0:
+            x = x + 1
+    return x
+"""
+
+# None of these was run on Keras as it stands here; each is taken to trace.
+SILENT = {
+    "a flag": LAYER.format("x = x * 2 if training else x"),
+    "what may be absent": LAYER.format("x = x * mask if mask is not None else x"),
+    "a shape": LAYER.format("x = x * 2 if x.shape[-1] == 3 else x"),
+    "an operation": LAYER.format("x = tf.where(x > 0, x, 0.0) - tf.reduce_mean(x)"),
+    "a branch of the graph": STEP.format("x = tf.cond(tf.reduce_sum(x) > 0, lambda: x, lambda: -x)"),
+    "a key": STEP.format("x = x['image'] if 'image' in x else x"),
+    "a name that a layer is given": (
+        "class Own(keras.layers.Layer):\n    def call(self, x, mode):\n        return x * 2 if mode == 'full' else x\n"
+    ),
+    "a number that a layer is given": (
+        "class Own(keras.layers.Layer):\n    def call(self, x, depth):\n"
+        "        for _ in range(depth):\n            x = x + 1\n        return x\n"
+    ),
+    "a metric that is called eagerly": (
+        "class Own(keras.metrics.Metric):\n    def update_state(self, y, p):\n        self.n = float((y.numpy() == p.numpy()).mean())\n\n"
+        "m = Own()\nfor _ in range(9):\n    m.update_state(tf.ones(3), tf.ones(3))\n"
+    ),
+    "a function that AutoGraph rewrites": DECODER
+    + "class Own(keras.layers.Layer):\n    def call(self, x):\n        return decode(x)\n",
+    "whole numbers under AutoGraph": (
+        "@tf.function\ndef erase(h):\n    return tf.random.uniform([], maxval=int(h - h // 2), dtype=tf.int32)\n"
+    ),
+    "parts that are summed": STEP.format("x = sum([x, y]) + sum(part for part in (x, y))"),
+}
+FOUND = {
+    "a condition": (LAYER.format("if x[0, 0] > 0:\n            x = x + 1"), ["XLA101"]),
+    "NumPy": (LAYER.format("x = x - np.mean(x)"), ["XLA302"]),
+    "a number of a batch": (STEP.format("x = x * float(x[0, 0])"), ["XLA301"]),
+    "a copy of a batch": (STEP.format("x = x - keras.ops.convert_to_numpy(x).mean()"), ["XLA302"]),
+    "rows that are summed": (STEP.format("x = sum(row for row in x)"), ["XLA109"]),
+    "squares that are summed": (STEP.format("x = sum(row * row for row in x)"), ["XLA109"]),
+    "a part of a batch": (STEP.format("x = x * float(y['label'][0])"), ["XLA301"]),
+    "a batch that is unpacked": (
+        "class Own(keras.Model):\n    def test_step(self, data):\n        x, y, w = keras.utils.unpack_x_y_sample_weight(data)\n"
+        "        if tf.reduce_sum(y) > 0:\n            x = x + 1\n        return {'x': x}\n",
+        ["XLA101"],
+    ),
+    "a loss": (LOSS.format("if y_pred[0, 0] > 0:\n            y_pred = -y_pred"), ["XLA101"]),
+    "a function that AutoGraph leaves alone": (
+        DECODER.replace("@tf.function", "@tf.function(autograph=False)")
+        + "class Own(keras.layers.Layer):\n    def call(self, x):\n        return decode(x)\n",
+        ["XLA101", "XLA109"],
+    ),
+    "a cast among floats": ("@tf.function\ndef f(x: tf.Tensor, n: tf.Tensor):\n    return x * int(n)\n", ["XLA301"]),
+}
+
+
+@pytest.mark.parametrize("code", SILENT.values(), ids=SILENT)
+def test_what_keras_traces_is_silent(code: str, loud: Loud) -> None:
+    assert loud(IMPORTS + code, "tf") == []
+
+
+@pytest.mark.parametrize(("code", "rules"), FOUND.values(), ids=FOUND)
+def test_what_keras_cannot_trace_is_found(code: str, rules: list[str], loud: Loud) -> None:
+    assert sorted(loud(IMPORTS + code, "tf")) == rules

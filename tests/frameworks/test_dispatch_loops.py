@@ -1,0 +1,120 @@
+"""What the host reads in the loops that call compiled functions."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+
+import pytest
+
+from tests.conftest import Loud
+
+JAX = """
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+
+@jax.jit
+def step(params, batch):
+    loss = jnp.mean((batch["x"] @ params["w"]) ** 2)
+    return params, {"loss": loss}
+
+
+update = jax.jit(lambda state, x: (state + x, state.sum()))
+"""
+TF = """
+import tensorflow as tf
+
+w = tf.Variable(tf.ones([3, 1]))
+
+
+@tf.function(jit_compile=True)
+def step(x: tf.Tensor):
+    return tf.reduce_mean(tf.matmul(x, w) ** 2)
+"""
+LOOP = """
+def train(params, loader):
+    best = 1e9
+    for index, batch in enumerate(loader):
+        params, metrics = step(params, batch)
+        {0}
+"""
+
+SILENT = {
+    "nothing is read": LOOP.format("total = metrics['loss'] * 2"),
+    "it is kept": (
+        "def train(params, loader):\n    kept = []\n    for b in loader:\n"
+        "        params, m = step(params, b)\n        kept.append(m['loss'])\n    return np.mean(jax.device_get(kept))"
+    ),
+    "behind the loop": LOOP.format("pass") + "    print(float(metrics['loss']))\n",
+    "once an epoch": (
+        "def train(p, loader):\n    for epoch in range(99):\n        for b in loader:\n"
+        "            p, m = step(p, b)\n        print(float(m['loss']))"
+    ),
+    "every so many turns": LOOP.format("if index % 100 == 0:\n            print(float(metrics['loss']))"),
+    "the result of the turn before the loop": (
+        "def f(p, b, loader):\n    p, m = step(p, b)\n    for x in loader:\n        print(float(m['loss']))"
+    ),
+    "a few turns": "def f(p, b):\n    for _ in range(3):\n        p, m = step(p, b)\n        print(float(m['loss']))",
+    "its shape": LOOP.format("print(metrics['loss'].shape, len(metrics))"),
+    "on purpose": LOOP.format("jax.block_until_ready(metrics)"),
+    "what is not compiled": "def plain(x):\n    return x * 2\n\ndef f(xs):\n    for x in xs:\n        print(float(plain(x)))",
+    "what the host makes": LOOP.format("print(float(np.mean(batch['x'])))"),
+}
+FOUND = {
+    "a number": LOOP.format("total = float(metrics['loss'])"),
+    "an item": LOOP.format("total = metrics['loss'].item()"),
+    "a condition": LOOP.format("if metrics['loss'] < best:\n            best = metrics['loss']"),
+    "an array": LOOP.format("a = np.asarray(metrics['loss'])"),
+    "a copy": LOOP.format("a = jax.device_get(metrics)"),
+    "a print": LOOP.format("print(metrics['loss'])"),
+    "a text": LOOP.format("print(f\"{metrics['loss']:.3f}\")"),
+    "what arithmetic makes of it": LOOP.format("a = float(metrics['loss'] * 2 + 1)"),
+    "of a function that is kept in the module": (
+        "def f(s, xs):\n    for x in xs:\n        s, loss = update(s, x)\n        print(float(loss))"
+    ),
+    "of one that an object keeps": (
+        "class Trainer:\n    def __init__(self):\n        self.step = jax.jit(self._step)\n\n"
+        "    def _step(self, s, b):\n        return s, (s * b).sum()\n\n"
+        "    def fit(self, s, data):\n        for b in data:\n            s, loss = self.step(s, b)\n            print(loss.item())"
+    ),
+    "at module level": "p = {'w': jnp.ones(3)}\nfor b in load():\n    p, m = step(p, b)\n    total = float(m['loss'])",
+}
+SILENT_TF = {
+    "it is summed": (
+        "total = tf.constant(0.0)\nfor x in tf.data.Dataset.from_tensors(tf.ones([2, 3])):\n"
+        "    total += step(x)\nprint(total.numpy())"
+    ),
+    "once in many turns": (
+        "def train(ds):\n    for i, x in enumerate(ds):\n        loss = step(x)\n"
+        "        if i % 50 == 0:\n            print(loss.numpy())"
+    ),
+    "a loop of the graph": "@tf.function\ndef train(ds):\n    for x in ds:\n        w.assign_add(step(x) * tf.ones([3, 1]))",
+}
+FOUND_TF = {
+    "a sum of the host's": "total = 0.0\nfor x in tf.data.Dataset.from_tensors(tf.ones([2, 3])):\n    total += step(x).numpy()",
+    "a condition": (
+        "def train(ds):\n    best = 1.0\n    for x in ds:\n        loss = step(x)\n"
+        "        if loss < best:\n            best = loss"
+    ),
+}
+
+
+@pytest.mark.parametrize("code", SILENT.values(), ids=SILENT)
+def test_what_is_read_elsewhere_is_silent(code: str, loud: Loud) -> None:
+    assert loud(JAX + dedent(code), "jax") == []
+
+
+@pytest.mark.parametrize("code", FOUND.values(), ids=FOUND)
+def test_what_is_read_at_every_turn_is_found(code: str, loud: Loud) -> None:
+    assert loud(JAX + dedent(code), "jax") == ["XLA301"]
+
+
+@pytest.mark.parametrize("code", SILENT_TF.values(), ids=SILENT_TF)
+def test_what_tensorflow_reads_elsewhere_is_silent(code: str, loud: Loud) -> None:
+    assert loud(TF + dedent(code), "tf") == []
+
+
+@pytest.mark.parametrize("code", FOUND_TF.values(), ids=FOUND_TF)
+def test_what_tensorflow_reads_at_every_turn_is_found(code: str, loud: Loud) -> None:
+    assert loud(TF + dedent(code), "tf") == ["XLA301"]

@@ -1,0 +1,254 @@
+"""How often a hazard costs, by the loops and guards around it and around the calls that lead to it."""
+
+from __future__ import annotations
+
+from textwrap import dedent, indent
+
+import pytest
+
+from xlalint.config import Settings
+from xlalint.diagnostics.finding import Finding
+from xlalint.project import check_text
+
+SETUP = """
+import torch
+import torch_xla
+from torch import nn
+
+device = torch_xla.device()
+"""
+READ = "loss.item()"
+
+
+def in_steps(body: str, loop: str = "for i, x in enumerate(batches):", before: str = "") -> str:
+    """Write a training loop with some more statements at the end of its body, and before it."""
+    return dedent(
+        """
+        def train(model, optimizer, batches, held_out, args, epochs, start):
+            seen = 0
+            {before}
+            for epoch in range(epochs):
+                {loop}
+                    loss = model(x.to(device)).sum()
+                    loss.backward()
+                    optimizer.step()
+                    torch_xla.sync()
+                    seen += 1
+        """
+    ).format(loop=loop, before=before or "pass") + indent(dedent(body).strip("\n") + "\n", " " * 12)
+
+
+def check(text: str) -> list[Finding]:
+    """Check a program whose findings are all hazards of a training loop."""
+    report = check_text(SETUP + text, "train.py", Settings(target="torch_xla", show_info=True))
+    assert not report.failures
+    return [finding for finding in report.findings if finding.code in ("XLA301", "XLA302", "XLA201")]
+
+
+AT_EVERY_STEP = {
+    "in the loop": READ,
+    "in a loop within the loop": "for part in x:\n    part.sum().item()",
+    "where the guard is of a number of layers": f"depth = len(model.layers)\nif depth % 100 == 0:\n    {READ}",
+    "where the guard is of a size": f"if x.shape[0] % 100 == 0:\n    {READ}",
+    "where the guard is of a constant": f"n = 7\nif n % 100 == 0:\n    {READ}",
+    "where the guard is of another loop's number": "for k, p in enumerate(model.layers):\n"
+    "    if k % 100 == 0:\n        loss.item()",
+    "at all but every n-th": f"if i % 100 != 0:\n    {READ}",
+    "beside what runs at every n-th": f"if i % 100 == 0:\n    pass\nelse:\n    {READ}",
+    "after what runs at every n-th": f"if i % 100 == 0:\n    pass\n{READ}",
+    "where one of two conditions is enough": f"if i % 100 == 0 or args.verbose:\n    {READ}",
+    "where the guard compares otherwise": f"if i % 100 > 3:\n    {READ}",
+    "where the guard asks for no remainder": f"if i // 100 == 0:\n    {READ}",
+}
+NOW_AND_THEN = {
+    "of what the loop counts": f"if i % 100 == 0:\n    {READ}",
+    "of what the loop counts, plus one": f"if (i + 1) % args.log_every == 0:\n    {READ}",
+    "by truth": f"if not i % args.every:\n    {READ}",
+    "but the first": f"if i > 0 and not i % 100:\n    {READ}",
+    "of what the loop adds to": f"if seen % 100 == 0:\n    {READ}",
+    "of epochs and steps": f"if (epoch * len(batches) + i) % 100 == 0:\n    {READ}",
+    "of epochs": f"if epoch % 10 == 0:\n    {READ}",
+    "in the other branch": f"if i % 100:\n    pass\nelse:\n    {READ}",
+    "in the other branch of not": f"if i % 100 != 0:\n    pass\nelse:\n    {READ}",
+    "after all others went on": f"if i % 100:\n    continue\n{READ}",
+    "in an expression": "shown = loss.item() if i % 100 == 0 else 0",
+    "where each of two conditions is enough": f"if i % 100 == 0 or (i + 1) % 500 == 0:\n    {READ}",
+    "with a condition in it": f"if i % 100 == 0:\n    if args.verbose:\n        {READ}",
+    "within a condition": f"if args.verbose:\n    if i % 100 == 0:\n        {READ}",
+    "in a context": f"if i % 100 == 0:\n    with torch.no_grad():\n        {READ}",
+}
+
+
+@pytest.mark.parametrize("name", AT_EVERY_STEP)
+def test_at_every_step(name: str) -> None:
+    found = check(in_steps(AT_EVERY_STEP[name]))
+    assert found
+    assert {(one.frequency, one.severity) for one in found} == {("step", "warning")}
+    assert all(one.message.endswith("at every step") for one in found)
+
+
+@pytest.mark.parametrize("name", NOW_AND_THEN)
+def test_at_every_nth_step(name: str) -> None:
+    (finding,) = check(in_steps(NOW_AND_THEN[name]))
+    assert (finding.frequency, finding.severity) == ("nth-step", "info")
+    assert finding.message.endswith("at every n-th step")
+
+
+@pytest.mark.parametrize("name", NOW_AND_THEN)
+def test_at_every_nth_step_of_a_loop_that_counts_by_itself(name: str) -> None:
+    found = check(in_steps("i += 1\n" + NOW_AND_THEN[name], "for x in batches:", "i = start"))
+    assert [one.frequency for one in found] == ["nth-step"]
+
+
+@pytest.mark.parametrize("divisor", ["2", "4", "every"])
+def test_at_every_few_steps_it_is_a_warning(divisor: str) -> None:
+    (finding,) = check(in_steps(f"every = 5\nif i % {divisor} == 0:\n    {READ}"))
+    assert (finding.frequency, finding.severity) == ("nth-step", "warning")
+    assert finding.message.endswith("at every few steps")
+
+
+LOOPS = {
+    "a loop": "for p in model.parameters():\n        p.norm().item()",
+    "a comprehension": "norms = [p.norm().item() for p in model.parameters()]",
+    "a function's loop": "norms(model)",
+}
+NORMS = "def norms(model: nn.Module):\n    for p in model.parameters():\n        p.norm().item()\n"
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_in_a_loop_of_its_own_it_is_a_warning(name: str) -> None:
+    found = check(NORMS + in_steps(f"if i % 100 == 0:\n    {LOOPS[name]}"))
+    (finding,) = [one for one in found if one.trace[0].name == "train"]
+    assert (finding.frequency, finding.severity) == ("nth-step", "warning")
+    assert finding.message.endswith("at every n-th step, many times over")
+
+
+def test_a_pair_that_is_written_out_is_no_loop_of_its_own() -> None:
+    (finding,) = check(in_steps("if i % 100 == 0:\n    for one in (loss, x.sum()):\n        one.item()"))
+    assert (finding.frequency, finding.severity) == ("nth-step", "info")
+
+
+def test_a_mask_at_every_nth_step_is_a_warning_since_it_compiles() -> None:
+    (finding,) = check(in_steps("if i % 100 == 0:\n    y = torch.relu(loss.expand(8))\n    y = y[y > 0]"))
+    assert (finding.code, finding.frequency, finding.severity) == ("XLA201", "nth-step", "warning")
+
+
+LOG = "def log(loss):\n    return loss.item()\n"
+GUARDED_LOG = "def log(loss, step):\n    if step % 100 == 0:\n        return loss.item()\n"
+CALLED = {
+    "at every step": (LOG, "log(loss)", "step"),
+    "under a guard": (LOG, "if i % 100 == 0:\n    log(loss)", "nth-step"),
+    "with a guard in it": (GUARDED_LOG, "log(loss, i)", "nth-step"),
+    "with a guard in it, under one": (GUARDED_LOG, "if i % 5 == 0:\n    log(loss, i)", "nth-step"),
+    "with a guard of what it is not told": (GUARDED_LOG, "log(loss, x.shape[0])", "step"),
+    "both under a guard and at every step": (LOG, "if i % 100 == 0:\n    log(loss)\nlog(x.sum())", "step"),
+    "by a function under a guard": (
+        LOG + "def show(loss):\n    return log(loss)\n",
+        "if i % 100 == 0:\n    show(loss)",
+        "nth-step",
+    ),
+    "as a closure under a guard": (
+        LOG,
+        "if i % 100 == 0:\n    torch_xla.core.xla_model.add_step_closure(log, args=(loss,))",
+        "nth-step",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CALLED)
+def test_a_function_costs_as_often_as_it_is_called(name: str) -> None:
+    function, body, frequency = CALLED[name]
+    setup = "import torch_xla.core.xla_model\n" if "xla_model" in body else ""
+    (finding,) = check(setup + function + in_steps(body))
+    assert finding.frequency == frequency
+
+
+METHODS = """
+class Trainer:
+    def __init__(self, layer, every):
+        self.layer = layer
+        self.every = every
+        self.seen = 0
+
+    def log(self, loss):
+        if self.{name} % self.every == 0:
+            return loss.item()
+
+    def step(self, model, optimizer, x):
+        loss = model(x.to(device)).sum()
+        loss.backward()
+        optimizer.step()
+        torch_xla.sync()
+        self.seen += 1
+        self.log(loss)
+
+    def train(self, model, optimizer, batches):
+        for x in batches:
+            loss = model(x.to(device)).sum()
+            loss.backward()
+            optimizer.step()
+            torch_xla.sync()
+            self.seen += 1
+            self.log(loss)
+"""
+
+
+@pytest.mark.parametrize(("name", "frequency"), [("layer", "step"), ("every", "step"), ("seen", "nth-step")])
+def test_an_attribute_counts_if_methods_change_it(name: str, frequency: str) -> None:
+    (finding,) = check(METHODS.format(name=name))
+    assert finding.frequency == frequency
+
+
+def test_an_evaluation_is_told() -> None:
+    body = "\n        model.eval()\n        for x in held_out:\n            y = model(x).sum().item()\n"
+    (finding,) = check(in_steps("pass") + body)
+    assert (finding.frequency, finding.severity) == ("evaluation", "warning")
+    assert finding.message.endswith("at every step of an evaluation")
+
+
+EPOCHS = {
+    "beside the steps": "\n        total = loss.item()\n",
+    "by a function that is called there": "\n        log(loss)\n",
+    "of a checkpoint": "\n        net = nn.Linear(2, 2).to(device)\n        torch.save(net.state_dict(), 'net.pt')\n",
+    "of a mask": "\n        y = torch.relu(loss.expand(8))\n        y = y[y > 0]\n",
+}
+
+
+@pytest.mark.parametrize("name", EPOCHS)
+def test_what_is_read_once_an_epoch_is_information(name: str) -> None:
+    (finding,) = [one for one in check(LOG + in_steps("pass") + EPOCHS[name]) if one.frequency != "step"]
+    assert (finding.frequency, finding.severity) == ("epoch", "info")
+
+
+def test_a_function_that_is_called_once_an_epoch_is_a_warning_if_it_reads_in_a_loop() -> None:
+    (finding,) = check(NORMS + in_steps("pass") + "\n        norms(model)\n")
+    assert (finding.frequency, finding.severity) == ("epoch", "warning")
+    assert finding.message.endswith("once an epoch, many times over")
+
+
+GUIDED = """
+def move(x):
+    return x.sum().item()
+
+def sample(model, times, x: torch.Tensor):
+    for t in times:
+        x = model(x.to(device), t)
+        for part in x.split(2):
+            loss = model(part, t).sum()
+            loss.backward()
+        x = x - loss.grad
+        move(x)
+"""
+
+
+def test_a_loop_around_backward_passes_that_are_no_steps_is_none_over_epochs() -> None:
+    assert [one.frequency for one in check(GUIDED) if one.frequency != "step"] == []
+
+
+def test_what_is_read_once_a_run_is_silent() -> None:
+    assert check(LOG + in_steps("pass") + "\n    total = loss.item()\n") == []
+
+
+def test_code_that_is_traced_runs_at_every_step() -> None:
+    text = "class Net(nn.Module):\n    def forward(self, x: torch.Tensor):\n        return x[x > 0]\n"
+    assert [one.frequency for one in check(text)] == ["step"]

@@ -1,0 +1,84 @@
+"""XLA305 of distributions that a program defines: what their construction, and their base's checks, read on the host."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.conftest import Loud
+
+HEAD = """
+import torch
+from torch import distributions as td
+from torch.distributions import Distribution, MultivariateNormal, Normal, TransformedDistribution, constraints
+
+"""
+
+OWN = """
+class Own(Distribution):
+    arg_constraints = {constraints}
+
+    def __init__(self, loc, scale, {given}):
+        self.loc, self.scale = loc, scale
+        super().__init__(loc.shape, {passed})
+"""
+TWO = '{"loc": constraints.real, "scale": constraints.positive}'
+
+
+def own(constraints: str = TWO, given: str = "validate_args=None", passed: str = "validate_args=validate_args") -> str:
+    return OWN.format(constraints=constraints, given=given, passed=passed)
+
+
+METHOD = "\nclass Own(Distribution):\n    def {name}(self, value):\n        {body}\n        return value\n"
+FORWARD = "\nclass Head(torch.nn.Module):\n    def forward(self, x: torch.Tensor):\n        {body}\n        return x\n"
+
+LOUD = {
+    "arguments that are checked": own(),
+    "one that is checked among others": own('{"loc": constraints.dependent, "scale": constraints.positive}'),
+    "a flag passed by its place": own(passed="torch.Size(), validate_args"),
+    "none passed": own(given="unit=1", passed="torch.Size()"),
+    "constraints of a base of the program": own()
+    + "\nclass Below(Own):\n    def __init__(self, loc):\n        self.loc = loc\n        super(Own, self).__init__(loc.shape)\n",
+    "a library's class above it": """
+class Own(MultivariateNormal):
+    arg_constraints = {"loc": constraints.real, "scale_tril": constraints.lower_cholesky}
+
+    def __init__(self, loc, scale_tril):
+        super().__init__(loc, scale_tril=scale_tril)
+""",
+    "points that are checked": METHOD.format(name="log_prob", body="self._validate_sample(value)"),
+    "points by another name": METHOD.format(name="cdf", body="self._validate_sample(v)")
+    .replace("(self, value)", "(self, v)")
+    .replace("return value", "return v"),
+    "a distribution function that validates": FORWARD.format(body="td.Laplace(x, x, validate_args=None).cdf(x)"),
+}
+QUIET = {
+    "checks that are switched off": own(passed="validate_args=False"),
+    "constraints that depend on others": own('{"loc": constraints.dependent, "scale": constraints.dependent}'),
+    "constraints that depend, made by a call": own('{"loc": constraints.dependent(is_discrete=False, event_dim=0)}'),
+    "no constraints": own("{}"),
+    "no list of constraints": "\nclass Own(Distribution):\n    def __init__(self, loc):\n        super().__init__(loc.shape)\n",
+    "an empty list below one": own()
+    + "\nclass Below(Own):\n    arg_constraints = {}\n    def __init__(self, loc):\n        super(Own, self).__init__(loc.shape)\n",
+    "a copy that is expanded": own(passed="validate_args=False")
+    + "\n    def expand(self, shape, _instance=None):\n        new = self._get_checked_instance(Own, _instance)\n"
+    "        super(Own, new).__init__(shape, validate_args=False)\n        return new\n",
+    "a class of no distribution": own().replace("(Distribution)", ""),
+    "a quantile, which validates nothing": FORWARD.format(body="Normal(x, x, validate_args=False).icdf(x)"),
+    "a distribution function without checks": FORWARD.format(body="Normal(x, x, validate_args=False).cdf(x)"),
+    "points of no tensor": METHOD.format(name="describe", body="self._validate_sample(3)"),
+}
+
+
+@pytest.mark.parametrize("code", LOUD.values(), ids=LOUD)
+def test_what_is_checked_on_the_host(code: str, loud: Loud) -> None:
+    assert set(loud(HEAD + code, "torch_xla")) == {"XLA305"}
+
+
+@pytest.mark.parametrize("code", QUIET.values(), ids=QUIET)
+def test_what_reads_nothing(code: str, loud: Loud) -> None:
+    assert loud(HEAD + code, "torch_xla") == []
+
+
+@pytest.mark.parametrize("code", [*LOUD.values(), *QUIET.values()], ids=[*LOUD, *QUIET])
+def test_nothing_where_dynamo_captures_it(code: str, loud: Loud) -> None:
+    assert loud(HEAD + code, "torch_compile") == []

@@ -1,0 +1,89 @@
+"""What the outcome of a comparison is used for: it tells the tensors that were compared, and those that it picks from."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+
+import pytest
+
+from tests.conftest import Loud
+
+HEAD = "import torch\nfrom torch import nn\n"
+ARRAYS = "import numpy as np\n" + HEAD
+
+SILENT = {
+    "numbers": "def f(n, m):\n    big = n > m\n    return 1 if big else 2\n",
+    "a mode by its name": "def f(options, mode):\n    chosen = mode == 'fast'\n    return options[chosen]\n",
+    "one of two that are written out": "def f(low, high):\n    return ('low', 'high')[high > low]\n",
+    "a name that is bound anew": "def f(n, m):\n    ok = n > m\n    ok = [n]\n    return ok.index(m) if n > 1 else 2\n",
+    "a number compared with a tensor": (
+        "def f(x: torch.Tensor, k):\n    unsolved = (x.sum(0) == k).squeeze()\n    return torch.topk(x, k=2 * k), unsolved\n"
+    ),
+    "two names, of which one may be a number": "def f(x: torch.Tensor, n):\n    return torch.zeros(n), (x.sum() > n).any() * 1\n",
+    "a chain of comparisons": "def f(n, low, high):\n    return [1, 2][low < n < high]\n",
+    "membership": "def f(names, name):\n    known = name in names\n    return names[known]\n",
+    "None": "def f(x, y):\n    given = x == None\n    return y[given]\n",
+    "identity": "def f(x, y):\n    same = x is y\n    return y[same]\n",
+    "a function beside NumPy's arrays": (
+        ARRAYS + "def f(scores, low):\n    keep = scores > low\n    return scores[keep] if (scores > 0).any() else 0\n"
+    ),
+    "a sum of comparisons": "def f(n, m):\n    return (n > m) + (m > 1)\n",
+    "a mask that stays one": """
+        class M(nn.Module):
+            def forward(self, x, t):
+                return torch.where(t > 0, x, (t != 0) & (t < 3))
+    """,
+    "a size": "def f(x: torch.Tensor, n: int):\n    wide = x.shape[0] > n\n    return x if wide else -x\n",
+    "a tensor of the host moved nowhere": "def f(x: torch.Tensor):\n    return torch.zeros(8).nonzero()\n",
+    "one like a tensor of the host": "def f():\n    return torch.zeros(8).type_as(torch.ones(8)).nonzero()\n",
+    "one moved to where a tensor of the host is": "def f():\n    return torch.zeros(8).to(torch.ones(8)).nonzero()\n",
+}
+FOUND = {
+    "what a named mask picks from, and what it compares": (
+        """
+        class Head(nn.Module):
+            def forward(self, logits, labels):
+                keep = labels >= 0
+                picked, wanted = logits[keep], labels[keep]
+                return nn.functional.cross_entropy(picked, wanted)
+        """,
+        ["XLA201", "XLA201"],
+    ),
+    "a comparison in the index": (
+        "class L(nn.Module):\n    def forward(self, x, t):\n        return x[t != 0]\n",
+        ["XLA201"],
+    ),
+    "a mask among other indices": (
+        "class L(nn.Module):\n    def forward(self, x, t):\n        return x[0, t != 0]\n",
+        ["XLA201"],
+    ),
+    "two joined": ("def f(x):\n    keep = (x > 0) & ~(x > 9)\n    return x[keep]\n", ["XLA201"]),
+    "`any`": ("def f(t):\n    assert (t >= 0).all()\n    return t * 2\n", ["XLA103"]),
+    "`any` of a named one": (
+        "def f(t):\n    bad = t != -1\n    if bad.any():\n        return -t\n    return t\n",
+        ["XLA101"],
+    ),
+    "a module's method beside NumPy's arrays": (
+        "import numpy as np\nclass L(nn.Module):\n    def forward(self, x, t):\n        return x[t > 0]\n",
+        ["XLA201"],
+    ),
+    "a tensor that another is made like": ("def f(x):\n    return torch.zeros(8).type_as(x).nonzero()\n", ["XLA202"]),
+    "one moved to where another is": (
+        "def f(x: torch.Tensor):\n    return torch.zeros(8).to(x).nonzero()\n",
+        ["XLA202"],
+    ),
+    "one moved to a GPU": (
+        "def f(x: torch.Tensor):\n    return torch.zeros(8).cuda().nonzero()\n",
+        ["XLA202", "XLA513"],
+    ),
+}
+
+
+@pytest.mark.parametrize("code", SILENT.values(), ids=SILENT)
+def test_silent(loud: Loud, code: str) -> None:
+    assert loud(HEAD + dedent(code), "torch_xla") == []
+
+
+@pytest.mark.parametrize(("code", "expected"), FOUND.values(), ids=FOUND)
+def test_found(loud: Loud, code: str, expected: list[str]) -> None:
+    assert sorted(loud(HEAD + dedent(code), "torch_xla")) == expected

@@ -1,0 +1,127 @@
+"""The order of findings, the words that go without saying, and what a training step costs."""
+
+from __future__ import annotations
+
+import re
+from random import Random
+from typing import Any
+
+import pytest
+
+from tests.report.test_report import finding, view
+from xlalint.analysis.hazard import DRIVES_STEPS
+from xlalint.diagnostics.finding import Finding, TraceStep
+from xlalint.report import render, summary
+from xlalint.report.order import find_usual_confidence, sort_findings
+
+
+def made(place: str, **told: Any) -> Finding:
+    """Make a finding at the row of a file: `a.py:3`."""
+    filename, row = place.split(":")
+    return finding(int(row), 1, int(row), 2, filename=f"/p/{filename}", **told)
+
+
+def shown(findings: list[Finding], order: str) -> list[str]:
+    return [f"{one.filename[3:]}:{one.location.row}" for one in sort_findings(findings, order)]  # type: ignore[arg-type]
+
+
+BY_COST = [
+    made("z.py:9", severity="error", kind="host-sync", frequency="nth-step"),
+    made("y.py:9", severity="warning", kind="recompile", frequency="step"),
+    made("y.py:8", severity="warning", kind="dynamic-shape", frequency="step"),
+    made("y.py:7", severity="warning", kind="control-flow", frequency="step"),
+    made("b.py:2", severity="warning", kind="host-sync", frequency="step"),
+    made("b.py:3", severity="warning", kind="host-sync", frequency="step"),
+    made("c.py:1", severity="warning", kind="host-sync", frequency="step"),
+    made("a.py:1", severity="warning", kind="config", frequency=None),
+    made("a.py:2", severity="warning", kind="dynamic-shape", frequency="evaluation"),
+    made("a.py:3", severity="warning", kind="host-sync", frequency="nth-step"),
+    made("a.py:4", severity="info", kind="host-sync", frequency="nth-step"),
+    made("a.py:5", severity="info", kind="host-sync", frequency="epoch"),
+]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_what_costs_most_comes_first_in_whatever_order_it_was_found(seed: int) -> None:
+    found = Random(seed).sample(BY_COST, len(BY_COST))
+    assert sort_findings(found, "cost") == BY_COST
+    assert shown(found, "file") == sorted(shown(found, "file"))
+
+
+def test_the_frames_of_a_file_that_comes_twice_are_right() -> None:
+    texts = {"/p/a.py": "first\nsecond\n", "/p/b.py": "third\n"}
+    found = [
+        made("a.py:1", severity="info"),
+        made("a.py:2", severity="error"),
+        made("b.py:1", severity="warning"),
+    ]
+    blocks = render(found, "full", view(texts, order="cost")).split("\n\n")
+    assert [block.partition("[")[0] for block in blocks[:3]] == ["error", "warning", "info"]
+    assert ["second" in block for block in blocks[:3]] == [True, False, True]
+    assert ["third" in block for block in blocks[:3]] == [False, True, False]
+
+
+USUAL = {
+    "of one": (["likely"], "likely"),
+    "of none": ([], "certain"),
+    "of most": (["likely", "certain", "likely"], "likely"),
+    "of as many": (["likely", "certain"], "certain"),
+    "of the least sure": (["possible", "possible", "certain"], "possible"),
+}
+
+
+@pytest.mark.parametrize("name", USUAL)
+def test_the_usual_confidence(name: str) -> None:
+    found, usual = USUAL[name]
+    assert find_usual_confidence([finding(confidence=one) for one in found]) == usual
+
+
+@pytest.mark.parametrize("form", ["full", "markdown", "junit", "html"])
+@pytest.mark.parametrize("usual", ["certain", "likely"])
+def test_a_confidence_is_told_where_it_differs_from_the_rest(form: str, usual: str) -> None:
+    texts = {"/p/a.py": "a\nb\nc\n"}
+    pytest.importorskip("jinja2")
+    rare = "likely" if usual == "certain" else "certain"
+    alike = [made("a.py:1", confidence=usual), made("a.py:2", confidence=usual)]
+    assert "confidence" not in render(alike, form, view(texts))
+    mixed = render([*alike, made("a.py:3", confidence=rare)], form, view(texts))
+    assert re.findall(r"confidence\W+(?:</?[\w =\"]+>\W*)*(certain|likely)", mixed) == [rare]
+
+
+def driven(place: str, kind: str, row: int = 5, **told: Any) -> Finding:
+    """Make a finding that a training loop leads to."""
+    trace = (TraceStep("/p/train.py", row, "train", DRIVES_STEPS),)
+    return made(place, kind=kind, severity="warning", trace=trace, **{"frequency": "step", **told})
+
+
+STEPS = {
+    "nothing that costs at every step": ([driven("a.py:1", "host-sync", frequency="nth-step")], ""),
+    "nothing but information": ([driven("a.py:1", "host-sync"), made("a.py:2", severity="info")][1:], ""),
+    "no training loop": ([made("a.py:1", kind="host-sync", severity="warning", frequency="step")], ""),
+    "one read": ([driven("a.py:1", "host-sync")], "Per training step: 1 read.\n"),
+    "all kinds": (
+        [
+            driven("a.py:1", "host-sync"),
+            driven("a.py:2", "host-sync"),
+            driven("a.py:3", "dynamic-shape"),
+            driven("a.py:4", "control-flow"),
+            driven("a.py:5", "recompile"),
+            driven("a.py:6", "config", frequency=None),
+        ],
+        "Per training step: 1 recompilation, 1 shape that changes, 1 branch on a value, 2 reads.\n",
+    ),
+    "what a model does in it": (
+        [driven("a.py:1", "host-sync"), made("m.py:1", kind="dynamic-shape", severity="warning", frequency="step")],
+        "Per training step: 1 shape that changes, 1 read.\n",
+    ),
+    "several loops": (
+        [driven("a.py:1", "host-sync"), driven("b.py:1", "host-sync", row=9)],
+        "In the steps of 2 training loops: 2 reads.\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_the_summary_says_what_a_step_costs(name: str) -> None:
+    found, said = STEPS[name]
+    assert summary(found, view()).partition("\n")[2] == said

@@ -1,0 +1,50 @@
+"""How often a hazard costs, in words, and what that makes of its severity."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from xlalint.analysis.hazard import Frequency
+
+if TYPE_CHECKING:
+    from xlalint.analysis.hazard import Hazard
+    from xlalint.diagnostics.finding import FrequencyName
+    from xlalint.rules import Rule
+
+NAMES: dict[Frequency, FrequencyName] = {
+    Frequency.ONCE: "run",
+    Frequency.EPOCH: "epoch",
+    Frequency.NTH_STEP: "nth-step",
+    Frequency.FEW_STEPS: "nth-step",
+    Frequency.EVALUATION: "evaluation",
+    Frequency.STEP: "step",
+}
+_WORDS = {
+    Frequency.ONCE: "once a run",
+    Frequency.EPOCH: "once an epoch",
+    Frequency.NTH_STEP: "at every n-th step",
+    Frequency.FEW_STEPS: "at every few steps",
+    Frequency.EVALUATION: "at every step of an evaluation",
+    Frequency.STEP: "at every step",
+}
+_SELDOM = {"cheap-if-rare": Frequency.FEW_STEPS, "cheap-if-seldom": Frequency.NTH_STEP}
+
+
+def describe_frequency(hazard: Hazard) -> str:
+    """Say how often a hazard costs: at every step, where nothing says otherwise."""
+    if hazard.frequency is None:
+        return _WORDS[Frequency.STEP]
+    words = _WORDS[hazard.frequency]
+    return f"{words}, many times over" if hazard.looped else words
+
+
+def is_occasional(hazard: Hazard, rule: Rule) -> bool:
+    """Return whether a hazard costs so seldom, and no loop repeats it there, that it is cheap: once an epoch for all rules, else by what
+    the rule says, where the API that is called knows no better."""
+    if hazard.frequency is None or hazard.looped:
+        return False
+    if hazard.frequency <= Frequency.EPOCH:
+        return True
+    return not hazard.severity and any(
+        hazard.frequency <= most for trait, most in _SELDOM.items() if trait in rule.traits
+    )

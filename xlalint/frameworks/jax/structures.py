@@ -1,0 +1,87 @@
+"""Structures of arrays (pytrees) that functions under JAX's transformations are passed, and what their parts are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from xlalint.abstract.lattice import join
+from xlalint.abstract.structures import map_leaves
+from xlalint.abstract.values import UNKNOWN, Const, Host, Instance, Value, answer, instance, mapping, method, tensor
+from xlalint.interpreter.library_calls import module_value_of
+from xlalint.lowering import ir
+
+if TYPE_CHECKING:
+    from xlalint.interpreter.interpreter import Interpreter
+    from xlalint.program.linker import ClassInfo
+
+STATE = "flax.training.train_state.TrainState"
+# What named tuples and dataclasses have beside their fields.
+_OF_RECORDS = ("_replace", "_asdict", "replace")
+_KINDS = {"int": "i", "float": "f", "bool": "b", "complex": "c"}
+# Decorators and bases of classes of which the fields are leaves, numbers too.
+_REGISTERED = ("flax.struct.", "chex.dataclass", "jax.tree_util.register_dataclass")
+
+
+def part_of(interpreter: Interpreter, name: str) -> Value:
+    """Return what an attribute of a traced argument is that no array has.
+
+    Of a state of training the parts are known by their names; of other objects a part may be an array or a setting.
+    """
+    leaf = tensor("jax", sure=False)
+    what = interpreter.apis.class_attribute(STATE, name)
+    if what is not None:
+        return leaf if what.kind == "tree" else module_value_of(what, "jax")
+    if interpreter.apis.class_method(STATE, name) is not None or name in _OF_RECORDS:
+        return answer(leaf)
+    if hasattr(dict, name):
+        return method(mapping((), leaf), name)
+    return join(leaf, UNKNOWN)
+
+
+def of_record(interpreter: Interpreter, value: Instance) -> Value:
+    """An object of a registered class as a transformation passes it: what its class does not call static are arrays, numbers too."""
+    if not _is_registered(interpreter, value.klass):
+        return value
+    known = dict(value.fields)
+    for klass in reversed(value.klass.mro):
+        if isinstance(klass, str):
+            continue
+        body = interpreter.tables.body(klass)
+        for statement in ir.decode_body(klass.ir.body):
+            if isinstance(statement, ir.AnnAssign) and isinstance(statement.target, ir.Name):
+                name = statement.target.id
+                if not _is_static(statement.value):
+                    known[name] = map_leaves(known.get(name, body.get(name, UNKNOWN)), _as_leaf)
+    return instance(value.klass, tuple(sorted(known.items(), key=lambda item: item[0])), value.made)
+
+
+def _is_registered(interpreter: Interpreter, klass: ClassInfo) -> bool:
+    """Return whether JAX takes objects of a class apart, field by field."""
+    for base in klass.mro:
+        if isinstance(base, str):
+            if interpreter.apis.canonical(base) in (STATE, "flax.struct.PyTreeNode", "typing.NamedTuple"):
+                return True
+            continue
+        for decorator in base.ir.decorators:
+            made = decorator.func if isinstance(decorator, ir.Call) else decorator
+            if isinstance(made, (ir.Name, ir.Attr)):
+                resolved = interpreter.program.resolve(base.module, made)
+                if getattr(resolved, "name", "").startswith(_REGISTERED):
+                    return True
+    return False
+
+
+def _is_static(default: ir.Node | None) -> bool:
+    """Return whether a field says of itself that it is no leaf."""
+    if not isinstance(default, ir.Call):
+        return False
+    said = dict(default.keywords)
+    return said.get("pytree_node") == ir.Const(False) or said.get("static") == ir.Const(True) or "metadata" in said
+
+
+def _as_leaf(value: Value) -> Value:
+    """A number or what is not known is an array in a leaf's place."""
+    if value is UNKNOWN:
+        return tensor("jax", sure=False)
+    kind = type(value.value).__name__ if isinstance(value, Const) else value.type if isinstance(value, Host) else ""
+    return tensor("jax", _KINDS[kind], 0, sure=False) if kind in _KINDS else value

@@ -1,0 +1,136 @@
+"""Functions that JAX makes of functions: gradients, of which only some arguments are traced, and what they give back.
+
+`jax.jit` traces every argument. `jax.grad` traces those of `argnums`; the others keep the values of the call, and so does what the function
+closes over (JAX 0.10.2: `jax.grad(f)(x, 4)` runs `range(n)` on the 4). So a gradient is run where it is called, on what it is called with.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from xlalint.abstract.lattice import join_all
+from xlalint.abstract.values import (
+    FALSE,
+    TRUE,
+    UNKNOWN,
+    Const,
+    Function,
+    Sequence,
+    Value,
+    constant,
+    external,
+    partial,
+    sequence,
+)
+from xlalint.interpreter.arguments import Arguments
+from xlalint.interpreter.library_calls import LibraryCall
+from xlalint.interpreter.traced_arguments import as_traced, chooses
+from xlalint.interpreter.tracing import constants
+from xlalint.lowering import ir
+
+if TYPE_CHECKING:
+    from xlalint.interpreter.frame import Frame
+    from xlalint.interpreter.interpreter import Interpreter
+    from xlalint.interpreter.semantics import Special
+
+_FRAMEWORK = "jax"
+_CALLED = "jax.grad()"
+# Of each function that differentiates: whether what it makes gives the value beside the gradient.
+GRADIENTS = {
+    "jax.grad": False,
+    "jax.value_and_grad": True,
+    "jax.jacfwd": False,
+    "jax.jacrev": False,
+    "jax.jacobian": False,
+    "jax.hessian": False,
+    "equinox.filter_grad": False,
+    "equinox.filter_value_and_grad": True,
+    "flax.nnx.grad": False,
+    "flax.nnx.value_and_grad": True,
+}
+# Those that differentiate in reverse mode: loops inside need a fixed number of turns.
+EAGER = frozenset(
+    (*GRADIENTS, "jax.vjp", "jax.jvp", "jax.linearize", "jax.vmap", "equinox.filter_vmap", "flax.nnx.vmap")
+)
+"""Transformations that run operations on what they do not trace at once, and do not record those."""
+FILTERS = frozenset(f"equinox.filter_{name}" for name in ("jit", "vmap", "pmap"))
+"""Transformations of arrays alone: flags and numbers stay what they are."""
+_FLAGGED = ("haiku.transform", "haiku.transform_with_state")
+REVERSE = frozenset(GRADIENTS) - {"jax.jacfwd"} | {"jax.vjp"}
+
+
+def number_traced(call: LibraryCall, bound: int) -> frozenset[int] | None:
+    """Number the parameters that a gradient traces, the first that is not bound for want of another; None: all of them."""
+    if call.name in _FLAGGED:
+        return _find_arrays(call.argument("f"))
+    if call.name not in GRADIENTS:
+        return None
+    return frozenset([number + bound for number in _numbers(call.argument("argnums"))])
+
+
+def _find_arrays(func: Value | None) -> frozenset[int] | None:
+    """Number the parameters of a function that are no flags by their use: who applies it says which arguments are static."""
+    if not isinstance(func, Function):
+        return None
+    params = func.info.params
+    return frozenset([i for i, param in enumerate(params) if not chooses(func.info, param.name)])
+
+
+def _numbers(argnums: Value | None) -> tuple[int, ...]:
+    if argnums is None:
+        return (0,)
+    return tuple([number for number in constants(argnums) if isinstance(number, int)])
+
+
+def _maker(name: str, both: bool) -> Special:
+    """Return what runs a call of the function of that name."""
+
+    def differentiate(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
+        entry = interpreter.apis.function(name)
+        if entry is None:
+            return UNKNOWN
+        call = LibraryCall(frame, entry, None, arguments.args, arguments.pairs(), node)
+        call.name = name
+        call.run()
+        func = call.argument(entry.params[0])
+        argnums = call.argument("argnums") or constant(0)
+        said = (func or UNKNOWN, argnums, call.argument("has_aux") or FALSE, constant(both))
+        return partial(external(_CALLED), said, ())
+
+    return differentiate
+
+
+def _call_gradient(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
+    """Run a function that is differentiated on what its gradient is called with."""
+    func, argnums, aux, both, *given = arguments.args
+    numbers = _numbers(argnums)
+    args = [
+        interpreter.as_argument(as_traced(value, _FRAMEWORK), _FRAMEWORK) if number in numbers else value
+        for number, value in enumerate(given)
+    ]
+    passed = Arguments(args, arguments.keywords, arguments.rest, arguments.extra)
+    interpreter.differentiating += 1
+    result = interpreter.run_each(frame, func, passed, node)
+    interpreter.differentiating -= 1
+    gradients = [args[number] for number in numbers if number < len(args)]
+    gradient = _tuple(*gradients) if isinstance(argnums, Sequence) else join_all(gradients)
+    if not gradients:
+        gradient = UNKNOWN
+    if both is TRUE:
+        return _tuple(result, gradient)
+    return _tuple(gradient, _second(result)) if isinstance(aux, Const) and aux.value else gradient
+
+
+def _tuple(*items: Value) -> Value:
+    return sequence("tuple", items, join_all(items))
+
+
+def _second(result: Value) -> Value:
+    pair = isinstance(result, Sequence) and result.items is not None and len(result.items) == 2
+    return result.items[1] if pair else UNKNOWN  # type: ignore[attr-defined]
+
+
+FUNCTIONS: dict[str, Special] = {
+    **{name: _maker(name, both) for name, both in GRADIENTS.items()},
+    _CALLED: _call_gradient,
+}

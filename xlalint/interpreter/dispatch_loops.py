@@ -1,0 +1,58 @@
+"""Loops of the host that call a compiled function: what it gives is computed while the host goes on, until that reads it.
+
+A result is marked with the depth of the loop in which it is made, in `Tensor.place`. Arithmetic keeps the mark. What is read behind the
+loop, or once in many turns, is not read at each turn.
+"""
+
+from __future__ import annotations
+
+from xlalint.abstract.structures import map_leaves
+from xlalint.abstract.values import (
+    ARRAYS,
+    UNKNOWN,
+    Function,
+    Partial,
+    Tensor,
+    Value,
+    constant,
+    field,
+    function,
+    partial,
+    tensor,
+)
+
+_MARK = "turn:"
+# In a function's closure: no name of Python's reads so.
+_COMPILED = "<compiled by>"
+
+
+def mark_compiled(func: Value, framework: str) -> Value:
+    """Return a function as one whose calls are dispatched to a device."""
+    if isinstance(func, Partial):
+        return partial(mark_compiled(func.func, framework), func.args, func.keywords)
+    if not isinstance(func, Function) or compiled_by(func):
+        return func
+    return function(func.info, func.receiver, (*func.closure, (_COMPILED, constant(framework))))
+
+
+def compiled_by(func: Function) -> str:
+    """The framework that a function was marked with, "" if it was not."""
+    found = field(func.closure, _COMPILED) if func.closure else None
+    return str(getattr(found, "value", ""))
+
+
+def mark_result(value: Value, framework: str, depth: int, *, whole: bool) -> Value:
+    """Mark the tensors that a compiled function gives in a turn of a loop; with `whole`, all that is not known is such a tensor."""
+    place = f"{_MARK}{depth}"
+
+    def mark(leaf: Value) -> Value:
+        if type(leaf) is Tensor and leaf.framework != ARRAYS:
+            return tensor(leaf.framework, leaf.dtype, leaf.rank, place, leaf.sure)
+        return tensor(framework, place=place, sure=False) if whole and leaf is UNKNOWN else leaf
+
+    return map_leaves(value, mark)
+
+
+def is_of_turn(value: Tensor, depth: int) -> bool:
+    """Return whether a tensor is made in each turn of a loop around code at this depth."""
+    return value.place.startswith(_MARK) and int(value.place.removeprefix(_MARK)) <= depth

@@ -1,0 +1,128 @@
+"""Guards that let code run at every n-th step: tests of the remainder of a number that counts steps.
+
+What is divided decides: what a loop that drives a device counts, what a function adds to as it goes, an attribute that methods change. The
+index of a layer, a size and a setting are no such numbers: code under a test of these runs at every step or never.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from xlalint.abstract.values import UNKNOWN, Const, Host, Instance, Value, members
+from xlalint.analysis.hazard import Frequency
+from xlalint.interpreter.spelling import path_of
+from xlalint.lowering import ir
+from xlalint.program.linker import ClassInfo
+
+_FEW = 10
+_CONSTRUCTORS = frozenset(("__init__", "__post_init__", "setup", "build", "_setup"))
+_SUMMING = frozenset(("+", "-", "*", "//"))
+
+
+class Counting(NamedTuple):
+    """Tells what counts around a test: how expressions are evaluated, the names that the loops around it count by, the parameters and the
+    body of the function. `drives`: the function holds the loops of steps, so what it adds to counts these."""
+
+    evaluate: Callable[[ir.Node], Value]
+    counters: frozenset[str]
+    params: tuple[str, ...]
+    body: tuple[ir.Statement, ...]
+    drives: bool
+
+
+def tests_remainder(test: ir.Node) -> bool:
+    """Return whether a condition asks for a remainder, of whatever."""
+    if isinstance(test, ir.Bool):
+        return any(map(tests_remainder, test.values))
+    asked = test.value if isinstance(test, ir.Not) else test.left if isinstance(test, ir.Compare) else test
+    if isinstance(asked, ir.Bin):
+        return asked.op == "%"
+    return isinstance(test, ir.Not) and tests_remainder(asked)
+
+
+def guard_of(test: ir.Node, wanted: bool, around: Counting) -> Frequency | None:
+    """Return how often a test comes out as wanted that asks for the remainder of a count of steps; None of other tests."""
+    if isinstance(test, ir.Not):
+        return guard_of(test.value, not wanted, around)
+    if isinstance(test, ir.Bool):
+        return _of_chain(test, wanted, around)
+    if isinstance(test, ir.Compare):
+        return _of_compare(test, wanted, around)
+    return _of_remainder(test, around) if isinstance(test, ir.Bin) and test.op == "%" and not wanted else None
+
+
+def _of_chain(test: ir.Bool, wanted: bool, around: Counting) -> Frequency | None:
+    """Of several conditions that must all hold the strictest counts; of those of which one is enough, the loosest."""
+    found = [guard_of(one, wanted, around) for one in test.values]
+    known = [one for one in found if one is not None]
+    if test.is_and is wanted:
+        return min(known, default=None)
+    return max(known) if len(known) == len(found) else None
+
+
+def _of_compare(test: ir.Compare, wanted: bool, around: Counting) -> Frequency | None:
+    """Of `step % n == 0` and the like; `step % n != 0` comes out false so often."""
+    if len(test.ops) != 1 or not isinstance(test.left, ir.Bin) or test.left.op != "%":
+        return None
+    fits = test.ops[0] == ("==" if wanted else "!=")
+    return _of_remainder(test.left, around) if fits else None
+
+
+def _of_remainder(node: ir.Bin, around: Counting) -> Frequency | None:
+    if not _counts_steps(node.left, around):
+        return None
+    divisor = around.evaluate(node.right) if isinstance(node.right, (ir.Const, ir.Name)) else UNKNOWN
+    few = type(divisor) is Const and isinstance(divisor.value, int) and divisor.value < _FEW
+    return Frequency.FEW_STEPS if few else Frequency.NTH_STEP
+
+
+def _counts_steps(node: ir.Node, around: Counting) -> bool:
+    """Return whether a number may be counting steps: nothing says that it is something else."""
+    if isinstance(node, ir.Bin) and node.op in _SUMMING:
+        return _counts_steps(node.left, around) or _counts_steps(node.right, around)
+    if isinstance(node, ir.Name):
+        return node.id in around.counters or _value_counts(node, around)
+    return isinstance(node, ir.Attr) and path_of(node) != "" and _attribute_counts(node, around)
+
+
+def _value_counts(node: ir.Name, around: Counting) -> bool:
+    value = around.evaluate(node)
+    if any(type(one) is Host and one.origin in ("turn", "counted") for one in members(value)):
+        return True
+    if around.drives:
+        return value is UNKNOWN or node.id in _added_to(around.body)
+    if node.id not in around.params:
+        return False
+    return all(one is UNKNOWN or (type(one) is Host and one.origin == "python") for one in members(value))
+
+
+def _added_to(body: tuple[ir.Statement, ...]) -> frozenset[str]:
+    """The names to which statements add numbers."""
+    added = (one.target for one in ir.walk(body) if isinstance(one, ir.AugAssign) and one.op == "+")
+    return frozenset(target.id for target in added if isinstance(target, ir.Name))
+
+
+def _attribute_counts(node: ir.Attr, around: Counting) -> bool:
+    """Return whether an attribute is one that methods change, or that no class of the program assigns: a trainer's own count."""
+    owner = around.evaluate(node.value)
+    if any(type(one) is Instance for one in members(owner)):
+        return any(type(one) is Instance and _is_changed(one.klass, node.name) for one in members(owner))
+    return owner is UNKNOWN
+
+
+def _is_changed(klass: ClassInfo, name: str) -> bool:
+    assigned = False
+    for base in klass.mro:
+        if isinstance(base, ClassInfo):
+            base.module.reader.current.modules |= base.module.bit
+            for index in base.ir.methods.values():
+                method = base.module.functions[index].ir
+                if name in method.stores:
+                    if method.name not in _CONSTRUCTORS:
+                        return True
+                    assigned = True
+    return not assigned and name not in klass.ir.methods
+
+
+__all__ = ["Counting", "guard_of", "tests_remainder"]

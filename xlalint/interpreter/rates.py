@@ -1,0 +1,60 @@
+"""How often code runs: its place in a function says how often it does each time that is entered, the calls from the root say the rest.
+
+A `Rate` is known while a function is interpreted, whoever calls it. A `Cost` is known once the calls are: `analysis/costs.py` carries it
+along them.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from xlalint.analysis.hazard import Frequency
+
+
+class Cost(NamedTuple):
+    """How often code runs; `looped` that there, a loop of its own repeats it. Of two, the larger costs more."""
+
+    frequency: Frequency
+    looped: bool = False
+
+
+class Rate(NamedTuple):
+    """How often code runs in a function that is entered now and then: at least so often as `floor` says, since a loop around it takes the
+    steps, at most so often as `ceiling` says, since a guard lets it run at every n-th step. `looped`: a loop within these repeats it."""
+
+    floor: Frequency = Frequency.ONCE
+    ceiling: Frequency = Frequency.STEP
+    looped: bool = False
+
+    def of(self, entered: Cost) -> Cost:
+        """Return how often the code runs where its function is entered so often."""
+        frequency = min(max(entered.frequency, self.floor), self.ceiling)
+        if frequency is Frequency.STEP:
+            return Cost(frequency)
+        return Cost(frequency, self.looped or (entered.looped and frequency is entered.frequency))
+
+    def join(self, other: Rate) -> Rate:
+        """Return how often what both speak of runs."""
+        if self == other:
+            return self
+        return Rate(max(self.floor, other.floor), max(self.ceiling, other.ceiling), self.looped or other.looped)
+
+    def in_steps(self, frequency: Frequency) -> Rate:
+        """Return the rate in a loop whose turns are steps."""
+        return Rate(frequency, frequency)
+
+    def in_epochs(self) -> Rate:
+        """Return the rate in a loop around such a loop."""
+        return self._replace(floor=max(self.floor, min(Frequency.EPOCH, self.ceiling)))
+
+    def in_loop(self) -> Rate:
+        """Return the rate in any other loop."""
+        return self if self.looped else self._replace(looped=True)
+
+    def under(self, guard: Frequency) -> Rate:
+        """Return the rate under a guard that lets code run so often."""
+        return self if self.ceiling <= guard else Rate(min(self.floor, guard), guard)
+
+
+ALWAYS = Rate()
+"""The rate of what stands in no loop and under no guard."""

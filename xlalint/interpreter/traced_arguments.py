@@ -1,0 +1,134 @@
+"""Arguments as a tracer passes them on: tensors in place of arrays, and of what is not known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from xlalint.abstract.lattice import join
+from xlalint.abstract.structures import map_leaves
+from xlalint.abstract.values import ARRAYS, HOST, UNKNOWN, Instance, Tensor, Union, Value, tensor
+from xlalint.lowering import ir
+
+if TYPE_CHECKING:
+    from xlalint.program.linker import FunctionInfo
+
+_PLACED = ("", "/", "k")
+
+
+def as_traced(value: Value, framework: str) -> Value:
+    """Return what a jitted function finds in a parameter: tensors of the framework, also in place of the host's arrays."""
+    return map_leaves(value, lambda leaf: _as_tensor(leaf, framework))
+
+
+def as_known(value: Value, framework: str) -> Value:
+    """Mark what was computed before the tracing began: traced code knows the values of its tensors, not those of what it makes of them."""
+    return map_leaves(value, lambda leaf: _with_value(leaf, framework, known=True))
+
+
+def as_recorded(value: Value, framework: str) -> Value:
+    """Return what an operation of a framework gives that is recorded: no value of it is known, whatever it was made of."""
+    return map_leaves(value, lambda leaf: _with_value(leaf, framework, known=False))
+
+
+def _with_value(leaf: Value, framework: str, *, known: bool) -> Value:
+    if type(leaf) is not Tensor or leaf.framework != framework or leaf.static is known:
+        return leaf
+    return tensor(leaf.framework, leaf.dtype, leaf.rank, leaf.place, leaf.sure, known)
+
+
+def _as_tensor(leaf: Value, framework: str) -> Value:
+    if type(leaf) is Tensor and leaf.framework == ARRAYS:
+        return tensor(framework, leaf.dtype, leaf.rank)
+    return leaf
+
+
+def replace_unknown(value: Value, framework: str, of_record: Callable[[Instance], Value] | None) -> Value:
+    """Return what a tracer passes for an argument of which nothing but the parameter says more.
+
+    `of_record` takes apart objects of the program, None where the tracer leaves all that is no tensor as it is.
+    """
+    leaf = tensor(framework, sure=False)
+    if value is UNKNOWN:
+        return leaf
+    if of_record is None or type(value) is Union:
+        return value
+    if type(value) is Instance:
+        return of_record(value)
+    return map_leaves(as_traced(value, framework), lambda one: leaf if one is UNKNOWN else one)
+
+
+def arguments_of_method(info: FunctionInfo, args: tuple[Value, ...], framework: str, count: int) -> tuple[Value, ...]:
+    """The arguments of a method that a framework calls, where nothing is known of its callers.
+
+    The first `count` are tensors, or structures of tensors. So may the others be, but for flags and what is compared with a name.
+    """
+    placed = [i for i, param in enumerate(info.params) if param.kind in _PLACED and i]
+    found = list(args)
+    for position in placed:
+        value, param = args[position], info.params[position]
+        if type(value) is Tensor and value.framework == ARRAYS:
+            found[position] = tensor(framework, value.dtype, value.rank, sure=False)
+        elif value is UNKNOWN and param.default is None and not chooses(info, param.name):
+            known = tensor(framework, sure=False)
+            found[position] = known if position in placed[:count] else join(known, UNKNOWN)
+    return tuple(found)
+
+
+def chooses(info: FunctionInfo, name: str) -> bool:
+    """Return whether a body asks for the truth of a bare name, compares it with a text, or counts by it: tensors are no such thing."""
+    for node in ir.walk(info.body):
+        if isinstance(node, (ir.If, ir.While, ir.IfExp)) and _is_name(node.test, name):
+            return True
+        if isinstance(node, ir.Not) and _is_name(node.value, name):
+            return True
+        if isinstance(node, ir.Bool) and any(_is_name(value, name) for value in node.values):
+            return True
+        if isinstance(node, ir.Compare) and _is_name(node.left, name) and any(map(_is_text, node.rights)):
+            return True
+    return False
+
+
+def is_number(info: FunctionInfo, name: str) -> bool:
+    """Return whether a body uses a bare name as a flag or as a number of the host: it counts by it, or compares it with one."""
+    if chooses(info, name):
+        return True
+    for node in ir.walk(info.body):
+        if isinstance(node, ir.Compare) and _is_name(node.left, name) and all(map(_is_literal, node.rights)):
+            return True
+        if isinstance(node, ir.Call) and _is_name(node.func, "range") and any(_is_name(arg, name) for arg in node.args):
+            return True
+    return False
+
+
+def _is_literal(node: ir.Node) -> bool:
+    return isinstance(node, ir.Const) and isinstance(node.value, (int, float))
+
+
+def _is_name(node: ir.Node | None, name: str) -> bool:
+    return isinstance(node, ir.Name) and node.id == name
+
+
+def _is_text(node: ir.Node) -> bool:
+    if isinstance(node, ir.Display):
+        return bool(node.items) and all(map(_is_text, node.items))
+    return isinstance(node, ir.Const) and isinstance(node.value, str)
+
+
+def static_arguments(info: FunctionInfo, args: tuple[Value, ...], static: tuple[object, ...]) -> tuple[Value, ...]:
+    """The arguments with those that are named or numbered in `static` as host values."""
+    places = {item % max(len(args), 1) for item in static if isinstance(item, int)}
+    places.update(i for i, param in enumerate(info.params) if param.name in static)
+    return tuple(HOST if i in places and (isinstance(v, Tensor) or v is UNKNOWN) else v for i, v in enumerate(args))
+
+
+__all__ = [
+    "arguments_of_method",
+    "as_known",
+    "as_recorded",
+    "as_traced",
+    "chooses",
+    "is_number",
+    "replace_unknown",
+    "static_arguments",
+]

@@ -1,0 +1,41 @@
+"""The order in which findings are shown: by file and place, or what costs most first."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from xlalint.diagnostics.finding import ConfidenceName, Finding
+
+Order = Literal["file", "cost"]
+ORDERS: tuple[Order, ...] = ("file", "cost")
+
+_SEVERITIES = ("error", "warning", "info")
+# A setting holds for every step.
+_FREQUENCIES = ("step", None, "evaluation", "nth-step", "epoch", "run")
+# A compilation takes seconds, a device round trip a part of a step.
+_KINDS = ("recompile", "dynamic-shape", "control-flow", "unsupported", "host-sync")
+_SUREST: tuple[ConfidenceName, ...] = ("certain", "likely", "possible")
+
+
+def sort_findings(findings: Sequence[Finding], order: Order) -> list[Finding]:
+    """Return findings in an order that depends on nothing but the findings: by cost, those that cost the same by file and place."""
+    placed = sorted(findings, key=_place)
+    return placed if order == "file" else sorted(placed, key=_cost)
+
+
+def find_usual_confidence(findings: Sequence[Finding]) -> ConfidenceName:
+    """Return the confidence that most of the findings have, the surest of several."""
+    counts = Counter(finding.confidence for finding in findings)
+    return max(_SUREST, key=lambda one: counts[one])
+
+
+def _place(finding: Finding) -> tuple[str, int, int, int, str]:
+    return finding.filename, finding.cell or 0, finding.location.row, finding.location.column, finding.code
+
+
+def _cost(finding: Finding) -> tuple[int, int, int]:
+    kind = _KINDS.index(finding.kind) if finding.kind in _KINDS else len(_KINDS)
+    return _SEVERITIES.index(finding.severity), _FREQUENCIES.index(finding.frequency), kind
