@@ -45,6 +45,12 @@ def check(text: str) -> list[Finding]:
     return [finding for finding in report.findings if finding.code in ("XLA301", "XLA302", "XLA201")]
 
 
+def assert_told(finding: Finding, frequency: str, severity: str, words: str) -> None:
+    """See how often a finding costs, in all the places that speak of it."""
+    assert (finding.frequency, finding.severity) == (frequency, severity)
+    assert finding.message.endswith(words)
+
+
 AT_EVERY_STEP = {
     "in the loop": READ,
     "in a loop within the loop": "for part in x:\n    part.sum().item()",
@@ -90,8 +96,7 @@ def test_at_every_step(name: str) -> None:
 @pytest.mark.parametrize("name", NOW_AND_THEN)
 def test_at_every_nth_step(name: str) -> None:
     (finding,) = check(in_steps(NOW_AND_THEN[name]))
-    assert (finding.frequency, finding.severity) == ("nth-step", "info")
-    assert finding.message.endswith("at every n-th step")
+    assert_told(finding, "nth-step", "info", "at every n-th step")
 
 
 @pytest.mark.parametrize("name", NOW_AND_THEN)
@@ -103,8 +108,7 @@ def test_at_every_nth_step_of_a_loop_that_counts_by_itself(name: str) -> None:
 @pytest.mark.parametrize("divisor", ["2", "4", "every"])
 def test_at_every_few_steps_it_is_a_warning(divisor: str) -> None:
     (finding,) = check(in_steps(f"every = 5\nif i % {divisor} == 0:\n    {READ}"))
-    assert (finding.frequency, finding.severity) == ("nth-step", "warning")
-    assert finding.message.endswith("at every few steps")
+    assert_told(finding, "nth-step", "warning", "at every few steps")
 
 
 LOOPS = {
@@ -119,8 +123,7 @@ NORMS = "def norms(model: nn.Module):\n    for p in model.parameters():\n       
 def test_in_a_loop_of_its_own_it_is_a_warning(name: str) -> None:
     found = check(NORMS + in_steps(f"if i % 100 == 0:\n    {LOOPS[name]}"))
     (finding,) = [one for one in found if one.trace[0].name == "train"]
-    assert (finding.frequency, finding.severity) == ("nth-step", "warning")
-    assert finding.message.endswith("at every n-th step, many times over")
+    assert_told(finding, "nth-step", "warning", "at every n-th step, many times over")
 
 
 def test_a_pair_that_is_written_out_is_no_loop_of_its_own() -> None:
@@ -202,8 +205,7 @@ def test_an_attribute_counts_if_methods_change_it(name: str, frequency: str) -> 
 def test_an_evaluation_is_told() -> None:
     body = "\n        model.eval()\n        for x in held_out:\n            y = model(x).sum().item()\n"
     (finding,) = check(in_steps("pass") + body)
-    assert (finding.frequency, finding.severity) == ("evaluation", "warning")
-    assert finding.message.endswith("at every step of an evaluation")
+    assert_told(finding, "evaluation", "warning", "at every step of an evaluation")
 
 
 EPOCHS = {
@@ -222,8 +224,7 @@ def test_what_is_read_once_an_epoch_is_information(name: str) -> None:
 
 def test_a_function_that_is_called_once_an_epoch_is_a_warning_if_it_reads_in_a_loop() -> None:
     (finding,) = check(NORMS + in_steps("pass") + "\n        norms(model)\n")
-    assert (finding.frequency, finding.severity) == ("epoch", "warning")
-    assert finding.message.endswith("once an epoch, many times over")
+    assert_told(finding, "epoch", "warning", "once an epoch, many times over")
 
 
 GUIDED = """

@@ -403,6 +403,17 @@ def union(members: tuple[Value, ...]) -> Value:
     return _make(Union, key, max(member.depth for member in members), {"members": ordered})
 
 
+NUMBER_KINDS = {"bool": "b", "int": "i", "float": "f", "complex": "c"}
+"""The dtype kind that each type of Python's numbers has as a tensor."""
+
+
+def kind_of_number(value: Value) -> str:
+    """The dtype kind that a number of the host has as a tensor; "" of other values, and where the type is not known."""
+    if type(value) is Const:
+        return NUMBER_KINDS.get(type(value.value).__name__, "")
+    return NUMBER_KINDS.get(value.type, "") if type(value) is Host else ""
+
+
 # The tensors of a union come first, those of a device before NumPy's; what is not known comes last.
 _KINDS: dict[type[Value], str] = {
     kind: chr(ord("b") + place)

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from xlalint.rules import Rule
 
 _COUNTED = ("full", "concise", "json")
-_FOR_PEOPLE = ("full", "concise")
 
 
 class Telling:
@@ -77,8 +76,11 @@ def check_format(options: Mapping[str, Any]) -> None:
     form = options["output_format"]
     if options["statistics"] and form not in _COUNTED:
         raise click.UsageError(f"`--statistics` has the formats {', '.join(_COUNTED)}, not {form}")
-    if options["sort"] and form not in _FOR_PEOPLE:
-        raise click.UsageError(f"`--sort` has the formats {', '.join(_FOR_PEOPLE)}, not {form}")
+    if options["sort"]:
+        from xlalint.report import FOR_PEOPLE
+
+        if form not in FOR_PEOPLE:
+            raise click.UsageError(f"`--sort` has the formats {', '.join(FOR_PEOPLE)}, not {form}")
     if form == "html":
         from xlalint.cli.packages import require
 

@@ -149,8 +149,7 @@ def values_of_turn(node: ir.For, element: Value) -> Value:
 def names_counted(node: Loop) -> frozenset[str]:
     """Return the names under which a loop gives the numbers of its turns: of what it counts or enumerates, what a `while` adds to."""
     if isinstance(node, ir.While):
-        added = (one.target for one in ir.walk(node.body) if isinstance(one, ir.AugAssign) and one.op == "+")
-        return frozenset(target.id for target in added if isinstance(target, ir.Name))
+        return names_added_to(node.body)
     counter = node.iterable
     while isinstance(counter, ir.Call) and last_name(counter.func) in _SHOWING and counter.args:
         counter = counter.args[0]
@@ -161,6 +160,12 @@ def names_counted(node: Loop) -> frozenset[str]:
     elif called not in _COUNTING:
         return frozenset()
     return frozenset((target.id,)) if isinstance(target, ir.Name) else frozenset()
+
+
+def names_added_to(body: tuple[ir.Statement, ...]) -> frozenset[str]:
+    """Return the names to which statements add numbers."""
+    added = (one.target for one in ir.walk(body) if isinstance(one, ir.AugAssign) and one.op == "+")
+    return frozenset(target.id for target in added if isinstance(target, ir.Name))
 
 
 def last_name(func: ir.Node) -> str:
@@ -302,6 +307,7 @@ __all__ = [
     "last_name",
     "loops",
     "mark_counted",
+    "names_added_to",
     "names_counted",
     "values_of_turn",
 ]

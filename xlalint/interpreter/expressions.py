@@ -27,6 +27,7 @@ from xlalint.abstract.values import (
     function,
     host,
     is_none,
+    kind_of_number,
     mapping,
     members,
     sequence,
@@ -227,11 +228,7 @@ def tensor_result(op: str, a: Value, b: Value) -> Value:
         unsettled = base.static is not second_like.static and not (base.sure and second_like.sure)
         sure = (base.sure or second_like.sure) and not unsettled
         return tensor(base.framework, dtype, rank, place, sure, base.static and second_like.static)
-    other = (
-        type(second.value).__name__ if isinstance(second, Const) else second.type if isinstance(second, Host) else ""
-    )
-    kinds = {"float": "f", "int": "i", "bool": "b"}
-    dtype = _promote(op, first.dtype, kinds.get(other, ""), number=True)
+    dtype = _promote(op, first.dtype, kind_of_number(second), number=True)
     # What is computed with an array of the host, or with one element, is a number where it is not known: a setting.
     # What is computed with an array of dimensions has seldom more.
     number = second is UNKNOWN and (first.framework == ARRAYS or first.rank == 0 or first.rank > 0)

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from xlalint.abstract.values import UNKNOWN, Const, Host, Instance, Value, members
 from xlalint.analysis.hazard import Frequency
+from xlalint.interpreter.device_loops import names_added_to
 from xlalint.interpreter.spelling import path_of
 from xlalint.lowering import ir
 from xlalint.program.linker import ClassInfo
@@ -91,16 +92,10 @@ def _value_counts(node: ir.Name, around: Counting) -> bool:
     if any(type(one) is Host and one.origin in ("turn", "counted") for one in members(value)):
         return True
     if around.drives:
-        return value is UNKNOWN or node.id in _added_to(around.body)
+        return value is UNKNOWN or node.id in names_added_to(around.body)
     if node.id not in around.params:
         return False
     return all(one is UNKNOWN or (type(one) is Host and one.origin == "python") for one in members(value))
-
-
-def _added_to(body: tuple[ir.Statement, ...]) -> frozenset[str]:
-    """The names to which statements add numbers."""
-    added = (one.target for one in ir.walk(body) if isinstance(one, ir.AugAssign) and one.op == "+")
-    return frozenset(target.id for target in added if isinstance(target, ir.Name))
 
 
 def _attribute_counts(node: ir.Attr, around: Counting) -> bool:

@@ -12,6 +12,7 @@ from xlalint.abstract.values import (
     HOST,
     NEVER,
     NONE,
+    NUMBER_KINDS,
     TRUE,
     UNKNOWN,
     Const,
@@ -26,6 +27,7 @@ from xlalint.abstract.values import (
     field,
     foreign,
     host,
+    kind_of_number,
     mapping,
     members,
     only_tensor,
@@ -54,8 +56,7 @@ from xlalint.rules.codes import (
 if TYPE_CHECKING:
     from xlalint.interpreter.frame import Frame
 
-_DTYPE_TYPES = {"float": "f", "int": "i", "bool": "b", "complex": "c"}
-_DTYPE_BUILTINS = {"builtins.float": "f", "builtins.int": "i", "builtins.bool": "b", "builtins.complex": "c"}
+_DTYPE_BUILTINS = {f"builtins.{name}": kind for name, kind in NUMBER_KINDS.items()}
 
 
 class LibraryCall:
@@ -437,7 +438,7 @@ class LibraryCall:
                     return found.dtype
                 continue
             value = self.argument(source)
-            named = dtype_of(value) or _kind_of_number(value) if value is not None else ""
+            named = dtype_of(value) or kind_of_number(value) if value is not None else ""
             if named:
                 return named
             if value is not None and _may_name_dtype(value):
@@ -627,15 +628,6 @@ class LibraryCall:
         return tensor(ARRAYS, self.resolved_dtype(what, found.dtype if found is not None else ""), rank)
 
 
-def _kind_of_number(value: Value) -> str:
-    """The dtype kind of a tensor filled with a Python number."""
-    kind = type(value.value).__name__ if isinstance(value, Const) else value.type if isinstance(value, Host) else ""
-    return _NUMBER_KINDS.get(kind, "")
-
-
-_NUMBER_KINDS = {"bool": "b", "int": "i", "float": "f"}
-
-
 def kind_of_data(value: Value, depth: int = 0) -> tuple[str, int, Value | None]:
     """The dtype and rank of an array made of host data, and the device tensor that the data holds, if any."""
     if isinstance(value, Sequence) and value.element is not NEVER:
@@ -645,12 +637,8 @@ def kind_of_data(value: Value, depth: int = 0) -> tuple[str, int, Value | None]:
     if found:
         held = value if found[0].framework != ARRAYS else None
         return found[0].dtype, -1, held
-    kinds = {"int": "i", "float": "f", "bool": "b", "complex": "c"}
-    if isinstance(value, Const):
-        return kinds.get(type(value.value).__name__, ""), 0, None
-    if isinstance(value, Host):
-        return kinds.get(value.type, ""), 0 if value.type in kinds else -1, None
-    return "", -1, None
+    kind = kind_of_number(value)
+    return kind, 0 if kind or isinstance(value, Const) else -1, None
 
 
 def _may_name_dtype(value: Value) -> bool:

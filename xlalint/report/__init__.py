@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from xlalint.report.cells import Cells, cells_of
 from xlalint.report.fixes import fix_hint, fixes
-from xlalint.report.order import ORDERS, find_usual_confidence, sort_findings
+from xlalint.report.order import find_usual_confidence, sort_findings
 from xlalint.report.statistics import statistics
 from xlalint.report.summary import summary
 from xlalint.report.view import Checked, View
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 __all__ = [
     "FORMATS",
     "FOR_PEOPLE",
-    "ORDERS",
     "Cells",
     "Checked",
     "View",

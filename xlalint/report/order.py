@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from xlalint.diagnostics.finding import ConfidenceName, Finding
 
 Order = Literal["file", "cost"]
-ORDERS: tuple[Order, ...] = ("file", "cost")
 
 _SEVERITIES = ("error", "warning", "info")
 # A setting holds for every step.

@@ -13,7 +13,12 @@ from weakref import WeakKeyDictionary
 
 import libcst as cst
 
-from xlalint.abstract.values import Const, Host, members
+from xlalint.abstract.values import (
+    Const,
+    Host,
+    kind_of_number,
+    members,
+)
 from xlalint.fixes.toolkit import values
 from xlalint.fixes.toolkit.autocast import WIDENED, autocasts
 from xlalint.fixes.toolkit.function_source import FunctionSource
@@ -34,7 +39,6 @@ from xlalint.fixes.toolkit.operations import (
 SCALAR = "()"
 _RESIZED = "!"  # begins the term of a shape that is not that of the variables that it names
 BOOL = "=bool"
-_NUMBER_KINDS = {"bool": "b", "int": "i", "float": "f"}
 _ORDER = "bifc"  # the kinds of dtypes, each of which can hold the earlier ones
 
 
@@ -319,10 +323,8 @@ def _number_kind(scene: FunctionSource, node: cst.BaseExpression) -> str:
     """The kind of a Python number, the widest that it may be."""
     kinds = set()
     for member in members(scene.value(node)):
-        if type(member) is Const:
-            kinds.add(_NUMBER_KINDS[type(member.value).__name__])
-        elif type(member) is Host:
-            kinds.add(_NUMBER_KINDS[member.type])
+        if type(member) in (Const, Host):
+            kinds.add(kind_of_number(member))
     return max(kinds, key=_ORDER.index) if kinds else ""
 
 

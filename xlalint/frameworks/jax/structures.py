@@ -6,7 +6,17 @@ from typing import TYPE_CHECKING
 
 from xlalint.abstract.lattice import join
 from xlalint.abstract.structures import map_leaves
-from xlalint.abstract.values import UNKNOWN, Const, Host, Instance, Value, answer, instance, mapping, method, tensor
+from xlalint.abstract.values import (
+    UNKNOWN,
+    Instance,
+    Value,
+    answer,
+    instance,
+    kind_of_number,
+    mapping,
+    method,
+    tensor,
+)
 from xlalint.interpreter.library_calls import module_value_of
 from xlalint.lowering import ir
 
@@ -17,7 +27,6 @@ if TYPE_CHECKING:
 STATE = "flax.training.train_state.TrainState"
 # What named tuples and dataclasses have beside their fields.
 _OF_RECORDS = ("_replace", "_asdict", "replace")
-_KINDS = {"int": "i", "float": "f", "bool": "b", "complex": "c"}
 # Decorators and bases of classes of which the fields are leaves, numbers too.
 _REGISTERED = ("flax.struct.", "chex.dataclass", "jax.tree_util.register_dataclass")
 
@@ -83,5 +92,5 @@ def _as_leaf(value: Value) -> Value:
     """A number or what is not known is an array in a leaf's place."""
     if value is UNKNOWN:
         return tensor("jax", sure=False)
-    kind = type(value.value).__name__ if isinstance(value, Const) else value.type if isinstance(value, Host) else ""
-    return tensor("jax", _KINDS[kind], 0, sure=False) if kind in _KINDS else value
+    kind = kind_of_number(value)
+    return tensor("jax", kind, 0, sure=False) if kind else value

@@ -48,15 +48,15 @@ GRADIENTS = {
     "flax.nnx.grad": False,
     "flax.nnx.value_and_grad": True,
 }
-# Those that differentiate in reverse mode: loops inside need a fixed number of turns.
 EAGER = frozenset(
     (*GRADIENTS, "jax.vjp", "jax.jvp", "jax.linearize", "jax.vmap", "equinox.filter_vmap", "flax.nnx.vmap")
 )
 """Transformations that run operations on what they do not trace at once, and do not record those."""
 FILTERS = frozenset(f"equinox.filter_{name}" for name in ("jit", "vmap", "pmap"))
 """Transformations of arrays alone: flags and numbers stay what they are."""
-_FLAGGED = ("haiku.transform", "haiku.transform_with_state")
 REVERSE = frozenset(GRADIENTS) - {"jax.jacfwd"} | {"jax.vjp"}
+"""Those that differentiate in reverse mode: loops inside need a fixed number of turns."""
+_FLAGGED = ("haiku.transform", "haiku.transform_with_state")
 
 
 def number_traced(call: LibraryCall, bound: int) -> frozenset[int] | None:

@@ -9,7 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal
 
-from xlalint.abstract.values import NONE, Const, Host, Tensor, Value
+from xlalint.abstract.values import (
+    NONE,
+    Tensor,
+    Value,
+    kind_of_number,
+)
 from xlalint.interpreter.spelling import position
 from xlalint.lowering import ir
 from xlalint.rules.codes import BRANCH_MISMATCH, ITEM, PRINT_TENSOR, TRACE_TIME_EFFECT
@@ -19,7 +24,6 @@ if TYPE_CHECKING:
     from xlalint.interpreter.semantics import Branch, Operand
 
 Access = Literal["load", "store"]
-_KINDS = {"int": "i", "float": "f", "bool": "b", "complex": "c"}
 
 
 def is_symbolic(value: Value | None) -> bool:
@@ -71,9 +75,7 @@ def _kind(value: Value) -> str:
     """The dtype that a value has as a tensor, "" when that is not known."""
     if isinstance(value, Tensor):
         return value.dtype if value.framework == "tensorflow" else ""
-    if isinstance(value, Const):
-        return _KINDS.get(type(value.value).__name__, "")
-    return _KINDS.get(value.type, "") if isinstance(value, Host) else ""
+    return kind_of_number(value)
 
 
 def _returns_value(body: tuple[ir.Statement, ...]) -> bool:
