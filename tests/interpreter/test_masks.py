@@ -36,6 +36,16 @@ SILENT = {
     "a size": "def f(x: torch.Tensor, n: int):\n    wide = x.shape[0] > n\n    return x if wide else -x\n",
     "a tensor of the host moved nowhere": "def f(x: torch.Tensor):\n    return torch.zeros(8).nonzero()\n",
     "one like a tensor of the host": "def f():\n    return torch.zeros(8).type_as(torch.ones(8)).nonzero()\n",
+    "what is picked by a number from what is not known": "def f(x):\n    k = x.count > 3\n    return x.rows[k]\n",
+    "a position that is compared elsewhere": (
+        "class L(nn.Module):\n    def forward(self, x, out: torch.Tensor):\n        i = x.count > 3\n        i = x.index\n"
+        "        out[i] = 0\n        return out\n"
+    ),
+    "what a loop binds anew": (
+        "class L(nn.Module):\n    def forward(self, x, out: torch.Tensor):\n        i = x.count > 3\n        for i in x.rows:\n"
+        "            out[i] = 0\n        return out\n"
+    ),
+    "an object that is moved to a device": "class L(nn.Module):\n    def forward(self, x):\n        return x.parts.to(x.device)[x.k]\n",
     "one moved to where a tensor of the host is": "def f():\n    return torch.zeros(8).to(torch.ones(8)).nonzero()\n",
 }
 FOUND = {
@@ -71,6 +81,25 @@ FOUND = {
     "one moved to where another is": (
         "def f(x: torch.Tensor):\n    return torch.zeros(8).to(x).nonzero()\n",
         ["XLA202"],
+    ),
+    "a mask of what is not known": (
+        """
+        class L(nn.Module):
+            def forward(self, targets):
+                labels = targets.get_field("labels").to(dtype=torch.int64)
+                ignored = targets.get_field("matched") == -1
+                labels[ignored] = 0
+                return labels
+        """,
+        ["XLA205"],
+    ),
+    "an inverted one": (
+        "class L(nn.Module):\n    def forward(self, x, out: torch.Tensor):\n        out[~x.get('seen')] = 0\n        return out\n",
+        ["XLA205"],
+    ),
+    "what is not known, copied to the host": (
+        "class L(nn.Module):\n    def forward(self, x):\n        return x.boxes.to(torch.device('cpu'))\n",
+        ["XLA302"],
     ),
     "one moved to a GPU": (
         "def f(x: torch.Tensor):\n    return torch.zeros(8).cuda().nonzero()\n",

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from xlalint.abstract.values import Function, Host, Tensor, Value, members, tensors
 from xlalint.analysis.handing import HandingOver
 from xlalint.analysis.hazard import DRIVES_STEPS, TAKES_STEP
-from xlalint.frameworks.base import NOWHERE, Platforms, Reach, reaches
+from xlalint.frameworks.base import NOWHERE, Platform, Platforms, Reach, reaches
 from xlalint.frameworks.loading import hosts_of, platforms_of
 from xlalint.frameworks.registry import ROWS, frameworks
 from xlalint.interpreter.arguments import Arguments, bind_parameters
 from xlalint.interpreter.context import HOST_TIER, MODULE_LEVEL, Context, RootContext
+from xlalint.interpreter.drivers import Role
 from xlalint.interpreter.frame import Frame
 from xlalint.interpreter.tracer import UNTRACED, HandOver, Tracer
 from xlalint.lowering import ir
@@ -59,6 +60,8 @@ _FILES = frozenset(
     ("open", "read_text", "write_text", "read_bytes", "write_bytes", "savefig", "imread", "imwrite", "urlopen")
 )
 _EVALUATES = "evaluates a model in a loop"
+_PORTED = "trains in a loop: what it does is judged as if its device were the target's"
+_ROLES = {Role.LOOPS: DRIVES_STEPS, Role.STEPS: TAKES_STEP}
 _NO_GRADIENT = ("no_grad", "inference_mode", "enable_grad", "set_grad_enabled")
 
 
@@ -136,7 +139,7 @@ class Roots:
         framework = interpreter.annotations.framework(module)
         if not framework and not any(binding.module for binding in module.unit.imports):
             return []
-        self.platforms = platforms_of(module, interpreter.program, module.taught.target)
+        self.platforms = self._find_platforms(module)
         if any(
             one.module_first and reaches(self.platforms, one.name, Reach.DEVICE) for one in self.frameworks.values()
         ):
@@ -158,6 +161,17 @@ class Roots:
         if self.platforms:
             self._set_up(module, called)
         return interpreter.roots
+
+    def _find_platforms(self, module: ModuleInfo) -> Platforms:
+        """Where the program runs that is started at a module: also one that trains, and is yet to be ported."""
+        found = dict(platforms_of(module, self.interpreter.program, module.taught.target))
+        drivers = self.interpreter.drivers
+        if drivers.drives_module(module) or any(drivers.role(info) is Role.LOOPS for info in module.functions):
+            for framework in self.frameworks.values():
+                steps = framework.semantics.steps
+                if steps is not None and not steps.ported.isdisjoint(module.packages):
+                    found.setdefault(framework.name, Platform(framework.name, _PORTED, Reach.COMPILED))
+        return found
 
     def _enter(self, candidate: Candidate, called: Called) -> None:
         """Enter a root, if it is one."""
@@ -317,15 +331,12 @@ class Roots:
     def _drives(self, info: FunctionInfo) -> str:
         """Why a function is one of a program that drives an XLA device: by its loops, or as what they call; "" where it is not."""
         drivers = self.interpreter.drivers
-        if drivers.steps(info):
-            return DRIVES_STEPS
-        return TAKES_STEP if drivers.takes_step(info) else _EVALUATES if drivers.evaluates(info) else ""
+        told = _ROLES.get(drivers.role(info))
+        return told or (_EVALUATES if drivers.evaluates(info) else "")
 
     def _driven(self, module: ModuleInfo) -> bool:
         """The same of a module's top level, that of a script or a notebook."""
-        drivers = self.interpreter.drivers
-        called = not drivers.words.steps.isdisjoint(module.unit.calls)
-        return called and drivers.may_drive(module) and drivers.drives(ir.decode_body(module.unit.body))
+        return self.interpreter.drivers.drives_module(module)
 
     def _on_device(self, info: FunctionInfo) -> bool:
         """Return whether a function runs on tensors whatever its parameters are.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from xlalint.analysis.chains import Key
     from xlalint.analysis.collection import ModuleResult
-    from xlalint.interpreter.device_loops import Drivers
+    from xlalint.interpreter.drivers import Drivers
     from xlalint.program.linker import FunctionInfo, Program
 
 _TESTING = frozenset(("pytest", "unittest"))

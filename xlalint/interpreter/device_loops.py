@@ -14,13 +14,10 @@ from typing import TYPE_CHECKING, NamedTuple, Union
 
 from xlalint.abstract.lattice import join_all
 from xlalint.abstract.values import Host, Sequence, Value, host, sequence
-from xlalint.analysis.hazard import Frequency
-from xlalint.interpreter.spelling import path_of
 from xlalint.lowering import ir
-from xlalint.program.dependencies import DependencySet
 
 if TYPE_CHECKING:
-    from xlalint.program.linker import FunctionInfo, ModuleInfo
+    pass
 
 Loop = Union[ir.For, ir.While]
 
@@ -36,7 +33,7 @@ class DeviceSteps(NamedTuple):
     `steps` are methods that make the device take a step, or a part of one; `gradients` are those of them that make only a part.
     `packages` are imported by modules that drive an XLA device today. `ported` are those whose modules will, whatever device they name,
     where one of `targets` is compiled for: it records what ordinary code does. `models` are methods by whose calls a model is known, and
-    `evaluates` those of them that set a model to evaluate.
+    `evaluates` those of them that set a model to evaluate. `places` are called by what says where tensors are to be.
     """
 
     steps: frozenset[str] = frozenset()
@@ -46,22 +43,7 @@ class DeviceSteps(NamedTuple):
     evaluates: frozenset[str] = frozenset()
     ported: frozenset[str] = frozenset()
     targets: frozenset[str] = frozenset()
-
-
-def _runs(loop: Loop, models: set[str]) -> bool:
-    """Return whether a loop calls a model, and not only a loop in it does."""
-    rest = (one for one in loop.body if not isinstance(one, (ir.For, ir.While)))
-    return any(isinstance(one, ir.Call) and path_of(one.func) in models for one in ir.walk(tuple(rest)))
-
-
-def _owners(body: tuple[ir.Statement, ...], methods: frozenset[str]) -> set[str]:
-    """Whose methods of these names a body calls: `model` of `model.eval()`."""
-    found = (
-        path_of(one.func.value)
-        for one in ir.walk(body)
-        if isinstance(one, ir.Call) and isinstance(one.func, ir.Attr) and one.func.name in methods
-    )
-    return {path for path in found if path}
+    places: frozenset[str] = frozenset()
 
 
 def loops(statements: Iterable[ir.Statement]) -> Iterator[Loop]:
@@ -87,15 +69,6 @@ def blocks(statement: ir.Statement) -> tuple[ir.Statement, ...]:
     return ()
 
 
-def _effects(statements: Iterable[ir.Statement], nested: bool = True) -> Iterator[str]:
-    """The names of what statements call for its effect; with `nested`, within loops among them too."""
-    for statement in statements:
-        if isinstance(statement, ir.Eval) and isinstance(statement.value, ir.Call):
-            yield _stepping(statement.value.func)
-        elif nested or not isinstance(statement, (ir.For, ir.While)):
-            yield from _effects(blocks(statement), nested)
-
-
 def is_long(loop: Loop) -> bool:
     """Return whether a loop may take many turns: not one over a few things that are written out."""
     if isinstance(loop, ir.While):
@@ -111,22 +84,6 @@ def is_long(loop: Loop) -> bool:
         last = over.args[min(len(over.args) - 1, 1)] if over.args else None
         return not (isinstance(last, ir.Const) and isinstance(last.value, (int, float)) and last.value <= _FEW)
     return not isinstance(over, (ir.Display, ir.DictDisplay, ir.Const, ir.Literal))
-
-
-def _functions(statements: tuple[ir.Statement, ...]) -> Iterator[str]:
-    calls = (one for one in ir.walk(statements) if isinstance(one, ir.Call))
-    return (call.func.id for call in calls if isinstance(call.func, ir.Name))
-
-
-def _stepping(func: ir.Node) -> str:
-    """The last name of what is called, "" of a schedule: that steps no device."""
-    if isinstance(func, ir.Name):
-        return func.id
-    if not isinstance(func, ir.Attr):
-        return ""
-    owner = func.value
-    of = owner.name if isinstance(owner, ir.Attr) else owner.id if isinstance(owner, ir.Name) else ""
-    return "" if "sched" in of.lower() else func.name
 
 
 # ------------------------------------------------------------------------------------------ what a loop counts
@@ -188,118 +145,8 @@ def entering(value: Value) -> Value:
     return value
 
 
-# ----------------------------------------------------------------------------------------------- functions
-
-
-class Drivers:
-    """Finds the loops and functions of a program that drive a device, by the words of the frameworks."""
-
-    def __init__(self, words: DeviceSteps) -> None:
-        self.words = words
-        self._names: dict[int, tuple[frozenset[str], DependencySet]] = {}
-
-    def may_drive(self, module: ModuleInfo) -> bool:
-        """Return whether a module imports what makes an XLA device take steps, today or once it is ported."""
-        words = self.words
-        if not words.packages.isdisjoint(module.packages):
-            return True
-        return not words.ported.isdisjoint(module.packages) and not words.targets.isdisjoint(module.taught.targets)
-
-    def drives(self, statements: tuple[ir.Statement, ...]) -> bool:
-        """Return whether a loop among the statements calls what makes the device take a step."""
-        return any(not self.words.steps.isdisjoint(_effects(loop.body)) for loop in loops(statements))
-
-    def paces(self, body: tuple[ir.Statement, ...]) -> bool:
-        """Return whether each turn of a loop with this body is one step of the device, and no loop within takes steps of its own."""
-        return not self.words.steps.isdisjoint(_effects(body, nested=False)) and not self.drives(body)
-
-    def takes_steps(self, loop: Loop, body: tuple[ir.Statement, ...], module: ModuleInfo) -> bool:
-        """Return whether the turns of a loop in a function's body are steps: of training, or of running one of the body's models."""
-        if self._over_epochs(loop, self.names(module)):
-            return False
-        return not self.words.steps.isdisjoint(_effects(loop.body)) or _runs(loop, _owners(body, self.words.models))
-
-    def frequency(self, loop: Loop, body: tuple[ir.Statement, ...], function: FunctionInfo | None) -> Frequency:
-        """Return how often the turns come of a loop that takes steps: those of running a model, in what trains or evaluates one, are an
-        evaluation's."""
-        if not self.words.steps.isdisjoint(_effects(loop.body)):
-            return Frequency.STEP
-        evaluates = self.drives(body) or (function is not None and self.evaluates(function))
-        return Frequency.EVALUATION if evaluates else Frequency.STEP
-
-    def goes_around(self, loop: Loop, module: ModuleInfo) -> bool:
-        """Return whether a loop that takes no steps goes around one that surely does: over epochs. One around nothing but backward passes
-        may be a loop over steps itself, which uses the gradients in its own way: guidance, say."""
-        inner = _effects(nested for one in loops(loop.body) for nested in one.body)
-        if not self.drives(loop.body) or not (self.words.steps - self.words.gradients).isdisjoint(inner):
-            return self._over_epochs(loop, self.names(module))
-        return False
-
-    def _over_epochs(self, loop: Loop, drivers: frozenset[str]) -> bool:
-        """Return whether a loop goes round a loop that takes steps, in its body or in one of the functions `drivers` that it calls.
-
-        Several backward passes that make one step are no steps of their own.
-        """
-        words = self.words
-        inner = set(_effects(nested for one in loops(loop.body) for nested in one.body))
-        if not inner.isdisjoint(words.steps - words.gradients):
-            return True
-        own = set(_effects(loop.body, nested=False))
-        if not own.isdisjoint(words.steps):
-            return False
-        return not words.gradients.isdisjoint(inner) or not drivers.isdisjoint(_functions(loop.body))
-
-    def names(self, module: ModuleInfo) -> frozenset[str]:
-        """The functions of a module that hold a loop that takes steps."""
-        known = self._names.get(module.index)
-        if known is None:
-            read = DependencySet()
-            with module.reader.reading(read):
-                names = frozenset(info.name for info in module.functions if self.may_drive(module) and self.steps(info))
-            known = self._names[module.index] = names, read
-        module.reader.use(known[1])
-        return known[0]
-
-    def steps(self, info: FunctionInfo) -> bool:
-        """Return whether a function, or one that is nested in it, holds a loop that makes an XLA device take steps."""
-        if not self.may_drive(info.module):
-            return False
-        if not self.words.steps.isdisjoint(info.ir.calls) and self.drives(info.body):
-            return True
-        return any(inner.ir.outer == info.index and self.steps(inner) for inner in info.module.functions[info.index :])
-
-    def trains(self, info: FunctionInfo) -> bool:
-        """Return whether a function computes gradients, in a module that drives a device: it is a step of training, or holds the loop."""
-        return not self.words.gradients.isdisjoint(info.ir.calls) and self.may_drive(info.module)
-
-    def takes_step(self, info: FunctionInfo) -> bool:
-        """Return whether each call of a function is a step of training: outside of loops it goes backward and has an optimizer step."""
-        words = self.words
-        if not self.trains(info):
-            return False
-        own = set(_effects(info.body, nested=False))
-        return not own.isdisjoint(words.gradients) and not own.isdisjoint(words.steps - words.gradients)
-
-    def counts_turns(self, info: FunctionInfo) -> bool:
-        """Return whether of a function what its loops repeat counts, and nothing else."""
-        return self.steps(info) or self.evaluates(info)
-
-    def evaluates(self, info: FunctionInfo) -> bool:
-        """Return whether a function sets a model to evaluate, and then runs it in a loop."""
-        words = self.words.evaluates
-        if words.isdisjoint(info.ir.calls) or not self.may_drive(info.module):
-            return False
-        models = _owners(info.body, words)
-        return any(isinstance(loop, ir.For) and _runs(loop, models) for loop in loops(info.body))
-
-    def begins_anew(self) -> Drivers:
-        """Drivers of the same words that have found nothing yet."""
-        return Drivers(self.words)
-
-
 __all__ = [
     "DeviceSteps",
-    "Drivers",
     "Loop",
     "blocks",
     "entering",

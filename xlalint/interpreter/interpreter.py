@@ -51,13 +51,16 @@ from xlalint.interpreter.arguments import Arguments, bind_parameters, evaluate_a
 from xlalint.interpreter.attributes import REGISTERED, AttributeTables, attribute_of
 from xlalint.interpreter.budget import CutOff, Share, tell_calls, tell_depth, tell_work
 from xlalint.interpreter.builtin_calls import container_method, element_of, is_container, is_text, report_braces
+from xlalint.interpreter.comparisons import names_compared
 from xlalint.interpreter.context import Context, RootContext
 from xlalint.interpreter.decorators import Carried, Decorators, passes_on
-from xlalint.interpreter.device_loops import Drivers, entering
+from xlalint.interpreter.device_loops import entering
 from xlalint.interpreter.dispatch_loops import compiled_by, mark_result
+from xlalint.interpreter.drivers import Drivers
 from xlalint.interpreter.frame import Env, Frame
 from xlalint.interpreter.library_calls import LibraryCall
 from xlalint.interpreter.library_functions import call_external
+from xlalint.interpreter.spelling import path_of
 from xlalint.interpreter.traced_arguments import (
     arguments_of_method,
     as_known,
@@ -132,7 +135,7 @@ class Interpreter:
         self.annotations = Annotations(program, apis, libraries)
         self.tables = AttributeTables(self)
         self._converted: dict[FunctionInfo, bool] = {}
-        self.drivers = Drivers(libraries.steps)
+        self.drivers = Drivers(libraries.steps, program)
         self.decorators = Decorators(self)
         self.contexts: dict[tuple[object, ...], Context] = {}
         self.entered_by: Counts = defaultdict(int)
@@ -153,6 +156,7 @@ class Interpreter:
         self.pulse: Callable[[], None] | None = (
             None  # told of each function that is run; may end it all by an exception
         )
+        self.compared = self._facts("compared", lambda info: frozenset(), names_compared)
         self.handed = self._facts("handed", _nothing_handed, self._find_handed)
         self.compiled = self._facts("compiled", lambda info: "", self._find_compiled)
         self.rewritten = self._facts("rewritten", lambda info: False, self._is_rewritten)
@@ -635,7 +639,7 @@ class Interpreter:
 
     def _call_one(self, frame: Frame, func: Value, arguments: Arguments, node: ir.Call) -> Value:
         if isinstance(func, Function):
-            return self.call_function(frame, func, arguments, node.at)
+            return self.call_function(frame, func, arguments, node.at, node.func)
         if isinstance(func, Method):
             return self._call_method(frame, func, arguments, node)
         if isinstance(func, LibrarySymbol):
@@ -665,16 +669,23 @@ class Interpreter:
             entry = self.apis.class_method(func.name, "__call__")
             if entry is not None:
                 called = LibraryCall(frame, entry, None, arguments.args, arguments.pairs(), node).run()
+                if self.drivers.names_no_device(frame.module) and self._has_parameters(func):
+                    called = on_device(called)  # where its parameters will be once the program is ported
                 given = self.libraries.results.get(func.name) if called is UNKNOWN else None
                 return called if given is None else given(arguments)
         return UNKNOWN
+
+    def _has_parameters(self, module: LibraryInstance) -> bool:
+        return self.apis.class_attribute(module.name, "weight") is not None
 
     def run_each(self, frame: Frame, func: Value, arguments: Arguments, node: ir.Call) -> Value:
         """Call each of a value's alternatives."""
         return join_all(self._call_one(frame, member, arguments, node) for member in members(func))
 
-    def call_function(self, frame: Frame, func: Function, arguments: Arguments, at: int) -> Value:
-        """Enter a function of the program."""
+    def call_function(
+        self, frame: Frame, func: Function, arguments: Arguments, at: int, callee: ir.Node | None = None
+    ) -> Value:
+        """Enter a function of the program, which is written as `callee`."""
         info = func.info
         if info.ir.outer >= 0 and func.closure:
             carried = self.decorators.find_carried(func)
@@ -697,6 +708,8 @@ class Interpreter:
                 returned(frame, context)
         if context.stores and func.receiver is not None and func.receiver is frame.env.get(frame.scope.receiver_name):
             frame.adopt(context.stores)
+        elif context.stores and isinstance(func.receiver, Instance) and isinstance(callee, ir.Attr):
+            _change_object(frame, callee.value, func.receiver, context.stores)
         if not context.done:
             return context.returns if context.returns is not NEVER else self._return_declared(info)
         if frame.loops.lasting and not self.tracing:
@@ -1088,6 +1101,14 @@ class Apart:
         one.stack, one.contexts, one.entered_by, one.roots, one.staged = self._outer
         one.in_tables, one.share, one.max_depth = self._limits
         one.scope, one.differentiating, one.collating, one.tracing = self._state
+
+
+def _change_object(frame: Frame, node: ir.Node, receiver: Instance, stores: dict[str, Value]) -> None:
+    """Join what is known of an object, which is written as `node`, with what a method that was called on it has assigned."""
+    fields = tuple([(name, join(value, stores.get(name, NEVER))) for name, value in receiver.fields])
+    path = path_of(node)
+    if path and fields != receiver.fields and frame.env.get(path) is receiver:
+        frame.refine(path, instance(receiver.klass, fields, receiver.made))
 
 
 def _entering(arguments: Arguments) -> Arguments:

@@ -28,7 +28,7 @@ def forget(interpreter: Interpreter, module: ModuleInfo, functions: set[Function
     _drop_module(interpreter, module.index)
     if not functions:
         return
-    interpreter.drivers = interpreter.drivers.begins_anew()
+    interpreter.drivers = interpreter.drivers.begin_anew()
     gone = stale(_computations(interpreter), functions)
     if not gone:
         return
@@ -59,7 +59,14 @@ def _facts(interpreter: Interpreter) -> Iterator[Facts[Any, Any]]:
     yield from (tables.stores, tables.bodies, tables.kept_items)
     yield from (decorators.decorated, decorators.wrappers, decorators.carriers)
     yield from (annotations.assigned, annotations.aliases)
-    yield from (interpreter.default_values, interpreter.asked, interpreter.jitted, interpreter.globals)
+    yield from (
+        interpreter.compared,
+        interpreter.handed,
+        interpreter.compiled,
+        interpreter.rewritten,
+        interpreter.jitted,
+    )
+    yield from (interpreter.default_values, interpreter.asked, interpreter.globals)
     yield interpreter.program.names
 
 

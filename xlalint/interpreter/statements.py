@@ -24,8 +24,9 @@ from xlalint.abstract.values import (
 from xlalint.interpreter.budget import tell_depth
 from xlalint.interpreter.builtin_calls import element_of, is_staged
 from xlalint.interpreter.device_loops import Loop, is_long, mark_counted, names_counted, values_of_turn
+from xlalint.interpreter.drivers import DrivenBody
 from xlalint.interpreter.expressions import binary_value, store_subscript, test
-from xlalint.interpreter.frame import _EXEC, Env, Frame, body_of, join_into
+from xlalint.interpreter.frame import _EXEC, Env, Frame, join_into
 from xlalint.interpreter.narrowing import assume, unpack_shape
 from xlalint.interpreter.rates import Rate
 from xlalint.interpreter.semantics import Branch
@@ -312,7 +313,7 @@ def _loop(frame: Frame, node: Loop, once: Callable[[], bool]) -> bool:
     inside = _rate_of_turns(frame, node, turns, lasts)
     frame.loops.depth += turns
     frame.loops.lasting += lasts
-    if frame.context.per_turn and frame.interpreter.drivers.paces(node.body):
+    if frame.context.per_turn and driven_body(frame).paces(node.body):
         frame.loops.step_depth = frame.loops.depth
     exits: list[Env] = []
     endable = True
@@ -347,11 +348,12 @@ def _rate_of_turns(frame: Frame, node: Loop, turns: bool, lasts: bool) -> Rate:
     rate = frame.loops.rate
     if not frame.context.per_turn or frame.loops.depth:
         return rate.in_loop() if lasts else rate
-    drivers, body = frame.interpreter.drivers, body_of(frame)
+    drivers, function = frame.interpreter.drivers, frame.function
     if turns:
         frame.loops.counters |= names_counted(node)
-        return rate.in_steps(drivers.frequency(node, body, frame.function))
-    if drivers.goes_around(node, frame.module):
+        evaluates = function is not None and drivers.evaluates(function)
+        return rate.in_steps(driven_body(frame).frequency(node, evaluates=evaluates))
+    if driven_body(frame).goes_around(node):
         frame.loops.counters |= names_counted(node)
         return rate.in_epochs()
     return rate.in_loop() if lasts else rate
@@ -359,7 +361,12 @@ def _rate_of_turns(frame: Frame, node: Loop, turns: bool, lasts: bool) -> Rate:
 
 def _turns(frame: Frame, node: Loop) -> bool:
     """Return whether a loop of code that drives a device takes a step at each turn."""
-    return frame.interpreter.drivers.takes_steps(node, body_of(frame), frame.module)
+    return driven_body(frame).takes_steps(node)
+
+
+def driven_body(frame: Frame) -> DrivenBody:
+    """Return what the loops of a frame's code do to a device."""
+    return frame.interpreter.drivers.within(frame.function, frame.module)
 
 
 def _begin_loop(frame: Frame) -> list[object]:
@@ -413,7 +420,7 @@ def for_(frame: Frame, node: ir.For) -> bool:
         return _unroll(frame, node, turns)
     frame.rename(VALUE_SIZED_SHAPE, TENSOR_LOOP_BOUND, position(node.iterable))
     element = element_of(frame, iterable, position(node.iterable))
-    if frame.context.per_turn and frame.interpreter.drivers.paces(node.body):
+    if frame.context.per_turn and driven_body(frame).paces(node.body):
         element = values_of_turn(node, element)
     for look in frame.libraries.on_for:
         look(frame, node)

@@ -35,6 +35,7 @@ from xlalint.abstract.values import (
     union,
 )
 from xlalint.analysis.hazard import Confidence
+from xlalint.interpreter.comparisons import compares
 from xlalint.interpreter.spelling import path_of, position, spelling
 from xlalint.lowering import ir
 from xlalint.rules.codes import (
@@ -245,7 +246,7 @@ def _check_index(frame: Frame, node: ir.Sub, base: Tensor, index: Value, writes:
         if isinstance(part, Sequence) and part.kind == "slice":
             _check_slice(frame, node, base, part, part_node, writes)
             continue
-        part = _as_mask(base, part, part_node)
+        part = _as_mask(frame, base, part, part_node)
         _look_at_index(frame, base, part, part_node, node.at, "an index is a constant in the graph")
         culprit = only_tensor(part)
         if culprit is not None:
@@ -282,13 +283,22 @@ def _look_at_index(frame: Frame, base: Tensor, part: Value, node: ir.Node, at: i
         look(frame, base, part, node, at, detail)
 
 
-def _as_mask(base: Tensor, part: Value, node: ir.Node) -> Value:
-    """The index, taken for a mask where that is all that its name says and nothing else is known of it."""
+def _as_mask(frame: Frame, base: Tensor, part: Value, node: ir.Node) -> Value:
+    """The index, taken for a mask where its name says so, or that it is the outcome of a comparison, and nothing else is known of it."""
     found = [m for m in members(part) if m is not NONE]
     told = any(m is not UNKNOWN and not (isinstance(m, Tensor) and not m.dtype and m.rank < 0) for m in found)
-    if told or base.framework == ARRAYS or not _NAMES_MASK(_last_word(node)):
+    if told or base.framework == ARRAYS:
+        return part
+    if not _NAMES_MASK(_last_word(node)) and not _compares(frame, node):
         return part
     return tensor(base.framework, "b", sure=False)
+
+
+def _compares(frame: Frame, node: ir.Node) -> bool:
+    """Return whether an expression gives the outcome of comparisons: who indexes with it has compared tensors."""
+    if isinstance(node, ir.Name):
+        return frame.function is not None and node.id in frame.interpreter.compared.of(frame.function)
+    return compares(node, frozenset())
 
 
 _POSITIONS = frozenset(("idx", "idxs", "index", "indexes", "indices", "inds", "ids", "perm", "order", "positions"))

@@ -91,10 +91,10 @@ class Analysis:
         self._libraries = libraries()  # before values are forgotten: their constants are to last
         begin()
         self.program: Program = link(units, followed, options.apis.describes)
-        self.states = States(self.program)
         self._options = options
         self._pulse = pulse
         self.restart()
+        self.states = States(self.program, self.interpreter.drivers.digest())
         self.sizes = [_size(unit) for unit in units]
         self._places = {module.path: module.index for module in reversed(self.program.modules)}
 
@@ -130,6 +130,10 @@ class Analysis:
         self.sizes[index] = _size(unit)
         forget(self.interpreter, module, changed)
         return changed
+
+    def is_driven_otherwise(self) -> bool:
+        """Return whether other functions drive a device than when the program was linked: then nothing holds of what was made of it."""
+        return self.interpreter.drivers.digest() != self.states.common
 
     def run(self, modules: Sequence[int]) -> list[ModuleOutcome]:
         """Analyse the roots of some modules, by index."""

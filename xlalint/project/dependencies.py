@@ -30,10 +30,14 @@ class Dependencies(msgspec.Struct, frozen=True, array_like=True):
 
 
 class States:
-    """The states of a program's parts. `modules` is the digest of which modules there are."""
+    """The states of a program's parts.
 
-    def __init__(self, program: Program) -> None:
+    `modules` is the digest of which modules there are, `common` that of what every result depends on.
+    """
+
+    def __init__(self, program: Program, common: bytes) -> None:
         self._program = program
+        self.common = common
         self._lineages: dict[int, int] = {}
         self._subclasses: dict[ClassInfo, bytes] = {}
         names = blake2b(digest_size=_SIZE)
@@ -66,7 +70,7 @@ class States:
     def _state(self, modules: list[int], functions: list[int], classes: list[int], unmoved: int) -> bytes:
         program = self._program.modules
         mask = (1 << FUNCTION_BITS) - 1
-        parts = [program[index].unit.interface for index in modules]
+        parts = [self.common, *(program[index].unit.interface for index in modules)]
         parts += [program[key >> FUNCTION_BITS].unit.functions[key & mask].digest for key in functions]
         parts += [self._digest_subclasses(program[key >> FUNCTION_BITS].classes[key & mask]) for key in classes]
         if unmoved >= 0:

@@ -264,6 +264,7 @@ class Session:
             self._units[path] = entry.unit
             if known is not None and known.interface == entry.unit.interface and not relink:
                 self._update(path, entry.unit)
+                relink = self._analysis.is_driven_otherwise()
             else:
                 relink = True
         if relink:

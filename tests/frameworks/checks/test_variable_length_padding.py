@@ -21,6 +21,10 @@ SILENT = {
             def mask(self, batch):
                 return self.collator.torch_mask_tokens(batch)
         """,
+    "texts that fields pad to one length": (
+        "from torchtext.data import BucketIterator, Field\ntext = Field(fix_length=64)\nBucketIterator(ds, batch_size=8, train=True)"
+    ),
+    "an iterator of another library": "from mylib.data import BucketIterator\nBucketIterator(ds, batch_size=8, train=True)",
     "a map of something else": "def f(x):\n    return tokenizer(x, padding=True)\npool.map(f, xs)",
     "one length": "DataCollatorWithPadding(tokenizer, padding='max_length', max_length=128)",
     "no padding": "DataCollatorWithPadding(tokenizer, padding=False)",
@@ -65,6 +69,10 @@ SILENT = {
         """,
 }
 FOUND = {
+    "texts that fields pad": (
+        "from torchtext.data import BucketIterator\nBucketIterator(ds, batch_size=8, train=True)",
+        ["XLA401:warning"],
+    ),
     "a collator that masks and collates": (
         "c = DataCollatorForLanguageModeling(tokenizer)\nc.torch_mask_tokens(ids)\nDataLoader(ds, 8, drop_last=True, collate_fn=c)",
         ["XLA401:warning"],

@@ -162,6 +162,22 @@ def check_longest(call: CallSite) -> None:
         call.report("XLA401", framework, "", "", 0, "", (), Confidence.LIKELY)
 
 
+_TEXT_ITERATORS = tuple(
+    f"torchtext.{home}.{name}" for home in ("data", "legacy.data") for name in ("BucketIterator", "Iterator")
+)
+
+
+@asks_about("torch", *_TEXT_ITERATORS, reach=Reach.COMPILED)
+def check_text_iterator(call: CallSite) -> None:
+    """`BucketIterator(dataset, …)`, whose fields pad to the longest of each batch unless one has a `fix_length`."""
+    fixed = (
+        isinstance(node, ir.Call) and any(name == "fix_length" for name, _ in node.keywords)
+        for node in _nodes(call.frame, b"fix_length")
+    )
+    if not any(fixed):
+        call.report("XLA401", consumer(call.frame), call.spelled, "", 0, "", (), Confidence.LIKELY)
+
+
 @asks_about("tensorflow", methods=("padded_batch",), reach=Reach.COMPILED)
 def check_padded_batch(call: CallSite) -> None:
     """`dataset.padded_batch(32)`, or with `padded_shapes` that leave a size open."""

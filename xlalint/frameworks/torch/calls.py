@@ -26,7 +26,7 @@ from xlalint.abstract.values import (
 )
 from xlalint.interpreter.arguments import Arguments
 from xlalint.interpreter.builtin_calls import element_of
-from xlalint.interpreter.library_calls import dtype_of, kind_of_data
+from xlalint.interpreter.library_calls import LibraryCall, dtype_of, kind_of_data
 from xlalint.lowering import ir
 from xlalint.rules.codes import ITEM, TO_HOST
 
@@ -107,11 +107,7 @@ def _tensor(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: 
 
     as_tensor = isinstance(node.func, ir.Attr) and node.func.name in ("as_tensor", "asarray")
     device = arguments.keywords.get("device")
-    place = (
-        "cpu"
-        if frame.module.taught.tracks_place and device in (None, NONE, constant("cpu"), host("device:cpu"))
-        else ""
-    )
+    place = "cpu" if frame.module.taught.tracks_place and device in (None, NONE, *_ON_HOST) else ""
     named = dtype_of(dtype_argument) if dtype_argument is not None else ""
     results: list[Value] = []
     for member in members(data):
@@ -134,6 +130,23 @@ def _tensor(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: 
             )
         results.append(tensor("torch", named or dtype, rank, place))
     return join_all(results) if results else tensor("torch", named, -1, place)
+
+
+def convert_unknown(frame: Frame, arguments: Arguments, node: ir.Call) -> Value | None:
+    """Run `x.to(dtype)` and `x.to("cpu")` of an object of which nothing is known: in code that steps run, that is a tensor."""
+    if not isinstance(node.func, ir.Attr) or node.func.name != "to":
+        return None
+    if frame.interpreter.annotations.framework(frame.module) != "torch":
+        return None
+    given = [*arguments.args[:2], *(arguments.keywords.get(name, UNKNOWN) for name in ("device", "dtype"))]
+    entry = frame.apis.method("torch", "to")
+    if entry is None or not any(dtype_of(value) or value in _ON_HOST for value in given):
+        return None
+    receiver = tensor("torch", sure=False)
+    return LibraryCall(frame, entry, receiver, arguments.args, arguments.pairs(), node).run()
+
+
+_ON_HOST = (constant("cpu"), host("device:cpu"))
 
 
 def _from_numpy(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:

@@ -1,0 +1,270 @@
+"""Functions that drive a device by what they call: a step that another function takes makes the loop around the call one over steps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from tests.conftest import Loud
+from xlalint.config import Settings
+from xlalint.project import check_paths
+
+AGENT = """
+import torch
+from torch import nn
+
+class Agent:
+    def __init__(self, model, optimizer):
+        self.model, self.optimizer = model, optimizer
+
+    def update(self, batch):
+        loss = self.model(batch.cuda()).sum()
+        self.optimizer.zero_grad()
+        loss.backward()
+        self.optimizer.step()
+        return loss
+
+    def look(self, batch):
+        return self.model(batch.cuda()).sum()
+
+class Careful(Agent):
+    def update(self, batch):
+        return super().update(batch)
+
+def fit(agent: Agent, batches):
+    for batch in batches:
+        agent.update(batch)
+
+def lead(agent, batches):
+    fit(agent, batches)
+
+def say(values):
+    print(len(values))
+"""
+READ = "torch.ones(3).cuda().sum().item()"
+IMPORTS = "import torch\nfrom agent import Agent, Careful, fit, lead, say\nimport agent as agents\n"
+
+FOUND = {
+    "a variable": f"def main(states):\n    agent = Agent(1, 2)\n    for state in states:\n        {READ}\n        agent.update(state)",
+    "a parameter": f"def main(agent: Agent, states):\n    for state in states:\n        {READ}\n        agent.update(state)",
+    "a result that is kept": f"""
+        def main(states):
+            agent = agents.Agent(1, 2)
+            for state in states:
+                {READ}
+                losses = agent.update(state), 1
+        """,
+    "a derived class": f"""
+        def main(states):
+            agent = Careful(1, 2)
+            for state in states:
+                {READ}
+                agent.update(state)
+        """,
+    "an attribute": f"""
+        class Runner:
+            def __init__(self):
+                self.agent = Agent(1, 2)
+            def run(self, states):
+                for state in states:
+                    {READ}
+                    self.agent.update(state)
+        """,
+    "one's own method": f"""
+        class Runner(Agent):
+            def run(self, states):
+                for state in states:
+                    {READ}
+                    self.update(state)
+        """,
+    "a method that derived classes have": f"""
+        class Base:
+            def run(self, states):
+                for state in states:
+                    {READ}
+                    self.update(state)
+        class Derived(Base):
+            def update(self, state):
+                loss = torch.relu(state).sum()
+                loss.backward()
+                self.optimizer.step()
+        """,
+    "a step within a step": f"""
+        def once(agent: Agent, state):
+            agent.update(state)
+        def main(agent, states):
+            for state in states:
+                {READ}
+                once(agent, state)
+        """,
+    "a nested function": f"""
+        def main(states):
+            agent = Agent(1, 2)
+            def once(state):
+                agent.update(state)
+            for state in states:
+                {READ}
+                once(state)
+        """,
+    "a loop of the module": f"agent = Agent(1, 2)\nfor state in states:\n    {READ}\n    agent.update(state)",
+    "where the step comes after an inner loop": f"""
+        def main(agent: Agent, states):
+            while True:
+                for state in states:
+                    {READ}
+                agent.update(states)
+        """,
+}
+SELDOM = {
+    "around a loop over steps": f"""
+        def main(agent, epochs):
+            for state in epochs:
+                {READ}
+                fit(agent, state)
+        """,
+    "around what leads to one": f"""
+        def main(agent, epochs):
+            for state in epochs:
+                {READ}
+                lead(agent, state)
+        """,
+}
+SILENT = {
+    "beside the loop": f"def main(agent: Agent, state):\n    agent.update(state)\n    for one in range(8):\n        {READ}",
+    "no loop": f"def main(agent, state):\n    {READ}\n    fit(agent, state)",
+    "what takes no step": f"def main(agent: Agent, states):\n    for state in states:\n        {READ}\n        agent.look(state)",
+    "what computes nothing": f"def main(states):\n    for state in states:\n        {READ}\n        say(states)",
+    "a method of that name of something else": f"""
+        class Meter:
+            def update(self, value):
+                self.value = value
+        def main(states):
+            meter = Meter()
+            for state in states:
+                {READ}
+                meter.update(1)
+        """,
+    "a method of what is not known": f"def main(bar, states):\n    for state in states:\n        {READ}\n        bar.update(1)",
+    "a class that is made in the loop": f"def main(states):\n    for state in states:\n        {READ}\n        Agent(1, 2)",
+    "a name that hides it": f"""
+        def fit(agent, state):
+            return agent
+        def main(agent, states):
+            for state in states:
+                {READ}
+                fit(agent, state)
+        """,
+}
+
+
+OBJECTS = """
+import torch
+
+class Store:
+    def __init__(self):
+        self.rows = torch.zeros(8, 4)
+        self.kept = torch.zeros(8)
+
+    def to(self, device):
+        self.rows = self.rows.to(device)
+
+def main(model, optimizer, device, batches):
+    store = Store()
+    {moved}
+    for x in batches:
+        model(x.to(device)).sum().backward()
+        optimizer.step()
+        total = store.{name}.sum().item()
+"""
+
+
+@pytest.mark.parametrize(
+    ("moved", "name", "count"),
+    [("store.to(device)", "rows", 1), ("store.to(device)", "kept", 0), ("pass", "rows", 0)],
+)
+def test_an_object_is_what_its_methods_make_of_it(moved: str, name: str, count: int, loud: Loud) -> None:
+    assert loud(OBJECTS.format(moved=moved, name=name), "torch_xla") == ["XLA301"] * count
+
+
+ON_THE_CPU = """
+import numpy as np
+import torch
+from torch import nn
+
+model = nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 1))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+{device}
+def main(rows):
+    for row in rows:
+        loss = model(torch.from_numpy(row)).sum()
+        loss.backward()
+        optimizer.step()
+        total = {read}
+"""
+
+
+@pytest.mark.parametrize(
+    ("device", "read", "count"),
+    [
+        ("", "loss.item()", 1),
+        ("", "torch.from_numpy(row).sum().item()", 0),
+        ("model.to('cpu')", "model(torch.from_numpy(row)).sum().item()", 0),
+    ],
+)
+def test_a_program_that_names_no_device_leaves_its_model_to_the_port(
+    device: str, read: str, count: int, loud: Loud
+) -> None:
+    assert loud(ON_THE_CPU.format(device=device, read=read), "torch_xla") == ["XLA301"] * count
+
+
+LOADER = """
+import torch
+from torch.utils.data import DataLoader
+
+def main(model, optimizer, examples):
+    loader = DataLoader(examples, batch_size=8, shuffle=True)
+    {loop}:
+        loss = model(next(iter(loader)).cuda()).sum()
+        {step}
+"""
+
+
+@pytest.mark.parametrize(
+    ("loop", "step", "expected"),
+    [
+        ("for x in range(99)", "loss.backward()\n        optimizer.step()", ["XLA402"]),
+        ("for x in range(99)", "pass", []),
+        ("if examples", "pass", []),
+    ],
+)
+def test_a_loader_of_a_program_that_trains_is_judged_before_it_is_ported(
+    loop: str, step: str, expected: list[str], loud: Loud
+) -> None:
+    assert loud(LOADER.format(loop=loop, step=step), "") == expected
+
+
+def check(tmp_path: Path, text: str) -> list[tuple[str, str]]:
+    """The reads in a program of two files, each with its severity."""
+    (tmp_path / "agent.py").write_text(AGENT)
+    (tmp_path / "run.py").write_text(IMPORTS + dedent(text) + "\n")
+    report = check_paths([tmp_path], Settings(show_info=True))
+    assert not report.failures
+    found = [one for one in report.findings if one.filename.endswith("run.py") and one.code == "XLA301"]
+    return [(one.severity, one.frequency or "") for one in found]
+
+
+@pytest.mark.parametrize("case", FOUND)
+def test_what_is_read_around_a_step_is_read_at_every_step(case: str, tmp_path: Path) -> None:
+    assert check(tmp_path, FOUND[case]) == [("warning", "step")]
+
+
+@pytest.mark.parametrize("case", SELDOM)
+def test_what_is_read_around_a_loop_over_steps_is_read_once_an_epoch(case: str, tmp_path: Path) -> None:
+    assert check(tmp_path, SELDOM[case]) == [("info", "epoch")]
+
+
+@pytest.mark.parametrize("case", SILENT)
+def test_what_no_step_is_around_is_silent(case: str, tmp_path: Path) -> None:
+    assert check(tmp_path, SILENT[case]) == []
