@@ -196,8 +196,8 @@ class Drivers:
         return not self.words.gradients.isdisjoint(info.ir.calls) and self.may_drive(info.module)
 
     def counts_turns(self, info: FunctionInfo) -> bool:
-        """Return whether of a function what its loops repeat counts, and nothing else."""
-        return self.role(info) is Role.LOOPS or self.evaluates(info)
+        """Return whether of a function what its loops repeat counts, or those that it leads to, and nothing else."""
+        return self.role(info) in (Role.LOOPS, Role.LEADS) or self.evaluates(info)
 
     def evaluates(self, info: FunctionInfo) -> bool:
         """Return whether a function sets a model to evaluate, and then runs it in a loop."""

@@ -39,6 +39,8 @@ FOUND = {
         ["XLA402:info"],
     ),
     "a loader that evaluates": ("DataLoader(ds, batch_size=8)", ["XLA402:info"]),
+    "a loader of the training data in order": ("DataLoader(train_ds, batch_size=8)", ["XLA402:warning"]),
+    "one that is told to read it in order": ("DataLoader(train_ds, batch_size=8, shuffle=False)", ["XLA402:info"]),
     "a size by a flag": ("DataLoader(ds, flags.batch_size, shuffle=True)", ["XLA402:warning"]),
     "a length that is not divided": (
         "DataLoader(TensorDataset(torch.zeros((33, 4))), 8, shuffle=True)",

@@ -57,15 +57,16 @@ def _reads_all(call: CallSite) -> bool:
 
 
 def _reads_for_training(call: CallSite) -> bool:
-    """Return whether a loader shuffles, or may.
+    """Return whether a loader shuffles, or may, or reads what is called the training data.
 
-    A loader for evaluation reads in order.
+    A loader for evaluation reads other data, in order.
     """
     shuffle = call.value("shuffle", 2)
     if shuffle is not None and FALSE not in members(shuffle):
         return True
     if call.lacks("sampler", 3):
-        return False
+        examples = call.node_of("dataset", 0)
+        return shuffle is None and examples is not None and "train" in spelling(examples).lower()
     sampler = source_of(call.frame, call.node_of("sampler", 3))
     in_order = isinstance(sampler, ir.Call) and (
         dict(sampler.keywords).get("shuffle") == ir.Const(False) or spelling(sampler.func).endswith("SequentialSampler")
