@@ -117,7 +117,43 @@ FOUND = {
                 agent.update(states)
         """,
 }
+FOUND["a step in two halves"] = f"""
+    class Trainer:
+        def back(self, state):
+            for part in state.split(2):
+                torch.relu(part.cuda()).sum().backward()
+        def optimize(self):
+            self.optimizer.step()
+        def step(self, state):
+            {READ}
+            self.back(state)
+            self.optimize()
+        def run(self, states):
+            while states:
+                self.step(states)
+    """
+FOUND["a step whose parts a loop puts together"] = f"""
+    def back(state):
+        for part in state.split(2):
+            torch.relu(part.cuda()).sum().backward()
+    def main(optimizer, states):
+        for state in states:
+            back(state)
+            optimizer.step()
+            {READ}
+    """
 SELDOM = {
+    "around a loop that uses the gradients in its own way": f"""
+        def fit_by_hand(model, states):
+            for state in states:
+                model(state.cuda()).sum().backward()
+                for p in model.parameters():
+                    p.data.add_(p.grad, alpha=-0.1)
+        def main(model, epochs):
+            for state in epochs:
+                {READ}
+                fit_by_hand(model, state)
+        """,
     "around a loop over steps": f"""
         def main(agent, epochs):
             for state in epochs:

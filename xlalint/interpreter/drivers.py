@@ -9,9 +9,10 @@ All of it is worked out once for a program, before its functions are run. What i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from enum import IntEnum
 from hashlib import blake2b
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, Union
 
 from xlalint.analysis.hazard import Frequency
@@ -24,28 +25,36 @@ from xlalint.program.linker import ClassInfo, FunctionInfo, ModuleInfo
 if TYPE_CHECKING:
     from xlalint.program.linker import Program
 
-_TAKEN = "<takes a step>"  # among the words of what is called for its effect: no name reads so
+# Words of what calls of functions do, beside those of what is called for its effect: no name reads so.
+_TAKEN, _BACKWARD, _STEPPED, _ACCUMULATED = "<takes a step>", "<goes backward>", "<steps an optimizer>", "<accumulates>"
 _ROUNDS = 8  # functions between the one that takes a step and the outermost loop
 
 
 class Role(IntEnum):
-    """The part that a function plays, by what its calls do to the device; of two the larger counts."""
+    """The part that a function plays, by what its calls do to the device."""
 
     NONE = 0
     LEADS = 1
     """It leads to a loop over steps, in no loop of its own."""
-    PASSES = 2
+    OPTIMIZES = 2
+    """It steps an optimizer, and leaves the gradients to others."""
+    BACKWARD = 3
+    """It makes gradients, perhaps part by part in a loop, and leaves it to others to step an optimizer."""
+    PASSES = 4
     """It calls what takes a step of training, in no loop."""
-    STEPS = 3
+    STEPS = 5
     """It takes a step of training itself."""
-    LOOPS = 4
+    LOOPS = 6
     """It holds a loop over steps, or one over epochs around calls that lead to such loops."""
 
 
-class Calls(NamedTuple):
-    """Calls of a body by how their callees are spelled: of those that take a step each, and of those that lead to loops over steps."""
+_WORDS = {Role.OPTIMIZES: _STEPPED, Role.BACKWARD: _BACKWARD, Role.PASSES: _TAKEN, Role.STEPS: _TAKEN}
 
-    steps: frozenset[str] = frozenset()
+
+class Calls(NamedTuple):
+    """Calls of a body, by how their callees are spelled: the words for what each does, and those that lead to loops over steps."""
+
+    words: Mapping[str, frozenset[str]] = MappingProxyType({})
     loops: frozenset[str] = frozenset()
 
 
@@ -61,6 +70,34 @@ class DrivenBody:
         self._calls = calls
         self._body = body
 
+    def role(self) -> Role:
+        """The part that a function with this body plays."""
+        own, all_loops = set(self._effects(self._body, nested=False)), list(loops(self._body))
+        inner = [set(self._effects(loop.body)) for loop in all_loops]
+        if any(map(self._is_step, inner)) or self.goes_around_loops():
+            return Role.LOOPS
+        if self._is_step(own.union(*inner)):
+            return Role.STEPS if _TAKEN not in own else Role.PASSES
+        if self.drives():
+            return Role.LOOPS
+        if not own.isdisjoint(self._words.gradients):
+            return Role.BACKWARD
+        if not own.isdisjoint(self._words.steps):
+            return Role.OPTIMIZES
+        return Role.LEADS if self._calls.loops else Role.NONE
+
+    def accumulates(self) -> bool:
+        """Return whether nothing in the body steps an optimizer: loops that go backward may make the parts of one step."""
+        effects = set(self._effects(self._body))
+        return not effects.isdisjoint(self._words.gradients) and not self._is_step(effects)
+
+    def steps_what_is_accumulated(self) -> bool:
+        """Return whether the body, or one turn of a loop in it, calls what accumulates gradients, and has an optimizer step."""
+        words = self._words
+        places = [self._body, *(loop.body for loop in loops(self._body))]
+        turns = [set(self._effects(place, nested=False)) for place in places]
+        return any(_ACCUMULATED in one and not one.isdisjoint(words.steps - words.gradients) for one in turns)
+
     def drives(self) -> bool:
         """Return whether a loop calls what makes the device take a step."""
         return self._drive(self._body)
@@ -70,19 +107,11 @@ class DrivenBody:
         called = self._calls.loops
         return bool(called) and any(self._calls_any(called, loop.body) for loop in loops(self._body))
 
-    def leads_to_loops(self) -> bool:
-        """Return whether anything calls what leads to loops over steps."""
-        return bool(self._calls.loops)
-
-    def takes_step(self) -> bool:
-        """Return whether the body, outside of its loops, goes backward and has an optimizer step."""
+    def _is_step(self, effects: set[str]) -> bool:
+        """Return whether these are the effects of a step of training: gradients, and an optimizer that takes them."""
         words = self._words
-        own = set(self._effects(self._body, nested=False))
-        return not (own.isdisjoint(words.gradients) or own.isdisjoint(words.steps - words.gradients - {_TAKEN}))
-
-    def passes_step(self) -> bool:
-        """Return whether it calls, outside of its loops, what takes a step."""
-        return _TAKEN in self._effects(self._body, nested=False)
+        optimizes = not effects.isdisjoint(words.steps - words.gradients - {_TAKEN})
+        return _TAKEN in effects or (optimizes and not effects.isdisjoint(words.gradients | {_ACCUMULATED}))
 
     def paces(self, loop: tuple[ir.Statement, ...]) -> bool:
         """Return whether each turn of a loop with this body is one step of the device, and no loop within takes steps of its own."""
@@ -138,8 +167,10 @@ class DrivenBody:
                 continue
             if isinstance(statement, ir.Eval) and isinstance(statement.value, ir.Call):
                 yield _stepping(statement.value.func)
-            if self._calls.steps and self._calls_any(self._calls.steps, (statement,)):
-                yield _TAKEN
+            if self._calls.words:
+                called = (_path_of_callee(one.func) for one in ir.walk((statement,)) if isinstance(one, ir.Call))
+                for path in called:
+                    yield from self._calls.words.get(path, ())
 
     def _calls_any(self, paths: frozenset[str], statements: tuple[ir.Statement, ...]) -> bool:
         return bool(paths) and any(
@@ -151,10 +182,14 @@ class Drivers:
     """Tells which functions of a program drive a device, by the words of the frameworks."""
 
     def __init__(self, words: DeviceSteps, program: Program) -> None:
-        self.words = words._replace(steps=words.steps | {_TAKEN})
+        self.words = words._replace(
+            steps=words.steps | {_TAKEN, _STEPPED, _BACKWARD}, gradients=words.gradients | {_BACKWARD}
+        )
         self._program = program
         self._roles: dict[FunctionInfo, Role] = {}
         self._calls: dict[FunctionInfo | ModuleInfo, Calls] = {}
+        self._parts: set[FunctionInfo] = set()
+        self._around: set[FunctionInfo] = set()
         self._without_device: frozenset[ModuleInfo] = frozenset()
         self._worked_out = False
 
@@ -210,15 +245,16 @@ class Drivers:
     def digest(self) -> bytes:
         """Digest all that was found: what was made of it holds as long as this is the same."""
         self._work_out()
-        roles = sorted(f"{info.module.path}\0{info.ir.qualname}\0{role:d}" for info, role in self._roles.items())
-        calls = sorted(
-            f"{holder.module.path if isinstance(holder, FunctionInfo) else holder.path}\0"
-            f"{holder.ir.qualname if isinstance(holder, FunctionInfo) else ''}\0{sorted(found.steps)}\0{sorted(found.loops)}"
-            for holder, found in self._calls.items()
-        )
-        places = sorted(module.path for module in self._without_device)
-        told = "\n".join([*roles, *calls, *places]).encode("utf-8", "surrogateescape")
-        return blake2b(told, digest_size=16).digest()
+        told = [(info.module.path, info.ir.qualname, f"{role:d}") for info, role in self._roles.items()]
+        for holder, found in self._calls.items():
+            path, name = (
+                (holder.module.path, holder.ir.qualname) if isinstance(holder, FunctionInfo) else (holder.path, "")
+            )
+            told += [(path, name, f"{callee} {sorted(words)}") for callee, words in found.words.items()]
+            told += [(path, name, callee) for callee in found.loops]
+        told += [(module.path, "", "") for module in self._without_device]
+        text = "\n".join(map("\0".join, sorted(told)))
+        return blake2b(text.encode("utf-8", "surrogateescape"), digest_size=16).digest()
 
     def begin_anew(self) -> Drivers:
         """Drivers of the same words and program that have found nothing yet."""
@@ -243,8 +279,10 @@ class Drivers:
             ported = [module for module in modules if self.may_drive(module) or self._may_be_ported(module)]
             for _ in range(_ROUNDS):
                 if fresh:
-                    fresh = self._follow(ported, {info.name: None for info in _with_outer(fresh)})
-            driving = {info.module for info in self._roles}
+                    fresh = self._follow(
+                        ported, {one.name: None for info in fresh for one in (info, *_list_outer(info))}
+                    )
+            driving = {info.module for info, role in self._roles.items() if role in (Role.STEPS, Role.LOOPS)}
             driving.update(module for module in ported if self._calls_steps(module.unit.calls))
             self._without_device = frozenset(filter(self._leaves_device_open, driving))
 
@@ -265,35 +303,43 @@ class Drivers:
         changed: list[FunctionInfo] = []
         for module in modules:
             if not names.isdisjoint(module.unit.calls):
-                self._note_calls(module, None, ir.decode_body(module.unit.body), names)
+                parts = self._note_calls(module, None, ir.decode_body(module.unit.body), names)
+                changed += self._demote(parts, self.within(None, module))
             for info in module.functions:
-                calls = not names.isdisjoint(info.ir.calls) and self._note_calls(module, info, info.body, names)
-                if calls and self._classify(info):
+                if names.isdisjoint(info.ir.calls):
+                    continue
+                parts = self._note_calls(module, info, info.body, names)
+                changed += self._demote(parts, self._body_of(info))
+                if parts is not None and self._classify(info):
                     changed.append(info)
         return changed
+
+    def _demote(self, parts: list[FunctionInfo] | None, caller: DrivenBody) -> list[FunctionInfo]:
+        """Take the loops of functions that go backward for parts of one step, where a caller steps the optimizer afterwards."""
+        if not parts or not caller.steps_what_is_accumulated():
+            return []
+        self._parts.update(parts)
+        return [info for info in parts if self._classify(info)]
 
     def _classify(self, info: FunctionInfo) -> bool:
         """Work out a function's role, by the calls that are known; whether it has changed."""
         before = self._roles.get(info, Role.NONE)
-        found = max(before, self._own_role(info))
+        found = self._body_of(info).role()
+        if info in self._parts and found is Role.LOOPS:
+            found = Role.BACKWARD
+        if info in self._around:
+            found = Role.LOOPS
         if found is before:
             return False
         self._roles[info] = found
-        outer = info
-        while found is Role.LOOPS and outer.ir.outer >= 0:
-            outer = outer.module.functions[outer.ir.outer]
-            self._roles[outer] = Role.LOOPS
+        if found is Role.LOOPS:
+            for outer in _list_outer(info):
+                self._around.add(outer)
+                self._roles[outer] = Role.LOOPS
         return True
 
-    def _own_role(self, info: FunctionInfo) -> Role:
-        body = DrivenBody(self.words, self._calls.get(info, _NO_CALLS), info.body)
-        if body.drives() or body.goes_around_loops():
-            return Role.LOOPS
-        if body.takes_step():
-            return Role.STEPS
-        if body.passes_step():
-            return Role.PASSES
-        return Role.LEADS if body.leads_to_loops() else Role.NONE
+    def _body_of(self, info: FunctionInfo) -> DrivenBody:
+        return DrivenBody(self.words, self._calls.get(info, _NO_CALLS), info.body)
 
     def _note_calls(
         self,
@@ -301,23 +347,32 @@ class Drivers:
         info: FunctionInfo | None,
         body: tuple[ir.Statement, ...],
         names: frozenset[str],
-    ) -> bool:
-        """Find which calls in a body are of functions that have a role; whether there are more than were known."""
+    ) -> list[FunctionInfo] | None:
+        """Find what calls in a body of functions of these names do. The callees whose loops are found to make the parts of a step here;
+        None where nothing is new."""
         known = self._calls.get(info or module, _NO_CALLS)
-        steps, around = set(known.steps), set(known.loops)
+        told = {path: words for path, words in known.words.items() if path.rpartition(".")[2] not in names}
+        around = {path for path in known.loops if path.rpartition(".")[2] not in names}
+        accumulating: list[FunctionInfo] = []
         for one in ir.walk(body):
-            if isinstance(one, ir.Call) and last_name(one.func) in names:
-                path = _path_of_callee(one.func)
-                roles = {self._roles.get(callee, Role.NONE) for callee in self._callees(module, info, one.func)}
-                if path and not roles.isdisjoint((Role.STEPS, Role.PASSES)):
-                    steps.add(path)
-                elif path and not roles.isdisjoint((Role.LOOPS, Role.LEADS)):
-                    around.add(path)
-        found = Calls(frozenset(steps), frozenset(around))
+            path = _path_of_callee(one.func) if isinstance(one, ir.Call) and last_name(one.func) in names else ""
+            if not path or not isinstance(one, ir.Call):
+                continue
+            callees = {callee: self._roles.get(callee, Role.NONE) for callee in self._callees(module, info, one.func)}
+            words = {_WORDS[role] for role in callees.values() if role in _WORDS}
+            looping = [callee for callee, role in callees.items() if role is Role.LOOPS]
+            if looping and all(self._body_of(callee).accumulates() for callee in looping):
+                accumulating += looping
+                words.add(_ACCUMULATED)
+            if words:
+                told[path] = frozenset(words)
+            if looping or Role.LEADS in callees.values():
+                around.add(path)
+        found = Calls(told, frozenset(around))
         if found == known:
-            return False
+            return None
         self._calls[info or module] = found
-        return True
+        return accumulating
 
     # -------------------------------------------------------------------------------------------- callees
 
@@ -348,9 +403,8 @@ class Drivers:
             for param in info.params:
                 if param.name == path and param.annotation is not None:
                     yield from self._class_of(module, param.annotation)
-        while info is not None:
-            yield from self._list_assigned(module, info.body, path)
-            info = info.module.functions[info.ir.outer] if info.ir.outer >= 0 else None
+            for holder in (info, *_list_outer(info)):
+                yield from self._list_assigned(module, holder.body, path)
         if "." not in path:
             yield from self._list_assigned(module, ir.decode_body(module.unit.body), path)
 
@@ -412,22 +466,22 @@ class Drivers:
         return program.by_name.get(f"{module.name}.{name}")
 
 
-def _with_outer(functions: Iterable[FunctionInfo]) -> Iterator[FunctionInfo]:
-    for info in functions:
+def _list_outer(info: FunctionInfo) -> Iterator[FunctionInfo]:
+    """The functions that a function is nested in, the nearest first."""
+    while info.ir.outer >= 0:
+        info = info.module.functions[info.ir.outer]
         yield info
-        while info.ir.outer >= 0:
-            info = info.module.functions[info.ir.outer]
-            yield info
 
 
 def _find_nested(info: FunctionInfo | None, func: ir.Node) -> FunctionInfo | None:
     """The function of that name which is nested in one, or beside it."""
-    while info is not None and isinstance(func, ir.Name):
-        inner = (one for one in info.module.functions[info.index :] if one.ir.outer == info.index)
+    if info is None or not isinstance(func, ir.Name):
+        return None
+    for holder in (info, *_list_outer(info)):
+        inner = (one for one in holder.module.functions[holder.index :] if one.ir.outer == holder.index)
         found = next((one for one in inner if one.name == func.id), None)
         if found is not None:
             return found
-        info = info.module.functions[info.ir.outer] if info.ir.outer >= 0 else None
     return None
 
 
