@@ -16,6 +16,13 @@ from torch import Tensor, nn
 """
 
 SILENT = {
+    "one of two types of numbers": """
+        def act(x, state):
+            state = torch.relu(x) if x.shape[0] > 2 else state
+            if isinstance(state, np.int64) or isinstance(state, int):
+                state = np.array([state])
+            return state
+        """,
     "a number told by a helper": """
         def is_number(v):
             return isinstance(v, (int, float))

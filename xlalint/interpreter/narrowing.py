@@ -46,6 +46,8 @@ def assume(frame: Frame, node: ir.Node, wanted: bool) -> None:
         if node.is_and is wanted:
             for operand in node.values:
                 assume(frame, operand, wanted)
+        elif all(isinstance(operand, ir.Call) for operand in node.values):
+            _assume_any(frame, node.values, wanted)
     elif isinstance(node, ir.Walrus):
         _refine(frame, ir.Name(node.name, 0), lambda value: when_truth(value, wanted))
     elif isinstance(node, (ir.Name, ir.Attr)):
@@ -54,6 +56,19 @@ def assume(frame: Frame, node: ir.Node, wanted: bool) -> None:
         _assume_comparison(frame, node, wanted)
     elif isinstance(node, ir.Call):
         _assume_call(frame, node, wanted)
+
+
+def _assume_any(frame: Frame, operands: tuple[ir.Node, ...], wanted: bool) -> None:
+    """Refine the environment by what each of several conditions would say, of which one came out as `wanted`: `isinstance(x, A) or …`."""
+    before, found = frame.env, []
+    for operand in operands:
+        frame.env = dict(before)
+        assume(frame, operand, wanted)
+        found.append(frame.env)
+    frame.env = before
+    for path in [path for path, value in found[0].items() if value is not before.get(path)]:
+        if all(path in env and env[path] is not before.get(path) for env in found):
+            frame.refine(path, join_all([env[path] for env in found]))
 
 
 def _refine(frame: Frame, node: ir.Node, narrowed: Callable[[Value], Value]) -> None:
@@ -355,6 +370,7 @@ def _is_library_instance(frame: Frame, value: Value, name: str) -> bool | None:
             short in _HOST_TYPES
             or short in _CONTAINERS
             or short.startswith((*_NO_TENSORS, *frame.libraries.not_tensors))
+            or (value.framework != ARRAYS and short.startswith(f"{ARRAYS}."))  # its numbers
         )
         return False if apart else None
     if isinstance(value, (Const, Host)):

@@ -27,6 +27,7 @@ from xlalint.abstract.values import (
 from xlalint.interpreter.arguments import Arguments
 from xlalint.interpreter.builtin_calls import element_of
 from xlalint.interpreter.library_calls import LibraryCall, dtype_of, kind_of_data
+from xlalint.interpreter.spelling import path_of
 from xlalint.lowering import ir
 from xlalint.rules.codes import ITEM, TO_HOST
 
@@ -107,7 +108,9 @@ def _tensor(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: 
 
     as_tensor = isinstance(node.func, ir.Attr) and node.func.name in ("as_tensor", "asarray")
     device = arguments.keywords.get("device")
-    place = "cpu" if frame.module.taught.tracks_place and device in (None, NONE, *_ON_HOST) else ""
+    place = (
+        "cpu" if frame.module.taught.tracks_place and (device is None or device is NONE or device in _ON_HOST) else ""
+    )
     named = dtype_of(dtype_argument) if dtype_argument is not None else ""
     results: list[Value] = []
     for member in members(data):
@@ -133,8 +136,12 @@ def _tensor(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: 
 
 
 def convert_unknown(frame: Frame, arguments: Arguments, node: ir.Call) -> Value | None:
-    """Run `x.to(dtype)` and `x.to("cpu")` of an object of which nothing is known: in code that steps run, that is a tensor."""
+    """Run `x.to(dtype)` and `x.to("cpu")` of what is not known: in code that steps run, that is a tensor. What an object keeps may be a
+    module."""
     if not isinstance(node.func, ir.Attr) or node.func.name != "to":
+        return None
+    root = path_of(node.func.value).partition(".")[0]
+    if root and root == frame.scope.receiver_name:
         return None
     if frame.interpreter.annotations.framework(frame.module) != "torch":
         return None
