@@ -325,6 +325,8 @@ def _is_instance(frame: Frame, value: Value, kind: Value) -> bool | None:
                 return True
             return None if value.klass in kind.info.mro or "?" in value.klass.mro else False
         return None if isinstance(value, LibraryInstance) or (isinstance(value, Host) and not value.type) else False
+    if isinstance(kind, Host) and kind.type.startswith("dtype:"):  # `np.int64`
+        return False if isinstance(value, Tensor) and value.framework != ARRAYS else None
     if not isinstance(kind, LibrarySymbol):
         return None
     return _is_library_instance(frame, value, kind.name)
