@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from xlalint.report.verify import Verified
     from xlalint.report.view import View
     from xlalint.verify.isolation import Limits
-    from xlalint.verify.targets import Target
+    from xlalint.verify.targets import Target, Told
 
 _BACKENDS = ("torch_xla", "torch_compile", "torch_export", "tensorflow", "jax")
 _TPUS = ("v4", "v5e", "v5p", "v6e")
@@ -58,6 +58,8 @@ _NAMED = {"tf": "tensorflow", "torch_compile": "torch_compile"}  # targets of th
 @click.option(
     "--max-compiles", type=click.IntRange(min=0), metavar="N", help="Allow N compilations, in all steps together."
 )
+@click.option("--against", metavar="TARGET", help="Say whether TARGET does what this other one does.")
+@click.option("--against-rev", metavar="REV", help="The same, of TARGET as its file was at this git revision.")
 @click.option("--time-limit", type=click.FloatRange(min=1), default=120.0, show_default=True, metavar="SECONDS")
 @click.option(
     "--memory-limit",
@@ -78,13 +80,16 @@ def command(targets: tuple[str, ...], **options: Any) -> int:
         # xlalint: inputs(x="f32[8,128]", mask="bool[8]", lengths="i64[4] 1..6", n=4)
 
     and the [[tool.xlalint.verify]] entries for it; without a TARGET all of these entries. Exit code 0: nothing hurts; 1: something does;
-    2: something could not be run.
+    2: something could not be run. With --against or --against-rev two targets are compared. Exit code 0: no difference was found; 1: they
+    differ; 2: they could not be compared.
     """
     from xlalint.config import load_configuration
 
     paths = [Path(file) for target in targets if (file := target.partition(".py")[0] + ".py") and Path(file).exists()]
     configuration = load_configuration(paths, config=options["config"], isolated=options["isolated"])
     settings = survey_files(configuration, paths).settings
+    if options["against"] or options["against_rev"]:
+        return _compare(targets, settings, options)
     if not targets and not settings.verify:
         raise click.UsageError("nothing to verify: name a target, or declare some as [[tool.xlalint.verify]]")
     done = []
@@ -102,6 +107,21 @@ def command(targets: tuple[str, ...], **options: Any) -> int:
     return _status(done)
 
 
+def _compare(targets: tuple[str, ...], settings: Settings, options: Mapping[str, Any]) -> int:
+    """Compare the one target with another."""
+    from xlalint.cli.against import compare_targets, status_of
+    from xlalint.report.verify.compared import as_json, render
+
+    if len(targets) != 1:
+        raise click.UsageError("`--against` and `--against-rev` compare one target")
+    if options["against"] and options["against_rev"]:
+        raise click.UsageError("`--against` and `--against-rev` exclude each other")
+    told = _told(settings, options, targets[0])
+    compared = compare_targets(targets[0], told, settings, options, _limits(options))
+    click.echo(as_json([compared]) if options["output_format"] == "json" else render(compared, _view()).rstrip("\n"))
+    return status_of(compared)
+
+
 def _view() -> View:
     from xlalint.cli.output import view
 
@@ -117,20 +137,25 @@ def _status(done: list[Verified]) -> int:
 def _verify(texts: tuple[str, ...], settings: Settings, options: Mapping[str, Any], view: View) -> Iterator[Verified]:
     """Each target, run; one that cannot be run does not keep the others from it."""
     from xlalint.report.verify import Verified
-    from xlalint.verify.targets import TargetError, Told, targets_of
+    from xlalint.verify.targets import TargetError, targets_of
 
     limits = _limits(options)
-    backend = _backend(options["backend"])
-    told = Told(options["inputs"], options["factory"], backend, _torch_backend(settings), settings)
-    each: list[tuple[tuple[str, ...], Told]] = [
-        ((text,), told._replace(torch_backend=_torch_backend(settings.of(_file_of(text))))) for text in texts
-    ]
-    for target in chain.from_iterable(targets_of(one, settings.verify, said) for one, said in each or [((), told)]):
+    each: list[tuple[tuple[str, ...], Told]] = [((text,), _told(settings, options, text)) for text in texts]
+    each = each or [((), _told(settings, options))]
+    for target in chain.from_iterable(targets_of(one, settings.verify, said) for one, said in each):
         if isinstance(target, TargetError):
             name = target.place.function if target.place else ""
             yield Verified(name, target.place, failure=str(target))
         else:
             yield _observe(target, options, limits, view)
+
+
+def _told(settings: Settings, options: Mapping[str, Any], target: str = "") -> Told:
+    """What the command line says of a target, or of all of them."""
+    from xlalint.verify.targets import Told
+
+    own = settings.of(_file_of(target)) if target else settings
+    return Told(options["inputs"], options["factory"], _backend(options["backend"]), _torch_backend(own), settings)
 
 
 def _torch_backend(settings: Settings) -> str:

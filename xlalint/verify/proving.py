@@ -209,7 +209,7 @@ def _worse(before: Counted, after: Counted, way: Way, job: Job) -> Verdict | Non
     """In what the rewrite does worse on the device, None where in nothing."""
     if not job.others:
         here = _at(after, way.after_lines, ("compilation",))
-        if (not before.error and after.again > before.again) or (after.again > 1 and here > 1):
+        if (not before.error and after.again > before.again) or (job.kind and after.again > 1 and here > 1):
             return Verdict("refuted", f"it compiles {after.again} times after the warm-up")
     if before.error:
         return None

@@ -10,7 +10,7 @@ import ast
 import os
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from difflib import get_close_matches
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
@@ -66,7 +66,8 @@ class Module(NamedTuple):
 class Target(NamedTuple):
     """Something to verify; `max_compiles` is what its configuration says, None where it says nothing.
 
-    With `guesses` its inputs are not declared: what is to be tried, and `undeclared` says how to declare them.
+    With `guesses` its inputs are not declared: what is to be tried, and `undeclared` says how to declare them. `rows` are the first and
+    last of its definition, (0, 0) where it has none in its file.
     """
 
     subject: Subject
@@ -76,6 +77,7 @@ class Target(NamedTuple):
     max_compiles: int | None = None
     guesses: Guessed | None = None
     undeclared: str = ""
+    rows: tuple[int, int] = (0, 0)
 
 
 class Told(NamedTuple):
@@ -96,6 +98,32 @@ def targets_of(texts: Sequence[str], entries: Sequence[VerifyEntry], told: Told)
         yield from (
             _single(entry.target, told, entry) if _split(entry.target)[1] else _find_named(entry.target, (), told)
         )
+
+
+def target_of(text: str, entries: Sequence[VerifyEntry], told: Told) -> Target:
+    """The target that is named.
+
+    Raises: TargetError, SpecError.
+    """
+    return _target(text, told, next((one for one in entries if _same(one.target, text)), None))
+
+
+def earlier_target(text: str, read: Callable[[str], bytes], entries: Sequence[VerifyEntry], told: Told) -> Target:
+    """The target that is named, as its file was: `read` gives the earlier content of a file.
+
+    Raises: TargetError, SpecError, and what `read` raises.
+    """
+    where, name = _split(text)
+    now = module_of(where)
+    try:
+        before = decode(read(now.file))
+        module = now._replace(text=before, tree=ast.parse(before))
+    except SourceError as error:
+        raise TargetError(f"{where}, as it was: {error.message}") from None
+    except (SyntaxError, ValueError, RecursionError) as error:
+        raise TargetError(f"{where}, as it was: not Python: {error}") from None
+    entry = next((one for one in entries if _same(one.target, text)), None)
+    return _target_in(module, name, told, entry, before)
 
 
 def _find_named(text: str, entries: Sequence[VerifyEntry], told: Told) -> Iterator[Target | TargetError]:
@@ -136,29 +164,33 @@ def _target(text: str, told: Told, entry: VerifyEntry | None) -> Target:
     where, name = _split(text)
     if not name:
         raise TargetError(f"`{text}` is not a target; a target is {_FORMS}")
-    module = module_of(where)
+    return _target_in(module_of(where), name, told, entry)
+
+
+def _target_in(module: Module, name: str, told: Told, entry: VerifyEntry | None, text: str | None = None) -> Target:
+    """A target in a module that was read. `text` is the module's, where that is not what its file holds."""
     node = definition(module.tree, name)
     if node is None and name not in _find_assigned(module.tree):
         known = callables(module.tree)
         near = get_close_matches(name, known, n=1, cutoff=0.5)
         hint = f"; did you mean `{near[0]}`?" if near else f"; there are {', '.join(known[:8])}" if known else ""
         raise TargetError(f"no `{name}` in {module.file}{hint}")
-    line = node.lineno if node is not None else 1
-    place = Place(module.file, line, name)
+    rows = (node.lineno, node.end_lineno or node.lineno) if node is not None else (0, 0)
+    place = Place(module.file, rows[0] or 1, name)
     factory = told.factory or (entry.factory if entry else "")
-    subject = Subject(module.name, name, module.file, factory, None, module.path)
+    subject = Subject(module.name, name, module.file, factory, text, module.path)
     allowed = entry.max_compiles if entry else None
     said = [told.inputs, entry.inputs if entry else ""]
     try:
         specs = specs_of(module, name, node, place, said)
         backend = told.backend or (entry.backend if entry else "") or _backend(module, told.torch_backend)
-        return Target(subject, specs, backend, place, allowed)
+        return Target(subject, specs, backend, place, allowed, rows=rows)
     except UndeclaredError as error:
         if told.settings is None:
             raise
         backend = told.backend or (entry.backend if entry else "") or _backend(module, told.torch_backend)
         guesses = _guess_inputs(module, subject, told.settings, backend, error)
-        return Target(subject, error.known, backend, place, allowed, guesses, str(error))
+        return Target(subject, error.known, backend, place, allowed, guesses, str(error), rows)
 
 
 def _guess_inputs(

@@ -1,0 +1,58 @@
+"""Prints for `xlalint verify NEW --against OLD`: the verdict and what it rests on, or a counterexample; or all as JSON."""
+
+from __future__ import annotations
+
+from typing import Any, Union
+
+import msgspec
+from msgspec import Struct
+
+from xlalint.report.printable import printable, printable_lines
+from xlalint.report.view import View
+from xlalint.verify.model import Place, Verdict
+
+
+class Compared(Struct, frozen=True):
+    """A target that was compared with another, or could not be: then `failure` says why."""
+
+    target: str
+    against: str
+    place: Union[Place, None] = None
+    backend: str = ""
+    verdict: Union[Verdict, None] = None
+    seconds: float = 0.0
+    failure: str = ""
+
+
+_STYLES = {"proven": ("bold", "green"), "refuted": ("bold", "red"), "unverified": ("bold", "yellow")}
+
+
+def render(one: Compared, view: View) -> str:
+    """The comparison for people."""
+    head = f"{one.target} against {one.against}"
+    if one.verdict is None:
+        return f"{view.paint('could not run', 'bold', 'red')} {head}: {printable_lines(one.failure)}\n"
+    word = view.paint(one.verdict.kind, *_STYLES[one.verdict.kind])
+    lines = [f"{head} on {one.backend}", f"{word}: {printable(one.verdict.reason)}"]
+    lines += [f"    {printable(line)}" for line in one.verdict.counterexample.splitlines()]
+    return "\n".join(lines) + "\n"
+
+
+def as_json(compared: list[Compared]) -> str:
+    """Comparisons as one array; of one that could not be run the verdict is "unverified"."""
+    return msgspec.json.format(msgspec.json.encode([_plain(one) for one in compared]), indent=1).decode()
+
+
+def _plain(one: Compared) -> dict[str, Any]:
+    verdict = one.verdict or Verdict("unverified", one.failure)
+    return {
+        "target": one.target,
+        "against": one.against,
+        "place": msgspec.to_builtins(one.place),
+        "backend": one.backend,
+        "verdict": verdict.kind,
+        "reason": verdict.reason,
+        "counterexample": verdict.counterexample,
+        "seconds": one.seconds,
+        "failure": one.failure or None,
+    }
