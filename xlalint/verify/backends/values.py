@@ -55,7 +55,7 @@ def _leaf(value: Any, to_array: Callable[[Any], Any]) -> Leaf:
 
 
 def content_of(anatomy: Anatomy, to_leaves: ToLeaves) -> Content:
-    """What a value holds, as arrays."""
+    """Make arrays of what a value holds."""
     return Content(to_leaves(anatomy.items), anatomy.paths, anatomy.parts, anatomy.opaque)
 
 
