@@ -43,11 +43,12 @@ class Pipeline(ModuleType):
         self.calls.append({"settings": settings, **told})
         if self.raises is not None:
             raise self.raises
-        files = discover(paths, settings)
+        files = told.get("found") or discover(paths, settings)
+        unsaved = {Path(path): content.decode() for path, content in told.get("contents", {}).items()}
         found = [
             f
             for i, path in enumerate(files)
-            for f in self._look(str(path), path.read_text(), told["progress"](i, len(files)))
+            for f in self._look(str(path), unsaved.get(path) or path.read_text(), told["progress"](i, len(files)))
         ]
         return self._report(found, len(files))
 

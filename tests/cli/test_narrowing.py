@@ -149,9 +149,10 @@ def test_a_file_of_a_program_is_judged_by_its_configuration(
     (project / "sub" / "c.py").write_text("if t:\n    pass\n")
     (project / "sub" / config).write_text(f'{told}target = "jax"\n')
     (project / config).write_text(f'{told}target = "tf"\n')
-    assert run("check", "--output-format", "concise", "sub/c.py").code == 1
+    assert run("check", "--output-format", "concise", "--no-project", "sub/c.py").code == 1
     assert pipeline.calls[-1]["settings"].target == "jax"
-    done = run("check", "--output-format", "concise", "--project", ".", "sub/c.py")
-    assert pipeline.calls[-1]["settings"].target == "tf"
-    assert done.out.splitlines()[0].startswith("sub/c.py:1:4")
-    assert "Found 1 error in 1 file (3 checked)." in done.out
+    for arguments, where in (((), str(project)), (("--project", "."), "their program")):
+        done = run("check", "--output-format", "concise", *arguments, "sub/c.py")
+        assert pipeline.calls[-1]["settings"].target == "tf"
+        assert done.out.splitlines()[0].startswith("sub/c.py:1:4")
+        assert f"Found 1 error in 1 file (1 checked within the 3 files of {where})." in done.out

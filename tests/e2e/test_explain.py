@@ -116,11 +116,11 @@ def test_large_programs_are_analysed_in_part(folder: Path) -> None:
     part = run(folder, "pkg/model.py:7", "--isolated").out
     assert "analysed for this answer" in part
     assert "No result of `xlalint check`" in part
-    subprocess.run([COMMAND, "check", "--isolated", "pkg"], cwd=folder, capture_output=True, check=False)
+    subprocess.run([COMMAND, "check", "--isolated"], cwd=folder, capture_output=True, check=False)
     checked = run(folder, "pkg/model.py:7", "--isolated").out
     assert "what the last `xlalint check` of these files said" in checked
     whole = run(folder, "pkg/model.py:7", "--isolated", "--whole").out
-    assert "Analysed: 4 files in pkg" in whole
+    assert "Analysed: 4 files in pkg" in run(folder, "pkg/model.py:7", "--isolated", "--whole", "--project", "pkg").out
     for said in (part, checked, whole):
         assert "XLA101 tensor-if (reported, warning, certain)" in said
 

@@ -51,11 +51,12 @@ def test_a_file_is_judged_within_its_program(tmp_path: Path) -> None:
     (tmp_path / "main.py").write_text(
         "import jax\nimport jax.numpy as jnp\nfrom helpers import pick\n\n\n@jax.jit\ndef step(x: jax.Array):\n    return pick(x)\n"
     )
-    assert _xlalint(tmp_path, "check", "helpers.py").returncode == 0
-    done = _xlalint(tmp_path, "check", "--project", ".", "helpers.py", "--output-format", "concise")
-    assert done.returncode == 1, done.stderr
-    assert done.stdout.startswith("helpers.py:2:8: XLA101")
-    assert _xlalint(tmp_path, "check", "--project", ".", "main.py").returncode == 0
+    assert _xlalint(tmp_path, "check", "--no-project", "helpers.py").returncode == 0
+    for project in ((), ("--project", ".")):
+        done = _xlalint(tmp_path, "check", *project, "helpers.py", "--output-format", "concise")
+        assert done.returncode == 1, done.stderr
+        assert done.stdout.startswith("helpers.py:2:8: XLA101")
+        assert _xlalint(tmp_path, "check", *project, "main.py").returncode == 0
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")

@@ -8,7 +8,7 @@ import pytest
 
 from tests.explain.conftest import Explain
 from xlalint.config import Settings
-from xlalint.explain import PlaceError, explain, parse_place, program_paths
+from xlalint.explain import PlaceError, explain, parse_place
 from xlalint.explain.place import Place
 
 CODE = '''\
@@ -85,19 +85,3 @@ def test_every_line_of_a_statement_is_it(row: int, tell: Explain) -> None:
 def test_every_line_of_a_header_is_it(row: int, tell: Explain) -> None:
     said = tell(CODE, row=row)
     assert (said.location.row, said.function) == (6, "f")
-
-
-def test_the_program_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    inner = tmp_path / "work" / "pkg" / "sub"
-    inner.mkdir(parents=True)
-    file = inner / "a.py"
-    plain = Settings(root=str(tmp_path))
-    monkeypatch.chdir(tmp_path / "work")
-    assert program_paths(file, plain) == (tmp_path / "work",)
-    for folder in (inner, inner.parent):
-        (folder / "__init__.py").touch()
-    assert program_paths(file, plain) == (inner.parent,)
-    configured = Settings(root=str(tmp_path), config_file=str(tmp_path / "pyproject.toml"))
-    assert program_paths(file, configured) == (tmp_path,)
-    monkeypatch.chdir(tmp_path / "work" / "pkg" / "sub")
-    assert program_paths(tmp_path / "b.py", plain) == (tmp_path,)

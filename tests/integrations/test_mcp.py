@@ -133,10 +133,25 @@ def test_fixes_know_of_the_program(tmp_path: Path) -> None:
     (tmp_path / "scaled.py").write_text(SCALED)
 
     async def conversation(client: Any) -> None:
-        assert "torch.where" in await call(client, "propose_fixes", path="used.py", unsafe=True)
+        assert "torch.where" in await call(client, "propose_fixes", path="used.py", program="used.py", unsafe=True)
         assert await call(client, "propose_fixes", path="used.py", program=".", unsafe=True) == ""
+        assert await call(client, "propose_fixes", path="used.py", unsafe=True) == ""
 
     converse(tmp_path, conversation)
+
+
+def test_the_program_ends_where_the_roots_do(tmp_path: Path) -> None:
+    """The repository around is not read: what its other files do with a tensor is not known."""
+    root = tmp_path / "root"
+    root.mkdir()
+    (tmp_path / ".git").mkdir()
+    (root / "used.py").write_text(SHARED)
+    (tmp_path / "scaled.py").write_text(SCALED.replace("from used", "from root.used"))
+
+    async def conversation(client: Any) -> None:
+        assert "torch.where" in await call(client, "propose_fixes", path="used.py", unsafe=True)
+
+    converse(root, conversation)
 
 
 def test_fixes_are_proposed_and_nothing_is_written(tmp_path: Path) -> None:

@@ -20,10 +20,14 @@ class Roots:
     def __init__(self, folders: Sequence[str]) -> None:
         self.folders = tuple(os.path.realpath(folder) for folder in folders)
 
+    def holds(self, path: str) -> bool:
+        """Return whether a path lies within a root."""
+        real = Path(os.path.realpath(path))
+        return any(real.is_relative_to(folder) for folder in self.folders)
+
     def allow(self, path: str) -> None:
         """Raise ToolError unless a path lies within a root."""
-        real = Path(os.path.realpath(path))
-        if not any(real.is_relative_to(folder) for folder in self.folders):
+        if not self.holds(path):
             told = ", ".join(self.folders)
             raise ToolError(
                 f"`{path}` is outside of what this server reads ({told}); `xlalint mcp --root FOLDER` lets it read more"

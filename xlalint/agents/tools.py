@@ -24,6 +24,7 @@ from pydantic import Field
 
 from xlalint.agents.roots import Allowed, Roots
 from xlalint.cli import FAILED
+from xlalint.config import ConfigError, survey_program
 from xlalint.diagnostics.finding import Finding
 from xlalint.processes import isolated_command
 from xlalint.report.full import chain
@@ -39,7 +40,7 @@ Program = Annotated[
     str,
     Field(
         description="The folder of the program that the file belongs to, such as `.`: what calls what decides what is traced, and what a "
-        "fix may change. Without it the file is judged by itself."
+        "fix may change. Without it that is the repository, distribution or package around the file, as far as the server may read it."
     ),
 ]
 
@@ -48,10 +49,10 @@ async def check_file(path: File, roots: Allowed, program: Program = "") -> CallT
     """Find code in a file that XLA cannot compile well: tensors whose values reach Python, shapes that depend on data, recompilation.
 
     Each finding has a rule's code, a place (lines and columns from 1), the consequence, why the code is traced, the way out, and what its
-    fix does or why there is none. Nothing is executed. Give `program` for code of several files.
+    fix does or why there is none. Nothing is executed.
     """
     roots.existing(path)
-    return _findings(await _check("--show-fixes", *_within(program, roots), "--", path))
+    return _findings(await _check("--show-fixes", *await _within(path, program, roots), "--", path))
 
 
 async def check_text(
@@ -61,7 +62,8 @@ async def check_text(
 ) -> CallToolResult:
     """Find code in a text that XLA cannot compile well, before it is written to a file. Says what `check_file` says."""
     roots.allow(filename)
-    return _findings(await _check("--show-fixes", "--stdin-filename", filename, "-", text=text))
+    around = await _within(filename, "", roots)
+    return _findings(await _check("--show-fixes", *around, "--stdin-filename", filename, "-", text=text))
 
 
 async def explain_line(
@@ -78,7 +80,8 @@ async def explain_line(
     """
     roots.existing(path)
     place = f"{path}:cell {cell}:{line}" if cell else f"{path}:{line}"
-    return await _run("explain", _choose_cache(), "--", f"{place}:{column}" if column else place)
+    around = await _within(path, "", roots)
+    return await _run("explain", _choose_cache(), *around, "--", f"{place}:{column}" if column else place)
 
 
 async def get_rule(
@@ -93,7 +96,9 @@ async def propose_fixes(path: File, roots: Allowed, program: Program = "", unsaf
     in rounds, as by `xlalint check --fix`.
     """
     roots.existing(path)
-    return await _run("check", _choose_cache(), "--diff", *_list_allowed(unsafe), *_within(program, roots), "--", path)
+    return await _run(
+        "check", _choose_cache(), "--diff", *_list_allowed(unsafe), *await _within(path, program, roots), "--", path
+    )
 
 
 async def verify_fixes(path: File, roots: Allowed, program: Program = "", unsafe: Unsafe = False) -> CallToolResult:
@@ -101,7 +106,7 @@ async def verify_fixes(path: File, roots: Allowed, program: Program = "", unsafe
     unverified with the reason. Nothing is written. This imports and runs the file's code; its framework must be installed.
     """
     roots.existing(path)
-    found = await _check("--verify", *_list_allowed(unsafe), *_within(program, roots), "--", path)
+    found = await _check("--verify", *_list_allowed(unsafe), *await _within(path, program, roots), "--", path)
     return _findings([one for one in found if one.fix is not None and one.fix.proof is not None])
 
 
@@ -144,11 +149,21 @@ def _show(filename: str) -> str:
     return filename if path.startswith(os.pardir) else path
 
 
-def _within(program: str, roots: Roots) -> tuple[str, ...]:
-    if not program:
-        return ()
-    roots.allow(program)
-    return (f"--project={program}",)
+async def _within(path: str, program: str, roots: Roots) -> tuple[str, ...]:
+    """Return the options that name the program of a file: the one that was given, else what is around the file within the roots."""
+    if program:
+        roots.allow(program)
+        return (f"--project={program}",)
+    try:
+        found = await anyio.to_thread.run_sync(_find_around, path, roots)
+    except ConfigError as error:
+        raise ToolError(str(error)) from error
+    return tuple(f"--project={folder}" for folder in found) or ("--no-project",)
+
+
+def _find_around(path: str, roots: Roots) -> tuple[Path, ...]:
+    found = survey_program((Path(path),), saved=False, allowed=lambda folder: roots.holds(str(folder)))
+    return found.around.folders
 
 
 def _choose_cache() -> str:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from xlalint.cli import CLEAN, FAILED
+from xlalint.cli.programs import find_program, no_project, wanted_files
 from xlalint.cli.saying import say, show, warn
-from xlalint.cli.settings import cache_of, collect_settings, cores, rule_options, running_options, survey_files
+from xlalint.cli.settings import cache_of, collect_settings, cores, rule_options, running_options
 
 if TYPE_CHECKING:
     from xlalint.baseline.recorded import Baseline
@@ -31,6 +32,7 @@ def command() -> None:
     metavar="FILE",
     help="The file to write (default: the configured one, else xlalint-baseline.json beside the configuration).",
 )
+@no_project
 @rule_options
 @running_options
 def update(paths: tuple[Path, ...], **options: Any) -> int:
@@ -38,21 +40,23 @@ def update(paths: tuple[Path, ...], **options: Any) -> int:
     from xlalint.baseline.recorded import NAME, NEVER_KNOWN
     from xlalint.cli.narrowing import checked_by, given_baseline, texts_of
     from xlalint.cli.progress import Progress
-    from xlalint.config import load_configuration
     from xlalint.project import check_paths
     from xlalint.report import Cells
     from xlalint.source.reading import read_bytes
 
     paths = paths or (Path(),)
     told = collect_settings(options) | given_baseline(options)
-    configuration = load_configuration(paths, config=options["config"], isolated=options["isolated"], options=told)
-    survey = survey_files(configuration, paths)
+    found = find_program(paths, (), options, told)
+    survey = found.survey
     settings = survey.settings
+    wanted = wanted_files(paths, (), found)
     file = Path(settings.baseline or Path(settings.root, NAME))
     before = _before(file)
-    with cache_of(options, settings) as cache, Progress(sys.stderr) as progress:
+    with cache_of(options, settings, home=found.around.home) as cache, Progress(sys.stderr) as progress:
         jobs = settings.jobs or cores()
-        report = check_paths(paths, settings, cache=cache, jobs=jobs, progress=progress, found=survey.files)
+        report = check_paths(
+            found.paths, settings, cache=cache, jobs=jobs, progress=progress, found=survey.files, wanted=wanted
+        )
     for failure in report.failures:
         say(f"internal error: {failure}")
     if report.failures or survey.errors:

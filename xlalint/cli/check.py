@@ -25,15 +25,16 @@ from xlalint.cli.fixing import (
     write_text,
 )
 from xlalint.cli.narrowing import given_baseline, narrowing, narrowing_options
+from xlalint.cli.programs import find_program, wanted_files, within
 from xlalint.cli.proving import proving
 from xlalint.cli.saying import say, show, warn
-from xlalint.cli.settings import cache_of, collect_settings, cores, rule_options, running_options, survey_files
+from xlalint.cli.settings import cache_of, collect_settings, cores, rule_options, running_options
 from xlalint.cli.telling import Telling, check_format
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-    from xlalint.config import Configuration, Settings, Survey
+    from xlalint.config import ProgramSurvey, Survey
     from xlalint.diagnostics.finding import Finding
     from xlalint.project import Report
     from xlalint.project.rewriting import Memory
@@ -80,14 +81,15 @@ _FORMATS = (  # those of `xlalint.report`, which takes longer to import than to 
 @running_options
 def command(paths: tuple[Path, ...], **options: Any) -> int:
     """Find tensor values that reach the host program, in files and folders (default: here; `-`: standard input)."""
-    from xlalint.config import load_configuration
 
     _no_files(click.get_current_context().obj)
     if options["add_ignore"] and (wants_fixes(options) or Path(STDIN) in paths):
         raise click.UsageError("`--add-ignore` works on files, and on its own: fix first, then silence what is left")
     from_stdin = _reads_stdin(paths, options["stdin_filename"])
-    if from_stdin and options["project"]:
-        raise click.UsageError("`--project` is for files: standard input is checked on its own")
+    if from_stdin and options["project"] and not options["stdin_filename"]:
+        raise click.UsageError(
+            "standard input is checked on its own: `--project` needs its place in the program, `--stdin-filename`"
+        )
     if from_stdin:
         paths = (Path(options["stdin_filename"] or STDIN),)
     check_format(options)
@@ -95,26 +97,42 @@ def command(paths: tuple[Path, ...], **options: Any) -> int:
         raise click.UsageError("a diff goes to standard output: use `--diff` without `--output-file`")
     paths = paths or (Path(),)
     told = collect_settings(options) | given_baseline(options)
-    # What is part of a program is judged by the program's configuration, whichever of its files are looked at.
-    program = (*paths, *options["project"])
-    configuration = load_configuration(program, config=options["config"], isolated=options["isolated"], options=told)
+    if options["stdin_filename"] is None and from_stdin:
+        options["no_project"] = True
+    found = _find_program(paths, options, told, saved=not from_stdin)
     if options["show_settings"]:
-        return _show_settings(_add_nested(configuration, program))
+        return _show_settings(found)
     if options["watch"]:
         if from_stdin:
             raise click.UsageError("`--watch` works on files")
         from xlalint.cli.watching import watch
 
-        return watch(program, _add_nested(configuration, program), click.get_current_context().obj)
+        return watch(found.paths, found.survey.settings, click.get_current_context().obj)
     if from_stdin:
-        return _check_stdin(options, configuration.settings)
+        return _check_stdin(options, found)
     if options["show_files"]:
-        return _show_files(survey_files(configuration, paths))
-    survey = survey_files(configuration, program)
-    if survey.errors and (wants_fixes(options) or options["add_ignore"]):
+        return _show_files(found.configuration.survey(paths))
+    if found.survey.errors and (wants_fixes(options) or options["add_ignore"]):
         say("no file is changed until the configuration is fixed")
         return FAILED
-    return _check_paths(paths, options, survey)
+    return _check_paths(paths, options, found)
+
+
+def _find_program(
+    paths: tuple[Path, ...], options: Mapping[str, Any], told: Mapping[str, object], *, saved: bool
+) -> ProgramSurvey:
+    """Find the program; settings are shown, and changes waited for, also where no path exists yet."""
+    from xlalint.config import ProgramSurvey, Survey, load_configuration
+    from xlalint.source.discovery import DiscoveryError
+
+    try:
+        return find_program(paths, options["project"], options, told, saved=saved)
+    except DiscoveryError:
+        if not (options["show_settings"] or options["watch"]):
+            raise
+    program = (*paths, *options["project"])
+    configuration = load_configuration(program, config=options["config"], isolated=options["isolated"], options=told)
+    return ProgramSurvey(configuration, Survey([], configuration.settings), program)
 
 
 def _no_files(arguments: Sequence[str]) -> None:
@@ -136,20 +154,10 @@ def _reads_stdin(paths: tuple[Path, ...], stdin_filename: str | None) -> bool:
     return True
 
 
-def _add_nested(configuration: Configuration, paths: Sequence[Path]) -> Settings:
-    """The settings with what is nested, as far as the paths exist."""
-    from xlalint.source.discovery import DiscoveryError
-
-    try:
-        return configuration.survey(paths).settings
-    except DiscoveryError:
-        return configuration.settings
-
-
-def _show_settings(settings: Settings) -> int:
+def _show_settings(found: ProgramSurvey) -> int:
     from xlalint.cli.output import settings_text
 
-    show(settings_text(settings), end="")
+    show(settings_text(found.survey.settings, found.around.folders), end="")
     return CLEAN
 
 
@@ -161,17 +169,19 @@ def _show_files(survey: Survey) -> int:
     return FAILED if survey.errors else CLEAN
 
 
-def _check_paths(paths: tuple[Path, ...], options: Mapping[str, Any], survey: Survey) -> int:
+def _check_paths(paths: tuple[Path, ...], options: Mapping[str, Any], found: ProgramSurvey) -> int:
     from xlalint.cli.progress import Progress
     from xlalint.project import check_paths
     from xlalint.source.reading import read_bytes
 
+    survey = found.survey
     settings = survey.settings
     read = partial(read_bytes, limit=settings.max_file_size)
-    narrowed = narrowing(options, settings, paths, read)
+    wanted = wanted_files(paths, options["project"], found)
+    narrowed = narrowing(options, settings, paths, read, wanted)
     troubles: Counter[str] = Counter()
     with (
-        cache_of(options, settings, rounds=wants_fixes(options)) as cache,
+        cache_of(options, settings, rounds=wants_fixes(options), home=found.around.home) as cache,
         _executor(options) as executor,
         Progress(sys.stderr) as progress,
     ):
@@ -179,7 +189,7 @@ def _check_paths(paths: tuple[Path, ...], options: Mapping[str, Any], survey: Su
         def check(contents: Mapping[str, bytes], memory: Memory | None) -> Report:
             jobs = settings.jobs or cores()
             return check_paths(
-                (*paths, *options["project"]),
+                found.paths,
                 settings,
                 cache=cache,
                 jobs=jobs,
@@ -189,6 +199,7 @@ def _check_paths(paths: tuple[Path, ...], options: Mapping[str, Any], survey: Su
                 executor=executor,
                 troubles=troubles,
                 found=survey.files,
+                wanted=wanted,
             )
 
         with proving(options, settings) as proofs:
@@ -210,7 +221,7 @@ def _check_paths(paths: tuple[Path, ...], options: Mapping[str, Any], survey: Su
     narrowed.warn(paths, settings)
     if options["add_ignore"]:
         return FAILED if report.failures or not add_ignore(report, settings) else CLEAN
-    telling = Telling(options, settings, narrowed, proofs)
+    telling = Telling(options, settings, narrowed, proofs, within(found, wanted))
     if fixed is None:
         return telling.tell(report, failed=bool(survey.errors))
     if options["diff"]:
@@ -239,13 +250,15 @@ def _executor(options: Mapping[str, Any]) -> Iterator[Executor | None]:
         yield executor
 
 
-def _check_stdin(options: Mapping[str, Any], settings: Settings) -> int:
-    from xlalint.project import check_text
+def _check_stdin(options: Mapping[str, Any], found: ProgramSurvey) -> int:
+    from xlalint.cli.progress import Progress
+    from xlalint.project import check_paths, check_text
     from xlalint.project.report import Report
     from xlalint.source.discovery import unwanted
     from xlalint.source.model import SourceError
     from xlalint.source.reading import decode, decode_json, is_notebook, read_bytes
 
+    settings = found.survey.settings
     given = options["stdin_filename"]
     filename = os.path.abspath(given) if given else STDIN  # noqa: PTH100
     raw = sys.stdin.buffer.read()
@@ -260,16 +273,34 @@ def _check_stdin(options: Mapping[str, Any], settings: Settings) -> int:
         return raw if path == filename else read_bytes(path, settings.max_file_size)
 
     left_alone = unwanted(filename, settings)
-
-    def check(contents: Mapping[str, bytes], memory: Memory | None) -> Report:
-        if left_alone:
-            return Report(files=0, findings=[], failures=[])
-        return check_text(decoded(contents.get(filename, raw)), filename, settings, fixes=memory)
-
-    narrowed = narrowing(options, settings, (Path(filename),), read)
+    files = sorted({*found.survey.files, Path(filename)})
+    wanted = frozenset((filename,)) if len(files) > 1 else None
+    narrowed = narrowing(options, settings, (Path(filename),), read, wanted)
     given_text = {filename: raw}
-    with proving(options, settings) as proofs:
-        telling = Telling(options, settings, narrowed, proofs)
+    with (
+        proving(options, settings) as proofs,
+        cache_of(options, settings, rounds=wants_fixes(options), home=found.around.home) as cache,
+        Progress(sys.stderr) as progress,
+    ):
+
+        def check(contents: Mapping[str, bytes], memory: Memory | None) -> Report:
+            if left_alone:
+                return Report(files=0, findings=[], failures=[])
+            if wanted is None:
+                return check_text(decoded(contents.get(filename, raw)), filename, settings, fixes=memory)
+            return check_paths(
+                found.paths,
+                settings,
+                cache=cache,
+                jobs=settings.jobs or cores(),
+                progress=progress,
+                contents={**given_text, **contents},
+                fixes=memory,
+                found=files,
+                wanted=wanted,
+            )
+
+        telling = Telling(options, settings, narrowed, proofs, within(found, wanted))
         if not wants_fixes(options):
             report = narrowed.report(check({}, memory_of(options)), given_text)
             return telling.tell(proofs.attach_proofs(report, read), texts={filename: text})

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from xlalint.cli import CLEAN
-from xlalint.cli.settings import cache_of, collect_settings, cores, rule_options, running_options, survey_files
+from xlalint.cli.programs import find_program, no_project
+from xlalint.cli.settings import cache_of, collect_settings, cores, rule_options, running_options
 
 if TYPE_CHECKING:
     from xlalint.explain import Explanation
@@ -27,8 +28,9 @@ _CONTEXTS = 3
     multiple=True,
     type=click.Path(path_type=Path),
     metavar="PATH",
-    help="A file or folder of the program (default: the configuration's folder, else the file's package).",
+    help="A file or folder of the program (default: the repository, distribution or package around the file).",
 )
+@no_project
 @click.option("--contexts", type=click.IntRange(min=1), default=_CONTEXTS, metavar="N", help="Analysed calls to show.")
 @click.option("--all", "everything", is_flag=True, help="Show all analysed calls.")
 @click.option("--whole", is_flag=True, help="Analyse all of a large program, not just what matters here.")
@@ -69,19 +71,15 @@ def _rule(what: str, options: dict[str, Any]) -> int:
 
 def _explain(what: str, paths: tuple[Path, ...], options: dict[str, Any]) -> Explanation:
     from xlalint.cli.progress import Progress
-    from xlalint.config import load_configuration
-    from xlalint.explain import explain, parse_place, program_paths
+    from xlalint.explain import explain, parse_place
 
     file = Path(parse_place(what).file)
-    configuration = load_configuration(
-        paths or (file,), config=options["config"], isolated=options["isolated"], options=collect_settings(options)
-    )
-    program = paths or program_paths(file, configuration.settings)
-    settings = survey_files(configuration, (*program, file) if file.is_file() else program).settings
-    with cache_of(options, settings) as cache, Progress(sys.stderr) as progress:
+    found = find_program((file,), paths, options, collect_settings(options), saved=file.is_file())
+    settings = found.survey.settings
+    with cache_of(options, settings, home=found.around.home) as cache, Progress(sys.stderr) as progress:
         return explain(
             what,
-            program,
+            found.around.folders or paths or (file,),
             settings,
             cache=cache,
             jobs=settings.jobs or cores(),

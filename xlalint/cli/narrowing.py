@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from xlalint.cli.programs import no_project
 from xlalint.cli.saying import say
 
 if TYPE_CHECKING:
@@ -29,8 +30,10 @@ _OPTIONS = (
         multiple=True,
         type=click.Path(path_type=Path),
         metavar="PATH",
-        help="A file or folder of the program that the paths belong to: it is analysed too, and only the paths are reported.",
+        help="A file or folder of the program that the paths belong to: it is analysed too, and only the paths are reported "
+        "(default for files: the repository, distribution or package around them).",
     ),
+    no_project,
     click.option(
         "--baseline",
         type=click.Path(path_type=Path, dir_okay=False),
@@ -61,7 +64,7 @@ class Narrowing:
         baseline: Baseline | None,
         changes: Changes | None,
         read: Callable[[str], bytes],
-        within: Callable[[str], bool] | None = None,
+        within: Set[str] | None = None,
     ) -> None:
         self._baseline = baseline
         self._within = within
@@ -76,7 +79,7 @@ class Narrowing:
         return self._baseline is not None or self._changes is not None or self._within is not None
 
     def __call__(self, findings: Sequence[Finding], contents: Mapping[str, bytes]) -> list[Finding]:
-        found = [finding for finding in findings if self._within is None or self._within(finding.filename)]
+        found = [finding for finding in findings if self._within is None or finding.filename in self._within]
         if self._baseline is not None:
             found = self._new(self._baseline, found, contents)
         if self._changes is not None:
@@ -89,7 +92,7 @@ class Narrowing:
             return report
         import msgspec
 
-        unjudged = [place for place in report.unjudged if self._within is None or self._within(place[0])]
+        unjudged = [place for place in report.unjudged if self._within is None or place[0] in self._within]
         return msgspec.structs.replace(report, findings=self(report.findings, contents), unjudged=unjudged)
 
     def warn(self, paths: Sequence[Path], settings: Settings) -> None:
@@ -121,11 +124,14 @@ class Narrowing:
 
 
 def narrowing(
-    options: Mapping[str, Any], settings: Settings, paths: Sequence[Path], read: Callable[[str], bytes]
+    options: Mapping[str, Any],
+    settings: Settings,
+    paths: Sequence[Path],
+    read: Callable[[str], bytes],
+    within: Set[str] | None = None,
 ) -> Narrowing:
-    """Return the narrowing that options and settings ask for. One that cannot be used ends the command first."""
-    from xlalint.source.discovery import discover
-
+    """Return the narrowing that options and settings ask for, to the files `within` a set, if one is given. One that cannot be used ends
+    the command first."""
     if options["baseline"] and options["no_baseline"]:
         raise click.UsageError("`--baseline` and `--no-baseline` exclude each other")
     baseline = changes = None
@@ -137,7 +143,6 @@ def narrowing(
         from xlalint.baseline.changed import Changes
 
         changes = Changes(options["diff_base"], _folder(paths))
-    within = {str(path) for path in discover(paths, settings)}.__contains__ if options["project"] else None
     return Narrowing(baseline, changes, read, within)
 
 

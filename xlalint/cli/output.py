@@ -64,16 +64,18 @@ def publish_fixes(fixed: Sequence[Finding], options: Mapping[str, Any], stream: 
     stream.write(fixes(fixed, verb, view(stream=stream), listed=options["show_fixes"]))
 
 
-def settings_text(settings: Settings) -> str:
-    """The settings as a configuration file would have them; then those of each folder below that has its own."""
-    return "\n".join([_table(settings), *(_table(one, without=PROGRAM_KEYS) for one in settings.nested)])
+def settings_text(settings: Settings, program: Sequence[Path] = ()) -> str:
+    """The settings as a configuration file would have them, and the program that was found around files; then those of each folder below
+    that has its own."""
+    return "\n".join([_table(settings, program), *(_table(one, without=PROGRAM_KEYS) for one in settings.nested)])
 
 
-def _table(settings: Settings, without: Sequence[str] = ()) -> str:
+def _table(settings: Settings, program: Sequence[Path] = (), without: Sequence[str] = ()) -> str:
     """One configuration, less some keys."""
     given = msgspec.structs.asdict(settings).items()
     told = {key: value for key, value in given if value is not None and key not in ("nested", *without)}
     comments = f"# root: {told.pop('root')}\n# file: {told.pop('config_file', 'none')}\n"
+    comments += "".join(f"# program: {folder}\n" for folder in program)
     for key in ("select", "extend_select", "ignore"):
         told[key] = _selectors(told[key])
     per_file = [(pattern, _selectors(codes)) for pattern, codes in told.pop("per_file_ignores")]

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from xlalint.cli import CLEAN, FAILED, FINDINGS
+from xlalint.cli.programs import find_program, no_project
 from xlalint.cli.saying import say
-from xlalint.cli.settings import cache_of, collect_settings, cores, rule_options, running_options, survey_files
+from xlalint.cli.settings import cache_of, collect_settings, cores, rule_options, running_options
 
 if TYPE_CHECKING:
     from xlalint.diagnostics.finding import Finding
@@ -66,8 +67,9 @@ _KILLED = 128  # what a shell adds to the number of the signal
     multiple=True,
     type=click.Path(path_type=Path),
     metavar="PATH",
-    help="A file or folder to check (default: the program that the script belongs to).",
+    help="A file or folder to check with the script (default: the program that it belongs to).",
 )
+@no_project
 @rule_options
 @running_options
 @click.argument("script")
@@ -102,25 +104,18 @@ def command(script: str, arguments: tuple[str, ...], **options: Any) -> int:
 def _findings(recording: Recording, options: Mapping[str, Any]) -> tuple[Sequence[Finding], bool]:
     """Check the script's program; return the findings and whether the check failed somewhere."""
     from xlalint.cli.progress import Progress
-    from xlalint.config import load_configuration
-    from xlalint.explain import program_paths
     from xlalint.project import check_paths
 
     if not recording.main or not Path(recording.main).is_file():
         return (), False
-    file, paths = Path(recording.main), options["paths"]
-    configuration = load_configuration(
-        paths or (file,), config=options["config"], isolated=options["isolated"], options=collect_settings(options)
-    )
-    program = paths or program_paths(file, configuration.settings)
-    survey = survey_files(configuration, program)
-    settings = survey.settings
-    with cache_of(options, settings) as cache, Progress(sys.stderr) as progress:
+    found = find_program((Path(recording.main),), options["paths"], options, collect_settings(options))
+    settings = found.survey.settings
+    with cache_of(options, settings, home=found.around.home) as cache, Progress(sys.stderr) as progress:
         jobs = settings.jobs or cores()
-        report = check_paths(program, settings, cache=cache, jobs=jobs, progress=progress, found=survey.files)
+        report = check_paths(found.paths, settings, cache=cache, jobs=jobs, progress=progress, found=found.survey.files)
     for failure in report.failures:
         say(f"internal error: {failure}")
-    return report.findings, bool(report.failures or survey.errors)
+    return report.findings, bool(report.failures or found.survey.errors)
 
 
 def _tell(joined: Joined, script: str, options: Mapping[str, Any]) -> None:

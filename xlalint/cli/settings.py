@@ -100,20 +100,32 @@ def collect_settings(options: Mapping[str, Any]) -> dict[str, object]:
 def survey_files(configuration: Configuration, paths: Sequence[Path]) -> Survey:
     """Find the files under the paths with their settings; what nested configurations say to no purpose, or cannot say, is told."""
     survey = configuration.survey(paths)
+    tell_survey(survey)
+    return survey
+
+
+def tell_survey(survey: Survey) -> None:
+    """Tell what nested configurations say to no purpose, or cannot say."""
     for warning in survey.warnings:
         warn(warning)
     for error in survey.errors:
         say(f"{error} (this configuration is not used)")
-    return survey
 
 
 @contextmanager
-def cache_of(options: Mapping[str, Any], settings: Settings, *, rounds: bool = False) -> Iterator[Cache]:
-    """The cache that a run uses. A run of several `rounds` that may leave nothing behind has one of its own for as long as it takes."""
+def cache_of(
+    options: Mapping[str, Any], settings: Settings, *, rounds: bool = False, home: Path | None = None
+) -> Iterator[Cache]:
+    """The cache that a run uses. A run of several `rounds` that may leave nothing behind has one of its own for as long as it takes.
+
+    Where no configuration says where the program begins, results are kept in its `home`, so that they serve from every folder.
+    """
     from xlalint.cache import FOLDER, Cache
 
     if not options["no_cache"]:
-        with Cache(Path(settings.cache_dir or Path(settings.root, FOLDER)), settings.root) as cache:
+        found = home is not None and settings.config_file is None and os.access(home, os.W_OK)
+        root = str(home) if found else settings.root
+        with Cache(Path(settings.cache_dir or Path(root, FOLDER)), root) as cache:
             yield cache
     elif rounds:
         with TemporaryDirectory(prefix="xlalint-") as folder, Cache(Path(folder)) as cache:

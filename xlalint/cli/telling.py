@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from xlalint.config import Settings
     from xlalint.diagnostics.finding import Finding
     from xlalint.project import Report
+    from xlalint.report.view import Within
     from xlalint.rules import Rule
 
 _COUNTED = ("full", "concise", "json")
@@ -27,7 +28,15 @@ _COUNTED = ("full", "concise", "json")
 class Telling:
     """How reports are told: as the options have it, with what is known of fixes that were run and of findings that were left out."""
 
-    def __init__(self, options: Mapping[str, Any], settings: Settings, narrowed: Narrowing, proofs: Proving) -> None:
+    def __init__(
+        self,
+        options: Mapping[str, Any],
+        settings: Settings,
+        narrowed: Narrowing,
+        proofs: Proving,
+        within: Within | None = None,
+    ) -> None:
+        self._within = within
         self._options = options
         self._settings = settings
         self._narrowed = narrowed
@@ -57,7 +66,12 @@ class Telling:
             self._proofs.tell(aside)
         if not only_fixes(options):
             checked = Checked(
-                report.files, tuple(report.failures), self._rules, self._narrowed.known, tuple(report.unjudged)
+                self._within.named if self._within is not None and report.files else report.files,
+                tuple(report.failures),
+                self._rules,
+                self._narrowed.known,
+                tuple(report.unjudged),
+                self._within,
             )
             publish(report.findings, checked, options, texts, stream, limit=self._settings.max_file_size)
         for failure in report.failures:

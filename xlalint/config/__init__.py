@@ -2,6 +2,18 @@
 
 from xlalint.config.loading import load_settings, settings_from
 from xlalint.config.settings import ConfigError, Settings
+from xlalint.config.surroundings import ProgramAround, ProgramSurvey, survey_program
 from xlalint.config.tree import Configuration, Survey, load_configuration
 
-__all__ = ["ConfigError", "Configuration", "Settings", "Survey", "load_configuration", "load_settings", "settings_from"]
+__all__ = [
+    "ConfigError",
+    "Configuration",
+    "ProgramAround",
+    "ProgramSurvey",
+    "Settings",
+    "Survey",
+    "load_configuration",
+    "load_settings",
+    "settings_from",
+    "survey_program",
+]

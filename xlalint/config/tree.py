@@ -18,7 +18,7 @@ from msgspec import structs
 
 from xlalint.config.loading import Origin, common_of, config_in, load_settings, read_config, settings_from
 from xlalint.config.settings import PROGRAM_KEYS, ConfigError, Settings
-from xlalint.source.discovery import walk_files
+from xlalint.source.discovery import SearchLimit, walk_files
 
 _HEADER = re.compile(r"\s*\[\[?\s*([^\]]+?)\s*\]")
 _KEY = re.compile(r"""\s*(?:"([^"]+)"|'([^']+)'|([\w-]+))\s*[=.]""")
@@ -57,9 +57,10 @@ class Configuration:
         self._warnings: dict[str, str] = {}
         self._errors: dict[str, str] = {}
 
-    def survey(self, paths: Sequence[Path]) -> Survey:
-        """Find the files under the paths, each by the configuration that is nearest to it. Raises `DiscoveryError`."""
-        files = walk_files(paths, self)
+    def survey(self, paths: Sequence[Path], limit: SearchLimit | None = None) -> Survey:
+        """Find the files under the paths, each by the configuration that is nearest to it. Raises `DiscoveryError`, and past a limit
+        `TooManyFilesError`."""
+        files = walk_files(paths, self, limit)
         found = sorted((one for one in self._at.values() if one is not None), key=lambda one: one.root)
         settings = structs.replace(self.settings, nested=tuple(found)) if found else self.settings
         warnings, errors = ([told[folder] for folder in sorted(told)] for told in (self._warnings, self._errors))

@@ -7,7 +7,6 @@ The answer is data (`xlalint.explain.model`); `xlalint.explain.text` puts it in 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,23 +20,7 @@ if TYPE_CHECKING:
     from xlalint.explain.place import Place
     from xlalint.project.session import Session
 
-__all__ = ["Explanation", "PlaceError", "explain", "explain_in", "parse_place", "program_paths"]
-
-
-def program_paths(file: Path, settings: Settings) -> tuple[Path, ...]:
-    """The program that a file belongs to: its configuration's folder, the package that holds it, the working directory, or its folder."""
-    absolute = Path(os.path.abspath(file))  # noqa: PTH100
-    if settings.config_file is not None and absolute.is_relative_to(settings.root):
-        return (Path(settings.root),)
-    package = None
-    for folder in absolute.parents:
-        if not (folder / "__init__.py").is_file():
-            break
-        package = folder
-    if package is not None:
-        return (package,)
-    here = Path.cwd()
-    return (here,) if absolute.is_relative_to(here) else (absolute.parent,)
+__all__ = ["Explanation", "PlaceError", "explain", "explain_in", "parse_place"]
 
 
 def explain(

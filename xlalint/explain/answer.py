@@ -70,7 +70,7 @@ class Explainer:
         self._texts[path] = text
         site = find_site(text, row_of(place, text.source), place.column)
         if self._program is None:
-            self._program = self.run.program([*self.paths, Path(path)])
+            self._program = self.run.program([*self.paths, Path(path)], frozenset((path,)))
         lowered, followed, report = self._program
         own = next((entry for entry in lowered if entry.path == path), None)
         if own is None or own.unit is None:

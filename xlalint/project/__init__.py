@@ -5,7 +5,7 @@ Stages are imported when they are first needed: a run that finds its result in t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -35,8 +35,10 @@ def check_paths(
     executor: Executor | None = None,
     troubles: Counter[str] | None = None,
     found: Sequence[Path] | None = None,
+    wanted: Set[str] | None = None,
 ) -> Report:
-    """Check all Python files under the paths as one program. `found` are these files, where `Configuration.survey` gave them.
+    """Check all Python files under the paths as one program. `found` are these files, where `Configuration.survey` gave them; only those
+    that are `wanted`, by absolute path, are reported on.
 
     `jobs` is the number of processes; `progress` is called with the number of files done and of all files; `contents` holds
     what files shall be read as, by absolute path; with `fixes`, which remembers them, findings have their fixes. With an
@@ -46,7 +48,7 @@ def check_paths(
     from xlalint.project.pipeline import Run
 
     run = Run(settings, cache, jobs, progress, contents, fixes=fixes, executor=executor, troubles=troubles)
-    return run.check(paths, found)
+    return run.check(paths, found, wanted)
 
 
 def check_text(text: str, filename: str, settings: Settings, *, fixes: Memory | None = None) -> Report:

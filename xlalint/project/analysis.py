@@ -9,7 +9,7 @@ from __future__ import annotations
 import gc
 import multiprocessing
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -68,6 +68,11 @@ class Analysed(NamedTuple):
     failures: list[str]
     harvests: list[ModuleResult]
     unjudged: list[tuple[str, int]]
+
+    def narrow(self, paths: Set[str]) -> Analysed:
+        """Return what of it is said of some files; what went wrong elsewhere may concern them too."""
+        hazards = [hazard for hazard in self.hazards if hazard.path in paths]
+        return self._replace(hazards=hazards, unjudged=[place for place in self.unjudged if place[0] in paths])
 
 
 def _rest() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from functools import partial
 from hashlib import blake2b
@@ -66,31 +66,38 @@ class Run:
         self.troubles: Counter[str] = Counter() if troubles is None else troubles
         forget_packages()
 
-    def check(self, paths: Sequence[Path], found: Sequence[Path] | None = None) -> Report:
-        """The findings in all files under the paths; `found` are these, where they were looked for already."""
+    def check(
+        self, paths: Sequence[Path], found: Sequence[Path] | None = None, wanted: Set[str] | None = None
+    ) -> Report:
+        """The findings in all files under the paths, or in those that are `wanted`; `found` are the files, where they were looked for
+        already."""
         files = [str(path) for path in (discover(paths, self.settings) if found is None else found)]
         digests, stats = self._read_known(files)
-        kept = self._find_report(files, digests)
+        kept = self._find_report(files, digests, wanted)
         if kept is not None:
             return kept
         with _without_collector():
             lowered = self._lower(files, digests)
             followed, looked = self.follow(lowered)
-            report = self._judge(lowered, followed)
+            report = self._judge(lowered, followed, wanted)
         if self.cache is not None:
             self._keep_stats(files, lowered, digests, stats)
             if not report.failures and all(entry.digest for entry in lowered):
                 known = {file: entry.digest for file, entry in zip(files, lowered, strict=True)}
-                self._keep_result(self._key(files, known), looked, report)
+                self._keep_result(self._key(files, known, wanted), looked, report)
             self.cache.prune()
         return report
 
-    def program(self, paths: Sequence[Path]) -> tuple[list[Lowered], list[Unit], Report | None]:
-        """All files under the paths, lowered; the units of installed modules that these lead to; and what an earlier `check` said,
-        if that was kept."""
-        return self.read([str(path) for path in discover(paths, self.settings)])
+    def program(
+        self, paths: Sequence[Path], wanted: Set[str] | None = None
+    ) -> tuple[list[Lowered], list[Unit], Report | None]:
+        """All files under the paths, lowered; the units of installed modules that these lead to; and what an earlier `check` of them, or of
+        those that are `wanted`, said, if that was kept."""
+        return self.read([str(path) for path in discover(paths, self.settings)], wanted)
 
-    def read(self, files: Sequence[str]) -> tuple[list[Lowered], list[Unit], Report | None]:
+    def read(
+        self, files: Sequence[str], wanted: Set[str] | None = None
+    ) -> tuple[list[Lowered], list[Unit], Report | None]:
         """`program` of files that were discovered."""
         digests, stats = self._read_known(files)
         with _without_collector():
@@ -98,7 +105,10 @@ class Run:
             followed, _ = self.follow(lowered)
         if self.cache is not None:
             self._keep_stats(files, lowered, digests, stats)
-        return lowered, followed, self._find_report(files, digests)
+        report = self._find_report(files, digests)
+        if report is None and wanted:
+            report = self._find_report(files, digests, wanted)
+        return lowered, followed, report
 
     def recall(self, files: Sequence[str]) -> Report | None:
         """Return the report of an earlier `check` of the same texts, if it was kept."""
@@ -162,11 +172,13 @@ class Run:
         fresh = [(file, *stats[file], entry.digest) for file, entry in told if file in stats]
         self.cache.put_stats(row for row in fresh if digests.get(row[0]) != row[3] and row[3])
 
-    def _find_report(self, files: Sequence[str], digests: dict[str, str]) -> Report | None:
-        """The report of an earlier run over the very same texts."""
+    def _find_report(
+        self, files: Sequence[str], digests: dict[str, str], wanted: Set[str] | None = None
+    ) -> Report | None:
+        """The report of an earlier run over the very same texts, on the same files."""
         if self.cache is None or len(digests) < len(files) or not files:
             return None
-        key = self._key(files, digests)
+        key = self._key(files, digests, wanted)
         if self.settings.python is not None:
             looked = decode_looked(self.cache.result(f"{key}-looked") or b"")
             if looked is None or not looked.unchanged():
@@ -182,11 +194,13 @@ class Run:
             key += looked.digest()
         self.cache.put_result(key, encode_report(report))
 
-    def _key(self, files: Sequence[str], digests: dict[str, str]) -> str:
+    def _key(self, files: Sequence[str], digests: dict[str, str], wanted: Set[str] | None) -> str:
         state = blake2b(self.settings.fingerprint().encode(), digest_size=16)
         state.update(f"\0{self.settings.python}\0{self.fixes is not None}".encode("utf-8", "surrogateescape"))
         for file in files:
             state.update(f"\0{file}\0{module_name(file)[0]}\0{digests[file]}".encode("utf-8", "surrogateescape"))
+        for file in sorted(wanted or ()):
+            state.update(f"\0\0{file}".encode("utf-8", "surrogateescape"))
         return state.hexdigest()
 
     # ---------------------------------------------------------------------------------------------- lowering
@@ -248,7 +262,7 @@ class Run:
 
     # ------------------------------------------------------------------------------------------------ judging
 
-    def _judge(self, lowered: list[Lowered], followed: list[Unit]) -> Report:
+    def _judge(self, lowered: list[Lowered], followed: list[Unit], wanted: Set[str] | None) -> Report:
         from xlalint.project.analysis import analyse
         from xlalint.project.judging import findings_of
         from xlalint.project.kept import ResultCache
@@ -262,9 +276,16 @@ class Run:
         kept = ResultCache(self.cache, self.settings.fingerprint()) if self.cache is not None else None
         analysed = analyse(units, options, followed, self.jobs, kept)
         texts = self._texts(lowered)
-        findings, more = findings_of(lowered, analysed.hazards, pages, self.settings, texts, kept)
+        own = lowered
+        if wanted is not None:
+            own = [entry for entry in lowered if entry.path in wanted]
+            analysed = analysed.narrow(wanted)
+        findings, more = findings_of(own, analysed.hazards, pages, self.settings, texts, kept)
         told = findings, analysed
-        findings, errors = _with_fixes(told, units, followed, options, self.settings, texts, self.fixes, self.jobs)
+        shown = sum(_count_code(entry.unit) for entry in own if entry.unit is not None) <= _FIXES_SHOWN
+        errors: list[str] = []
+        if shown or self.fixes is not None:
+            findings, errors = _with_fixes(told, units, followed, options, self.settings, texts, self.fixes, self.jobs)
         return Report(findings, len(lowered), analysed.failures + more + errors, analysed.unjudged)
 
     def _texts(self, lowered: list[Lowered]) -> dict[str, SourceFile]:
@@ -299,6 +320,8 @@ def check_one(text: str, filename: str, settings: Settings, *, fixes: Memory | N
     followed, _ = follow(units, settings, options.apis)
     analysed = analyse(units, options, followed)
     findings, more = findings_of([lowered], analysed.hazards, pages, settings, texts)
+    if fixes is None and sum(map(_count_code, units)) > _FIXES_SHOWN:
+        return Report(findings, 1, analysed.failures + more, analysed.unjudged)
     findings, errors = _with_fixes((findings, analysed), units, followed, options, settings, texts, fixes, 1)
     return Report(findings, 1, analysed.failures + more + errors, analysed.unjudged)
 
@@ -313,11 +336,7 @@ def _with_fixes(
     memory: Memory | None,
     jobs: int,
 ) -> tuple[list[Finding], list[str]]:
-    """Findings, given with what the analysis said, with their fixes: where a memory asks for them, and in programs so small that they are
-    shown without being asked for. Also internal errors.
-    """
-    if memory is None and sum(len(one.body) for unit in units for one in unit.functions) > _FIXES_SHOWN:
-        return told[0], []
+    """Findings, given with what the analysis said, with their fixes; and internal errors."""
     from xlalint.project.harvests import callers_of
     from xlalint.project.rewriting import Memory, Rewriting
 
@@ -325,6 +344,11 @@ def _with_fixes(
     callers = callers_of(enumerate(analysed.harvests))
     rewriting = Rewriting(units, followed, options, settings, texts, memory or Memory(), callers)
     return rewriting.apply(findings, analysed.hazards, jobs)
+
+
+def _count_code(unit: Unit) -> int:
+    """How much code a file has; where little is reported on, its fixes are shown without being asked for."""
+    return sum(len(function.body) for function in unit.functions)
 
 
 def _unit_key(file: str, digest: str) -> str:

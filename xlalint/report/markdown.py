@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from xlalint.report.full import notes
 from xlalint.report.printable import printable
-from xlalint.report.summary import by_severity, describe_unjudged, format_count
+from xlalint.report.summary import by_severity, describe_program, describe_unjudged, format_count
 from xlalint.report.view import View
 
 if TYPE_CHECKING:
@@ -52,14 +52,14 @@ def render(findings: Sequence[Finding], view: View) -> str:
 
 
 def _head(findings: Sequence[Finding], view: View) -> Iterator[str]:
-    checked = format_count(view.checked.files, "file")
+    checked = f"{format_count(view.checked.files, 'file')} checked{describe_program(view)}."
     unjudged = [f"\n{describe_unjudged(view)}"] if view.checked.unjudged else []
     if not findings:
-        yield f"### xlalint: {'nothing found' if unjudged else 'all clear'}\n\n{checked} checked."
+        yield f"### xlalint: {'nothing found' if unjudged else 'all clear'}\n\n{checked}"
         yield from unjudged
         return
     places = format_count(len({finding.filename for finding in findings}), "file")
-    yield f"### xlalint: {by_severity(findings)} in {places}\n\n{checked} checked.\n"
+    yield f"### xlalint: {by_severity(findings)} in {places}\n\n{checked}\n"
     yield from _table(findings)
     yield from unjudged
 

@@ -28,12 +28,23 @@ def summary(findings: Sequence[Finding], view: View) -> str:
     more = f" {format_count(known, 'more finding')} {'is' if known == 1 else 'are'} in the baseline." if known else ""
     if not findings:
         clear = "Nothing found" if view.checked.unjudged else "All clear"
-        return f"{view.paint(clear, 'bold')}: {format_count(files, 'file')} checked.{more}\n{describe_unjudged(view)}"
+        checked = f"{format_count(files, 'file')} checked{describe_program(view)}"
+        return f"{view.paint(clear, 'bold')}: {checked}.{more}\n{describe_unjudged(view)}"
     places = format_count(len({finding.filename for finding in findings}), "file")
     found = view.paint(f"Found {by_severity(findings)}", "bold")
     large = sum(finding.code == TOO_LARGE for finding in findings)
     checked = f"{files - large:,} checked, {large:,} too large" if large else f"{files:,} checked"
+    checked += describe_program(view)
     return f"{found} in {places} ({checked}).{more}\n{_describe_step(findings)}{describe_unjudged(view)}"
+
+
+def describe_program(view: View) -> str:
+    """` within the 212 files of ../repo`, where files were judged within a program that is more than they are; else nothing."""
+    within = view.checked.within
+    if within is None or not view.checked.files:
+        return ""
+    places = ", ".join(view.path(folder) for folder in within.folders) or "their program"
+    return f" within the {format_count(within.files, 'file')} of {places}"
 
 
 def describe_unjudged(view: View) -> str:

@@ -20,9 +20,19 @@ _CODES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "
 SEVERITY_STYLE = {"error": ("bold", "red"), "warning": ("bold", "yellow"), "info": ("bold", "cyan")}
 
 
+class Within(NamedTuple):
+    """The program that the files of a report were judged within: the folders that were found around them (none where the user named it),
+    the number of files that were named, and of all that were read."""
+
+    folders: tuple[str, ...]
+    named: int
+    files: int
+
+
 class Checked(NamedTuple):
     """Holds what a report says of a run beside its findings: the number of files, internal errors, a line each, the rules that were
-    looked for, by code, the number of further findings that a baseline knows, and where code trains that nothing judged: path and row.
+    looked for, by code, the number of further findings that a baseline knows, where code trains that nothing judged: path and row; and
+    the program around the files, where they are not all of it.
     """
 
     files: int = 0
@@ -30,6 +40,7 @@ class Checked(NamedTuple):
     rules: Callable[[], Mapping[str, Rule]] = dict
     known: int = 0
     unjudged: tuple[tuple[str, int], ...] = ()
+    within: Within | None = None
 
 
 class View(NamedTuple):

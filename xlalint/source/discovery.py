@@ -12,7 +12,7 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from xlalint.source import data_files, gitignore
 from xlalint.source.globs import Globs
@@ -30,6 +30,17 @@ _ENDING = re.compile(r"\*[^*?\[\]/\\]+")
 
 class DiscoveryError(Exception):
     """A path that the user named does not exist."""
+
+
+class TooManyFilesError(Exception):
+    """There is more under the paths than was to be looked for."""
+
+
+class SearchLimit(NamedTuple):
+    """How many files a search takes, and how many entries of folders it goes through for them."""
+
+    files: int
+    entries: int
 
 
 class Nearest(Protocol):
@@ -51,9 +62,9 @@ def discover(paths: Sequence[Path], settings: Settings) -> list[Path]:
     return walk_files(paths, settings)
 
 
-def walk_files(paths: Sequence[Path], nearest: Nearest) -> list[Path]:
-    """Find the files to check by the settings that are nearest to each. Raises `DiscoveryError`."""
-    walk = _Walk(nearest)
+def walk_files(paths: Sequence[Path], nearest: Nearest, limit: SearchLimit | None = None) -> list[Path]:
+    """Find the files to check by the settings that are nearest to each. Raises `DiscoveryError`, and `TooManyFilesError` past a limit."""
+    walk = _Walk(nearest, limit)
     for path in paths:
         for place in _existing(path):
             if not unwanted(place, nearest):
@@ -108,8 +119,10 @@ class _Patterns:
 class _Walk:
     """The walk over what was named: files found so far, folders seen, links held back until all real files are known."""
 
-    def __init__(self, nearest: Nearest) -> None:
+    def __init__(self, nearest: Nearest, limit: SearchLimit | None) -> None:
         self.nearest = nearest
+        self.limit = limit
+        self.entries = 0
         self.respects_git = nearest.settings.respect_gitignore
         self.found: set[str] = set()
         self.links: list[str] = []
@@ -145,6 +158,7 @@ class _Walk:
             except OSError:
                 self.found.add(folder)  # reading it gives the reason as a finding
                 continue
+            self.count(len(entries))
             names = _TOLD.intersection([entry.name for entry in entries])
             if names and self.respects_git:
                 ignores = self.ignores(folder, names, ignores, named=folder == named)
@@ -163,6 +177,13 @@ class _Walk:
                     todo.append((entry.path, ignores, patterns))
                 else:
                     self.take(entry)
+        self.count(0)
+
+    def count(self, entries: int) -> None:
+        """Note how much was gone through, and end the search past its limit."""
+        self.entries += entries
+        if self.limit is not None and (len(self.found) > self.limit.files or self.entries > self.limit.entries):
+            raise TooManyFilesError
 
     def ignores(
         self, folder: str, names: frozenset[str], inherited: list[gitignore.IgnoreFile], *, named: bool
