@@ -67,6 +67,7 @@ def plant(root: Path, *names: str) -> None:
             id="installed",
         ),
         pytest.param(["r/.git/", "r/f.py"], "r/gone/new.py", "", ["r"], id="not-saved-yet"),
+        pytest.param(["d/f.py"], "gone/new.py", "d", [], id="in-a-folder-that-is-not-there"),
     ],
 )
 def test_where_a_program_begins(
@@ -76,18 +77,16 @@ def test_where_a_program_begins(
     top = tmp_path / "top"
     plant(top, *names)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    monkeypatch.chdir(top / here)
-    found = [os.path.relpath(one.folder, top) for one in list_candidates(top / file)]
+    found = [os.path.relpath(one.folder, top) for one in list_candidates(top / file, top / here)]
     assert found == [name or "." for name in expected]
 
 
 def test_home_is_a_program_if_it_is_marked_and_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.chdir(tmp_path)
     plant(tmp_path, "f.py")
-    assert list_candidates(tmp_path / "f.py") == ()
+    assert list_candidates(tmp_path / "f.py", tmp_path) == ()
     plant(tmp_path, ".git/")
-    [home] = list_candidates(tmp_path / "f.py")
+    [home] = list_candidates(tmp_path / "f.py", tmp_path)
     assert (home.folder, home.limit.files) == (tmp_path, 300)
 
 

@@ -574,16 +574,39 @@ def test_folders_come_and_go_and_are_programs_of_their_own(folder: Path, tmp_pat
         await editor.shows("model.py", *FOUND)
         there = Editor(client, other)
         there.open("model.py")
-        await there.shows("model.py", *FOUND)  # by itself: nothing is known of its `utils`
+        await there.shows("model.py", *THROUGH)  # by what lies beside it, as a check of it
         event = types.WorkspaceFoldersChangeEvent([types.WorkspaceFolder(other.as_uri(), "other")], [])
         client.workspace_did_change_workspace_folders(types.DidChangeWorkspaceFoldersParams(event))
         await there.shows("model.py", *THROUGH)
         assert editor.codes("model.py") == list(FOUND)
         event = types.WorkspaceFoldersChangeEvent([], [types.WorkspaceFolder(other.as_uri(), "other")])
         client.workspace_did_change_workspace_folders(types.DidChangeWorkspaceFoldersParams(event))
-        await there.shows("model.py", *FOUND)
+        await there.shows("model.py", *THROUGH)
+        assert editor.codes("model.py") == list(FOUND)
 
     converse(folder, talk)
+
+
+@pytest.mark.parametrize("opened", [pytest.param(True, id="a-folder-of-it"), pytest.param(False, id="no-folder")])
+def test_the_program_is_what_is_around_a_document(folder: Path, tmp_path: Path, opened: bool) -> None:
+    """What is opened says nothing of where a program begins: a repository does, for an editor as for a check."""
+    (tmp_path / ".git").mkdir()
+    (folder / "__init__.py").touch()
+    (folder / "helpers.py").write_text("def pick(x):\n    if x > 0:\n        return x\n    return -x\n")
+    (tmp_path / "main.py").write_text(
+        "import jax\nfrom project.helpers import pick\n\n\n@jax.jit\ndef step(x: jax.Array):\n    return pick(x) + x.item()\n"
+    )
+
+    async def talk(editor: Editor) -> None:
+        editor.open("helpers.py")
+        await editor.shows("helpers.py", ("XLA101", 2))
+        editor.open("model.py")
+        await editor.shows("model.py", *FOUND)
+        editor.close("helpers.py")
+        editor.open("helpers.py", "def pick(x):\n    return x\n")
+        await editor.shows("helpers.py")
+
+    converse(folder, talk, **({} if opened else {"folders": ()}))
 
 
 def test_files_that_the_settings_leave_out_show_nothing(folder: Path) -> None:

@@ -162,7 +162,7 @@ async def _within(path: str, program: str, roots: Roots) -> tuple[str, ...]:
 
 
 def _find_around(path: str, roots: Roots) -> tuple[Path, ...]:
-    found = survey_program((Path(path),), saved=False, allowed=lambda folder: roots.holds(str(folder)))
+    found = survey_program((Path(path),), saved=False, here=Path.cwd(), allowed=lambda folder: roots.holds(str(folder)))
     return found.around.folders
 
 

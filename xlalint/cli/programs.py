@@ -45,7 +45,7 @@ def find_program(
         configuration = load_configuration((*paths, *project), **given)
         found = ProgramSurvey(configuration, configuration.survey(program), program)
     else:
-        found = survey_program(paths, saved=saved, **given)
+        found = survey_program(paths, saved=saved, here=Path.cwd(), **given)
     for candidate in found.around.too_large:
         if candidate.marked or not found.around.folders:
             warn(_describe_refused(candidate, found))

@@ -58,8 +58,9 @@ class ProgramSurvey(NamedTuple):
     around: ProgramAround = ProgramAround()
 
 
-def list_candidates(file: Path) -> tuple[ProgramFolder, ...]:
-    """List the folders that may be the program of a file, the widest first; the file need not exist."""
+def list_candidates(file: Path, here: Path | None = None) -> tuple[ProgramFolder, ...]:
+    """List the folders that may be the program of a file, the widest first; the file need not exist. `here` is the user's working
+    directory, where there is one."""
     file = Path(os.path.abspath(file))  # noqa: PTH100
     above = list(takewhile(lambda folder: folder.name not in _INSTALLED and folder != folder.parent, file.parents))
     top = next((folder for folder in above if repository_at(folder) is not None), None)
@@ -76,12 +77,11 @@ def list_candidates(file: Path) -> tuple[ProgramFolder, ...]:
     ]
     package = _package(file)
     if not found:
-        here = Path.cwd()
-        near = [
-            (package or file).parent,
-            *([here] if (package or file).is_relative_to(here) and here != package else []),
-        ]
-        found = [ProgramFolder(folder, _UNMARKED) for folder in near if folder in above and folder not in shared]
+        near = [(package or file).parent]
+        if here is not None and here != package and (package or file).is_relative_to(here):
+            near.append(here)
+        alike = [folder for folder in near if folder in above and folder not in shared and folder.is_dir()]
+        found = [ProgramFolder(folder, _UNMARKED) for folder in alike]
     if package is not None:
         found.append(ProgramFolder(package, _MARKED))
     # Of two at one place the first says how much is read.
@@ -96,12 +96,14 @@ def survey_program(
     isolated: bool = False,
     options: Mapping[str, object] | None = None,
     saved: bool = True,
+    here: Path | None = None,
     allowed: Callable[[Path], bool] = lambda _: True,
 ) -> ProgramSurvey:
     """Find the program that the named paths belong to, with its files and settings.
 
-    Paths that are not `saved` need not exist, and are not among the files. Only folders that are `allowed` are looked into. The other
-    arguments and the errors are those of `load_configuration`; `DiscoveryError` for a path that does not exist.
+    Paths that are not `saved` need not exist, and are not among the files. `here` is the user's working directory, where there is one. Only
+    folders that are `allowed` are looked into. The other arguments and the errors are those of `load_configuration`; `DiscoveryError` for a
+    path that does not exist.
     """
     named = tuple(paths) if saved else ()
 
@@ -110,7 +112,9 @@ def survey_program(
         made = load_configuration((*paths, *folders), config=config, isolated=isolated, options=options)
         return ProgramSurvey(made, made.survey(program, limit), program)
 
-    ladders = list(dict.fromkeys(tuple(one for one in ladder if allowed(one.folder)) for ladder in _ladders(paths)))
+    ladders = list(
+        dict.fromkeys(tuple(one for one in ladder if allowed(one.folder)) for ladder in _ladders(paths, here))
+    )
     one_walk = not any(path.is_dir() for path in named)
     too_large: list[ProgramFolder] = []
     while True:
@@ -140,7 +144,7 @@ def _passes(search: Callable[[], object]) -> bool:
     return False
 
 
-def _ladders(paths: Sequence[Path]) -> list[tuple[ProgramFolder, ...]]:
+def _ladders(paths: Sequence[Path], here: Path | None) -> list[tuple[ProgramFolder, ...]]:
     """The candidates of each file that is named; of files in one folder once."""
     found: dict[Path, tuple[ProgramFolder, ...]] = {}
     for path in paths:
@@ -150,7 +154,7 @@ def _ladders(paths: Sequence[Path]) -> list[tuple[ProgramFolder, ...]]:
         for place in places:
             folder = Path(os.path.abspath(place)).parent  # noqa: PTH100
             if not place.is_dir() and folder not in found:
-                found[folder] = list_candidates(place)
+                found[folder] = list_candidates(place, here)
     return list(found.values())
 
 

@@ -13,7 +13,16 @@ import msgspec
 
 from xlalint.api_tables.loading import TableError
 from xlalint.cache import FOLDER, Cache
-from xlalint.config import ConfigError, Configuration, Settings, Survey, load_configuration, load_settings
+from xlalint.config import (
+    ConfigError,
+    Configuration,
+    Settings,
+    Survey,
+    load_configuration,
+    load_settings,
+    survey_program,
+)
+from xlalint.config.surroundings import list_candidates
 from xlalint.project.analysis import Pulse
 from xlalint.project.pipeline import Run
 from xlalint.project.report import Report
@@ -27,9 +36,25 @@ _LARGE = 150  # files not in the cache: about a second of work
 UNUSABLE = (ConfigError, RuleError, TableError)
 
 
+def find_root(place: Path, preferences: Preferences) -> Path | None:
+    """Return the folder of the program around a file, which need not exist, as `xlalint check` finds it; None where there is none."""
+    if not place.is_absolute():  # a text that was never saved
+        return None
+    config = Path(preferences.config) if preferences.config else None
+    try:
+        found = survey_program(
+            (place,), config=config, isolated=preferences.isolated, options=preferences.options, saved=False
+        )
+    except UNUSABLE:
+        folders = [one.folder for one in list_candidates(place)]
+    else:
+        folders = list(found.around.folders)
+    return folders[0] if folders else None
+
+
 class Program:
-    """One program. `root` is the folder, or the file; `trouble` says why its configuration is not used. One that is `loose` is a
-    document that lies in no folder: a file, or nothing that is on the disk.
+    """One program. `root` is the folder, or the file; `folders` are those of the workspace that it was opened for. `trouble` says why its
+    configuration is not used. One that is `loose` is a document that no program is found around: a file, or nothing that is on the disk.
 
     Configurations of folders below are read when it is first asked which files there are; `below` is what was said of them.
     """
@@ -38,6 +63,7 @@ class Program:
         self, root: Path, preferences: Preferences, *, loose: bool = False, pulse: Pulse | None = None
     ) -> None:
         self.root = root
+        self.folders: set[str] = set()
         self.preferences = preferences
         self.trouble = ""
         self.below: Survey | None = None
@@ -94,6 +120,10 @@ class Program:
     def holds(self, path: str) -> bool:
         """Return whether a file lies in the folder."""
         return Path(path).is_relative_to(self.root)
+
+    def shows(self, path: str) -> bool:
+        """Return whether a file is one of those that the user looks at, opened or not."""
+        return any(Path(path).is_relative_to(folder) for folder in self.folders)
 
     def wants(self, path: str) -> bool:
         """Return whether a file is part of the program, or would be if it were saved."""

@@ -19,13 +19,14 @@ from xlalint.project.session import Session
 from xlalint.server.diagnostics import Diagnostics
 from xlalint.server.documents import Snapshot
 from xlalint.server.preferences import Preferences
-from xlalint.server.programs import Program
+from xlalint.server.programs import Program, find_root
 from xlalint.source.data_files import is_data
 from xlalint.source.model import SourceError
 from xlalint.source.reading import read_bytes
 
 _CONFIGURATIONS = ("pyproject.toml", "xlalint.toml", ".gitignore")
 _POLL = 0.02
+_ANY = "any.py"  # a file that a folder may hold
 
 
 class Outlet(Protocol):
@@ -78,24 +79,38 @@ class Workspace:
             self.add(folder)
 
     def add(self, folder: str) -> None:
-        """A folder was added."""
-        if any(str(program.root) == folder for program in self._programs):
+        """A folder was added. Its files are judged within the program around it, as those that are checked one by one are."""
+        if any(folder in program.folders for program in self._programs):
             return
-        program = Program(Path(folder), self._preferences.get(folder, self._default), pulse=self._pulse)
-        self._programs.append(program)
-        # A file belongs to the innermost folder.
-        self._programs.sort(key=lambda one: -len(one.root.parts))
+        preferences = self._preferences.get(folder, self._default)
+        root = find_root(Path(folder, _ANY), preferences) or Path(folder)
+        program = self._open_program(root, preferences)
+        program.folders.add(folder)
         for path in [path for path in self._loose if program.holds(path)]:
             self._loose.pop(path).close()
-        self._tell_trouble(program)
         self._show_open(program)
+
+    def _open_program(self, root: Path, preferences: Preferences) -> Program:
+        """Return the program that begins at a folder; one that is new is read when it is needed."""
+        program = next((one for one in self._programs if one.root == root), None)
+        if program is None:
+            program = Program(root, preferences, pulse=self._pulse)
+            self._programs.append(program)
+            # A file belongs to the innermost folder.
+            self._programs.sort(key=lambda one: -len(one.root.parts))
+            self._tell_trouble(program)
+        return program
 
     def remove(self, folder: str) -> None:
         """A folder was removed."""
-        for program in [one for one in self._programs if str(one.root) == folder]:
+        for program in [one for one in self._programs if folder in one.folders]:
+            program.folders.discard(folder)
+            if program.folders:
+                continue
+            paths = self._of(program)
             self._programs.remove(program)
             program.close()
-            for path in self._of(program):
+            for path in paths:
                 self._withdraw(path, self._open[path].uri)
         self._changed = True
         for path in self._open:
@@ -108,8 +123,8 @@ class Workspace:
         self._changed = True
         self._preferences, self._default = preferences, default
         for program in list(self._programs):
-            now = preferences.get(str(program.root), default)
-            if before[0].get(str(program.root), before[1]) != now:
+            folder = min(program.folders, default="")
+            if before[0].get(folder, before[1]) != preferences.get(folder, default):
                 self._restart(program)
         for program in self._loose.values():
             program.close()
@@ -131,7 +146,11 @@ class Workspace:
     def _restart(self, program: Program) -> None:
         program.close()
         self._programs.remove(program)
-        self.add(str(program.root))
+        paths = self._of(program) if not program.folders else []
+        for folder in sorted(program.folders):
+            self.add(folder)
+        for path in paths:
+            self._show(path)
 
     def _tell_trouble(self, program: Program) -> None:
         if program.trouble:
@@ -164,8 +183,7 @@ class Workspace:
             return None
         program = self._program(path)
         if program is None:
-            program = self._loose[path] = Program(Path(path), self._default, loose=True, pulse=self._pulse)
-            self._tell_trouble(program)
+            program = self._surround(path)
         if program.session is None:
             if program.warming is not None:
                 return None
@@ -180,6 +198,22 @@ class Workspace:
             else:
                 session.reread([path])
         return session if session.holds(path) else None
+
+    def _surround(self, path: str) -> Program:
+        """Open the program around a file that lies in no folder of the workspace; one that no program has is one by itself."""
+        root = find_root(Path(path), self._default)
+        if root is not None:
+            known = any(one.root == root for one in self._programs)
+            program = self._open_program(root, self._default)
+            if program.wants(path):
+                if not known:
+                    program.begin()
+                return program
+            if not known:
+                self._programs.remove(program)
+        program = self._loose[path] = Program(Path(path), self._default, loose=True, pulse=self._pulse)
+        self._tell_trouble(program)
+        return program
 
     def _load(self, program: Program) -> None:
         contents = {path: self._open[path].content for path in self._of(program)}
@@ -243,7 +277,10 @@ class Workspace:
             program.close()
         else:
             program = self._program(path)
-            if program is not None and program.session is not None and program.session.holds(path):
+            if program is not None and not program.folders and not self._of(program):
+                self._programs.remove(program)
+                program.close()
+            elif program is not None and program.session is not None and program.session.holds(path):
                 program.session.change(path, None)
         self._withdraw(path, uri)
         self._changed = True
@@ -309,7 +346,8 @@ class Workspace:
         """The findings of all files of all folders, as they are now."""
         found: dict[str, list[Finding]] = {}
         for program in [*self._programs, *self._loose.values()]:
-            for path in program.session.files if program.session is not None else ():
+            files = program.session.files if program.session is not None else ()
+            for path in (one for one in files if program.shows(one) or one in self._open):
                 found[path] = program.session.recall_findings(path) or []  # type: ignore[union-attr]
         return found
 
