@@ -91,13 +91,13 @@ PLACES = (("/p/train.py", 7), ("/p/other.py", 9))
             PLACES[:1],
             [],
             "Nothing found: 3 files checked.\n"
-            "1 training loop not judged (train.py:7): `xlalint explain train.py:7` says why.\n",
+            "1 function that trains is not judged (train.py:7): `xlalint explain train.py:7` says why.\n",
         ),
         (
             PLACES,
             [finding()],
             "Found 1 error in 1 file (3 checked).\n"
-            "2 training loops not judged (train.py:7, …): `xlalint explain train.py:7` says why.\n",
+            "2 functions that train are not judged (train.py:7, …): `xlalint explain train.py:7` says why.\n",
         ),
     ],
 )

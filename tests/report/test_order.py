@@ -10,7 +10,7 @@ import pytest
 
 from tests.report.test_report import finding, view
 from xlalint.analysis.hazard import DRIVES_STEPS
-from xlalint.diagnostics.finding import Finding, TraceStep
+from xlalint.diagnostics.finding import Finding, Fix, TraceStep
 from xlalint.report import render, summary
 from xlalint.report.order import find_usual_confidence, sort_findings
 
@@ -97,7 +97,7 @@ def driven(place: str, kind: str, row: int = 5, **told: Any) -> Finding:
 STEPS = {
     "nothing that costs at every step": ([driven("a.py:1", "host-sync", frequency="nth-step")], ""),
     "nothing but information": ([driven("a.py:1", "host-sync"), made("a.py:2", severity="info")][1:], ""),
-    "no training loop": ([made("a.py:1", kind="host-sync", severity="warning", frequency="step")], ""),
+    "no step of training": ([made("a.py:1", kind="host-sync", severity="warning", frequency="step")], ""),
     "one read": ([driven("a.py:1", "host-sync")], "Per training step: 1 read.\n"),
     "all kinds": (
         [
@@ -116,7 +116,7 @@ STEPS = {
     ),
     "several loops": (
         [driven("a.py:1", "host-sync"), driven("b.py:1", "host-sync", row=9)],
-        "In the steps of 2 training loops: 2 reads.\n",
+        "In the training steps of 2 functions: 2 reads.\n",
     ),
 }
 
@@ -124,4 +124,86 @@ STEPS = {
 @pytest.mark.parametrize("name", STEPS)
 def test_the_summary_says_what_a_step_costs(name: str) -> None:
     found, said = STEPS[name]
-    assert summary(found, view()).partition("\n")[2] == said
+    lines = summary(found, view()).splitlines(keepends=True)[1:]
+    assert "".join(line for line in lines if not line.startswith("Start with")) == said
+
+
+HELD = (TraceStep("/p/a.py", 1, "Model.forward", ""),)
+START = {
+    "one finding": ([made("a.py:1")], ""),
+    "one that costs": ([made("a.py:1", severity="info"), made("a.py:2")], ""),
+    "the worst": ([made("a.py:1", severity="warning"), made("b.py:2", code="XLA104")], "b.py:2: tensor-if (XLA104)."),
+    "the most frequent": (
+        [made("a.py:1", frequency="epoch"), made("a.py:2", frequency="step")],
+        "a.py:2: tensor-if (XLA101), at every step.",
+    ),
+    "at some steps": (
+        [made("a.py:1", frequency="nth-step"), made("a.py:2", frequency="run")],
+        "a.py:1: tensor-if (XLA101), at every n-th step.",
+    ),
+    "where much is": (
+        [made("a.py:1", trace=HELD), made("a.py:2", trace=HELD), made("b.py:3")],
+        "a.py:1: tensor-if (XLA101); 2 findings are in Model.forward.",
+    ),
+    "all in one place": (
+        [made("a.py:1", trace=HELD), made("a.py:2", trace=HELD)],
+        "a.py:1: tensor-if (XLA101).",
+    ),
+    "what can be mended": (
+        [made("a.py:1", fix=Fix("safe", "m", ())), made("a.py:2")],
+        "a.py:1: tensor-if (XLA101), which --fix mends.",
+    ),
+    "what is mended at a risk": (
+        [made("a.py:1", fix=Fix("unsafe", "m", ())), made("a.py:2")],
+        "a.py:1: tensor-if (XLA101).",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", START)
+def test_the_summary_says_where_to_start(name: str) -> None:
+    found, said = START[name]
+    lines = summary(found, view()).splitlines()[1:]
+    assert lines == ([f"Start with {said}"] if said else [])
+
+
+# ------------------------------------------------------------------------------------------------------------ copies
+
+
+COPIES = [made(f"{name}.py:{row}", copy_key="k") for row, name in enumerate("abcde", 1)]
+
+
+def test_copies_are_one_entry() -> None:
+    said = render(COPIES, "full", view())
+    assert said.count("error[XLA101]") == 1
+    assert " --> a.py:1:1" in said
+    assert "= copies: 4 more, in copies of the function: b.py:2, c.py:3, d.py:4, …" in said
+    assert render(COPIES[:2], "full", view()).count("= copies: 1 more, in a copy of the function: b.py:2\n") == 1
+    assert "(0 checked). 4 are in copies of functions: --show-copies shows them." in summary(COPIES, view(), "full")
+    assert "(0 checked). 1 is in a copy of a function: --show-copies shows it." in summary(COPIES[:2], view(), "full")
+
+
+def test_copies_are_shown_one_by_one_on_demand() -> None:
+    each = view(show_copies=True)
+    assert render(COPIES, "full", each).count("error[XLA101]") == 5
+    assert "copies" not in render(COPIES, "full", each) + summary(COPIES, each, "full")
+
+
+@pytest.mark.parametrize("form", ["concise", "json", "sarif", "github", "markdown"])
+def test_other_formats_have_every_copy(form: str) -> None:
+    said = render(COPIES, form, view())
+    assert all(f"{name}.py" in said for name in "abcde")
+    assert "copies" not in summary(COPIES, view(), form)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        pytest.param({}, id="no-key"),
+        pytest.param({"copy_key": "l"}, id="another-place"),
+        pytest.param({"copy_key": "k", "severity": "warning"}, id="not-as-bad"),
+        pytest.param({"copy_key": "k", "frequency": "epoch"}, id="not-as-often"),
+    ],
+)
+def test_what_is_no_copy_is_shown(other: dict[str, Any]) -> None:
+    assert render([COPIES[0], made("z.py:9", **other)], "full", view()).count("[XLA101]") == 2

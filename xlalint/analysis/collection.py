@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
@@ -16,6 +17,7 @@ from xlalint.rules.variants import WRONG_RESULTS
 
 if TYPE_CHECKING:
     from xlalint.interpreter.context import PendingHazard
+    from xlalint.lowering.ir import Function
     from xlalint.program.linker import Program
 
 
@@ -189,7 +191,15 @@ def place_hazard(found: FunctionHazard, program: Program) -> Hazard:
         _inside(found.inside, program) if found.inside is not None else None,
         found.frequency,
         found.looped,
+        _copy_key(found, info.ir) if info is not None else "",
     )
+
+
+def _copy_key(found: FunctionHazard, function: Function) -> str:
+    """Return what a hazard has in common with those in copies of its function: what the function does, the place in it, the rule."""
+    state = blake2b(function.digest, digest_size=8)
+    state.update(f"{found.rule}\0{found.start}\0{found.end}".encode())
+    return state.hexdigest()
 
 
 def _inside(place: tuple[Key, int], program: Program) -> Inside:

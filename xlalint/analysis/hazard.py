@@ -70,7 +70,8 @@ class Hazard(msgspec.Struct, frozen=True, array_like=True):
     `severity` overrides the rule's, per target, where the called API knows better; an empty tuple overrides nothing.
     `function` is the qualified name of the function that holds the hazard; `trace` leads from a root to it. `inside` is the place in an
     installed library's code where a call from here meets it. `frequency` is how often it costs, None where that is no question (a setting);
-    `looped` says that there, it costs many times: a loop of its own repeats it.
+    `looped` says that there, it costs many times: a loop of its own repeats it. `copy_key` is the same for one rule at one place in copies
+    of one function, "" outside of functions.
     """
 
     path: str
@@ -89,3 +90,4 @@ class Hazard(msgspec.Struct, frozen=True, array_like=True):
     inside: Inside | None = None
     frequency: Frequency | None = None
     looped: bool = False
+    copy_key: str = ""

@@ -67,6 +67,7 @@ _FORMATS = (  # those of `xlalint.report`, which takes longer to import than to 
     type=click.Choice(("file", "cost")),
     help="The order of findings in text: by place, or what costs most first (default: cost in full, file in concise).",
 )
+@click.option("--show-copies", is_flag=True, help="In full, show findings in copies of one function one by one.")
 @click.option("--statistics", is_flag=True, help="Show how often each rule was found.")
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 even if something was found.")
 @click.option("--stdin-filename", metavar="PATH", help="The file name to use for standard input.")

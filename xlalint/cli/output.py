@@ -24,6 +24,7 @@ from xlalint.source.reading import decode, decode_json, read_bytes
 if TYPE_CHECKING:
     from xlalint.config import Settings
     from xlalint.diagnostics.finding import Finding
+    from xlalint.report.order import Order
 
 
 def publish(
@@ -40,11 +41,12 @@ def publish(
     """
     form, file = options["output_format"], options["output_file"]
     looked = view(file, texts, stream, limit)._replace(unsafe_fixes=options["unsafe_fixes"], checked=checked)
-    looked = looked._replace(order=options["sort"] or ("cost" if form == "full" else "file"))
+    order: Order = options["sort"] or ("cost" if form == "full" else "file")
+    looked = looked._replace(order=order, show_copies=options["show_copies"])
     findings = Cells(lambda path: _content(path, texts, limit)).locate(findings)
     said = statistics(findings, form, looked) if options["statistics"] else render(findings, form, looked)
     if form in FOR_PEOPLE:
-        said += summary(findings, looked)
+        said += summary(findings, looked, form)
         said += fix_hint(findings, fixing=options["fix"], unsafe=options["unsafe_fixes"])
     if file is None:
         stream.write(said)

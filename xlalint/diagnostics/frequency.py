@@ -27,6 +27,8 @@ _WORDS = {
     Frequency.EVALUATION: "at every step of an evaluation",
     Frequency.STEP: "at every step",
 }
+# Of two that have one name, the first says it.
+WORDS: dict[FrequencyName, str] = {NAMES[frequency]: words for frequency, words in reversed(list(_WORDS.items()))}
 _SELDOM = {"cheap-if-rare": Frequency.FEW_STEPS, "cheap-if-seldom": Frequency.NTH_STEP}
 
 

@@ -185,6 +185,7 @@ def finding_of(hazard: Hazard, severity: Severity, rule: Rule, data: bytes, line
         url=_url(rule.path),
         help=rule.help_for(hazard.framework),
         frequency=NAMES[hazard.frequency] if hazard.frequency is not None else None,
+        copy_key=hazard.copy_key,
     )
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from xlalint.report.copies import Folded, describe_copies, fold_copies
 from xlalint.report.frame import frame
 from xlalint.report.printable import printable
 from xlalint.report.view import SEVERITY_STYLE, View
@@ -17,14 +18,15 @@ _LINE_END = re.compile(r"\r\n?|\n")
 
 
 def render(findings: Sequence[Finding], view: View) -> str:
-    """All findings, an empty line between."""
+    """All findings, an empty line between; those in copies of one function in one entry, unless the view shows them all."""
     read: dict[tuple[str, int | None], list[str] | None] = {}  # in order of cost, files come again and again
     blocks: list[str] = []
-    for finding in findings:
-        place = finding.filename, finding.cell
+    entries = [Folded(finding, []) for finding in findings] if view.show_copies else fold_copies(findings)
+    for entry in entries:
+        place = entry.finding.filename, entry.finding.cell
         if place not in read:
             read[place] = _lines(*place, view)
-        blocks.append("\n".join(_block(finding, read[place], view)))
+        blocks.append("\n".join(_block(entry, read[place], view)))
     return "".join(f"{block}\n\n" for block in blocks)
 
 
@@ -33,7 +35,8 @@ def _lines(filename: str, cell: int | None, view: View) -> list[str] | None:
     return _LINE_END.split(text) if text is not None else None
 
 
-def _block(finding: Finding, lines: Sequence[str] | None, view: View) -> Iterator[str]:
+def _block(entry: Folded, lines: Sequence[str] | None, view: View) -> Iterator[str]:
+    finding = entry.finding
     style = SEVERITY_STYLE[finding.severity]
     head = view.paint(f"{finding.severity}[{finding.code}]", *style)
     yield f"{head} {view.mark(finding)}{view.paint(finding.name, 'bold')}: {printable(finding.message)}"
@@ -42,7 +45,8 @@ def _block(finding: Finding, lines: Sequence[str] | None, view: View) -> Iterato
     yield f"{margin}{view.paint('-->', 'blue')} {view.place(finding)}"
     if shown:
         yield from shown.lines
-    for label, said in notes(finding, view):
+    copies = [("copies", describe_copies(entry.copies, view))] if entry.copies else []
+    for label, said in (*copies, *notes(finding, view)):
         yield f"{margin} {view.paint('=', 'blue')} {view.paint(f'{label}:', 'bold')} {printable(said)}"
 
 

@@ -1,4 +1,4 @@
-"""The last line of a report: how many findings, how bad, in how many files."""
+"""The last lines of a report: how many findings, how bad, in how many files; what they cost in a step, and where to start."""
 
 from __future__ import annotations
 
@@ -7,6 +7,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from xlalint.analysis.hazard import DRIVES_STEPS, TAKES_STEP
+from xlalint.diagnostics.frequency import WORDS
+from xlalint.report.copies import fold_copies
+from xlalint.report.order import sort_findings
+from xlalint.report.printable import printable
 from xlalint.report.view import View
 from xlalint.source.model import TOO_LARGE
 
@@ -22,8 +26,8 @@ _IN_A_STEP = (
 )
 
 
-def summary(findings: Sequence[Finding], view: View) -> str:
-    """`Found 3 errors, 1 warning in 2 files (1,533 checked, 1 too large).`"""
+def summary(findings: Sequence[Finding], view: View, form: str = "concise") -> str:
+    """`Found 3 errors, 1 warning in 2 files (1,533 checked, 1 too large).`, and what more there is to say; `form` is that of the report."""
     files, known = view.checked.files, view.checked.known
     more = f" {format_count(known, 'more finding')} {'is' if known == 1 else 'are'} in the baseline." if known else ""
     if not findings:
@@ -35,7 +39,9 @@ def summary(findings: Sequence[Finding], view: View) -> str:
     large = sum(finding.code == TOO_LARGE for finding in findings)
     checked = f"{files - large:,} checked, {large:,} too large" if large else f"{files:,} checked"
     checked += describe_program(view)
-    return f"{found} in {places} ({checked}).{more}\n{_describe_step(findings)}{describe_unjudged(view)}"
+    folded = _count_folded(findings) if form == "full" and not view.show_copies else ""
+    lines = (_describe_step(findings), _describe_start(findings, view), describe_unjudged(view))
+    return f"{found} in {places} ({checked}).{folded}{more}\n{''.join(lines)}"
 
 
 def describe_program(view: View) -> str:
@@ -48,17 +54,18 @@ def describe_program(view: View) -> str:
 
 
 def describe_unjudged(view: View) -> str:
-    """`3 training loops not judged (train.py:107, …): …`: a line, or nothing."""
+    """`3 functions that train are not judged (train.py:107, …): …`: a line, or nothing."""
     places = view.checked.unjudged
     if not places:
         return ""
     first = f"{view.path(places[0][0])}:{places[0][1]}"
     shown = f"{first}, …" if len(places) > 1 else first
-    return f"{format_count(len(places), 'training loop')} not judged ({shown}): `xlalint explain {first}` says why.\n"
+    what = format_count(len(places), "function that trains is", "functions that train are")
+    return f"{what} not judged ({shown}): `xlalint explain {first}` says why.\n"
 
 
 def _describe_step(findings: Sequence[Finding]) -> str:
-    """`Per training step: 4 reads, 2 shapes that change.`, where a training loop was found: a line, or nothing."""
+    """`Per training step: 4 reads, 2 shapes that change.`, where steps of training were found: a line, or nothing."""
     costly = [finding for finding in findings if finding.frequency == "step" and finding.severity != "info"]
     driving = {
         (step.filename, step.row)
@@ -70,8 +77,39 @@ def _describe_step(findings: Sequence[Finding]) -> str:
     told = [format_count(counts[kind], one, more) for kind, one, more in _IN_A_STEP if counts[kind]]
     if not driving or not told:
         return ""
-    where = "Per training step" if len(driving) == 1 else f"In the steps of {len(driving):,} training loops"
+    where = "Per training step" if len(driving) == 1 else f"In the training steps of {len(driving):,} functions"
     return f"{where}: {', '.join(told)}.\n"
+
+
+def _count_folded(findings: Sequence[Finding]) -> str:
+    """` 12 are in copies of functions: --show-copies shows them.`, where some are, else nothing."""
+    copied = len(findings) - len(fold_copies(findings))
+    verb = "is in a copy of a function" if copied == 1 else "are in copies of functions"
+    return f" {copied:,} {verb}: --show-copies shows {'it' if copied == 1 else 'them'}." if copied else ""
+
+
+def _describe_start(findings: Sequence[Finding], view: View) -> str:
+    """`Start with train.py:107: scalar-read (XLA301), at every step; 9 findings are in Trainer.train.`: what costs most, where there is a
+    choice: a line, or nothing."""
+    serious = [finding for finding in findings if finding.severity != "info"]
+    if len(serious) < 2:
+        return ""
+    first = sort_findings(serious, "cost")[0]
+    what = f"{first.name} ({first.code})"
+    if first.frequency is not None:
+        what += f", {WORDS[first.frequency]}"
+    if first.fixable(unsafe=view.unsafe_fixes):
+        what += ", which --fix mends"
+    holder = _holder(first)
+    beside = sum(_holder(finding) == holder for finding in serious) if holder is not None else 0
+    if holder is not None and 1 < beside < len(serious):
+        what += f"; {beside:,} findings are in {printable(holder[1])}"
+    return f"Start with {view.paint(f'{view.path(first.filename)}:{view.row(first)}', 'bold')}: {what}.\n"
+
+
+def _holder(finding: Finding) -> tuple[str, str] | None:
+    """The file and the name of the function that holds a finding, where its trace tells."""
+    return (finding.filename, finding.trace[-1].name) if finding.trace else None
 
 
 def by_severity(findings: Sequence[Finding]) -> str:

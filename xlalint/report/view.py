@@ -48,6 +48,7 @@ class View(NamedTuple):
     a notebook, by number; `json_place` where in a notebook's file a place in one of its cells is; `unsafe_fixes` says whether these count
     as fixes; `checkout` is the folder of the repository, which forges have paths relative to; `analysis` is what a forge that asks for it
     shall call this one. `order` is that of the findings; `usual_confidence` is what most of them have, which goes without saying.
+    `show_copies` says that findings in copies of one function are shown one by one.
     """
 
     folder: str
@@ -62,6 +63,7 @@ class View(NamedTuple):
     checked: Checked = Checked()
     order: Order = "file"
     usual_confidence: ConfidenceName = "certain"
+    show_copies: bool = False
 
     @property
     def base(self) -> str:
@@ -106,8 +108,12 @@ class View(NamedTuple):
 
     def within(self, finding: Finding) -> str:
         """`row:column`, with the cell of a notebook."""
+        return f"{self.row(finding)}:{finding.location.column}"
+
+    def row(self, finding: Finding) -> str:
+        """`row`, with the cell of a notebook."""
         cell = f"cell {finding.cell}:" if finding.cell is not None else ""
-        return f"{cell}{finding.location.row}:{finding.location.column}"
+        return f"{cell}{finding.location.row}"
 
     def mark(self, finding: Finding) -> str:
         """Return the mark, in front of the message, of a finding that `--fix` would mend."""
