@@ -18,7 +18,7 @@ from tests.e2e.hostile import Hostile, environment, imported_names, shadows, wor
 from xlalint.processes import hosting, isolated_command
 
 FORMATS = ["full", "concise", "json", "json-lines", "sarif", "github", "gitlab", "junit", "rdjson", "markdown", "html"]
-HOOK = ("check", "--force-exclude", "--project", ".")
+HOOK = ("check", "--force-exclude")
 
 
 @pytest.fixture(scope="module")

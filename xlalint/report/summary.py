@@ -40,7 +40,8 @@ def summary(findings: Sequence[Finding], view: View, form: str = "concise") -> s
     checked = f"{files - large:,} checked, {large:,} too large" if large else f"{files:,} checked"
     checked += describe_program(view)
     folded = _count_folded(findings) if form == "full" and not view.show_copies else ""
-    lines = (_describe_step(findings), _describe_start(findings, view), describe_unjudged(view))
+    start = _describe_start(findings, view) if form == "full" else ""
+    lines = (_describe_step(findings), start, describe_unjudged(view))
     return f"{found} in {places} ({checked}).{folded}{more}\n{''.join(lines)}"
 
 
@@ -89,22 +90,20 @@ def _count_folded(findings: Sequence[Finding]) -> str:
 
 
 def _describe_start(findings: Sequence[Finding], view: View) -> str:
-    """`Start with train.py:107: scalar-read (XLA301), at every step; 9 findings are in Trainer.train.`: what costs most, where there is a
+    """`Start with train.py:107 (XLA301 item, at every step); 9 of the findings are in Trainer.train.`: what costs most, where there is a
     choice: a line, or nothing."""
     serious = [finding for finding in findings if finding.severity != "info"]
     if len(serious) < 2:
         return ""
     first = sort_findings(serious, "cost")[0]
-    what = f"{first.name} ({first.code})"
-    if first.frequency is not None:
-        what += f", {WORDS[first.frequency]}"
-    if first.fixable(unsafe=view.unsafe_fixes):
-        what += ", which --fix mends"
+    often = f", {WORDS[first.frequency]}" if first.frequency is not None else ""
+    more = "; --fix mends it" if first.fixable(unsafe=view.unsafe_fixes) else ""
     holder = _holder(first)
     beside = sum(_holder(finding) == holder for finding in serious) if holder is not None else 0
     if holder is not None and 1 < beside < len(serious):
-        what += f"; {beside:,} findings are in {printable(holder[1])}"
-    return f"Start with {view.paint(f'{view.path(first.filename)}:{view.row(first)}', 'bold')}: {what}.\n"
+        more += f"; {beside:,} of the findings are in {printable(holder[1])}"
+    place = view.paint(f"{view.path(first.filename)}:{view.row(first)}", "bold")
+    return f"Start with {place} ({first.code} {first.name}{often}){more}.\n"
 
 
 def _holder(finding: Finding) -> tuple[str, str] | None:
