@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator
 from itertools import groupby
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, get_args
 
 import msgspec
 
 from xlalint.abstract.values import order_of_all
 from xlalint.analysis.hazard import Step
 from xlalint.interpreter.context import HOST_TIER
+from xlalint.interpreter.tracer import Runner
 
 if TYPE_CHECKING:
     from xlalint.interpreter.context import Context, RootContext
@@ -25,6 +26,11 @@ Key = tuple[int, int]
 """A function: its module's index, and its own or -1 for module level."""
 
 
+_RUNNERS: tuple[Runner, ...] = get_args(Runner)
+_TURNS = (*((1, (runner,)) for runner in _RUNNERS), (2, _RUNNERS), (HOST_TIER, _RUNNERS))
+"""The kinds of roots in the order in which they are followed: what XLA surely compiles first, for what its code is reached by says most."""
+
+
 class Link(NamedTuple):
     """How a context is reached: from which root, by which caller (None: it is the root), over how many calls."""
 
@@ -34,14 +40,14 @@ class Link(NamedTuple):
 
 
 def chains_of(unordered: Iterable[RootContext]) -> dict[Reach, Link]:
-    """Search breadth first from the roots, sure ones first: each context with its root, its caller, its distance."""
+    """Search breadth first from the roots, sure ones and what XLA compiles first: each context with its root, its caller, its distance."""
     roots = _in_order(unordered)
     chains: dict[Reach, Link] = {}
-    for tier in (1, 2, HOST_TIER):
+    for tier, runners in _TURNS:
         queue: deque[Reach] = deque()
         for root in roots:
             reach = root.context, root.tracer.autograph and root.context.converts
-            if root.tier == tier and reach not in chains:
+            if root.tier == tier and root.tracer.runner in runners and reach not in chains:
                 chains[reach] = Link(root, None, 0)
                 queue.append(reach)
         while queue:

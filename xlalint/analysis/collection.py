@@ -11,8 +11,11 @@ import msgspec
 from xlalint.analysis.chains import Key, Reach, chain_to, key_of, steps_of
 from xlalint.analysis.decision import Decisions, Verdict
 from xlalint.analysis.hazard import Confidence, Frequency, Hazard, Inside
+from xlalint.frameworks.base import Reach as Extent
+from xlalint.frameworks.registry import row_of
 from xlalint.interpreter.context import HOST_TIER
 from xlalint.interpreter.rates import Cost
+from xlalint.interpreter.tracer import Runner
 from xlalint.rules.variants import WRONG_RESULTS
 
 if TYPE_CHECKING:
@@ -27,7 +30,8 @@ class FunctionHazard(msgspec.Struct, frozen=True, array_like=True):
     `start`, `end` and `statement` count from the function's start. `chain` leads from a root to the function, each link with why it is
     traced. `yields_to` says which calls of the function speak better of it than this, which was seen with unknown arguments: those in
     traced code, or all. `inside` is where a library's code that is called there meets the hazard: a function, and a byte offset from its
-    start. `frequency` and `looped` say how often it costs by the roots of one module.
+    start. `frequency` and `looped` say how often it costs by the roots of one module. `runner` is what runs the graph, where only XLA
+    minds the hazard.
     """
 
     function: Key
@@ -46,19 +50,22 @@ class FunctionHazard(msgspec.Struct, frozen=True, array_like=True):
     inside: tuple[Key, int] | None = None
     frequency: Frequency | None = None
     looped: bool = False
+    runner: Runner = "compiler"
 
 
 class ModuleResult(msgspec.Struct, frozen=True, array_like=True):
     """The result of one batch of roots.
 
     `found` are its hazards. `called` are the functions that traced code calls, `hosted` those that host code calls, `entered` those that
-    are roots of traced code themselves.
+    are roots of traced code themselves. `reaches` says how far the program that is started at the module reaches XLA, by framework, where
+    another program of that framework may not.
     """
 
     found: list[FunctionHazard]
     called: list[Key]
     hosted: list[Key]
     entered: list[Key] = []
+    reaches: dict[str, Extent] = {}
 
 
 def harvest(decisions: Decisions) -> ModuleResult:
@@ -87,7 +94,7 @@ def harvest(decisions: Decisions) -> ModuleResult:
             verdict = decisions.decide(pending, reach)
             if verdict.counts:
                 found.append(_make_hazard(pending, verdict, decisions, reach, chain))
-    return ModuleResult(found, sorted(called), sorted(hosted), sorted(entered))
+    return ModuleResult(found, sorted(called), sorted(hosted), sorted(entered), decisions.reaches())
 
 
 def _make_hazard(
@@ -116,7 +123,9 @@ def _make_hazard(
         chain,
         ("all" if verdict.of_host else "traced") if alone else "",
         inside,
-        *(cost if cost is not None else (None, False)),
+        cost.frequency if cost is not None else None,
+        cost is not None and cost.looped,
+        verdict.runner,
     )
 
 
@@ -129,18 +138,28 @@ def merge(harvests: Iterable[ModuleResult], program: Program) -> list[Hazard]:
     harvested = list(harvests)
     called = {key for batch in harvested for key in batch.called}
     hosted = {key for batch in harvested for key in batch.hosted}
-    return merge_placed((found for batch in harvested for found in batch.found), called, hosted, program)
+    reached = {one for batch in harvested for one in batch.reaches.items()}
+    return merge_placed((found for batch in harvested for found in batch.found), called, hosted, reached, program)
 
 
 def merge_placed(
-    founds: Iterable[FunctionHazard], called: Container[Key], hosted: Container[Key], program: Program
+    founds: Iterable[FunctionHazard],
+    called: Container[Key],
+    hosted: Container[Key],
+    reached: Container[tuple[str, Extent]],
+    program: Program,
 ) -> list[Hazard]:
-    """`merge` of what was found, with the functions that traced code calls, and those that host code does."""
+    """`merge` of what was found, with the functions that traced code calls, and those that host code does.
+
+    `reached` are the frameworks by which a module of the program reaches XLA, and how far. What only XLA minds is information where it
+    never compiles the code.
+    """
     best: dict[tuple[Key, int, int, str], FunctionHazard] = {}
     costs: dict[tuple[Key, int, int, str], Cost] = {}
-    for found in founds:
-        if is_superseded(found, called, hosted):
+    for seen in founds:
+        if is_superseded(seen, called, hosted):
             continue
+        found = seen if _compiles(seen, reached) else _uncompiled(seen)
         key = (found.function, found.start, found.end, found.rule)
         known = best.get(key)
         if known is None or _preference(found) < _preference(known):
@@ -149,6 +168,20 @@ def merge_placed(
             costs[key] = max(costs.get(key, Cost(Frequency.ONCE)), Cost(found.frequency, found.looped))
     hazards = [place_hazard(_costing(found, costs.get(key)), program) for key, found in best.items()]
     return sorted(hazards, key=lambda h: (h.path, h.start, h.end, h.rule))
+
+
+def _compiles(found: FunctionHazard, reached: Container[tuple[str, Extent]]) -> bool:
+    """Return whether XLA compiles the code of a hazard: always, or since a module of the program asks for it."""
+    if found.runner in ("compiler", "framework"):
+        return found.runner == "compiler"
+    on_device = (found.framework, Extent.DEVICE) in reached
+    return on_device or (found.runner == "training" and (found.framework, Extent.COMPILED) in reached)
+
+
+def _uncompiled(found: FunctionHazard) -> FunctionHazard:
+    """The hazard as information, on all targets of its framework."""
+    severity = tuple([(target, "info") for target in row_of(found.framework).targets])
+    return msgspec.structs.replace(found, severity=severity, runner="framework")
 
 
 def _costing(found: FunctionHazard, cost: Cost | None) -> FunctionHazard:
@@ -165,8 +198,15 @@ def is_superseded(found: FunctionHazard, called: Container[Key], hosted: Contain
     return found.function in called or (found.yields_to == "all" and found.function in hosted)
 
 
-def _preference(found: FunctionHazard) -> tuple[bool, int, int, tuple[tuple[Key, str], ...], str]:
-    return (found.variant not in WRONG_RESULTS, -found.confidence, len(found.chain), found.chain, found.subject)
+def _preference(found: FunctionHazard) -> tuple[bool, bool, int, int, tuple[tuple[Key, str], ...], str]:
+    return (
+        found.runner == "framework",
+        found.variant not in WRONG_RESULTS,
+        -found.confidence,
+        len(found.chain),
+        found.chain,
+        found.subject,
+    )
 
 
 def place_hazard(found: FunctionHazard, program: Program) -> Hazard:

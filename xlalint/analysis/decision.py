@@ -15,19 +15,19 @@ from xlalint.analysis.hazard import Confidence
 from xlalint.frameworks.base import Platforms, reaches
 from xlalint.frameworks.base import Reach as Extent
 from xlalint.frameworks.platforms import around_compiled, needed_reach
-from xlalint.frameworks.registry import frameworks
+from xlalint.frameworks.registry import frameworks, row_of
 from xlalint.interpreter.context import HOST_TIER
 from xlalint.interpreter.rates import Cost
 from xlalint.interpreter.tracer import UNTRACED
 from xlalint.rules.policy import NO_POLICY, Policies, Policy
-from xlalint.rules.variants import AGAIN, EAGER, LOOP, NO_AUTOGRAPH
+from xlalint.rules.variants import AGAIN, ANY_GRAPH, EAGER, LOOP
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from xlalint.frameworks.base import Framework, LibraryRead
     from xlalint.interpreter.context import Context, PendingHazard, RootContext
-    from xlalint.interpreter.tracer import Tracer
+    from xlalint.interpreter.tracer import Runner, Tracer
 
 Reason = Literal[
     "",
@@ -50,13 +50,15 @@ nothing repeats it; it runs in TensorFlow's own runtime."""
 class Verdict(NamedTuple):
     """Says whether a hazard counts, or why not (`reason`), which variant of it, and how surely.
 
-    `of_host` says that the rule speaks of host code here, which no tracer has a say in.
+    `of_host` says that the rule speaks of host code here, which no tracer has a say in. `runner` is what runs the graph, where only XLA
+    minds the hazard.
     """
 
     reason: Reason
     variant: str
     confidence: Confidence
     of_host: bool = False
+    runner: Runner = "compiler"
 
     @property
     def counts(self) -> bool:
@@ -67,7 +69,10 @@ class Verdict(NamedTuple):
 class Decisions:
     """Decides on the hazards in what the roots of one module lead to."""
 
-    def __init__(self, roots: Sequence[RootContext], platforms: Platforms, policies: Policies) -> None:
+    def __init__(
+        self, roots: Sequence[RootContext], platforms: Platforms, policies: Policies, target: str = ""
+    ) -> None:
+        self._target = target
         self.chains: dict[Reach, Link] = chains_of(roots)
         self._costs = costs_of(roots)
         self._platforms = platforms
@@ -101,7 +106,21 @@ class Decisions:
         confidence = pending.confidence
         if extent is None and root.tier == 2:
             variant, confidence = self._by_itself(pending, policy, variant, root)
-        return Verdict(reason, variant, confidence, extent is not None)
+        return Verdict(
+            reason, variant, confidence, extent is not None, self._runner(pending.framework, policy, variant, tracer)
+        )
+
+    def _runner(self, name: str, policy: Policy, variant: str, tracer: Tracer) -> Runner:
+        """What runs the graph of a hazard that only XLA minds: its compiler, if the user's target says that the code is for that."""
+        framework = self._frameworks.get(name)
+        if framework is None or not (framework.semantics.compiles_if_asked and _only_compiler_minds(policy, variant)):
+            return "compiler"
+        return "compiler" if self._target in row_of(name).targets else tracer.runner
+
+    def reaches(self) -> dict[str, Extent]:
+        """How far the program that is started at the module reaches XLA, by framework, for those that compile if they are asked to."""
+        found = {name: platform.reach for name, platform in self._platforms.items()}
+        return {name: reach for name, reach in found.items() if self._frameworks[name].semantics.compiles_if_asked}
 
     def cost_of(self, pending: PendingHazard, reach: Reach, verdict: Verdict) -> Cost | None:
         """How often a hazard costs; None of what is no matter of how often code runs: a setting, where a batch gets its shape."""
@@ -181,7 +200,7 @@ class Decisions:
                 return "traced itself"
             if variant == AGAIN and context not in self._find_repeated():
                 return "runs once"
-        if policy.compiler_only and variant != NO_AUTOGRAPH and context in self._hosting:
+        if _only_compiler_minds(policy, variant) and context in self._hosting:
             return "own runtime"
         return ""
 
@@ -190,3 +209,8 @@ class Decisions:
         if self._again is None:
             self._again = set(walk_calls(inner for context, _ in self.chains for inner in context.repeated))
         return self._again
+
+
+def _only_compiler_minds(policy: Policy, variant: str) -> bool:
+    """Return whether a hazard is one for XLA's compiler alone, and none while the graph is recorded."""
+    return policy.compiler_only and variant not in ANY_GRAPH

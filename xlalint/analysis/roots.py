@@ -297,7 +297,9 @@ class Roots:
                 yield Candidate(info, why, 2, per_turn=why != TAKES_STEP, drives=True)
             elif name in traced:
                 base, tracer = traced[name]
-                yield Candidate(info, f"{base}.{name}", 1, tracer, of_base=kind == "module")
+                # Metrics are updated by a compiled step, or by the host's code between steps: nothing in the class says which.
+                sure = kind != "metric" or not self.interpreter.libraries.of(tracer.framework).compiles_if_asked
+                yield Candidate(info, f"{base}.{name}", 1 if sure else 2, tracer, of_base=kind == "module")
             elif given is not None:
                 yield Candidate(info, f"decorated with `{given.name}`", 1, given.tracer, given)
             elif framework and kind not in _HOST_KINDS and self._called(info) and not self._host_side(info):
@@ -439,7 +441,7 @@ class Contained:
             return False
         interpreter = self._interpreter
         interpreter.stack.clear()
-        interpreter.scope = interpreter.tracing = ""
+        interpreter.scope = interpreter.tracing = interpreter.mapping = ""
         interpreter.differentiating = interpreter.collating = 0
         interpreter.reader.current = self._reads
         interpreter.fails = True

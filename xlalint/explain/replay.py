@@ -140,7 +140,7 @@ class Replay:
         if self.interpreter.fails:
             told = self.program.reader.current.all_failures().values()
             self.failures += [line for line in told if line not in self.failures]
-        decisions = Decisions(found, self.roots.platforms, self.interpreter.policies)
+        decisions = Decisions(found, self.roots.platforms, self.interpreter.policies, module.taught.target)
         harvested = harvest(decisions)
         self.harvests.append(harvested)
         self.called.update(harvested.called)

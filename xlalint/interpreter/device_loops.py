@@ -107,11 +107,16 @@ def names_counted(node: Loop) -> frozenset[str]:
     """Return the names under which a loop gives the numbers of its turns: of what it counts or enumerates, what a `while` adds to."""
     if isinstance(node, ir.While):
         return names_added_to(node.body)
-    counter = node.iterable
+    return _names_counted_by(node.target, node.iterable)
+
+
+def _names_counted_by(target: ir.Node, counter: ir.Node) -> frozenset[str]:
     while isinstance(counter, ir.Call) and last_name(counter.func) in _SHOWING and counter.args:
         counter = counter.args[0]
     called = last_name(counter.func) if isinstance(counter, ir.Call) else ""
-    target = node.target
+    if called == "zip" and isinstance(target, ir.Display) and isinstance(counter, ir.Call):
+        pairs = zip(target.items, counter.args, strict=False)
+        return frozenset().union(*[_names_counted_by(part, arg) for part, arg in pairs])
     if called == "enumerate" and isinstance(target, ir.Display) and target.items:
         target = target.items[0]
     elif called not in _COUNTING:

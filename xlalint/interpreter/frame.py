@@ -12,7 +12,7 @@ from xlalint.interpreter.budget import MAX_WORK, CutOff
 from xlalint.interpreter.context import Context, PendingHazard
 from xlalint.interpreter.dispatch_loops import is_of_turn
 from xlalint.interpreter.frame_state import Loops, Paths, Scope
-from xlalint.interpreter.guards import Counting, guard_of, tests_remainder
+from xlalint.interpreter.guards import Counting, asks_when, guard_of, may_guard
 from xlalint.interpreter.rates import ALWAYS, Rate
 from xlalint.interpreter.spelling import calls_within, position, spelling
 from xlalint.interpreter.step_sequence import Pace
@@ -92,7 +92,7 @@ class Frame:
 
     def rate_where(self, condition: ir.Node, wanted: bool) -> Rate:
         """Return how often the code runs that is reached where a condition comes out as wanted."""
-        if not tests_remainder(condition):
+        if not may_guard(condition):
             return self.loops.rate
         params = tuple(param.name for param in self.function.params) if self.function is not None else ()
         around = Counting(self.eval, self.loops.counters, params, body_of(self), self.context.per_turn)
@@ -255,8 +255,10 @@ class Frame:
 
     def read_in_turn(self, at: int, value: Tensor, node: ir.Node | None) -> None:
         """Record that the host reads what it dispatched in the same turn of a loop, if it did."""
-        seldom = self.loops.rate.ceiling < Frequency.STEP or any(map(tests_remainder, self.paths.tests))
-        if not value.place or not is_of_turn(value, self.loops.depth) or seldom or self._excuse():
+        if not value.place or not is_of_turn(value, self.loops.depth) or self._excuse():
+            return
+        around = Counting(self.eval, self.loops.counted, (), (), drives=False)
+        if self.loops.rate.ceiling < Frequency.STEP or any(asks_when(test, around) for test in self.paths.tests):
             return
         at += self.base
         statement = self.statement + (self.base & 0xFFFFFFFF)

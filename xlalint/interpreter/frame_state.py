@@ -38,12 +38,13 @@ class Loops:
 
     `depth` counts the loops (in code that drives a device: those whose turns are its steps), `lasting` those of more than a few turns;
     `step_depth` is what `depth` was where the innermost loop began that drives the device, 0 without one. `rate` is how often the code
-    under way runs, `counters` are the names that the loops which drive the device bind at each turn.
+    under way runs, `counters` are the names that the loops which drive the device bind at each turn, `counted` those that all loops do.
     """
 
     __slots__ = (
         "break_envs",
         "continue_envs",
+        "counted",
         "counters",
         "depth",
         "kind",
@@ -63,6 +64,7 @@ class Loops:
         self.step_depth = 0
         self.rate = ALWAYS
         self.counters: frozenset[str] = frozenset()
+        self.counted: frozenset[str] = frozenset()
 
 
 class Paths:

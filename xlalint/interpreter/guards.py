@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from xlalint.abstract.values import UNKNOWN, Const, Host, Instance, Value, members
+from xlalint.abstract.values import UNKNOWN, Const, Function, Host, Instance, Value, members
 from xlalint.analysis.hazard import Frequency
 from xlalint.interpreter.device_loops import names_added_to
 from xlalint.interpreter.spelling import path_of
@@ -42,6 +42,21 @@ def tests_remainder(test: ir.Node) -> bool:
     return isinstance(test, ir.Not) and tests_remainder(asked)
 
 
+def may_guard(test: ir.Node) -> bool:
+    """Return whether a condition may let code run at every n-th step: it asks for a remainder, or a function that is told something."""
+    if isinstance(test, ir.Bool):
+        return any(map(may_guard, test.values))
+    asked = test.value if isinstance(test, ir.Not) else test
+    return tests_remainder(test) or (isinstance(asked, ir.Call) and bool(asked.args))
+
+
+def asks_when(test: ir.Node, around: Counting) -> bool:
+    """Return whether a condition, or a part of it, asks at which turn a loop is: for a remainder, or a function that divides the count."""
+    if isinstance(test, ir.Bool):
+        return any(asks_when(one, around) for one in test.values)
+    return tests_remainder(test) or (isinstance(test, ir.Call) and _of_call(test, around) is not None)
+
+
 def guard_of(test: ir.Node, wanted: bool, around: Counting) -> Frequency | None:
     """Return how often a test comes out as wanted that asks for the remainder of a count of steps; None of other tests."""
     if isinstance(test, ir.Not):
@@ -50,6 +65,8 @@ def guard_of(test: ir.Node, wanted: bool, around: Counting) -> Frequency | None:
         return _of_chain(test, wanted, around)
     if isinstance(test, ir.Compare):
         return _of_compare(test, wanted, around)
+    if isinstance(test, ir.Call):
+        return _of_call(test, around) if wanted else None
     return _of_remainder(test, around) if isinstance(test, ir.Bin) and test.op == "%" and not wanted else None
 
 
@@ -59,7 +76,20 @@ def _of_chain(test: ir.Bool, wanted: bool, around: Counting) -> Frequency | None
     known = [one for one in found if one is not None]
     if test.is_and is wanted:
         return min(known, default=None)
-    return max(known) if len(known) == len(found) else None
+    others = (one for one, guard in zip(test.values, found, strict=True) if guard is None)
+    return max(known) if known and all(_is_passing(one, wanted, around) for one in others) else None
+
+
+def _is_passing(test: ir.Node, wanted: bool, around: Counting) -> bool:
+    """Return whether a condition lets single steps in: the count is some number, or an object is in a state that its methods end."""
+    if isinstance(test, ir.Bool) and test.is_and and wanted:
+        return any(_is_passing(one, wanted, around) for one in test.values)
+    if isinstance(test, ir.Compare):
+        return wanted and test.ops == ("==",) and any(_counts_steps(one, around) for one in (test.left, *test.rights))
+    if not isinstance(test, ir.Attr) or not wanted:
+        return False
+    states = [one for one in members(around.evaluate(test.value)) if type(one) is Instance]
+    return bool(states) and all(_is_changed(one.klass, test.name) for one in states)
 
 
 def _of_compare(test: ir.Compare, wanted: bool, around: Counting) -> Frequency | None:
@@ -68,6 +98,22 @@ def _of_compare(test: ir.Compare, wanted: bool, around: Counting) -> Frequency |
         return None
     fits = test.ops[0] == ("==" if wanted else "!=")
     return _of_remainder(test.left, around) if fits else None
+
+
+def _of_call(test: ir.Call, around: Counting) -> Frequency | None:
+    """Of a function of the program that is asked whether it is time: it is told the step, and divides it."""
+    if not isinstance(test.func, (ir.Name, ir.Attr)) or not any(_counts_steps(arg, around) for arg in test.args):
+        return None
+    asked = around.evaluate(test.func)
+    if type(asked) is not Function:
+        return None
+    info = asked.info
+    bound = len(info.params) and (asked.receiver is not None)
+    told = zip(info.params[bound:], test.args, strict=False)
+    counting = {param.name for param, arg in told if _counts_steps(arg, around)}
+    divided = (one.left for one in ir.walk(info.body) if isinstance(one, ir.Bin) and one.op == "%")
+    told_steps = any(isinstance(left, ir.Name) and left.id in counting for left in divided)
+    return Frequency.NTH_STEP if told_steps else None
 
 
 def _of_remainder(node: ir.Bin, around: Counting) -> Frequency | None:
@@ -120,4 +166,4 @@ def _is_changed(klass: ClassInfo, name: str) -> bool:
     return not assigned and name not in klass.ir.methods
 
 
-__all__ = ["Counting", "guard_of", "tests_remainder"]
+__all__ = ["Counting", "asks_when", "guard_of", "may_guard"]

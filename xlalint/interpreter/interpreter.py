@@ -150,6 +150,7 @@ class Interpreter:
         self.scope = ""
         self.collating = 0  # functions under way that make a batch of examples
         self.tracing = ""  # the framework whose tracer runs what is under way, if that records what is known as well
+        self.mapping = ""  # the framework of which a tracer runs at once what does not depend on its arguments
         self.fails = False  # whether there was an internal error: what is remembered may lack something
         self.staged: set[FunctionInfo] = set()  # what tracers are given, from the moment on when they are
         self.observer: Recorder | None = None
@@ -259,7 +260,7 @@ class Interpreter:
         self.roots = []
         self.staged = set()
         self.differentiating = self.collating = 0
-        self.scope = self.tracing = ""
+        self.scope = self.tracing = self.mapping = ""
 
     def _key(
         self,
@@ -270,8 +271,8 @@ class Interpreter:
     ) -> tuple[object, ...]:
         if self.in_tables:
             return (info, args, closure, per_turn, len(self.stack))
-        if per_turn or self.differentiating or self.scope or self.collating or self.tracing:
-            states = self.differentiating > 0, self.scope, self.collating > 0, self.tracing
+        if per_turn or self.differentiating or self.scope or self.collating or self.tracing or self.mapping:
+            states = self.differentiating > 0, self.scope, self.collating > 0, self.tracing, self.mapping
             return (info, args, closure, per_turn, *states)
         return (info, args, closure)
 
@@ -358,7 +359,8 @@ class Interpreter:
         leaning = self.program.progress.leaning
         self.stack.append(context)
         outer, self.reader.current = self.reader.current, context
-        scope, differentiating, collating, tracing = self.scope, self.differentiating, self.collating, self.tracing
+        scope, differentiating, collating = self.scope, self.differentiating, self.collating
+        tracing, mapping = self.tracing, self.mapping
         try:
             if frame.exec(info.body):
                 context.returns = join(context.returns, NONE)
@@ -372,7 +374,7 @@ class Interpreter:
             self.differentiating, self.collating = differentiating, collating
         finally:
             self.stack.pop()
-            self.scope, self.tracing = scope, tracing
+            self.scope, self.tracing, self.mapping = scope, tracing, mapping
             self.reader.current = outer
             outer.parts[context] = None
         try:
@@ -551,7 +553,8 @@ class Interpreter:
         """The value of a module-level or built-in name."""
         value = self.program.global_value(module, name)
         if value is not None:
-            return as_known(value, self.tracing) if self.tracing else value
+            running = self.tracing or self.mapping
+            return as_known(value, running) if running else value
         return external(f"builtins.{name}") if hasattr(builtins, name) else UNKNOWN
 
     def module_frame(self, module: ModuleInfo) -> Frame:
@@ -943,7 +946,7 @@ class Interpreter:
         frame.enters(context, call.node.at)
         if traced:
             why = statements_name(call.node)
-            tracer = tracer_of(framework, call.argument("autograph"), call.argument("jit_compile"))
+            tracer = tracer_of(self.libraries, call.entry, call.argument("autograph"), call.argument("jit_compile"))
             self.add_root(frame, RootContext(context, f"given to `{why}`", 1, tracer))
         return context.returns if context.done else UNKNOWN
 
@@ -955,9 +958,13 @@ class Interpreter:
         if not semantics.records_known or self.tracing:
             return self.enter(info, args, closure)
         known = tuple([(name, as_known(value, framework)) for name, value in closure])
-        self.tracing = "" if tracer in semantics.runs_known else framework
+        mapping = self.mapping
+        if tracer in semantics.runs_known:
+            self.mapping = framework
+        else:
+            self.tracing = framework
         context = self.enter(info, args, known)
-        self.tracing = ""
+        self.tracing, self.mapping = "", mapping
         return context
 
     # -------------------------------------------------------------------------------------------- objects
@@ -1090,7 +1097,7 @@ class Apart:
         self._tables = tables
         self._outer = one.stack, one.contexts, one.entered_by, one.roots, one.staged
         self._limits = one.in_tables, one.share, one.max_depth
-        self._state = one.scope, one.differentiating, one.collating, one.tracing
+        self._state = one.scope, one.differentiating, one.collating, one.tracing, one.mapping
 
     def __enter__(self) -> list[RootContext]:
         self._interpreter.put_aside(tables=self._tables)
@@ -1100,7 +1107,7 @@ class Apart:
         one = self._interpreter
         one.stack, one.contexts, one.entered_by, one.roots, one.staged = self._outer
         one.in_tables, one.share, one.max_depth = self._limits
-        one.scope, one.differentiating, one.collating, one.tracing = self._state
+        one.scope, one.differentiating, one.collating, one.tracing, one.mapping = self._state
 
 
 def _change_object(frame: Frame, node: ir.Node, receiver: Instance, stores: dict[str, Value]) -> None:

@@ -41,7 +41,7 @@ from xlalint.api_tables.returns import Return, parse_return
 from xlalint.interpreter.dispatch_loops import mark_compiled
 from xlalint.interpreter.frame import device_tensor
 from xlalint.interpreter.spelling import calls_within, spelling
-from xlalint.interpreter.traced_arguments import as_recorded
+from xlalint.interpreter.traced_arguments import as_known, as_recorded
 from xlalint.lowering import ir
 from xlalint.rules.codes import (
     BOOLEAN_MASK_INDEX,
@@ -224,6 +224,8 @@ class LibraryCall:
         result = self.build(spec.returns)
         if self.frame.interpreter.tracing:
             result = as_recorded(result, self.frame.interpreter.tracing)
+        elif self.frame.interpreter.mapping and all(map(_is_told, self.all())):
+            result = as_known(result, self.frame.interpreter.mapping)
         for see in self.frame.libraries.on_library_call:
             see(self, spec, result)
         return result
@@ -644,6 +646,11 @@ def kind_of_data(value: Value, depth: int = 0) -> tuple[str, int, Value | None]:
 def _may_name_dtype(value: Value) -> bool:
     """Return whether the value could be a dtype that is not known."""
     return value is UNKNOWN or (isinstance(value, Host) and value.type in ("", "dtype"))
+
+
+def _is_told(value: Value) -> bool:
+    """Return whether no part of a value is a tensor that a tracer passes, nor one of which that is not known."""
+    return value is not UNKNOWN and all(part.static for part in tensors(value))
 
 
 def holds_data(value: Value) -> bool:

@@ -70,7 +70,8 @@ class Semantics:
     - `parameter_of(interpreter, info, name)` is what a parameter of a method is where neither its annotation nor its use tells, but its
       class does; None where that does not, either.
     - `replaces_arguments`: its tracer replaces every argument by a tensor. `raises`: it raises where the host asks for a value.
-      `compiles_eagerly`: each operation is compiled by itself in code that no tracer runs.
+      `compiles_eagerly`: each operation is compiled by itself in code that no tracer runs. `compiles_if_asked`: XLA compiles a graph
+      that its tracers record only where the program says so; the framework's own runtime runs the others.
       `converts_arrays`: it makes its own tensors of the host's arrays. `splits_graphs`: it goes on behind what it cannot trace.
     - `hashable`. `immutable`: none of its elements can be assigned. `defers_equality`: to what a tensor is compared with.
       `accepts_numbers`: its functions take numbers for tensors.
@@ -123,6 +124,7 @@ class Semantics:
         replaces_arguments: bool = False,
         raises: bool = False,
         compiles_eagerly: bool = False,
+        compiles_if_asked: bool = False,
         converts_arrays: bool = False,
         splits_graphs: bool = False,
         hashable: bool = True,
@@ -193,6 +195,7 @@ class Semantics:
         self.replaces_arguments = replaces_arguments
         self.raises = raises
         self.compiles_eagerly = compiles_eagerly
+        self.compiles_if_asked = compiles_if_asked
         self.converts_arrays = converts_arrays
         self.splits_graphs = splits_graphs
         self.hashable = hashable

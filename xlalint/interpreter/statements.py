@@ -306,13 +306,14 @@ def _leaves_loop(body: tuple[ir.Statement, ...]) -> bool:
 def _loop(frame: Frame, node: Loop, once: Callable[[], bool]) -> bool:
     """Run a loop's body to a fixed point; `once` runs one iteration and says whether the loop can end before it."""
     outer = frame.loops.break_envs, frame.loops.continue_envs, frame.loops.step_depth
-    around = frame.loops.rate, frame.loops.counters
+    around = frame.loops.rate, frame.loops.counters, frame.loops.counted
     frame.loops.break_envs = []
     turns = frame.loops.depth > 0 or not frame.context.per_turn or _turns(frame, node)
     lasts = is_long(node)
     inside = _rate_of_turns(frame, node, turns, lasts)
     frame.loops.depth += turns
     frame.loops.lasting += lasts
+    frame.loops.counted |= names_counted(node)
     if frame.context.per_turn and driven_body(frame).paces(node.body):
         frame.loops.step_depth = frame.loops.depth
     exits: list[Env] = []
@@ -331,7 +332,7 @@ def _loop(frame: Frame, node: Loop, once: Callable[[], bool]) -> bool:
     frame.loops.depth -= turns
     frame.loops.lasting -= lasts
     frame.loops.step_depth = outer[2]
-    frame.loops.rate, frame.loops.counters = around
+    frame.loops.rate, frame.loops.counters, frame.loops.counted = around
     falls = endable
     if falls and node.orelse:
         falls = frame.exec(node.orelse)

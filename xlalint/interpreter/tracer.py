@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
+
+Runner = Literal["compiler", "replicas", "training", "framework"]
+"""What runs the graph that a tracer records: XLA's compiler; a strategy's devices, which it compiles for if they are TPUs; a framework's
+training loop of a release that compiles if it is asked to; the framework's own runtime."""
 
 
 class Tracer(msgspec.Struct, frozen=True, array_like=True):
     """A tracer of a root: the framework ("" where only the function's use of tensors says that it is traced).
 
     `autograph`: its control flow is rewritten, if the framework does such a thing. `compiles`: the program says itself that XLA
-    compiles the graph (`jit_compile=True`); without that it may be one of an input pipeline.
+    compiles the graph (`jit_compile=True`); without that it may be one of an input pipeline. `runner` is what runs the graph.
     """
 
     framework: str = ""
     autograph: bool = True
     compiles: bool = False
+    runner: Runner = "compiler"
 
 
 UNTRACED = Tracer()

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from xlalint.abstract.values import FALSE, TRUE, Const, LibrarySymbol, Sequence, Value
-from xlalint.interpreter.tracer import HandOver, Tracer
+from xlalint.abstract.values import FALSE, NONE, TRUE, Const, LibrarySymbol, Sequence, Value
+from xlalint.interpreter.tracer import HandOver, Runner, Tracer
 from xlalint.lowering import ir
 
 if TYPE_CHECKING:
+    from xlalint.api_tables.entries import Entry
     from xlalint.interpreter.frame import Frame
+    from xlalint.interpreter.semantics import Libraries
 
 
 _STATIC = ("static_argnums", "static_broadcasted_argnums", "static_argnames")
@@ -32,14 +34,18 @@ def hand_over(frame: Frame, decorator: ir.Node) -> HandOver | None:
     given = {name: frame.eval(node) for name, node in keywords}
     return HandOver(
         value.name,
-        tracer_of(entry.framework, given.get("autograph"), given.get("jit_compile")),
+        tracer_of(frame.libraries, entry, given.get("autograph"), given.get("jit_compile")),
         tuple(one for name in _STATIC for one in constants(given.get(name))),
     )
 
 
-def tracer_of(framework: str, autograph: Value | None, jit_compile: Value | None) -> Tracer:
-    """The tracer that these arguments ask for."""
-    return Tracer(framework, autograph is not FALSE, jit_compile is TRUE)
+def tracer_of(libraries: Libraries, entry: Entry, autograph: Value | None, jit_compile: Value | None) -> Tracer:
+    """The tracer that these arguments of a call ask for."""
+    framework = entry.framework
+    runner: Runner = "compiler"
+    if libraries.of(framework).compiles_if_asked and jit_compile in (None, NONE, FALSE):
+        runner = "replicas" if any(callback.apart for callback in entry.calls) else "framework"
+    return Tracer(framework, autograph is not FALSE, jit_compile is TRUE, runner)
 
 
 def _decorating(frame: Frame, node: ir.Node) -> Value | None:

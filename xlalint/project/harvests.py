@@ -11,6 +11,7 @@ import msgspec
 from xlalint.analysis.chains import Key
 from xlalint.analysis.collection import FunctionHazard, ModuleResult, merge_placed
 from xlalint.analysis.hazard import Hazard
+from xlalint.frameworks.base import Reach as Extent
 from xlalint.program.linker import Program
 
 Move = Callable[[Key], "Key | None"]
@@ -37,6 +38,7 @@ class ResultStore:
         self._held: dict[int, dict[int, list[FunctionHazard]]] = {}
         self._called: Counter[Key] = Counter()
         self._hosted: Counter[Key] = Counter()
+        self._reached: Counter[tuple[str, Extent]] = Counter()
         self._through: defaultdict[int, set[int]] = defaultdict(set)
 
     def put(self, module: int, harvest: ModuleResult) -> set[int]:
@@ -45,6 +47,7 @@ class ResultStore:
         self._harvests[module] = harvest
         affected = _count(self._called, set(before.called), set(harvest.called))
         affected |= _count(self._hosted, set(before.hosted), set(harvest.hosted))
+        affected |= self._count_reached(before, harvest)
         held: dict[int, list[FunctionHazard]] = {}
         for found in harvest.found:
             held.setdefault(found.function[0], []).append(found)
@@ -60,11 +63,23 @@ class ResultStore:
                     del known[module]
         return affected
 
+    def _count_reached(self, before: ModuleResult, harvest: ModuleResult) -> set[int]:
+        """Count how far modules reach XLA; what all modules hold may be judged by that, once it is another."""
+        known = set(self._reached)
+        self._reached.subtract(before.reaches.items())
+        self._reached.update(harvest.reaches.items())
+        self._reached = +self._reached
+        return set() if known == set(self._reached) else set(self._held)
+
     def hazards(self, module: int, program: Program) -> list[Hazard]:
         """The hazards in a module, as `xlalint.analysis.collection.merge` gives them."""
         held = self._held.get(module, {})
         return merge_placed(
-            (found for source in sorted(held) for found in held[source]), self._called, self._hosted, program
+            (found for source in sorted(held) for found in held[source]),
+            self._called,
+            self._hosted,
+            self._reached,
+            program,
         )
 
     def sources(self, module: int) -> set[int]:
@@ -96,7 +111,7 @@ class ResultStore:
                 called = [key for before in harvest.called if (key := move(before)) is not None]
                 hosted = [key for before in harvest.hosted if (key := move(before)) is not None]
                 entered = [key for before in harvest.entered if (key := move(before)) is not None]
-                after.put(place[0], ModuleResult(found, called, hosted, entered))
+                after.put(place[0], ModuleResult(found, called, hosted, entered, harvest.reaches))
         return after
 
 

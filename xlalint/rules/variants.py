@@ -19,5 +19,11 @@ NO_AUTOGRAPH: Final = "no-autograph"
 UNREDUCED: Final = "unreduced"
 """The step goes on with the gradients of one device."""
 
+FORMAT: Final = "format"
+"""A text's format asks for the elements of what has none while it is traced."""
+
+ANY_GRAPH = frozenset((NO_AUTOGRAPH, FORMAT))
+"""What fails while a graph is recorded, whatever is to run it."""
+
 WRONG_RESULTS = frozenset((NO_AUTOGRAPH, UNREDUCED))
 """What fails or gives wrong results. Of several variants at one place it comes before what is slow."""

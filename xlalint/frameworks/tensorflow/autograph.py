@@ -18,6 +18,7 @@ from xlalint.abstract.values import (
 from xlalint.interpreter.spelling import position
 from xlalint.lowering import ir
 from xlalint.rules.codes import BRANCH_MISMATCH, ITEM, PRINT_TENSOR, TRACE_TIME_EFFECT
+from xlalint.rules.variants import FORMAT
 
 if TYPE_CHECKING:
     from xlalint.interpreter.frame import Env, Frame
@@ -90,7 +91,7 @@ def _returns_value(body: tuple[ir.Statement, ...]) -> bool:
 def report_format(frame: Frame, value: Value, node: ir.Node, at: int, specified: bool) -> None:
     """Report a tensor that becomes text: that names the symbolic tensor, and a format asks for its elements."""
     if specified:
-        frame.report(PRINT_TENSOR, at, value, node)
+        frame.report(PRINT_TENSOR, at, value, node, variant=FORMAT)
     else:
         frame.report(TRACE_TIME_EFFECT, at, value, node, "the text names the symbolic tensor", "effect")
 

@@ -19,6 +19,7 @@ _SEMANTICS = Semantics(
     "tensorflow",
     replaces_arguments=True,
     raises=True,
+    compiles_if_asked=True,
     accepts_numbers=True,
     slice_severity=(("tf:tpu", "info"),),
     stages_loops=True,
