@@ -41,6 +41,11 @@ def train(params, loader):
 """
 
 SILENT = {
+    "where a function divides the step": (
+        "def due(at, every, last=9, host=None):\n    return every and at % every == 0 or at == last\n\n"
+        "def train(params, loader, config):\n    for at, batch in zip(range(1, 9), loader):\n        params, m = step(params, batch)\n"
+        "        if due(at, config.every, host=0) or config.warm and jax.process_index() == 0:\n            print(jax.device_get(m))"
+    ),
     "nothing is read": LOOP.format("total = metrics['loss'] * 2"),
     "it is kept": (
         "def train(params, loader):\n    kept = []\n    for b in loader:\n"
@@ -62,6 +67,11 @@ SILENT = {
     "what the host makes": LOOP.format("print(float(np.mean(batch['x'])))"),
 }
 FOUND = {
+    "where a function is asked of something else": (
+        "def train(params, loader, config):\n    def due(n, every):\n        return n % every == 0\n\n"
+        "    for at, batch in zip(range(1, 9), loader):\n        params, m = step(params, batch)\n"
+        "        if due(config.size, config.every):\n            print(jax.device_get(m))"
+    ),
     "a number": LOOP.format("total = float(metrics['loss'])"),
     "an item": LOOP.format("total = metrics['loss'].item()"),
     "a condition": LOOP.format("if metrics['loss'] < best:\n            best = metrics['loss']"),

@@ -63,6 +63,10 @@ AT_EVERY_STEP = {
     "beside what runs at every n-th": f"if i % 100 == 0:\n    pass\nelse:\n    {READ}",
     "after what runs at every n-th": f"if i % 100 == 0:\n    pass\n{READ}",
     "where one of two conditions is enough": f"if i % 100 == 0 or args.verbose:\n    {READ}",
+    "where a function is asked that counts no steps": (
+        f"def due(loss, n):\n    return loss % n == 0\nif due(x.shape[0], 100):\n    {READ}"
+    ),
+    "where one of two conditions is a setting": f"if i % 100 == 0 or args.every_step:\n    {READ}",
     "where the guard compares otherwise": f"if i % 100 > 3:\n    {READ}",
     "where the guard asks for no remainder": f"if i // 100 == 0:\n    {READ}",
 }
@@ -78,6 +82,10 @@ NOW_AND_THEN = {
     "in the other branch of not": f"if i % 100 != 0:\n    pass\nelse:\n    {READ}",
     "after all others went on": f"if i % 100:\n    continue\n{READ}",
     "in an expression": "shown = loss.item() if i % 100 == 0 else 0",
+    "or at the last": f"if i % 100 == 0 or i == len(batches) - 1:\n    {READ}",
+    "where a function divides the step": (
+        f"def due(step, n, last=True):\n    at = n and step % n == 0\n    return at or (last and step == 9)\nif due(i, args.every):\n    {READ}"
+    ),
     "where each of two conditions is enough": f"if i % 100 == 0 or (i + 1) % 500 == 0:\n    {READ}",
     "with a condition in it": f"if i % 100 == 0:\n    if args.verbose:\n        {READ}",
     "within a condition": f"if args.verbose:\n    if i % 100 == 0:\n        {READ}",

@@ -159,7 +159,7 @@ def merge_placed(
     for seen in founds:
         if is_superseded(seen, called, hosted):
             continue
-        found = seen if _compiles(seen, reached) else _uncompiled(seen)
+        found = seen if _compiles(seen, reached) else _as_information(seen)
         key = (found.function, found.start, found.end, found.rule)
         known = best.get(key)
         if known is None or _preference(found) < _preference(known):
@@ -178,7 +178,7 @@ def _compiles(found: FunctionHazard, reached: Container[tuple[str, Extent]]) -> 
     return on_device or (found.runner == "training" and (found.framework, Extent.COMPILED) in reached)
 
 
-def _uncompiled(found: FunctionHazard) -> FunctionHazard:
+def _as_information(found: FunctionHazard) -> FunctionHazard:
     """The hazard as information, on all targets of its framework."""
     severity = tuple([(target, "info") for target in row_of(found.framework).targets])
     return msgspec.structs.replace(found, severity=severity, runner="framework")

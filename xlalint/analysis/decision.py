@@ -111,7 +111,7 @@ class Decisions:
         )
 
     def _runner(self, name: str, policy: Policy, variant: str, tracer: Tracer) -> Runner:
-        """What runs the graph of a hazard that only XLA minds: its compiler, if the user's target says that the code is for that."""
+        """Return what runs the graph of a hazard that only XLA minds: its compiler, if the user's target says that the code is for that."""
         framework = self._frameworks.get(name)
         if framework is None or not (framework.semantics.compiles_if_asked and _only_compiler_minds(policy, variant)):
             return "compiler"

@@ -312,9 +312,15 @@ class Roots:
             for ancestor in self.apis.ancestors(base):
                 spec = self.apis.klass(ancestor)
                 for name in spec.traced if spec is not None else ():
-                    tracer = Tracer(self.apis.framework(ancestor) or "")
+                    tracer = self._tracer_of_base(klass, base, self.apis.framework(ancestor) or "")
                     found.setdefault(name, (ancestor.rpartition(".")[2], tracer))
         return found
+
+    def _tracer_of_base(self, klass: ClassInfo, base: str, framework: str) -> Tracer:
+        """The tracer of the methods that a framework calls on a class, as a base of its says."""
+        known = self.frameworks.get(framework)
+        runner_of = known.runner_of if known is not None else None
+        return Tracer(framework) if runner_of is None else Tracer(framework, runner=runner_of(klass, base))
 
     def _find_hand_over(self, info: FunctionInfo) -> HandOver | None:
         """The decorator that hands the function to a tracer."""

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from msgspec import structs
 
 from xlalint.config.options import OPTIONS, OptionError
+from xlalint.config.requirements import find_requirements
 from xlalint.config.selectors import merged_selection, resolve
 from xlalint.config.settings import ConfigError, Settings, VerifyEntry
 from xlalint.source.environment import environment_of, installed_packages
@@ -44,12 +45,19 @@ def load_settings(
     if isolated:
         if config is not None:
             raise ConfigError("--isolated and --config exclude each other")
-        return settings_from({}, _with_python(told, paths, None))
+        return _with_requirements(settings_from({}, _with_python(told, paths, None)), paths)
     found = _find_given(config) if config is not None else find_config(paths)
     if found is None:
-        return settings_from({}, _with_python(told, paths, None))
+        return _with_requirements(settings_from({}, _with_python(told, paths, None)), paths)
     file, table = found
-    return settings_from(table, told if "python" in table else _with_python(told, paths, file), file)
+    settings = settings_from(table, told if "python" in table else _with_python(told, paths, file), file)
+    return _with_requirements(settings, paths)
+
+
+def _with_requirements(settings: Settings, paths: Sequence[Path]) -> Settings:
+    """The settings, with what the project of the paths asks for."""
+    found = find_requirements(common_of(paths))
+    return structs.replace(settings, requirements=found) if found else settings
 
 
 def _with_python(options: dict[str, object], paths: Sequence[Path], file: Path | None) -> dict[str, object]:

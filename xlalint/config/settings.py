@@ -75,6 +75,7 @@ PROGRAM_KEYS = (
     "baseline",
     "force_exclude",
     "respect_gitignore",
+    "requirements",
 )
 
 
@@ -87,6 +88,7 @@ class Settings(msgspec.Struct, frozen=True, dict=True):
     `roots`, `static` and `tensor` are dotted globs. `extend_rules` and `cache_dir` are absolute paths, and so is
     `python`: the interpreter or the environment whose installed packages are followed, None for none. `jobs` = 0: one per core.
     `baseline` is the absolute path of the file whose findings are not reported. Files of more than `max_file_size` bytes are not read.
+    `requirements` are those of the project that bound versions from above; they are found, and cannot be told.
 
     `nested` are the settings of the folders below that have a configuration of their own, by `root`, in order: what concerns one file is
     asked of `of(path)`, what concerns the program (`PROGRAM_KEYS`) is the same in all of them. Settings that are nested hold none.
@@ -117,6 +119,7 @@ class Settings(msgspec.Struct, frozen=True, dict=True):
     verify: tuple[VerifyEntry, ...] = ()
     baseline: str | None = None
     max_file_size: int = 5_000_000
+    requirements: tuple[str, ...] = ()
     nested: tuple[Settings, ...] = ()
 
     @property

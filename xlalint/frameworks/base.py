@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from xlalint.interpreter.context import Context, PendingHazard, RootContext
     from xlalint.interpreter.semantics import Semantics
-    from xlalint.interpreter.tracer import Tracer
+    from xlalint.interpreter.tracer import Runner, Tracer
     from xlalint.program.linker import ClassInfo, ModuleInfo, Program
     from xlalint.rules.policy import Policies, Policy
 
@@ -63,6 +63,7 @@ class Framework:
     - `module_first`: on a device, the module's top level is run before its functions, which read what it made.
     - `variant_under(tracer, pending, policy)`: the variant of a hazard of its tensors in code that the tracer runs, None where it is none.
       `rewrites(tracer)`: whether the tracer turns control flow into operations of the graph.
+    - `runner_of(klass, base)`: what runs the methods that the framework calls on a class, by the base of its that the framework knows.
     - `remote_variant(contexts)`: the variant of what is a hazard where the device is on another machine, None where it is on the same.
     - `library_reads(context, policies)`: the calls into installed libraries, from a context, whose code reads a tensor's value.
     - `checks`: the modules of its checks, which register themselves.
@@ -81,6 +82,7 @@ class Framework:
         module_first: bool = False,
         variant_under: Callable[[Tracer, PendingHazard, Policy], str | None] | None = None,
         rewrites: Callable[[Tracer], bool] | None = None,
+        runner_of: Callable[[ClassInfo, str], Runner] | None = None,
         remote_variant: Callable[[Iterable[Context]], str | None] | None = None,
         library_reads: Callable[[Context, Policies], Iterable[LibraryRead]] | None = None,
         checks: tuple[ModuleType, ...] = (),
@@ -96,6 +98,7 @@ class Framework:
         self.module_first = module_first
         self.variant_under = variant_under
         self.rewrites = rewrites
+        self.runner_of = runner_of
         self.remote_variant = remote_variant
         self.library_reads = library_reads
         self.checks = checks

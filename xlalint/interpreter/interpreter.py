@@ -127,7 +127,7 @@ class Interpreter:
         self.libraries = libraries
         rank_frameworks(libraries.names)
         self.teaches = bool(taught)
-        whole = UserHints(taught.static, taught.tensor, taught.target, targets)
+        whole = UserHints(taught.static, taught.tensor, taught.target, targets, requirements=taught.requirements)
         for module in program.modules:
             own = taught.of(module.path) if taught.below and not module.followed else taught
             module.taught = whole if own is taught else own

@@ -11,7 +11,7 @@ from types import MappingProxyType
 class UserHints:
     """Dotted globs of names and attribute paths (`config.*`, `self.step`) that are host values, or tensors; and the target, "" where none
     is given. `targets` are those that API tables may ask for; `tracks_place` says, from when the file is interpreted, that
-    on these it matters which tensors stay in host memory.
+    on these it matters which tensors stay in host memory. `requirements` are those of the project that bound packages' versions from above.
 
     `below` says otherwise for the files below some folders, by absolute path: the nearest counts.
     """
@@ -23,7 +23,9 @@ class UserHints:
         target: str = "",
         targets: tuple[str, ...] = (),
         below: Mapping[str, UserHints] = MappingProxyType({}),
+        requirements: tuple[str, ...] = (),
     ) -> None:
+        self.requirements = requirements
         self.static = static
         self.tensor = tensor
         self.target = target

@@ -50,4 +50,6 @@ def _targets(settings: Settings) -> tuple[str, ...]:
 def _hints(settings: Settings) -> UserHints:
     """The hints of the settings, and of those that are nested in them."""
     below = {nested.root: _hints(nested) for nested in settings.nested}
-    return UserHints(settings.static, settings.tensor, settings.target or "", _targets(settings), below)
+    return UserHints(
+        settings.static, settings.tensor, settings.target or "", _targets(settings), below, settings.requirements
+    )

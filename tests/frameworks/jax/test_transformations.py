@@ -28,6 +28,21 @@ SILENT = {
 
         print(jax.value_and_grad(loss, argnums=1)(3, jnp.ones(3)))
         """,
+    "what depends on nothing that is mapped": """
+        def batches(data, size):
+            whole, left = jnp.divmod(len(data), size)
+            return whole + jnp.where(left == 0, 0, 1)
+
+        def fit(a, b, size=2):
+            n = batches(jnp.ones((4, 2)), size)
+            if size >= n:
+                a = a + 1
+            for _ in range(n):
+                a = a + b
+            return a
+
+        print(jax.vmap(fit)(jnp.ones(3), jnp.ones(3)))
+        """,
     "a jitted function closes over an array": """
         def train(total, evals):
             n = jnp.round(total / evals)

@@ -7,20 +7,31 @@ operation, and leaves it alone in a Keras 3 layer's `call`. So hazards are recor
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
+from xlalint.config.requirements import admits
 from xlalint.program.linker import ClassInfo
 from xlalint.rules.variants import NO_AUTOGRAPH
 
 if TYPE_CHECKING:
     from xlalint.interpreter.context import PendingHazard
     from xlalint.interpreter.interpreter import Interpreter
-    from xlalint.interpreter.tracer import Tracer
-    from xlalint.program.linker import FunctionInfo
+    from xlalint.interpreter.tracer import Runner, Tracer
+    from xlalint.program.linker import FunctionInfo, ModuleInfo
     from xlalint.rules.policy import Policy
 
 AT_HOME_IN_PIPELINES = "pipeline"
 _KERAS_2 = "tf_keras"
+# The releases with which Keras 3 came, by package; `tensorflow-gpu` ended before.
+_FIRST_OF_KERAS_3 = {
+    "keras": (3,),
+    "tensorflow": (2, 16),
+    "tensorflow-cpu": (2, 16),
+    "tensorflow-gpu": (2, 16),
+    "tensorflow-macos": (2, 16),
+}
+_NAME = re.compile(r"[\w-]+")
 
 
 def variant_under(tracer: Tracer, pending: PendingHazard, policy: Policy) -> str | None:
@@ -51,9 +62,22 @@ def converts(interpreter: Interpreter, info: FunctionInfo) -> bool:
     return not (info.decorated("do_not_convert") or _called_by_keras(interpreter, info))
 
 
+def is_keras_2(module: ModuleInfo) -> bool:
+    """Return whether a module's Keras is of release 2, which `tf.keras` was before TensorFlow 2.16: the project's requirements say so."""
+    return any(_asks_for_keras_2(told) for told in module.taught.requirements)
+
+
+def _asks_for_keras_2(requirement: str) -> bool:
+    name = _NAME.match(requirement)
+    if name is None:
+        return False
+    first = _FIRST_OF_KERAS_3.get(name[0])
+    return first is not None and not admits(requirement[name.end() :], first)
+
+
 def _called_by_keras(interpreter: Interpreter, info: FunctionInfo) -> bool:
     owner = info.owner
-    if owner is None:
+    if owner is None or is_keras_2(info.module):
         return False
     apis = interpreter.apis
     for base in owner.library_bases():
@@ -64,6 +88,11 @@ def _called_by_keras(interpreter: Interpreter, info: FunctionInfo) -> bool:
             if ancestor.startswith("tensorflow.keras.") and spec is not None and info.name in spec.traced:
                 return True
     return False
+
+
+def runner_of(klass: ClassInfo, base: str) -> Runner:
+    """Return what runs the methods that Keras calls on a class: Keras 3 has XLA compile what it trains, Keras 2 if it is asked to."""
+    return "training" if base.partition(".")[0] == _KERAS_2 or is_keras_2(klass.module) else "compiler"
 
 
 def prepares_data(klass: ClassInfo) -> bool:

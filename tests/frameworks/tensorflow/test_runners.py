@@ -1,0 +1,105 @@
+"""What runs a graph of TensorFlow's, and which release of Keras calls its methods: what only XLA minds is information elsewhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from xlalint.config import Settings, load_settings
+from xlalint.project import check_paths, check_text
+
+IMPORTS = "import numpy as np\nimport tensorflow as tf\nimport keras\nimport jax\n"
+SIZED = "n = tf.reduce_max(x)\n    return tf.zeros([n])\n"
+REPLICAS = "{strategy}\n\ndef replica(x):\n    {sized}\n\n@tf.function\ndef step(x):\n    return strategy.run(replica, args=(x,))\n"
+
+# TensorFlow 2.21 runs each of these.
+SILENT = {
+    "a function of TensorFlow's runtime": "@tf.function\ndef f(x):\n    " + SIZED,
+    "one that says so": "@tf.function(jit_compile=False)\ndef f(x):\n    " + SIZED,
+    "what it calls": "def g(x):\n    " + SIZED + "\n@tf.function\ndef f(x):\n    return g(x)\n",
+    "a function that it is given": "def f(x):\n    " + SIZED + "\ng = tf.function(f)\n",
+    "on the host's side": "@tf.function\ndef f(x):\n    return tf.numpy_function(np.load, [x], tf.float32)\n",
+    "an array that grows": "@tf.function\ndef f(x):\n    a = tf.TensorArray(tf.int32, 1, dynamic_size=True)\n    return a.write(3, x).stack()\n",
+    "what it prints": "@tf.function\ndef f(x):\n    tf.print(x)\n    return x\n",
+    "the replicas of a GPU": REPLICAS.format(strategy="strategy = tf.distribute.MirroredStrategy()", sized=SIZED),
+    "operations that another framework's tracer runs at once": (
+        "class Table:\n    def __init__(self, x):\n        self.x = x\n\n"
+        "def resize(x):\n    return tf.constant(x).numpy()\n\n@jax.jit\ndef f(y):\n    return y + resize(np.ones(3))\n"
+    ),
+    "a metric of host code": (
+        "class Own(keras.metrics.Metric):\n    def update_state(self, y, p):\n        self.n = float(np.mean(y.numpy() == p.numpy()))\n"
+    ),
+}
+FOUND = {
+    "a function that XLA compiles": ("@tf.function(jit_compile=True)\ndef f(x):\n    " + SIZED, ["XLA206"]),
+    "one that may be": ("def make(jit):\n    @tf.function(jit_compile=jit)\n    def f(x):\n        n = tf.reduce_max(x)\n        return tf.zeros([n])\n    return f\n", ["XLA206"]),
+    "what both kinds call": (
+        "def g(x):\n    " + SIZED + "\n@tf.function\ndef f(x):\n    return g(x)\n\n"
+        "@tf.function(jit_compile=True)\ndef h(x):\n    return g(x)\n",
+        ["XLA206"],
+    ),
+    "the replicas of a TPU": (
+        REPLICAS.format(strategy="strategy = tf.distribute.TPUStrategy(tf.distribute.cluster_resolver.TPUClusterResolver('a'))", sized=SIZED),
+        ["XLA206"],
+    ),
+    "what Keras 3 compiles": (
+        "class Own(keras.layers.Layer):\n    def call(self, x):\n        n = tf.reduce_max(x)\n        return tf.zeros([n])\n",
+        ["XLA206"],
+    ),
+    "what fails in any graph": ("@tf.function\ndef f(x):\n    return x * x.numpy()\n", ["XLA302"]),
+    "a format that asks for the value": ("@tf.function\ndef f(x):\n    return x, f'{x:.2f}'\n", ["XLA303"]),
+    "what AutoGraph does not see": (
+        "@tf.function(autograph=False)\ndef f(x):\n    if tf.reduce_sum(x) > 0:\n        x = x + 1\n    return x\n",
+        ["XLA101"],
+    ),
+}  # fmt: skip
+
+
+def find_loud(text: str, target: str | None = None) -> list[str]:
+    report = check_text(IMPORTS + dedent(text), "train.py", Settings(target=target))  # type: ignore[arg-type]
+    assert not report.failures
+    return [one.code for one in report.findings if one.code < "XLA4" or one.code > "XLA6"]
+
+
+@pytest.mark.parametrize("text", SILENT.values(), ids=list(SILENT))
+def test_what_xla_never_compiles_is_silent(text: str) -> None:
+    assert find_loud(text) == []
+
+
+@pytest.mark.parametrize(("text", "wanted"), FOUND.values(), ids=list(FOUND))
+def test_what_xla_compiles_or_any_graph_refuses_is_found(text: str, wanted: list[str]) -> None:
+    assert find_loud(text) == wanted
+
+
+def test_the_target_says_that_xla_compiles() -> None:
+    assert find_loud(SILENT["a function of TensorFlow's runtime"], "tf") == ["XLA206"]
+
+
+BRANCH = "class Own(tf.keras.layers.Layer):\n    def call(self, x):\n        if tf.reduce_sum(x) > 0:\n            x = x + 1\n        return x\n"
+SIZED_LAYER = "class Own(tf.keras.layers.Layer):\n    def call(self, x):\n        n = tf.reduce_max(x)\n        return tf.zeros([n])\n"
+ON_TPU = "import tensorflow as tf\nstrategy = tf.distribute.TPUStrategy(tf.distribute.cluster_resolver.TPUClusterResolver('a'))\n"
+
+
+@pytest.mark.parametrize(
+    ("requirement", "text", "start", "wanted"),
+    [
+        ("tensorflow==2.11", BRANCH, "", []),
+        ("tensorflow-gpu>=2.4", BRANCH, "", ["XLA101"]),
+        ("keras<3", BRANCH, "", []),
+        ("keras<4", BRANCH, "", ["XLA101"]),
+        ("tensorflow<2.16", SIZED_LAYER, "", []),
+        ("tensorflow<2.16", SIZED_LAYER, "model.compile(jit_compile=True)\n", ["XLA206"]),
+        ("tensorflow<2.16", SIZED_LAYER, ON_TPU, ["XLA206"]),
+        ("tensorflow<2.17", SIZED_LAYER, "", ["XLA206"]),
+    ],
+)
+def test_the_release_of_keras(tmp_path: Path, requirement: str, text: str, start: str, wanted: list[str]) -> None:
+    """AutoGraph rewrites what Keras 2 calls, which XLA compiles if a module of the program asks for it."""
+    (tmp_path / "requirements.txt").write_text(requirement + "\n")
+    (tmp_path / "layers.py").write_text(IMPORTS + text)
+    (tmp_path / "start.py").write_text("import tensorflow as tf\nimport layers\n" + start)
+    report = check_paths([tmp_path], load_settings([tmp_path]))
+    assert not report.failures
+    assert [one.code for one in report.findings if one.code < "XLA4"] == wanted

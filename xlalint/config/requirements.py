@@ -1,0 +1,80 @@
+"""The releases that a project asks for: what its `pyproject.toml`, `setup.py`, `setup.cfg` and requirement files say of packages' versions.
+
+Only what bounds a version from above is of interest: it tells which of the releases that a framework's code may meet it does not meet.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from xlalint.source.files import MOST_TEXT, read_file
+
+_FILES = ("pyproject.toml", "setup.cfg", "setup.py", "environment.yml")
+_LISTS = ("requirements*.txt", "requirements/*.txt")
+_ROOTS = (*_FILES[:3], "requirements.txt")
+_MOST_FILES = 20
+# A package's name, extras aside, and clauses of which one bounds the version from above: `keras < 3`, `tensorflow~=2.11`.
+_REQUIREMENT = re.compile(
+    r"""^\s*-?\s*["']?(?P<name>[A-Za-z0-9][\w.-]*)(?:\[[\w., -]*\])?\s*\(?(?P<clauses>(?:==|~=|!=|>=|<=|<|>|=(?==))[^;#"')]*)"""
+)
+_BOUND = re.compile(r"(==|~=|<=|<)\s*(\d+(?:\.\d+)*)")
+_QUOTED = re.compile(r"""["']([^"'\n]+)["']""")
+
+
+def find_requirements(place: Path) -> tuple[str, ...]:
+    """List the requirements that bound versions from above, as `name<clauses>`, of the project that a folder or file belongs to, sorted."""
+    project = next((one for one in (place, *place.parents) if any((one / name).is_file() for name in _ROOTS)), None)
+    if project is None:
+        return ()
+    files = [project / name for name in _FILES]
+    files += [file for pattern in _LISTS for file in sorted(project.glob(pattern))]
+    found = {told for file in files[:_MOST_FILES] for told in _find_bounds(_lines(file))}
+    return tuple(sorted(found))
+
+
+def _find_bounds(lines: Iterable[str]) -> Iterator[str]:
+    for line in lines:
+        match = _REQUIREMENT.match(line)
+        if match is not None and _BOUND.search(match["clauses"]):
+            name = re.sub(r"[-_.]+", "-", match["name"]).lower()
+            yield name + "".join(match["clauses"].split())
+
+
+def _lines(file: Path) -> Iterable[str]:
+    """Read what may be requirements of a file; nothing of one that cannot be read."""
+    try:
+        text = read_file(file, MOST_TEXT).decode("utf-8", "replace")
+    except OSError:
+        return ()
+    if file.suffix == ".py":
+        return _texts(text)
+    if file.suffix == ".toml":
+        return _QUOTED.findall(text)
+    return text.splitlines()
+
+
+def _texts(text: str) -> list[str]:
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError):
+        return []
+    return [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+
+
+def admits(clauses: str, release: tuple[int, ...]) -> bool:
+    """Return whether clauses that bound a version from above leave room for a release, or a later one."""
+    for bound, written in _BOUND.findall(clauses):
+        version = tuple(int(part) for part in written.split("."))
+        if bound == "~=":
+            version = (*version[:-2], version[-2] + 1) if len(version) > 1 else (version[0] + 1,)
+        known = release[: len(version)]
+        below = version <= known if bound in ("<", "~=") else version < known
+        if below:
+            return False
+    return True
+
+
+__all__ = ["admits", "find_requirements"]
