@@ -53,7 +53,7 @@ def test_bounds_are_found(tmp_path: Path, name: str, text: str, wanted: tuple[st
 
 
 @pytest.mark.parametrize("isolated", [False, True])
-def test_they_are_settings(tmp_path: Path, isolated: bool) -> None:  # noqa: FBT001 - a parameter of the test
+def test_they_are_settings(tmp_path: Path, isolated: bool) -> None:
     (tmp_path / "requirements.txt").write_text("keras<3\n")
     before = load_settings([tmp_path], isolated=isolated)
     assert before.requirements == ("keras<3",)
@@ -78,5 +78,5 @@ def test_they_are_settings(tmp_path: Path, isolated: bool) -> None:  # noqa: FBT
         ("==1.15", False),
     ],
 )
-def test_room_for_a_release(clauses: str, room: bool) -> None:  # noqa: FBT001 - a parameter of the test
+def test_room_for_a_release(clauses: str, room: bool) -> None:
     assert admits(clauses, (2, 16)) is room

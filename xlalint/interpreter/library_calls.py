@@ -226,9 +226,19 @@ class LibraryCall:
             result = as_recorded(result, self.frame.interpreter.tracing)
         elif self.frame.interpreter.mapping and all(map(_is_told, self.all())):
             result = as_known(result, self.frame.interpreter.mapping)
+        elif self.name in self.frame.libraries.folded and self._is_known():
+            result = as_known(result, self.entry.framework)
         for see in self.frame.libraries.on_library_call:
             see(self, spec, result)
         return result
+
+    def _is_known(self) -> bool:
+        """Return whether all that the call is given is known when the graph is compiled: tensors are, or it makes a constant."""
+        given = self.all()
+        if not all(map(_is_told, given)) or any(map(holds_data, given)):
+            return False
+        makes = self.name.rpartition(".")[2] in self.frame.libraries.makers
+        return makes or any(any(tensors(value)) for value in given)
 
     def hazard(self) -> Value | None:
         """Return what the call returns, its hazard reported; None where it is none."""

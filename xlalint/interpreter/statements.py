@@ -31,6 +31,7 @@ from xlalint.interpreter.narrowing import assume, unpack_shape
 from xlalint.interpreter.rates import Rate
 from xlalint.interpreter.semantics import Branch
 from xlalint.interpreter.spelling import path_of, position
+from xlalint.interpreter.traced_arguments import as_recorded
 from xlalint.interpreter.tracing import hand_over
 from xlalint.lowering import ir
 from xlalint.rules.codes import (
@@ -405,15 +406,32 @@ def while_(frame: Frame, node: ir.While) -> bool:
         return truth is None
 
     begun = _begin_loop(frame)
+    _carry(frame, node)
     falls = _loop(frame, node, once)
     frame.loops.kind, frame.loops.names_before = outer
     _end_loop(frame, node, begun)
     return falls
 
 
+def _carry(frame: Frame, node: Loop) -> None:
+    """Take the names that a loop assigns for its own: what a graph carries from turn to turn is no constant of it."""
+    for name, value in frame.env.items():
+        if type(value) is Tensor and value.static and frame.libraries.of(value.framework).stages_loops:
+            stored = (one for one in ir.walk(node.body) if isinstance(one, (ir.Assign, ir.AugAssign)))
+            if any(_assigns(one, name) for one in stored):
+                frame.env[name] = as_recorded(value, value.framework)
+
+
+def _assigns(node: ir.Assign | ir.AugAssign, name: str) -> bool:
+    targets = node.targets if isinstance(node, ir.Assign) else (node.target,)
+    return any(isinstance(one, ir.Name) and one.id == name for target in targets for one in ir.walk((target,)))
+
+
 def for_(frame: Frame, node: ir.For) -> bool:
     frame.statement = node.at
     iterable = frame.eval(node.iterable)
+    if type(iterable) is Tensor and iterable.static and frame.libraries.of(iterable.framework).stages_loops:
+        iterable = as_recorded(iterable, iterable.framework)
     if isinstance(iterable, Sequence) and iterable.items == () and iterable.kind == "tuple":
         return frame.exec(node.orelse)
     turns = iterable.items if isinstance(iterable, Sequence) and not node.orelse else None
@@ -428,6 +446,7 @@ def for_(frame: Frame, node: ir.For) -> bool:
     outer = frame.loops.kind, frame.loops.names_before
     if any(is_staged(frame, member) for member in members(iterable)):
         frame.report(AUTOGRAPH_UNSUPPORTED, position(node.iterable), iterable, node.iterable, variant=NO_AUTOGRAPH)
+        _carry(frame, node)
         frame.loops.kind, frame.loops.names_before = "", frozenset(frame.env)
     else:
         frame.loops.kind = "for"

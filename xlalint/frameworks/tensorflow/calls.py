@@ -34,6 +34,53 @@ def strategy_run(frame: Frame, arguments: Arguments, node: ir.Call) -> Value | N
     return None if entry is None else LibraryCall(frame, entry, None, arguments.args, arguments.pairs(), node).run()
 
 
+# Run on shapes under `jit_compile=True` (TensorFlow 2.21): what they give may be a shape. Of `boolean_mask` and `while_loop` it may not.
+FOLDED = frozenset(
+    f"tensorflow.{name}"
+    for name in (
+        "abs",
+        "argmax",
+        "broadcast_to",
+        "cast",
+        "concat",
+        "constant",
+        "convert_to_tensor",
+        "cumsum",
+        "divide",
+        "expand_dims",
+        "fill",
+        "gather",
+        "identity",
+        "math.ceil",
+        "math.floor",
+        "math.floordiv",
+        "math.floormod",
+        "maximum",
+        "minimum",
+        "ones_like",
+        "pad",
+        "pow",
+        "range",
+        "reduce_max",
+        "reduce_min",
+        "reduce_prod",
+        "reduce_sum",
+        "reshape",
+        "reverse",
+        "round",
+        "slice",
+        "split",
+        "sqrt",
+        "squeeze",
+        "stack",
+        "tile",
+        "transpose",
+        "unstack",
+        "where",
+        "zeros_like",
+    )
+)
+
 FUNCTIONS: dict[str, Special] = {
     "tensorflow.squeeze": _squeeze,
 }

@@ -1,0 +1,49 @@
+"""What is a constant while XLA compiles a graph of TensorFlow's: shapes, and what is computed from them and from host values."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.conftest import Loud
+
+HEAD = "import tensorflow as tf\n\n@tf.function(jit_compile=True)\ndef f(x, lengths):\n    "
+
+# TensorFlow 2.21 compiles each of these.
+SILENT = {
+    "half of a shape": "n = tf.cast(tf.math.ceil(tf.divide(tf.shape(x)[1], tf.cast(2, tf.int32))), tf.int32)\n"
+    "    return tf.sequence_mask(lengths, maxlen=n)",
+    "axes": "return tf.transpose(x, tf.concat(([1, 0], tf.range(2, tf.rank(x))), axis=0))",
+    "a part of a shape": "return tf.reshape(x, tf.concat([[-1], tf.shape(x)[1:]], axis=0))",
+    "a product": "return tf.reshape(x, [tf.reduce_prod(tf.shape(x))])",
+    "sizes put together": "n = tf.maximum(tf.shape(x)[0], 1)\n    return tf.zeros(tf.stack([n, tf.size(x)]))",
+    "a constant before a shape": "return tf.zeros(tf.concat([tf.constant([2]), tf.shape(x)], 0))",
+    "a size that a branch sets": (
+        "pad = tf.convert_to_tensor(0)\n    size = tf.shape(x)[1]\n    if size % 3 != 0:\n        pad = 3 - size % 3\n"
+        "        x = tf.pad(x, [[0, 0], [0, pad]])\n    return tf.reshape(x, [-1, (size + pad) // 3, 3])"
+    ),
+    "a choice": "return tf.zeros([tf.where(tf.shape(x)[0] > 3, tf.shape(x)[0], 2)])",
+    "rows of a shape": "n, m = tf.unstack(tf.shape(x))\n    return tf.reshape(x, [m, n])",
+}
+FOUND = {
+    "a value": "return tf.zeros([tf.reduce_max(lengths)])",
+    "a shape and a value": "return tf.zeros([tf.maximum(tf.shape(x)[0], tf.reduce_max(lengths))])",
+    "a value of a constant's type": "return tf.zeros([tf.cast(tf.reduce_max(x), tf.int32)])",
+    "a random number": "return tf.zeros([tf.random.uniform([], maxval=3, dtype=tf.int32) + tf.shape(x)[0]])",
+    "the count of a mask": "shape = tf.shape(x)\n    return tf.zeros([tf.reduce_sum(tf.cast(x > 0, tf.int32)), shape[0]])",
+    "what a loop counts": (
+        "i = tf.constant(0)\n    while i < tf.reduce_max(lengths):\n        i += 1\n        tf.zeros([i])\n    return i"
+    ),
+    "what a loop over a range counts": (
+        "n = tf.constant(0)\n    for i in tf.range(tf.shape(x)[0]):\n        n = n + lengths[i]\n    return tf.zeros([n])"
+    ),
+}
+
+
+@pytest.mark.parametrize("body", SILENT.values(), ids=list(SILENT))
+def test_a_constant_may_be_a_shape(loud: Loud, body: str) -> None:
+    assert loud(HEAD + body + "\n", "tf") == []
+
+
+@pytest.mark.parametrize("body", FOUND.values(), ids=list(FOUND))
+def test_a_value_may_not(loud: Loud, body: str) -> None:
+    assert loud(HEAD + body + "\n", "tf") == ["XLA206"]
