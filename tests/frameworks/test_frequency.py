@@ -84,7 +84,7 @@ NOW_AND_THEN = {
     "in an expression": "shown = loss.item() if i % 100 == 0 else 0",
     "or at the last": f"if i % 100 == 0 or i == len(batches) - 1:\n    {READ}",
     "where a function divides the step": (
-        f"def due(step, n, last=True):\n    at = n and step % n == 0\n    return at or (last and step == 9)\nif due(i, args.every):\n    {READ}"
+        f"def due(step, n, last=True):\n    at = n and step % n == 0\n    return at or (last and step == 9)\nif due(i, args.every):\n    {READ}"  # noqa: E501
     ),
     "where each of two conditions is enough": f"if i % 100 == 0 or (i + 1) % 500 == 0:\n    {READ}",
     "with a condition in it": f"if i % 100 == 0:\n    if args.verbose:\n        {READ}",

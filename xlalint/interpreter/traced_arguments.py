@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from xlalint.program.linker import FunctionInfo
 
 _PLACED = ("", "/", "k")
+# Functions that make arrays of a size.
+_OF_SIZES = frozenset(("arange", "zeros", "ones", "full", "eye"))
 
 
 def as_traced(value: Value, framework: str) -> Value:
@@ -68,7 +70,8 @@ def arguments_of_method(info: FunctionInfo, args: tuple[Value, ...], framework: 
     for position in placed:
         value, param = args[position], info.params[position]
         if type(value) is Tensor and value.framework == ARRAYS:
-            found[position] = tensor(framework, value.dtype, value.rank, sure=False)
+            array = tensor(framework, value.dtype, value.rank, sure=False)
+            found[position] = UNKNOWN if _sizes(info, param.name) else array
         elif value is UNKNOWN and param.default is None and not chooses(info, param.name):
             known = tensor(framework, sure=False)
             found[position] = known if position in placed[:count] else join(known, UNKNOWN)
@@ -87,6 +90,21 @@ def chooses(info: FunctionInfo, name: str) -> bool:
         if isinstance(node, ir.Compare) and _is_name(node.left, name) and any(map(_is_text, node.rights)):
             return True
     return False
+
+
+def _sizes(info: FunctionInfo, name: str) -> bool:
+    """Return whether a body makes an array of a bare name's size: where that is the host's, no tensor under a tracer is one."""
+    calls = (one for one in ir.walk(info.body) if isinstance(one, ir.Call) and one.args)
+    made = (one for one in calls if isinstance(one.func, ir.Attr) and one.func.name in _OF_SIZES)
+    return any(_counts_by(one.args[0], name) for one in made)
+
+
+def _counts_by(size: ir.Node, name: str) -> bool:
+    if isinstance(size, ir.Display):
+        return any(_counts_by(one, name) for one in size.items)
+    if isinstance(size, ir.Bin):
+        return _counts_by(size.left, name) or _counts_by(size.right, name)
+    return _is_name(size, name)
 
 
 def is_number(info: FunctionInfo, name: str) -> bool:

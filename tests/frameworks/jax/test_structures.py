@@ -41,6 +41,9 @@ SILENT = {
         "def f(x, config):\n    return x * 2 if config['depth'] > 2 else x"
     ),
     "a flag of a module": MODULE.format(body="        if train:\n            x = x * 2") + "f = jax.jit(Net().apply)",
+    "a size that a module is given": MODULE.format(
+        body="        x = x + np.arange(train)[None, :] + np.zeros((train, 3))"
+    ),
     "a name that a module is given": MODULE.format(body="        if train == 'full':\n            x = x * 2"),
     "an item of a dict, and of the host's array": (
         "@jax.jit\ndef f(batch):\n    batch['x'] = 1\n    w = np.zeros(3)\n    w[0] = 1\n    return w"

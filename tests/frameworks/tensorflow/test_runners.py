@@ -21,7 +21,9 @@ SILENT = {
     "what it calls": "def g(x):\n    " + SIZED + "\n@tf.function\ndef f(x):\n    return g(x)\n",
     "a function that it is given": "def f(x):\n    " + SIZED + "\ng = tf.function(f)\n",
     "on the host's side": "@tf.function\ndef f(x):\n    return tf.numpy_function(np.load, [x], tf.float32)\n",
-    "an array that grows": "@tf.function\ndef f(x):\n    a = tf.TensorArray(tf.int32, 1, dynamic_size=True)\n    return a.write(3, x).stack()\n",
+    "an array that grows": (
+        "@tf.function\ndef f(x):\n    a = tf.TensorArray(tf.int32, 1, dynamic_size=True)\n    return a.write(3, x).stack()\n"
+    ),
     "what it prints": "@tf.function\ndef f(x):\n    tf.print(x)\n    return x\n",
     "the replicas of a GPU": REPLICAS.format(strategy="strategy = tf.distribute.MirroredStrategy()", sized=SIZED),
     "operations that another framework's tracer runs at once": (
@@ -34,14 +36,14 @@ SILENT = {
 }
 FOUND = {
     "a function that XLA compiles": ("@tf.function(jit_compile=True)\ndef f(x):\n    " + SIZED, ["XLA206"]),
-    "one that may be": ("def make(jit):\n    @tf.function(jit_compile=jit)\n    def f(x):\n        n = tf.reduce_max(x)\n        return tf.zeros([n])\n    return f\n", ["XLA206"]),
+    "one that may be": ("def make(jit):\n    @tf.function(jit_compile=jit)\n    def f(x):\n        n = tf.reduce_max(x)\n        return tf.zeros([n])\n    return f\n", ["XLA206"]),  # noqa: E501
     "what both kinds call": (
         "def g(x):\n    " + SIZED + "\n@tf.function\ndef f(x):\n    return g(x)\n\n"
         "@tf.function(jit_compile=True)\ndef h(x):\n    return g(x)\n",
         ["XLA206"],
     ),
     "the replicas of a TPU": (
-        REPLICAS.format(strategy="strategy = tf.distribute.TPUStrategy(tf.distribute.cluster_resolver.TPUClusterResolver('a'))", sized=SIZED),
+        REPLICAS.format(strategy="strategy = tf.distribute.TPUStrategy(tf.distribute.cluster_resolver.TPUClusterResolver('a'))", sized=SIZED),  # noqa: E501
         ["XLA206"],
     ),
     "what Keras 3 compiles": (
@@ -77,7 +79,7 @@ def test_the_target_says_that_xla_compiles() -> None:
     assert find_loud(SILENT["a function of TensorFlow's runtime"], "tf") == ["XLA206"]
 
 
-BRANCH = "class Own(tf.keras.layers.Layer):\n    def call(self, x):\n        if tf.reduce_sum(x) > 0:\n            x = x + 1\n        return x\n"
+BRANCH = "class Own(tf.keras.layers.Layer):\n    def call(self, x):\n        if tf.reduce_sum(x) > 0:\n            x = x + 1\n        return x\n"  # noqa: E501
 SIZED_LAYER = "class Own(tf.keras.layers.Layer):\n    def call(self, x):\n        n = tf.reduce_max(x)\n        return tf.zeros([n])\n"
 ON_TPU = "import tensorflow as tf\nstrategy = tf.distribute.TPUStrategy(tf.distribute.cluster_resolver.TPUClusterResolver('a'))\n"
 
