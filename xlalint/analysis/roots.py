@@ -190,7 +190,12 @@ class Roots:
         if (
             candidate.tier == 2
             and not candidate.drives
-            and not (self._on_device(info) or any(map(_has_tensor, args)) or any(map(_is_device, args)))
+            and not (
+                self._on_device(info)
+                or self._computes(info)
+                or any(map(_has_tensor, args))
+                or any(map(_is_device, args))
+            )
         ):
             return
         # An object that is called is called again and again, all of it: a pipeline for each image.
@@ -352,6 +357,11 @@ class Roots:
         Methods of modules, optimizers and distributions do, and functions that switch gradients on or off.
         """
         return self.interpreter.tables.kind(info.owner) in _ON_DEVICE or info.decorated(*_NO_GRADIENT)
+
+    def _computes(self, info: FunctionInfo) -> bool:
+        """Return whether a function calls methods that only tensors have, wherever it has the tensors from."""
+        framework = self.interpreter.annotations.framework(info.module)
+        return not self.interpreter.libraries.of(framework).computing.isdisjoint(info.ir.calls)
 
     def _called(self, info: FunctionInfo) -> bool:
         """Return whether steps may call a function: a public one, or the constructor of what they make anew each time."""

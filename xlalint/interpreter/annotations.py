@@ -37,7 +37,7 @@ from xlalint.program.facts import Facts
 if TYPE_CHECKING:
     from xlalint.api_tables.lookup import Apis
     from xlalint.interpreter.semantics import Libraries
-    from xlalint.program.linker import FunctionInfo, ModuleInfo, Program
+    from xlalint.program.linker import ClassInfo, FunctionInfo, ModuleInfo, Program
 
 _BUILTIN: dict[str, Value] = {
     "int": INT,
@@ -147,7 +147,7 @@ class Annotations:
             return alias
         resolved = self.program.resolve(module, node)
         if isinstance(resolved, Class):
-            return instance(resolved.info)
+            return self.tensor_of(resolved.info) or instance(resolved.info)
         if isinstance(resolved, LibrarySymbol):
             return self.external(resolved.name)
         name = node.id if isinstance(node, ir.Name) else node.name
@@ -157,6 +157,14 @@ class Annotations:
             if name in _MAPPINGS:
                 return mapping((), UNKNOWN)
             return sequence("tuple", None, UNKNOWN) if name == "tuple" else _BUILTIN.get(name)
+        return None
+
+    def tensor_of(self, klass: ClassInfo) -> Tensor | None:
+        """The tensor that objects of a class are which the program derives from a framework's; None of other classes."""
+        for base in klass.library_bases():
+            known = self.apis.type(base)
+            if known is not None and known.kind == "tensor":
+                return tensor(self.apis.framework(base) or self.libraries.default, known.dtype)
         return None
 
     def _alias(self, module: ModuleInfo, node: ir.Name | ir.Attr) -> Value | None:

@@ -57,6 +57,7 @@ REGISTERED = {
     "register_module": "module",
     "add_state": "default",
 }
+_BUFFER = "register_buffer"
 _PROPERTIES = ("property", "cached_property", "lazyproperty", "abstractproperty", "lazy_property", "classproperty")
 
 
@@ -69,6 +70,14 @@ class AttributeTables:
         self.stores = self._tables("stores", self._fill_stored)
         self.bodies = self._tables("body", self._fill_body)
         self.kept_items = self._tables("items", self._fill_items)
+        self.buffers: Facts[ClassInfo, frozenset[str]] = Facts(
+            self.reader,
+            interpreter.program.progress,
+            "buffers",
+            place_of,
+            lambda klass: frozenset(),
+            self._find_buffers,
+        )
         self._records: dict[ClassInfo, tuple[str, ...]] = {}
         self._kinds: dict[ClassInfo, str] = {}
         self._attributes: dict[tuple[ClassInfo, str], Value | None] = {}
@@ -131,7 +140,17 @@ class AttributeTables:
         declared = next((v for base in bases if (v := self.body(base).get(name)) is not None), None)
         if declared is not None:
             found.append(declared)
+        if found and any(name in self.buffers.of(base) for base in bases):
+            found = [on_device(value) for value in found]  # whatever is assigned to a buffer moves with its module
         return join_all(found) if found else None
+
+    def _find_buffers(self, klass: ClassInfo) -> frozenset[str]:
+        """The names under which a class's own methods register buffers."""
+        infos = [klass.module.functions[index] for index in klass.ir.methods.values()]
+        self.reader.current.functions.extend(infos)
+        calls = (one for info in infos if _BUFFER in info.ir.calls for one in ir.walk(info.body))
+        names = (call.args[0] for call in calls if isinstance(call, ir.Call) and call.args and _registers(call))
+        return frozenset(name.value for name in names if isinstance(name, ir.Const) and isinstance(name.value, str))
 
     def _storing(self, klass: ClassInfo) -> list[FunctionInfo]:
         """The class's methods that assign attributes of their receiver, constructors first."""
@@ -236,6 +255,17 @@ class AttributeTables:
                         names[statement.target.id] = None
             found = self._records[klass] = tuple(names)
         return found
+
+
+def _registers(call: ir.Call) -> bool:
+    return isinstance(call.func, ir.Attr) and call.func.name == _BUFFER
+
+
+def on_device(value: Value) -> Value:
+    """A tensor that moves with its module: buffers and parameters."""
+    return join_all(
+        tensor(m.framework, m.dtype, m.rank, "", m.sure) if isinstance(m, Tensor) else m for m in members(value)
+    )
 
 
 def attribute_of(interpreter: Interpreter, frame: Frame, value: Value, name: str, at: int) -> Value:
@@ -438,4 +468,4 @@ _READERS: dict[type[Value], Callable[..., Value]] = {
     Partial: _of_partial,
 }
 
-__all__ = ["RECORDS", "AttributeTables", "attribute_of"]
+__all__ = ["RECORDS", "AttributeTables", "attribute_of", "on_device"]

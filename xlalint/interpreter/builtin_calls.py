@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from xlalint.abstract.lattice import boolean, join, join_all, truth
+from xlalint.abstract.lattice import boolean, join, join_all, leading, truth
 from xlalint.abstract.values import (
     BOOL,
     HOST,
@@ -533,12 +533,20 @@ def _sequence_method(frame: Frame, receiver: Sequence, name: str, args: Argument
     if name == "numel":
         return host("int", "shape")
     if name in ("sort", "reverse", "clear", "discard"):
-        if name == "sort" and not node.keywords and any(isinstance(m, Tensor) for m in members(receiver.element)):
-            frame.report(TENSOR_MEMBERSHIP, node.at, receiver.element, target)
+        compared = _first_compared(receiver.element) if name == "sort" and not node.keywords else UNKNOWN
+        if any(isinstance(m, Tensor) for m in members(compared)):
+            frame.report(TENSOR_MEMBERSHIP, node.at, compared, target)
         if target is not None and name != "clear":
             rebind(frame, target, sequence(receiver.kind, None, receiver.element))
         return NONE
     return UNKNOWN
+
+
+def _first_compared(element: Value) -> Value:
+    """Return what of the elements of a list decides on their order: of tuples the first item."""
+    return join_all(
+        leading(m)[0] if isinstance(m, Sequence) and m.kind == "tuple" and leading(m) else m for m in members(element)
+    )
 
 
 def _values_of(receiver: Mapping) -> Value:

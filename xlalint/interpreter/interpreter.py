@@ -48,7 +48,7 @@ from xlalint.abstract.values import (
 from xlalint.interpreter import statements
 from xlalint.interpreter.annotations import Annotations
 from xlalint.interpreter.arguments import Arguments, bind_parameters, evaluate_arguments
-from xlalint.interpreter.attributes import REGISTERED, AttributeTables, attribute_of
+from xlalint.interpreter.attributes import REGISTERED, AttributeTables, attribute_of, on_device
 from xlalint.interpreter.budget import CutOff, Share, tell_calls, tell_depth, tell_work
 from xlalint.interpreter.builtin_calls import container_method, element_of, is_container, is_text, report_braces
 from xlalint.interpreter.comparisons import names_compared
@@ -1161,13 +1161,6 @@ def _any_of(value: Value) -> Value:
     if isinstance(value, Sequence) and value.items is not None and len({type(item) for item in value.items}) > 1:
         return sequence(value.kind, value.items, UNKNOWN)
     return value
-
-
-def on_device(value: Value) -> Value:
-    """A tensor that moves with its module: buffers and parameters."""
-    return join_all(
-        tensor(m.framework, m.dtype, m.rank, "", m.sure) if isinstance(m, Tensor) else m for m in members(value)
-    )
 
 
 _NOTHING: Asked = ""

@@ -56,7 +56,7 @@ def size_of(interpreter: Interpreter) -> int:
 
 def _facts(interpreter: Interpreter) -> Iterator[Facts[Any, Any]]:
     tables, decorators, annotations = interpreter.tables, interpreter.decorators, interpreter.annotations
-    yield from (tables.stores, tables.bodies, tables.kept_items)
+    yield from (tables.stores, tables.bodies, tables.kept_items, tables.buffers)
     yield from (decorators.decorated, decorators.wrappers, decorators.carriers)
     yield from (annotations.assigned, annotations.aliases)
     yield from (

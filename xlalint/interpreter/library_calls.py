@@ -40,7 +40,7 @@ from xlalint.api_tables.entries import Callback, Constant, Entry, Spec
 from xlalint.api_tables.returns import Return, parse_return
 from xlalint.interpreter.dispatch_loops import mark_compiled
 from xlalint.interpreter.frame import device_tensor
-from xlalint.interpreter.spelling import calls_within, spelling
+from xlalint.interpreter.spelling import calls_within, path_of, spelling
 from xlalint.interpreter.traced_arguments import as_known, as_recorded
 from xlalint.lowering import ir
 from xlalint.rules.codes import (
@@ -187,8 +187,9 @@ class LibraryCall:
         value = self.argument(name)
         if isinstance(value, Const):
             return (value.value,)
-        if value is host("device:cpu") and isinstance(self.node_of(name), ir.Call):
-            return ("cpu",)  # `torch.device("cpu")`; the device of another tensor may be any in another run
+        node = self.node_of(name) if value is host("device:cpu") else None
+        if node is not None and _names_host(node):
+            return ("cpu",)
         return (None,) if value is None and not self.starred else None
 
     def dtype(self, name: str) -> str:
@@ -300,6 +301,9 @@ class LibraryCall:
                 yield value, node
 
     def _report(self, spec: Spec) -> None:
+        withholds = self.frame.libraries.of(self.entry.framework).withholds
+        if withholds is not None and withholds(self, spec):
+            return
         if spec.rule == PRINT_TENSOR:
             self._trace_time(spec)
         if spec.rule == DYNAMIC_TENSORARRAY:
@@ -651,6 +655,14 @@ def kind_of_data(value: Value, depth: int = 0) -> tuple[str, int, Value | None]:
         return found[0].dtype, -1, held
     kind = kind_of_number(value)
     return kind, 0 if kind or isinstance(value, Const) else -1, None
+
+
+def _names_host(node: ir.Node) -> bool:
+    """Return whether a device that is the host's is so in any run: `torch.device("cpu")`, or what is named for it.
+
+    A `device` that the program sets, and that of another tensor, may be any in another run.
+    """
+    return isinstance(node, ir.Call) or "cpu" in path_of(node).rpartition(".")[2].lower()
 
 
 def _may_name_dtype(value: Value) -> bool:

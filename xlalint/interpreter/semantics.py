@@ -66,6 +66,7 @@ class Semantics:
 
     - `tensor_class` is what `type(x)` gives. `telling` are attributes that only its tensors have, in code that imports it;
       `of_unknown` are those that give a known value even of an object that is not known.
+      `computing` are names of calls that show a function to compute with tensors, wherever it has them from.
     - `takes_tensors` are methods of tensors whose first argument is a tensor too. `host_arrays` are packages whose arrays stay on the host.
     - `parameter_of(interpreter, info, name)` is what a parameter of a method is where neither its annotation nor its use tells, but its
       class does; None where that does not, either.
@@ -79,6 +80,7 @@ class Semantics:
     - `reads_scalar_index`: an index of one element is read on the host. `unclear_masks`: an index of which nothing is known is
       reported as a mask. `indexer` is the attribute that gives functional updates (`x.at[i]`). `slice_severity` is that of a tensor as the
       bound of a slice.
+    - `withholds(call, spec)` is true of a call that the program has set not to do what a table says of it.
     - `part_of(interpreter, name)` is what an attribute of a tensor gives that no tensor has: the tracer passes objects that hold tensors.
       `of_record(interpreter, object)` is an object of a class of the program's as the tracer passes it.
     - `records_known`: its tracers record each operation, also on what is known while they run; those that `runs_known` names do not.
@@ -117,6 +119,7 @@ class Semantics:
         *,
         tensor_class: str = "",
         telling: frozenset[str] = frozenset(),
+        computing: frozenset[str] = frozenset(),
         of_unknown: Mapping[str, Callable[[], Value]] = MappingProxyType({}),
         takes_tensors: frozenset[str] = frozenset(),
         host_arrays: frozenset[str] = frozenset(),
@@ -138,6 +141,7 @@ class Semantics:
         indexer: str = "",
         slice_severity: tuple[tuple[str, str], ...] = (),
         stages_loops: bool = False,
+        withholds: Callable[[LibraryCall, Spec], bool] | None = None,
         part_of: Callable[[Interpreter, str], Value] | None = None,
         of_record: Callable[[Interpreter, Instance], Value] | None = None,
         formatted: Callable[[Frame, Value, ir.Node, int, bool], None] | None = None,
@@ -189,6 +193,7 @@ class Semantics:
         self.name = name
         self.tensor_class = tensor_class
         self.telling = telling
+        self.computing = computing
         self.of_unknown = of_unknown
         self.takes_tensors = takes_tensors
         self.host_arrays = host_arrays
@@ -210,6 +215,7 @@ class Semantics:
         self.indexer = indexer
         self.slice_severity = slice_severity
         self.stages_loops = stages_loops
+        self.withholds = withholds
         self.part_of = part_of
         self.of_record = of_record
         self.formatted = formatted

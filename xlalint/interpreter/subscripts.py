@@ -401,6 +401,8 @@ def store_subscript(frame: Frame, target: ir.Sub, base: Value, index: Value, val
                 frame.qualify(MASK_ASSIGNMENT, target.at, "augmented")
             if member.framework == ARRAYS and only_device(value):
                 frame.report(TO_HOST, position(target), value, None, "is copied into a host array")
+            elif member.place == "cpu" and only_device(value):
+                frame.report(TO_HOST, position(target), value, None, "is copied into a tensor in host memory")
         elif isinstance(member, Sequence) and member.kind == "list":
             _implicit_int(frame, target, index, ITEM)
             rebind(frame, target.value, sequence("list", None, join(member.element, value)))

@@ -240,7 +240,8 @@ class ClassInfo:
     def overrides(self, name: str) -> list[FunctionInfo]:
         """Return what subclasses make of a method that this class leaves abstract, the first few.
 
-        None where it is not abstract, or says itself what it returns: a promise tells more than some who may keep it.
+        None where it is not abstract, or says itself what it returns: a promise tells more than some who may keep it. That it returns
+        nothing promises nothing.
         """
         known = self.overriding.get(name)
         if known is not None:
@@ -252,7 +253,7 @@ class ClassInfo:
         self.module.reader.overridden.append(self)
         info = self.method(name)
         with self.module.reader.reading(reads):
-            if info is not None and self.subclasses and info.ir.returns is None and info.is_abstract():
+            if info is not None and self.subclasses and _promises_nothing(info) and info.is_abstract():
                 self._find_overrides(name, found)
         return found
 
@@ -298,6 +299,12 @@ class ClassInfo:
 _RECORD_DECORATORS = frozenset(
     ("dataclass", "define", "frozen", "attrs", "s", "pytree_dataclass", "register_pytree_dataclass")
 )
+
+
+def _promises_nothing(info: FunctionInfo) -> bool:
+    """Return whether a function's annotation leaves open what it returns, or says that it returns nothing."""
+    declared = info.ir.returns
+    return declared is None or (isinstance(declared, ir.Const) and declared.value is None)
 
 
 def _last_name(node: ir.Node) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from xlalint.abstract.values import UNKNOWN, Tensor, Value, tensor
+from xlalint.abstract.values import UNKNOWN, Tensor, Value, constant, external, sequence, tensor
 from xlalint.interpreter.arguments import Arguments
 from xlalint.interpreter.library_calls import LibraryCall, kind_of_data
 from xlalint.lowering import ir
@@ -13,6 +13,25 @@ if TYPE_CHECKING:
     from xlalint.interpreter.frame import Frame
     from xlalint.interpreter.interpreter import Interpreter
     from xlalint.interpreter.semantics import Special
+
+
+def _of_objects(arguments: Arguments, position: int) -> bool:
+    """Return whether an array is made of Python objects: it keeps each as it is, a device's tensor too."""
+    dtype = arguments.keywords.get("dtype")
+    if dtype is None and len(arguments.args) > position:
+        dtype = arguments.args[position]
+    return dtype in (external("builtins.object"), constant("object"), constant("O"))
+
+
+def _new(name: str, position: int) -> Special:
+    """Return what makes an array of a size, whose dtype is given at that position: one of objects behaves as a list does."""
+
+    def make(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
+        entry = interpreter.apis.function(name)
+        made = LibraryCall(frame, entry, None, arguments.args, arguments.pairs(), node).run() if entry else UNKNOWN
+        return sequence("list", None, UNKNOWN) if _of_objects(arguments, position) else made
+
+    return make
 
 
 def _array(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
@@ -55,6 +74,10 @@ ELEMENTWISE: frozenset[str] = frozenset(
 )
 
 FUNCTIONS: dict[str, Special] = {
+    "numpy.empty": _new("numpy.empty", 1),
+    "numpy.full": _new("numpy.full", 2),
+    "numpy.ones": _new("numpy.ones", 1),
+    "numpy.zeros": _new("numpy.zeros", 1),
     "numpy.array": _array,
     "numpy.asarray": _array,
 }

@@ -20,6 +20,7 @@ from xlalint.abstract.values import (
     host,
     instance,
     mapping,
+    members,
     partial,
     sequence,
 )
@@ -45,8 +46,16 @@ def _first(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: i
     return arguments.args[0] if arguments.args else UNKNOWN
 
 
-def _second(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
-    return arguments.args[1] if len(arguments.args) > 1 else UNKNOWN
+def _cast(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
+    """`typing.cast`: the value as it is known, and as the type says where it is not; None only where the type lets it be."""
+    if len(arguments.args) < 2:
+        return UNKNOWN
+    declared = interpreter.annotations.value(frame.module, node.args[0])
+    if declared is None:
+        return arguments.args[1]
+    known = [m for m in members(arguments.args[1]) if m is not UNKNOWN and (m is not NONE or NONE in members(declared))]
+    unclear = UNKNOWN in members(arguments.args[1])
+    return join_all([declared, *known] if unclear or not known else known)
 
 
 def _default_dict(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
@@ -147,7 +156,7 @@ FUNCTIONS: dict[str, Special] = {
     "functools.lru_cache": _first,
     "functools.reduce": _reduce,
     "copy.deepcopy": _first,
-    "typing.cast": _second,
+    "typing.cast": _cast,
     "collections.defaultdict": _default_dict,
     "collections.OrderedDict": _ordered_dict,
     "collections.deque": lambda i, f, a, n: BUILTINS["list"](f, a.args, n),

@@ -122,7 +122,7 @@ def _tensor(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: 
             continue
         dtype, rank, held = kind_of_data(member)
         written_out = bool(node.args) and isinstance(node.args[0], ir.Display)
-        if held is not None and (written_out or not as_tensor):
+        if held is not None and (written_out or not as_tensor or member is data):
             frame.report(
                 ITEM,
                 node.at,
@@ -221,7 +221,25 @@ FACTORIES = frozenset(
 )
 # What takes nothing but tensors: an argument of which nothing else is known is one.
 OF_TENSORS = frozenset(
-    f"torch.{name}" for name in ("unique", "unique_consecutive", "bincount", "nonzero", "argwhere", "equal", "allclose")
+    f"torch.{name}"
+    for name in (
+        "unique",
+        "unique_consecutive",
+        "bincount",
+        "nonzero",
+        "argwhere",
+        "equal",
+        "allclose",
+        "inverse",
+        "linalg.cholesky",
+        "linalg.inv",
+        "linalg.ldl_factor",
+        "linalg.lu_factor",
+        "linalg.solve",
+        "linalg.tensorinv",
+        "linalg.tensorsolve",
+        "masked_select",
+    )
 )
 
 FUNCTIONS: dict[str, Special] = {

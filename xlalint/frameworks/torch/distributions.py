@@ -6,9 +6,11 @@ on other parameters cannot be checked and is passed over (torch/distributions/di
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from xlalint.abstract.values import FALSE, Instance, LibraryInstance, Value, tensor
+from xlalint.abstract.values import FALSE, TRUE, UNKNOWN, Instance, LibraryInstance, Value, foreign, method, tensor
 from xlalint.interpreter.spelling import path_of
 from xlalint.lowering import ir
 from xlalint.program.linker import ClassInfo
@@ -22,6 +24,18 @@ if TYPE_CHECKING:
 _BASE = "torch.distributions.Distribution"
 _CONSTRAINTS = "arg_constraints"
 _DEPENDENT = "dependent"
+_SWITCH = "validate_args"
+# Distributions without constraints of their own: what derives from them says what is checked.
+_PLAIN = frozenset(
+    f"torch.distributions.{name}"
+    for name in ("Distribution", "ExponentialFamily", "Independent", "MixtureSameFamily", "TransformedDistribution")
+)
+_CAPTURED = (("torch_compile", "off"),)
+# What is asked of an object of which nothing is known, and of distributions alone.
+OF_UNKNOWN: dict[str, Callable[[], Value]] = {
+    "log_prob": lambda: method(foreign(_BASE), "log_prob"),
+    "_validate_sample": lambda: method(foreign(_BASE), "_validate_sample"),
+}
 # The methods that are asked about points of the sample space, by whatever name they call them.
 _OF_VALUES = frozenset(("log_prob", "cdf", "icdf", "_validate_sample"))
 
@@ -35,28 +49,86 @@ def parameter_of(interpreter: Interpreter, info: FunctionInfo, name: str) -> Val
     if owner is None or interpreter.tables.kind(owner) != "distribution":
         return None
     if info.name == "__init__":
-        told = name in _constraints(interpreter, owner)
+        told = name in (_constraints(interpreter, owner) or ())
     else:
         told = info.name in _OF_VALUES and [param.name for param in info.params[1:2]] == [name]
     return tensor("torch", sure=False) if told else None
 
 
 def check_construction(call: LibraryCall, _spec: Spec, _result: Value) -> None:
-    """Report `super().__init__(batch_shape, event_shape)` of a distribution that has arguments to check."""
-    apis = call.frame.apis
+    """Report `super().__init__(…)` of a distribution that has arguments to check."""
     owner, func = call.owner, call.node.func
     if not isinstance(owner, LibraryInstance) or not isinstance(func, ir.Attr) or func.name != "__init__":
         return
-    if call.entry is not apis.class_method(_BASE, "__init__") or call.argument("validate_args") is FALSE:
+    spec = call.frame.apis.klass(owner.name)
+    if spec is None or spec.base != "distribution" or call.argument(_SWITCH) is FALSE or _is_off(call):
         return
     klass = _find_class(call)
-    checked = (
-        next((name for name, sure in _constraints(call.frame.interpreter, klass).items() if sure), "") if klass else ""
-    )
+    checked = _find_checked(call, klass) if klass is not None else ""
     if checked:
         value, node = tensor("torch", sure=False), ir.Name(checked, call.node.at)
         detail = "checks its arguments on the host; pass `validate_args=False`"
-        call.frame.report("XLA305", call.node.at, value, node, detail, severity=(("torch_compile", "off"),))
+        call.frame.report("XLA305", call.node.at, value, node, detail, severity=_CAPTURED)
+
+
+def check_values(call: LibraryCall, spec: Spec, _result: Value) -> None:
+    """Report `log_prob` and the like of a distribution for a value of which nothing is known: they take nothing but tensors."""
+    if spec.rule == "XLA305" and spec.subject == "value" and call.argument("value") is UNKNOWN and not _is_off(call):
+        value = tensor("torch", sure=False)
+        call.frame.report("XLA305", call.node.at, value, call.node_of("value"), spec.detail, severity=_CAPTURED)
+
+
+def withholds(call: LibraryCall, spec: Spec) -> bool:
+    """Return whether the program has switched off the check that a call would make."""
+    return spec.rule == "XLA305" and _SWITCH in spec.detail and _is_off(call)
+
+
+def _is_off(call: LibraryCall) -> bool:
+    """Return whether a module of the program switches the checks of all distributions off, and the call does not ask for them."""
+    if call.argument(_SWITCH) is TRUE:
+        return False
+    interpreter = call.frame.interpreter
+    found = False
+    for module in interpreter.program.modules:
+        if not module.followed:
+            interpreter.reader.current.modules |= module.bit
+            found = found or _switches_off(module.unit.body)
+    return found
+
+
+@lru_cache(maxsize=4096)
+def _switches_off(body: bytes) -> bool:
+    """Return whether statements at module level switch the checks of all distributions off."""
+    if _SWITCH.encode() not in body:
+        return False
+    return any(map(_is_switch, ir.decode_body(body)))
+
+
+def _is_switch(statement: ir.Statement) -> bool:
+    """Return whether a statement is `Distribution.set_default_validate_args(False)` or `Distribution._validate_args = False`."""
+    if isinstance(statement, ir.Eval) and isinstance(statement.value, ir.Call):
+        call = statement.value
+        named = path_of(call.func).rpartition(".")[2] == f"set_default_{_SWITCH}"
+        return named and len(call.args) == 1 and _is_false(call.args[0])
+    if isinstance(statement, ir.Assign) and _is_false(statement.value):
+        return any(path_of(one).endswith(f"Distribution._{_SWITCH}") for one in statement.targets)
+    return False
+
+
+def _is_false(node: ir.Node) -> bool:
+    return isinstance(node, ir.Const) and node.value is False
+
+
+def _find_checked(call: LibraryCall, klass: ClassInfo) -> str:
+    """The argument that constructing an object of a class checks first, "" where it checks none."""
+    constraints = _constraints(call.frame.interpreter, klass)
+    if constraints is not None:
+        return next((name for name, sure in constraints.items() if sure), "")
+    apis, info = call.frame.apis, call.frame.function
+    specs = [(apis.canonical(base), apis.klass(base)) for base in klass.library_bases()]
+    if info is None or all(spec is None or spec.base != "distribution" or base in _PLAIN for base, spec in specs):
+        return ""
+    return next((param.name for param in info.params[1:] if param.name != _SWITCH), "")
 
 
 def _find_class(call: LibraryCall) -> ClassInfo | None:
@@ -68,8 +140,11 @@ def _find_class(call: LibraryCall) -> ClassInfo | None:
     return receiver.klass if isinstance(receiver, Instance) else info.owner
 
 
-def _constraints(interpreter: Interpreter, klass: ClassInfo) -> dict[str, bool]:
-    """The constrained parameters of a class of the program, and of each whether the constraint can be checked by itself."""
+def _constraints(interpreter: Interpreter, klass: ClassInfo) -> dict[str, bool] | None:
+    """The constrained parameters of a class of the program, and of each whether the constraint can be checked by itself.
+
+    None where neither it nor a class of the program that it derives from says which they are.
+    """
     for base in klass.mro:
         if not isinstance(base, ClassInfo):
             continue
@@ -77,7 +152,7 @@ def _constraints(interpreter: Interpreter, klass: ClassInfo) -> dict[str, bool]:
         for statement in ir.decode_body(base.ir.body):
             if isinstance(statement, ir.Assign) and _CONSTRAINTS in map(path_of, statement.targets):
                 return _list_constraints(statement.value)
-    return {}
+    return None
 
 
 def _list_constraints(node: ir.Node) -> dict[str, bool]:
@@ -92,4 +167,4 @@ def _depends(constraint: ir.Node) -> bool:
     return path_of(func).rpartition(".")[2].startswith(_DEPENDENT)
 
 
-__all__ = ["check_construction", "parameter_of"]
+__all__ = ["OF_UNKNOWN", "check_construction", "check_values", "parameter_of", "withholds"]

@@ -151,6 +151,55 @@ _TELLING = frozenset(
     ]
 )
 
+# Those that Python, its `math` and NumPy have functions of as well: a call of that name is not always one of a tensor's method.
+_FUNCTIONS_TOO = frozenset(
+    (
+        "abs",
+        "amax",
+        "amin",
+        "argwhere",
+        "bool",
+        "contiguous",
+        "count_nonzero",
+        "exp",
+        "eq",
+        "gather",
+        "ge",
+        "gt",
+        "int",
+        "isfinite",
+        "isinf",
+        "isnan",
+        "isneginf",
+        "isposinf",
+        "le",
+        "log1p",
+        "logical_and",
+        "logical_not",
+        "logical_or",
+        "long",
+        "lt",
+        "matmul",
+        "movedim",
+        "nan_to_num",
+        "narrow",
+        "ne",
+        "nonzero",
+        "permute",
+        "pow",
+        "size",
+        "sqrt",
+        "tril",
+        "triu",
+        "unfold",
+    )
+)
+
+# Functions that compute with tensors, and methods of the models and distributions that do.
+_COMPUTING = frozenset(
+    ("as_tensor", "backward", "bernoulli", "cat", "log_prob", "multinomial", "no_grad", "tensor", "train")
+)
+
 # Methods and attributes of tensors that other objects have as well.
 _SHARED_NAMES = frozenset(
     (
@@ -239,7 +288,12 @@ _SEMANTICS = Semantics(
     "torch",
     tensor_class="torch.Tensor",
     telling=_TELLING,
-    of_unknown=dict.fromkeys(("saved_tensors", "saved_variables"), lambda: sequence("tuple", None, tensor("torch"))),
+    computing=(_TELLING - _FUNCTIONS_TOO) | _COMPUTING,
+    of_unknown={
+        **dict.fromkeys(("saved_tensors", "saved_variables"), lambda: sequence("tuple", None, tensor("torch"))),
+        **distributions.OF_UNKNOWN,
+    },
+    withholds=distributions.withholds,
     splits_graphs=True,
     defers_equality=True,
     passed_as_numbers=True,
@@ -272,7 +326,7 @@ _SEMANTICS = Semantics(
     takes_tensors=_TAKES_TENSORS,
     parameter_of=distributions.parameter_of,
     on_unknown_call=(calls.convert_unknown,),
-    on_library_call=(recompiles.check_call, distributions.check_construction),
+    on_library_call=(recompiles.check_call, distributions.check_construction, distributions.check_values),
     on_assign=(recompiles.check_accumulation,),
     on_augmented=(recompiles.count,),
     on_own_attribute=(recompiles.note_assignment,),
