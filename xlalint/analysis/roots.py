@@ -187,16 +187,7 @@ class Roots:
             if candidate.of_base
             else interpreter.standalone(info, interpreter.replacing(traced_by), static, only)
         )
-        if (
-            candidate.tier == 2
-            and not candidate.drives
-            and not (
-                self._on_device(info)
-                or self._computes(info)
-                or any(map(_has_tensor, args))
-                or any(map(_is_device, args))
-            )
-        ):
+        if candidate.tier == 2 and not candidate.drives and not self._meets_tensors(info, args):
             return
         # An object that is called is called again and again, all of it: a pipeline for each image.
         per_turn = candidate.per_turn and info.name != "__call__"
@@ -351,6 +342,11 @@ class Roots:
         """The same of a module's top level, that of a script or a notebook."""
         return self.interpreter.drivers.drives_module(module)
 
+    def _meets_tensors(self, info: FunctionInfo, args: tuple[Value, ...]) -> bool:
+        """Return whether something shows that a function takes tensors, or has them from elsewhere."""
+        given = any(map(_has_tensor, args)) or any(map(_is_device, args))
+        return given or self._on_device(info) or self._computes(info)
+
     def _on_device(self, info: FunctionInfo) -> bool:
         """Return whether a function runs on tensors whatever its parameters are.
 
@@ -408,6 +404,9 @@ class Roots:
         hosts = sorted(_HOST_KINDS.intersection(kinds))
         if hosts and "module" not in kinds:
             return f"its file is one of host code (`{kinds[hosts[0]]}` is a {hosts[0]} class)"
+        tests = [info.name for info in module.functions if info.name.startswith("test_") and info.ir.outer < 0]
+        if tests:
+            return f"its file is one of tests (`{tests[0]}`)"
         scripts = sorted(_HOST_IMPORTS & module.packages)
         return f"its file imports `{scripts[0]}`, as scripts and tests do" if scripts else ""
 
@@ -428,8 +427,8 @@ class Roots:
         if reason:
             return reason
         args = self.interpreter.standalone(info)
-        if not (self._on_device(info) or any(map(_has_tensor, args)) or any(map(_is_device, args))):
-            return "nothing shows that it takes tensors (no annotation, default or use of a parameter says so)"
+        if not self._meets_tensors(info, args):
+            return "nothing shows that it takes tensors (no annotation, default or use of a parameter says so) or computes with others"
         return ""
 
     def _hand_overs(self, module: ModuleInfo) -> None:
