@@ -45,6 +45,28 @@ class Own(MultivariateNormal):
     def __init__(self, loc, scale_tril):
         super().__init__(loc, scale_tril=scale_tril)
 """,
+    "a library's class below which nothing is declared": """
+class Own(Normal):
+    def __init__(self, loc, scale, validate_args=None):
+        super().__init__(loc, scale, validate_args=validate_args)
+""",
+    "constraints below a transformed distribution": """
+class Own(TransformedDistribution):
+    arg_constraints = {"scale": constraints.positive}
+
+    def __init__(self, scale):
+        super().__init__(Normal(0.0, scale, validate_args=False), td.ExpTransform())
+""",
+    "points of a distribution that is not known": METHOD.format(name="score", body="self.base.log_prob(value)"),
+    "points of a part of a mixture": FORWARD.format(
+        body="td.MixtureSameFamily(self.weights, self.parts).component_distribution.log_prob(x)"
+    ),
+    "checks that are asked for where the program has none": "td.Distribution.set_default_validate_args(False)\n"
+    + FORWARD.format(body="Normal(x, x, validate_args=True)"),
+    "checks that a function switches off while it runs": "def off():\n    td.Distribution.set_default_validate_args(False)\n"
+    + FORWARD.format(body="Normal(x, x)"),
+    "checks that are switched on": "td.Distribution.set_default_validate_args(True)\n"
+    + FORWARD.format(body="Normal(x, x)"),
     "points that are checked": METHOD.format(name="log_prob", body="self._validate_sample(value)"),
     "points by another name": METHOD.format(name="cdf", body="self._validate_sample(v)")
     .replace("(self, value)", "(self, v)")
@@ -53,6 +75,24 @@ class Own(MultivariateNormal):
 }
 QUIET = {
     "checks that are switched off": own(passed="validate_args=False"),
+    "a program that switches all checks off": "td.Distribution.set_default_validate_args(False)\n"
+    + own()
+    + FORWARD.format(body="Normal(x, x).log_prob(x)"),
+    "the same by the class's attribute": "Distribution._validate_args = False\n"
+    + own()
+    + FORWARD.format(body="Normal(x, x)"),
+    "a library's class without checks": """
+class Own(Normal):
+    def __init__(self, loc, scale):
+        super().__init__(loc, scale, validate_args=False)
+""",
+    "a transformed distribution without constraints": """
+class Own(TransformedDistribution):
+    def __init__(self, scale):
+        super().__init__(Normal(0.0, scale, validate_args=False), td.ExpTransform())
+""",
+    "a class's own log_prob": "\nclass Flow:\n    def log_prob(self, x):\n        return x * 2\n"
+    "\nclass Head(torch.nn.Module):\n    def forward(self, x: torch.Tensor):\n        return Flow().log_prob(x)\n",
     "constraints that depend on others": own('{"loc": constraints.dependent, "scale": constraints.dependent}'),
     "constraints that depend, made by a call": own('{"loc": constraints.dependent(is_discrete=False, event_dim=0)}'),
     "no constraints": own("{}"),
