@@ -201,11 +201,27 @@ class Roots:
         )
         interpreter.roots.append(RootContext(context, candidate.why, candidate.tier, candidate.tracer))
         called.add(context)
+        if candidate.tier == 2 and not candidate.drives:
+            self._enter_returned(context, called)
         for wrapper in self._wrappers(info, args) if info.ir.decorators else ():
             if wrapper is not context:
                 why = f"wraps `{info.name}`: {candidate.why}"
                 interpreter.roots.append(RootContext(wrapper, why, candidate.tier, candidate.tracer))
                 called.add(wrapper)
+
+    def _enter_returned(self, outer: Context, called: Called) -> None:
+        """Enter the functions that a library's function makes and returns: who gets them calls them."""
+        for made in members(outer.returns):
+            if not isinstance(made, Function) or made.receiver is not None or made.info.ir.outer < 0:
+                continue
+            info = made.info
+            if info.ir.owner >= 0 or info in called.functions or info.module is not outer.module:
+                continue
+            args = self.interpreter.standalone(info)
+            if self._meets_tensors(info, args):
+                context = self.interpreter.enter(info, args, made.closure)
+                self.interpreter.roots.append(RootContext(context, f"returned by `{outer.name}`", 2))
+                called.add(context)
 
     def _contain(self, module: ModuleInfo, name: str) -> Contained:
         """Open a `with` block in which an internal error costs the root of that name, and what of the block was to come."""
@@ -357,7 +373,10 @@ class Roots:
     def _computes(self, info: FunctionInfo) -> bool:
         """Return whether a function calls methods that only tensors have, wherever it has the tensors from."""
         framework = self.interpreter.annotations.framework(info.module)
-        return not self.interpreter.libraries.of(framework).computing.isdisjoint(info.ir.calls)
+        computing = self.interpreter.libraries.of(framework).computing
+        if not computing.isdisjoint(info.ir.calls):
+            return True
+        return any(not computing.isdisjoint(inner.ir.calls) for inner in _nested(info))
 
     def _called(self, info: FunctionInfo) -> bool:
         """Return whether steps may call a function: a public one, or the constructor of what they make anew each time."""
@@ -462,6 +481,15 @@ class Contained:
         interpreter.fails = True
         self._reads.fail(self._module.path, self._name, error)
         return True
+
+
+def _nested(info: FunctionInfo) -> Iterator[FunctionInfo]:
+    """The functions that a function defines in its own body, which follow it."""
+    for other in info.module.functions[info.index + 1 :]:
+        if other.ir.outer < 0:
+            return
+        if other.ir.outer == info.index:
+            yield other
 
 
 def _is_device(value: Value) -> bool:

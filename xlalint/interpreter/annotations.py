@@ -348,7 +348,11 @@ class Annotations:
         specs = (self.apis.klass(ancestor) for base in bases for ancestor in self.apis.ancestors(base))
         if any(spec is not None and spec.base == "module" for spec in specs):
             return True
-        return self.libraries.of_host_arrays.isdisjoint(info.module.packages)
+        return self.has_no_arrays(info.module)
+
+    def has_no_arrays(self, module: ModuleInfo) -> bool:
+        """Return whether a module imports nothing that has arrays of the host."""
+        return self.libraries.of_host_arrays.isdisjoint(module.packages)
 
     def tells(self, framework: str, name: str) -> bool:
         """Return whether only tensors (or arrays) have an attribute of this name."""

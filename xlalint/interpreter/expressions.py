@@ -80,6 +80,9 @@ def _framework_of(frame: Frame) -> str:
     return frame.interpreter.annotations.framework(frame.module) or frame.libraries.default
 
 
+_OF_MASKS = frozenset(("all", "any"))  # methods of an elementwise comparison
+
+
 def attribute(frame: Frame, node: ir.Attr) -> Value:
     if frame.interpreter.teaches:
         path = path_of(node)
@@ -90,7 +93,22 @@ def attribute(frame: Frame, node: ir.Attr) -> Value:
         known = frame.env.get(path_of(node))
         if known is not None:
             return known
-    return frame.interpreter.attribute(frame, frame.eval(node.value), node.name, node.at)
+    value = frame.eval(node.value)
+    if value is UNKNOWN and node.name in _OF_MASKS and _compares(node.value):
+        annotations = frame.interpreter.annotations
+        framework = annotations.framework(frame.module)
+        if framework and annotations.has_no_arrays(frame.module):
+            value = tensor(framework, "b", sure=False)
+    return frame.interpreter.attribute(frame, value, node.name, node.at)
+
+
+def _compares(node: ir.Node) -> bool:
+    """Return whether an expression compares elementwise: numbers that are compared have no methods."""
+    if isinstance(node, ir.Unary):
+        return _compares(node.value)
+    if isinstance(node, ir.Bin):
+        return node.op in ("&", "|") and (_compares(node.left) or _compares(node.right))
+    return isinstance(node, ir.Compare)
 
 
 def _root_name(node: ir.Attr) -> str:

@@ -197,7 +197,18 @@ _FUNCTIONS_TOO = frozenset(
 
 # Functions that compute with tensors, and methods of the models and distributions that do.
 _COMPUTING = frozenset(
-    ("as_tensor", "backward", "bernoulli", "cat", "log_prob", "multinomial", "no_grad", "tensor", "train")
+    (
+        "_validate_sample",
+        "as_tensor",
+        "backward",
+        "bernoulli",
+        "cat",
+        "log_prob",
+        "multinomial",
+        "no_grad",
+        "tensor",
+        "train",
+    )
 )
 
 # Methods and attributes of tensors that other objects have as well.
