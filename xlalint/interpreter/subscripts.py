@@ -401,7 +401,7 @@ def store_subscript(frame: Frame, target: ir.Sub, base: Value, index: Value, val
                 frame.qualify(MASK_ASSIGNMENT, target.at, "augmented")
             if member.framework == ARRAYS and only_device(value):
                 frame.report(TO_HOST, position(target), value, None, "is copied into a host array")
-            elif member.place == "cpu" and only_device(value):
+            elif member.place == "cpu" and only_device(value) and _is_made_here(frame, target.value):
                 frame.report(TO_HOST, position(target), value, None, "is copied into a tensor in host memory")
         elif isinstance(member, Sequence) and member.kind == "list":
             _implicit_int(frame, target, index, ITEM)
@@ -415,6 +415,12 @@ def store_subscript(frame: Frame, target: ir.Sub, base: Value, index: Value, val
             info = member.klass.method("__setitem__")
             if info is not None:
                 frame.interpreter.invoke(frame, info, member, [index, value], (), target.at)
+
+
+def _is_made_here(frame: Frame, node: ir.Node) -> bool:
+    """Return whether a name is a variable of the function's own: of what is passed to it, callers may say where it lives."""
+    info = frame.function
+    return isinstance(node, ir.Name) and (info is None or all(param.name != node.id for param in info.params))
 
 
 def only_device(value: Value) -> bool:

@@ -61,6 +61,13 @@ QUIET = {
             rows[0] = x[1]
             return rows
         """,
+    "rows into what callers pass": """
+        def fill(image: Tensor, v: Tensor):
+            image[0] = v
+            return image
+        def f(x: Tensor):
+            return fill(torch.zeros(4), x[1])
+        """,
     "host rows into host memory": """
         def f(x: Tensor):
             rows = torch.zeros(4)
@@ -93,6 +100,21 @@ QUIET = {
             def forward(self, x: Tensor):
                 device = torch.device("cpu")
                 return x.to(device)
+        """,
+    "a function that is returned and computes with numbers": """
+        def make(width):
+            def at(distance):
+                return math.exp(-distance / width) if distance > 0 else 1.0
+            return at
+        """,
+    "numbers that are compared": """
+        def f(x: Tensor, rows):
+            return x if all(row > 0 for row in rows) else -x
+        """,
+    "arrays that are compared": """
+        class Host:
+            def score(self, fn):
+                return np.zeros(3) if (fn.skew == 0).all() else torch.zeros(3).detach()
         """,
     "what a cast makes a number": """
         def f(x: Tensor, given):
@@ -166,13 +188,14 @@ LOUD = {
         """,
         ["XLA301"],
     ),
-    "a list of tensors": (
+    "a function that is returned": (
         """
-        def f(x: Tensor):
-            rows = []
-            for i in range(4):
-                rows.append(x[i])
-            return torch.as_tensor(rows, device=x.device)
+        def kernel(width):
+            similarity = nn.CosineSimilarity(dim=0)
+            def at(a: Tensor, b: Tensor):
+                distance = 1 - similarity(a.detach(), b)
+                return math.exp(-distance / width)
+            return at
         """,
         ["XLA301"],
     ),

@@ -122,7 +122,7 @@ def _tensor(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: 
             continue
         dtype, rank, held = kind_of_data(member)
         written_out = bool(node.args) and isinstance(node.args[0], ir.Display)
-        if held is not None and (written_out or not as_tensor or member is data):
+        if held is not None and (written_out or not as_tensor):
             frame.report(
                 ITEM,
                 node.at,
