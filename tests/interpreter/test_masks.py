@@ -49,6 +49,13 @@ SILENT = {
     "one moved to where a tensor of the host is": "def f():\n    return torch.zeros(8).to(torch.ones(8)).nonzero()\n",
 }
 FOUND = {
+    "what is compared and asked whether all of it holds": (
+        """
+        def f(fn, x: torch.Tensor):
+            return x if (fn.skew == 0).all() and not ((fn.rate > 0) & (fn.rate < 2)).any() else -x
+        """,
+        ["XLA105", "XLA105"],
+    ),
     "what a named mask picks from, and what it compares": (
         """
         class Head(nn.Module):

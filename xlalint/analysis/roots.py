@@ -59,6 +59,7 @@ _HOST_IMPORTS = frozenset(
 _FILES = frozenset(
     ("open", "read_text", "write_text", "read_bytes", "write_bytes", "savefig", "imread", "imwrite", "urlopen")
 )
+_OF_HOST = frozenset(("from_numpy",))  # makes tensors of the host's arrays
 _EVALUATES = "evaluates a model in a loop"
 _PORTED = "trains in a loop: what it does is judged as if its device were the target's"
 _ROLES = {Role.LOOPS: DRIVES_STEPS, Role.STEPS: TAKES_STEP}
@@ -371,9 +372,21 @@ class Roots:
         return self.interpreter.tables.kind(info.owner) in _ON_DEVICE or info.decorated(*_NO_GRADIENT)
 
     def _computes(self, info: FunctionInfo) -> bool:
-        """Return whether a function calls methods that only tensors have, wherever it has the tensors from."""
-        framework = self.interpreter.annotations.framework(info.module)
-        computing = self.interpreter.libraries.of(framework).computing
+        """Return whether a function calls methods that only tensors have, wherever it has the tensors from.
+
+        It counts where ordinary code is recorded. A function that sets models up, or calls what trains them, drives the device: of it only
+        loops over steps count.
+        """
+        drivers = self.interpreter.drivers
+        words, libraries = drivers.words, self.interpreter.libraries
+        if words.targets.isdisjoint(info.module.taught.targets):
+            return False
+        computing = libraries.of(self.interpreter.annotations.framework(info.module)).computing
+        if info.owner is None:
+            driving = words.models | words.steps | drivers.names(info.module) | _OF_HOST
+            if not driving.isdisjoint(info.ir.calls):
+                return False
+            computing -= libraries.shared_names
         if not computing.isdisjoint(info.ir.calls):
             return True
         return any(not computing.isdisjoint(inner.ir.calls) for inner in _nested(info))
