@@ -383,8 +383,8 @@ class Roots:
             return False
         computing = libraries.of(self.interpreter.annotations.framework(info.module)).computing
         if info.owner is None:
-            driving = words.models | words.steps | drivers.names(info.module) | _OF_HOST
-            if not driving.isdisjoint(info.ir.calls):
+            driving = words.models | words.steps | _OF_HOST
+            if drivers.role(info) is not Role.NONE or not driving.isdisjoint(info.ir.calls):
                 return False
             computing -= libraries.shared_names
         if not computing.isdisjoint(info.ir.calls):
