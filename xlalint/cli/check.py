@@ -6,7 +6,7 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,6 +34,7 @@ from xlalint.cli.telling import Telling, check_format
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
+    from xlalint.cache import Cache
     from xlalint.config import ProgramSurvey, Survey
     from xlalint.diagnostics.finding import Finding
     from xlalint.project import Report
@@ -182,7 +183,7 @@ def _check_paths(paths: tuple[Path, ...], options: Mapping[str, Any], found: Pro
     narrowed = narrowing(options, settings, paths, read, wanted)
     troubles: Counter[str] = Counter()
     with (
-        cache_of(options, settings, rounds=wants_fixes(options), home=found.around.home) as cache,
+        _program_cache(options, found) as cache,
         _executor(options) as executor,
         Progress(sys.stderr) as progress,
     ):
@@ -235,6 +236,11 @@ def _check_paths(paths: tuple[Path, ...], options: Mapping[str, Any], found: Pro
     return telling.tell(report, done, failed=bool(unwritten))
 
 
+def _program_cache(options: Mapping[str, Any], found: ProgramSurvey) -> AbstractContextManager[Cache]:
+    """Open the cache that is the program's."""
+    return cache_of(options, found.survey.settings, rounds=wants_fixes(options), home=found.around.home)
+
+
 @contextmanager
 def _executor(options: Mapping[str, Any]) -> Iterator[Executor | None]:
     """Open the executor that lowers files, if that is not this machine."""
@@ -280,7 +286,7 @@ def _check_stdin(options: Mapping[str, Any], found: ProgramSurvey) -> int:
     given_text = {filename: raw}
     with (
         proving(options, settings) as proofs,
-        cache_of(options, settings, rounds=wants_fixes(options), home=found.around.home) as cache,
+        _program_cache(options, found) if wanted is not None else nullcontext() as cache,
         Progress(sys.stderr) as progress,
     ):
 
