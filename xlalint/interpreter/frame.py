@@ -12,7 +12,7 @@ from xlalint.interpreter.budget import MAX_WORK, CutOff
 from xlalint.interpreter.context import Context, PendingHazard
 from xlalint.interpreter.dispatch_loops import is_of_turn
 from xlalint.interpreter.frame_state import Loops, Paths, Scope
-from xlalint.interpreter.guards import Counting, asks_when, guard_of, may_guard
+from xlalint.interpreter.guards import Counting, asks_when, guard_of, may_guard, tests_remainder
 from xlalint.interpreter.rates import ALWAYS, Rate
 from xlalint.interpreter.spelling import calls_within, position, spelling
 from xlalint.interpreter.step_sequence import Pace
@@ -92,7 +92,7 @@ class Frame:
 
     def rate_where(self, condition: ir.Node, wanted: bool) -> Rate:
         """Return how often the code runs that is reached where a condition comes out as wanted."""
-        if not may_guard(condition):
+        if not (may_guard(condition) if self.loops.counters else tests_remainder(condition)):
             return self.loops.rate
         params = tuple(param.name for param in self.function.params) if self.function is not None else ()
         around = Counting(self.eval, self.loops.counters, params, body_of(self), self.context.per_turn)

@@ -166,4 +166,4 @@ def _is_changed(klass: ClassInfo, name: str) -> bool:
     return not assigned and name not in klass.ir.methods
 
 
-__all__ = ["Counting", "asks_when", "guard_of", "may_guard"]
+__all__ = ["Counting", "asks_when", "guard_of", "may_guard", "tests_remainder"]
