@@ -389,7 +389,7 @@ class Roots:
             computing -= libraries.shared_names
         if not computing.isdisjoint(info.ir.calls):
             return True
-        return any(not computing.isdisjoint(inner.ir.calls) for inner in _nested(info))
+        return any(not computing.isdisjoint(inner.ir.calls) for inner in _inner_functions(info))
 
     def _called(self, info: FunctionInfo) -> bool:
         """Return whether steps may call a function: a public one, or the constructor of what they make anew each time."""
@@ -496,7 +496,7 @@ class Contained:
         return True
 
 
-def _nested(info: FunctionInfo) -> Iterator[FunctionInfo]:
+def _inner_functions(info: FunctionInfo) -> Iterator[FunctionInfo]:
     """The functions that a function defines in its own body, which follow it."""
     for other in info.module.functions[info.index + 1 :]:
         if other.ir.outer < 0:
