@@ -117,6 +117,12 @@ FOUND = {
                 agent.update(states)
         """,
 }
+FOUND["a turn that gathers and learns"] = f"""
+    def main(agent: Agent, states):
+        while states:
+            {READ}
+            lead(agent, states)
+    """
 FOUND["a step in two halves"] = f"""
     class Trainer:
         def back(self, state):

@@ -121,7 +121,7 @@ class DrivenBody:
         """Return whether the turns of a loop are steps: of training, or of running one of the body's models."""
         if self._over_epochs(loop):
             return False
-        steps = not self._words.steps.isdisjoint(self._effects(loop.body))
+        steps = not self._words.steps.isdisjoint(self._effects(loop.body)) or self._iterates(loop)
         return steps or _runs(loop, _owners(self._body, self._words.models))
 
     def frequency(self, loop: Loop, *, evaluates: bool) -> Frequency:
@@ -155,7 +155,14 @@ class DrivenBody:
         own = set(self._effects(loop.body, nested=False))
         if not own.isdisjoint(words.steps):
             return False
-        return not words.gradients.isdisjoint(inner) or self._calls_any(self._calls.loops, loop.body)
+        if not words.gradients.isdisjoint(inner):
+            return True
+        return not self._iterates(loop) and self._calls_any(self._calls.loops, loop.body)
+
+    def _iterates(self, loop: Loop) -> bool:
+        """Return whether a loop goes on for as long as something holds, and each turn gathers and learns, as in reinforcement learning:
+        it counts no epochs."""
+        return isinstance(loop, ir.While) and self._calls_any(self._calls.loops, loop.body)
 
     def _effects(self, statements: Iterable[ir.Statement], nested: bool = True) -> Iterator[str]:
         """The names of what statements call for its effect; with `nested`, within loops among them too."""
