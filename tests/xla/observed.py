@@ -73,7 +73,7 @@ def observed(backend: Backend, example: dict[str, Any], mode: Mode, programs: st
             given = [draw(specs, step) for step in range(STEPS)]
             for step, result in backend.run(program, given, Options(programs=programs, mode=mode)):
                 steps.append(step)
-                results.append(list(result.outputs.leaves))
+                results.append(result.outputs)
     except Exception as error:  # noqa: BLE001 (whatever it is, it is what was observed)
         place = places.of_error(error, file)
         failed = {"error": places.headline(error), "lines": [place.line] if place and place.file == file else []}

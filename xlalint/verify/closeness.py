@@ -24,7 +24,7 @@ _COARSE = {"bfloat16": 1 << 16}  # units in its last place, of those of the floa
 _ALIKE = {"b": "b", "i": "iu", "u": "iu", "f": "f", "c": "c"}  # kinds of arrays that a Python number may stand for
 
 Noise = Sequence[Any]
-"""For each leaf, how far its elements may be off for what was measured; None where nothing was."""
+"""For each leaf, how far its elements moved; None where that was not measured."""
 
 
 def differ(one: Content, other: Content, *, exact: bool = False, noise: Noise | None = None, loose: float = 0.0) -> str:
@@ -168,7 +168,10 @@ def _near(a: Any, b: Any, units: Any, exact: bool, moved: Any, loose: float, sig
         largest = np.abs(a, where=finite, out=np.zeros(a.shape)).max(initial=0.0)
         allowed = _UNITS * units + loose * largest
         if moved is not None and np.shape(moved) == a.shape:
-            allowed = allowed + moved
+            most = largest * _MOST.get(a.dtype.name, _MOST_OTHER) if units.size else 0.0
+            if units.size and (units > np.spacing(np.abs(a)).astype(np.float64)).any():  # held in a wider dtype
+                most = max(most, largest * _MOST["bfloat16"])
+            allowed = allowed + np.minimum(_NOISE * np.nan_to_num(moved, nan=0.0, posinf=0.0), most)
         apart = np.abs(a.astype(np.float64) - b.astype(np.float64))
         # Both zero and of other signs is a difference in sign alone, which no tolerance takes away.
         either = (a != 0) | (b != 0) if signs else np.ones(a.shape, bool)
@@ -176,31 +179,22 @@ def _near(a: Any, b: Any, units: Any, exact: bool, moved: Any, loose: float, sig
 
 
 def movement(
-    one: Sequence[Leaf],
-    apart: Sequence[Sequence[Leaf]],
-    joint: Sequence[Sequence[Leaf]],
-    elements: int,
-    dtypes: Sequence[str],
+    one: Sequence[Leaf], apart: Sequence[Sequence[Leaf]], joint: Sequence[Sequence[Leaf]], elements: int
 ) -> Noise:
     """How far the elements of values moved in other runs: all together in those `apart`, each of which moved one input, at most in those
     that moved all. None where they have another shape, or are no floats.
 
-    Where the inputs have more `elements` than a value, its elements are taken for sums of them, whose rounding adds up term by term. At a
-    jump a result moves as far as it jumps, which says nothing of rounding: it counts up to a part of the largest element that depends on
-    the coarsest of its dtype and the `dtypes` of the inputs.
+    Where the inputs have more `elements` than a value, its elements are taken for sums of them, whose rounding adds up term by term.
     """
     found: list[Any] = []
-    for n, (kind, array) in enumerate(one):
+    for n, (_, array) in enumerate(one):
         plain = _plain(array)
         moved = [_apart(plain, _plain(run[n][1]) if n < len(run) else None) for run in (*apart, *joint)]
         if any(one is None for one in moved) or not moved:
             found.append(None)
             continue
         most = [*([np.sum(moved[: len(apart)], axis=0)] if apart else []), *moved[len(apart) :]]
-        share = max(_MOST.get(name, _MOST_OTHER) for name in (kind, *dtypes))
-        whole = np.abs(plain, where=np.isfinite(plain), out=np.zeros(plain.shape)).max(initial=0.0)
-        off = np.nan_to_num(_NOISE * np.max(most, axis=0) * _terms(elements, plain.size), nan=0.0, posinf=0.0)
-        found.append(np.minimum(off, share * whole))
+        found.append(np.max(most, axis=0) * _terms(elements, plain.size))
     return found
 
 

@@ -29,8 +29,6 @@ from xlalint.verify.taken import Branches, is_check
 ENOUGH = 8  # draws on which the first program must run before anything is proven
 _MOVES = 3  # runs on inputs that are all moved by their last place, to see how far a result moves
 _STEPS_EACH = 5  # draws in each of the circumstances besides the ordinary ones
-_FAMILIES = {"not finite": "nan", "signed zeros": "zeros"}  # kinds that are left out with others
-_LONGER = 4  # times the original's patience for the rewrite
 _MOST_TURNS = 4  # arguments that are moved alone
 _ORDINARY = Setting()
 _ALONE = ("nan", "not finite")  # kinds whose draws leave nothing behind for the next
@@ -164,7 +162,7 @@ class _Comparison:
     def _add(self, found: Iterator[tuple[str, Values]], setting: Setting = _ORDINARY) -> None:
         numbers: dict[str, int] = {}
         for edge, values in found:
-            if not {edge, _FAMILIES.get(edge)} & set(self.pair.unlike):
+            if edge not in self.pair.unlike:
                 self.draws.append(Draw(edge, numbers.get(edge, 0), values, setting))
                 numbers[edge] = numbers.get(edge, 0) + 1
 
@@ -247,7 +245,7 @@ class _Comparison:
 
             apart = [run(values) for values in _moves_apart(draw.values, rng)]
             joint = [run(values) for values in _moves(draw.values, rng)]
-            self._noise[index] = _noise_of(run(draw.values), apart, joint, draw.values)
+            self._noise[index] = _noise_of(run(draw.values), apart, joint, size_of(draw.values))
         return self._noise[index]
 
     def _show_smallest(self, differing: Sequence[Difference], found: Outcomes) -> Verdict:
@@ -378,9 +376,7 @@ def _outcomes(
             done = 0
             try:
                 made = program.made_with(setting.made_with)
-                # What the original did in time must not fail for a machine that is busy: only what never ends.
-                limited = pair if like is None else pair._replace(patience=_LONGER * pair.patience)
-                for step, result in _limit(limited, made, [draws[index] for index in left], options):
+                for step, result in _limit(pair, made, [draws[index] for index in left], options):
                     if draws[left[done]].edge == "step" and not draws[left[done]].setting.text:
                         hear(step)
                     outcomes[left[done]] = result
@@ -456,19 +452,16 @@ def _contents(result: Result) -> dict[str, Content]:
     return {"values": result.outputs, "gradients": Content(result.gradients), **result.effects}
 
 
-def _noise_of(
-    first: Outcome, apart: Sequence[Outcome], joint: Sequence[Outcome], values: Values
-) -> Mapping[str, Noise]:
+def _noise_of(first: Outcome, apart: Sequence[Outcome], joint: Sequence[Outcome], elements: int) -> Mapping[str, Noise]:
     """How far what a call computed and left behind moved in other runs, by respect; nothing where one of them raised."""
     if isinstance(first, Raised):
         return {}
-    dtypes = [value.dtype.name for value in values.values() if is_floating(value)]
     runs = [[_contents(one) for one in some if isinstance(one, Result)] for some in (apart, joint)]
     found = {}
     for name, content in _contents(first).items():
         if name not in ("random", "layout", "settings"):
             moved = [[one[name].leaves for one in some if name in one] for some in runs]
-            found[name] = movement(content.leaves, moved[0], moved[1], size_of(values), dtypes)
+            found[name] = movement(content.leaves, moved[0], moved[1], elements)
     return found
 
 
