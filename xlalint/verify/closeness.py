@@ -135,7 +135,7 @@ def _plain(array: Any) -> Any:
 
 
 def _close(one: Leaf, other: Leaf, *, exact: bool, moved: Any, loose: float, signs: bool) -> Any:
-    """Tell which elements are the same."""
+    """Which elements are the same."""
     a, b = _plain(one[1]), _plain(other[1])
     if a.dtype.kind not in "fc" or b.dtype.kind not in "fc":
         return np.asarray(a == b)
@@ -178,29 +178,19 @@ def _near(a: Any, b: Any, units: Any, exact: bool, moved: Any, loose: float, sig
         return np.asarray(same | (finite & either & (apart <= allowed)))
 
 
-def movement(
-    one: Sequence[Leaf], apart: Sequence[Sequence[Leaf]], joint: Sequence[Sequence[Leaf]], elements: int
-) -> Noise:
-    """How far the elements of values moved in other runs: all together in those `apart`, each of which moved one input, at most in those
-    that moved all. None where they have another shape, or are no floats.
+def movement(one: Sequence[Leaf], others: Sequence[Sequence[Leaf]], elements: int) -> Noise:
+    """How far the elements of values moved, at most, in other runs; None where they have another shape, or are no floats.
 
     Where the inputs have more `elements` than a value, its elements are taken for sums of them, whose rounding adds up term by term.
     """
     found: list[Any] = []
     for n, (_, array) in enumerate(one):
         plain = _plain(array)
-        moved = [_apart(plain, _plain(run[n][1]) if n < len(run) else None) for run in (*apart, *joint)]
-        if any(one is None for one in moved) or not moved:
+        again = [_plain(other[n][1]) for other in others if n < len(other)]
+        if plain.dtype.kind != "f" or any(other.shape != plain.shape or other.dtype.kind != "f" for other in again):
             found.append(None)
             continue
-        most = [*([np.sum(moved[: len(apart)], axis=0)] if apart else []), *moved[len(apart) :]]
-        found.append(np.max(most, axis=0) * _terms(elements, plain.size))
+        with np.errstate(all="ignore"):
+            moved = [np.abs(other.astype(np.float64) - plain.astype(np.float64)) for other in again]
+        found.append(np.max(moved, axis=0) * _terms(elements, plain.size) if moved else None)
     return found
-
-
-def _apart(one: Any, other: Any) -> Any:
-    """How far two arrays of floats are from one another, None where they cannot be compared."""
-    if other is None or one.dtype.kind != "f" or other.dtype.kind != "f" or one.shape != other.shape:
-        return None
-    with np.errstate(all="ignore"):
-        return np.abs(other.astype(np.float64) - one.astype(np.float64))

@@ -32,7 +32,7 @@ _STEPS_EACH = 5  # draws in each of the circumstances besides the ordinary ones
 _MOST_TURNS = 4  # arguments that are moved alone
 _ORDINARY = Setting()
 _ALONE = ("nan", "not finite")  # kinds whose draws leave nothing behind for the next
-_BUDGET = 10.0  # seconds of this process for the first program on all draws; what kinds are left out is told
+_BUDGET = 30.0  # seconds in which the first program is run on draws; what kinds are left out is told
 
 
 class Raised(NamedTuple):
@@ -58,7 +58,7 @@ class Draw(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """Name what draws with one instance of a program have in common."""
+        """What draws with one instance of a program have in common."""
         alone = f" {self.number}" if self.edge in _ALONE else ""
         return f"{self.edge}{alone} {self.setting.text}"
 
@@ -93,7 +93,7 @@ class Pair(NamedTuple):
 
     @property
     def gradients(self) -> bool:
-        """Return whether gradients count."""
+        """Whether gradients count."""
         return "gradients" not in self.unlike
 
 
@@ -117,25 +117,25 @@ class _Comparison:
         self._noise: dict[int, Mapping[str, Noise]] = {}
 
     def run(self, hear_before: Hear, hear_after: Hear) -> Verdict:
-        expected = self._run_first(hear_before)
+        expected = self._expected(hear_before)
         ran = {index: one for index, one in expected.items() if isinstance(one, Result)}
         checked = {index: one for index, one in expected.items() if isinstance(one, Raised) and one.check}
-        found = self._run_second(ran, checked, hear_after)
-        differing, outside = self._find_differences({**ran, **checked}, found)
+        found = self._found(ran, checked, hear_after)
+        differing, outside = self._differing({**ran, **checked}, found)
         if differing:
-            return self._show_smallest(differing, found)
+            return self._refuted(differing, found)
         if len(ran) < ENOUGH:
             raised = next((one.what for one in expected.values() if isinstance(one, Raised)), "no inputs were drawn")
             return Verdict("unverified", f"the original ran on {len(ran)} of {len(self.draws)} draws: {raised}")
         opaque = next((one.outputs.opaque[0] for one in ran.values() if one.outputs.opaque), "")
         if opaque:
             return Verdict("unverified", f"a result cannot be compared: {opaque}")
-        return self._say_proven(ran, checked, found, outside)
+        return self._proven(ran, checked, found, outside)
 
     # ------------------------------------------------------------------------------------------------ draws
 
-    def _run_first(self, hear: Hear) -> dict[int, Outcome]:
-        """Run the first program on all draws. Where it cannot be differentiated on any, gradients are left out."""
+    def _expected(self, hear: Hear) -> dict[int, Outcome]:
+        """What the first program does on all draws. Where it cannot be differentiated on any, gradients are left out."""
         eager = self.pair.mode == "eager"
         self._add((edge, values) for edge, values in basic_edges(self.specs) if edge == "step" or not eager)
         outcomes = self._run_before(range(len(self.draws)), hear)
@@ -148,12 +148,12 @@ class _Comparison:
         hints = self._hints()
         self._add((edge, values) for edge, values in edges(self.specs, hints) if edge != "step")
         self._add_settings()
-        began = time.process_time()
+        began = time.monotonic()
         kinds: dict[str, list[int]] = {}
         for index in range(reached, len(self.draws)):
             kinds.setdefault(self.draws[index].kind, []).append(index)
         for kind, indices in kinds.items():
-            if time.process_time() - began > _BUDGET:
+            if time.monotonic() - began > _BUDGET:
                 self.late.append(kind.strip())
                 continue
             outcomes.update(self._run_before(indices, hear))
@@ -180,11 +180,11 @@ class _Comparison:
             self._add(itertools.islice(steps, _STEPS_EACH), setting)
 
     def _hints(self) -> Hints:
-        """Read what the code that was run says about inputs; the second program's functions are those of the same names."""
+        """What the code that was run says about inputs; the second program's functions are those of the same names."""
         before, after = self.branches
         names = [getattr(node, "name", "") for node in before.functions()]
         functions = [
-            [node for node in one.functions() or _find_named(one, names) if getattr(node, "name", "") in names]
+            [node for node in one.functions() or _named(one, names) if getattr(node, "name", "") in names]
             for one in (before, after)
         ]
         if not any(functions):
@@ -197,14 +197,14 @@ class _Comparison:
 
     def _run_before(self, indices: Sequence[int], hear: Hear) -> dict[int, Outcome]:
         segments = _segments(self.draws, indices, self.pair.mode)
-        with self.branches[0].following():
+        with self.branches[0].followed():
             return self._outcomes(self.pair.before, segments, hear)
 
-    def _run_second(self, ran: Mapping[int, Result], checked: Mapping[int, Raised], hear: Hear) -> dict[int, Outcome]:
-        """Run the second program on the draws on which the first ran, or a check of its own raised."""
+    def _found(self, ran: Mapping[int, Result], checked: Mapping[int, Raised], hear: Hear) -> dict[int, Outcome]:
+        """What the second program does on the draws on which the first ran, or a check of its own raised."""
         segments = _segments(self.draws, sorted(ran), self.pair.mode)
         parts = [part for segment in segments for part in _runs(segment)]
-        with self.branches[1].following():
+        with self.branches[1].followed():
             found = self._outcomes(self.pair.after, parts, hear, like=ran)
             found.update(self._outcomes(self.pair.after, [[index] for index in checked], lambda step: None))
         return found
@@ -216,7 +216,7 @@ class _Comparison:
 
     # ------------------------------------------------------------------------------------------------ differences
 
-    def _find_differences(self, expected: Outcomes, found: Outcomes) -> tuple[list[Difference], list[Difference]]:
+    def _differing(self, expected: Outcomes, found: Outcomes) -> tuple[list[Difference], list[Difference]]:
         """The differences, and those on draws that the declared inputs exclude."""
         differing: list[Difference] = []
         pairs: list[tuple[int, layout.Layouts]] = []
@@ -224,31 +224,28 @@ class _Comparison:
             before, draw = expected[index], self.draws[index]
             if isinstance(before, Raised):
                 continue
-            differing += _differences(self.pair, before, after, draw, lambda index=index: self._measure_noise(index))  # type: ignore[misc]
+            differing += _differences(self.pair, before, after, draw, lambda index=index: self._moved(index))  # type: ignore[misc]
             if isinstance(after, Result) and "layout" in before.effects and "layout" in after.effects:
                 pairs.append((index, layout.Layouts(before.effects["layout"], after.effects["layout"])))
-        always, self._lost = layout.find_lost([pair for _, pair in pairs])
+        always, self._lost = layout.lost([pair for _, pair in pairs])
         if always and "layout" not in self.pair.unlike:
             differing.append(Difference(self.draws[pairs[0][0]], "layout", "; ".join(always)))
         inside = [one for one in differing if one.draw.edge not in OUTSIDE]
         return inside, [one for one in differing if one.draw.edge in OUTSIDE]
 
-    def _measure_noise(self, index: int) -> Mapping[str, Noise]:
+    def _moved(self, index: int) -> Mapping[str, Noise]:
         """How far the first program's results move on a draw when its floats do so by one unit in the last place."""
         if index not in self._noise:
             draw = self.draws[index]
-            rng = np.random.default_rng(0)
-
-            def run(values: Values) -> Outcome:
-                moved = draw._replace(values=values)
-                return _outcomes(self.pair, self.pair.before, [moved], [[0]], self.gradients)[0]
-
-            apart = [run(values) for values in _moves_apart(draw.values, rng)]
-            joint = [run(values) for values in _moves(draw.values, rng)]
-            self._noise[index] = _noise_of(run(draw.values), apart, joint, size_of(draw.values))
+            rng = np.random.default_rng(index)
+            moved = [draw._replace(values=values) for values in _moves(draw.values, rng)]
+            runs = [_outcomes(self.pair, self.pair.before, [one], [[0]], self.gradients)[0] for one in (draw, *moved)]
+            results = [one for one in runs if isinstance(one, Result)]
+            elements = size_of(draw.values)
+            self._noise[index] = _noise_of(results, elements) if isinstance(runs[0], Result) else {}
         return self._noise[index]
 
-    def _show_smallest(self, differing: Sequence[Difference], found: Outcomes) -> Verdict:
+    def _refuted(self, differing: Sequence[Difference], found: Outcomes) -> Verdict:
         last = list(found.values())[-1]
         if isinstance(last, Raised) and last.endless:
             shown = differing[-1]
@@ -260,7 +257,7 @@ class _Comparison:
 
     # ------------------------------------------------------------------------------------------------ words
 
-    def _say_proven(
+    def _proven(
         self, ran: Mapping[int, Result], checked: Mapping[int, Raised], found: Outcomes, outside: Sequence[Difference]
     ) -> Verdict:
         coverage = self._coverage(ran, outside)
@@ -286,12 +283,12 @@ class _Comparison:
                 {one.draw.edge: f"{one.draw.edge}: {one.respect} differ: {one.why}" for one in outside}.values()
             )
         sides = zip(("before", "after"), self.branches, strict=True)
-        untaken = tuple(f"line {line} {side}: {said}" for side, one in sides for line, said in one.find_untaken())
+        untaken = tuple(f"line {line} {side}: {said}" for side, one in sides for line, said in one.untaken())
         return Coverage(draws, settings, tuple(not_varied), untaken, tuple(notes))
 
 
 def words_of(coverage: Coverage, gradients: bool) -> str:
-    """Say what was done."""
+    """What was done, in words."""
     count = sum(coverage.draws.values())
     kinds = len(coverage.draws)
     told = [
@@ -330,7 +327,7 @@ def _ranges(specs: Specs) -> list[str]:
     )
 
 
-def _find_named(one: Branches, names: Sequence[str]) -> list[Any]:
+def _named(one: Branches, names: Sequence[str]) -> list[Any]:
     return [node for node in ast.walk(one.tree) if isinstance(node, ast.FunctionDef) and node.name in names]
 
 
@@ -382,7 +379,7 @@ def _outcomes(
                     outcomes[left[done]] = result
                     done += 1
             except (Exception, SystemExit) as error:  # noqa: BLE001 (whatever it is, it is what the program does)
-                outcomes[left[done]] = _describe_raised(error, program)
+                outcomes[left[done]] = _raised(error, program)
                 done += 1
                 if like is not None and isinstance(error, TimeoutError):
                     return outcomes
@@ -393,7 +390,7 @@ def _outcomes(
     return outcomes
 
 
-def _describe_raised(error: BaseException, program: Program) -> Raised:
+def _raised(error: BaseException, program: Program) -> Raised:
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
@@ -422,18 +419,15 @@ def _copy(values: Values) -> Values:
     return {name: value.copy() if isinstance(value, np.ndarray) else value for name, value in values.items()}
 
 
-def _moves_apart(values: Values, rng: np.random.Generator) -> Iterator[Values]:
-    """The same values, the floats of one argument up or down by one unit in the last place: what two of them move may cancel out."""
-    names = [name for name, value in values.items() if is_floating(value)]
-    moved = _move(values, rng, (-1, 1))
-    for turn in names[:_MOST_TURNS]:
-        yield {**values, turn: moved[turn]}
-
-
 def _moves(values: Values, rng: np.random.Generator) -> Iterator[Values]:
-    """The same values, all floats up or down by one unit in the last place; then all up, which moves a sum by a unit of its own."""
-    for ways in (*[(-1, 1)] * _MOVES, (1,)):
-        yield _move(values, rng, ways)
+    """The same values, each float up or down by one unit in its last place: of one argument at a time, since what two of them move may
+    cancel out, and of all together; then all up, which moves a sum by a unit of its own.
+    """
+    names = [name for name, value in values.items() if is_floating(value)]
+    for turn in [*([name] for name in names[:_MOST_TURNS]), *[names] * _MOVES] if names else []:
+        moved = _move(values, rng, (-1, 1))
+        yield {name: moved[name] if name in turn else value for name, value in values.items()}
+    yield _move(values, rng, (1,))
 
 
 def _move(values: Values, rng: np.random.Generator, ways: Sequence[int]) -> Values:
@@ -452,17 +446,13 @@ def _contents(result: Result) -> dict[str, Content]:
     return {"values": result.outputs, "gradients": Content(result.gradients), **result.effects}
 
 
-def _noise_of(first: Outcome, apart: Sequence[Outcome], joint: Sequence[Outcome], elements: int) -> Mapping[str, Noise]:
-    """How far what a call computed and left behind moved in other runs, by respect; nothing where one of them raised."""
-    if isinstance(first, Raised):
-        return {}
-    runs = [[_contents(one) for one in some if isinstance(one, Result)] for some in (apart, joint)]
-    found = {}
-    for name, content in _contents(first).items():
-        if name not in ("random", "layout", "settings"):
-            moved = [[one[name].leaves for one in some if name in one] for some in runs]
-            found[name] = movement(content.leaves, moved[0], moved[1], elements)
-    return found
+def _noise_of(results: Sequence[Result], elements: int) -> Mapping[str, Noise]:
+    first, *others = (_contents(one) for one in results)
+    return {
+        name: movement(content.leaves, [other[name].leaves for other in others if name in other], elements)
+        for name, content in first.items()
+        if name not in ("random", "layout", "settings")
+    }
 
 
 def _differences(
@@ -523,7 +513,7 @@ def _refute(comparison: _Comparison, first: Difference) -> Verdict:
         after = _outcomes(pair, pair.after, [draw], [[0]], gradients, like={0: before})[0]
         fresh = _Comparison(pair, specs, name)
         fresh.gradients, fresh.draws = gradients, [draw]
-        differing, _ = fresh._find_differences({0: before}, {0: after})
+        differing, _ = fresh._differing({0: before}, {0: after})
         return differing[0] if differing else None
 
     shown = alone(first.draw)

@@ -25,7 +25,7 @@ _CODE = (type, types.ModuleType, types.BuiltinFunctionType)
 
 
 class Kinds(NamedTuple):
-    """Says what a framework's values are.
+    """What a framework says of values.
 
     `is_array`: of what is compared by its elements. `held_by`: the name of a container of its own, and what is in it by name, or None.
     `enters`: whether the attributes of an object are looked at.

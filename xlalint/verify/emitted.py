@@ -1,4 +1,4 @@
-"""Listens to user code while it runs: to what it prints, logs, and warns of. What libraries say is not looked at."""
+"""What user code says while it runs: text that it prints, logs, and warns of. What libraries say is not looked at."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Emitted:
         self.warned: list[str] = []
 
     def effects(self) -> dict[str, Content]:
-        """Return what was said, as effects of a step."""
+        """What was said, as effects of a step."""
         said = {"printed": self.printed.getvalue(), "logged": "\n".join(self.logged), "warned": "\n".join(self.warned)}
         return {name: Content([("none", np.asarray(text))]) for name, text in said.items()}
 

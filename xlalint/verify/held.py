@@ -1,4 +1,4 @@
-"""Finds what a program holds from one call to the next, and what a call changed of it: attributes of its instance, globals, closures."""
+"""What a program holds from one call to the next, and what a call changed of it: attributes of its instance, globals, closures."""
 
 from __future__ import annotations
 
@@ -27,25 +27,23 @@ _CODE = (
 ToLeaves = Callable[[Iterable[Any]], list[Leaf]]
 
 
-class HeldSnapshot(NamedTuple):
-    """Holds what there was at one moment, taken apart, and a digest of each item."""
+class Snapshot(NamedTuple):
+    """What was held at one moment, taken apart, and a digest of each item."""
 
     anatomy: Anatomy
     leaves: Sequence[Leaf]
     digests: Mapping[str, bytes]
 
 
-def snapshot(held: Mapping[str, Any], kinds: Kinds, to_leaves: ToLeaves) -> HeldSnapshot:
+def snapshot(held: Mapping[str, Any], kinds: Kinds, to_leaves: ToLeaves) -> Snapshot:
     """Remember what is held now."""
     anatomy = take_apart(held, kinds)
     leaves = to_leaves(anatomy.items)
-    return HeldSnapshot(
-        anatomy, leaves, {path: _digest(leaf) for path, leaf in zip(anatomy.paths, leaves, strict=True)}
-    )
+    return Snapshot(anatomy, leaves, {path: _digest(leaf) for path, leaf in zip(anatomy.paths, leaves, strict=True)})
 
 
-def changes(before: HeldSnapshot, after: HeldSnapshot) -> Content:
-    """Find what a call changed: items that are other or new, containers that hold more, less or other things."""
+def changes(before: Snapshot, after: Snapshot) -> Content:
+    """What a call changed: items that are other or new, containers that hold more, less or other things."""
     moved = [n for n, path in enumerate(after.anatomy.paths) if before.digests.get(path) != after.digests[path]]
     gone = [path for path in before.digests if path not in after.digests]
     known = set(before.anatomy.parts)
@@ -58,7 +56,7 @@ def changes(before: HeldSnapshot, after: HeldSnapshot) -> Content:
 
 
 def held_by(call: Any, own: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Find what a program holds, by name. `own` takes the place of its instance's attributes, where the backend knows better."""
+    """What a program holds, by name. `own` takes the place of its instance's attributes, where the backend knows better."""
     owner = getattr(call, "__self__", call)
     found: dict[str, Any] = {}
     if own is not None:

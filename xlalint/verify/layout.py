@@ -24,8 +24,8 @@ def worse(pair: Layouts) -> str:
     return "; ".join(f"{path or 'it'} is {text}" for path, text in new)
 
 
-def find_lost(pairs: Sequence[Layouts]) -> tuple[list[str], list[str]]:
-    """Find which results share memory with something before and not after: on all draws, so that callers may rely on it, and on some."""
+def lost(pairs: Sequence[Layouts]) -> tuple[list[str], list[str]]:
+    """Which results share memory with something before and not after: on all draws, so that callers may rely on it, and on some."""
     shared = [{part for part in pair.before.parts if part[1].startswith(SHARES)} for pair in pairs]
     gone = [own - set(pair.after.parts) for own, pair in zip(shared, pairs, strict=True)]
     always = set.intersection(*shared) if shared else set()

@@ -146,7 +146,7 @@ class Observation(Struct, frozen=True):
 
 
 class Coverage(Struct, frozen=True):
-    """Records what a proof by draws rests on.
+    """What a proof by draws rests on.
 
     `draws` counts those on which the original ran, by kind; `settings` are the circumstances besides the ordinary ones. `not_varied` is
     what no draw varied, `untaken` which way conditions never went, before and after; `notes` is what a caller may have to know though it is

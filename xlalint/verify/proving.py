@@ -37,8 +37,6 @@ _EVENTS = {
     "control-flow": ("host-sync", "graph-break"),
     "dynamic-shape": ("compilation", "fallback"),
 }
-_PROVEN = ("proven", "proven-except-check")
-_ALONE_SAME = "the rewritten lines alone are the same, whatever becomes of"
 _ENOUGH = WARM_UP + 1  # steps that must run, so that something is known of those after the warm-up
 
 
@@ -114,8 +112,6 @@ class JobProver:
             if verdict.kind == "refuted" and way.partial:
                 # A difference that may be none to the lines that follow: a padded result, whose padding they ignore.
                 text = text or verdict.counterexample
-            elif verdict.kind in _PROVEN and way.assumed:
-                verdict = Verdict("unverified", f"{_ALONE_SAME} {way.assumed}, which others stand for")
             elif shown.cached or verdict.kind != "unverified":
                 return shown._replace(verdict=verdict)
             reasons.append(verdict.reason)
@@ -256,8 +252,7 @@ def _gain(before: Counted, after: Counted, verdict: Verdict) -> str:
     told = [
         f"{name} {getattr(before.counts, field)} → {getattr(after.counts, field)}"
         for field, name in fields
-        # Graphs that both have were compiled for the rewrite, which ran first: the original seems to compile fewer.
-        if getattr(before.counts, field) > getattr(after.counts, field)
+        if getattr(before.counts, field) != getattr(after.counts, field)
     ]
     return f"{verdict.reason}; {', '.join(told)}" if told else verdict.reason
 

@@ -1,4 +1,4 @@
-"""Finds which branches of a file's functions were taken while it ran, by Python's own tracing; those that none took are named."""
+"""Which branches of a file's functions were taken while it ran, by Python's own tracing; those that none took are named."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Branches:
         return {line for _, line in self._steps}
 
     @contextlib.contextmanager
-    def following(self) -> Iterator[None]:
+    def followed(self) -> Iterator[None]:
         """Follow what is run inside of the `with` block."""
         steps, file = self._steps, self.file
 
@@ -68,7 +68,7 @@ class Branches:
         found = [node for node in ast.walk(self.tree) if isinstance(node, _FUNCTIONS)]
         return [node for node in found if any(_holds(node.body, line) for line in lines)]
 
-    def find_untaken(self) -> list[tuple[int, str]]:
+    def untaken(self) -> list[tuple[int, str]]:
         """The branches of these functions that were never taken, each by the line of its condition and in words."""
         told: dict[int, str] = {}
         for function in self.functions():

@@ -12,7 +12,7 @@ from xlalint.report.view import View
 from xlalint.verify.model import Place, Verdict
 
 
-class ComparedTargets(Struct, frozen=True):
+class Compared(Struct, frozen=True):
     """A target that was compared with another, or could not be: then `failure` says why."""
 
     target: str
@@ -32,7 +32,7 @@ _WORDS = {
 }
 
 
-def render(one: ComparedTargets, view: View) -> str:
+def render(one: Compared, view: View) -> str:
     """The comparison for people."""
     head = f"{one.target} against {one.against}"
     if one.verdict is None:
@@ -43,12 +43,12 @@ def render(one: ComparedTargets, view: View) -> str:
     return "\n".join(lines) + "\n"
 
 
-def as_json(compared: list[ComparedTargets]) -> str:
+def as_json(compared: list[Compared]) -> str:
     """Comparisons as one array; of one that could not be run the verdict is "unverified"."""
     return msgspec.json.format(msgspec.json.encode([_plain(one) for one in compared]), indent=1).decode()
 
 
-def _plain(one: ComparedTargets) -> dict[str, Any]:
+def _plain(one: Compared) -> dict[str, Any]:
     verdict = one.verdict or Verdict("unverified", one.failure)
     return {
         "target": one.target,

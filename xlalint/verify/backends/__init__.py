@@ -21,7 +21,7 @@ Leaf = tuple[str, Any]  # dtype ("python" for a Python scalar, "none" for None a
 
 
 class Content(NamedTuple):
-    """Holds what is in a value, as arrays: `leaves` in order with their `paths`, and the containers around them by path.
+    """What a value holds, as arrays: `leaves` in order with their `paths`, and the containers around them by path.
 
     `opaque` names what cannot be compared. Values that were never in a container have neither paths nor parts.
     """

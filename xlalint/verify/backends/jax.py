@@ -23,7 +23,7 @@ from xlalint.verify.backends import Content, Leaf, Mode, Options, Program, Resul
 from xlalint.verify.backends.values import Gradients
 from xlalint.verify.content import Kinds, take_apart
 from xlalint.verify.emitted import listening
-from xlalint.verify.held import HeldSnapshot, changes, held_by, is_of_users, snapshot
+from xlalint.verify.held import Snapshot, changes, held_by, is_of_users, snapshot
 from xlalint.verify.meters.jax import JaxMeter
 from xlalint.verify.model import Step
 from xlalint.verify.places import definition, headline
@@ -57,14 +57,14 @@ class Jax:
                 applied = applied_of(subject, put_on_device(steps[0]) if steps else ((), {}), options.mode)
             for number, given in enumerate(steps):
                 with jax.disable_jit(options.mode == "eager"):
-                    before = _take_snapshot(subject) if options.effects else None
+                    before = _held(subject) if options.effects else None
                     step, outputs, after = _step(meter, applied, number, put_on_device(given))
                     content = values.content_of(take_apart(outputs, KINDS), _leaves)
                     found = Gradients()
                     effects: dict[str, Content] = {}
                     if before is not None:
                         arrays = values.content_of(take_apart(after, KINDS), _leaves)
-                        effects = {"state": changes(before, _take_snapshot(subject)), "random": values.generators()}
+                        effects = {"state": changes(before, _held(subject)), "random": values.generators()}
                         effects["variables"] = arrays
                     if options.gradients:
                         with listening():
@@ -78,8 +78,8 @@ class Jax:
             meter.stop()
 
 
-def _take_snapshot(subject: Any) -> HeldSnapshot:
-    """Take a snapshot of what Python holds of a subject; the arrays of modules are given to them and come back as variables."""
+def _held(subject: Any) -> Snapshot:
+    """What Python holds of a subject; the arrays of modules are given to them and come back as variables."""
     return snapshot(held_by(subject), STATE_KINDS, _leaves)
 
 
@@ -128,7 +128,7 @@ def gradients(applied: PureSubject, arguments: values.Arguments, ends: Sequence[
 
 
 def _parts_of(value: Any) -> tuple[str, Mapping[str, Any]] | None:
-    """Return what a container of JAX's holds: a variable of flax its value, a class registered as a pytree its children."""
+    """What a container of JAX's holds: a variable of flax its value, a class registered as a pytree its children."""
     if hasattr(value, "__dict__") and not isinstance(value, (type, Mapping)) and _is_registered(value):
         leaves = jax.tree_util.tree_flatten_with_path(value)[0]
         return type(value).__qualname__, {jax.tree_util.keystr(path): leaf for path, leaf in leaves}

@@ -23,7 +23,7 @@ from xlalint.verify.backends import Content, Leaf, Mode, Options, Program, Resul
 from xlalint.verify.backends.values import Gradients
 from xlalint.verify.content import Kinds, take_apart
 from xlalint.verify.emitted import listening
-from xlalint.verify.held import HeldSnapshot, changes, held_by, is_of_users, snapshot
+from xlalint.verify.held import Snapshot, changes, held_by, is_of_users, snapshot
 from xlalint.verify.meters.tensorflow import TensorFlowMeter
 from xlalint.verify.model import Place, Step
 from xlalint.verify.places import definition, headline, is_users
@@ -56,15 +56,12 @@ class TensorFlow:
             twin = applied_of(program.make(), options.mode) if options.gradients else None
             for number, given in enumerate(steps):
                 seed(number)
-                before = _take_snapshot(subject, applied.owner) if options.effects else None
+                before = _held(subject, applied.owner) if options.effects else None
                 step, outputs = _step(meter, applied, number, make_tensors(given))
                 content = values.content_of(take_apart(outputs, KINDS), _leaves)
                 effects: dict[str, Content] = {}
                 if before is not None:
-                    effects = {
-                        "state": changes(before, _take_snapshot(subject, applied.owner)),
-                        "random": values.generators(),
-                    }
+                    effects = {"state": changes(before, _held(subject, applied.owner)), "random": values.generators()}
                     effects["variables"] = Content(_leaves(getattr(applied.owner, "variables", ())))
                 found = Gradients()
                 if twin is not None:
@@ -82,8 +79,8 @@ class TensorFlow:
             tf.config.run_functions_eagerly(False)
 
 
-def _take_snapshot(subject: Any, owner: Any) -> HeldSnapshot:
-    """Take a snapshot of what Python holds: of a Keras layer, which keeps books of its own, the attributes with plain values."""
+def _held(subject: Any, owner: Any) -> Snapshot:
+    """What Python holds of a subject. Of a Keras layer, which keeps books of its own, the attributes with plain values."""
     own = None
     if _is_keras(owner, "layers", "Layer"):
         own = {name: one for name, one in vars(owner).items() if not name.startswith("_") and type(one) in _PLAIN}
@@ -205,7 +202,7 @@ def _is_floating(value: Any) -> bool:
 
 
 def _parts_of(value: Any) -> tuple[str, Mapping[str, Any]] | None:
-    """Return what a container of TensorFlow's holds: ragged and sparse tensors, and what else has tensors as components."""
+    """What a container of TensorFlow's holds: ragged and sparse tensors, and what else has tensors as components."""
     if isinstance(value, tf.__internal__.CompositeTensor) and not isinstance(value, tf.Variable):
         components = tf.nest.flatten(value, expand_composites=True)
         return type(value).__qualname__, {str(n): one for n, one in enumerate(components)}

@@ -11,7 +11,7 @@ import torch
 
 from xlalint.verify.backends import Content, Leaf, Program, Result, Setting, values
 from xlalint.verify.content import Anatomy, Kinds, take_apart
-from xlalint.verify.held import HeldSnapshot, changes, held_by, is_of_users, snapshot
+from xlalint.verify.held import Snapshot, changes, held_by, is_of_users, snapshot
 from xlalint.verify.layout import NOT_CONTIGUOUS, SHARES
 from xlalint.verify.places import headline
 
@@ -129,18 +129,18 @@ class ProgramCall:
         own = [one for one in module.parameters() if one.requires_grad] if module is not None else []
         wanted = [one for one in self._arguments.values() if _differentiable(one)] + own
         outputs = dict(enumerate(self._outputs.items))
-        self._ends = self._find_traced() if ends is None else tuple(ends)
+        self._ends = self._traced() if ends is None else tuple(ends)
         try:
             self._gradients = gradients({n: outputs.get(n) for n in self._ends}, wanted)
         except RuntimeError as error:  # what PyTorch cannot differentiate
             self._refused = headline(error)
 
     def result(self) -> Result:
-        """Return what was computed."""
+        """What was computed. Raises nothing of its own."""
         outputs = values.content_of(self._outputs, leaves)
-        return Result(outputs, leaves(self._gradients), self._effects(), self._ends, self._refused, self._find_traced())
+        return Result(outputs, leaves(self._gradients), self._effects(), self._ends, self._refused, self._traced())
 
-    def _find_traced(self) -> tuple[int, ...]:
+    def _traced(self) -> tuple[int, ...]:
         return tuple(n for n, one in enumerate(self._outputs.items) if _differentiable(one))
 
     def _effects(self) -> dict[str, Content]:
@@ -157,7 +157,7 @@ class ProgramCall:
         }
 
     def _layout(self) -> Content:
-        """Tell which results are not contiguous, and whose memory each result shares: an argument's, or one that the instance holds."""
+        """Which results are not contiguous, and whose memory each result shares: an argument's, or one that the instance holds."""
         held = take_apart(held_by(self._subject), STATE_KINDS)
         owners = [*self._given.items(), *zip(held.paths, held.items, strict=True)]
         memory = {pointer: name for name, one in reversed(owners) if (pointer := _pointer(one))}
@@ -170,11 +170,11 @@ class ProgramCall:
         return Content(parts=parts)
 
     @staticmethod
-    def _snapshot(subject: Any) -> HeldSnapshot:
+    def _snapshot(subject: Any) -> Snapshot:
         return _snapshot_of(held_by(subject))
 
 
-def _snapshot_of(held: Mapping[str, Any]) -> HeldSnapshot:
+def _snapshot_of(held: Mapping[str, Any]) -> Snapshot:
     return snapshot(held, STATE_KINDS, leaves)
 
 
@@ -190,7 +190,7 @@ def _device_of(arguments: Mapping[str, Any]) -> str:
 
 
 def _parts_of(value: Any) -> tuple[str, Mapping[str, Any]] | None:
-    """Return what a container of PyTorch's holds: a module its parameters, buffers, modules and the attributes that code gave it."""
+    """What a container of PyTorch's holds: a module its parameters, buffers, modules and the attributes that code gave it."""
     if isinstance(value, torch.nn.Module):
         own = {name: one for name, one in vars(value).items() if not name.startswith("_")}
         tables = (value._parameters, value._buffers, value._modules)

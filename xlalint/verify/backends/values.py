@@ -55,7 +55,7 @@ def _leaf(value: Any, to_array: Callable[[Any], Any]) -> Leaf:
 
 
 def content_of(anatomy: Anatomy, to_leaves: ToLeaves) -> Content:
-    """Make arrays of what a value holds."""
+    """What a value holds, as arrays."""
     return Content(to_leaves(anatomy.items), anatomy.paths, anatomy.parts, anatomy.opaque)
 
 

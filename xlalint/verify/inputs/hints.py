@@ -13,7 +13,7 @@ _OTHER = {"True": ("False",), "False": ("True",)}
 
 
 def hints_of(functions: Sequence[ast.AST], tree: ast.Module, given: Sequence[str]) -> Hints:
-    """Read what some functions of a module say; numbers in comparisons come first. `given` are the parameters that get a value anyway."""
+    """What some functions of a module say; numbers in comparisons come first. `given` are the parameters that get a value anyway."""
     named = dict(_named_numbers(tree))
     values: dict[float, None] = {}
     sizes: dict[int, None] = {}
@@ -36,7 +36,7 @@ def hints_of(functions: Sequence[ast.AST], tree: ast.Module, given: Sequence[str
 
 
 def together(one: Hints, other: Hints) -> Hints:
-    """Join what two programs say; an option only where both have it."""
+    """What two programs say; an option only where both have it."""
     return Hints(
         tuple(dict.fromkeys((*one.constants, *other.constants))),
         tuple(dict.fromkeys((*one.sizes, *other.sizes))),
