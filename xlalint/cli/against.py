@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from xlalint.verify.targets import Target, Told
 
 
-def compare_targets(new: str, told: Told, settings: Settings, options: Mapping[str, Any], limits: Limits) -> Compared:
+def compare_targets(
+    new: str, told: Told, settings: Settings, options: Mapping[str, Any], limits: Limits
+) -> Compared:
     """Compare a target with the one that `--against` or `--against-rev` names; what cannot be run says why."""
     from xlalint.report.verify.compared import Compared
     from xlalint.source.git import GitError

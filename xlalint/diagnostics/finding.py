@@ -53,12 +53,9 @@ class Touches(msgspec.Struct, frozen=True):
 
 
 class Proof(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The result of running a fix on a device: `verdict`, one line of reason, Python text that shows a refuted one; `seconds` it took.
+    """The result of running a fix on a device: `verdict`, one line of reason, Python text that shows a refuted one; `seconds` it took."""
 
-    "proven-except-check": all is the same but that a check of the code's own raises no more.
-    """
-
-    verdict: Literal["proven", "proven-except-check", "refuted", "unverified"]
+    verdict: Literal["proven", "refuted", "unverified"]
     reason: str = ""
     counterexample: str = ""
     seconds: float = 0.0

@@ -1,66 +1,45 @@
 """Two programs on the same inputs: are their values, dtypes, shapes, gradients and effects the same? Runs in the child process.
 
-Nothing is promised for inputs on which the first program raises, but for those on which a check of its own does. Where the programs differ,
-the smallest inputs that show it are looked for and told as Python text.
+Nothing is promised for inputs on which the first program raises. Where the programs differ, the smallest inputs that show it are looked for
+and told as Python text.
 """
 
 from __future__ import annotations
 
-import ast
+import contextlib
+import io
 import itertools
-import time
+import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import FrameType
 from typing import Any, NamedTuple, Union
 
 import numpy as np
 
-from xlalint.verify import layout, places
-from xlalint.verify.alarms import alarm
-from xlalint.verify.backends import Backend, Content, Mode, Options, Program, Result, Setting
-from xlalint.verify.closeness import Noise, differ, difference, movement
+from xlalint.verify import places
+from xlalint.verify.backends import Backend, Leaf, Mode, Options, Program, Result
 from xlalint.verify.counterexample import size_of, text_of
-from xlalint.verify.emitted import listening
-from xlalint.verify.inputs.draws import Values, is_floating, resize
-from xlalint.verify.inputs.edges import DTYPE_KINDS, NOTHING, OUTSIDE, Hints, basic_edges, edges
-from xlalint.verify.inputs.hints import hints_of, together
-from xlalint.verify.model import ArraySpec, Coverage, Specs, Step, Verdict, VerdictKind
-from xlalint.verify.taken import Branches, is_check
+from xlalint.verify.inputs.draws import Values, edges, resize
+from xlalint.verify.model import Specs, Step, Verdict
 
 ENOUGH = 8  # draws on which the first program must run before anything is proven
-_MOVES = 3  # runs on inputs that are all moved by their last place, to see how far a result moves
-_STEPS_EACH = 5  # draws in each of the circumstances besides the ordinary ones
-_MOST_TURNS = 4  # arguments that are moved alone
-_ORDINARY = Setting()
-_ALONE = ("nan", "not finite")  # kinds whose draws leave nothing behind for the next
-_BUDGET = 30.0  # seconds in which the first program is run on draws; what kinds are left out is told
+_TOLERANCES = {"float16": 4e-3, "bfloat16": 3e-2, "float64": 1e-9, "complex128": 1e-9}
+_TOLERANCE = 2e-5
 
 
 class Raised(NamedTuple):
-    """A program raised this on some inputs. `endless`: it took too long; `check`: the line of a `raise` or `assert` of its own, else 0."""
+    """A program raised this on some inputs; `endless`: it took too long."""
 
     what: str
     endless: bool = False
-    check: int = 0
-
-    @property
-    def type(self) -> str:
-        """The exception's type."""
-        return self.what.partition(":")[0]
 
 
 class Draw(NamedTuple):
-    """Inputs, with the edge that they are at and their number among those of that edge, and the circumstances of the call."""
+    """Inputs, with the edge that they are at and their number among those of that edge."""
 
     edge: str
     number: int
     values: Values
-    setting: Setting = _ORDINARY
-
-    @property
-    def kind(self) -> str:
-        """What draws with one instance of a program have in common."""
-        alone = f" {self.number}" if self.edge in _ALONE else ""
-        return f"{self.edge}{alone} {self.setting.text}"
 
 
 class Difference(NamedTuple):
@@ -72,15 +51,13 @@ class Difference(NamedTuple):
 
 
 Outcome = Union[Result, Raised]
-Outcomes = Mapping[int, Outcome]
 Hear = Callable[[Step], None]
 
 
 class Pair(NamedTuple):
     """Two programs, and how they are compared: `exact`ly or within what dtypes hold; edges and respects of `unlike` do not count;
-    `patience` is how many seconds one call may take. In the mode "eager", which costs no compilation, there are many more draws, programs
-    begin anew at each kind of draws, so that what one leaves behind hides nothing at the next, and what they print, log and warn of counts,
-    which under a compiler is said while it traces.
+    `patience` is how many seconds one call may take. In the mode "eager", which costs no compilation, programs begin anew at each edge, so
+    that what one leaves behind hides nothing at the next; and what they print counts, which under a compiler is printed while it traces.
     """
 
     backend: Backend
@@ -91,254 +68,53 @@ class Pair(NamedTuple):
     patience: float = 0.0
     mode: Mode = "compiled"
 
-    @property
-    def gradients(self) -> bool:
-        """Whether gradients count."""
-        return "gradients" not in self.unlike
-
 
 def compare(pair: Pair, specs: Specs, name: str, hear_before: Hear, hear_after: Hear) -> Verdict:
     """The verdict on two programs, over steps and edges. Steps with ordinary values are heard, for what they count.
 
     `name` is what a counterexample calls; `specs` are the inputs of both.
     """
-    return _Comparison(pair, specs, name).run(hear_before, hear_after)
+    draws = [draw for draw in _draws(specs) if draw.edge not in pair.unlike]
+    gradients = "gradients" not in pair.unlike
+    segments = _segments(pair, draws)
+    expected = _outcomes(pair, pair.before, draws, segments, gradients, hear_before)
+    if gradients and all(isinstance(one, Raised) for one in expected.values()):
+        gradients = False
+        expected = _outcomes(pair, pair.before, draws, segments, gradients, hear_before)
+    ran = {index: one for index, one in expected.items() if isinstance(one, Result)}
+    parts = [part for segment in segments for part in _runs([index for index in segment if index in ran])]
+    found = _outcomes(pair, pair.after, draws, parts, gradients, hear_after, like=ran)
+    differing = [one for index, after in found.items() for one in _differences(pair, ran[index], after, draws[index])]
+    if not differing and len(ran) < ENOUGH:
+        raised = next((one.what for one in expected.values() if isinstance(one, Raised)), "no inputs were drawn")
+        return Verdict("unverified", f"the original ran on {len(ran)} of {len(draws)} draws: {raised}")
+    if not differing:
+        return Verdict("proven", f"the same on {len(ran)} draws{'' if gradients else ', of values alone'}")
+    last = list(found.values())[-1]
+    if isinstance(last, Raised) and last.endless:
+        text = text_of(pair.backend.name, name, specs, differing[-1].draw)
+        return Verdict("refuted", f"values: {differing[-1].why}", text)
+    # The smallest inputs that show it; empty ones only where no others do.
+    first = min(differing, key=lambda one: (not (size := size_of(one.draw.values)), size, one.draw.edge != "step"))
+    return _refute(pair, specs, name, first, gradients)
 
 
-class _Comparison:
-    def __init__(self, pair: Pair, specs: Specs, name: str) -> None:
-        self.pair = pair
-        self.specs = specs
-        self.name = name
-        self.gradients = pair.gradients
-        self.branches = [Branches(one.file) for one in (pair.before, pair.after)]
-        self.draws: list[Draw] = []
-        self.late: list[str] = []  # kinds of draws for which there was no time
-        self._noise: dict[int, Mapping[str, Noise]] = {}
-
-    def run(self, hear_before: Hear, hear_after: Hear) -> Verdict:
-        expected = self._expected(hear_before)
-        ran = {index: one for index, one in expected.items() if isinstance(one, Result)}
-        checked = {index: one for index, one in expected.items() if isinstance(one, Raised) and one.check}
-        found = self._found(ran, checked, hear_after)
-        differing, outside = self._differing({**ran, **checked}, found)
-        if differing:
-            return self._refuted(differing, found)
-        if len(ran) < ENOUGH:
-            raised = next((one.what for one in expected.values() if isinstance(one, Raised)), "no inputs were drawn")
-            return Verdict("unverified", f"the original ran on {len(ran)} of {len(self.draws)} draws: {raised}")
-        opaque = next((one.outputs.opaque[0] for one in ran.values() if one.outputs.opaque), "")
-        if opaque:
-            return Verdict("unverified", f"a result cannot be compared: {opaque}")
-        return self._proven(ran, checked, found, outside)
-
-    # ------------------------------------------------------------------------------------------------ draws
-
-    def _expected(self, hear: Hear) -> dict[int, Outcome]:
-        """What the first program does on all draws. Where it cannot be differentiated on any, gradients are left out."""
-        eager = self.pair.mode == "eager"
-        self._add((edge, values) for edge, values in basic_edges(self.specs) if edge == "step" or not eager)
-        outcomes = self._run_before(range(len(self.draws)), hear)
-        if self.gradients and all(isinstance(one, Raised) for one in outcomes.values()):
-            self.gradients = False
-            outcomes = self._run_before(range(len(self.draws)), hear)
-        if not eager:
-            return outcomes
-        reached = len(self.draws)
-        hints = self._hints()
-        self._add((edge, values) for edge, values in edges(self.specs, hints) if edge != "step")
-        self._add_settings()
-        began = time.monotonic()
-        kinds: dict[str, list[int]] = {}
-        for index in range(reached, len(self.draws)):
-            kinds.setdefault(self.draws[index].kind, []).append(index)
-        for kind, indices in kinds.items():
-            if time.monotonic() - began > _BUDGET:
-                self.late.append(kind.strip())
-                continue
-            outcomes.update(self._run_before(indices, hear))
-        return outcomes
-
-    def _add(self, found: Iterator[tuple[str, Values]], setting: Setting = _ORDINARY) -> None:
-        numbers: dict[str, int] = {}
-        for edge, values in found:
-            if edge not in self.pair.unlike:
-                self.draws.append(Draw(edge, numbers.get(edge, 0), values, setting))
-                numbers[edge] = numbers.get(edge, 0) + 1
-
-    def _add_settings(self) -> None:
-        """Ordinary draws in other circumstances, those that mean something for the program."""
-        owner = self.pair.before.make()
-        owner = getattr(owner, "__self__", owner)
-        without = () if hasattr(owner, "parameters") else ("evaluation", "weights")
-        known = self.pair.after.variants
-        settings = [Setting(made_with=text) for text in self.pair.before.variants if text in known]
-        names = (name for name in self.pair.backend.settings if name not in without and name not in self.pair.unlike)
-        settings += [Setting.of(name) for name in names]
-        for setting in settings:
-            steps = ((edge, values) for edge, values in basic_edges(self.specs) if edge == "step")
-            self._add(itertools.islice(steps, _STEPS_EACH), setting)
-
-    def _hints(self) -> Hints:
-        """What the code that was run says about inputs; the second program's functions are those of the same names."""
-        before, after = self.branches
-        names = [getattr(node, "name", "") for node in before.functions()]
-        functions = [
-            [node for node in one.functions() or _named(one, names) if getattr(node, "name", "") in names]
-            for one in (before, after)
-        ]
-        if not any(functions):
-            return NOTHING
-        given = tuple(self.specs.arguments)
-        both = [hints_of(own, one.tree, given) for own, one in zip(functions, self.branches, strict=True)]
-        return together(both[0], both[1])
-
-    # ------------------------------------------------------------------------------------------------ runs
-
-    def _run_before(self, indices: Sequence[int], hear: Hear) -> dict[int, Outcome]:
-        segments = _segments(self.draws, indices, self.pair.mode)
-        with self.branches[0].followed():
-            return self._outcomes(self.pair.before, segments, hear)
-
-    def _found(self, ran: Mapping[int, Result], checked: Mapping[int, Raised], hear: Hear) -> dict[int, Outcome]:
-        """What the second program does on the draws on which the first ran, or a check of its own raised."""
-        segments = _segments(self.draws, sorted(ran), self.pair.mode)
-        parts = [part for segment in segments for part in _runs(segment)]
-        with self.branches[1].followed():
-            found = self._outcomes(self.pair.after, parts, hear, like=ran)
-            found.update(self._outcomes(self.pair.after, [[index] for index in checked], lambda step: None))
-        return found
-
-    def _outcomes(
-        self, program: Program, segments: Sequence[Sequence[int]], hear: Hear, like: Mapping[int, Result] | None = None
-    ) -> dict[int, Outcome]:
-        return _outcomes(self.pair, program, self.draws, segments, self.gradients, hear, like=like)
-
-    # ------------------------------------------------------------------------------------------------ differences
-
-    def _differing(self, expected: Outcomes, found: Outcomes) -> tuple[list[Difference], list[Difference]]:
-        """The differences, and those on draws that the declared inputs exclude."""
-        differing: list[Difference] = []
-        pairs: list[tuple[int, layout.Layouts]] = []
-        for index, after in found.items():
-            before, draw = expected[index], self.draws[index]
-            if isinstance(before, Raised):
-                continue
-            differing += _differences(self.pair, before, after, draw, lambda index=index: self._moved(index))  # type: ignore[misc]
-            if isinstance(after, Result) and "layout" in before.effects and "layout" in after.effects:
-                pairs.append((index, layout.Layouts(before.effects["layout"], after.effects["layout"])))
-        always, self._lost = layout.lost([pair for _, pair in pairs])
-        if always and "layout" not in self.pair.unlike:
-            differing.append(Difference(self.draws[pairs[0][0]], "layout", "; ".join(always)))
-        inside = [one for one in differing if one.draw.edge not in OUTSIDE]
-        return inside, [one for one in differing if one.draw.edge in OUTSIDE]
-
-    def _moved(self, index: int) -> Mapping[str, Noise]:
-        """How far the first program's results move on a draw when its floats do so by one unit in the last place."""
-        if index not in self._noise:
-            draw = self.draws[index]
-            rng = np.random.default_rng(index)
-            moved = [draw._replace(values=values) for values in _moves(draw.values, rng)]
-            runs = [_outcomes(self.pair, self.pair.before, [one], [[0]], self.gradients)[0] for one in (draw, *moved)]
-            results = [one for one in runs if isinstance(one, Result)]
-            elements = size_of(draw.values)
-            self._noise[index] = _noise_of(results, elements) if isinstance(runs[0], Result) else {}
-        return self._noise[index]
-
-    def _refuted(self, differing: Sequence[Difference], found: Outcomes) -> Verdict:
-        last = list(found.values())[-1]
-        if isinstance(last, Raised) and last.endless:
-            shown = differing[-1]
-            text = text_of(self.pair.backend.name, self.name, self.specs, shown.draw)
-            return Verdict("refuted", f"values: {shown.why}", text)
-        # The smallest inputs that show it; empty ones only where no others do.
-        first = min(differing, key=lambda one: (not (size := size_of(one.draw.values)), size, one.draw.edge != "step"))
-        return _refute(self, first)
-
-    # ------------------------------------------------------------------------------------------------ words
-
-    def _proven(
-        self, ran: Mapping[int, Result], checked: Mapping[int, Raised], found: Outcomes, outside: Sequence[Difference]
-    ) -> Verdict:
-        coverage = self._coverage(ran, outside)
-        gone = _gone_checks(checked, found)
-        kind: VerdictKind = "proven-except-check" if gone else "proven"
-        words = [words_of(coverage, self.gradients), *gone]
-        return Verdict(kind, "; ".join(words), coverage=coverage)
-
-    def _coverage(self, ran: Mapping[int, Result], outside: Sequence[Difference]) -> Coverage:
-        draws: dict[str, int] = {}
-        for index in ran:
-            draws[self.draws[index].edge] = draws.get(self.draws[index].edge, 0) + 1
-        settings = tuple(dict.fromkeys(text for index in ran if (text := self.draws[index].setting.text)))
-        sizes = [max(np.shape(one), default=0) for index in ran for one in self.draws[index].values.values()]
-        not_varied = [f"sizes above {max(sizes, default=0)}"] if any(sizes) else []
-        not_varied += [f"{text} (no time)" for text in self.late]
-        tried = {draw.edge for draw in self.draws} & set(DTYPE_KINDS)
-        not_varied += [f"{dtype} (the original raises)" for dtype in DTYPE_KINDS if dtype in tried - set(draws)]
-        not_varied += [f"integers outside {text}" for text in _ranges(self.specs)]
-        notes = list(self._lost)
-        if outside:
-            notes += list(
-                {one.draw.edge: f"{one.draw.edge}: {one.respect} differ: {one.why}" for one in outside}.values()
-            )
-        sides = zip(("before", "after"), self.branches, strict=True)
-        untaken = tuple(f"line {line} {side}: {said}" for side, one in sides for line, said in one.untaken())
-        return Coverage(draws, settings, tuple(not_varied), untaken, tuple(notes))
+def _draws(specs: Specs) -> list[Draw]:
+    found: dict[str, int] = {}
+    draws = []
+    for edge, values in edges(specs):
+        number = found.get(edge, 0)
+        found[edge] = number + 1
+        draws.append(Draw(edge, number, values))
+    return draws
 
 
-def words_of(coverage: Coverage, gradients: bool) -> str:
-    """What was done, in words."""
-    count = sum(coverage.draws.values())
-    kinds = len(coverage.draws)
-    told = [
-        f"the same on {count} draws of {kinds} kind{'s' if kinds > 1 else ''}{'' if gradients else ', of values alone'}"
-    ]
-    if coverage.settings:
-        told.append(f"also with {', '.join(coverage.settings)}")
-    if coverage.not_varied:
-        told.append(f"not varied: {', '.join(coverage.not_varied)}")
-    if coverage.untaken:
-        told.append(f"never seen: {', '.join(coverage.untaken)}")
-    return "; ".join([*told, *coverage.notes])
-
-
-def _gone_checks(checked: Mapping[int, Raised], found: Outcomes) -> list[str]:
-    """The checks that no longer raise, or raise something else."""
-    gone: dict[int, str] = {}
-    for index, before in checked.items():
-        after = found.get(index)
-        if isinstance(after, Result):
-            gone[before.check] = f"the check on line {before.check} is gone: it raised {before.what}"
-        elif isinstance(after, Raised) and after.type != before.type:
-            gone.setdefault(
-                before.check, f"the check on line {before.check} raised {before.what}, and now {after.what}"
-            )
-    return [gone[line] for line in sorted(gone)]
-
-
-def _ranges(specs: Specs) -> list[str]:
-    return list(
-        dict.fromkeys(
-            f"{one.low}..{one.high}"
-            for one in specs.arguments.values()
-            if isinstance(one, ArraySpec) and one.dtype[0] in "iu"
-        )
-    )
-
-
-def _named(one: Branches, names: Sequence[str]) -> list[Any]:
-    return [node for node in ast.walk(one.tree) if isinstance(node, ast.FunctionDef) and node.name in names]
-
-
-def _segments(draws: Sequence[Draw], indices: Sequence[int], mode: Mode) -> list[list[int]]:
+def _segments(pair: Pair, draws: Sequence[Draw]) -> list[list[int]]:
     """The draws, by number, that one instance of a program is called with in a row."""
-    if mode != "eager":
-        return [list(indices)]
-    kinds: dict[tuple[str, Setting], list[int]] = {}
-    for index in indices:
-        kinds.setdefault((draws[index].kind, draws[index].setting), []).append(index)
-    return list(kinds.values())
+    if pair.mode != "eager":
+        return [list(range(len(draws)))]
+    steps = [index for index, draw in enumerate(draws) if draw.edge == "step"]
+    return [steps, *([index] for index, draw in enumerate(draws) if draw.edge != "step")]
 
 
 def _runs(indices: Sequence[int]) -> list[list[int]]:
@@ -360,26 +136,24 @@ def _outcomes(
     """Run a program on draws; return the outcomes by the draws' numbers. It starts anew with each segment of draws, and after each draw
     on which it raises, so that both programs keep the same state from call to call.
 
-    `like`: what the first program did, of the second. Its gradients come from the outputs that had some in the first. Nothing comes after a
-    draw that takes too long.
+    `like`: what the first program did, of the second. Its gradients come from the outputs that had some in the first: those that only now
+    have some change no training that was. Nothing comes after a draw that takes too long.
     """
     outcomes: dict[int, Outcome] = {}
     for segment in segments:
         left = list(segment)
         while left:
             ends = [like[index].ends for index in left] if like is not None else None
-            setting = draws[left[0]].setting
-            options = Options(gradients=gradients, mode=pair.mode, ends=ends, setting=setting)
+            options = Options(gradients=gradients, mode=pair.mode, ends=ends)
             done = 0
             try:
-                made = program.made_with(setting.made_with)
-                for step, result in _limit(pair, made, [draws[index] for index in left], options):
-                    if draws[left[done]].edge == "step" and not draws[left[done]].setting.text:
+                for step, result in _limit(pair, program, [draws[index] for index in left], options):
+                    if draws[left[done]].edge == "step":
                         hear(step)
                     outcomes[left[done]] = result
                     done += 1
             except (Exception, SystemExit) as error:  # noqa: BLE001 (whatever it is, it is what the program does)
-                outcomes[left[done]] = _raised(error, program)
+                outcomes[left[done]] = Raised(places.headline(error), isinstance(error, TimeoutError))
                 done += 1
                 if like is not None and isinstance(error, TimeoutError):
                     return outcomes
@@ -390,27 +164,18 @@ def _outcomes(
     return outcomes
 
 
-def _raised(error: BaseException, program: Program) -> Raised:
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    own = trace is not None and trace.tb_frame.f_code.co_filename == program.file
-    line = trace.tb_lineno if own and trace is not None else 0
-    check = line if line and is_check(program.file, line) else 0
-    return Raised(places.headline(error), isinstance(error, TimeoutError), check)
-
-
 def _limit(pair: Pair, program: Program, draws: Sequence[Draw], options: Options) -> Iterator[tuple[Step, Result]]:
     """A program's steps; one that takes too long raises `TimeoutError`: a loop that waits for a NaN to become small never ends."""
     running = pair.backend.run(program, [_copy(draw.values) for draw in draws], options)
     while True:
-        with alarm(pair.patience), listening() as heard, np.errstate(all="ignore"):
+        out = io.StringIO()
+        with alarm(pair.patience), contextlib.redirect_stdout(out):
             told = next(running, None)
         if told is None:
             return
         step, result = told
         if pair.mode == "eager":
-            result = result._replace(effects={**result.effects, **heard.effects()})
+            result = result._replace(effects={**result.effects, "printed": [("none", out.getvalue())]})
         yield step, result
 
 
@@ -419,102 +184,88 @@ def _copy(values: Values) -> Values:
     return {name: value.copy() if isinstance(value, np.ndarray) else value for name, value in values.items()}
 
 
-def _moves(values: Values, rng: np.random.Generator) -> Iterator[Values]:
-    """The same values, each float up or down by one unit in its last place: of one argument at a time, since what two of them move may
-    cancel out, and of all together; then all up, which moves a sum by a unit of its own.
-    """
-    names = [name for name, value in values.items() if is_floating(value)]
-    for turn in [*([name] for name in names[:_MOST_TURNS]), *[names] * _MOVES] if names else []:
-        moved = _move(values, rng, (-1, 1))
-        yield {name: moved[name] if name in turn else value for name, value in values.items()}
-    yield _move(values, rng, (1,))
+@contextlib.contextmanager
+def alarm(seconds: float) -> Iterator[None]:
+    """Raise `TimeoutError` in code that takes longer; 0.0 is no limit."""
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        raise TimeoutError(f"not done within {seconds:g} s")
+
+    if not seconds:
+        yield
+        return
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
-def _move(values: Values, rng: np.random.Generator, ways: Sequence[int]) -> Values:
-    def move_one(value: Any) -> Any:
-        if not is_floating(value):
-            return value
-        unit = 2**-8 if value.dtype.name == "bfloat16" else float(np.finfo(value.dtype).eps)
-        wide = value.astype(np.complex128 if value.dtype.kind == "c" else np.float64)
-        with np.errstate(all="ignore"):
-            return (wide * (1 + unit * rng.choice(ways, value.shape))).astype(value.dtype)
-
-    return {name: move_one(value) for name, value in values.items()}
-
-
-def _contents(result: Result) -> dict[str, Content]:
-    return {"values": result.outputs, "gradients": Content(result.gradients), **result.effects}
-
-
-def _noise_of(results: Sequence[Result], elements: int) -> Mapping[str, Noise]:
-    first, *others = (_contents(one) for one in results)
-    return {
-        name: movement(content.leaves, [other[name].leaves for other in others if name in other], elements)
-        for name, content in first.items()
-        if name not in ("random", "layout", "settings")
-    }
-
-
-def _differences(
-    pair: Pair, before: Result, after: Outcome, draw: Draw, moved: Callable[[], Mapping[str, Noise]]
-) -> Iterator[Difference]:
-    """In what two outcomes differ."""
+def _differences(pair: Pair, before: Outcome, after: Outcome, draw: Draw) -> Iterator[Difference]:
+    """In what two outcomes differ; nothing is promised where the first program raised."""
+    if isinstance(before, Raised):
+        return
     if isinstance(after, Raised):
         yield Difference(draw, "values", f"raises {after.what}")
         return
-    respects = {name: (content, after.effects.get(name, Content())) for name, content in before.effects.items()}
-    respects = {"values": (before.outputs, after.outputs), **respects}
-    respects.pop("layout", None)
+    respects = {"values": (before.outputs, after.outputs)}
+    respects |= {name: (before.effects[name], after.effects.get(name, [])) for name in before.effects}
+    if not before.refused:
+        respects["gradients"] = (before.gradients, after.gradients)
+        if after.refused:
+            respects["gradients"] = ([("none", "some")], [("none", f"none: {after.refused}")])
     for respect, (one, other) in respects.items():
-        if respect not in pair.unlike and (why := _unlike(pair, respect, one, other, moved)):
+        if respect not in pair.unlike and (why := difference(one, other, pair.exact)):
             yield Difference(draw, respect, why)
-    if "gradients" not in pair.unlike and (why := _unlike_gradients(pair, before, after, moved)):
-        yield Difference(draw, "gradients", why)
-    if "layout" in before.effects and "layout" not in pair.unlike:
-        pairs = layout.Layouts(before.effects["layout"], after.effects.get("layout", Content()))
-        if why := layout.worse(pairs):
-            yield Difference(draw, "layout", why)
 
 
-def _unlike(pair: Pair, respect: str, one: Content, other: Content, moved: Callable[[], Mapping[str, Noise]]) -> str:
-    """Why two contents are not the same. How far results move by themselves is asked only where they are not at first sight."""
-    why = differ(one, other, exact=pair.exact)
-    if not why or pair.exact:
-        return why
-    return differ(one, other, noise=moved().get(respect))
+def difference(one: Sequence[Leaf], other: Sequence[Leaf], exact: bool, loose: float = 0.0) -> str | None:
+    """Why two lists of values are not the same, or None: exactly, or within what the dtype can hold, a Python number being as good as
+    an array of no dimensions. `loose` is the least tolerance where it is not exact.
+    """
+    if len(one) != len(other):
+        return f"{len(one)} values against {len(other)}"
+    for (kind, a), (other_kind, b) in zip(one, other, strict=True):
+        if "none" in (kind, other_kind):
+            if kind != other_kind or str(a) != str(b):
+                return f"{a} against {b}"
+        elif kind != other_kind and (exact or "python" not in (kind, other_kind)):
+            return f"dtype {kind} against {other_kind}"
+        elif a.shape != b.shape:
+            return f"shape {a.shape} against {b.shape}"
+        elif not (close := _close(a, b, 0.0 if exact else max(_tolerance(kind), _tolerance(other_kind), loose))).all():
+            where = np.argwhere(~close)[:4]
+            at = ", ".join(str(tuple(map(int, index))) for index in where)
+            shown = [", ".join(str(array[tuple(index)]) for index in where) for array in (a, b)]
+            return f"at {at}: {shown[0]} against {shown[1]}" if a.shape else f"{shown[0]} against {shown[1]}"
+    return None
 
 
-def _unlike_gradients(pair: Pair, before: Result, after: Result, moved: Callable[[], Mapping[str, Noise]]) -> str:
-    if before.refused:
-        return ""
-    if after.refused:
-        return f"some against none: {after.refused}"
-    new = [n for n in after.traced if n not in before.traced]
-    if new and len(before.outputs.leaves) > new[0]:
-        path = before.outputs.paths[new[0]].lstrip(".") if before.outputs.paths else ""
-        return f"{path or 'the result'} had none, and now takes part in training"
-    one, other = before.gradients, after.gradients
-    if not difference(one, other, exact=pair.exact, signs=False):
-        return ""
-    noise = None if pair.exact else moved().get("gradients")
-    return difference(one, other, exact=pair.exact, noise=noise, signs=False)
+def _tolerance(kind: str) -> float:
+    return _TOLERANCES.get(kind, _TOLERANCE)
 
 
-def _refute(comparison: _Comparison, first: Difference) -> Verdict:
+def _close(a: Any, b: Any, tolerance: float) -> Any:
+    if "bfloat16" in (a.dtype.name, b.dtype.name):
+        a, b = a.astype("float32"), b.astype("float32")
+    if a.dtype.kind in "fciub" and b.dtype.kind in "fciub":
+        return np.asarray(np.isclose(a, b, rtol=tolerance, atol=tolerance, equal_nan=True))
+    return np.asarray(a == b)
+
+
+def _refute(pair: Pair, specs: Specs, name: str, first: Difference, gradients: bool) -> Verdict:
     """The verdict with the smallest inputs found that show a difference by themselves; where only a sequence of calls shows it, the
     reason says so.
     """
-    pair, specs, name, gradients = comparison.pair, comparison.specs, comparison.name, comparison.gradients
 
     def alone(draw: Draw) -> Difference | None:
         before = _outcomes(pair, pair.before, [draw], [[0]], gradients)[0]
         if isinstance(before, Raised):
             return None
         after = _outcomes(pair, pair.after, [draw], [[0]], gradients, like={0: before})[0]
-        fresh = _Comparison(pair, specs, name)
-        fresh.gradients, fresh.draws = gradients, [draw]
-        differing, _ = fresh._differing({0: before}, {0: after})
-        return differing[0] if differing else None
+        return next(_differences(pair, before, after, draw), None)
 
     shown = alone(first.draw)
     if shown is None:
@@ -528,18 +279,18 @@ def _refute(comparison: _Comparison, first: Difference) -> Verdict:
         if (rounder := alone(shown.draw._replace(values=_round_all(shown.draw.values, decimals)))) is not None:
             shown = rounder
             break
-    told = ", ".join(filter(None, ("" if shown.draw.edge == "step" else shown.draw.edge, shown.draw.setting.text)))
+    edge = "" if shown.draw.edge == "step" else f" ({shown.draw.edge})"
     text = text_of(pair.backend.name, name, specs, shown.draw)
-    return Verdict("refuted", f"{shown.respect}: {shown.why}{f' ({told})' if told else ''}", text)
+    return Verdict("refuted", f"{shown.respect}: {shown.why}{edge}", text)
 
 
 def _smaller(specs: Specs, draw: Draw) -> Iterator[Draw]:
     """Draws of the same edge with fewer elements along the first dimension, fewest first."""
     known = size_of(draw.values)
     for size in (1, 2, 3):
-        for edge, values in basic_edges(resize(specs, size)):
+        for edge, values in edges(resize(specs, size)):
             if edge == draw.edge and size_of(values) < known:
-                yield Draw(edge, -1, values, draw.setting)
+                yield Draw(edge, -1, values)
 
 
 def _round_all(values: Values, decimals: int) -> Values:

@@ -35,8 +35,7 @@ Hear = Callable[[Proposed, Proof], None]
 
 
 class Prover:
-    """Answers whether fixes may be applied: those proven, and with `allow_unverified` those of which nothing was shown. A fix that takes a
-    check away may be where it is `unsafe`, since it was asked for then.
+    """Answers whether fixes may be applied: those proven, and with `allow_unverified` those of which nothing was shown.
 
     A fix that is proposed again in a text that differs elsewhere only is not run again.
     """
@@ -71,13 +70,7 @@ class Prover:
                 self._keep(key, one, Proof("unverified", why))
         for backend, jobs in by_backend.items():
             self._prove(backend, jobs, fresh)
-        return [
-            Answer(self._allows(one, self._known[key]), self._known[key]) for key, one in zip(keys, asked, strict=True)
-        ]
-
-    def _allows(self, one: Proposed, proof: Proof) -> bool:
-        unsafe = one.finding.fix is not None and one.finding.fix.applicability == "unsafe"
-        return proof.verdict in self._allowed or (proof.verdict == "proven-except-check" and unsafe)
+        return [Answer(self._known[key].verdict in self._allowed, self._known[key]) for key in keys]
 
     def _prove(self, backend: str, jobs: Sequence[tuple[str, Job]], fresh: dict[str, Proposed]) -> None:
         by_number = {job.number: key for key, job in jobs}

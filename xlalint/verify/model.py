@@ -11,7 +11,7 @@ from msgspec import Struct
 
 EventKind = Literal["compilation", "host-sync", "fallback", "graph-break", "new-shape", "error"]
 EndKind = Literal["finished", "crashed", "timed-out", "out-of-memory"]
-VerdictKind = Literal["proven", "proven-except-check", "refuted", "unverified"]
+VerdictKind = Literal["proven", "refuted", "unverified"]
 Scalar = Union[bool, int, float, str, None]
 
 
@@ -145,31 +145,12 @@ class Observation(Struct, frozen=True):
     last_words: str = ""
 
 
-class Coverage(Struct, frozen=True):
-    """What a proof by draws rests on.
-
-    `draws` counts those on which the original ran, by kind; `settings` are the circumstances besides the ordinary ones. `not_varied` is
-    what no draw varied, `untaken` which way conditions never went, before and after; `notes` is what a caller may have to know though it is
-    no difference.
-    """
-
-    draws: dict[str, int] = {}
-    settings: tuple[str, ...] = ()
-    not_varied: tuple[str, ...] = ()
-    untaken: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-
-
 class Verdict(Struct, frozen=True):
-    """Judges a rewrite: "proven-except-check" if all is the same but that a check of the original raises no more.
-
-    `counterexample` is Python text that makes the inputs on which it is refuted, `reason` one line, `coverage` what a proof rests on.
-    """
+    """Judges a rewrite. `counterexample` is Python text that makes the inputs on which it is refuted, `reason` one line."""
 
     kind: VerdictKind
     reason: str = ""
     counterexample: str = ""
-    coverage: Union[Coverage, None] = None
 
 
 Generation = Literal["v4", "v5e", "v5p", "v6e"]

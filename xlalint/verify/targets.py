@@ -27,9 +27,6 @@ from xlalint.verify.model import Place, Specs, Subject
 if TYPE_CHECKING:
     from xlalint.verify.guesses import Guessed
 
-CALLED = ("forward", "call", "__call__")
-"""The methods by which an instance is called."""
-
 # The packages whose import says on which backend a file's functions run; torch's has more than one, and torch_xla is the default.
 _FRAMEWORKS = {
     **dict.fromkeys(("torch", "torch_xla", "transformers", "lightning", "pytorch_lightning"), "torch_xla"),
@@ -203,7 +200,7 @@ def _guess_inputs(
 
     Raises: TargetError where nothing can be tried.
     """
-    from xlalint.verify.guesses import guess_inputs
+    from xlalint.verify.guesses import CALLED, guess_inputs
     from xlalint.verify.inputs.believed import analyse_text
     from xlalint.verify.rewrites import find_named
 
@@ -286,10 +283,9 @@ def _guess(parameter: str) -> str:
 
 
 def _mark(found: Sequence[Mark], name: str) -> Mark | None:
-    """The mark of a function or method; for a method without one, that of its class, and for a class that of the method that calls it."""
+    """The mark of a function or method; for a method without one, that of its class."""
     named = {mark.name: mark for mark in found}
-    names = (name, name.rpartition(".")[0], *(f"{name}.{method}" for method in CALLED))
-    return next((named[one] for one in names if one in named), None)
+    return named.get(name) or named.get(name.rpartition(".")[0])
 
 
 def find_declared(entries: Sequence[VerifyEntry], file: str, name: str) -> VerifyEntry | None:

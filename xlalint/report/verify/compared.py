@@ -24,12 +24,7 @@ class Compared(Struct, frozen=True):
     failure: str = ""
 
 
-_WORDS = {
-    "proven": ("no difference found", "bold", "green"),
-    "proven-except-check": ("no difference found but that a check is gone", "bold", "yellow"),
-    "refuted": ("refuted", "bold", "red"),
-    "unverified": ("unverified", "bold", "yellow"),
-}
+_STYLES = {"proven": ("bold", "green"), "refuted": ("bold", "red"), "unverified": ("bold", "yellow")}
 
 
 def render(one: Compared, view: View) -> str:
@@ -37,7 +32,7 @@ def render(one: Compared, view: View) -> str:
     head = f"{one.target} against {one.against}"
     if one.verdict is None:
         return f"{view.paint('could not run', 'bold', 'red')} {head}: {printable_lines(one.failure)}\n"
-    word = view.paint(*_WORDS[one.verdict.kind])
+    word = view.paint(one.verdict.kind, *_STYLES[one.verdict.kind])
     lines = [f"{head} on {one.backend}", f"{word}: {printable(one.verdict.reason)}"]
     lines += [f"    {printable(line)}" for line in one.verdict.counterexample.splitlines()]
     return "\n".join(lines) + "\n"
@@ -58,7 +53,6 @@ def _plain(one: Compared) -> dict[str, Any]:
         "verdict": verdict.kind,
         "reason": verdict.reason,
         "counterexample": verdict.counterexample,
-        "coverage": msgspec.to_builtins(verdict.coverage),
         "seconds": one.seconds,
         "failure": one.failure or None,
     }

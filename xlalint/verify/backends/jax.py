@@ -6,9 +6,11 @@ Importing this module sets what JAX reads from its environment; it is for child 
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from xlalint.verify import environment
@@ -19,11 +21,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from xlalint.verify.backends import Content, Leaf, Mode, Options, Program, Result, values
+from xlalint.verify.backends import Leaf, Mode, Options, Program, Result, values
 from xlalint.verify.backends.values import Gradients
-from xlalint.verify.content import Kinds, take_apart
-from xlalint.verify.emitted import listening
-from xlalint.verify.held import Snapshot, changes, held_by, is_of_users, snapshot
 from xlalint.verify.meters.jax import JaxMeter
 from xlalint.verify.model import Step
 from xlalint.verify.places import definition, headline
@@ -43,7 +42,6 @@ class Jax:
     """A `Backend`. A step is: the call, and the wait for what it returned. Gradients come from a second call, which is not counted."""
 
     name = "jax"
-    settings = ()
 
     def run(
         self, program: Program, steps: Sequence[Mapping[str, Any]], options: Options
@@ -57,30 +55,20 @@ class Jax:
                 applied = applied_of(subject, put_on_device(steps[0]) if steps else ((), {}), options.mode)
             for number, given in enumerate(steps):
                 with jax.disable_jit(options.mode == "eager"):
-                    before = _held(subject) if options.effects else None
                     step, outputs, after = _step(meter, applied, number, put_on_device(given))
-                    content = values.content_of(take_apart(outputs, KINDS), _leaves)
                     found = Gradients()
-                    effects: dict[str, Content] = {}
-                    if before is not None:
-                        arrays = values.content_of(take_apart(after, KINDS), _leaves)
-                        effects = {"state": changes(before, _held(subject)), "random": values.generators()}
-                        effects["variables"] = arrays
+                    state = [after, *values.flatten(values.globals_of(subject) if options.mode == "eager" else ())]
+                    effects = {"state": _leaves(state), "random": values.generators()}
                     if options.gradients:
-                        with listening():
+                        with contextlib.redirect_stdout(io.StringIO()):
                             found = gradients(applied, put_on_device(given), options.ends_of(number))
-                    result = Result(content, found.leaves, effects, found.ends, found.refused)
+                    result = Result(_leaves(outputs), list(found.leaves), effects, found.ends, found.refused)
                     if programs.wanted and step.counts.compilations and applied.lower is not None:
                         _write(programs, applied, put_on_device(given))
                 yield values.fill_places(step, definition(subject)), result
                 applied = applied._replace(state=(applied.state[0], after))
         finally:
             meter.stop()
-
-
-def _held(subject: Any) -> Snapshot:
-    """What Python holds of a subject; the arrays of modules are given to them and come back as variables."""
-    return snapshot(held_by(subject), STATE_KINDS, _leaves)
 
 
 def put_on_device(given: Mapping[str, Any]) -> values.Arguments:
@@ -111,7 +99,7 @@ def gradients(applied: PureSubject, arguments: values.Arguments, ends: Sequence[
         for position, source in zip(floating, sources, strict=True):
             filled[position] = source
         state, (args, kwargs) = jax.tree.unflatten(tree, filled)
-        found = take_apart(applied.call(state, args, kwargs)[0], KINDS).items
+        found = jax.tree.leaves(applied.call(state, args, kwargs)[0])
         return [one if _is_floating(one) and (ends is None or n in ends) else None for n, one in enumerate(found)]
 
     try:
@@ -127,32 +115,12 @@ def gradients(applied: PureSubject, arguments: values.Arguments, ends: Sequence[
     return Gradients(told, _leaves(found) if told else [])
 
 
-def _parts_of(value: Any) -> tuple[str, Mapping[str, Any]] | None:
-    """What a container of JAX's holds: a variable of flax its value, a class registered as a pytree its children."""
-    if hasattr(value, "__dict__") and not isinstance(value, (type, Mapping)) and _is_registered(value):
-        leaves = jax.tree_util.tree_flatten_with_path(value)[0]
-        return type(value).__qualname__, {jax.tree_util.keystr(path): leaf for path, leaf in leaves}
-    return None
-
-
-def _is_registered(value: Any) -> bool:
-    return not callable(value) and not jax.tree_util.all_leaves([value])
-
-
-def _is_array(value: Any) -> bool:
-    return isinstance(value, (jax.Array, np.ndarray))
-
-
-KINDS = Kinds(_is_array, _parts_of)
-STATE_KINDS = Kinds(_is_array, _parts_of, is_of_users)
-
-
 def _is_floating(value: Any) -> bool:
     return isinstance(value, jax.Array) and jnp.issubdtype(value.dtype, jnp.inexact)
 
 
-def _leaves(items: Iterable[Any]) -> list[Leaf]:
-    return values.leaves(items, _array)
+def _leaves(tree: Any) -> list[Leaf]:
+    return values.leaves(jax.tree.leaves(tree), _array)
 
 
 def _array(value: Any) -> Any:

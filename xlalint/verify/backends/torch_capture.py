@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from xlalint.verify.backends import Options, Program, Result, Setting, torch_values
+from xlalint.verify.backends import Options, Program, Result, torch_values
 from xlalint.verify.meters.torch_compile import TorchCompileMeter
 from xlalint.verify.model import Step
 
@@ -20,21 +20,21 @@ _CPU = torch.device("cpu")
 
 def eager(program: Program, steps: Sequence[Mapping[str, Any]], options: Options) -> Iterator[tuple[Step, Result]]:
     """The steps as PyTorch runs them on the CPU, with nothing compiled."""
-    call, meter = make_callable(program, options.setting), TorchCompileMeter()
+    call, meter = make_callable(program), TorchCompileMeter()
     for number, values in enumerate(steps):
         with capturing():
             done = capture_step(number, call, values, options, meter)
         yield done
 
 
-def make_callable(program: Program, setting: Setting = torch_values.ORDINARY) -> Callable[..., Any]:
+def make_callable(program: Program) -> Callable[..., Any]:
     """Make the program's callable, for the CPU."""
     with capturing():
-        return torch_values.make_callable(program, _CPU, setting)
+        return torch_values.make_callable(program, _CPU)
 
 
-def on_cpu(values: Mapping[str, Any], differentiable: bool = False, apart: bool = False) -> dict[str, Any]:
-    return {name: torch_values.tensor(value, _CPU, differentiable, apart) for name, value in values.items()}
+def on_cpu(values: Mapping[str, Any], differentiable: bool = False) -> dict[str, Any]:
+    return {name: torch_values.tensor(value, _CPU, differentiable) for name, value in values.items()}
 
 
 def capture_step(
@@ -47,9 +47,7 @@ def capture_step(
 ) -> tuple[Step, Result]:
     """Run one step of a callable that was captured from `subject`."""
     torch_values.seed(number + 1)
-    setting = options.setting
-    given = on_cpu(values, options.gradients and not setting.detached, setting.layout)
-    run = torch_values.ProgramCall(call, given, subject, setting, options.effects)
+    run = torch_values.ProgramCall(call, on_cpu(values, options.gradients), subject)
     meter.start()
     began = time.perf_counter()
     run.forward()

@@ -23,7 +23,6 @@ class TorchCompile:
     """
 
     name = "torch_compile"
-    settings = torch_values.SETTINGS
 
     def __init__(self, compiler: str = "eager") -> None:
         self._compiler = compiler
