@@ -22,6 +22,7 @@ PACKAGES = {
 # names of other versions, and ones that need something more installed
 ELSEWHERE = {
     "torch": {
+        "torch.distributions.CheckedCdf",  # ours: those that check what `cdf` is asked
         "torch.distributions.Unchecked",  # ours: a distribution made with `validate_args=False`
         "torch.nn.AveragingBatchNorm",  # ours: `BatchNorm2d(momentum=None)`
         "torch.nn.BatchFirstEncoderLayer",  # ours: `TransformerEncoderLayer(batch_first=True)`

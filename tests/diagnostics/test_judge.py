@@ -79,6 +79,7 @@ def test_everything_that_is_printed() -> None:
         "help": "use where",
         "no_fix": "",
         "frequency": None,
+        "copy_key": "",
     }
 
 

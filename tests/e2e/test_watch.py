@@ -94,7 +94,7 @@ def test_it_checks_again_after_each_change(tmp_path: Path, started: list[Watchin
 def test_a_file_that_was_named_is_watched_by_itself(tmp_path: Path, started: list[Watching]) -> None:
     put(tmp_path / "model.py", MODEL)
     put(tmp_path / "other.py", GOOD)
-    started.append(watching := Watching(tmp_path, "--isolated", "model.py"))
+    started.append(watching := Watching(tmp_path, "--isolated", "--no-project", "model.py"))
     watching.checked()
     put(tmp_path / "other.py", MODEL)
     put(tmp_path / "model.py", "x = (\n")
@@ -105,6 +105,16 @@ def test_a_file_that_was_named_is_watched_by_itself(tmp_path: Path, started: lis
     put(tmp_path / "model.py", GOOD)
     assert "All clear" in watching.checked()
     assert watching.interrupt() == 0
+
+
+def test_a_file_is_checked_again_where_its_program_changes(tmp_path: Path, started: list[Watching]) -> None:
+    put(tmp_path / "model.py", MODEL)
+    put(tmp_path / "other.py", GOOD)
+    started.append(watching := Watching(tmp_path, "--isolated", "model.py"))
+    watching.checked()
+    put(tmp_path / "other.py", MODEL)
+    assert "other.py changed" in watching.checked()
+    assert watching.interrupt() == 1  # there are findings
 
 
 def test_a_broken_configuration_is_told_and_outlived(tmp_path: Path, started: list[Watching]) -> None:

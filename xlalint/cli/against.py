@@ -11,16 +11,16 @@ from xlalint.cli import CLEAN, FAILED, FINDINGS
 
 if TYPE_CHECKING:
     from xlalint.config import Settings
-    from xlalint.report.verify.compared import Compared
+    from xlalint.report.verify.compared import TargetComparison
     from xlalint.verify.isolation import Limits
     from xlalint.verify.targets import Target, Told
 
 
 def compare_targets(
     new: str, told: Told, settings: Settings, options: Mapping[str, Any], limits: Limits
-) -> Compared:
+) -> TargetComparison:
     """Compare a target with the one that `--against` or `--against-rev` names; what cannot be run says why."""
-    from xlalint.report.verify.compared import Compared
+    from xlalint.report.verify.compared import TargetComparison
     from xlalint.source.git import GitError
     from xlalint.verify.against import prove_target
     from xlalint.verify.backends import MissingPackageError
@@ -34,8 +34,8 @@ def compare_targets(
         targets = target_of(new, settings.verify, told), _find_other(new, told, settings, options)
         shown = prove_target(*targets, limits)
     except (TargetError, SpecError, GitError, MissingPackageError, CannotRunError, IsolationError) as error:
-        return Compared(new, against, failure=str(error))
-    return Compared(new, against, targets[0].place, targets[0].backend, shown.verdict, round(shown.seconds, 3))
+        return TargetComparison(new, against, failure=str(error))
+    return TargetComparison(new, against, targets[0].place, targets[0].backend, shown.verdict, round(shown.seconds, 3))
 
 
 def _find_other(new: str, told: Told, settings: Settings, options: Mapping[str, Any]) -> Target:
@@ -55,7 +55,7 @@ def _read_at(revision: str, file: str) -> bytes:
     return Git(str(path.parent))("show", "--no-textconv", f"{revision}:./{os.fsdecode(path.name)}")
 
 
-def status_of(compared: Compared) -> int:
+def status_of(compared: TargetComparison) -> int:
     """The exit code: the same, refuted, or not known."""
     if compared.verdict is None or compared.verdict.kind == "unverified":
         return FAILED

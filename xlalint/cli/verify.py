@@ -116,7 +116,7 @@ def _compare(targets: tuple[str, ...], settings: Settings, options: Mapping[str,
         raise click.UsageError("`--against` and `--against-rev` compare one target")
     if options["against"] and options["against_rev"]:
         raise click.UsageError("`--against` and `--against-rev` exclude each other")
-    told = _told(settings, options, targets[0])
+    told = _settings_of(settings, options, targets[0])
     compared = compare_targets(targets[0], told, settings, options, _limits(options))
     click.echo(as_json([compared]) if options["output_format"] == "json" else render(compared, _view()).rstrip("\n"))
     return status_of(compared)
@@ -140,8 +140,8 @@ def _verify(texts: tuple[str, ...], settings: Settings, options: Mapping[str, An
     from xlalint.verify.targets import TargetError, targets_of
 
     limits = _limits(options)
-    each: list[tuple[tuple[str, ...], Told]] = [((text,), _told(settings, options, text)) for text in texts]
-    each = each or [((), _told(settings, options))]
+    each: list[tuple[tuple[str, ...], Told]] = [((text,), _settings_of(settings, options, text)) for text in texts]
+    each = each or [((), _settings_of(settings, options))]
     for target in chain.from_iterable(targets_of(one, settings.verify, said) for one, said in each):
         if isinstance(target, TargetError):
             name = target.place.function if target.place else ""
@@ -150,8 +150,8 @@ def _verify(texts: tuple[str, ...], settings: Settings, options: Mapping[str, An
             yield _observe(target, options, limits, view)
 
 
-def _told(settings: Settings, options: Mapping[str, Any], target: str = "") -> Told:
-    """What the command line says of a target, or of all of them."""
+def _settings_of(settings: Settings, options: Mapping[str, Any], target: str = "") -> Told:
+    """Return what the command line says of a target, or of all of them."""
     from xlalint.verify.targets import Told
 
     own = settings.of(_file_of(target)) if target else settings

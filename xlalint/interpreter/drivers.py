@@ -263,9 +263,19 @@ class Drivers:
         text = "\n".join(map("\0".join, sorted(told)))
         return blake2b(text.encode("utf-8", "surrogateescape"), digest_size=16).digest()
 
-    def begin_anew(self) -> Drivers:
-        """Drivers of the same words and program that have found nothing yet."""
+    def after(self, changed: Iterable[FunctionInfo]) -> Drivers:
+        """Drivers of the program with changed bodies of some functions: these, where the functions have no part in what was found."""
+        if self._worked_out and not any(map(self._may_matter, changed)):
+            return self
         return Drivers(self.words, self._program)
+
+    def _may_matter(self, info: FunctionInfo) -> bool:
+        """Return whether a function's role, or what it assigns to attributes, may be part of what is found."""
+        if info in self._roles or info in self._calls or info.ir.stores or self._calls_steps(info.ir.calls):
+            return True
+        driving = {known.module for known in self._roles}
+        names = {known.name for known in self._roles}
+        return info.module in driving or not names.isdisjoint(info.ir.calls)
 
     # -------------------------------------------------------------------------------------------- answers
 

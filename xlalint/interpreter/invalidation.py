@@ -28,7 +28,7 @@ def forget(interpreter: Interpreter, module: ModuleInfo, functions: set[Function
     _drop_module(interpreter, module.index)
     if not functions:
         return
-    interpreter.drivers = interpreter.drivers.begin_anew()
+    interpreter.drivers = interpreter.drivers.after(functions)
     gone = stale(_computations(interpreter), functions)
     if not gone:
         return

@@ -12,7 +12,7 @@ from xlalint.report.view import View
 from xlalint.verify.model import Place, Verdict
 
 
-class Compared(Struct, frozen=True):
+class TargetComparison(Struct, frozen=True):
     """A target that was compared with another, or could not be: then `failure` says why."""
 
     target: str
@@ -27,7 +27,7 @@ class Compared(Struct, frozen=True):
 _STYLES = {"proven": ("bold", "green"), "refuted": ("bold", "red"), "unverified": ("bold", "yellow")}
 
 
-def render(one: Compared, view: View) -> str:
+def render(one: TargetComparison, view: View) -> str:
     """The comparison for people."""
     head = f"{one.target} against {one.against}"
     if one.verdict is None:
@@ -38,12 +38,12 @@ def render(one: Compared, view: View) -> str:
     return "\n".join(lines) + "\n"
 
 
-def as_json(compared: list[Compared]) -> str:
+def as_json(compared: list[TargetComparison]) -> str:
     """Comparisons as one array; of one that could not be run the verdict is "unverified"."""
     return msgspec.json.format(msgspec.json.encode([_plain(one) for one in compared]), indent=1).decode()
 
 
-def _plain(one: Compared) -> dict[str, Any]:
+def _plain(one: TargetComparison) -> dict[str, Any]:
     verdict = one.verdict or Verdict("unverified", one.failure)
     return {
         "target": one.target,
