@@ -89,6 +89,8 @@ def _rewrite_store(site: Site, loop: cst.For, one: cst.Assign, rows: _Rows) -> R
     scene, target = site.scene, one.targets[0].target
     if not isinstance(target, cst.Subscript) or not rows.is_row(target) or len(target.slice) != 1:
         return None
+    if site.node is target:
+        return None  # the rows are copied into host memory: all at once they still are
     found = rows.read_iteration(one.value)
     if not isinstance(found, tuple):
         return found
