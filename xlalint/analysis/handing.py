@@ -31,29 +31,17 @@ class HandingOver:
         self._apis = interpreter.apis
         self._tracers = {framework.name: framework.tracers for framework in frameworks()}
         self.names = frozenset([name for names in self._tracers.values() for name in names])
-        self._nested: dict[int, dict[int, list[FunctionInfo]]] = {}
         self._methods = frozenset([name for framework in frameworks() for name in framework.tracing_methods])
 
     def find(self, module: ModuleInfo) -> list[FunctionInfo]:
         """Return the functions of a module, nested ones aside, that hand something to a tracer, themselves or by what is nested in them."""
-        self._nested.clear()  # a file may have changed
         outer = (info for info in module.functions if info.ir.outer < 0)
         return [info for info in outer if self._hands_over(info, own=True)]
 
     def _hands_over(self, info: FunctionInfo, *, own: bool) -> bool:
         if not self.names.isdisjoint(info.ir.calls) and self._calls_tracer(info, own):
             return True
-        nested = self._nested_in(info)
-        return any(self._decorated(inner) or self._hands_over(inner, own=own) for inner in nested)
-
-    def _nested_in(self, info: FunctionInfo) -> list[FunctionInfo]:
-        found = self._nested.get(info.module.index)
-        if found is None:
-            found = self._nested[info.module.index] = {}
-            for inner in info.module.functions:
-                if inner.ir.outer >= 0:
-                    found.setdefault(inner.ir.outer, []).append(inner)
-        return found.get(info.index, [])
+        return any(self._decorated(inner) or self._hands_over(inner, own=own) for inner in info.nested)
 
     def _calls_tracer(self, info: FunctionInfo, own: bool) -> bool:
         nodes = walk(ir.decode_body(info.ir.body))

@@ -151,7 +151,7 @@ class Roots:
         for candidate in found:
             with self._contain(module, candidate.info.ir.qualname):
                 self._enter(candidate, called)
-        if self._driven(module):
+        if interpreter.drivers.drives_module(module):
             context = interpreter.drive_module(module)
             interpreter.roots.append(RootContext(context, DRIVES_STEPS, 2))
             called.add(context)
@@ -355,10 +355,6 @@ class Roots:
         told = _ROLES.get(drivers.role(info))
         return told or (_EVALUATES if drivers.evaluates(info) else "")
 
-    def _driven(self, module: ModuleInfo) -> bool:
-        """The same of a module's top level, that of a script or a notebook."""
-        return self.interpreter.drivers.drives_module(module)
-
     def _meets_tensors(self, info: FunctionInfo, args: tuple[Value, ...]) -> bool:
         """Return whether something shows that a function takes tensors, or has them from elsewhere."""
         given = any(map(_has_tensor, args)) or any(map(_is_device, args))
@@ -389,7 +385,7 @@ class Roots:
             computing -= libraries.shared_names
         if not computing.isdisjoint(info.ir.calls):
             return True
-        return any(not computing.isdisjoint(inner.ir.calls) for inner in _inner_functions(info))
+        return any(not computing.isdisjoint(inner.ir.calls) for inner in info.nested)
 
     def _called(self, info: FunctionInfo) -> bool:
         """Return whether steps may call a function: a public one, or the constructor of what they make anew each time."""
@@ -494,15 +490,6 @@ class Contained:
         interpreter.fails = True
         self._reads.fail(self._module.path, self._name, error)
         return True
-
-
-def _inner_functions(info: FunctionInfo) -> Iterator[FunctionInfo]:
-    """The functions that a function defines in its own body, which follow it."""
-    for other in info.module.functions[info.index + 1 :]:
-        if other.ir.outer < 0:
-            return
-        if other.ir.outer == info.index:
-            yield other
 
 
 def _is_device(value: Value) -> bool:

@@ -28,8 +28,4 @@ def list_unjudged(harvests: Iterable[ModuleResult], program: Program, drivers: D
 
 def _is_judged(info: FunctionInfo, judged: Container[Key]) -> bool:
     """Return whether a function, or one around it, is part of what was judged: a closure that an optimizer calls, say."""
-    while info.key not in judged:
-        if info.ir.outer < 0:
-            return False
-        info = info.module.functions[info.ir.outer]
-    return True
+    return any(one.key in judged for one in (info, *info.enclosing()))

@@ -198,6 +198,7 @@ class Drivers:
         self._parts: set[FunctionInfo] = set()
         self._around: set[FunctionInfo] = set()
         self._without_device: frozenset[ModuleInfo] = frozenset()
+        self._driven: dict[ModuleInfo, bool] = {}
         self._worked_out = False
 
     # ------------------------------------------------------------------------------------------ questions
@@ -216,10 +217,12 @@ class Drivers:
     def drives_module(self, module: ModuleInfo) -> bool:
         """Return whether a module's own statements, those of a script or a notebook, hold a loop over steps or epochs."""
         self._work_out()
-        if module not in self._calls and not (self._calls_steps(module.unit.calls) and self.may_drive(module)):
-            return False
-        body = self.within(None, module)
-        return body.drives() or body.goes_around_loops()
+        known = self._driven.get(module)
+        if known is None:
+            may = module in self._calls or (self._calls_steps(module.unit.calls) and self.may_drive(module))
+            body = self.within(None, module) if may else None
+            known = self._driven[module] = body is not None and (body.drives() or body.goes_around_loops())
+        return known
 
     def within(self, function: FunctionInfo | None, module: ModuleInfo) -> DrivenBody:
         """Return what is known of a function's loops, or of those of a module's own statements."""
@@ -297,7 +300,7 @@ class Drivers:
             for _ in range(_ROUNDS):
                 if fresh:
                     fresh = self._follow(
-                        ported, {one.name: None for info in fresh for one in (info, *_list_outer(info))}
+                        ported, {one.name: None for info in fresh for one in (info, *info.enclosing())}
                     )
             driving = {info.module for info, role in self._roles.items() if role in (Role.STEPS, Role.LOOPS)}
             driving.update(module for module in ported if self._calls_steps(module.unit.calls))
@@ -350,7 +353,7 @@ class Drivers:
             return False
         self._roles[info] = found
         if found is Role.LOOPS:
-            for outer in _list_outer(info):
+            for outer in info.enclosing():
                 self._around.add(outer)
                 self._roles[outer] = Role.LOOPS
         return True
@@ -420,7 +423,7 @@ class Drivers:
             for param in info.params:
                 if param.name == path and param.annotation is not None:
                     yield from self._class_of(module, param.annotation)
-            for holder in (info, *_list_outer(info)):
+            for holder in (info, *info.enclosing()):
                 yield from self._list_assigned(module, holder.body, path)
         if "." not in path:
             yield from self._list_assigned(module, ir.decode_body(module.unit.body), path)
@@ -483,20 +486,12 @@ class Drivers:
         return program.by_name.get(f"{module.name}.{name}")
 
 
-def _list_outer(info: FunctionInfo) -> Iterator[FunctionInfo]:
-    """The functions that a function is nested in, the nearest first."""
-    while info.ir.outer >= 0:
-        info = info.module.functions[info.ir.outer]
-        yield info
-
-
 def _find_nested(info: FunctionInfo | None, func: ir.Node) -> FunctionInfo | None:
     """The function of that name which is nested in one, or beside it."""
     if info is None or not isinstance(func, ir.Name):
         return None
-    for holder in (info, *_list_outer(info)):
-        inner = (one for one in holder.module.functions[holder.index :] if one.ir.outer == holder.index)
-        found = next((one for one in inner if one.name == func.id), None)
+    for holder in (info, *info.enclosing()):
+        found = next((one for one in holder.nested if one.name == func.id), None)
         if found is not None:
             return found
     return None

@@ -164,6 +164,9 @@ class Interpreter:
         self.jitted = self._facts("jitted", lambda info: "", self._find_jitted)
         self.default_values = self._facts("defaults", lambda info: (UNKNOWN,) * len(info.params), self._find_defaults)
         self.asked = self._facts("asked", _nothing_asked, self._find_asked)
+        self.some_module: Facts[Callable[[ModuleInfo], bool], bool] = Facts(
+            self.reader, program.progress, "some module", _name_of, lambda asked: False, self._ask_modules
+        )
         self.globals: Facts[int, Env] = Facts(
             self.reader, program.progress, "globals", lambda index: f"{index:08}", lambda index: {}, self._run_module
         )
@@ -542,6 +545,13 @@ class Interpreter:
     def asked_kinds(self, info: FunctionInfo) -> tuple[Asked, ...]:
         """Per parameter: whether its annotation asks for a number (`int`, `float | None`), for a flag (`bool`), or for neither."""
         return self.asked.of(info)
+
+    def _ask_modules(self, asked: Callable[[ModuleInfo], bool]) -> bool:
+        """Return whether something holds of a module of the program's own."""
+        own = self.program.modules[: self.program.linted]
+        for module in own:
+            self.reader.current.modules |= module.bit
+        return any(map(asked, own))
 
     def _find_asked(self, info: FunctionInfo) -> tuple[Asked, ...]:
         declared = [self.annotations.value(info.module, param.annotation) for param in info.params]
@@ -1168,6 +1178,10 @@ _NOTHING: Asked = ""
 
 def _nothing_asked(info: FunctionInfo) -> tuple[Asked, ...]:
     return tuple([_NOTHING for _ in info.params])
+
+
+def _name_of(asked: Callable[[ModuleInfo], bool]) -> str:
+    return asked.__qualname__
 
 
 def _nothing_handed(info: FunctionInfo) -> tuple[HandOver | None, ...]:

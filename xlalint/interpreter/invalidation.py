@@ -66,7 +66,7 @@ def _facts(interpreter: Interpreter) -> Iterator[Facts[Any, Any]]:
         interpreter.rewritten,
         interpreter.jitted,
     )
-    yield from (interpreter.default_values, interpreter.asked, interpreter.globals)
+    yield from (interpreter.default_values, interpreter.asked, interpreter.globals, interpreter.some_module)
     yield interpreter.program.names
 
 

@@ -54,6 +54,7 @@ from xlalint.rules.codes import (
 )
 
 if TYPE_CHECKING:
+    from xlalint.interpreter.arguments import Arguments
     from xlalint.interpreter.frame import Frame
 
 _DTYPE_BUILTINS = {f"builtins.{name}": kind for name, kind in NUMBER_KINDS.items()}
@@ -642,6 +643,12 @@ class LibraryCall:
         keeps = self.receiver is not None or self.name in self.frame.libraries.elementwise
         rank = what.rank if what.rank >= 0 else found.rank if found is not None and keeps else -1
         return tensor(ARRAYS, self.resolved_dtype(what, found.dtype if found is not None else ""), rank)
+
+
+def run_function(frame: Frame, name: str, arguments: Arguments, node: ir.Call) -> Value:
+    """Return what the tables say that a library's function gives, its hazards reported; unknown of one that they do not have."""
+    entry = frame.apis.function(name)
+    return UNKNOWN if entry is None else LibraryCall(frame, entry, None, arguments.args, arguments.pairs(), node).run()
 
 
 def kind_of_data(value: Value, depth: int = 0) -> tuple[str, int, Value | None]:

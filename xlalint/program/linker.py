@@ -59,6 +59,7 @@ class ModuleInfo:
         self.assigned = frozenset(unit.assigned)
         self.taught = NOTHING_TAUGHT
         self._assignments: dict[str, ir.Node] | None = None
+        self._nested: dict[int, list[FunctionInfo]] | None = None
 
     def assignment(self, name: str) -> ir.Node | None:
         """The expression that module level last assigns to a name."""
@@ -73,6 +74,15 @@ class ModuleInfo:
                 elif isinstance(statement, ir.AnnAssign) and isinstance(statement.target, ir.Name) and statement.value:
                     self._assignments[statement.target.id] = statement.value
         return self._assignments.get(name)
+
+    def nested_in(self, index: int) -> list[FunctionInfo]:
+        """The functions that the body of one defines, by its index; those that are nested deeper aside."""
+        if self._nested is None:
+            self._nested = {}
+            for info in self.functions:
+                if info.ir.outer >= 0:
+                    self._nested.setdefault(info.ir.outer, []).append(info)
+        return self._nested.get(index, [])
 
     def assigned_values(self) -> Iterator[tuple[ir.Name, ir.Node, int]]:
         """The names that module level's own statements assign, each with its value and the place of the statement."""
@@ -138,6 +148,18 @@ class FunctionInfo:
     def owner(self) -> ClassInfo | None:
         """The class that directly holds the method."""
         return self.module.classes[self.ir.owner] if self.ir.owner >= 0 else None
+
+    @property
+    def nested(self) -> list[FunctionInfo]:
+        """The functions that its own body defines."""
+        return self.module.nested_in(self.index)
+
+    def enclosing(self) -> Iterator[FunctionInfo]:
+        """The functions that it is nested in, the nearest first."""
+        info = self
+        while info.ir.outer >= 0:
+            info = info.module.functions[info.ir.outer]
+            yield info
 
     @property
     def body(self) -> tuple[ir.Statement, ...]:

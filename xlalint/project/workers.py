@@ -134,9 +134,7 @@ class _Crew(Generic[Item, Result]):
             with suppress(ValueError, AssertionError):
                 worker.join(_PATIENCE)
         self._taker.join(_PATIENCE)
-        if (
-            self._taker.is_alive()
-        ):  # it would read from whatever is opened next under the number of a pipe that is closed
+        if self._taker.is_alive():  # it would read from what is opened next under the number of a closed pipe
             return
         for pipe in self._pipes:
             pipe.close()

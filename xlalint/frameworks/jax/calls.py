@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from xlalint.abstract.structures import as_arrays
-from xlalint.abstract.values import NONE, UNKNOWN, Sequence, Value, tensors
+from xlalint.abstract.values import NONE, Sequence, Value, tensors
 from xlalint.interpreter.arguments import Arguments
-from xlalint.interpreter.library_calls import LibraryCall
+from xlalint.interpreter.library_calls import LibraryCall, run_function
 from xlalint.interpreter.spelling import path_of
 from xlalint.interpreter.tracing import constants
 from xlalint.lowering import ir
@@ -21,13 +21,11 @@ if TYPE_CHECKING:
 
 def _checkify(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
     """A check that must be made functional: nothing to report where the module does so."""
-    name = "jax.experimental.checkify.check"
     interpreter.reader.read_whole(frame.module)
     functional = frame.module.unit.functions
     if "checkify" in frame.module.unit.calls or any("checkify" in f.calls or _checkified(f) for f in functional):
         return NONE
-    entry = interpreter.apis.function(name)
-    return UNKNOWN if entry is None else LibraryCall(frame, entry, None, arguments.args, arguments.pairs(), node).run()
+    return run_function(frame, "jax.experimental.checkify.check", arguments, node)
 
 
 def _checkified(function: ir.Function) -> bool:
@@ -38,11 +36,7 @@ def _checkified(function: ir.Function) -> bool:
 
 def _device_get(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
     """The host's arrays where the code runs by itself; while it is traced, what is given."""
-    entry = interpreter.apis.function("jax.device_get")
-    if entry is None:
-        return UNKNOWN
-    call = LibraryCall(frame, entry, None, arguments.args, arguments.pairs(), node)
-    given = call.run()
+    given = run_function(frame, "jax.device_get", arguments, node)
     if interpreter.tracing:
         return given
     for value in tensors(given):

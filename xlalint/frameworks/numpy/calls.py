@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from xlalint.abstract.values import UNKNOWN, Tensor, Value, constant, external, sequence, tensor
 from xlalint.interpreter.arguments import Arguments
-from xlalint.interpreter.library_calls import LibraryCall, kind_of_data
+from xlalint.interpreter.library_calls import kind_of_data, run_function
 from xlalint.lowering import ir
 
 if TYPE_CHECKING:
@@ -27,8 +27,7 @@ def _new(name: str, position: int) -> Special:
     """Return what makes an array of a size, whose dtype is given at that position: one of objects behaves as a list does."""
 
     def make(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
-        entry = interpreter.apis.function(name)
-        made = LibraryCall(frame, entry, None, arguments.args, arguments.pairs(), node).run() if entry else UNKNOWN
+        made = run_function(frame, name, arguments, node)
         return sequence("list", None, UNKNOWN) if _of_objects(arguments, position) else made
 
     return make
@@ -36,10 +35,7 @@ def _new(name: str, position: int) -> Special:
 
 def _array(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
     """`np.array` and `np.asarray`: what tables say of them, with the dtype and rank of the data."""
-    entry = interpreter.apis.function("numpy.array")
-    if entry is None:
-        return UNKNOWN
-    made = LibraryCall(frame, entry, None, arguments.args, arguments.pairs(), node).run()
+    made = run_function(frame, "numpy.array", arguments, node)
     data = arguments.args[0] if arguments.args else UNKNOWN
     if isinstance(made, Tensor) and made.framework == "numpy" and made.rank < 0:
         dtype, rank, _ = kind_of_data(data)

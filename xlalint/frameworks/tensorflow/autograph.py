@@ -9,12 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal
 
-from xlalint.abstract.values import (
-    NONE,
-    Tensor,
-    Value,
-    kind_of_number,
-)
+from xlalint.abstract.values import NONE, Tensor, Value, kind_of_number
 from xlalint.interpreter.spelling import position
 from xlalint.lowering import ir
 from xlalint.rules.codes import BRANCH_MISMATCH, ITEM, PRINT_TENSOR, TRACE_TIME_EFFECT

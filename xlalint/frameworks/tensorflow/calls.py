@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from xlalint.abstract.values import UNKNOWN, Function, Partial, Value
+from xlalint.abstract.values import Function, Partial, Value
 from xlalint.interpreter.arguments import Arguments
-from xlalint.interpreter.library_calls import LibraryCall
+from xlalint.interpreter.library_calls import LibraryCall, run_function
 from xlalint.lowering import ir
 from xlalint.rules.codes import NONZERO
 
@@ -20,8 +20,7 @@ def _squeeze(interpreter: Interpreter, frame: Frame, arguments: Arguments, node:
     """XLA's dynamic sizes are bounds: what they bound cannot be squeezed without saying which axis."""
     if node.args and isinstance(node.args[0], ir.Call) and len(arguments.args) < 2 and "axis" not in arguments.keywords:
         frame.qualify(NONZERO, node.args[0].at, "static")
-    entry = interpreter.apis.function("tensorflow.squeeze")
-    return UNKNOWN if entry is None else LibraryCall(frame, entry, None, arguments.args, arguments.pairs(), node).run()
+    return run_function(frame, "tensorflow.squeeze", arguments, node)
 
 
 def strategy_run(frame: Frame, arguments: Arguments, node: ir.Call) -> Value | None:

@@ -36,10 +36,7 @@ _NAME = re.compile(r"[\w-]+")
 
 def variant_under(tracer: Tracer, pending: PendingHazard, policy: Policy) -> str | None:
     """Return the variant of a hazard of TensorFlow's in code that the tracer runs; None where it is no hazard there."""
-    if tracer.framework not in (
-        "",
-        "tensorflow",
-    ):  # another framework's tracer leaves TensorFlow's operations to run at once
+    if tracer.framework not in ("", "tensorflow"):  # another tracer leaves the operations to run at once
         return None
     if pending.variant == AT_HOME_IN_PIPELINES:
         return "operation" if tracer.compiles else None

@@ -7,7 +7,6 @@ on other parameters cannot be checked and is passed over (torch/distributions/di
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from xlalint.abstract.values import FALSE, TRUE, UNKNOWN, Instance, LibraryInstance, Value, foreign, method, tensor
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from xlalint.api_tables.entries import Spec
     from xlalint.interpreter.interpreter import Interpreter
     from xlalint.interpreter.library_calls import LibraryCall
-    from xlalint.program.linker import FunctionInfo
+    from xlalint.program.linker import FunctionInfo, ModuleInfo
 
 _BASE = "torch.distributions.Distribution"
 _CONSTRAINTS = "arg_constraints"
@@ -85,23 +84,13 @@ def withholds(call: LibraryCall, spec: Spec) -> bool:
 
 def _is_off(call: LibraryCall) -> bool:
     """Return whether a module of the program switches the checks of all distributions off, and the call does not ask for them."""
-    if call.argument(_SWITCH) is TRUE:
-        return False
-    interpreter = call.frame.interpreter
-    found = False
-    for module in interpreter.program.modules:
-        if not module.followed:
-            interpreter.reader.current.modules |= module.bit
-            found = found or _switches_off(module.unit.body)
-    return found
+    return call.argument(_SWITCH) is not TRUE and call.frame.interpreter.some_module.of(_switches_off)
 
 
-@lru_cache(maxsize=4096)
-def _switches_off(body: bytes) -> bool:
+def _switches_off(module: ModuleInfo) -> bool:
     """Return whether statements at module level switch the checks of all distributions off."""
-    if _SWITCH.encode() not in body:
-        return False
-    return any(map(_is_switch, ir.decode_body(body)))
+    body = module.unit.body
+    return _SWITCH.encode() in body and any(map(_is_switch, ir.decode_body(body)))
 
 
 def _is_switch(statement: ir.Statement) -> bool:
