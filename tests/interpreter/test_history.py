@@ -95,6 +95,16 @@ UNIONS = """
 """
 
 
+# What a call within itself finds there already, it would enter with wider arguments where nothing is there yet.
+WITHIN_ITSELF = {
+    "m0": "def f(x, n):\n    if x.sum() > 0:\n        return x\n    return m0.f(x, 1)",
+    **{
+        name: f"class Root(nn.Module):\n    def forward(self, x: torch.Tensor):\n        return {calls}"
+        for name, calls in {"m1": "m0.f(x, 1) + m0.f(x, 2)", "m2": "m0.f(x, 3) + m0.f(x, 2)"}.items()
+    },
+}
+
+
 WEIGHT = "nn.Parameter(torch.ones(3))"  # on the device
 
 
@@ -111,6 +121,7 @@ PROGRAMS = {
     "modules that import each other": _ring(GLOBALS, WEIGHT, "None", "3"),
     "functions that call each other": _ring(CALLS, "n - 1", "x", WEIGHT),
     "calls beyond the depth that is followed": DEEP,
+    "calls of itself that are there already": WITHIN_ITSELF,
     "alternatives met in another order": _ring(UNIONS, WEIGHT, "{}", "'text'"),
     "numbers that are equal and not the same": _ring(UNIONS, "0.0", "-0.0", "float('nan')"),
 }

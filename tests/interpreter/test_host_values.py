@@ -57,6 +57,37 @@ SILENT = {
             first = precisions[:, 0]
             return float(np.max(precisions[n][:, 2])) + first.mean().item()
         """,
+    "numbers that an image transform draws": """
+        from torchvision import transforms
+
+        class Crop(transforms.RandomResizedCrop):
+            @staticmethod
+            def get_params(image, scale):
+                height, width = image.shape[-2:]
+                side = int((height * width * torch.empty(1).uniform_(*scale)).sqrt().item())
+                return int(torch.randint(0, height - side + 1, (1,))), side
+        """,
+    "numbers that a transform of the newer kind draws": """
+        from torchvision.transforms import v2
+
+        class Noise(v2.Transform):
+            def transform(self, image: torch.Tensor, params):
+                return image if torch.rand(1).item() < 0.5 else image + image.std().item()
+        """,
+    "rows that a data set of images chooses": """
+        from torchvision.datasets import CIFAR10
+
+        class Kept(CIFAR10):
+            def choose(self, labels: torch.Tensor):
+                return [i for i, label in enumerate(labels) if label.item() < 5]
+        """,
+    "the size of an image": """
+        from torchvision.transforms import functional as F
+
+        def crop(image: torch.Tensor):
+            width, height = F._get_image_size(image)
+            return image[:, : int(height * 0.5), : int(width * 0.5)]
+        """,
     "a tensor made in host memory, of another type": """
         class Model(nn.Module):
             def forward(self, x: torch.Tensor, n: int):
@@ -114,6 +145,15 @@ FOUND = {
                 return -x
         """,
         ["XLA107", "XLA101"],
+    ),
+    "a class of our own that crops on the device": (
+        """
+        class Crop(nn.Module):
+            def forward(self, image: torch.Tensor):
+                side = int((image.mean() * 8).item())
+                return image[:, :side]
+        """,
+        ["XLA301"],
     ),
     "a tensor moved to the device": (
         """

@@ -104,6 +104,30 @@ _DUNDERS = {
 }
 
 
+class Callers:
+    """The functions under way where contexts that are remembered would be entered, innermost first."""
+
+    __slots__ = ("function", "outer")
+
+    def __init__(self, function: FunctionInfo | None, outer: Callers | None) -> None:
+        self.function = function
+        self.outer = outer
+
+    def widen(self, context: Context) -> bool:
+        """Return whether one of them calls a context's function in turn, which is then entered with wider arguments than it has.
+
+        A context that was there already when it was called is used as it is, so what was remembered may hold one.
+        """
+        if context.key[2]:  # closures are not widened
+            return False
+        callers: Callers | None = self
+        while callers is not None:
+            if callers.function is context.function:
+                return any(forget_constants(value) is not value for value in context.args)
+            callers = callers.outer
+        return False
+
+
 class Interpreter:
     """Analyses functions of one program.
 
@@ -299,27 +323,30 @@ class Interpreter:
         since, would now exceed a limit, or would find themselves under way. So what is found does not depend on what is remembered.
         """
         taken: dict[Context, None] = {}
-        todo = [(context, len(self.stack))]
+        todo: list[tuple[Context, int, Callers | None]] = [(context, len(self.stack), None)]
         counts: Counts = defaultdict(int)
         least: dict[tuple[FunctionInfo | None, ClassInfo | None], int] = {}
         running = {one.function for one in self.stack}
         while (
             todo
         ):  # in the order in which the contexts would be entered: so each is reached at the depth that it would have
-            current, depth = todo.pop()
+            current, depth, callers = todo.pop()
             if current in taken:
                 continue
             counts[current.group] += 1
             most = least[current.group] = min(current.most, least.get(current.group, current.most))
             if self.entered_by[current.group] + counts[current.group] > most or self._differs(current, depth, running):
                 return None
+            if callers is not None and callers.widen(current):
+                return None
             taken[current] = None
-            inner: list[tuple[Context, int]] = []
+            inner: list[tuple[Context, int, Callers | None]] = []
+            within = Callers(current.function, callers)
             for part in current.parts:
                 if isinstance(part, Context) and part.key and part not in taken:
                     known = self.contexts.get(part.key)
                     if known is None:
-                        inner.append((part, depth + 1))
+                        inner.append((part, depth + 1, within))
                     elif known is not part:
                         return None
             inner.reverse()
