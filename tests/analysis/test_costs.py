@@ -9,7 +9,7 @@ import pytest
 from xlalint.analysis.hazard import Frequency
 from xlalint.interpreter.rates import ALWAYS, Cost
 
-ONCE, EPOCH, NTH, FEW, EVALUATION, STEP = Frequency
+ONCE, EPOCH, NTH, FEW, EVALUATION, CALL, STEP = Frequency
 RATES = {
     "of no loop": ALWAYS,
     "of any loop": ALWAYS.in_loop(),

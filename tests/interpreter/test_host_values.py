@@ -7,6 +7,8 @@ from textwrap import dedent
 
 import pytest
 
+from tests.conftest import Findings
+
 HEAD = "import numpy as np\nimport torch\nfrom torch import nn\n"
 
 SILENT = {
@@ -51,6 +53,36 @@ SILENT = {
     "a parameter of which NumPy's functions take a part": """
         def averages(self, precisions, n):
             return np.nanmean(precisions[n, :, :])
+        """,
+    "parameters of which NumPy's functions take parts, and what is computed of them": """
+        def overlaps(a, b):
+            low = np.maximum(a[:, np.newaxis, :2], b[:, :2])
+            high = np.minimum(a[:, np.newaxis, 2:], b[:, 2:])
+            return np.prod(high - low, axis=2) / np.prod(b[:, 2:] - b[:, :2], axis=1).max().item()
+        """,
+    "an object whose inverse takes arguments": """
+        def griffin_lim(magnitudes, transform, turns: int):
+            signal = transform.inverse(magnitudes).squeeze(1)
+            return [float(part) for part in signal][:turns]
+        """,
+    "files that change images": """
+        from torchvision.transforms import functional as F
+
+        class CenterCrop:
+            def __call__(self, image, target):
+                target["area"] = target["boxes"].reshape(-1, 2, 2).prod(1)
+                keep = target["area"] > 0
+                return F.center_crop(image, (4, 4)), target["boxes"][keep]
+        """,
+    "what runs before the program is left": """
+        import sys
+
+        class Model(nn.Module):
+            def forward(self, x: torch.Tensor, checked: bool):
+                if not checked:
+                    print(x)
+                    sys.exit(1)
+                return x
         """,
     "a parameter of which NumPy's functions take a part of a part": """
         def averages(self, precisions, n):
@@ -155,6 +187,23 @@ FOUND = {
         """,
         ["XLA301"],
     ),
+    "a matrix that is inverted": (
+        """
+        def solve(matrix, other):
+            return matrix.inverse() @ other
+        """,
+        ["XLA305"],
+    ),
+    "what a branch prints that goes on": (
+        """
+        class Model(nn.Module):
+            def forward(self, x: torch.Tensor, shown: bool):
+                if shown:
+                    print(x)
+                return x
+        """,
+        ["XLA303"],
+    ),
     "a tensor moved to the device": (
         """
         class Model(nn.Module):
@@ -164,6 +213,13 @@ FOUND = {
         ["XLA301"],
     ),
 }
+
+
+def test_what_is_likely_a_tensor_is_no_error_where_nothing_refuses_it(findings: Findings) -> None:
+    body = "x: torch.Tensor):\n        return np.abs(x)\n"
+    module, plain = f"class M(nn.Module):\n    def forward(self, {body}", f"class M:\n    def apply(self, {body}"
+    assert findings(HEAD + module, "torch_xla") == [("XLA302", "error")]
+    assert findings(HEAD + plain, "torch_xla") == [("XLA302", "warning")]
 
 
 @pytest.mark.parametrize("code", SILENT.values(), ids=SILENT)

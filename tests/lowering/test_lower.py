@@ -68,7 +68,22 @@ def test_the_getter_of_a_property_is_the_method() -> None:
 
 def test_how_a_body_uses_its_parameters() -> None:
     unit = lowered("def f(a, b, c, d):\n    return g.h(a, d) + b[:, None] + c.shape\n")
-    assert [p.uses for p in function(unit, "f").params] == [("g.h()",), ("[,]",), (".shape",), ()]
+    assert [p.uses for p in function(unit, "f").params] == [("g.h()",), ("[,]",), (".shape",), ("g.h([])",)]
+
+
+@pytest.mark.parametrize(
+    ("body", "uses"),
+    [
+        ("return g.h(a[0], -b[1:] + c)", (("g.h([])",), ("g.h([])",), ("g.h([])", "op"))),
+        ("return g.h(a.x, b.y(), [c])", ((".x",), (".y",), ())),
+        ("return h(a[0], b)", ((), (), ())),
+        ("return a.h(b, c), a.h()", ((".h", ".h(,)"), ("a.h()",), ())),
+        ("return a.h(*b), c.h(), c.x.h(1)", ((".h",), (), (".h", ".x"))),
+    ],
+)
+def test_what_calls_are_passed(body: str, uses: tuple[tuple[str, ...], ...]) -> None:
+    unit = lowered(f"def f(a, b, c):\n    {body}\n")
+    assert tuple(p.uses for p in function(unit, "f").params) == uses
 
 
 @pytest.mark.parametrize(

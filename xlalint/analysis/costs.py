@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from xlalint.analysis.hazard import Frequency
 from xlalint.interpreter.context import HOST_TIER
 from xlalint.interpreter.rates import ALWAYS, Cost
 
@@ -18,18 +17,15 @@ if TYPE_CHECKING:
     from xlalint.interpreter.context import Context, RootContext
 
 Costs = dict["Context", frozenset[Cost]]
-_STEP = frozenset((Cost(Frequency.STEP),))
-_ONCE = frozenset((Cost(Frequency.ONCE),))
 
 
 def costs_of(roots: Iterable[RootContext]) -> Costs:
-    """Return how often each context is entered that roots lead to. Code that a tracer runs, or anyone may call, is entered at every step;
-    the function that holds the loop over steps, once. Host code that sets the device up has no part in it."""
+    """Return how often each context is entered that roots lead to. Host code that sets the device up has no part in it."""
     costs: Costs = {}
     todo: list[Context] = []
     for root in roots:
         if root.tier != HOST_TIER:
-            _add(root.context, _ONCE if root.context.per_turn else _STEP, costs, todo)
+            _add(root.context, frozenset((Cost(root.frequency),)), costs, todo)
     while todo:
         context = todo.pop()
         entered, rates = costs[context], context.rates

@@ -14,6 +14,7 @@ DRIVES_STEPS = "steps an XLA device in a loop"
 """Why a function is a root that holds a training loop: the first link of chains that begin there says so."""
 
 TAKES_STEP = "takes a training step"
+TAKES_TENSORS = "takes tensors"
 """Why one is a root that is called for each step."""
 
 
@@ -38,7 +39,9 @@ class Frequency(IntEnum):
     """At every n-th step, n being less than ten: reading a value every fourth step was measured to cost."""
     EVALUATION = 4
     """At every step of an evaluation."""
-    STEP = 5
+    CALL = 5
+    """At each call of a function that may be called at every step, or once: the program does not say."""
+    STEP = 6
 
 
 class Step(msgspec.Struct, frozen=True, array_like=True):

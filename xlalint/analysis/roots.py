@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from xlalint.abstract.values import Function, Host, Tensor, Value, members, tensors
 from xlalint.analysis.handing import HandingOver
-from xlalint.analysis.hazard import DRIVES_STEPS, TAKES_STEP
+from xlalint.analysis.hazard import DRIVES_STEPS, TAKES_STEP, TAKES_TENSORS, Frequency
 from xlalint.frameworks.base import NOWHERE, Platform, Platforms, Reach, reaches
 from xlalint.frameworks.loading import hosts_of, platforms_of
 from xlalint.frameworks.registry import ROWS, frameworks
@@ -16,6 +16,7 @@ from xlalint.interpreter.arguments import Arguments, bind_parameters
 from xlalint.interpreter.context import HOST_TIER, MODULE_LEVEL, Context, RootContext
 from xlalint.interpreter.drivers import Role
 from xlalint.interpreter.frame import Frame
+from xlalint.interpreter.occasions import Occasion
 from xlalint.interpreter.tracer import UNTRACED, HandOver, Tracer
 from xlalint.lowering import ir
 from xlalint.program.dependencies import DependencySet
@@ -200,15 +201,23 @@ class Roots:
             if traced
             else interpreter.enter(info, args, per_turn=per_turn)
         )
-        interpreter.roots.append(RootContext(context, candidate.why, candidate.tier, candidate.tracer))
+        often = self._frequency(candidate)
+        interpreter.roots.append(RootContext(context, candidate.why, candidate.tier, candidate.tracer, often))
         called.add(context)
         if candidate.tier == 2 and not candidate.drives:
             self._enter_returned(context, called)
         for wrapper in self._wrappers(info, args) if info.ir.decorators else ():
             if wrapper is not context:
                 why = f"wraps `{info.name}`: {candidate.why}"
-                interpreter.roots.append(RootContext(wrapper, why, candidate.tier, candidate.tracer))
+                interpreter.roots.append(RootContext(wrapper, why, candidate.tier, candidate.tracer, often))
                 called.add(wrapper)
+
+    def _frequency(self, candidate: Candidate) -> Frequency:
+        """Return how often a root runs: an optimizer's methods do at every step, functions that only set something up once, others that
+        anyone may call at each call."""
+        if candidate.why != TAKES_TENSORS or self.interpreter.tables.kind(candidate.info.owner) == "optimizer":
+            return Frequency.STEP
+        return Frequency.ONCE if self.interpreter.occasions.of(candidate.info) is Occasion.SET_UP else Frequency.CALL
 
     def _enter_returned(self, outer: Context, called: Called) -> None:
         """Enter the functions that a library's function makes and returns: who gets them calls them."""
@@ -221,7 +230,8 @@ class Roots:
             args = self.interpreter.standalone(info)
             if self._meets_tensors(info, args):
                 context = self.interpreter.enter(info, args, made.closure)
-                self.interpreter.roots.append(RootContext(context, f"returned by `{outer.name}`", 2))
+                why = f"returned by `{outer.name}`"
+                self.interpreter.roots.append(RootContext(context, why, 2, frequency=Frequency.CALL))
                 called.add(context)
 
     def _contain(self, module: ModuleInfo, name: str) -> Contained:
@@ -293,7 +303,7 @@ class Roots:
         elif given is not None:
             yield Candidate(info, f"decorated with `{given.name}`", 1, given.tracer, given)
         elif framework and self._called(info) and not self._host_side(info):
-            yield Candidate(info, "takes tensors", 2)
+            yield Candidate(info, TAKES_TENSORS, 2)
 
     def _methods(self, klass: ClassInfo, framework: str) -> Iterator[Candidate]:
         kind = self.interpreter.tables.kind(klass)
@@ -316,7 +326,7 @@ class Roots:
             elif given is not None:
                 yield Candidate(info, f"decorated with `{given.name}`", 1, given.tracer, given)
             elif framework and kind not in _HOST_KINDS and self._called(info) and not self._host_side(info):
-                yield Candidate(info, "takes tensors", 2)
+                yield Candidate(info, TAKES_TENSORS, 2)
 
     def _traced_methods(self, klass: ClassInfo) -> dict[str, tuple[str, Tracer]]:
         """Names of the methods that a library base traces, with the base's short name and the tracer."""
@@ -404,6 +414,8 @@ class Roots:
         called = sorted(_HOST_CALLS.intersection(info.ir.calls))
         if called:
             return f"it calls `{called[0]}`, as only code on the host does"
+        if self.interpreter.occasions.of(info) is Occasion.DATA:
+            return "only data sets call it, as the program has it"
         return self._host_class(info.owner) or self._host_module(info.module)
 
     def _host_class(self, klass: ClassInfo | None) -> str:
@@ -432,6 +444,12 @@ class Roots:
         hosts = sorted(_HOST_KINDS.intersection(kinds))
         if hosts and "module" not in kinds:
             return f"its file is one of host code (`{kinds[hosts[0]]}` is a {hosts[0]} class)"
+        augmenting = self.interpreter.libraries.of(self.interpreter.annotations.framework(module)).augmenting
+        if augmenting and "module" not in kinds:
+            imported = {f"{one.module}.{one.name}" if one.name else one.module for one in module.unit.imports}
+            found = sorted(augmenting & imported)
+            if found:
+                return f"its file changes examples of data by `{found[0]}`, which is done on the host"
         tests = [info.name for info in module.functions if info.name.startswith("test_") and info.ir.outer < 0]
         if tests:
             return f"its file is one of tests (`{tests[0]}`)"

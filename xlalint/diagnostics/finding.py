@@ -8,7 +8,7 @@ import msgspec
 
 Severity = Literal["error", "warning", "info"]
 ConfidenceName = Literal["certain", "likely", "possible"]
-FrequencyName = Literal["step", "evaluation", "nth-step", "epoch", "run"]
+FrequencyName = Literal["step", "call", "evaluation", "nth-step", "epoch", "run"]
 """How often a finding costs: at every step, of training or of an evaluation; at every n-th; once an epoch; once a run."""
 
 

@@ -17,6 +17,7 @@ NAMES: dict[Frequency, FrequencyName] = {
     Frequency.NTH_STEP: "nth-step",
     Frequency.FEW_STEPS: "nth-step",
     Frequency.EVALUATION: "evaluation",
+    Frequency.CALL: "call",
     Frequency.STEP: "step",
 }
 _WORDS = {
@@ -25,6 +26,7 @@ _WORDS = {
     Frequency.NTH_STEP: "at every n-th step",
     Frequency.FEW_STEPS: "at every few steps",
     Frequency.EVALUATION: "at every step of an evaluation",
+    Frequency.CALL: "at each call",
     Frequency.STEP: "at every step",
 }
 # Of two that have one name, the first says it.

@@ -30,6 +30,7 @@ Hidden = Literal["", "low-confidence", "info-hidden"]
 
 _CONFIDENCES: dict[int, ConfidenceName] = {0: "possible", 1: "likely", 2: "certain"}
 _SEVERITIES = ("info", "warning", "error")
+_OF_VALUES = frozenset(("control-flow", "dynamic-shape", "host-sync"))
 _LONGEST_SUBJECT = 60
 
 
@@ -104,8 +105,15 @@ def target_of(framework: str, settings: Settings) -> str:
 def severity_of(hazard: Hazard, rule: Rule, settings: Settings) -> Severity | None:
     """How bad a hazard is on the target and device that the settings of its file say; None where it is none.
 
-    What the called API says comes before what the rule says, and the variant before the device before the rest.
+    What the called API says comes before what the rule says, and the variant before the device before the rest. What only
+    tensors are refused is an error where the value is certain to be one, or likely under a tracer that raises.
     """
+    severity = _severity_told(hazard, rule, settings)
+    doubtful = rule.kind in _OF_VALUES and hazard.confidence < Confidence.CERTAIN and not row_of(hazard.framework).raises
+    return "warning" if severity == "error" and doubtful else severity
+
+
+def _severity_told(hazard: Hazard, rule: Rule, settings: Settings) -> Severity | None:
     target = target_of(hazard.framework, settings)
     called = dict(OCCASIONAL if is_occasional(hazard, rule) else hazard.severity)
     for key in (f"{target}:{hazard.variant}", f"{target}:{settings.device}", target):

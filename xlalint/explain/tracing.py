@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from xlalint.analysis.chains import Reach
+from xlalint.analysis.hazard import TAKES_TENSORS
 from xlalint.diagnostics.finding import TraceStep
 from xlalint.explain.model import Activation, Tracedness
 from xlalint.explain.parameters import ParameterFacts
@@ -53,8 +54,8 @@ class Tracing:
     def _reason(self, way: Reach) -> str:
         link = self.replay.chains[way]
         name, why = link.root.context.name, link.root.why
-        if link.root.tier == 2 and why == "takes tensors":
-            why = "takes tensors, and nothing shows that it stays on the host"
+        if link.root.tier == 2 and why == TAKES_TENSORS:
+            why += ", and nothing shows that it stays on the host"
         start = f"`{name}` is a root: {why}"
         return start if link.depth == 0 else f"{start}; it leads here in {link.depth} call{'s' * (link.depth > 1)}"
 

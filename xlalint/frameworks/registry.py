@@ -20,7 +20,8 @@ class Row(NamedTuple):
 
     `title` is what users call it. `folder` is the package whose module `framework` holds the `Framework`. Its `*.toml` are API tables,
     besides those under `rules/apis`. `targets` are how its code reaches XLA, the usual one first. `rewritten`: the rewriters know its
-    operations.
+    operations. `raises`: its tracer refuses what needs a value, so that what is likely to need one is likely to fail; without, only what
+    is certain is an error.
     """
 
     name: str
@@ -28,10 +29,11 @@ class Row(NamedTuple):
     folder: str
     targets: tuple[str, ...]
     rewritten: bool = True
+    raises: bool = True
 
 
 ROWS: list[Row] = [
-    Row("torch", "PyTorch", "xlalint.frameworks.torch", ("torch_xla", "torch_tpu", "torch_compile")),
+    Row("torch", "PyTorch", "xlalint.frameworks.torch", ("torch_xla", "torch_tpu", "torch_compile"), raises=False),
     Row("tensorflow", "TensorFlow", "xlalint.frameworks.tensorflow", ("tf",)),
     Row("jax", "JAX", "xlalint.frameworks.jax", ("jax",)),
 ]

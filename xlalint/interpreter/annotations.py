@@ -331,7 +331,7 @@ class Annotations:
         for use in uses:
             if use == "[,]":
                 return arrays[0] if arrays else use
-            if use.startswith(".") and self.tells(framework, use[1:]):
+            if use.startswith(".") and self.tells(framework, use[1:]) and not self._is_refused(framework, use, uses):
                 return use
             if use.endswith(ir.PASSED) and self._takes_tensor(info.module, use.removesuffix(ir.PASSED)):
                 return use
@@ -361,6 +361,13 @@ class Annotations:
         if name in self.libraries.shared_names:
             return False
         return self.apis.method(framework, name) is not None or self.apis.attribute(framework, name) is not None
+
+    def _is_refused(self, framework: str, use: str, uses: tuple[str, ...]) -> bool:
+        """Return whether the body gives arguments to a method that takes none where it is a tensor's: transforms have an inverse too."""
+        if f"{use}{ir.CALLED_WITH}" not in uses:
+            return False
+        method = self.apis.method(framework, use[1:])
+        return method is not None and not method.params
 
     def _names_arrays(self, module: ModuleInfo, use: str) -> bool:
         """Return whether a use hands the parameter, or a part of it, to the host's arrays, or indexes it with their `newaxis`."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from xlalint.abstract.values import NEVER, AllocationSite, Instance, Value
-from xlalint.analysis.hazard import Confidence
+from xlalint.analysis.hazard import Confidence, Frequency
 from xlalint.interpreter.rates import ALWAYS, Rate
 from xlalint.interpreter.tracer import UNTRACED, Tracer
 from xlalint.program.dependencies import DependencySet
@@ -187,16 +187,25 @@ class Context(DependencySet):
 class RootContext:
     """A context that XLA traces: `why` says which fact makes it a root; `tier` 1 is sure, 2 is a library's function.
 
-    Tier 3 (`HOST_TIER`) is host code that sets the compiler up: of it only hazards of configuration count.
+    Tier 3 (`HOST_TIER`) is host code that sets the compiler up: of it only hazards of configuration count. `frequency` says how often it
+    runs.
     """
 
-    __slots__ = ("context", "tier", "tracer", "why")
+    __slots__ = ("context", "frequency", "tier", "tracer", "why")
 
-    def __init__(self, context: Context, why: str, tier: int, tracer: Tracer = UNTRACED) -> None:
+    def __init__(
+        self,
+        context: Context,
+        why: str,
+        tier: int,
+        tracer: Tracer = UNTRACED,
+        frequency: Frequency = Frequency.STEP,
+    ) -> None:
         self.context = context
         self.why = why
         self.tier = tier
         self.tracer = tracer
+        self.frequency = Frequency.ONCE if context.per_turn else frequency
 
 
 HOST_TIER = 3

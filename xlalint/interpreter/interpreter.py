@@ -60,6 +60,7 @@ from xlalint.interpreter.drivers import Drivers
 from xlalint.interpreter.frame import Env, Frame
 from xlalint.interpreter.library_calls import LibraryCall
 from xlalint.interpreter.library_functions import call_external
+from xlalint.interpreter.occasions import Occasions
 from xlalint.interpreter.spelling import path_of
 from xlalint.interpreter.traced_arguments import (
     arguments_of_method,
@@ -160,6 +161,7 @@ class Interpreter:
         self.tables = AttributeTables(self)
         self._converted: dict[FunctionInfo, bool] = {}
         self.drivers = Drivers(libraries.steps, program)
+        self.occasions = Occasions(program, self.drivers, self.tables.kind)
         self.decorators = Decorators(self)
         self.contexts: dict[tuple[object, ...], Context] = {}
         self.entered_by: Counts = defaultdict(int)

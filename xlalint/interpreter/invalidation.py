@@ -29,6 +29,7 @@ def forget(interpreter: Interpreter, module: ModuleInfo, functions: set[Function
     if not functions:
         return
     interpreter.drivers = interpreter.drivers.after(functions)
+    interpreter.occasions = interpreter.occasions.after(functions, interpreter.drivers)
     gone = stale(_computations(interpreter), functions)
     if not gone:
         return

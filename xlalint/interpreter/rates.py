@@ -29,7 +29,7 @@ class Rate(NamedTuple):
     def of(self, entered: Cost) -> Cost:
         """Return how often the code runs where its function is entered so often."""
         frequency = min(max(entered.frequency, self.floor), self.ceiling)
-        if frequency is Frequency.STEP:
+        if frequency >= Frequency.CALL:
             return Cost(frequency)
         return Cost(frequency, self.looped or (entered.looped and frequency is entered.frequency))
 

@@ -67,6 +67,7 @@ class Semantics:
     - `tensor_class` is what `type(x)` gives. `telling` are attributes that only its tensors have, in code that imports it;
       `of_unknown` are those that give a known value even of an object that is not known.
       `computing` are names of calls that show a function to compute with tensors, wherever it has them from.
+      `augmenting` are modules of the library that change examples before they make a batch: what imports them does so on the host.
     - `takes_tensors` are methods of tensors whose first argument is a tensor too. `host_arrays` are packages whose arrays stay on the host.
     - `parameter_of(interpreter, info, name)` is what a parameter of a method is where neither its annotation nor its use tells, but its
       class does; None where that does not, either.
@@ -120,6 +121,7 @@ class Semantics:
         tensor_class: str = "",
         telling: frozenset[str] = frozenset(),
         computing: frozenset[str] = frozenset(),
+        augmenting: frozenset[str] = frozenset(),
         of_unknown: Mapping[str, Callable[[], Value]] = MappingProxyType({}),
         takes_tensors: frozenset[str] = frozenset(),
         host_arrays: frozenset[str] = frozenset(),
@@ -194,6 +196,7 @@ class Semantics:
         self.tensor_class = tensor_class
         self.telling = telling
         self.computing = computing
+        self.augmenting = augmenting
         self.of_unknown = of_unknown
         self.takes_tensors = takes_tensors
         self.host_arrays = host_arrays

@@ -21,6 +21,7 @@ from xlalint.abstract.values import (
     members,
     sequence,
 )
+from xlalint.analysis.hazard import Frequency
 from xlalint.interpreter.budget import tell_depth
 from xlalint.interpreter.builtin_calls import element_of, is_staged
 from xlalint.interpreter.device_loops import Loop, is_long, mark_counted, names_counted, values_of_turn
@@ -230,6 +231,14 @@ def _only_raises(body: tuple[ir.Statement, ...]) -> bool:
     return bool(body) and isinstance(body[-1], ir.Raise)
 
 
+def _ends_run(body: tuple[ir.Statement, ...]) -> bool:
+    """Return whether a block ends what the program does: by raising, or by leaving it."""
+    last = body[-1] if body else None
+    if isinstance(last, ir.Eval):
+        return isinstance(last.value, ir.Call) and path_of(last.value.func) in _EXITS
+    return isinstance(last, ir.Raise)
+
+
 def if_(frame: Frame, node: ir.If) -> bool:
     frame.statement = node.at
     rule, variant = _rule_of(frame, node)
@@ -283,7 +292,7 @@ def _missing_from(test: ir.Node) -> str:
 
 def _exec_at(frame: Frame, body: tuple[ir.Statement, ...], rate: Rate) -> bool:
     """Run a block that is reached so often."""
-    outer, frame.loops.rate = frame.loops.rate, rate
+    outer, frame.loops.rate = frame.loops.rate, rate.under(Frequency.ONCE) if _ends_run(body) else rate
     falls = frame.exec(body)
     frame.loops.rate = outer
     return falls
@@ -544,6 +553,7 @@ def try_(frame: Frame, node: ir.Try) -> bool:
     return bool(ends) and final
 
 
+_EXITS = frozenset(("sys.exit", "exit", "quit", "os._exit", "os.abort"))
 _TRACING_ERRORS = frozenset(
     ("Exception", "BaseException", "TypeError", "ConcretizationTypeError", "OperatorNotAllowedInGraphError")
 )

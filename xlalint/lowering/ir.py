@@ -420,7 +420,10 @@ PASSED = "()"
 """How `Param.uses` ends where a call is passed the parameter first."""
 
 PART_PASSED = "([])"
-"""How it ends where a call is passed a part of it."""
+"""How it ends where a call is passed a part of it, or what arithmetic makes of it, or it after another argument."""
+
+CALLED_WITH = "(,)"
+"""How it ends where one of its methods is called with arguments."""
 
 COMPARED = "mask"
 """The use of a parameter whose comparison is used as only a mask is: as an index, inverted, asked for `any()`."""
@@ -433,8 +436,9 @@ class Param(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A parameter. `kind` is "/", "" (either), "*" (variadic), "k" (keyword only) or "**".
 
     `uses` says how the body treats the bare parameter, sorted: ".shape" (attribute read), "f()" (passed first to what the
-    source calls `f`), "f([])" (a part of it is), "[,]" (indexed by a tuple, slice or None as only arrays are), "[np.newaxis]",
-    "op" (operand of arithmetic), "mask" and "[mask]" (see `COMPARED` and `MASKED`).
+    source calls `f`), "f([])" (a part of it is, or it is passed after others), ".m(,)" (its method is given arguments by their
+    places), "[,]" (indexed by a tuple, slice or None as only arrays are), "[np.newaxis]", "op" (operand of arithmetic), "mask" and
+    "[mask]" (see `COMPARED` and `MASKED`).
     """
 
     name: str

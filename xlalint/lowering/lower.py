@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from xlalint.lowering import ir
@@ -170,11 +170,7 @@ class Lowerer:
         """Record what a call shows of the current function's parameters, and attributes that it registers."""
         scope = self.scope
         if scope.uses and node.args:
-            first, passed = node.args[0], ir.PASSED
-            while type(first) is ast.Subscript:
-                first, passed = first.value, ir.PART_PASSED
-            if type(first) is ast.Name and first.id in scope.uses:
-                scope.uses[first.id].add(f"{_spell_dotted(func)}{passed}")
+            _note_passed(node.args, func, scope)
         if type(func) is ast.Attribute:
             scope.calls.add(func.attr)
             registers = func.attr in _REGISTRARS and bool(node.args)
@@ -605,6 +601,41 @@ def _encodable(statement: ir.Statement) -> ir.Statement:
 def _is_accessor(node: Any) -> bool:
     """Return whether a method only sets or deletes a property: its getter is what reading the name runs."""
     return any(isinstance(d, ast.Attribute) and d.attr in ("setter", "deleter") for d in node.decorator_list)
+
+
+def _note_passed(args: list[ast.expr], func: ast.expr, scope: Scope) -> None:
+    """Record which parameters a call is passed: the first by itself, others, parts of them, and what arithmetic makes of them."""
+    first = args[0]
+    if type(first) is ast.Name and first.id in scope.uses:
+        scope.uses[first.id].add(f"{_spell_dotted(func)}{ir.PASSED}")
+    if type(func) is not ast.Attribute:
+        return
+    holder = func.value
+    if type(holder) is ast.Name and holder.id in scope.uses:
+        if type(first) is not ast.Starred:
+            scope.uses[holder.id].add(f".{func.attr}{ir.CALLED_WITH}")
+        return
+    for index, arg in enumerate(args):
+        kind = type(arg)
+        if kind is ast.Subscript or kind is ast.BinOp or kind is ast.UnaryOp or (kind is ast.Name and index):
+            for name in _names_within(arg):
+                if name in scope.uses:
+                    scope.uses[name].add(f"{_spell_dotted(func)}{ir.PART_PASSED}")
+
+
+def _names_within(node: ast.expr) -> Iterator[str]:
+    """Names of which an expression takes parts, or with which it does arithmetic."""
+    todo = [node]
+    while todo:
+        part = todo.pop()
+        if type(part) is ast.Name:
+            yield part.id
+        elif type(part) is ast.Subscript:
+            todo.append(part.value)
+        elif type(part) is ast.BinOp:
+            todo += (part.left, part.right)
+        elif type(part) is ast.UnaryOp:
+            todo.append(part.operand)
 
 
 def _spell_dotted(node: ast.expr) -> str:

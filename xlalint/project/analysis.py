@@ -99,7 +99,7 @@ class Analysis:
         self._options = options
         self._pulse = pulse
         self.restart()
-        self.states = States(self.program, self.interpreter.drivers.digest())
+        self.states = States(self.program, self._digest())
         self.sizes = [_size(unit) for unit in units]
         self._places = {module.path: module.index for module in reversed(self.program.modules)}
 
@@ -137,8 +137,12 @@ class Analysis:
         return changed
 
     def is_driven_otherwise(self) -> bool:
-        """Return whether other functions drive a device than when the program was linked: then nothing holds of what was made of it."""
-        return self.interpreter.drivers.digest() != self.states.common
+        """Return whether other functions drive a device than when the program was linked, or its functions are called on other occasions:
+        then nothing holds of what was made of it."""
+        return self._digest() != self.states.common
+
+    def _digest(self) -> bytes:
+        return self.interpreter.drivers.digest() + self.interpreter.occasions.digest()
 
     def run(self, modules: Sequence[int]) -> list[ModuleOutcome]:
         """Analyse the roots of some modules, by index."""

@@ -300,6 +300,13 @@ _SEMANTICS = Semantics(
     tensor_class="torch.Tensor",
     telling=_TELLING,
     computing=(_TELLING - _FUNCTIONS_TOO) | _COMPUTING,
+    augmenting=frozenset(
+        (
+            "torchvision.transforms.functional",
+            "torchvision.transforms.v2.functional",
+            "torchvision.transforms.functional_tensor",
+        )
+    ),
     of_unknown={
         **dict.fromkeys(("saved_tensors", "saved_variables"), lambda: sequence("tuple", None, tensor("torch"))),
         **distributions.OF_UNKNOWN,
