@@ -76,6 +76,7 @@ NOW_AND_THEN = {
     "by truth": f"if not i % args.every:\n    {READ}",
     "but the first": f"if i > 0 and not i % 100:\n    {READ}",
     "of what the loop adds to": f"if seen % 100 == 0:\n    {READ}",
+    "of what the loop assigns one more to": f"steps = 0\nsteps = steps + 1\nif steps % 100 == 0:\n    {READ}",
     "of epochs and steps": f"if (epoch * len(batches) + i) % 100 == 0:\n    {READ}",
     "of epochs": f"if epoch % 10 == 0:\n    {READ}",
     "in the other branch": f"if i % 100:\n    pass\nelse:\n    {READ}",

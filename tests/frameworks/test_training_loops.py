@@ -189,6 +189,20 @@ def test_what_grows_with_each_step_is_found(loud: Loud, text: str) -> None:
     assert loud(SETUP + text, "torch_xla") == ["XLA406"]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        GROWING.replace("for x in batches", "for x, seen in batches"),
+        GROWING.replace("y = model", "first, seen = x\n        y = model"),
+        GROWING.replace("y = model", "(first, seen), other = map(list, x)\n        y = model"),
+        GROWING.replace("y = model", "first, seen = 1, torch.zeros(0, 2)\n        y = model"),
+    ],
+    ids=["by the loop", "by unpacking", "by nested unpacking", "one by one"],
+)
+def test_what_each_step_gets_anew_does_not_grow(loud: Loud, text: str) -> None:
+    assert loud(SETUP + text, "torch_xla") == []
+
+
 def test_the_chain_leads_through_the_nested_function() -> None:
     text = SETUP + LOUD["by a nested function"]
     (finding,) = check_text(text, "train.py", Settings(target="torch_xla")).findings

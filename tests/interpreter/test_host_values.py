@@ -113,6 +113,20 @@ SILENT = {
             def choose(self, labels: torch.Tensor):
                 return [i for i, label in enumerate(labels) if label.item() < 5]
         """,
+    "files of images": """
+        import cv2
+
+        class Pad:
+            def __call__(self, image, label):
+                label[label > 3] = 0
+                return cv2.copyMakeBorder(image, 1, 1, 1, 1), cv2.copyMakeBorder(label[:, None], 1, 1, 1, 1)
+        """,
+    "a tensor that is made right where it is moved to the host": """
+        class Model(nn.Module):
+            def forward(self, x: torch.Tensor, plot):
+                plot.line(torch.zeros(1, 3).cpu(), torch.arange(3).unsqueeze(0).float().to("cpu"))
+                return x
+        """,
     "the size of an image": """
         from torchvision.transforms import functional as F
 
@@ -186,6 +200,15 @@ FOUND = {
                 return image[:, :side]
         """,
         ["XLA301"],
+    ),
+    "tensors that are made of the device's, where they are moved to the host": (
+        """
+        class Model(nn.Module):
+            def forward(self, x: torch.Tensor, plot):
+                plot.line(torch.zeros_like(x).cpu())
+                return x
+        """,
+        ["XLA302"],
     ),
     "a matrix that is inverted": (
         """

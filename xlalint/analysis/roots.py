@@ -55,8 +55,9 @@ _HOST_CALLS = frozenset(
 _HOST_IMPORTS = frozenset(
     ("argparse", "click", "typer", "fire", "unittest", "pytest", "tokenizers", "sentencepiece", "matplotlib", "pandas")
 )
-
-
+_IMAGES = frozenset(
+    ("cv2", "PIL", "skimage", "albumentations", "imgaug")
+)  # what imports them has images in host memory
 _FILES = frozenset(
     ("open", "read_text", "write_text", "read_bytes", "write_bytes", "savefig", "imread", "imwrite", "urlopen")
 )
@@ -217,7 +218,8 @@ class Roots:
         anyone may call at each call."""
         if candidate.why != TAKES_TENSORS or self.interpreter.tables.kind(candidate.info.owner) == "optimizer":
             return Frequency.STEP
-        return Frequency.ONCE if self.interpreter.occasions.of(candidate.info) is Occasion.SET_UP else Frequency.CALL
+        once = self.interpreter.occasions.of(candidate.info) in (Occasion.SCRIPT, Occasion.SET_UP)
+        return Frequency.ONCE if once else Frequency.CALL
 
     def _enter_returned(self, outer: Context, called: Called) -> None:
         """Enter the functions that a library's function makes and returns: who gets them calls them."""
@@ -454,7 +456,10 @@ class Roots:
         if tests:
             return f"its file is one of tests (`{tests[0]}`)"
         scripts = sorted(_HOST_IMPORTS & module.packages)
-        return f"its file imports `{scripts[0]}`, as scripts and tests do" if scripts else ""
+        if scripts:
+            return f"its file imports `{scripts[0]}`, as scripts and tests do"
+        images = sorted(_IMAGES & module.packages)
+        return f"its file imports `{images[0]}`, as code does that has images on the host" if images else ""
 
     def why_not(self, info: FunctionInfo) -> str:
         """Why a function is no root."""

@@ -109,7 +109,9 @@ def severity_of(hazard: Hazard, rule: Rule, settings: Settings) -> Severity | No
     tensors are refused is an error where the value is certain to be one, or likely under a tracer that raises.
     """
     severity = _severity_told(hazard, rule, settings)
-    doubtful = rule.kind in _OF_VALUES and hazard.confidence < Confidence.CERTAIN and not row_of(hazard.framework).raises
+    doubtful = (
+        rule.kind in _OF_VALUES and hazard.confidence < Confidence.CERTAIN and not row_of(hazard.framework).raises
+    )
     return "warning" if severity == "error" and doubtful else severity
 
 

@@ -125,9 +125,15 @@ def _names_counted_by(target: ir.Node, counter: ir.Node) -> frozenset[str]:
 
 
 def names_added_to(body: tuple[ir.Statement, ...]) -> frozenset[str]:
-    """Return the names to which statements add numbers."""
-    added = (one.target for one in ir.walk(body) if isinstance(one, ir.AugAssign) and one.op == "+")
-    return frozenset(target.id for target in added if isinstance(target, ir.Name))
+    """Return the names to which statements add numbers: `n += 1`, `n = n + 1`."""
+    found: set[str] = set()
+    for one in ir.walk(body):
+        if isinstance(one, ir.AugAssign) and one.op == "+" and isinstance(one.target, ir.Name):
+            found.add(one.target.id)
+        elif isinstance(one, ir.Assign) and isinstance(one.value, ir.Bin) and one.value.op == "+":
+            sides = [side.id for side in (one.value.left, one.value.right) if isinstance(side, ir.Name)]
+            found.update(target.id for target in one.targets if isinstance(target, ir.Name) and target.id in sides)
+    return frozenset(found)
 
 
 def last_name(func: ir.Node) -> str:

@@ -18,6 +18,7 @@ from xlalint.abstract.values import (
     Const,
     Function,
     Host,
+    LibrarySymbol,
     Method,
     Sequence,
     Tensor,
@@ -339,7 +340,9 @@ class LibraryCall:
         if value is None or spec.rule is None or (spec.variant == "number" and not isinstance(value, Tensor)):
             return  # what may be a number is one where a number is wanted
         if spec.returns.kind == "hostlike":
-            # Who moves a tensor to the host believes that it may be elsewhere.
+            # Who moves a tensor to the host believes that it may be elsewhere, unless it is made right there.
+            if self._is_made_in_place():
+                return
             value = join_all(
                 tensor(m.framework, m.dtype, m.rank, "", m.sure and not m.place) if isinstance(m, Tensor) else m
                 for m in members(value)
@@ -364,7 +367,17 @@ class LibraryCall:
             found = self._device(value)
             if found is not None:
                 return found, nodes[position] if position < len(nodes) else None
-        return self.receiver, None
+        func = self.node.func
+        return self.receiver, func.value if self.receiver is not None and isinstance(func, ir.Attr) else None
+
+    def _is_made_in_place(self) -> bool:
+        """Return whether the receiver is a new tensor of the host's memory, which the very expression makes by functions of a library."""
+        node = self.node.func.value if isinstance(self.node.func, ir.Attr) else None
+        if not isinstance(node, ir.Call) or self._device(self.receiver or UNKNOWN) is not None:
+            return False
+        while isinstance(node, ir.Call) and isinstance(node.func, ir.Attr):
+            node = node.func.value
+        return isinstance(node, ir.Name) and isinstance(self.frame.eval(node), LibrarySymbol)
 
     @staticmethod
     def _device(value: Value) -> Value | None:

@@ -1,7 +1,8 @@
 """On which occasions a program calls its functions: at its steps, while it is set up, or where its data is prepared.
 
-A function is known by its name alone: whatever calls that name may call it. So what is told of the others is sure, as far as the program
-calls them itself: one that only constructors of models call runs once for each model, one that only data sets call runs on the host.
+A function is known by its name alone: whatever calls that name may call it. So one of which all callers are constructors of models runs
+once for each model, and one of which all are data sets on the host, as far as the program calls them itself. Of methods only constructors
+of the class tell, since frameworks and users of a library call methods too.
 
 All of it is worked out once for a program, before its functions are run. What it comes to is part of what every result depends on.
 """
@@ -9,7 +10,7 @@ All of it is worked out once for a program, before its functions are run. What i
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from enum import IntEnum
 from hashlib import blake2b
 from typing import TYPE_CHECKING
@@ -18,25 +19,28 @@ from xlalint.interpreter.device_loops import last_name, loops
 from xlalint.interpreter.drivers import Drivers, Role
 from xlalint.lowering import ir
 from xlalint.program.dependencies import DependencySet
-from xlalint.program.linker import ClassInfo, FunctionInfo
+from xlalint.program.linker import ClassInfo, FunctionInfo, ModuleInfo
 
 if TYPE_CHECKING:
     from xlalint.program.linker import Program
 
 
 class Occasion(IntEnum):
-    """When a function of the program is called, as far as the program calls it itself."""
+    """When a function of the program is called, as far as the program calls it itself; of two the smaller is their join."""
 
     ANY = 0
     """At steps, or by whoever uses the program."""
-    SET_UP = 1
-    """Once, before or around the steps: by constructors, by what a script begins with."""
-    DATA = 2
+    SCRIPT = 1
+    """Once, before or around the steps, by what a script begins with: what it repeats in a loop may be a step."""
+    SET_UP = 2
+    """Once for each model, by its constructor."""
+    DATA = 3
     """Where examples are loaded and prepared, on the host."""
 
 
 _LASTING = frozenset(("module", "optimizer", "config"))  # what is made once: what their constructors call sets it up
 _CONSTRUCTORS = frozenset(("__init__", "__post_init__"))
+_ROUNDS = 4  # functions between what is called once and what that leads to
 
 
 class Occasions:
@@ -48,6 +52,7 @@ class Occasions:
         self._kind_of = kind_of
         self._seldom: dict[FunctionInfo, Occasion] = {}
         self._calls: dict[FunctionInfo, tuple[str, ...]] = {}
+        self._in_loops: dict[FunctionInfo | ModuleInfo, frozenset[str]] = {}
         self._worked_out = False
 
     def of(self, info: FunctionInfo) -> Occasion:
@@ -82,104 +87,80 @@ class Occasions:
             self._seldom = self._find_seldom(functions)
 
     def _find_seldom(self, functions: list[FunctionInfo]) -> dict[FunctionInfo, Occasion]:
-        """Return the functions that no step calls, in the order of the program."""
-        called = {name for names in self._calls.values() for name in names}
-        scripts: set[str] = set()  # what scripts call outside of their loops
-        steps: set[str] = set()
+        """Return the functions that no step calls: those of which all callers are constructors, data sets, or run once themselves."""
+        callers: defaultdict[str, list[FunctionInfo | ModuleInfo]] = defaultdict(list)
         for module in self._program.modules[: self._program.linted]:
-            if module.unit.calls:
-                called.update(module.unit.calls)
-                inside = _names_in_loops(ir.decode_body(module.unit.body))
-                steps |= inside
-                scripts.update(name for name in module.unit.calls if name not in inside)
-        by_name: defaultdict[str, list[FunctionInfo]] = defaultdict(list)
-        makers: set[FunctionInfo] = set()
-        data: set[FunctionInfo] = set()
-        live: set[FunctionInfo] = set()
+            for name in module.unit.calls:
+                callers[name].append(module)
         for info in functions:
-            by_name[info.name].append(info)
-            kind = self._kind_of(info.owner) if info.owner is not None else ""
-            if kind == "dataset":
-                data.add(info)
-            elif info.name in _CONSTRUCTORS and info.owner is not None:
-                by_name[info.owner.name].append(info)
-                if kind in _LASTING:
-                    makers.add(info)
-                elif info.owner.name not in called:
-                    live.add(info)
-            elif self._drivers.role(info) in (Role.LOOPS, Role.LEADS):
-                inside = _names_in_loops(info.body)
-                steps |= inside
-                scripts.update(name for name in info.ir.calls if name not in inside)
-            elif info.name not in called:
-                live.add(info)
-        apart = makers | data
-        start, live = [*live, *_find_named(steps, by_name)], set()
-        self._spread(start, live, by_name, apart)
-        script = self._follow_scripts(scripts, live, by_name, apart)
-        set_up = script | self._reach(makers, live | apart | script, by_name)
-        prepared = self._reach(data, live | apart | set_up, by_name)
-        return {
-            info: Occasion.SET_UP if info in set_up else Occasion.DATA
-            for info in functions
-            if info in set_up or info in prepared
-        }
-
-    def _spread(
-        self,
-        todo: list[FunctionInfo],
-        live: set[FunctionInfo],
-        by_name: dict[str, list[FunctionInfo]],
-        apart: set[FunctionInfo],
-    ) -> None:
-        """Add functions, and all that they call in turn, to what steps call."""
-        while todo:
-            info = todo.pop()
-            if info not in live and info not in apart:
-                live.add(info)
-                todo += _find_named(self._calls[info], by_name)
-
-    def _follow_scripts(
-        self,
-        names: set[str],
-        live: set[FunctionInfo],
-        by_name: dict[str, list[FunctionInfo]],
-        apart: set[FunctionInfo],
-    ) -> set[FunctionInfo]:
-        """Return what scripts call outside of loops, and that in turn; what they call within loops may be their steps, and is added to
-        those."""
-        script: set[FunctionInfo] = set()
-        todo = list(_find_named(names, by_name))
-        while todo:
-            info = todo.pop()
-            if info in script or info in live or info in apart:
-                continue
-            script.add(info)
-            inside = _names_in_loops(info.body)
-            self._spread(list(_find_named(inside, by_name)), live, by_name, apart)
-            todo += _find_named((name for name in info.ir.calls if name not in inside), by_name)
-        return script - live
-
-    def _reach(
-        self, start: set[FunctionInfo], but: set[FunctionInfo], by_name: dict[str, list[FunctionInfo]]
-    ) -> set[FunctionInfo]:
-        """Return what some functions call, and that in turn, but for some."""
-        found: set[FunctionInfo] = set()
-        todo = [one for info in start for one in _find_named(self._calls[info], by_name)]
-        while todo:
-            info = todo.pop()
-            if info not in found and info not in but:
-                found.add(info)
-                todo += _find_named(self._calls[info], by_name)
+            for name in info.ir.calls:
+                callers[name].append(info)
+        found: dict[FunctionInfo, Occasion] = {}
+        for _ in range(_ROUNDS):
+            fresh = {
+                info: occasion
+                for info in functions
+                if info not in found and not info.name.startswith("__") and info.name in callers
+                if (occasion := self._occasion_of(info, callers[info.name], found)) is not Occasion.ANY
+            }
+            if not fresh:
+                break
+            found.update(fresh)
         return found
 
+    def _occasion_of(
+        self, info: FunctionInfo, callers: list[FunctionInfo | ModuleInfo], found: dict[FunctionInfo, Occasion]
+    ) -> Occasion:
+        """Return when a function is called, by what is found of its callers."""
+        told = []
+        for caller in callers:
+            if caller is info or (isinstance(caller, FunctionInfo) and _overrides(info, caller)):
+                continue  # that it, or a method of its name, calls it says nothing of its callers
+            occasion = self._occasion_of_call(info, caller, found)
+            if occasion is Occasion.ANY:
+                return occasion
+            told.append(occasion)
+        return min(told, default=Occasion.ANY)
 
-def _find_named(names: Iterable[str], by_name: dict[str, list[FunctionInfo]]) -> Iterator[FunctionInfo]:
-    for name in names:
-        yield from by_name.get(name, ())
+    def _occasion_of_call(
+        self, info: FunctionInfo, caller: FunctionInfo | ModuleInfo, found: dict[FunctionInfo, Occasion]
+    ) -> Occasion:
+        if not isinstance(caller, FunctionInfo):
+            return Occasion.SCRIPT if info.owner is None and info.name not in self._repeated(caller) else Occasion.ANY
+        kind = self._kind_of(caller.owner) if caller.owner is not None else ""
+        if kind == "dataset":
+            return Occasion.DATA if info.owner is None else Occasion.ANY
+        known = found.get(caller, Occasion.ANY)
+        if caller.name in _CONSTRUCTORS and kind in _LASTING:
+            known = Occasion.SET_UP
+        elif self._drivers.role(caller) in (Role.LOOPS, Role.LEADS):
+            known = Occasion.SCRIPT
+        if info.owner is not None:
+            return known if known is Occasion.SET_UP and _are_related(info.owner, caller.owner) else Occasion.ANY
+        if known is Occasion.SCRIPT and info.name in self._repeated(caller):
+            return Occasion.ANY
+        return known
+
+    def _repeated(self, caller: FunctionInfo | ModuleInfo) -> frozenset[str]:
+        """Return the names of what loops of a body call."""
+        known = self._in_loops.get(caller)
+        if known is None:
+            body = caller.body if isinstance(caller, FunctionInfo) else ir.decode_body(caller.unit.body)
+            known = self._in_loops[caller] = _names_in_loops(body)
+        return known
 
 
-def _names_in_loops(body: tuple[ir.Statement, ...]) -> set[str]:
+def _overrides(info: FunctionInfo, caller: FunctionInfo) -> bool:
+    """Return whether a caller is a method that overrides another, or is overridden by it."""
+    return info.name == caller.name and _are_related(info.owner, caller.owner)
+
+
+def _are_related(one: ClassInfo | None, other: ClassInfo | None) -> bool:
+    """Return whether one of two classes derives from the other."""
+    return one is not None and other is not None and (one in other.mro or other in one.mro)
+
+
+def _names_in_loops(body: tuple[ir.Statement, ...]) -> frozenset[str]:
     """Return the last names of what loops and comprehensions of a body call."""
     found: set[str] = set()
     for loop in loops(body):
@@ -187,7 +168,7 @@ def _names_in_loops(body: tuple[ir.Statement, ...]) -> set[str]:
     for comprehension in ir.walk(body):
         if isinstance(comprehension, ir.Comprehension):
             found.update(last_name(one.func) for one in ir.walk((comprehension,)) if isinstance(one, ir.Call))
-    return found
+    return frozenset(found)
 
 
 __all__ = ["Occasion", "Occasions"]

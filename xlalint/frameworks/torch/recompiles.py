@@ -248,7 +248,11 @@ def _lives_on(frame: Frame, target: ir.Node) -> bool:
 
 def _is_renewed(frame: Frame, name: str) -> bool:
     """Return whether a loop that takes steps gives a name a value of its own in each of them, as far as one function shows."""
-    inside = (found for loop in loops(body_of(frame)) for found in _assignments(loop))
+    found = list(loops(body_of(frame)))
+    turns = [one.target for one in ir.walk(tuple(found)) if isinstance(one, ir.For)]
+    if any(isinstance(one, ir.Name) and one.id == name for target in turns for one in ir.walk((target,))):
+        return True
+    inside = (assigned for loop in found for assigned in _assignments(loop))
     return any(spelling(target) == name and not _is_join(value) for target, value in inside)
 
 
@@ -256,9 +260,19 @@ def _is_join(value: ir.Node) -> bool:
     return isinstance(value, ir.Call) and last_name(value.func) in _JOINS
 
 
+def _pairs(target: ir.Node, value: ir.Node) -> Iterator[tuple[ir.Node, ir.Node]]:
+    """The targets that one stands for, each with what it is given, as far as the source shows."""
+    if not isinstance(target, ir.Display):
+        yield target, value
+        return
+    fits = isinstance(value, ir.Display) and len(value.items) == len(target.items)
+    for place, item in enumerate(target.items):
+        yield from _pairs(item, value.items[place] if fits and isinstance(value, ir.Display) else value)
+
+
 def _assignments(statement: ir.Statement) -> Iterator[tuple[ir.Node, ir.Node]]:
     if isinstance(statement, ir.Assign):
         for target in statement.targets:
-            yield target, statement.value
+            yield from _pairs(target, statement.value)
     for inner in blocks(statement):
         yield from _assignments(inner)
