@@ -121,6 +121,27 @@ SILENT = {
                 label[label > 3] = 0
                 return cv2.copyMakeBorder(image, 1, 1, 1, 1), cv2.copyMakeBorder(label[:, None], 1, 1, 1, 1)
         """,
+    "what is made an array of, and not moved, in a program that has run on a GPU": """
+        def save(batch, output):
+            centre = batch["meta"]["centre"].detach().numpy()
+            return centre, batch["meta"]["scale"].numpy().max()
+
+        def train(model, loader, optimizer, device):
+            for batch in loader:
+                output = model(batch["input"].to(device))
+                output.sum().backward()
+                optimizer.step()
+                save(batch, output)
+        """,
+    "what makes a batch of texts": """
+        class Collator:
+            def __call__(self, labels):
+                labels[labels > 3] = 0
+                return self.fill(labels)
+
+            def fill(self, labels):
+                return [self.tokenizer.get_special_tokens_mask(one) for one in labels.tolist()]
+        """,
     "a tensor that is made right where it is moved to the host": """
         class Model(nn.Module):
             def forward(self, x: torch.Tensor, plot):
@@ -200,6 +221,38 @@ FOUND = {
                 return image[:, :side]
         """,
         ["XLA301"],
+    ),
+    "what is made an array of after it is moved": (
+        """
+        def save(batch):
+            return batch["meta"]["centre"].cpu().numpy()
+
+        def train(model, loader, optimizer, device):
+            for batch in loader:
+                model(batch["input"].to(device)).sum().backward()
+                optimizer.step()
+                save(batch)
+        """,
+        ["XLA302"],
+    ),
+    "what is made an array of, in a program that names no device": (
+        """
+        def train(model, loader, optimizer, device):
+            for batch in loader:
+                loss = model(batch).sum()
+                loss.backward()
+                optimizer.step()
+                print(loss.detach().numpy())
+        """,
+        ["XLA302"],
+    ),
+    "what is surely a tensor of the device": (
+        """
+        class Model(nn.Module):
+            def forward(self, x: torch.Tensor):
+                return x.numpy()
+        """,
+        ["XLA302"],
     ),
     "tensors that are made of the device's, where they are moved to the host": (
         """

@@ -55,11 +55,19 @@ _HOST_CALLS = frozenset(
 _HOST_IMPORTS = frozenset(
     ("argparse", "click", "typer", "fire", "unittest", "pytest", "tokenizers", "sentencepiece", "matplotlib", "pandas")
 )
-_IMAGES = frozenset(
-    ("cv2", "PIL", "skimage", "albumentations", "imgaug")
-)  # what imports them has images in host memory
+_IMAGES = frozenset(("cv2", "skimage", "albumentations", "imgaug"))  # what imports them has images in host memory
 _FILES = frozenset(
     ("open", "read_text", "write_text", "read_bytes", "write_bytes", "savefig", "imread", "imwrite", "urlopen")
+)
+_TOKENS = frozenset(
+    (
+        "tokenize",
+        "get_special_tokens_mask",
+        "convert_tokens_to_ids",
+        "convert_ids_to_tokens",
+        "encode_plus",
+        "batch_encode_plus",
+    )
 )
 _OF_HOST = frozenset(("from_numpy",))  # makes tensors of the host's arrays
 _EVALUATES = "evaluates a model in a loop"
@@ -421,7 +429,7 @@ class Roots:
         return self._host_class(info.owner) or self._host_module(info.module)
 
     def _host_class(self, klass: ClassInfo | None) -> str:
-        """Say what shows that a class lives on the host: a method of it reads or writes files.
+        """Say what shows that a class lives on the host: a method of it reads or writes files, or works with a tokenizer.
 
         Return "" where none does, and for classes of a known library kind.
         """
@@ -432,6 +440,9 @@ class Roots:
             called = sorted(_FILES.intersection(functions[index].ir.calls))
             if called:
                 return f"its class reads or writes files (`{functions[index].name}` calls `{called[0]}`)"
+            called = sorted(_TOKENS.intersection(functions[index].ir.calls))
+            if called:
+                return f"its class works with a tokenizer (`{functions[index].name}` calls `{called[0]}`)"
         return ""
 
     def _host_module(self, module: ModuleInfo) -> str:

@@ -24,6 +24,7 @@ from xlalint.abstract.values import (
     sequence,
     tensor,
 )
+from xlalint.frameworks.torch import distributions
 from xlalint.interpreter.arguments import Arguments
 from xlalint.interpreter.builtin_calls import element_of
 from xlalint.interpreter.library_calls import LibraryCall, dtype_of, kind_of_data
@@ -32,6 +33,7 @@ from xlalint.lowering import ir
 from xlalint.rules.codes import ITEM, TO_HOST
 
 if TYPE_CHECKING:
+    from xlalint.api_tables.entries import Spec
     from xlalint.interpreter.frame import Frame
     from xlalint.interpreter.interpreter import Interpreter
     from xlalint.interpreter.semantics import Special
@@ -151,6 +153,23 @@ def convert_unknown(frame: Frame, arguments: Arguments, node: ir.Call) -> Value 
         return None
     receiver = tensor("torch", sure=False)
     return LibraryCall(frame, entry, receiver, arguments.args, arguments.pairs(), node).run()
+
+
+def withholds(call: LibraryCall, spec: Spec) -> bool:
+    """Return whether a call does not do what a table says of it: the program has set it not to, or could not have run so."""
+    return distributions.withholds(call, spec) or _is_in_host_memory(call, spec)
+
+
+def _is_in_host_memory(call: LibraryCall, spec: Spec) -> bool:
+    """Return whether `x.numpy()` shows a tensor to be in host memory: on a GPU, and on a TPU, that raises without `.cpu()`.
+
+    So it is, where nothing else says what `x` is, in a program that has been run on a device.
+    """
+    func = call.node.func
+    if spec.variant != "numpy" or call.receiver is None or not isinstance(func, ir.Attr) or func.name != "numpy":
+        return False
+    found = [member for member in members(call.receiver) if isinstance(member, Tensor)]
+    return not any(one.sure for one in found) and not call.frame.interpreter.drivers.names_no_device(call.frame.module)
 
 
 _ON_HOST = (constant("cpu"), host("device:cpu"))

@@ -311,7 +311,7 @@ _SEMANTICS = Semantics(
         **dict.fromkeys(("saved_tensors", "saved_variables"), lambda: sequence("tuple", None, tensor("torch"))),
         **distributions.OF_UNKNOWN,
     },
-    withholds=distributions.withholds,
+    withholds=calls.withholds,
     splits_graphs=True,
     defers_equality=True,
     passed_as_numbers=True,
