@@ -287,6 +287,93 @@ def test_a_loader_of_a_program_that_trains_is_judged_before_it_is_ported(
     assert loud(LOADER.format(loop=loop, step=step), "") == expected
 
 
+LEARNER = """
+import torch
+from typing import Optional, Union
+
+class Agent:
+    def act(self, state):
+        return self.policy(state.cuda())
+
+    def after(self, turn):
+        if self.is_full():
+            self.learn()
+
+    def learn(self):
+        for batch in self.memory:
+            loss = self.policy(batch.cuda()).sum()
+            loss.backward()
+            self.optimizer.step()
+        spread = torch.ones(3).cuda().sum().item()
+
+class Slow(Agent):
+    pass
+
+class Runner:
+    def __init__(self, env, agent: {annotation}):
+        self.env = env
+        self.agent = agent
+
+    def run(self, turns):
+        state = self.env.reset()
+        {loop}:
+            {turn}
+            self.agent.after(turn)
+"""
+ACTS = "state, reward, done, info = self.env.step(self.agent.act(state))"
+# annotation, loop, turn of the loop around; whether what follows the inner loop counts.
+TURNS = {
+    "epochs": ("Agent", "for turn in range(turns)", "self.agent.act(state)", False),
+    "epochs of what steps a schedule": (
+        "Agent",
+        "for turn in range(turns)",
+        "rate, scale = self.schedule.step(turn)",
+        False,
+    ),
+    "what returns three things and takes none": (
+        "Agent",
+        "for turn in range(turns)",
+        "a, b, c = self.clock.step()",
+        False,
+    ),
+    "an agent of which nothing is known": ("object", "for turn in range(turns)", ACTS, False),
+    "no loop": ("Agent", "if turns", f"turn = 1; {ACTS}", False),
+    "acts in an environment": ("Agent", "for turn in range(turns)", ACTS, True),
+    "acts for as long as it may": ("Agent", "while turns", f"turn = 1; {ACTS}", True),
+    "one of several agents": ("Union[Runner, Slow]", "for turn in range(turns)", ACTS, True),
+    "perhaps an agent": ("Optional[Agent]", "for turn in range(turns)", ACTS, True),
+    "an agent or a list of them": ("Agent | list[Agent]", "for turn in range(turns)", ACTS, True),
+}
+
+
+@pytest.mark.parametrize(("annotation", "loop", "turn", "counts"), TURNS.values(), ids=TURNS)
+def test_what_is_learned_from_turn_to_turn_is_no_run_of_its_own(
+    annotation: str, loop: str, turn: str, counts: bool, loud: Loud
+) -> None:
+    text = LEARNER.format(annotation=annotation, loop=loop, turn=turn)
+    assert loud(text, "torch_xla").count("XLA301") == counts
+
+
+SAMPLER = """
+import torch
+
+class Sampler({base}):
+    def step(self, closure):
+        for turn in range(self.turns):
+            loss = closure()
+            loss.backward()
+            self.inner.step()
+        return torch.ones(3).cuda().sum().item()
+"""
+
+
+@pytest.mark.parametrize(
+    ("base", "count"), [("object", 0), ("torch.utils.data.Dataset", 0), ("torch.optim.Optimizer", 1)]
+)
+def test_what_an_optimizer_does_is_part_of_a_step(base: str, count: int, loud: Loud) -> None:
+    assert loud(SAMPLER.format(base=base), "torch_xla").count("XLA301") == count
+
+
 def check(tmp_path: Path, text: str) -> list[tuple[str, str]]:
     """The reads in a program of two files, each with its severity."""
     (tmp_path / "agent.py").write_text(AGENT)

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from textwrap import dedent
 
 import pytest
+
+from xlalint.config import Settings
+from xlalint.project import check_paths
 
 HEAD = """
 import collections
@@ -18,6 +22,51 @@ Table = collections.namedtuple("Table", "alpha, order")
 """
 
 SILENT = {
+    "a number that a reduction adds up": """
+        import functools
+        class M(nn.Module):
+            def forward(self, x: Tensor):
+                total = functools.reduce(lambda total, p: total + p.numel(), self.parameters(), 0)
+                assert x.numel() == total
+                return x if total > 8 else -x
+        """,
+    "what keeps results and computes nothing": """
+        from scipy.optimize import OptimizeResult
+        class M(nn.Module):
+            def forward(self, x: Tensor):
+                return OptimizeResult(fun=x.sum(), x=x.detach(), nit=1)
+        """,
+    "an engine that is given the loss": """
+        class M(nn.Module):
+            def forward(self, x: Tensor, make):
+                engine = make()
+                engine.backward(x.sum())
+                return x if engine else -x
+        """,
+    "what goes backward on a branch of its own": """
+        class M(nn.Module):
+            def forward(self, x: Tensor, make):
+                f = make()
+                if self.training:
+                    f.backward()
+                    return x
+                return x if f else -x
+        """,
+    "a layer that goes backward by hand": """
+        class M(nn.Module):
+            def forward(self, x: Tensor, make):
+                layer = make()
+                layer.backward(x)
+                self.backward()
+                return x if layer else -x
+        """,
+    "what a gradient was not asked of": """
+        class M(nn.Module):
+            def forward(self, x: Tensor, make):
+                f, scale = make()
+                grads = torch.autograd.grad(x.sum(), x)
+                return grads[0] if f > scale else x
+        """,
     "a tensor equals no tuple and no list": """
         def f(x: Tensor, index: Union[Tensor, tuple]):
             if index == ():
@@ -148,6 +197,45 @@ SILENT = {
 }
 
 FOUND = {
+    "a tensor that a reduction adds up": (
+        """
+        import functools
+        class M(nn.Module):
+            def forward(self, x: Tensor):
+                total = functools.reduce(lambda total, p: total + p.sum(), self.parameters(), 0)
+                return x if total > 8 else -x
+        """,
+        ["XLA105"],
+    ),
+    "what a gradient was asked of": (
+        """
+        class M(nn.Module):
+            def forward(self, x: Tensor, make):
+                f = make(x)
+                g = torch.autograd.grad(f, x)
+                return float(f)
+        """,
+        ["XLA301"],
+    ),
+    "what went backward": (
+        """
+        class M(nn.Module):
+            def forward(self, x: Tensor, make):
+                f = make(x)
+                f.backward(retain_graph=True)
+                return float(f)
+        """,
+        ["XLA301"],
+    ),
+    "what a computing function of SciPy's is given": (
+        """
+        import scipy.linalg
+        class M(nn.Module):
+            def forward(self, x: Tensor):
+                return scipy.linalg.norm(x)
+        """,
+        ["XLA302"],
+    ),
     "a record's tensor": (
         """
         def f(x: Tensor, n: int):
@@ -259,3 +347,30 @@ def test_silent(loud: Callable[[str, str], list[str]], code: str) -> None:
 @pytest.mark.parametrize(("code", "expected"), FOUND.values(), ids=FOUND)
 def test_found(loud: Callable[[str, str], list[str]], code: str, expected: list[str]) -> None:
     assert loud(HEAD + dedent(code), "torch_xla") == expected
+
+
+BASES = """
+import torch
+from torch import nn
+class Loss(nn.Module):
+    def forward(self, x, mask):
+        return self.compute(x, mask)
+class Table:
+    pass
+"""
+BY_BASES = {
+    "of a class that derives from no module": ("Table", 0),
+    "of a class that derives from nothing that is known": ("Unknown", 0),
+    "of a class that derives from a module": ("Loss", 1),
+}
+
+
+@pytest.mark.parametrize(("base", "count"), BY_BASES.values(), ids=BY_BASES)
+def test_a_file_without_imports_is_of_the_framework_of_its_classes(base: str, count: int, tmp_path: Path) -> None:
+    head = f"from bases import {base}\nclass Mine({base}):\n"
+    text = head + "    def part(self, x, mask):\n        if mask.bool().any():\n            x = -x\n        return x\n"
+    (tmp_path / "bases.py").write_text(BASES)
+    (tmp_path / "mine.py").write_text(text)
+    report = check_paths([tmp_path], Settings(target="torch_xla"))
+    assert not report.failures
+    assert [one.code for one in report.findings] == ["XLA101"] * count

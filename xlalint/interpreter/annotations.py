@@ -35,6 +35,8 @@ from xlalint.lowering import ir
 from xlalint.program.facts import Facts
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from xlalint.api_tables.lookup import Apis
     from xlalint.interpreter.semantics import Libraries
     from xlalint.program.linker import ClassInfo, FunctionInfo, ModuleInfo, Program
@@ -102,6 +104,7 @@ class Annotations:
         self.apis = apis
         self.libraries = libraries
         self._frameworks: dict[int, str] = {}
+        self._inherited: dict[int, tuple[str, int]] = {}
         self.reader = program.reader
         self.assigned: Facts[tuple[int, str], Assignment | None] = Facts(
             self.reader, program.progress, "assignment", _spell, lambda key: None, self._search_assignment
@@ -275,19 +278,34 @@ class Annotations:
     # ------------------------------------------------------------------------------------------ frameworks
 
     def framework(self, module: ModuleInfo) -> str:
-        """The tensor framework that a module's imports speak of; "torch" where they name none or several."""
+        """The tensor framework that a module's imports speak of, else its classes' bases; the first where they name several."""
         found = self._frameworks.get(module.index)
         if found is None:
-            found = self._frameworks[module.index] = self._framework(module)
-        return found
+            found = self._frameworks[module.index] = self._find_imported(module)
+        if found or not module.classes:
+            return found
+        known = self._inherited.get(module.index)
+        if known is None:
+            known = self._inherited[module.index] = self._inherit(module)
+        self.reader.current.modules |= known[1]
+        return known[0]
 
-    def _framework(self, module: ModuleInfo) -> str:
-        seen: list[str] = []
-        for binding in module.unit.imports:
-            name = self.apis.framework(self.program.absolute(module, binding) or "?")
-            if name in self.libraries.names and name not in seen:
-                seen.append(name)
-        return seen[0] if seen else ""
+    def _find_imported(self, module: ModuleInfo) -> str:
+        names = (self.program.absolute(module, binding) or "?" for binding in module.unit.imports)
+        return self._first_known(names)
+
+    def _inherit(self, module: ModuleInfo) -> tuple[str, int]:
+        """The framework of which a module's classes derive from classes, and the modules of the classes between."""
+        lines = [klass.mro for klass in module.classes]
+        between = 0
+        for base in (base for line in lines for base in line):
+            if not isinstance(base, str):
+                between |= base.module.bit
+        return self._first_known(base for line in lines for base in line if isinstance(base, str)), between
+
+    def _first_known(self, names: Iterable[str]) -> str:
+        found = (self.apis.framework(name) for name in names)
+        return next((name for name in found if name in self.libraries.names), None) or ""
 
     # ----------------------------------------------------------------------------------------- parameters
 

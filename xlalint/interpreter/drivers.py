@@ -160,9 +160,16 @@ class DrivenBody:
         return not self._iterates(loop) and self._calls_any(self._calls.loops, loop.body)
 
     def _iterates(self, loop: Loop) -> bool:
-        """Return whether a loop goes on for as long as something holds, and each turn gathers and learns, as in reinforcement learning:
-        it counts no epochs."""
-        return isinstance(loop, ir.While) and self._calls_any(self._calls.loops, loop.body)
+        """Return whether each turn of a loop gathers and learns, as in reinforcement learning: it counts no epochs. One that goes on for as
+        long as something holds does."""
+        around = self._calls_any(self._calls.loops, loop.body)
+        return around and (isinstance(loop, ir.While) or _gathers(loop))
+
+    def find_repeated(self) -> frozenset[str]:
+        """The calls of what leads to loops over steps, in loops each turn of which acts in an environment and may learn from it."""
+        found = (one for loop in _all_loops(self._body) if _gathers(loop) for one in ir.walk(loop.body))
+        paths = (_path_of_callee(one.func) for one in found if isinstance(one, ir.Call))
+        return self._calls.loops.intersection(paths)
 
     def _effects(self, statements: Iterable[ir.Statement], nested: bool = True) -> Iterator[str]:
         """The names of what statements call for its effect; with `nested`, within loops among them too."""
@@ -197,6 +204,7 @@ class Drivers:
         self._calls: dict[FunctionInfo | ModuleInfo, Calls] = {}
         self._parts: set[FunctionInfo] = set()
         self._around: set[FunctionInfo] = set()
+        self._repeated: set[FunctionInfo] = set()
         self._without_device: frozenset[ModuleInfo] = frozenset()
         self._driven: dict[ModuleInfo, bool] = {}
         self._worked_out = False
@@ -242,7 +250,13 @@ class Drivers:
 
     def counts_turns(self, info: FunctionInfo) -> bool:
         """Return whether of a function what its loops repeat counts, or those that it leads to, and nothing else."""
-        return self.role(info) in (Role.LOOPS, Role.LEADS) or self.evaluates(info)
+        return not self.is_repeated(info) and (self.role(info) in (Role.LOOPS, Role.LEADS) or self.evaluates(info))
+
+    def is_repeated(self, info: FunctionInfo) -> bool:
+        """Return whether a function that holds loops over steps, or leads to them, is called at each turn of a loop that acts in an
+        environment: all of it counts."""
+        self._work_out()
+        return info in self._repeated
 
     def evaluates(self, info: FunctionInfo) -> bool:
         """Return whether a function sets a model to evaluate, and then runs it in a loop."""
@@ -263,6 +277,7 @@ class Drivers:
             told += [(path, name, f"{callee} {sorted(words)}") for callee, words in found.words.items()]
             told += [(path, name, callee) for callee in found.loops]
         told += [(module.path, "", "") for module in self._without_device]
+        told += [(info.module.path, info.ir.qualname, "repeated") for info in self._repeated]
         text = "\n".join(map("\0".join, sorted(told)))
         return blake2b(text.encode("utf-8", "surrogateescape"), digest_size=16).digest()
 
@@ -302,9 +317,34 @@ class Drivers:
                     fresh = self._follow(
                         ported, {one.name: None for info in fresh for one in (info, *info.enclosing())}
                     )
+            self._find_repeated()
             driving = {info.module for info, role in self._roles.items() if role in (Role.STEPS, Role.LOOPS)}
             driving.update(module for module in ported if self._calls_steps(module.unit.calls))
             self._without_device = frozenset(filter(self._leaves_device_open, driving))
+
+    def _find_repeated(self) -> None:
+        """Find what loops that act in an environment call, and all the loops over steps that this leads to."""
+        todo = []
+        for holder, known in self._calls.items():
+            if known.loops:
+                function = holder if isinstance(holder, FunctionInfo) else None
+                module = holder.module if isinstance(holder, FunctionInfo) else holder
+                todo.append((module, function, self.within(function, module).find_repeated()))
+        while todo:
+            module, function, paths = todo.pop()
+            for callee in self._find_called(module, function, paths):
+                if callee not in self._repeated and self._roles.get(callee) in (Role.LOOPS, Role.LEADS):
+                    self._repeated.add(callee)
+                    todo.append((callee.module, callee, self._calls.get(callee, _NO_CALLS).loops))
+
+    def _find_called(
+        self, module: ModuleInfo, function: FunctionInfo | None, paths: frozenset[str]
+    ) -> Iterator[FunctionInfo]:
+        """The functions that calls of these paths, in a function or in a module's own statements, may enter."""
+        body = (function.body if function is not None else ir.decode_body(module.unit.body)) if paths else ()
+        for one in ir.walk(body):
+            if isinstance(one, ir.Call) and _path_of_callee(one.func) in paths:
+                yield from self._callees(module, function, one.func)
 
     def _leaves_device_open(self, module: ModuleInfo) -> bool:
         words = self.words
@@ -420,9 +460,7 @@ class Drivers:
                 yield from self._list_kept(info.owner, path)
             return
         if info is not None:
-            for param in info.params:
-                if param.name == path and param.annotation is not None:
-                    yield from self._class_of(module, param.annotation)
+            yield from self._list_annotated(info, path)
             for holder in (info, *info.enclosing()):
                 yield from self._list_assigned(module, holder.body, path)
         if "." not in path:
@@ -437,6 +475,8 @@ class Drivers:
                     method = base.module.functions[index]
                     if name in method.ir.stores:
                         yield from self._list_assigned(base.module, method.body, path)
+                        for given in _list_given(method.body, path):
+                            yield from self._list_annotated(method, given)
 
     def _list_assigned(self, module: ModuleInfo, body: tuple[ir.Statement, ...], path: str) -> Iterator[ClassInfo]:
         """The classes whose constructors' results a body assigns to a name or an attribute."""
@@ -447,6 +487,13 @@ class Drivers:
                 yield from self._class_of(module, one.annotation)
             if isinstance(value, ir.Call) and path in map(path_of, targets):
                 yield from self._class_of(module, value.func)
+
+    def _list_annotated(self, info: FunctionInfo, name: str) -> Iterator[ClassInfo]:
+        """The classes that a parameter's annotation names, each of several."""
+        for param in info.params:
+            if param.name == name and param.annotation is not None:
+                for part in _alternatives(param.annotation):
+                    yield from self._class_of(info.module, part)
 
     def _class_of(self, module: ModuleInfo, node: ir.Node) -> Iterator[ClassInfo]:
         found = self._definition(module, node)
@@ -532,6 +579,45 @@ def _methods(klass: ClassInfo, name: str) -> Iterator[FunctionInfo]:
                 index = derived.ir.methods.get(name)
                 if index is not None:
                     yield derived.module.functions[index]
+
+
+def _list_given(body: tuple[ir.Statement, ...], path: str) -> Iterator[str]:
+    """The names that a body assigns to an attribute as they are."""
+    for one in ir.walk(body):
+        if isinstance(one, ir.Assign) and isinstance(one.value, ir.Name) and path in map(path_of, one.targets):
+            yield one.value.id
+
+
+def _alternatives(annotation: ir.Node) -> Iterator[ir.Node]:
+    """The types of which an annotation names one: `A` and `B` of `A | B` and `Union[A, B]`, `A` of `Optional[A]`."""
+    if isinstance(annotation, ir.Bin) and annotation.op == "|":
+        yield from _alternatives(annotation.left)
+        yield from _alternatives(annotation.right)
+    elif isinstance(annotation, ir.Sub) and last_name(annotation.value) in ("Optional", "Union"):
+        parts = annotation.index.items if isinstance(annotation.index, ir.Display) else (annotation.index,)
+        for part in parts:
+            yield from _alternatives(part)
+    else:
+        yield annotation
+
+
+def _all_loops(statements: Iterable[ir.Statement]) -> Iterator[Loop]:
+    """The loops among statements, and those within them."""
+    for loop in loops(statements):
+        yield loop
+        yield from _all_loops(loop.body)
+
+
+def _gathers(loop: Loop) -> bool:
+    """Return whether each turn of a loop acts in an environment: `observation, reward, done, … = env.step(action)`."""
+    return any(
+        isinstance(one, ir.Assign)
+        and isinstance(one.value, ir.Call)
+        and last_name(one.value.func) == "step"
+        and bool(one.value.args)
+        and any(isinstance(target, ir.Display) and len(target.items) > 2 for target in one.targets)
+        for one in ir.walk(loop.body)
+    )
 
 
 def _runs(loop: Loop, models: set[str]) -> bool:

@@ -38,7 +38,7 @@ def call_external(interpreter: Interpreter, frame: Frame, name: str, arguments: 
     entry = apis.function(name)
     if entry is not None:
         canonical = apis.canonical(name)
-        args = _as_tensors(interpreter, canonical, arguments.args)
+        args = _as_tensors(frame, canonical, arguments.args, node)
         call = LibraryCall(frame, entry, None, args, arguments.pairs(), node)
         call.name = canonical
         call.makes = canonical in interpreter.libraries.factories
@@ -57,12 +57,15 @@ def call_external(interpreter: Interpreter, frame: Frame, name: str, arguments: 
     return UNKNOWN
 
 
-def _as_tensors(interpreter: Interpreter, name: str, args: list[Value]) -> list[Value]:
-    """The arguments of what takes nothing but tensors: one of which nothing else is known is such."""
-    framework = interpreter.libraries.of_tensors.get(name, "")
+def _as_tensors(frame: Frame, name: str, args: list[Value], node: ir.Call) -> list[Value]:
+    """The arguments of what takes nothing but tensors: one of which nothing else is known is such, from then on."""
+    framework = frame.libraries.of_tensors.get(name, "")
     if not framework or not args or args[0] is not UNKNOWN:
         return args
-    return [tensor(framework, sure=False), *args[1:]]
+    shown = tensor(framework, sure=False)
+    if node.args and isinstance(node.args[0], ir.Name):
+        frame.refine(node.args[0].id, shown)
+    return [shown, *args[1:]]
 
 
 def _call_builtin(interpreter: Interpreter, frame: Frame, name: str, arguments: Arguments, node: ir.Call) -> Value:

@@ -94,11 +94,16 @@ def _accumulate(interpreter: Interpreter, frame: Frame, arguments: Arguments, no
 
 
 def _reduce(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
+    """`functools.reduce`: the first call gets what it is given to start with, else an element; later calls get what it gave."""
     if len(arguments.args) < 2:
         return UNKNOWN
     element = element_of(frame, arguments.args[1])
-    start = join(element, arguments.args[2]) if len(arguments.args) > 2 else element
-    return join(start, interpreter.call_value(frame, arguments.args[0], [start, element], (), node))
+    start = arguments.args[2] if len(arguments.args) > 2 else element
+    made = interpreter.call_value(frame, arguments.args[0], [start, element], (), node)
+    so_far = join(start, made)
+    if so_far is start:
+        return start
+    return join(so_far, interpreter.call_value(frame, arguments.args[0], [so_far, element], (), node))
 
 
 def _group_by(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:

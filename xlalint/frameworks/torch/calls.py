@@ -172,6 +172,24 @@ def _is_in_host_memory(call: LibraryCall, spec: Spec) -> bool:
     return not any(one.sure for one in found) and not call.frame.interpreter.drivers.names_no_device(call.frame.module)
 
 
+def prove_by_gradient(frame: Frame, arguments: Arguments, node: ir.Call) -> Value | None:
+    """Run `loss.backward()` of what is not known: behind it, that is a tensor. Engines are given the loss, and are none."""
+    func = node.func
+    if (
+        not isinstance(func, ir.Attr)
+        or func.name != "backward"
+        or arguments.args
+        or not isinstance(func.value, ir.Name)
+    ):
+        return None
+    name = func.value.id
+    if name == frame.scope.receiver_name or frame.interpreter.annotations.framework(frame.module) != "torch":
+        return None
+    shown = tensor("torch", "f", sure=False)
+    frame.refine(name, join_all([shown if one is UNKNOWN else one for one in members(frame.lookup(name))]))
+    return NONE
+
+
 _ON_HOST = (constant("cpu"), host("device:cpu"))
 
 
@@ -249,6 +267,7 @@ OF_TENSORS = frozenset(
         "argwhere",
         "equal",
         "allclose",
+        "autograd.grad",
         "inverse",
         "linalg.cholesky",
         "linalg.inv",
