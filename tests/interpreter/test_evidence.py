@@ -22,6 +22,37 @@ Table = collections.namedtuple("Table", "alpha, order")
 """
 
 SILENT = {
+    "an item that is known in each case": """
+        class M(nn.Module):
+            def forward(self, x: Tensor):
+                more = {"n": 1}
+                if x.shape[0] > 2:
+                    more["n"] = 1
+                return x.sum().item() if more["n"] > 3 else x
+        """,
+    "functions that are made and compute nothing": """
+        def make(x: Tensor, names: dict):
+            def name(key):
+                return names[key] if key else None
+            def size():
+                return x.shape[0]
+            return name, size
+        """,
+    "what is given to SciPy as numbers": """
+        from scipy import optimize
+        class M(nn.Module):
+            def forward(self, x: Tensor, start: float):
+                def cost(y):
+                    return 2 * y.sum() if y[0] > 1 else y.sum()
+                return optimize.minimize(cost, start)
+        """,
+    "numbers that are numbers": """
+        class M(nn.Module):
+            def forward(self, x: Tensor, v: Tensor, scale: float):
+                y = torch.addr(x, v, v, alpha=scale, beta=2)
+                y.addmm_(x, x, alpha=-scale).nan_to_num_(0.0)
+                return nn.functional.softplus(torch.cdist(y, x, p=scale), beta=scale)
+        """,
     "a number that a reduction adds up": """
         import functools
         class M(nn.Module):
@@ -197,6 +228,52 @@ SILENT = {
 }
 
 FOUND = {
+    "an item that may have been there before": (
+        """
+        class M(nn.Module):
+            def forward(self, x: Tensor, more: dict):
+                if x.shape[0] > 2:
+                    more["n"] = 1
+                return x.sum().item() if more["n"] > 3 else x
+        """,
+        ["XLA301"],
+    ),
+    "functions that are made, several": (
+        """
+        def make(x: Tensor):
+            def total(y):
+                return (x * y.detach()).sum().item()
+            def width():
+                return x.shape[-1]
+            return width, total
+        """,
+        ["XLA301"],
+    ),
+    "what SciPy calls back": (
+        """
+        from scipy.optimize import minimize
+        from scipy.sparse.linalg import LinearOperator
+        class M(nn.Module):
+            def forward(self, x: Tensor, start):
+                def cost(y):
+                    return (x * torch.tensor(y, device=x.device)).sum().item()
+                def product(y):
+                    return (x @ torch.tensor(y, device=x.device)).cpu().numpy()
+                return minimize(cost, start), LinearOperator(x.shape, matvec=product)
+        """,
+        ["XLA301", "XLA302"],
+    ),
+    "numbers that are tensors": (
+        """
+        class M(nn.Module):
+            def forward(self, x: Tensor, v: Tensor):
+                scale = v.dot(v)
+                y = torch.addr(x, v, v, alpha=scale)
+                y.addmm_(x, x, beta=-scale)
+                return nn.functional.softplus(torch.cdist(y, x, p=scale), scale)
+        """,
+        ["XLA301", "XLA301", "XLA301", "XLA301"],
+    ),
     "a tensor that a reduction adds up": (
         """
         import functools

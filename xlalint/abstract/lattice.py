@@ -245,7 +245,10 @@ def leading(value: Sequence) -> tuple[Value, ...]:
 
 
 def _merge_mappings(a: Mapping, b: Mapping) -> Value:
-    return mapping(_merge_fields(a.items, b.items), join(a.rest, b.rest))
+    """Join two dicts: what one has under a key, the other may have among what is not told apart."""
+    known, other = dict(a.items), dict(b.items)
+    items = [(key, join(known.get(key, a.rest), other.get(key, b.rest))) for key in {**known, **other}]
+    return mapping(tuple(sorted(items)), join(a.rest, b.rest))
 
 
 def _merge_objects(a: Instance, b: Instance) -> Value:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
 
-from xlalint.abstract.values import Function, Host, Tensor, Value, members, tensors
+from xlalint.abstract.values import Function, Host, Sequence, Tensor, Value, members, tensors
 from xlalint.analysis.handing import HandingOver
 from xlalint.analysis.hazard import DRIVES_STEPS, TAKES_STEP, TAKES_TENSORS, Frequency
 from xlalint.frameworks.base import NOWHERE, Platform, Platforms, Reach, reaches
@@ -233,10 +233,8 @@ class Roots:
         return Frequency.ONCE if once else Frequency.CALL
 
     def _enter_returned(self, outer: Context, called: Called) -> None:
-        """Enter the functions that a library's function makes and returns: who gets them calls them."""
-        for made in members(outer.returns):
-            if not isinstance(made, Function) or made.receiver is not None or made.info.ir.outer < 0:
-                continue
+        """Enter the functions that a library's function makes and returns, alone or several: who gets them calls them."""
+        for made in _functions_in(outer.returns):
             info = made.info
             if info.ir.owner >= 0 or info in called.functions or info.module is not outer.module:
                 continue
@@ -532,6 +530,16 @@ class Contained:
         interpreter.fails = True
         self._reads.fail(self._module.path, self._name, error)
         return True
+
+
+def _functions_in(value: Value) -> Iterator[Function]:
+    """The nested functions that a value is, or that a tuple or list of them holds."""
+    for member in members(value):
+        if isinstance(member, Function) and member.receiver is None and member.info.ir.outer >= 0:
+            yield member
+        elif isinstance(member, Sequence):
+            for item in member.items or ():
+                yield from _functions_in(item)
 
 
 def _is_device(value: Value) -> bool:
