@@ -107,6 +107,9 @@ class FakeCall:
     def boolean(self, name: str) -> bool | None:
         return name in self.booleans
 
+    def symbol(self, name: str) -> str:
+        return ""
+
     def constant(self, name: str) -> tuple[Constant] | None:
         return (self.constants[name],) if name in self.constants else None
 

@@ -22,6 +22,22 @@ Table = collections.namedtuple("Table", "alpha, order")
 """
 
 SILENT = {
+    "types that leave a tensor where it is": """
+        class M(nn.Module):
+            def forward(self, x: Tensor, like: Tensor, kind):
+                y = x.type(torch.float32) + x.type(like.type()) + x.type("torch.cuda.FloatTensor")
+                y = y + torch.ones(3).type(torch.LongTensor).to(x.device)
+                return y.type(torch.cuda.FloatTensor), y.type(kind), y.type()
+        """,
+    "a device that the program may set otherwise": """
+        device = torch.device("cpu")
+        def f(x: Tensor):
+            return x.to(device)
+        """,
+    "powers of a matrix": """
+        def f(x: Tensor, n: int):
+            return torch.matrix_power(x, 3) @ x.matrix_power(n)
+        """,
     "an item that is known in each case": """
         class M(nn.Module):
             def forward(self, x: Tensor):
@@ -228,6 +244,21 @@ SILENT = {
 }
 
 FOUND = {
+    "types of the CPU's tensors": (
+        """
+        class M(nn.Module):
+            def forward(self, x: Tensor):
+                return x.type(torch.FloatTensor), (x > 0).type(torch.Tensor), x.type("torch.LongTensor")
+        """,
+        ["XLA302", "XLA302", "XLA302"],
+    ),
+    "an inverse as a power": (
+        """
+        def f(x: Tensor):
+            return torch.matrix_power(x, -1) @ x.matrix_power(-2)
+        """,
+        ["XLA305", "XLA305"],
+    ),
     "an item that may have been there before": (
         """
         class M(nn.Module):

@@ -37,6 +37,9 @@ class Call(Protocol):
     def constant(self, name: str) -> tuple[Constant] | None:
         """The argument's constant value in a 1-tuple, or None when it is not a known constant."""
 
+    def symbol(self, name: str) -> str:
+        """The dotted name of the library's class or function that the argument is, "" of others."""
+
     def rank(self, name: str) -> int:
         """The argument's rank, -1 when unknown; "" is the receiver or the first tensor argument."""
 
@@ -73,4 +76,6 @@ def holds(when: Conditions, call: Call, targets: tuple[str, ...]) -> bool:
 
 def _is_constant(call: Call, name: str, values: tuple[Constant, ...]) -> bool:
     found = call.constant(name)
-    return found is not None and any(found[0] == v and type(found[0]) is type(v) for v in values)
+    if found is None:
+        return call.symbol(name) in values
+    return any(found[0] == v and type(found[0]) is type(v) for v in values)

@@ -16,7 +16,8 @@ class Conditions(msgspec.Struct, frozen=True, array_like=True, omit_defaults=Tru
     `args` is the exact number of arguments (receiver not counted). `missing`: surely not given, or None. `given`:
     given and not None. `none`: is passed, as None. `tensor`: each named argument is a tensor or holds one. `boolean`:
     is a tensor of bools. `items`: is a list or tuple that holds tensors. `host`: surely holds no tensor. `framework`:
-    that of the receiver or first tensor argument is among these. `const`: a known constant among the listed ones;
+    that of the receiver or first tensor argument is among these. `const`: a known constant, or a
+    library's class or function by its dotted name, among the listed ones;
     `unlike`: one that is not. `rank`: known rank of the argument ("" is the receiver or first tensor). `target`: one of
     these targets is checked. `receiver`: "tensor" for functions whose first argument is one.
     """

@@ -194,6 +194,10 @@ class LibraryCall:
             return ("cpu",)
         return (None,) if value is None and not self.starred else None
 
+    def symbol(self, name: str) -> str:
+        value = self.argument(name)
+        return value.name if isinstance(value, LibrarySymbol) else ""
+
     def dtype(self, name: str) -> str:
         value = self.first() if name == "" else self.argument(name)
         return dtype_of(value) if value is not None else ""
