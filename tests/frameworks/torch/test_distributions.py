@@ -31,6 +31,19 @@ def own(constraints: str = TWO, given: str = "validate_args=None", passed: str =
 METHOD = "\nclass Own(Distribution):\n    def {name}(self, value):\n        {body}\n        return value\n"
 FORWARD = "\nclass Head(torch.nn.Module):\n    def forward(self, x: torch.Tensor):\n        {body}\n        return x\n"
 
+MODEL = """
+class Flow(torch.nn.Module):
+    def log_prob(self, x):
+        return x * 2
+
+class Head(torch.nn.Module):
+    def __init__(self, base{annotation}):
+        super().__init__()
+        self.base = base
+
+    def forward(self, x: torch.Tensor):
+        return self.base.log_prob(x)
+"""
 LOUD = {
     "arguments that are checked": own(),
     "one that is checked among others": own('{"loc": constraints.dependent, "scale": constraints.positive}'),
@@ -57,6 +70,8 @@ class Own(TransformedDistribution):
     def __init__(self, scale):
         super().__init__(Normal(0.0, scale, validate_args=False), td.ExpTransform())
 """,
+    "a density of a distribution, where models have one too": MODEL.format(annotation=": Distribution"),
+    "a density where models have one and distributions are defined": own() + MODEL.format(annotation=""),
     "points of a distribution that is not known": METHOD.format(name="score", body="self.base.log_prob(value)"),
     "points of a part of a mixture": FORWARD.format(
         body="td.MixtureSameFamily(self.weights, self.parts).component_distribution.log_prob(x)"
@@ -74,6 +89,8 @@ class Own(TransformedDistribution):
     "a distribution function that validates": FORWARD.format(body="td.Laplace(x, x, validate_args=None).cdf(x)"),
 }
 QUIET = {
+    "a density of what may be one of the program's models": MODEL.format(annotation=""),
+    "a density of one of the program's models": MODEL.format(annotation=": Flow"),
     "checks that are switched off": own(passed="validate_args=False"),
     "a program that switches all checks off": "td.Distribution.set_default_validate_args(False)\n"
     + own()

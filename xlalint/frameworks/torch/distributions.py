@@ -30,13 +30,14 @@ _PLAIN = frozenset(
     for name in ("Distribution", "ExponentialFamily", "Independent", "MixtureSameFamily", "TransformedDistribution")
 )
 _CAPTURED = (("torch_compile", "off"),)
+_DENSITY = "log_prob"
 # What is asked of an object of which nothing is known, and of distributions alone.
 OF_UNKNOWN: dict[str, Callable[[], Value]] = {
-    "log_prob": lambda: method(foreign(_BASE), "log_prob"),
+    _DENSITY: lambda: method(foreign(_BASE), _DENSITY),
     "_validate_sample": lambda: method(foreign(_BASE), "_validate_sample"),
 }
 # The methods that are asked about points of the sample space, by whatever name they call them.
-_OF_VALUES = frozenset(("log_prob", "cdf", "icdf", "_validate_sample"))
+_OF_VALUES = frozenset((_DENSITY, "cdf", "icdf", "_validate_sample"))
 
 
 def parameter_of(interpreter: Interpreter, info: FunctionInfo, name: str) -> Value | None:
@@ -72,14 +73,46 @@ def check_construction(call: LibraryCall, _spec: Spec, _result: Value) -> None:
 
 def check_values(call: LibraryCall, spec: Spec, _result: Value) -> None:
     """Report `log_prob` and the like of a distribution for a value of which nothing is known: they take nothing but tensors."""
-    if spec.rule == "XLA305" and spec.subject == "value" and call.argument("value") is UNKNOWN and not _is_off(call):
+    if (
+        spec.rule == "XLA305"
+        and spec.subject == "value"
+        and call.argument("value") is UNKNOWN
+        and not withholds(call, spec)
+    ):
         value = tensor("torch", sure=False)
         call.frame.report("XLA305", call.node.at, value, call.node_of("value"), spec.detail, severity=_CAPTURED)
 
 
 def withholds(call: LibraryCall, spec: Spec) -> bool:
-    """Return whether the program has switched off the check that a call would make."""
-    return spec.rule == "XLA305" and _SWITCH in spec.detail and _is_off(call)
+    """Return whether a call makes no check: the program has switched it off, or means no distribution of PyTorch's."""
+    if spec.rule != "XLA305" or _SWITCH not in spec.detail:
+        return False
+    return _is_off(call) or _is_of_model(call)
+
+
+def _is_of_model(call: LibraryCall) -> bool:
+    """Return whether a method of what is not known may be that of a model: the program's models have such, and no class of it is a
+    distribution."""
+    func = call.node.func
+    if call.owner is not foreign(_BASE) or not isinstance(func, ir.Attr):
+        return False
+    if path_of(func.value) and call.frame.eval(func.value) is call.owner:
+        return False  # something says that it is one: an annotation, say
+    asked = call.frame.interpreter.some_module
+    return asked.of(_has_density) and not asked.of(_has_distribution)
+
+
+def _has_density(module: ModuleInfo) -> bool:
+    """Return whether a model of a module has a density of its own."""
+    return any(_DENSITY in klass.ir.methods and _derives(klass, "torch.nn") for klass in module.classes)
+
+
+def _has_distribution(module: ModuleInfo) -> bool:
+    return any(_derives(klass, "torch.distributions") for klass in module.classes)
+
+
+def _derives(klass: ClassInfo, package: str) -> bool:
+    return any(base.startswith(f"{package}.") for base in klass.library_bases())
 
 
 def _is_off(call: LibraryCall) -> bool:
