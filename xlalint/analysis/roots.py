@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
 
-from xlalint.abstract.values import Function, Host, Sequence, Tensor, Value, members, tensors
+from xlalint.abstract.values import ARRAYS, Function, Host, Sequence, Tensor, Value, members, tensors
 from xlalint.analysis.handing import HandingOver
 from xlalint.analysis.hazard import DRIVES_STEPS, TAKES_STEP, TAKES_TENSORS, Frequency
 from xlalint.frameworks.base import NOWHERE, Platform, Platforms, Reach, reaches
@@ -384,7 +384,7 @@ class Roots:
     def _meets_tensors(self, info: FunctionInfo, args: tuple[Value, ...]) -> bool:
         """Return whether something shows that a function takes tensors, or has them from elsewhere."""
         given = any(map(_has_tensor, args)) or any(map(_is_device, args))
-        return given or self._on_device(info) or self._computes(info)
+        return given or self._on_device(info) or self._computes(info) or self._keeps(info)
 
     def _on_device(self, info: FunctionInfo) -> bool:
         """Return whether a function runs on tensors whatever its parameters are.
@@ -412,6 +412,26 @@ class Roots:
         if not computing.isdisjoint(info.ir.calls):
             return True
         return any(not computing.isdisjoint(inner.ir.calls) for inner in info.nested)
+
+    def _keeps(self, info: FunctionInfo) -> bool:
+        """Return whether a method uses tensors that its object keeps: a solver's stages, a buffer of what was seen.
+
+        As in `_computes`, that counts where ordinary code is recorded. What was made in host memory stays there.
+        """
+        drivers, owner = self.interpreter.drivers, info.owner
+        if owner is None or not info.params or info.decorated("staticmethod", "classmethod"):
+            return False
+        if drivers.words.targets.isdisjoint(info.module.taught.targets) or drivers.role(info) is not Role.NONE:
+            return False
+        if self.interpreter.tables.kind(owner):
+            return False
+        used = [use[1:] for use in info.params[0].uses if use.startswith(".")]
+        return any(self._is_kept_tensor(owner, name) for name in used)
+
+    def _is_kept_tensor(self, klass: ClassInfo, name: str) -> bool:
+        kept = self.interpreter.tables.find_assigned(klass, name)
+        found = members(kept) if kept is not None else ()
+        return any(isinstance(one, Tensor) and one.framework != ARRAYS and one.sure and not one.place for one in found)
 
     def _called(self, info: FunctionInfo) -> bool:
         """Return whether steps may call a function: a public one, or the constructor of what they make anew each time."""

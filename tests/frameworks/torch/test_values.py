@@ -23,6 +23,43 @@ class Gram(Tensor):
 """
 
 QUIET = {
+    "what an object keeps on the host": """
+        class Buffer:
+            def __init__(self, n):
+                self.errors = torch.zeros(n)
+            def worst(self, limit):
+                return 1 if self.errors[0] > limit else 0
+        """,
+    "numbers and arrays that an object keeps": """
+        class Buffer:
+            def __init__(self, n: int):
+                self.errors, self.n = np.zeros(n), n
+            def worst(self, limit):
+                return 1 if self.errors[0] > limit and self.n else 0
+        """,
+    "a method that uses none of the tensors that its object keeps": """
+        class Buffer:
+            def __init__(self, n, device):
+                self.errors = torch.zeros(n, device=device)
+            def worst(self, limit, step):
+                return 1 if torch.zeros((), device=step.place) > limit else 0
+        """,
+    "what a dataset keeps": """
+        class Rows(torch.utils.data.Dataset):
+            def __init__(self, n, device):
+                self.rows = torch.zeros(n, device=device)
+            def take(self, limit):
+                return 1 if self.rows[0] > limit else 0
+        """,
+    "what keeps tensors and writes files": """
+        class Log:
+            def __init__(self, n, device):
+                self.rows = torch.zeros(n, device=device)
+            def save(self):
+                open("log").write(str(self.rows))
+            def worst(self, limit):
+                return 1 if self.rows[0] > limit else 0
+        """,
     "what calls nothing of a tensor's": """
         class Schedule:
             def value(self, step):
@@ -135,6 +172,28 @@ QUIET = {
 }
 
 LOUD = {
+    "tensors that an object keeps": (
+        """
+        class Solver:
+            def __init__(self, n, device):
+                self.errors = torch.zeros(n, device=device)
+            def worst(self, limit):
+                return 1 if self.errors[0] > limit else 0
+        """,
+        ["XLA105"],
+    ),
+    "tensors that a method of it keeps": (
+        """
+        class Solver:
+            def setup(self, y0: Tensor):
+                self.y0 = y0.reshape(-1)
+            def small(self, limit):
+                while self.y0[0] > limit:
+                    limit = limit * 2
+                return limit
+        """,
+        ["XLA102"],
+    ),
     "a sampler that moves tensors of its own": (
         """
         class Sampler:
