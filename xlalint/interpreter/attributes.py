@@ -328,6 +328,10 @@ def _of_object(interpreter: Interpreter, frame: Frame, value: Instance, name: st
         return known
     klass = value.klass
     info = klass.method(name)
+    if info is not None and not info.decorated(*_PROPERTIES):
+        hiding = _find_hiding(interpreter, klass, info)
+        if hiding is not None:
+            return hiding
     if info is not None:
         overrides = klass.overrides(name)
         if overrides:
@@ -356,6 +360,17 @@ def _of_object(interpreter: Interpreter, frame: Frame, value: Instance, name: st
         if stored is not None:
             return stored
     return UNKNOWN
+
+
+def _find_hiding(interpreter: Interpreter, klass: ClassInfo, info: FunctionInfo) -> Value | None:
+    """Return what a class's constructor, or that of a class below the method's, puts in the place of an inherited method."""
+    for base in klass.mro:
+        if base is info.owner or not isinstance(base, ClassInfo):
+            return None
+        made = base.ir.methods.get("__init__")
+        if made is not None and info.name in base.module.functions[made].ir.stores:
+            return interpreter.tables.find_stores(base).get(info.name)
+    return None
 
 
 def _of_subclass(interpreter: Interpreter, frame: Frame, value: Instance, info: FunctionInfo, at: int) -> Value:

@@ -23,6 +23,32 @@ class Gram(Tensor):
 """
 
 QUIET = {
+    "a method of a base that the class above it hides": """
+        class Base:
+            def __init__(self, mask: Tensor):
+                self.mask = mask
+        class Below(Base):
+            def mask(self):
+                return 3
+            def cut(self, x: Tensor):
+                return x[self.mask()]
+        """,
+    "a method that another object's constructor hides": """
+        class Base:
+            def part(self):
+                return 3
+        class Other(Base):
+            def __init__(self, part: Tensor):
+                self.part = part > 0
+        class Below(Base):
+            def cut(self, x: Tensor):
+                return x[self.part()]
+        """,
+    "what copies nothing of tensors": """
+        class Tree:
+            def copy(self, node):
+                return node.copy() if node.size > 3 else node
+        """,
     "what an object keeps on the host": """
         class Buffer:
             def __init__(self, n):
@@ -172,6 +198,29 @@ QUIET = {
 }
 
 LOUD = {
+    "an attribute in the place of an inherited method": (
+        """
+        class Base:
+            def mask(self, other):
+                return other
+        class Mixture(Base):
+            def __init__(self, mask: Tensor):
+                self.mask = mask > 0
+            def cut(self, x: Tensor):
+                return x[self.mask]
+        """,
+        ["XLA201"],
+    ),
+    "copies of tensors": (
+        """
+        class Kernel:
+            def step(self, state):
+                state = {name: part.clone() for name, part in state.items()}
+                energy = torch.stack(list(state.values())).sum()
+                return 1 if energy > self.limit else -1
+        """,
+        ["XLA105"],
+    ),
     "tensors that an object keeps": (
         """
         class Solver:

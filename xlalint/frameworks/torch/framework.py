@@ -203,6 +203,7 @@ _COMPUTING = frozenset(
         "backward",
         "bernoulli",
         "cat",
+        "clone",
         "log_prob",
         "multinomial",
         "no_grad",
