@@ -22,6 +22,22 @@ Table = collections.namedtuple("Table", "alpha, order")
 """
 
 SILENT = {
+    "an item that is counted up from what is known": """
+        class M(nn.Module):
+            def forward(self, x: Tensor):
+                more = {"n": 1}
+                more["n"] += 1
+                more["n"] *= 2
+                return x.sum().item() if more["n"] != 4 else x
+        """,
+    "an item of the host that is counted up": """
+        class M(nn.Module):
+            def forward(self, x: Tensor, more: dict):
+                if "n" not in more:
+                    more["n"] = 0
+                more["n"] += 1
+                return x if more["n"] > 1 else -x
+        """,
     "types that leave a tensor where it is": """
         class M(nn.Module):
             def forward(self, x: Tensor, like: Tensor, kind):
@@ -244,6 +260,27 @@ SILENT = {
 }
 
 FOUND = {
+    "an item that is counted up from turn to turn": (
+        """
+        class M(nn.Module):
+            def forward(self, x: Tensor, more: dict):
+                if "n" not in more:
+                    more["n"] = 0
+                more["n"] += 1
+                return x.sum().item() if more["n"] > 1 else x
+        """,
+        ["XLA301"],
+    ),
+    "a tensor among items that is counted up": (
+        """
+        class M(nn.Module):
+            def forward(self, x: Tensor):
+                more = {"total": x.sum()}
+                more["total"] += 1
+                return float(more["total"])
+        """,
+        ["XLA301"],
+    ),
     "types of the CPU's tensors": (
         """
         class M(nn.Module):

@@ -7,6 +7,7 @@ from typing import Any
 
 from xlalint.abstract.lattice import join, join_all
 from xlalint.abstract.values import (
+    NEVER,
     NONE,
     UNKNOWN,
     Const,
@@ -32,6 +33,7 @@ from xlalint.interpreter.narrowing import assume, unpack_shape
 from xlalint.interpreter.rates import Rate
 from xlalint.interpreter.semantics import Branch
 from xlalint.interpreter.spelling import path_of, position
+from xlalint.interpreter.subscripts import kept_under
 from xlalint.interpreter.traced_arguments import as_recorded
 from xlalint.interpreter.tracing import hand_over
 from xlalint.lowering import ir
@@ -93,6 +95,9 @@ def aug_assign(frame: Frame, node: ir.AugAssign) -> bool:
     if isinstance(target, ir.Sub):
         old = frame.eval(target.value)
         index = frame.eval(target.index)
+        kept = kept_under(frame, target, old, index)
+        if kept is not NEVER:
+            right = binary_value(frame, node.op, kept, right, node.expr_at, target, node.value)
         store_subscript(frame, target, old, index, right, reads=True)
         return True
     old = frame.eval(target)

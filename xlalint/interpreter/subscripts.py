@@ -150,6 +150,13 @@ def _load(frame: Frame, node: ir.Sub, base: Value, index: Value) -> Value:
     return UNKNOWN
 
 
+def kept_under(frame: Frame, node: ir.Sub, base: Value, index: Value) -> Value:
+    """Return what the dicts among a value's alternatives hold under a key that is known; never where there are none."""
+    if not isinstance(index, Const) or not isinstance(index.value, str):
+        return NEVER
+    return join_all([_load(frame, node, member, index) for member in members(base) if isinstance(member, Mapping)])
+
+
 def refuses_hash(frame: Frame, value: Value) -> bool:
     """Return whether a value may be a tensor that refuses to be hashed."""
     return any(isinstance(m, Tensor) and not frame.libraries.of(m.framework).hashable for m in members(value))
