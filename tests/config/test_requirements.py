@@ -1,4 +1,4 @@
-"""Which requirements of a project bound versions from above, and which releases they leave room for."""
+"""Which requirements of a project bound versions, and which releases they leave room for."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from xlalint.config import load_settings
-from xlalint.config.requirements import admits, find_requirements
+from xlalint.config.requirements import admits, find_requirements, least_of
 
 QUIET = {
-    "no bound": ("requirements.txt", "tensorflow\nkeras>=2.0\n"),
+    "no bound": ("requirements.txt", "tensorflow\nkeras\n"),
     "a comment": ("requirements.txt", "# tensorflow==2.11\n"),
     "what is not to be": ("requirements.txt", "tensorflow!=2.11\n"),
     "another list of texts": (
@@ -23,6 +23,7 @@ QUIET = {
 }
 FOUND = {
     "a version": ("requirements.txt", "tensorflow==2.11.1\n", ("tensorflow==2.11.1",)),
+    "from below": ("requirements.txt", "keras>=2.0\n", ("keras>=2.0",)),
     "a range": ("requirements.txt", "Keras >= 2.4, < 3  # as it was\n", ("keras>=2.4,<3",)),
     "with extras and a marker": (
         "requirements.txt",
@@ -35,7 +36,11 @@ FOUND = {
         ("tensorflow-gpu==2.7.0",),
     ),
     "of a configuration": ("setup.cfg", "[options]\ninstall_requires =\n    tensorflow~=2.11\n", ("tensorflow~=2.11",)),
-    "of a project": ("pyproject.toml", '[project]\ndependencies = ["tf_keras<2.17", "numpy>=1"]\n', ("tf-keras<2.17",)),
+    "of a project": (
+        "pyproject.toml",
+        '[project]\ndependencies = ["tf_keras<2.17", "numpy>=1"]\n',
+        ("numpy>=1", "tf-keras<2.17"),
+    ),
 }
 
 
@@ -80,3 +85,11 @@ def test_they_are_settings(tmp_path: Path, isolated: bool) -> None:
 )
 def test_room_for_a_release(clauses: str, room: bool) -> None:
     assert admits(clauses, (2, 16)) is room
+
+
+@pytest.mark.parametrize(
+    ("clauses", "least"),
+    [(">=2.4", (2, 4)), ("<3,>=2.16.1", (2, 16, 1)), (">2", (2,)), ("<3", None), ("==2.4", None), ("", None)],
+)
+def test_the_lowest_release(clauses: str, least: tuple[int, ...] | None) -> None:
+    assert least_of(clauses) == least

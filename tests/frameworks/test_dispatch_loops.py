@@ -41,6 +41,10 @@ def train(params, loader):
 """
 
 SILENT = {
+    "what an earlier turn kept": (
+        "def train(params, loader):\n    kept = []\n    for b in loader:\n        params, m = step(params, b)\n        kept.append(m)\n"
+        "        if len(kept) > 2:\n            kept[-2] = jax.tree_util.tree_map(np.asarray, kept[-2])"
+    ),
     "where a function divides the step": (
         "def due(at, every, last=9, host=None):\n    return every and at % every == 0 or at == last\n\n"
         "def train(params, loader, config):\n    for at, batch in zip(range(1, 9), loader):\n        params, m = step(params, batch)\n"

@@ -583,6 +583,11 @@ def tensors(value: Value, depth: int = 3) -> Iterable[Tensor]:
         yield from tensors(value.rest, depth - 1)  # type: ignore[attr-defined]
 
 
+def is_leaf(value: Tensor) -> bool:
+    """Return whether nothing is known of what is taken for a tensor: it may be a structure of some."""
+    return not (value.sure or value.dtype or value.rank >= 0 or value.static)
+
+
 def only_tensor(value: Value) -> Tensor | None:
     """The tensor among a value's alternatives (their join when there are several), or None."""
     kind = type(value)

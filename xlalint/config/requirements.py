@@ -1,6 +1,7 @@
 """The releases that a project asks for: what its `pyproject.toml`, `setup.py`, `setup.cfg` and requirement files say of packages' versions.
 
-Only what bounds a version from above is of interest: it tells which of the releases that a framework's code may meet it does not meet.
+What bounds a version from above tells which of the releases that a framework's code may meet it does not meet; what bounds it from
+below, for which of them it was written.
 """
 
 from __future__ import annotations
@@ -21,11 +22,12 @@ _REQUIREMENT = re.compile(
     r"""^\s*-?\s*["']?(?P<name>[A-Za-z0-9][\w.-]*)(?:\[[\w., -]*\])?\s*\(?(?P<clauses>(?:==|~=|!=|>=|<=|<|>|=(?==))[^;#"')]*)"""
 )
 _BOUND = re.compile(r"(==|~=|<=|<)\s*(\d+(?:\.\d+)*)")
+_LEAST = re.compile(r">=?\s*(\d+(?:\.\d+)*)")
 _QUOTED = re.compile(r"""["']([^"'\n]+)["']""")
 
 
 def find_requirements(place: Path) -> tuple[str, ...]:
-    """List the requirements that bound versions from above, as `name<clauses>`, of the project that a folder or file belongs to, sorted."""
+    """List the requirements that bound versions, as `name<clauses>`, of the project that a folder or file belongs to, sorted."""
     project = next((one for one in (place, *place.parents) if any((one / name).is_file() for name in _ROOTS)), None)
     if project is None:
         return ()
@@ -38,7 +40,7 @@ def find_requirements(place: Path) -> tuple[str, ...]:
 def _find_bounds(lines: Iterable[str]) -> Iterator[str]:
     for line in lines:
         match = _REQUIREMENT.match(line)
-        if match is not None and _BOUND.search(match["clauses"]):
+        if match is not None and (_BOUND.search(match["clauses"]) or _LEAST.search(match["clauses"])):
             name = re.sub(r"[-_.]+", "-", match["name"]).lower()
             yield name + "".join(match["clauses"].split())
 
@@ -77,4 +79,10 @@ def admits(clauses: str, release: tuple[int, ...]) -> bool:
     return True
 
 
-__all__ = ["admits", "find_requirements"]
+def least_of(clauses: str) -> tuple[int, ...] | None:
+    """The lowest release that clauses admit, None where they name none."""
+    written = _LEAST.search(clauses)
+    return None if written is None else tuple(int(part) for part in written[1].split("."))
+
+
+__all__ = ["admits", "find_requirements", "least_of"]

@@ -12,10 +12,12 @@ from xlalint.abstract.values import (
     UNKNOWN,
     Const,
     Host,
+    Instance,
     Mapping,
     Sequence,
     Tensor,
     Value,
+    is_leaf,
     mapping,
     members,
     only_tensor,
@@ -126,6 +128,9 @@ def _refine(interpreter: Interpreter, info: FunctionInfo, position: int, value: 
         declared = interpreter.annotations.value(info.module, info.params[position].annotation)
         if declared is not None and not any(isinstance(m, Tensor) for m in members(declared)):
             return declared
+    record = _record_asked(interpreter, info, position, value)
+    if record is not None:
+        return record
     found = only_tensor(value)
     wanted = interpreter.asked_kinds(info)[position] if found is not None else ""
     if (
@@ -141,6 +146,17 @@ def _refine(interpreter: Interpreter, info: FunctionInfo, position: int, value: 
     if wanted == "flag" and UNKNOWN in members(value):
         return join_all([BOOL, *(m for m in members(value) if m is not UNKNOWN and not isinstance(m, Tensor))])
     return value
+
+
+def _record_asked(interpreter: Interpreter, info: FunctionInfo, position: int, value: Value) -> Value | None:
+    """Return the object of the program that a parameter asks for, where all that is known of the value is that a tracer passed it."""
+    unclear = [m for m in members(value) if m is not UNKNOWN and m is not NONE]
+    if not unclear or not all(isinstance(m, Tensor) and is_leaf(m) for m in unclear):
+        return None
+    framework = interpreter.replacing(unclear[0].framework)  # type: ignore[attr-defined]
+    annotation = info.params[position].annotation
+    declared = interpreter.annotations.value(info.module, annotation) if framework and annotation is not None else None
+    return interpreter.as_argument(declared, framework) if isinstance(declared, Instance) else None
 
 
 def _missing(

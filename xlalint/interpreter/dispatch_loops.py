@@ -53,6 +53,17 @@ def mark_result(value: Value, framework: str, depth: int, *, whole: bool) -> Val
     return map_leaves(value, mark)
 
 
+def of_earlier_turn(value: Value) -> Value:
+    """Return what an earlier turn kept: the host waits for that while the device works on what came after."""
+    return map_leaves(value, _without_mark)
+
+
+def _without_mark(leaf: Value) -> Value:
+    if type(leaf) is Tensor and leaf.place.startswith(_MARK):
+        return tensor(leaf.framework, leaf.dtype, leaf.rank, "", leaf.sure, leaf.static)
+    return leaf
+
+
 def is_of_turn(value: Tensor, depth: int) -> bool:
     """Return whether a tensor is made in each turn of a loop around code at this depth."""
     return value.place.startswith(_MARK) and int(value.place.removeprefix(_MARK)) <= depth

@@ -18,6 +18,7 @@ from xlalint.abstract.values import (
     UNKNOWN,
     Const,
     Host,
+    LibrarySymbol,
     Mapping,
     Sequence,
     Tensor,
@@ -153,7 +154,17 @@ def binary_value(
     pairs = [(a, b) for a in members(left) for b in members(right)]
     if any(type(a) is Tensor and type(b) is Tensor for a, b in pairs):
         pairs = [(a, b) for a, b in pairs if not (type(a) is Sequence or type(b) is Sequence)]
+    if op == "*":
+        pairs = [(a, b) for a, b in pairs if not _is_refused_count(frame, a, b, left, right)] or pairs
     return join_all(_binary(frame, op, a, b, at, left_node, right_node) for a, b in pairs)
+
+
+def _is_refused_count(frame: Frame, a: Value, b: Value, left: Value, right: Value) -> bool:
+    """Return whether a tensor is to repeat a list where it may as well be something else: a tracer would have refused it."""
+    for listed, count, whole in ((a, b, right), (b, a, left)):
+        if type(listed) is Sequence and type(count) is Tensor and any(type(m) is not Tensor for m in members(whole)):
+            return frame.libraries.of(count.framework).raises
+    return False
 
 
 def _binary(frame: Frame, op: str, a: Value, b: Value, at: int, left_node: ir.Node, right_node: ir.Node) -> Value:
@@ -251,7 +262,7 @@ def tensor_result(op: str, a: Value, b: Value) -> Value:
     # What is computed with an array of dimensions has seldom more.
     number = second is UNKNOWN and (first.framework == ARRAYS or first.rank == 0 or first.rank > 0)
     rank = first.rank if number or isinstance(second, (Const, Host)) else -1
-    static = first.static and isinstance(second, (Const, Host))
+    static = first.static and (second is UNKNOWN or isinstance(second, (Const, Host, LibrarySymbol)))
     return tensor(first.framework, dtype, rank, first.place, first.sure, static)
 
 

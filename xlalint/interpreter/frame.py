@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
 
 from xlalint.abstract.lattice import join
-from xlalint.abstract.values import ARRAYS, NEVER, NONE, UNKNOWN, Function, Tensor, Value, members
+from xlalint.abstract.values import ARRAYS, NEVER, NONE, UNKNOWN, Function, Tensor, Value, is_leaf, members
 from xlalint.analysis.hazard import Confidence, Frequency
 from xlalint.interpreter.budget import MAX_WORK, CutOff
 from xlalint.interpreter.context import Context, PendingHazard
@@ -387,8 +387,17 @@ class Frame:
     def needs_bool(self, value: Value, node: ir.Node, rule: str, at: int, variant: str = "") -> None:
         """Report where Python tests the truth of a tensor."""
         if any(type(member) is Tensor for member in members(value)):
-            self.report(rule, at, value, node, variant=variant)
+            at_most = Confidence.POSSIBLE if self._may_be_structure(value, node) else Confidence.CERTAIN
+            self.report(rule, at, value, node, variant=variant, at_most=at_most)
             self.asked = device_tensor(value)
+
+    def _may_be_structure(self, value: Value, node: ir.Node) -> bool:
+        """Return whether a bare name may hold a part of what a tracer passes that is a structure itself, or None: these have a truth."""
+        if not (isinstance(node, ir.Name) and isinstance(value, Tensor) and is_leaf(value)):
+            return False
+        if not self.interpreter.replacing(value.framework) or self.function is None:
+            return False
+        return all(param.name != node.id for param in self.function.params)
 
 
 def device_tensor(value: Value) -> Tensor | None:

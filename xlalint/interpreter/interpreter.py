@@ -69,6 +69,7 @@ from xlalint.interpreter.traced_arguments import (
     is_number,
     replace_unknown,
     static_arguments,
+    static_places,
 )
 from xlalint.interpreter.tracer import HandOver
 from xlalint.interpreter.tracing import hand_over, tracer_of
@@ -491,16 +492,16 @@ class Interpreter:
         names or numbers; or just those that `only` numbers, if that is given.
         """
         defaults = self.defaults(info)
+        kept = static_places(info, static) if static else frozenset()
         values: list[Value] = []
         for position, param in enumerate(info.params):
             if position == 0 and info.ir.owner >= 0 and not info.decorated("staticmethod"):
                 values.append(self.receiver_of(info))
                 continue
             value = self.parameter(info, position, defaults[position])
-            if traced_by and param.kind in ("", "/", "k") and (only is None or position in only):
-                value = self.as_argument(value, traced_by)
-            values.append(value)
-        return static_arguments(info, tuple(values), static) if static else tuple(values)
+            replaced = param.kind in ("", "/", "k") and position not in kept and (only is None or position in only)
+            values.append(self.as_argument(value, traced_by) if traced_by and replaced else value)
+        return static_arguments(tuple(values), kept) if kept else tuple(values)
 
     def arguments_of_method(self, info: FunctionInfo, framework: str) -> tuple[Value, ...]:
         """The arguments of a method that a framework calls on what it traces."""
@@ -952,7 +953,8 @@ class Interpreter:
                 info = find_call_method(member.klass)
                 member = self.bind_method(info, member) if info is not None else member
             if not isinstance(member, Function):
-                result = join(result, self._call_one(frame, member, func_args, call.node) if args else UNKNOWN)
+                node = _called_back(call.node)
+                result = join(result, self._call_one(frame, member, func_args, node) if args else UNKNOWN)
                 continue
             result = join(result, self._call_traced(frame, member, func_args, traced, any_number, call))
         return result if result is not NEVER else UNKNOWN
@@ -1147,6 +1149,14 @@ class Apart:
         one.stack, one.contexts, one.entered_by, one.roots, one.staged = self._outer
         one.in_tables, one.share, one.max_depth = self._limits
         one.scope, one.differentiating, one.collating, one.tracing, one.mapping = self._state
+
+
+def _called_back(node: ir.Call) -> ir.Call:
+    """Write the call of a function that is passed first, with what is passed beside it: `f(x)` of `map(f, x)`."""
+    given = node.args[:1]
+    if len(given) != 1 or not isinstance(given[0], (ir.Name, ir.Attr)):
+        return node
+    return ir.Call(given[0], node.args[1:], (), node.at)
 
 
 def _change_object(frame: Frame, node: ir.Node, receiver: Instance, stores: dict[str, Value]) -> None:

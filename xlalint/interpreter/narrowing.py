@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from xlalint.abstract.lattice import join_all, when_truth, without_none
+from xlalint.abstract.lattice import join, join_all, when_truth, without_none
 from xlalint.abstract.values import (
     ARRAYS,
     NONE,
@@ -211,11 +211,15 @@ def _assume_guard(frame: Frame, node: ir.Call, wanted: bool) -> None:
     if not isinstance(func, Function) or len(node.args) > len(func.info.params):
         return
     tests = _find_returned_tests(func.info.body)
-    if not tests:
-        return
     params = func.info.params[1:] if func.receiver is not None else func.info.params
     paths = {param.name: path_of(arg) for param, arg in zip(params, node.args, strict=False) if path_of(arg)}
     given = {param.name: frame.eval(arg) for param, arg in zip(params, node.args, strict=False)}
+    if not tests:
+        for name, path in paths.items():
+            if type(given[name]) in (Sequence, Mapping) and _asks_for_type(func.info.body, name):
+                # The function may tell structures from what they hold: which of them comes here is not known.
+                frame.refine(path, join(given[name], UNKNOWN))
+        return
     outcomes = []
     for test in tests:
         inner = frame.within(func, dict(given))
@@ -225,6 +229,13 @@ def _assume_guard(frame: Frame, node: ir.Call, wanted: bool) -> None:
         found = join_all(env[name] for env in outcomes)
         if found is not given[name]:
             frame.refine(path, found)
+
+
+def _asks_for_type(body: tuple[ir.Statement, ...], name: str) -> bool:
+    """Return whether a body asks of which type a bare name is."""
+    calls = (one for one in ir.walk(body) if isinstance(one, ir.Call) and one.args)
+    asked = (one.args[0] for one in calls if path_of(one.func) in ("isinstance", "type"))
+    return any(isinstance(one, ir.Name) and one.id == name for one in asked)
 
 
 def _find_returned_tests(body: tuple[ir.Statement, ...]) -> list[ir.Node]:

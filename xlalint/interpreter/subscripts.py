@@ -36,6 +36,7 @@ from xlalint.abstract.values import (
 )
 from xlalint.analysis.hazard import Confidence
 from xlalint.interpreter.comparisons import compares
+from xlalint.interpreter.dispatch_loops import of_earlier_turn
 from xlalint.interpreter.spelling import path_of, position, spelling
 from xlalint.lowering import ir
 from xlalint.rules.codes import (
@@ -200,6 +201,8 @@ def _index_sequence(frame: Frame, node: ir.Sub, base: Sequence, index: Value) ->
         known = leading(base)
         if (0 if base.items is None else -len(known)) <= index.value < len(known):
             return known[index.value]
+        if base.kind == "list" and base.items is None and index.value != -1 and frame.loops.depth:
+            return of_earlier_turn(base.element) if base.element is not NEVER else UNKNOWN
     return base.element if base.element is not NEVER else UNKNOWN
 
 

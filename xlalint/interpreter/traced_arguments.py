@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 _PLACED = ("", "/", "k")
 # Functions that make arrays of a size.
 _OF_SIZES = frozenset(("arange", "zeros", "ones", "full", "eye"))
+# Functions whose second argument is a shape.
+_SHAPED = frozenset(("broadcast_to", "reshape", "tile"))
 
 
 def as_traced(value: Value, framework: str) -> Value:
@@ -72,7 +74,7 @@ def arguments_of_method(info: FunctionInfo, args: tuple[Value, ...], framework: 
         if type(value) is Tensor and value.framework == ARRAYS:
             array = tensor(framework, value.dtype, value.rank, sure=False)
             found[position] = UNKNOWN if _sizes(info, param.name) else array
-        elif value is UNKNOWN and param.default is None and not chooses(info, param.name):
+        elif value is UNKNOWN and param.default is None and not (chooses(info, param.name) or _sizes(info, param.name)):
             known = tensor(framework, sure=False)
             found[position] = known if position in placed[:count] else join(known, UNKNOWN)
     return tuple(found)
@@ -94,9 +96,14 @@ def chooses(info: FunctionInfo, name: str) -> bool:
 
 def _sizes(info: FunctionInfo, name: str) -> bool:
     """Return whether a body makes an array of a bare name's size: where that is the host's, no tensor under a tracer is one."""
-    calls = (one for one in ir.walk(info.body) if isinstance(one, ir.Call) and one.args)
-    made = (one for one in calls if isinstance(one.func, ir.Attr) and one.func.name in _OF_SIZES)
-    return any(_counts_by(one.args[0], name) for one in made)
+    calls = [one for one in ir.walk(info.body) if isinstance(one, ir.Call) and isinstance(one.func, ir.Attr)]
+    made = [one.args[0] for one in calls if one.args and _last(one) in _OF_SIZES]
+    shaped = [one.args[1] for one in calls if len(one.args) > 1 and _last(one) in _SHAPED]
+    return any(_counts_by(size, name) for size in (*made, *shaped))
+
+
+def _last(call: ir.Call) -> str:
+    return call.func.name if isinstance(call.func, ir.Attr) else ""
 
 
 def _counts_by(size: ir.Node, name: str) -> bool:
@@ -133,10 +140,15 @@ def _is_text(node: ir.Node) -> bool:
     return isinstance(node, ir.Const) and isinstance(node.value, str)
 
 
-def static_arguments(info: FunctionInfo, args: tuple[Value, ...], static: tuple[object, ...]) -> tuple[Value, ...]:
-    """The arguments with those that are named or numbered in `static` as host values."""
-    places = {item % max(len(args), 1) for item in static if isinstance(item, int)}
-    places.update(i for i, param in enumerate(info.params) if param.name in static)
+def static_places(info: FunctionInfo, static: tuple[object, ...]) -> frozenset[int]:
+    """Number the parameters that `static` names or numbers."""
+    params = info.params
+    places = [item % max(len(params), 1) for item in static if isinstance(item, int)]
+    return frozenset((*places, *(i for i, param in enumerate(params) if param.name in static)))
+
+
+def static_arguments(args: tuple[Value, ...], places: frozenset[int]) -> tuple[Value, ...]:
+    """The arguments with those at static places as host values."""
     return tuple(HOST if i in places and (isinstance(v, Tensor) or v is UNKNOWN) else v for i, v in enumerate(args))
 
 
@@ -149,4 +161,5 @@ __all__ = [
     "is_number",
     "replace_unknown",
     "static_arguments",
+    "static_places",
 ]

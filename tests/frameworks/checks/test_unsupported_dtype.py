@@ -113,6 +113,22 @@ def test_jax_with_64_bits(case: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("line", "severity"),
+    [
+        ("DTYPE = jnp.float64 if jax.config.jax_enable_x64 else jnp.float32", "info"),
+        ("DTYPE = jax.config.read('jax_enable_x64')", "info"),
+        ("NAMES = ('jax_enable_x64',)", "info"),
+        ("jax.config.jax_enable_x64 = True", "warning"),
+        ("import os; os.environ['JAX_ENABLE_X64'] = '1'", "warning"),
+        ("jax.config.update('jax_enable_x64', FLAGS.x64)", "warning"),
+        ("with jax.experimental.enable_x64(): pass", "warning"),
+    ],
+)
+def test_what_switches_64_bits_on(line: str, severity: str) -> None:
+    assert found(JAX.replace("@jax.jit", line + "\n@jax.jit"), JAX_FOUND["a cast"]) == [severity]
+
+
+@pytest.mark.parametrize(
     ("body", "expected"),
     [
         ("return tf.cast(x, tf.float32)", []),

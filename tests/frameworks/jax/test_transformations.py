@@ -137,6 +137,65 @@ SILENT = {
                 x = model(x)
             return x if depth > 1 else -x
         """,
+    "a record among the static arguments": """
+        from functools import partial
+        from typing import NamedTuple
+
+        class Sizes(NamedTuple):
+            rows: int
+
+        @partial(jax.jit, static_argnums=0)
+        def f(sizes: Sizes, x):
+            return jax.lax.dynamic_slice_in_dim(x, 0, sizes.rows)
+
+        print(f(Sizes(2), jnp.ones(3)), f(sizes=Sizes(2), x=jnp.ones(3)))
+        """,
+    "a map that tells structures from their leaves": """
+        def is_leaf(tree, level):
+            leaf = not isinstance(tree, (list, tuple))
+            if level == 0 or leaf:
+                return (level == 0) == leaf
+            return all(is_leaf(part, level - 1) for part in tree)
+
+        def over(f, tree, level=0):
+            if is_leaf(tree, level):
+                return f(tree)
+            return [over(f, part, level) for part in tree]
+
+        def f(inputs, n):
+            inputs = (inputs,) if not isinstance(inputs, (tuple, list)) else inputs
+            return jax.lax.fori_loop(0, n, lambda i, x: x + over(lambda s: s[i], inputs)[0], 0.0)
+
+        print(f([jnp.ones(3)], 2))
+        """,
+    "an object that a parameter asks for": """
+        import dataclasses
+        import records
+
+        @records.dataclass
+        class Grid:
+            cells: jax.Array
+            rank: int = records.static()
+
+        def shift(cells, grid: Grid):
+            return cells + jnp.zeros((1,) * grid.rank)
+
+        @jax.jit
+        def f(grid):
+            def body(pair):
+                now, _ = pair
+                return dataclasses.replace(now, cells=shift(now.cells, now)), now
+
+            return jax.lax.while_loop(lambda pair: jnp.any(pair[0].cells > 1), body, (grid, grid))
+        """,
+    "a size that a module is given first": """
+        import haiku as hk
+
+        class Positions(hk.Module):
+            def __call__(self, batch, pos=None):
+                table = hk.get_parameter("w", [3, 4], init=jnp.ones)
+                return jnp.broadcast_to(table[None], (batch,) + table.shape)
+        """,
     "NumPy's functions that ask the array itself": """
         @jax.jit
         def f(x: jax.Array):
@@ -145,6 +204,35 @@ SILENT = {
         """,
 }
 FOUND = {
+    "a field of a record that is traced": (
+        """
+        from typing import NamedTuple
+
+        class Sizes(NamedTuple):
+            rows: int
+
+        @jax.jit
+        def f(sizes: Sizes, x):
+            return jax.lax.dynamic_slice_in_dim(x, 0, sizes.rows)
+        """,
+        ["XLA206"],
+    ),
+    "a list that a tracer indexes": (
+        """
+        def f(first, second):
+            parts = [first, second]
+            return jax.lax.fori_loop(0, 2, lambda i, x: x + parts[i], 0.0)
+        """,
+        ["XLA301"],
+    ),
+    "a list repeated as often as a tracer says": (
+        """
+        @jax.jit
+        def f(n: jax.Array):
+            return (1,) * n
+        """,
+        ["XLA301"],
+    ),
     "an array that equinox traces": (
         """
         import equinox as eqx

@@ -6,7 +6,7 @@ import pytest
 
 from tests.conftest import Loud
 
-HEAD = "import tensorflow as tf\n\n@tf.function(jit_compile=True)\ndef f(x, lengths):\n    "
+HEAD = "import tensorflow as tf\nfrom settings import Own\n\n@tf.function(jit_compile=True)\ndef f(x, lengths):\n    "
 
 # TensorFlow 2.21 compiles each of these.
 SILENT = {
@@ -22,6 +22,11 @@ SILENT = {
         "        x = tf.pad(x, [[0, 0], [0, pad]])\n    return tf.reshape(x, [-1, (size + pad) // 3, 3])"
     ),
     "a choice": "return tf.zeros([tf.where(tf.shape(x)[0] > 3, tf.shape(x)[0], 2)])",
+    "a setting less a size": "return tf.pad(x, [[0, 0]] + [[0, Own.width - tf.shape(x)[1]]])",
+    "static sizes, or dynamic ones": (
+        "known = x.shape.as_list()\n    size = tf.shape(x)\n"
+        "    n, m = [size[i] if k is None else k for i, k in enumerate(known)]\n    return tf.pad(x, [[0, 0], [m - n, 0]])"
+    ),
     "rows of a shape": "n, m = tf.unstack(tf.shape(x))\n    return tf.reshape(x, [m, n])",
 }
 FOUND = {
@@ -30,6 +35,7 @@ FOUND = {
     "a value of a constant's type": "return tf.zeros([tf.cast(tf.reduce_max(x), tf.int32)])",
     "a random number": "return tf.zeros([tf.random.uniform([], maxval=3, dtype=tf.int32) + tf.shape(x)[0]])",
     "the count of a mask": "shape = tf.shape(x)\n    return tf.zeros([tf.reduce_sum(tf.cast(x > 0, tf.int32)), shape[0]])",
+    "a setting less a value": "return tf.pad(x, [[0, 0], [0, Own.width - tf.reduce_max(lengths)]])",
     "what a loop counts": (
         "i = tf.constant(0)\n    while i < tf.reduce_max(lengths):\n        i += 1\n        tf.zeros([i])\n    return i"
     ),

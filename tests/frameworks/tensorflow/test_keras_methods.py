@@ -49,6 +49,13 @@ SILENT = {
     "whole numbers under AutoGraph": (
         "@tf.function\ndef erase(h):\n    return tf.random.uniform([], maxval=int(h - h // 2), dtype=tf.int32)\n"
     ),
+    "whether a part holds anything": (
+        "class Own(keras.layers.Layer):\n    def call(self, inputs, training):\n        old, edges, context = inputs\n"
+        "        if context:\n            raise ValueError('no context')\n        for part in edges.values():\n"
+        "            old = old + part\n        return old if not edges else -old\n"
+    ),
+    "whether a tensor is sparse": LAYER.format("x = keras.backend.to_dense(x) if tf.keras.backend.is_sparse(x) else x"),
+    "rows of a ragged tensor": LAYER.format("x = tf.RaggedTensor.from_row_lengths(x, [2, 1]).flat_values"),
     "parts that are summed": STEP.format("x = sum([x, y]) + sum(part for part in (x, y))"),
 }
 FOUND = {
@@ -63,6 +70,12 @@ FOUND = {
         "class Own(keras.Model):\n    def test_step(self, data):\n        x, y, w = keras.utils.unpack_x_y_sample_weight(data)\n"
         "        if tf.reduce_sum(y) > 0:\n            x = x + 1\n        return {'x': x}\n",
         ["XLA101"],
+    ),
+    "the sum of a part": (STEP.format("if tf.reduce_sum(y) > 0:\n            x = x + 1"), ["XLA101"]),
+    "an element of a part": (STEP.format("if y[0] > 0:\n            x = x + 1"), ["XLA101"]),
+    "rows of a ragged tensor, padded": (
+        LAYER.format("x = tf.RaggedTensor.from_row_lengths(x, [2, 1]).to_tensor()"),
+        ["XLA209"],
     ),
     "a loss": (LOSS.format("if y_pred[0, 0] > 0:\n            y_pred = -y_pred"), ["XLA101"]),
     "a function that AutoGraph leaves alone": (

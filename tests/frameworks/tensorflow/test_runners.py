@@ -25,6 +25,10 @@ SILENT = {
         "@tf.function\ndef f(x):\n    a = tf.TensorArray(tf.int32, 1, dynamic_size=True)\n    return a.write(3, x).stack()\n"
     ),
     "what it prints": "@tf.function\ndef f(x):\n    tf.print(x)\n    return x\n",
+    "what a TPU's replicas print": REPLICAS.format(
+        strategy="strategy = tf.distribute.TPUStrategy(tf.distribute.cluster_resolver.TPUClusterResolver('a'))",
+        sized="tf.summary.scalar('x', tf.reduce_sum(x), step=0)\n    tf.print(x)\n    return x",
+    ),
     "the replicas of a GPU": REPLICAS.format(strategy="strategy = tf.distribute.MirroredStrategy()", sized=SIZED),
     "operations that another framework's tracer runs at once": (
         "class Table:\n    def __init__(self, x):\n        self.x = x\n\n"
@@ -35,6 +39,7 @@ SILENT = {
     ),
 }
 FOUND = {
+    "a compiled function that prints": ("@tf.function(jit_compile=True)\ndef f(x):\n    tf.print(x)\n    return x\n", ["XLA303"]),
     "a function that XLA compiles": ("@tf.function(jit_compile=True)\ndef f(x):\n    " + SIZED, ["XLA206"]),
     "one that may be": ("def make(jit):\n    @tf.function(jit_compile=jit)\n    def f(x):\n        n = tf.reduce_max(x)\n        return tf.zeros([n])\n    return f\n", ["XLA206"]),  # noqa: E501
     "what both kinds call": (
@@ -88,7 +93,13 @@ ON_TPU = "import tensorflow as tf\nstrategy = tf.distribute.TPUStrategy(tf.distr
     ("requirement", "text", "start", "wanted"),
     [
         ("tensorflow==2.11", BRANCH, "", []),
-        ("tensorflow-gpu>=2.4", BRANCH, "", ["XLA101"]),
+        ("tensorflow-gpu>=2.4", BRANCH, "", []),
+        ("tensorflow>=2.2", SIZED_LAYER, "", []),
+        ("tensorflow>=2.2", SIZED_LAYER, "model.compile(jit_compile=True)\n", ["XLA206"]),
+        ("tensorflow>=2.17\ntf-keras>=2.17,<3", BRANCH, "", []),
+        ("tensorflow>=2.10\nkeras>=3.3", BRANCH, "", ["XLA101"]),
+        ("tensorflow>=2.16", BRANCH, "", ["XLA101"]),
+        ("keras>=3", SIZED_LAYER, "", ["XLA206"]),
         ("keras<3", BRANCH, "", []),
         ("keras<4", BRANCH, "", ["XLA101"]),
         ("tensorflow<2.16", SIZED_LAYER, "", []),

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 _WIDE = {"float64": "float64", "double": "float64", "complex128": "complex128", "cdouble": "complex128"}
 _BYTES = tuple(word.encode() for word in _WIDE)
 _CASTS = frozenset(("double", "cdouble"))
-_SWITCH = (b"jax_enable_x64", b"enable_x64", b"JAX_ENABLE_X64")
+_SWITCH = ("jax_enable_x64", "enable_x64", "JAX_ENABLE_X64")
+_SETTERS = ("update", "setdefault", "putenv")
 # What holds of TPUs alone.
 _ON_TPU = tuple((f"{target}:{device}", "off") for target in ("torch_xla", "tf") for device in ("gpu", "cpu"))
 _EMULATED = (*_ON_TPU, ("jax:gpu", "off"), ("jax:cpu", "off"))
@@ -76,6 +77,25 @@ def _word(node: ir.Node) -> str:
 
 
 def _enables(module: ModuleInfo) -> bool:
-    """Return whether a module switches 64-bit types on."""
-    bodies = (module.unit.body, *(info.ir.body for info in module.functions))
-    return any(word in body for body in bodies for word in _SWITCH)
+    """Return whether a module switches 64-bit types on; that it asks whether they are does not."""
+    bodies = [info.body for info in module.functions if _names_switch(info.ir.body)]
+    if _names_switch(module.unit.body):
+        bodies.append(ir.decode_body(module.unit.body))
+    return any(_switches(node) for body in bodies for node in ir.walk(body))
+
+
+def _names_switch(body: bytes) -> bool:
+    return any(word.encode() in body for word in _SWITCH)
+
+
+def _switches(node: object) -> bool:
+    if isinstance(node, ir.Call):
+        named = node.args[0] if node.args else None
+        return _word(node.func) == "enable_x64" or (_word(node.func) in _SETTERS and _names(named))
+    if isinstance(node, ir.Assign):
+        return any(_names(target.index if isinstance(target, ir.Sub) else target) for target in node.targets)
+    return False
+
+
+def _names(node: ir.Node | None) -> bool:
+    return node is not None and _word(node) in _SWITCH

@@ -10,9 +10,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from xlalint.config.requirements import admits
+from xlalint.config.requirements import admits, least_of
 from xlalint.program.linker import ClassInfo
-from xlalint.rules.variants import NO_AUTOGRAPH
+from xlalint.rules.codes import PRINT_TENSOR
+from xlalint.rules.variants import FORMAT, NO_AUTOGRAPH
 
 if TYPE_CHECKING:
     from xlalint.interpreter.context import PendingHazard
@@ -22,7 +23,11 @@ if TYPE_CHECKING:
     from xlalint.rules.policy import Policy
 
 AT_HOME_IN_PIPELINES = "pipeline"
+# A TPU's strategy places what has no kernel for the TPU on its host, unless that is switched off (`tensorflow/python/tpu/tpu.py`, 2.21).
+BESIDE_REPLICAS = "beside"
 _KERAS_2 = "tf_keras"
+# Who installs one of these runs `tf.keras` as Keras 2.
+_PACKAGES_OF_KERAS_2 = ("tf-keras", "tf-keras-nightly")
 # The releases with which Keras 3 came, by package; `tensorflow-gpu` ended before.
 _FIRST_OF_KERAS_3 = {
     "keras": (3,),
@@ -38,6 +43,8 @@ def variant_under(tracer: Tracer, pending: PendingHazard, policy: Policy) -> str
     """Return the variant of a hazard of TensorFlow's in code that the tracer runs; None where it is no hazard there."""
     if tracer.framework not in ("", "tensorflow"):  # another tracer leaves the operations to run at once
         return None
+    if pending.rule == PRINT_TENSOR and tracer.runner == "replicas" and pending.variant != FORMAT:
+        return BESIDE_REPLICAS
     if pending.variant == AT_HOME_IN_PIPELINES:
         return "operation" if tracer.compiles else None
     if tracer.autograph:
@@ -61,15 +68,29 @@ def converts(interpreter: Interpreter, info: FunctionInfo) -> bool:
 
 def is_keras_2(module: ModuleInfo) -> bool:
     """Return whether a module's Keras is of release 2, which `tf.keras` was before TensorFlow 2.16: the project's requirements say so."""
-    return any(_asks_for_keras_2(told) for told in module.taught.requirements)
+    told = module.taught.requirements
+    return any(map(_asks_for_keras_2, told)) and not any(map(_asks_for_keras_3, told))
 
 
 def _asks_for_keras_2(requirement: str) -> bool:
+    """Return whether a requirement admits no release with Keras 3, or one before it: the code was written for that."""
     name = _NAME.match(requirement)
     if name is None:
         return False
+    if name[0] in _PACKAGES_OF_KERAS_2:
+        return True
     first = _FIRST_OF_KERAS_3.get(name[0])
-    return first is not None and not admits(requirement[name.end() :], first)
+    if first is None:
+        return False
+    least = least_of(requirement[name.end() :])
+    return (least is not None and least < first) or not admits(requirement[name.end() :], first)
+
+
+def _asks_for_keras_3(requirement: str) -> bool:
+    """Return whether a requirement of Keras itself leaves no release before."""
+    name = _NAME.match(requirement)
+    least = least_of(requirement) if name is not None and name[0] == "keras" else None
+    return least is not None and least >= _FIRST_OF_KERAS_3["keras"]
 
 
 def _called_by_keras(interpreter: Interpreter, info: FunctionInfo) -> bool:
