@@ -219,6 +219,9 @@ class Annotations:
 
     def external(self, dotted: str) -> Value | None:
         """An instance of the library type of that name."""
+        meant = self.libraries.annotated.get(dotted)
+        if meant is not None:
+            return meant()
         known = self.apis.type(dotted)
         if known is not None:
             framework = self.apis.framework(dotted) or self.libraries.default
@@ -230,9 +233,6 @@ class Annotations:
                 return host("dtype")
             if known.kind == "device":
                 return host("device")
-        meant = self.libraries.annotated.get(dotted)
-        if meant is not None:
-            return meant()
         last = dotted.rpartition(".")[2]
         if dotted.startswith(("typing.", "collections.", "builtins.", "typing_extensions.")):
             if last in _SEQUENCES:

@@ -228,7 +228,7 @@ class Frame:
             return
         sure = culprit.sure and value is culprit and not self.paths.ambiguous_callee
         confidence = min(Confidence.CERTAIN if sure else Confidence.LIKELY, at_most)
-        refused = policy.tracer_refuses and any(type(m) is not Tensor and m is not NONE for m in members(value))
+        refused = policy.tracer_refuses and any(_is_of_host(member) for member in members(value))
         holds_settings = self.interpreter.libraries.of(culprit.framework).part_of is not None
         if raises and (refused or (holds_settings and policy.reads_value and UNKNOWN in members(value))):
             # A tracer would have refused: code that lets the host's alternatives through has been run with those.
@@ -393,11 +393,18 @@ class Frame:
 
     def _may_be_structure(self, value: Value, node: ir.Node) -> bool:
         """Return whether a bare name may hold a part of what a tracer passes that is a structure itself, or None: these have a truth."""
-        if not (isinstance(node, ir.Name) and isinstance(value, Tensor) and is_leaf(value)):
+        found = [member for member in members(value) if member is not NONE]
+        if not isinstance(node, ir.Name) or not all(isinstance(one, Tensor) and is_leaf(one) for one in found):
             return False
-        if not self.interpreter.replacing(value.framework) or self.function is None:
+        culprit = device_tensor(value)
+        if culprit is None or not self.interpreter.replacing(culprit.framework) or self.function is None:
             return False
         return all(param.name != node.id for param in self.function.params)
+
+
+def _is_of_host(value: Value) -> bool:
+    """Return whether an alternative is no tensor of a framework: Python can ask for its truth, and count by it."""
+    return (type(value) is not Tensor and value is not NONE) or (type(value) is Tensor and value.framework == ARRAYS)
 
 
 def device_tensor(value: Value) -> Tensor | None:

@@ -68,7 +68,7 @@ def load_subscript(frame: Frame, node: ir.Sub, base: Value, index: Value) -> Val
     loaded = members(base)
     if type(base) is Union and only_device(base):
         loaded = tuple(m for m in loaded if not (isinstance(m, Tensor) and m.framework == ARRAYS)) + tuple(
-            m for m in loaded if isinstance(m, Tensor) and m.framework == ARRAYS and only_tensor(index) is None
+            m for m in loaded if isinstance(m, Tensor) and m.framework == ARRAYS and not _holds_tensor(index)
         )
     if _is_text(index):
         loaded = tuple(
@@ -84,6 +84,13 @@ def load_subscript(frame: Frame, node: ir.Sub, base: Value, index: Value) -> Val
     results = [_load(frame, node, member, index) for member in loaded]
     frame.paths.ambiguous_callee -= doubt
     return join_all(results) if results else UNKNOWN
+
+
+def _holds_tensor(index: Value) -> bool:
+    """Return whether an index is a tensor, or one of its parts is."""
+    return only_tensor(index) is not None or (
+        isinstance(index, Sequence) and any(only_tensor(part) is not None for part in index.items or ())
+    )
 
 
 def _as_structure(frame: Frame, value: Tensor) -> Value:
@@ -403,7 +410,10 @@ def store_subscript(frame: Frame, target: ir.Sub, base: Value, index: Value, val
         )
     for member in members(base):
         if isinstance(member, Tensor):
-            if member.sure and frame.libraries.of(member.framework).immutable:
+            immutable = member.sure and frame.libraries.of(member.framework).immutable
+            if immutable and not _is_surely_array(frame, target.value):
+                continue
+            if immutable:
                 frame.report(MASK_ASSIGNMENT, target.at, member, target.value, variant="immutable")
                 continue
             _index_tensor(frame, target, member, index, writes=True)
@@ -425,6 +435,21 @@ def store_subscript(frame: Frame, target: ir.Sub, base: Value, index: Value, val
             info = member.klass.method("__setitem__")
             if info is not None:
                 frame.interpreter.invoke(frame, info, member, [index, value], (), target.at)
+
+
+def _is_surely_array(frame: Frame, node: ir.Node) -> bool:
+    """Return whether an annotation is not all that calls it an array: it is made here, or a tracer passes it.
+
+    Code that assigns elements of anything else was run on what allows that, as the references of a kernel do.
+    """
+    info = frame.function
+    if info is None:
+        return True
+    if not isinstance(node, ir.Name) or node.id not in frame.env:
+        return False
+    if all(param.name != node.id for param in info.params):
+        return True
+    return info in frame.interpreter.staged or any(frame.interpreter.handed.of(info))
 
 
 def _is_made_here(frame: Frame, node: ir.Node) -> bool:

@@ -55,8 +55,10 @@ def replace_unknown(value: Value, framework: str, of_record: Callable[[Instance]
     leaf = tensor(framework, sure=False)
     if value is UNKNOWN:
         return leaf
-    if of_record is None or type(value) is Union:
+    if of_record is None:
         return value
+    if type(value) is Union:
+        return as_traced(value, framework)
     if type(value) is Instance:
         return of_record(value)
     return map_leaves(as_traced(value, framework), lambda one: leaf if one is UNKNOWN else one)

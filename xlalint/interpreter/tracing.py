@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 
 _STATIC = ("static_argnums", "static_broadcasted_argnums", "static_argnames")
+# What says where each argument is; an argument of which it says None is passed as it is.
+_PLACES = "in_specs"
 
 
 def hand_over(frame: Frame, decorator: ir.Node) -> HandOver | None:
@@ -35,7 +37,7 @@ def hand_over(frame: Frame, decorator: ir.Node) -> HandOver | None:
     return HandOver(
         value.name,
         tracer_of(frame.libraries, entry, given.get("autograph"), given.get("jit_compile")),
-        tuple(one for name in _STATIC for one in constants(given.get(name))),
+        (*(one for name in _STATIC for one in constants(given.get(name))), *numbers_of_none(given.get(_PLACES))),
     )
 
 
@@ -52,6 +54,12 @@ def _decorating(frame: Frame, node: ir.Node) -> Value | None:
     if not isinstance(node, (ir.Name, ir.Attr)):
         return None
     return frame.program.resolve(frame.module, node) if frame.function is None else frame.eval(node)
+
+
+def numbers_of_none(value: Value | None) -> tuple[int, ...]:
+    """Number the items of a tuple that are None."""
+    items = value.items if isinstance(value, Sequence) else None
+    return tuple(number for number, item in enumerate(items or ()) if item is NONE)
 
 
 def constants(value: Value | None) -> tuple[object, ...]:

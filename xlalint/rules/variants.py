@@ -22,6 +22,9 @@ UNREDUCED: Final = "unreduced"
 FORMAT: Final = "format"
 """A text's format asks for the elements of what has none while it is traced."""
 
+LEAK: Final = "leak"
+"""What the traced function keeps outlives the tracing."""
+
 ANY_GRAPH = frozenset((NO_AUTOGRAPH, FORMAT))
 """What fails while a graph is recorded, whatever is to run it."""
 

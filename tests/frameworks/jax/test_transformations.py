@@ -188,6 +188,66 @@ SILENT = {
 
             return jax.lax.while_loop(lambda pair: jnp.any(pair[0].cells > 1), body, (grid, grid))
         """,
+    "a check of what may be an array of the host": """
+        import chex
+        import haiku as hk
+
+        class Grid:
+            def __init__(self, lat: chex.Array):
+                self.lat = lat
+                if lat.min() < -90:
+                    raise ValueError(lat)
+
+        class Net(hk.Module):
+            def __call__(self, x, other):
+                return x, Grid(other.lat)
+        """,
+    "what a map over shards leaves as it is": """
+        from functools import partial
+        from jax.sharding import PartitionSpec as P
+
+        def g(mesh, x):
+            @partial(jax.shard_map, mesh=mesh, in_specs=(P("x"), None), out_specs=P("x"))
+            def inner(a, n):
+                return a * n if n > 1 else a
+
+            return inner(x, 3)
+        """,
+    "references of a kernel": """
+        from jax.experimental import pallas as pl
+
+        def kernel(x: jax.Array, out: jax.Array):
+            def row(i, kept):
+                out[i] = kept
+                return kept
+
+            jax.lax.fori_loop(0, 2, row, x[0])
+            out[...] = x[...] * 2
+
+        def f(x):
+            return pl.pallas_call(kernel, out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype))(x)
+        """,
+    "an array of either kind that a tracer indexes": """
+        import chex
+        import haiku as hk
+
+        class Net(hk.Module):
+            def __call__(self, points: chex.Array, first):
+                order = jax.random.permutation(hk.next_rng_key(), 5)
+                return points[:, order[first : first + 2]], points[order]
+        """,
+    "whether there is anything": """
+        def f(x, deep):
+            @jax.jit
+            def g(pair):
+                out, more = pair
+                found = more if deep else None
+                if found:
+                    out = out + found[0]
+                return out
+
+            return g((x, (x,)))
+        """,
     "a size that a module is given first": """
         import haiku as hk
 
@@ -216,6 +276,39 @@ FOUND = {
             return jax.lax.dynamic_slice_in_dim(x, 0, sizes.rows)
         """,
         ["XLA206"],
+    ),
+    "what may be an array of the host, under jit": (
+        """
+        import chex
+
+        @jax.jit
+        def f(x: chex.Array):
+            return x if x.min() > 0 else -x
+        """,
+        ["XLA105"],
+    ),
+    "a shard of an array": (
+        """
+        from functools import partial
+        from jax.sharding import PartitionSpec as P
+
+        def g(mesh, x):
+            @partial(jax.shard_map, mesh=mesh, in_specs=(P("x"), None), out_specs=P("x"))
+            def inner(a, n):
+                return a * n if a.sum() > 1 else a
+
+            return inner(x, 3)
+        """,
+        ["XLA105"],
+    ),
+    "elements of an array that is traced": (
+        """
+        @jax.jit
+        def f(x: jax.Array):
+            x[0] = 1
+            return x
+        """,
+        ["XLA205"],
     ),
     "a list that a tracer indexes": (
         """

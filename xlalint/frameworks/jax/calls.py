@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from xlalint.abstract.structures import as_arrays
-from xlalint.abstract.values import NONE, Sequence, Value, tensors
+from xlalint.abstract.values import NONE, Value, tensors
 from xlalint.interpreter.arguments import Arguments
 from xlalint.interpreter.library_calls import LibraryCall, run_function
 from xlalint.interpreter.spelling import path_of
-from xlalint.interpreter.tracing import constants
+from xlalint.interpreter.tracing import constants, numbers_of_none
 from xlalint.lowering import ir
 from xlalint.rules.codes import PRINT_TENSOR
 
@@ -47,9 +47,8 @@ def _device_get(interpreter: Interpreter, frame: Frame, arguments: Arguments, no
 def static_parameters(call: LibraryCall, bound: int) -> tuple[object, ...]:
     """List the parameters that a tracer leaves as they are, by name or by number: it counts from the first that is not bound."""
     numbered = [*constants(call.argument("static_argnums")), *constants(call.argument("static_broadcasted_argnums"))]
-    axes = call.argument("in_axes") if call.name == "jax.vmap" else None
-    if isinstance(axes, Sequence) and axes.items is not None:
-        numbered += [number for number, axis in enumerate(axes.items) if axis is NONE]
+    numbered += numbers_of_none(call.argument("in_axes") if call.name == "jax.vmap" else None)
+    numbered += numbers_of_none(call.argument("in_specs") if call.name == "jax.shard_map" else None)
     counted = [one + bound if isinstance(one, int) and one >= 0 else one for one in numbered]
     return (*counted, *constants(call.argument("static_argnames")))
 

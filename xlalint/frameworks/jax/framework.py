@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from xlalint.frameworks.base import Framework
-from xlalint.frameworks.jax import calls, structures, transformations
+from xlalint.frameworks.jax import calls, leaks, structures, transformations
 from xlalint.frameworks.jax.branch_functions import check_callbacks
 from xlalint.frameworks.jax.checks import donated_buffer_reused
 from xlalint.frameworks.jax.platform import platform_of
@@ -23,12 +23,14 @@ _SEMANTICS = Semantics(
     formatted=calls.report_format,
     static=calls.static_parameters,
     traces=transformations.number_traced,
+    annotated={"chex.Array": structures.either_array},
     functions={**calls.FUNCTIONS, **transformations.FUNCTIONS},
     records_known=True,
     differentiates=transformations.REVERSE,
     runs_known=transformations.EAGER,
     filters=transformations.FILTERS,
     on_callbacks=(check_callbacks,),
+    on_assign=(leaks.check_kept,),
 )
 
 FRAMEWORK = Framework(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from xlalint.abstract.lattice import join
 from xlalint.abstract.structures import map_leaves
 from xlalint.abstract.values import (
+    ARRAYS,
     UNKNOWN,
     Instance,
     Value,
@@ -62,6 +63,11 @@ def of_record(interpreter: Interpreter, value: Instance) -> Value:
                 if not _is_static(statement.value):
                     known[name] = map_leaves(known.get(name, body.get(name, UNKNOWN)), _as_leaf)
     return instance(value.klass, tuple(sorted(known.items(), key=lambda item: item[0])), value.made)
+
+
+def either_array() -> Value:
+    """An array of JAX's or of NumPy's, as chex means it."""
+    return join(tensor("jax"), tensor(ARRAYS))
 
 
 def _is_registered(interpreter: Interpreter, klass: ClassInfo) -> bool:
