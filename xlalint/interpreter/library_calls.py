@@ -240,12 +240,9 @@ class LibraryCall:
         return result
 
     def _is_known(self) -> bool:
-        """Return whether all that the call is given is known when the graph is compiled: tensors are, or it makes a constant."""
+        """Return whether all that the call is given is known when the graph is compiled: tensors are, and what is the host's."""
         given = self.all()
-        if not all(map(_is_told, given)) or any(map(holds_data, given)):
-            return False
-        makes = self.name.rpartition(".")[2] in self.frame.libraries.makers
-        return makes or any(any(tensors(value)) for value in given)
+        return bool(given) and all(map(_is_told, given)) and not any(map(holds_data, given))
 
     def hazard(self) -> Value | None:
         """Return what the call returns, its hazard reported; None where it is none."""

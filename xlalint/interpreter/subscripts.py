@@ -68,7 +68,7 @@ def load_subscript(frame: Frame, node: ir.Sub, base: Value, index: Value) -> Val
     loaded = members(base)
     if type(base) is Union and only_device(base):
         loaded = tuple(m for m in loaded if not (isinstance(m, Tensor) and m.framework == ARRAYS)) + tuple(
-            m for m in loaded if isinstance(m, Tensor) and m.framework == ARRAYS and not _holds_tensor(index)
+            m for m in loaded if isinstance(m, Tensor) and m.framework == ARRAYS and not _holds_tensor(frame, index)
         )
     if _is_text(index):
         loaded = tuple(
@@ -86,11 +86,10 @@ def load_subscript(frame: Frame, node: ir.Sub, base: Value, index: Value) -> Val
     return join_all(results) if results else UNKNOWN
 
 
-def _holds_tensor(index: Value) -> bool:
-    """Return whether an index is a tensor, or one of its parts is."""
-    return only_tensor(index) is not None or (
-        isinstance(index, Sequence) and any(only_tensor(part) is not None for part in index.items or ())
-    )
+def _holds_tensor(frame: Frame, index: Value) -> bool:
+    """Return whether an index is a tensor, or has one among its parts that no array of the host takes."""
+    parts = index.items or () if isinstance(index, Sequence) else ()
+    return only_tensor(index) is not None or any(_is_refused(frame, part) for part in parts)
 
 
 def _as_structure(frame: Frame, value: Tensor) -> Value:

@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 
 
 _STATIC = ("static_argnums", "static_broadcasted_argnums", "static_argnames")
-# What says where each argument is; an argument of which it says None is passed as it is.
+# What says where each argument is; an argument of which it says None is passed as it is, by the second if the tracer records nothing else.
 _PLACES = "in_specs"
+_AXES = "in_axes"
 
 
 def hand_over(frame: Frame, decorator: ir.Node) -> HandOver | None:
@@ -34,10 +35,16 @@ def hand_over(frame: Frame, decorator: ir.Node) -> HandOver | None:
     if entry is None or not any(callback.traced for callback in entry.calls):
         return None
     given = {name: frame.eval(node) for name, node in keywords}
+    eager = value.name in frame.libraries.of(entry.framework).runs_known
+    unmapped = numbers_of_none(given.get(_AXES)) if eager else ()
     return HandOver(
         value.name,
         tracer_of(frame.libraries, entry, given.get("autograph"), given.get("jit_compile")),
-        (*(one for name in _STATIC for one in constants(given.get(name))), *numbers_of_none(given.get(_PLACES))),
+        (
+            *(one for name in _STATIC for one in constants(given.get(name))),
+            *numbers_of_none(given.get(_PLACES)),
+            *unmapped,
+        ),
     )
 
 

@@ -213,6 +213,15 @@ SILENT = {
 
             return inner(x, 3)
         """,
+    "what a decorator that maps leaves as it is": """
+        from functools import partial
+
+        @partial(jax.vmap, in_axes=(0, None))
+        def f(x, double):
+            return x * 2 if double else x
+
+        print(f(jnp.ones(3), True))
+        """,
     "references of a kernel": """
         from jax.experimental import pallas as pl
 
@@ -284,6 +293,26 @@ FOUND = {
         @jax.jit
         def f(x: chex.Array):
             return x if x.min() > 0 else -x
+        """,
+        ["XLA105"],
+    ),
+    "what a decorator maps": (
+        """
+        from functools import partial
+
+        @partial(jax.vmap, in_axes=(0, None))
+        def f(x, double):
+            return x * 2 if x > 0 else x
+        """,
+        ["XLA105"],
+    ),
+    "what a map over devices broadcasts": (
+        """
+        from functools import partial
+
+        @partial(jax.pmap, in_axes=(0, None))
+        def f(x, scale):
+            return x * 2 if scale > 1 else x
         """,
         ["XLA105"],
     ),

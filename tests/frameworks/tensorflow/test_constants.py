@@ -27,6 +27,7 @@ SILENT = {
         "known = x.shape.as_list()\n    size = tf.shape(x)\n"
         "    n, m = [size[i] if k is None else k for i, k in enumerate(known)]\n    return tf.pad(x, [[0, 0], [m - n, 0]])"
     ),
+    "a number of the host's before a static shape": "return tf.reshape(x, tf.concat([[Own.size, -1], x.shape[1:]], 0))",
     "rows of a shape": "n, m = tf.unstack(tf.shape(x))\n    return tf.reshape(x, [m, n])",
 }
 FOUND = {

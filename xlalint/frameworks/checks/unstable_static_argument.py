@@ -149,6 +149,8 @@ def _changing(call: CallSite) -> set[str]:
 def _check_static(call: CallSite, passed: Passed, info: FunctionInfo, changing: set[str]) -> None:
     at = position(passed.node) or call.node.at
     shown = spelling(passed.node)
+    if _is_guessed(call.frame, passed.node):
+        return
     if all(_unhashable(member) for member in members(passed.value)):
         detail = f"is static in `{info.name}` and cannot be hashed: the call fails"
         call.report("XLA405", "jax", shown, detail, at, "unhashable")
@@ -218,6 +220,15 @@ def _fresh(frame: Frame, passed: Passed) -> str:
         equals = any(func.info.method(name) is not None for name in ("__eq__", "__hash__"))
         return "" if equals else "a new object at each call, equal to no other"
     return ""
+
+
+def _is_guessed(frame: Frame, node: ir.Node) -> bool:
+    """Return whether a bare parameter without an annotation is passed: of what it is, nothing is known but how it is used."""
+    info = frame.function
+    if info is None or not isinstance(node, ir.Name):
+        return False
+    name = node.id
+    return any(param.name == name and param.annotation is None for param in info.params)
 
 
 def _unhashable(value: Value) -> bool:
