@@ -126,7 +126,7 @@ class Occasions:
         self, info: FunctionInfo, caller: FunctionInfo | ModuleInfo, found: dict[FunctionInfo, Occasion]
     ) -> Occasion:
         if not isinstance(caller, FunctionInfo):
-            return Occasion.SCRIPT if info.owner is None and info.name not in self._repeated(caller) else Occasion.ANY
+            return Occasion.SCRIPT if info.owner is None and info.name not in self._find_repeated(caller) else Occasion.ANY
         kind = self._kind_of(caller.owner) if caller.owner is not None else ""
         if kind == "dataset":
             return Occasion.DATA if info.owner is None else Occasion.ANY
@@ -137,11 +137,11 @@ class Occasions:
             known = Occasion.SCRIPT
         if info.owner is not None:
             return known if known is Occasion.SET_UP and _are_related(info.owner, caller.owner) else Occasion.ANY
-        if known is Occasion.SCRIPT and info.name in self._repeated(caller):
+        if known is Occasion.SCRIPT and info.name in self._find_repeated(caller):
             return Occasion.ANY
         return known
 
-    def _repeated(self, caller: FunctionInfo | ModuleInfo) -> frozenset[str]:
+    def _find_repeated(self, caller: FunctionInfo | ModuleInfo) -> frozenset[str]:
         """Return the names of what loops of a body call."""
         known = self._in_loops.get(caller)
         if known is None:
