@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import subprocess
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -249,3 +251,92 @@ def test_each_file_s_target_says_the_backend(
         (project / "b/xlalint.toml").write_text('target = "torch_compile"\n')
     run("verify", "a/m.py:f", "b/m.py:f")
     assert asked == {"a/m.py:f": "torch_xla", "b/m.py:f": "torch_compile" if nested else "torch_xla"}
+
+
+PAIRS = """\
+import numpy as np
+
+
+def twice(x):
+    return x * 2
+
+
+# xlalint: inputs(x="f32[4]")
+def sum_twice(x):
+    return x + x
+
+
+def thrice(x):
+    return x * 3
+
+
+def checked(x):
+    if not np.isfinite(x).all():
+        raise ValueError("not finite")
+    return x * 2
+
+
+class Scale:
+    def __init__(self, by=1.0):
+        self.by = by
+
+    # xlalint: inputs(x="f32[4]")
+    def __call__(self, x):
+        return x * self.by
+
+
+class Same:
+    def __init__(self, by=1.0):
+        pass
+
+    def __call__(self, x):
+        return x
+"""
+
+
+@pytest.mark.parametrize(
+    ("new", "old", "verdict", "code"),
+    [
+        ("twice", "sum_twice", "proven", 0),
+        ("sum_twice", "twice", "proven", 0),
+        ("twice", "checked", "proven-except-check", 1),
+        ("thrice", "sum_twice", "refuted", 1),
+        ("Same", "Scale", "refuted", 1),
+        ("Same", "Same", "proven", 0),
+        ("no_such", "twice", "unverified", 2),
+    ],
+)
+def test_one_target_against_another(run: Any, project: Path, new: str, old: str, verdict: str, code: int) -> None:
+    (project / "pairs.py").write_text(PAIRS)
+    given = () if "Scale" in (new, old) or "sum_twice" in (new, old) else X
+    done = run("verify", f"pairs.py:{new}", "--against", f"pairs.py:{old}", *PLAIN, *given, "--output-format", "json")
+    (told,) = json.loads(done.out)
+    assert (told["verdict"], done.code) == (verdict, code), told
+    assert bool(told["coverage"]) == verdict.startswith("proven")
+    assert bool(told["counterexample"]) == (verdict == "refuted")
+
+
+def test_a_target_against_an_earlier_revision_of_its_file(run: Any, project: Path) -> None:
+    def git(*words: str) -> None:
+        who = ("-c", "user.name=a", "-c", "user.email=a@b.invalid")
+        subprocess.run(["git", *who, *words], cwd=project, check=True, capture_output=True)
+
+    if shutil.which("git") is None:
+        pytest.skip("git is not installed")
+    (project / "pairs.py").write_text(PAIRS)
+    git("init", "-q")
+    git("add", "pairs.py")
+    git("commit", "-qm", "first")
+    (project / "pairs.py").write_text(PAIRS.replace("x * 2", "x * 5", 1))
+    changed = run("verify", "pairs.py:twice", "--against-rev", "HEAD", *PLAIN, *X)
+    assert changed.code == 1
+    assert changed.out.startswith("pairs.py:twice against pairs.py:twice at HEAD on standins.plain\nrefuted: values: ")
+    same = run("verify", "pairs.py:thrice", "--against-rev", "HEAD", *PLAIN, *X)
+    assert same.code == 0
+    assert "no difference found: the same on " in same.out
+    assert run("verify", "pairs.py:twice", "--against-rev", "no-such", *PLAIN, *X).code == 2
+
+
+def test_against_compares_one_target(run: Any) -> None:
+    for words in (["a.py:f", "b.py:f", "--against", "c.py:f"], ["a.py:f", "--against", "b", "--against-rev", "c"]):
+        assert run("verify", *words).code == 2

@@ -26,7 +26,7 @@ NEEDS = {
 }
 MARKS = {"torch": "torch_xla", "tensorflow": "tensorflow", "jax": "jax"}
 LIMIT = 420.0  # seconds for one child; all three together take far less
-PAIR_LIMIT = 90.0  # seconds for one pair of programs, the start of the child included
+PAIR_LIMIT = 180.0  # seconds for one pair of programs, the start of the child included
 
 
 def judged_targets(rule: Rule, example: Example) -> tuple[str, ...]:

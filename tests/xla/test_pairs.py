@@ -14,8 +14,18 @@ FORMS = {
 }
 # Framework, the two bodies, and the respect in which they differ; "" for none.
 CASES = [
-    ("torch", "return x.sum().item()", "return x.sum()", ""),
+    ("torch", "return x.sum().item()", "return x.sum().detach()", ""),
+    ("torch", "return x.sum().item()", "return x.sum()", "gradients"),
     ("torch", "return x * 2", "return x.detach() * 2", "gradients"),
+    (
+        "torch",
+        "return x * 2 if x.sum() > 0 else torch.zeros_like(x)",
+        "return torch.where(x.sum() > 0, x * 2, 0.0)",
+        "",
+    ),
+    ("torch", "return x", "return x * 1", "layout"),
+    ("torch", "return x if x.sum() > 0 else x", "return torch.where(x.sum() > 0, x, x)", ""),
+    ("torch", "return x + 1", "return x.add_(1)", "arguments"),
     ("torch", "return x * 2", "print(1)\n    return x * 2", "printed"),
     ("torch", "seen.append(1)\n    return x * 2", "return x * 2", "state"),
     ("torch", "return x * 2", "torch.rand(2)\n    return x * 2", "random"),

@@ -26,7 +26,7 @@ IMPORTS = {
     "jax": "import jax\nimport jax.numpy as jnp",
 }
 BACKENDS = {"torch": "torch_xla", "tensorflow": "tensorflow", "jax": "jax"}
-_HEADER = re.compile(r"^=== (?P<ident>[^:\n]+): (?P<verdict>\w+)\n", re.MULTILINE)
+_HEADER = re.compile(r"^=== (?P<ident>[^:\n]+): (?P<verdict>[\w-]+)\n", re.MULTILINE)
 
 
 class Rewrite(NamedTuple):

@@ -16,7 +16,12 @@ if TYPE_CHECKING:
     from xlalint.project import Report
     from xlalint.project.fixing import Accept, Proposed
 
-_STYLES = {"proven": ("bold", "green"), "refuted": ("bold", "red"), "unverified": ("bold", "yellow")}
+_STYLES = {
+    "proven": ("bold", "green"),
+    "proven-except-check": ("bold", "yellow"),
+    "refuted": ("bold", "red"),
+    "unverified": ("bold", "yellow"),
+}
 
 
 class Proving:
@@ -26,11 +31,11 @@ class Proving:
         self.accept = accept
         self._unsafe = unsafe
         self._listed = listed
-        self._told: list[tuple[Finding, Proof]] = []
+        self._told: dict[int, tuple[Finding, Proof]] = {}  # the last that was shown of each, by identity
 
     def hear(self, one: Proposed, proof: Proof) -> None:
         """Remember what was shown of a fix, and on a terminal say how far it is."""
-        self._told.append((one.finding, proof))
+        self._told[id(one.finding)] = (one.finding, proof)
         if sys.stderr.isatty():
             click.echo(f"\r{len(self._told)} fixes run\x1b[K", nl=False, err=True)
 
@@ -67,14 +72,14 @@ class Proving:
         looked = view(stream=stream)
         if sys.stderr.isatty():
             click.echo("\r\x1b[K", nl=False, err=True)
-        for finding, proof in self._told:
+        for finding, proof in self._told.values():
             if proof.verdict == "proven" and not self._listed:
                 continue
             head = looked.paint(proof.verdict, *_STYLES[proof.verdict])
             stream.write(f"{head}: {looked.place(finding)} {finding.code}: {printable(proof.reason)}\n")
             stream.write("".join(f"    {printable(line)}\n" for line in proof.counterexample.splitlines()))
-        counts = Counter(proof.verdict for _, proof in self._told)
-        number = counts["proven"]
+        counts = Counter(proof.verdict for _, proof in self._told.values())
+        number = counts["proven"] + counts["proven-except-check"]
         said = f"{number:,} {'fix' if number == 1 else 'fixes'} proven"
         stream.write(f"{said}, {counts['refuted']:,} refuted, {counts['unverified']:,} unverified.\n")
 

@@ -52,13 +52,33 @@ class Touches(msgspec.Struct, frozen=True):
         return not {*self.binds}.isdisjoint((*other.binds, *other.reads)) or not {*other.binds}.isdisjoint(self.reads)
 
 
-class Proof(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The result of running a fix on a device: `verdict`, one line of reason, Python text that shows a refuted one; `seconds` it took."""
+class Coverage(msgspec.Struct, frozen=True):
+    """Records what a proof by draws rests on.
 
-    verdict: Literal["proven", "refuted", "unverified"]
+    `draws` counts those on which the original ran, by kind; `settings` are the circumstances besides the ordinary ones. `not_varied` is
+    what no draw varied, `untaken` which way conditions never went, before and after; `notes` is what a caller may have to know though it is
+    no difference.
+    """
+
+    draws: dict[str, int] = {}
+    settings: tuple[str, ...] = ()
+    not_varied: tuple[str, ...] = ()
+    untaken: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+class Proof(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The result of running a fix on a device: `verdict`, one line of reason, Python text that shows a refuted one; `seconds` it took;
+    `coverage` is what it rests on, where it was run on draws.
+
+    "proven-except-check": all is the same but that a check of the code's own raises no more.
+    """
+
+    verdict: Literal["proven", "proven-except-check", "refuted", "unverified"]
     reason: str = ""
     counterexample: str = ""
     seconds: float = 0.0
+    coverage: Coverage | None = None
 
 
 class Fix(msgspec.Struct, frozen=True, omit_defaults=True):

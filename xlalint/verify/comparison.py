@@ -1,45 +1,71 @@
 """Two programs on the same inputs: are their values, dtypes, shapes, gradients and effects the same? Runs in the child process.
 
-Nothing is promised for inputs on which the first program raises. Where the programs differ, the smallest inputs that show it are looked for
-and told as Python text.
+Nothing is promised for inputs on which the first program raises, but for those on which a check of its own does. Where the programs differ,
+the smallest inputs that show it are looked for and told as Python text.
 """
 
 from __future__ import annotations
 
-import contextlib
-import io
+import ast
 import itertools
-import signal
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from types import FrameType
 from typing import Any, NamedTuple, Union
 
 import numpy as np
 
-from xlalint.verify import places
-from xlalint.verify.backends import Backend, Leaf, Mode, Options, Program, Result
+from xlalint.diagnostics.finding import Coverage
+from xlalint.verify import layout, places
+from xlalint.verify.alarms import alarm
+from xlalint.verify.backends import Backend, Content, Mode, Options, Program, Result, Setting
+from xlalint.verify.closeness import Noise, allow_rounding, differ, difference, movement
 from xlalint.verify.counterexample import size_of, text_of
-from xlalint.verify.inputs.draws import Values, edges, resize
-from xlalint.verify.model import Specs, Step, Verdict
+from xlalint.verify.emitted import listening
+from xlalint.verify.inputs.draws import Values, is_floating, resize
+from xlalint.verify.inputs.edges import DTYPE_KINDS, NOTHING, OUTSIDE, Hints, basic_edges, edges
+from xlalint.verify.inputs.hints import hints_of, together
+from xlalint.verify.model import ArraySpec, Specs, Step, Verdict, VerdictKind
+from xlalint.verify.taken import Branches, is_check
 
 ENOUGH = 8  # draws on which the first program must run before anything is proven
-_TOLERANCES = {"float16": 4e-3, "bfloat16": 3e-2, "float64": 1e-9, "complex128": 1e-9}
-_TOLERANCE = 2e-5
+_MOVES = 3  # runs on inputs that are all moved by their last place, to see how far a result moves
+_STEPS_EACH = 5  # draws in each of the circumstances besides the ordinary ones
+_FAMILIES = {"not finite": "nan", "signed zeros": "zeros"}  # kinds that are left out with others
+_AT_EDGES = 1.0  # seconds that the first program may take on a draw that is at an edge
+_LONGER = 4  # times the original's patience for the rewrite
+_MOST_TURNS = 4  # arguments that are moved alone
+_ORDINARY = Setting()
+_ALONE = ("nan", "not finite")  # kinds whose draws leave nothing behind for the next
+_DOUBLE = 8  # bytes
+_BUDGET = 10.0  # seconds of this process for the first program on all draws; what kinds are left out is told
 
 
 class Raised(NamedTuple):
-    """A program raised this on some inputs; `endless`: it took too long."""
+    """A program raised this on some inputs. `endless`: it took too long; `check`: the line of a `raise` or `assert` of its own, else 0."""
 
     what: str
     endless: bool = False
+    check: int = 0
+
+    @property
+    def type(self) -> str:
+        """The exception's type."""
+        return self.what.partition(":")[0]
 
 
 class Draw(NamedTuple):
-    """Inputs, with the edge that they are at and their number among those of that edge."""
+    """Inputs, with the edge that they are at and their number among those of that edge, and the circumstances of the call."""
 
     edge: str
     number: int
     values: Values
+    setting: Setting = _ORDINARY
+
+    @property
+    def kind(self) -> str:
+        """Name what draws with one instance of a program have in common."""
+        alone = f" {self.number}" if self.edge in _ALONE else ""
+        return f"{self.edge}{alone} {self.setting.text}"
 
 
 class Difference(NamedTuple):
@@ -51,13 +77,16 @@ class Difference(NamedTuple):
 
 
 Outcome = Union[Result, Raised]
+Outcomes = Mapping[int, Outcome]
 Hear = Callable[[Step], None]
 
 
 class Pair(NamedTuple):
-    """Two programs, and how they are compared: `exact`ly or within what dtypes hold; edges and respects of `unlike` do not count;
-    `patience` is how many seconds one call may take. In the mode "eager", which costs no compilation, programs begin anew at each edge, so
-    that what one leaves behind hides nothing at the next; and what they print counts, which under a compiler is printed while it traces.
+    """Two programs, and how they are compared: `exact`ly or within what dtypes hold; edges and respects of `unlike` do not count, nor do
+    the "signs" of zeros if it has these; `patience` is how many seconds one call may take.
+
+    In the mode "eager", which costs no compilation, there are many more draws, programs begin anew at each kind of draws, so that what one
+    leaves behind hides nothing at the next, and what they print, log and warn of counts, which under a compiler is said while it traces.
     """
 
     backend: Backend
@@ -68,53 +97,294 @@ class Pair(NamedTuple):
     patience: float = 0.0
     mode: Mode = "compiled"
 
+    @property
+    def gradients(self) -> bool:
+        """Return whether gradients count."""
+        return "gradients" not in self.unlike
+
 
 def compare(pair: Pair, specs: Specs, name: str, hear_before: Hear, hear_after: Hear) -> Verdict:
     """The verdict on two programs, over steps and edges. Steps with ordinary values are heard, for what they count.
 
     `name` is what a counterexample calls; `specs` are the inputs of both.
     """
-    draws = [draw for draw in _draws(specs) if draw.edge not in pair.unlike]
-    gradients = "gradients" not in pair.unlike
-    segments = _segments(pair, draws)
-    expected = _outcomes(pair, pair.before, draws, segments, gradients, hear_before)
-    if gradients and all(isinstance(one, Raised) for one in expected.values()):
-        gradients = False
-        expected = _outcomes(pair, pair.before, draws, segments, gradients, hear_before)
-    ran = {index: one for index, one in expected.items() if isinstance(one, Result)}
-    parts = [part for segment in segments for part in _runs([index for index in segment if index in ran])]
-    found = _outcomes(pair, pair.after, draws, parts, gradients, hear_after, like=ran)
-    differing = [one for index, after in found.items() for one in _differences(pair, ran[index], after, draws[index])]
-    if not differing and len(ran) < ENOUGH:
-        raised = next((one.what for one in expected.values() if isinstance(one, Raised)), "no inputs were drawn")
-        return Verdict("unverified", f"the original ran on {len(ran)} of {len(draws)} draws: {raised}")
-    if not differing:
-        return Verdict("proven", f"the same on {len(ran)} draws{'' if gradients else ', of values alone'}")
-    last = list(found.values())[-1]
-    if isinstance(last, Raised) and last.endless:
-        text = text_of(pair.backend.name, name, specs, differing[-1].draw)
-        return Verdict("refuted", f"values: {differing[-1].why}", text)
-    # The smallest inputs that show it; empty ones only where no others do.
-    first = min(differing, key=lambda one: (not (size := size_of(one.draw.values)), size, one.draw.edge != "step"))
-    return _refute(pair, specs, name, first, gradients)
+    return _Comparison(pair, specs, name).run(hear_before, hear_after)
 
 
-def _draws(specs: Specs) -> list[Draw]:
-    found: dict[str, int] = {}
-    draws = []
-    for edge, values in edges(specs):
-        number = found.get(edge, 0)
-        found[edge] = number + 1
-        draws.append(Draw(edge, number, values))
-    return draws
+class _Comparison:
+    def __init__(self, pair: Pair, specs: Specs, name: str) -> None:
+        self.pair = pair
+        self.specs = specs
+        self.name = name
+        self.gradients = pair.gradients
+        self.branches = [Branches(one.file) for one in (pair.before, pair.after)]
+        self.draws: list[Draw] = []
+        self.late: list[str] = []  # kinds of draws for which there was no time
+        self._noise: dict[int, Mapping[str, Noise]] = {}
+        self._stiff: set[str] = set()  # kinds of draws of another dtype that the first program's results do not follow
+
+    def run(self, hear_before: Hear, hear_after: Hear) -> Verdict:
+        expected = self._run_first(hear_before)
+        ran = {index: one for index, one in expected.items() if isinstance(one, Result)}
+        checked = {index: one for index, one in expected.items() if isinstance(one, Raised) and one.check}
+        found = self._run_second(ran, checked, hear_after)
+        differing, outside = self._find_differences({**ran, **checked}, found)
+        if differing:
+            return self._show_smallest(differing, found)
+        if len(ran) < ENOUGH:
+            raised = next((one.what for one in expected.values() if isinstance(one, Raised)), "no inputs were drawn")
+            return Verdict("unverified", f"the original ran on {len(ran)} of {len(self.draws)} draws: {raised}")
+        opaque = next((one.outputs.opaque[0] for one in ran.values() if one.outputs.opaque), "")
+        if opaque:
+            return Verdict("unverified", f"a result cannot be compared: {opaque}")
+        return self._say_proven(ran, checked, found, outside)
+
+    # ------------------------------------------------------------------------------------------------ draws
+
+    def _run_first(self, hear: Hear) -> dict[int, Outcome]:
+        """Run the first program on all draws. Where it cannot be differentiated on any, gradients are left out."""
+        eager = self.pair.mode == "eager"
+        self._add((edge, values) for edge, values in basic_edges(self.specs) if edge == "step" or not eager)
+        outcomes = self._run_before(range(len(self.draws)), hear)
+        if self.gradients and all(isinstance(one, Raised) for one in outcomes.values()):
+            self.gradients = False
+            outcomes = self._run_before(range(len(self.draws)), hear)
+        if not eager:
+            return outcomes
+        reached = len(self.draws)
+        hints = self._hints()
+        self._add((edge, values) for edge, values in edges(self.specs, hints) if edge != "step")
+        self._add_settings()
+        began = time.process_time()
+        kinds: dict[str, list[int]] = {}
+        for index in range(reached, len(self.draws)):
+            kinds.setdefault(self.draws[index].kind, []).append(index)
+        for kind, indices in kinds.items():
+            if time.process_time() - began > _BUDGET:
+                self.late.append(kind.strip())
+                continue
+            outcomes.update(self._run_before(indices, hear))
+        return outcomes
+
+    def _add(self, found: Iterator[tuple[str, Values]], setting: Setting = _ORDINARY) -> None:
+        numbers: dict[str, int] = {}
+        for edge, values in found:
+            if not {edge, _FAMILIES.get(edge)} & set(self.pair.unlike):
+                self.draws.append(Draw(edge, numbers.get(edge, 0), values, setting))
+                numbers[edge] = numbers.get(edge, 0) + 1
+
+    def _add_settings(self) -> None:
+        """Ordinary draws in other circumstances, those that mean something for the program."""
+        owner = self.pair.before.make()
+        owner = getattr(owner, "__self__", owner)
+        without = () if hasattr(owner, "parameters") else ("evaluation", "weights")
+        known = self.pair.after.variants
+        settings = [Setting(made_with=text) for text in self.pair.before.variants if text in known]
+        names = (name for name in self.pair.backend.settings if name not in without and name not in self.pair.unlike)
+        settings += [Setting.of(name) for name in names]
+        for setting in settings:
+            steps = ((edge, values) for edge, values in basic_edges(self.specs) if edge == "step")
+            self._add(itertools.islice(steps, _STEPS_EACH), setting)
+
+    def _hints(self) -> Hints:
+        """Read what the code that was run says about inputs; the second program's functions are those of the same names."""
+        before, after = self.branches
+        names = [getattr(node, "name", "") for node in before.functions()]
+        functions = [
+            [node for node in one.functions() or _find_named(one, names) if getattr(node, "name", "") in names]
+            for one in (before, after)
+        ]
+        if not any(functions):
+            return NOTHING
+        given = tuple(self.specs.arguments)
+        both = [hints_of(own, one.tree, given) for own, one in zip(functions, self.branches, strict=True)]
+        return together(both[0], both[1])
+
+    # ------------------------------------------------------------------------------------------------ runs
+
+    def _run_before(self, indices: Sequence[int], hear: Hear) -> dict[int, Outcome]:
+        segments = _segments(self.draws, indices, self.pair.mode)
+        with self.branches[0].following():
+            return self._outcomes(self.pair.before, segments, hear)
+
+    def _run_second(self, ran: Mapping[int, Result], checked: Mapping[int, Raised], hear: Hear) -> dict[int, Outcome]:
+        """Run the second program on the draws on which the first ran, or a check of its own raised."""
+        segments = _segments(self.draws, sorted(ran), self.pair.mode)
+        parts = [part for segment in segments for part in _runs(segment)]
+        with self.branches[1].following():
+            found = self._outcomes(self.pair.after, parts, hear, like=ran)
+            found.update(self._outcomes(self.pair.after, [[index] for index in checked], lambda step: None))
+        return found
+
+    def _outcomes(
+        self, program: Program, segments: Sequence[Sequence[int]], hear: Hear, like: Mapping[int, Result] | None = None
+    ) -> dict[int, Outcome]:
+        return _outcomes(self.pair, program, self.draws, segments, self.gradients, hear, like=like)
+
+    # ------------------------------------------------------------------------------------------------ differences
+
+    def _find_differences(self, expected: Outcomes, found: Outcomes) -> tuple[list[Difference], list[Difference]]:
+        """The differences, and those on draws that the declared inputs exclude."""
+        differing: list[Difference] = []
+        self._stiff = _find_stiff(self.draws, expected)
+        pairs: list[tuple[int, layout.Layouts]] = []
+        for index, after in found.items():
+            before, draw = expected[index], self.draws[index]
+            if isinstance(before, Raised):
+                continue
+            differing += _differences(self.pair, before, after, draw, lambda index=index: self._measure_noise(index))  # type: ignore[misc]
+            told = isinstance(after, Result) and "layout" in before.effects and "layout" in after.effects
+            if told and draw.edge != "empty":  # nothing has no memory
+                assert isinstance(after, Result)
+                pairs.append((index, layout.Layouts(before.effects["layout"], after.effects["layout"])))
+        always, self._lost = layout.find_lost([pair for _, pair in pairs])
+        if always and any(map(_chooses, self.branches[0].functions())):  # it may be given on what no draw showed
+            always, self._lost = [], [*always, *self._lost]
+        if always and "layout" not in self.pair.unlike:
+            differing.append(Difference(self.draws[pairs[0][0]], "layout", "; ".join(always)))
+        outside = {*OUTSIDE, *self._stiff}
+        inside = [one for one in differing if one.draw.edge not in outside]
+        return inside, [one for one in differing if one.draw.edge in outside]
+
+    def _measure_noise(self, index: int) -> Mapping[str, Noise]:
+        """How far the first program's results move on a draw when its floats do so by one unit in the last place; and how far rounding may
+        take those of the two programs from one another, which is told by what they give for the same floats in a wider dtype.
+        """
+        if index not in self._noise:
+            draw = self.draws[index]
+            rng = np.random.default_rng(0)
+
+            def run(values: Values) -> Outcome:
+                moved = draw._replace(values=values)
+                return _outcomes(self.pair, self.pair.before, [moved], [[0]], self.gradients)[0]
+
+            apart = [run(values) for values in _moves_apart(draw.values, rng)]
+            joint = [run(values) for values in _moves(draw.values, rng)]
+            first = run(draw.values)
+            noise = _noise_of(first, apart, joint, draw.values)
+            self._noise[index] = self._allow_rounding(noise, first, draw) if isinstance(first, Result) else noise
+        return self._noise[index]
+
+    def _allow_rounding(self, noise: Mapping[str, Noise], first: Result, draw: Draw) -> Mapping[str, Noise]:
+        wide = {name: _widen(value) for name, value in draw.values.items()}
+        if all(wide[name] is value for name, value in draw.values.items()):
+            return noise
+        doubles = any(is_floating(one) and one.dtype.itemsize >= _DOUBLE for one in wide.values())
+        widened = draw._replace(values=wide, setting=draw.setting._replace(wide=doubles))
+        before, after = (
+            _outcomes(self.pair, one, [widened], [[0]], self.gradients)[0]
+            for one in (self.pair.before, self.pair.after)
+        )
+        if not isinstance(before, Result) or not isinstance(after, Result):
+            return noise
+        dtypes = [value.dtype.name for value in draw.values.values() if is_floating(value)]
+        one, other, own = _contents(before), _contents(after), _contents(first)
+        return {
+            name: allow_rounding(known, own[name].leaves, one[name].leaves, other[name].leaves, dtypes)
+            if name in one and name in other
+            else known
+            for name, known in noise.items()
+        }
+
+    def _show_smallest(self, differing: Sequence[Difference], found: Outcomes) -> Verdict:
+        last = list(found.values())[-1]
+        if isinstance(last, Raised) and last.endless:
+            shown = differing[-1]
+            text = text_of(self.pair.backend.name, self.name, self.specs, shown.draw)
+            return Verdict("refuted", f"values: {shown.why}", text)
+        # The smallest inputs that show it; empty ones only where no others do.
+        first = min(differing, key=lambda one: (not (size := size_of(one.draw.values)), size, one.draw.edge != "step"))
+        return _refute(self, first)
+
+    # ------------------------------------------------------------------------------------------------ words
+
+    def _say_proven(
+        self, ran: Mapping[int, Result], checked: Mapping[int, Raised], found: Outcomes, outside: Sequence[Difference]
+    ) -> Verdict:
+        coverage = self._coverage(ran, outside)
+        gone = _gone_checks(checked, found)
+        kind: VerdictKind = "proven-except-check" if gone else "proven"
+        words = [words_of(coverage, self.gradients), *gone]
+        return Verdict(kind, "; ".join(words), coverage=coverage)
+
+    def _coverage(self, ran: Mapping[int, Result], outside: Sequence[Difference]) -> Coverage:
+        draws: dict[str, int] = {}
+        for index in ran:
+            draws[self.draws[index].edge] = draws.get(self.draws[index].edge, 0) + 1
+        settings = tuple(dict.fromkeys(text for index in ran if (text := self.draws[index].setting.text)))
+        sizes = [max(np.shape(one), default=0) for index in ran for one in self.draws[index].values.values()]
+        not_varied = [f"sizes above {max(sizes, default=0)}"] if any(sizes) else []
+        not_varied += [f"{text} (no time)" for text in self.late]
+        tried = {draw.edge for draw in self.draws} & set(DTYPE_KINDS)
+        not_varied += [f"{dtype} (the original raises)" for dtype in DTYPE_KINDS if dtype in tried - set(draws)]
+        not_varied += [f"integers outside {text}" for text in _ranges(self.specs)]
+        notes = list(self._lost)
+        if outside:
+            notes += list(
+                {one.draw.edge: f"{one.draw.edge}: {one.respect} differ: {one.why}" for one in outside}.values()
+            )
+        sides = zip(("before", "after"), self.branches, strict=True)
+        untaken = tuple(f"line {line} {side}: {said}" for side, one in sides for line, said in one.find_untaken())
+        return Coverage(draws, settings, tuple(not_varied), untaken, tuple(notes))
 
 
-def _segments(pair: Pair, draws: Sequence[Draw]) -> list[list[int]]:
+def words_of(coverage: Coverage, gradients: bool) -> str:
+    """Say what was done."""
+    count = sum(coverage.draws.values())
+    kinds = len(coverage.draws)
+    told = [
+        f"the same on {count} draws of {kinds} kind{'s' if kinds > 1 else ''}{'' if gradients else ', of values alone'}"
+    ]
+    if coverage.settings:
+        told.append(f"also with {', '.join(coverage.settings)}")
+    if coverage.not_varied:
+        told.append(f"not varied: {', '.join(coverage.not_varied)}")
+    if coverage.untaken:
+        told.append(f"never seen: {', '.join(coverage.untaken)}")
+    return "; ".join([*told, *coverage.notes])
+
+
+def _gone_checks(checked: Mapping[int, Raised], found: Outcomes) -> list[str]:
+    """The checks that no longer raise, or raise something else."""
+    gone: dict[int, str] = {}
+    for index, before in checked.items():
+        after = found.get(index)
+        if isinstance(after, Result):
+            gone[before.check] = f"the check on line {before.check} is gone: it raised {before.what}"
+        elif isinstance(after, Raised) and after.type != before.type:
+            gone.setdefault(
+                before.check, f"the check on line {before.check} raised {before.what}, and now {after.what}"
+            )
+    return [gone[line] for line in sorted(gone)]
+
+
+def _ranges(specs: Specs) -> list[str]:
+    return list(
+        dict.fromkeys(
+            f"{one.low}..{one.high}"
+            for one in specs.arguments.values()
+            if isinstance(one, ArraySpec) and one.dtype[0] in "iu"
+        )
+    )
+
+
+def _chooses(function: ast.AST) -> bool:
+    """Return whether what a function gives may depend on a condition."""
+    return any(isinstance(node, (ast.If, ast.IfExp, ast.While, ast.BoolOp, ast.Match)) for node in ast.walk(function))
+
+
+def _find_named(one: Branches, names: Sequence[str]) -> list[Any]:
+    return [node for node in ast.walk(one.tree) if isinstance(node, ast.FunctionDef) and node.name in names]
+
+
+def _segments(draws: Sequence[Draw], indices: Sequence[int], mode: Mode) -> list[list[int]]:
     """The draws, by number, that one instance of a program is called with in a row."""
-    if pair.mode != "eager":
-        return [list(range(len(draws)))]
-    steps = [index for index, draw in enumerate(draws) if draw.edge == "step"]
-    return [steps, *([index] for index, draw in enumerate(draws) if draw.edge != "step")]
+    if mode != "eager":
+        return [list(indices)]
+    kinds: dict[tuple[str, Setting], list[int]] = {}
+    for index in indices:
+        kinds.setdefault((draws[index].kind, draws[index].setting), []).append(index)
+    return list(kinds.values())
 
 
 def _runs(indices: Sequence[int]) -> list[list[int]]:
@@ -136,24 +406,29 @@ def _outcomes(
     """Run a program on draws; return the outcomes by the draws' numbers. It starts anew with each segment of draws, and after each draw
     on which it raises, so that both programs keep the same state from call to call.
 
-    `like`: what the first program did, of the second. Its gradients come from the outputs that had some in the first: those that only now
-    have some change no training that was. Nothing comes after a draw that takes too long.
+    `like`: what the first program did, of the second. Its gradients come from the outputs that had some in the first. Nothing comes after a
+    draw that takes too long.
     """
     outcomes: dict[int, Outcome] = {}
     for segment in segments:
         left = list(segment)
         while left:
-            ends = [like[index].ends for index in left] if like is not None else None
-            options = Options(gradients=gradients, mode=pair.mode, ends=ends)
+            ends = [None if like[n].traced else like[n].ends for n in left] if like is not None else None
+            setting = draws[left[0]].setting
+            options = Options(gradients=gradients, mode=pair.mode, ends=ends, setting=setting, effects=True)
             done = 0
             try:
-                for step, result in _limit(pair, program, [draws[index] for index in left], options):
-                    if draws[left[done]].edge == "step":
+                made = program.made_with(setting.made_with)
+                # What the original did in time must not fail for a machine that is busy: only what never ends.
+                patience = _LONGER * pair.patience if like is not None else _patience(pair, draws[left[0]])
+                limited = pair._replace(patience=patience)
+                for step, result in _limit(limited, made, [draws[index] for index in left], options):
+                    if draws[left[done]].edge == "step" and not draws[left[done]].setting.text:
                         hear(step)
                     outcomes[left[done]] = result
                     done += 1
             except (Exception, SystemExit) as error:  # noqa: BLE001 (whatever it is, it is what the program does)
-                outcomes[left[done]] = Raised(places.headline(error), isinstance(error, TimeoutError))
+                outcomes[left[done]] = _describe_raised(error, program)
                 done += 1
                 if like is not None and isinstance(error, TimeoutError):
                     return outcomes
@@ -164,18 +439,32 @@ def _outcomes(
     return outcomes
 
 
+def _patience(pair: Pair, draw: Draw) -> float:
+    """How many seconds the first program may take: at an edge, where many loops never end, not as many."""
+    return pair.patience if draw.edge == "step" else min(pair.patience, _AT_EDGES)
+
+
+def _describe_raised(error: BaseException, program: Program) -> Raised:
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    own = trace is not None and trace.tb_frame.f_code.co_filename == program.file
+    line = trace.tb_lineno if own and trace is not None else 0
+    check = line if line and is_check(program.file, line) else 0
+    return Raised(places.headline(error), isinstance(error, TimeoutError), check)
+
+
 def _limit(pair: Pair, program: Program, draws: Sequence[Draw], options: Options) -> Iterator[tuple[Step, Result]]:
     """A program's steps; one that takes too long raises `TimeoutError`: a loop that waits for a NaN to become small never ends."""
     running = pair.backend.run(program, [_copy(draw.values) for draw in draws], options)
     while True:
-        out = io.StringIO()
-        with alarm(pair.patience), contextlib.redirect_stdout(out):
+        with alarm(pair.patience), listening() as heard, np.errstate(all="ignore"):
             told = next(running, None)
         if told is None:
             return
         step, result = told
         if pair.mode == "eager":
-            result = result._replace(effects={**result.effects, "printed": [("none", out.getvalue())]})
+            result = result._replace(effects={**result.effects, **heard.effects()})
         yield step, result
 
 
@@ -184,88 +473,141 @@ def _copy(values: Values) -> Values:
     return {name: value.copy() if isinstance(value, np.ndarray) else value for name, value in values.items()}
 
 
-@contextlib.contextmanager
-def alarm(seconds: float) -> Iterator[None]:
-    """Raise `TimeoutError` in code that takes longer; 0.0 is no limit."""
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        raise TimeoutError(f"not done within {seconds:g} s")
-
-    if not seconds:
-        yield
-        return
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+def _moves_apart(values: Values, rng: np.random.Generator) -> Iterator[Values]:
+    """The same values, the floats of one argument up or down by one unit in the last place: what two of them move may cancel out."""
+    names = [name for name, value in values.items() if is_floating(value)]
+    moved = _move(values, rng, (-1, 1))
+    for turn in names[:_MOST_TURNS]:
+        yield {**values, turn: moved[turn]}
 
 
-def _differences(pair: Pair, before: Outcome, after: Outcome, draw: Draw) -> Iterator[Difference]:
-    """In what two outcomes differ; nothing is promised where the first program raised."""
-    if isinstance(before, Raised):
-        return
+def _moves(values: Values, rng: np.random.Generator) -> Iterator[Values]:
+    """The same values, all floats up or down by one unit in the last place; then all up, which moves a sum by a unit of its own."""
+    for ways in (*[(-1, 1)] * _MOVES, (1,)):
+        yield _move(values, rng, ways)
+
+
+def _move(values: Values, rng: np.random.Generator, ways: Sequence[int]) -> Values:
+    def move_one(value: Any) -> Any:
+        if not is_floating(value):
+            return value
+        unit = 2**-8 if value.dtype.name == "bfloat16" else float(np.finfo(value.dtype).eps)
+        wide = value.astype(np.complex128 if value.dtype.kind == "c" else np.float64)
+        with np.errstate(all="ignore"):
+            return (wide * (1 + unit * rng.choice(ways, value.shape))).astype(value.dtype)
+
+    return {name: move_one(value) for name, value in values.items()}
+
+
+def _widen(value: Any) -> Any:
+    """A float array in a wider dtype; anything else as it is."""
+    if not is_floating(value) or value.dtype.itemsize >= _DOUBLE * (2 if value.dtype.kind == "c" else 1):
+        return value
+    if value.dtype.kind == "c":
+        return value.astype(np.complex128)
+    return value.astype(np.float64 if value.dtype == np.float32 else np.float32)
+
+
+def _find_stiff(draws: Sequence[Draw], outcomes: Outcomes) -> set[str]:
+    """The kinds of draws of another dtype for which the first program gives float32 all the same: it was not written for them."""
+    own = [one for n, one in outcomes.items() if isinstance(one, Result) and draws[n].edge == "step"]
+    if not own:
+        return set()
+    kinds = [kind for kind, _ in own[0].outputs.leaves]
+    found = set()
+    for index, one in outcomes.items():
+        if draws[index].edge in DTYPE_KINDS and isinstance(one, Result):
+            other = [kind for kind, _ in one.outputs.leaves]
+            if len(kinds) != len(other) or any(a == b == "float32" for a, b in zip(kinds, other, strict=True)):
+                found.add(draws[index].edge)
+    return found
+
+
+def _contents(result: Result) -> dict[str, Content]:
+    return {"values": result.outputs, "gradients": Content(result.gradients), **result.effects}
+
+
+def _noise_of(
+    first: Outcome, apart: Sequence[Outcome], joint: Sequence[Outcome], values: Values
+) -> Mapping[str, Noise]:
+    """How far what a call computed and left behind moved in other runs, by respect; nothing where one of them raised."""
+    if isinstance(first, Raised):
+        return {}
+    dtypes = [value.dtype.name for value in values.values() if is_floating(value)]
+    runs = [[_contents(one) for one in some if isinstance(one, Result)] for some in (apart, joint)]
+    found = {}
+    for name, content in _contents(first).items():
+        if name not in ("random", "layout", "settings"):
+            moved = [[one[name].leaves for one in some if name in one] for some in runs]
+            found[name] = movement(content.leaves, moved[0], moved[1], size_of(values), dtypes)
+    return found
+
+
+def _differences(
+    pair: Pair, before: Result, after: Outcome, draw: Draw, moved: Callable[[], Mapping[str, Noise]]
+) -> Iterator[Difference]:
+    """In what two outcomes differ."""
     if isinstance(after, Raised):
         yield Difference(draw, "values", f"raises {after.what}")
         return
-    respects = {"values": (before.outputs, after.outputs)}
-    respects |= {name: (before.effects[name], after.effects.get(name, [])) for name in before.effects}
-    if not before.refused:
-        respects["gradients"] = (before.gradients, after.gradients)
-        if after.refused:
-            respects["gradients"] = ([("none", "some")], [("none", f"none: {after.refused}")])
+    respects = {name: (content, after.effects.get(name, Content())) for name, content in before.effects.items()}
+    respects = {"values": (before.outputs, after.outputs), **respects}
+    respects.pop("layout", None)
+    # What is the same to the last bit in the dtype that a program is written for is rounded in others.
+    signs = "signs" not in pair.unlike
+    exact = pair.exact and draw.edge not in DTYPE_KINDS and not draw.setting.autocast
     for respect, (one, other) in respects.items():
-        if respect not in pair.unlike and (why := difference(one, other, pair.exact)):
+        if respect not in pair.unlike and (why := _unlike(respect, one, other, exact, signs, moved)):
             yield Difference(draw, respect, why)
+    if "gradients" not in pair.unlike and (why := _unlike_gradients(before, after, exact, moved)):
+        yield Difference(draw, "gradients", why)
+    if "layout" in before.effects and "layout" not in pair.unlike:
+        pairs = layout.Layouts(before.effects["layout"], after.effects.get("layout", Content()))
+        if why := layout.worse(pairs):
+            yield Difference(draw, "layout", why)
 
 
-def difference(one: Sequence[Leaf], other: Sequence[Leaf], exact: bool, loose: float = 0.0) -> str | None:
-    """Why two lists of values are not the same, or None: exactly, or within what the dtype can hold, a Python number being as good as
-    an array of no dimensions. `loose` is the least tolerance where it is not exact.
-    """
-    if len(one) != len(other):
-        return f"{len(one)} values against {len(other)}"
-    for (kind, a), (other_kind, b) in zip(one, other, strict=True):
-        if "none" in (kind, other_kind):
-            if kind != other_kind or str(a) != str(b):
-                return f"{a} against {b}"
-        elif kind != other_kind and (exact or "python" not in (kind, other_kind)):
-            return f"dtype {kind} against {other_kind}"
-        elif a.shape != b.shape:
-            return f"shape {a.shape} against {b.shape}"
-        elif not (close := _close(a, b, 0.0 if exact else max(_tolerance(kind), _tolerance(other_kind), loose))).all():
-            where = np.argwhere(~close)[:4]
-            at = ", ".join(str(tuple(map(int, index))) for index in where)
-            shown = [", ".join(str(array[tuple(index)]) for index in where) for array in (a, b)]
-            return f"at {at}: {shown[0]} against {shown[1]}" if a.shape else f"{shown[0]} against {shown[1]}"
-    return None
+def _unlike(
+    respect: str, one: Content, other: Content, exact: bool, signs: bool, moved: Callable[[], Mapping[str, Noise]]
+) -> str:
+    """Why two contents are not the same. How far results move by themselves is asked only where they are not at first sight."""
+    why = differ(one, other, exact=exact, signs=signs)
+    if not why or exact:
+        return why
+    return differ(one, other, noise=moved().get(respect), signs=signs)
 
 
-def _tolerance(kind: str) -> float:
-    return _TOLERANCES.get(kind, _TOLERANCE)
+def _unlike_gradients(before: Result, after: Result, exact: bool, moved: Callable[[], Mapping[str, Noise]]) -> str:
+    if before.refused:
+        return ""
+    if after.refused:
+        return f"some against none: {after.refused}"
+    one, other = before.gradients, after.gradients
+    why = difference(one, other, exact=exact, signs=False)
+    if why and not exact:
+        why = difference(one, other, noise=moved().get("gradients"), signs=False)
+    new = [n for n in after.ends if n not in before.ends] if before.traced else []
+    if why and new and len(before.outputs.paths) > new[0]:
+        path = before.outputs.paths[new[0]].lstrip(".")
+        return f"{path or 'the result'} had none, and now takes part in training: {why}"
+    return why
 
 
-def _close(a: Any, b: Any, tolerance: float) -> Any:
-    if "bfloat16" in (a.dtype.name, b.dtype.name):
-        a, b = a.astype("float32"), b.astype("float32")
-    if a.dtype.kind in "fciub" and b.dtype.kind in "fciub":
-        return np.asarray(np.isclose(a, b, rtol=tolerance, atol=tolerance, equal_nan=True))
-    return np.asarray(a == b)
-
-
-def _refute(pair: Pair, specs: Specs, name: str, first: Difference, gradients: bool) -> Verdict:
+def _refute(comparison: _Comparison, first: Difference) -> Verdict:
     """The verdict with the smallest inputs found that show a difference by themselves; where only a sequence of calls shows it, the
     reason says so.
     """
+    pair, specs, name, gradients = comparison.pair, comparison.specs, comparison.name, comparison.gradients
 
     def alone(draw: Draw) -> Difference | None:
         before = _outcomes(pair, pair.before, [draw], [[0]], gradients)[0]
         if isinstance(before, Raised):
             return None
         after = _outcomes(pair, pair.after, [draw], [[0]], gradients, like={0: before})[0]
-        return next(_differences(pair, before, after, draw), None)
+        fresh = _Comparison(pair, specs, name)
+        fresh.gradients, fresh.draws = gradients, [draw]
+        differing, _ = fresh._find_differences({0: before}, {0: after})
+        return differing[0] if differing else None
 
     shown = alone(first.draw)
     if shown is None:
@@ -279,18 +621,18 @@ def _refute(pair: Pair, specs: Specs, name: str, first: Difference, gradients: b
         if (rounder := alone(shown.draw._replace(values=_round_all(shown.draw.values, decimals)))) is not None:
             shown = rounder
             break
-    edge = "" if shown.draw.edge == "step" else f" ({shown.draw.edge})"
+    told = ", ".join(filter(None, ("" if shown.draw.edge == "step" else shown.draw.edge, shown.draw.setting.text)))
     text = text_of(pair.backend.name, name, specs, shown.draw)
-    return Verdict("refuted", f"{shown.respect}: {shown.why}{edge}", text)
+    return Verdict("refuted", f"{shown.respect}: {shown.why}{f' ({told})' if told else ''}", text)
 
 
 def _smaller(specs: Specs, draw: Draw) -> Iterator[Draw]:
     """Draws of the same edge with fewer elements along the first dimension, fewest first."""
     known = size_of(draw.values)
     for size in (1, 2, 3):
-        for edge, values in edges(resize(specs, size)):
+        for edge, values in basic_edges(resize(specs, size)):
             if edge == draw.edge and size_of(values) < known:
-                yield Draw(edge, -1, values)
+                yield Draw(edge, -1, values, draw.setting)
 
 
 def _round_all(values: Values, decimals: int) -> Values:

@@ -84,7 +84,7 @@ def _write_draw(style: _Style, name: str, specs: Specs, draw: Draw) -> str:
     keyword = all(not key.isdigit() for key in draw.values)
     call = "**inputs" if keyword else "*inputs.values()"
     return (
-        f"{style.imports}\nfrom xlalint.verify.inputs.draws import example\n"
+        f"{style.imports}\nfrom xlalint.verify.inputs.edges import example\n"
         f"drawn = example({inputs!r}, {draw.edge!r}, {draw.number})\n"
         f"inputs = {{name: {made} for name, value in drawn.items()}}\n{name}({call})\n"
     )

@@ -15,6 +15,7 @@ import msgspec
 from xlalint.config import Settings
 from xlalint.config.settings import VerifyEntry
 from xlalint.diagnostics.finding import Finding, Proof
+from xlalint.fixes.toolkit.edits import Offsets, together
 from xlalint.project.fixing import Answer, Proposed
 from xlalint.source.syntax import parse
 from xlalint.verify import proofs
@@ -35,7 +36,8 @@ Hear = Callable[[Proposed, Proof], None]
 
 
 class Prover:
-    """Answers whether fixes may be applied: those proven, and with `allow_unverified` those of which nothing was shown.
+    """Answers whether fixes may be applied: those proven, and with `allow_unverified` those of which nothing was shown. A fix that takes a
+    check away may be where it is `unsafe`, since it was asked for then.
 
     A fix that is proposed again in a text that differs elsewhere only is not run again.
     """
@@ -53,6 +55,7 @@ class Prover:
         self._limits = limits
         self._hear = hear
         self._known: dict[str, Proof] = {}
+        self._first: dict[tuple[str, str], str] = {}  # texts before any fix, by file and function
         self._believed: dict[tuple[str, str], Believed] = {}
 
     def __call__(self, asked: Sequence[Proposed]) -> list[Answer]:
@@ -70,16 +73,69 @@ class Prover:
                 self._keep(key, one, Proof("unverified", why))
         for backend, jobs in by_backend.items():
             self._prove(backend, jobs, fresh)
-        return [Answer(self._known[key].verdict in self._allowed, self._known[key]) for key in keys]
+        self._prove_together(asked, keys)
+        return [
+            Answer(self._allows(one, self._known[key]), self._known[key]) for key, one in zip(keys, asked, strict=True)
+        ]
+
+    def _allows(self, one: Proposed, proof: Proof) -> bool:
+        unsafe = one.finding.fix is not None and one.finding.fix.applicability == "unsafe"
+        return proof.verdict in self._allowed or (proof.verdict == "proven-except-check" and unsafe)
 
     def _prove(self, backend: str, jobs: Sequence[tuple[str, Job]], fresh: dict[str, Proposed]) -> None:
         by_number = {job.number: key for key, job in jobs}
 
         def hear(number: int, shown: proofs.Shown) -> None:
             key, told = by_number[number], shown.verdict
-            self._keep(key, fresh[key], Proof(told.kind, told.reason, told.counterexample, round(shown.seconds, 3)))
+            seconds = round(shown.seconds, 3)
+            self._keep(key, fresh[key], Proof(told.kind, told.reason, told.counterexample, seconds, told.coverage))
 
         proofs.prove_all([job for _, job in jobs], backend, self._limits, hear)
+
+    def _prove_together(self, asked: Sequence[Proposed], keys: Sequence[str]) -> None:
+        """Prove what is made of a function by all its fixes, those of earlier rounds too; where that is refuted, none of the new ones is.
+
+        Each was proven alone. Two of them may change what the other one rests on.
+        """
+        allowed = [(one, key) for one, key in zip(asked, keys, strict=True) if self._allows(one, self._known[key])]
+        by_function: defaultdict[tuple[str, str], list[tuple[Proposed, str]]] = defaultdict(list)
+        for one, key in allowed:
+            place = around(ast.parse(one.before), one.finding.location.row)
+            if place is not None and self._backend(one.finding):
+                by_function[one.path, place.name].append((one, key))
+        by_backend: defaultdict[str, list[tuple[Job, list[tuple[Proposed, str]]]]] = defaultdict(list)
+        for (path, name), own in by_function.items():
+            first = self._first.setdefault((path, name), own[0][0].before)
+            fixes = [one.finding for one, _ in own]
+            after = together(fixes, Offsets(own[0][0].before)).apply(own[0][0].before)
+            if len(own) < 2 and first == own[0][0].before:
+                continue
+            whole = own[0][0]._replace(before=first, after=after)
+            if (job := self._joint_job(whole, name)).ways:
+                by_backend[self._backend(fixes[0])].append((job, own))
+        for backend, jobs in by_backend.items():
+            numbered = [msgspec.structs.replace(job, number=number) for number, (job, _) in enumerate(jobs)]
+            shown = proofs.prove_all(numbered, backend, self._limits)
+            for number, (_, own) in enumerate(jobs):
+                if shown[number].verdict.kind == "refuted":
+                    self._withdraw(own, shown[number])
+
+    def _withdraw(self, own: Sequence[tuple[Proposed, str]], shown: proofs.Shown) -> None:
+        """Take back what was proven of fixes that, made together, are refuted."""
+        told = shown.verdict
+        for one, key in own:
+            proof = Proof("refuted", f"together with the function's other fixes: {told.reason}", told.counterexample)
+            self._keep(key, one, proof)
+
+    def _joint_job(self, one: Proposed, name: str) -> Job:
+        """The function before any fix and after all of them, as a whole: lines alone prove nothing of what is between them."""
+        before, after = ast.parse(one.before), ast.parse(one.after)
+        places = find_named(before, name), find_named(after, name)
+        if places[0] is None or places[1] is None:
+            return Job(0, ())
+        rows = [(place.node.lineno, place.node.end_lineno or 0) for place in places if place is not None]
+        ways = self._whole(one, before, places[0], (rows[0], rows[1]), [])
+        return Job(0, tuple(ways))
 
     def _keep(self, key: str, one: Proposed, proof: Proof) -> None:
         self._known[key] = proof
@@ -156,6 +212,7 @@ class Prover:
         )
         names = ", ".join(f"`{name.replace('_', '.', 1)}`" for name in found.stand_ins)
         note = f"{_ALONE}, with stand-ins for {names}" if names else _ALONE
+        partial = bool(before.run.path) or before.run.last < len(before.run.statements) - 1
         yield Way(
             ((subjects[0], subjects[1]),),
             tuple(fill_sizes(specs) for specs in inference.candidates),
@@ -163,7 +220,8 @@ class Prover:
             found.after.rows,
             note,
             found.before.source,
-            bool(before.run.path) or before.run.last < len(before.run.statements) - 1,
+            partial,
+            names,
         )
 
     def _believe(self, one: Proposed) -> Believed:

@@ -13,8 +13,7 @@ from xlalint.verify.inputs.believed import Kind
 from xlalint.verify.inputs.inferred import infer, parameters_of
 from xlalint.verify.model import Specs, Subject
 from xlalint.verify.rewrites import Around
-
-CALLED = ("forward", "call", "__call__")
+from xlalint.verify.targets import CALLED
 
 
 class Guessed(NamedTuple):

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import random
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from difflib import get_close_matches
-from types import ModuleType
+from functools import partial
+from types import MappingProxyType, ModuleType
 from typing import Any
 
 from xlalint.verify import places
@@ -20,6 +22,7 @@ __all__ = ["LoadError", "format_callee", "load", "seed"]
 
 _ELSEWHERE = re.compile(r"(?P<module>[A-Za-z_][\w.]*):(?P<name>[A-Za-z_][\w.]*)")
 SEED = 0
+_NONE: Mapping[str, Any] = MappingProxyType({})
 
 
 def load(subject: Subject) -> Program:
@@ -32,14 +35,35 @@ def load(subject: Subject) -> Program:
     seed()
     fresh: list[ModuleType] = [import_source(source)]
 
-    def make() -> Callable[..., Any]:
+    def make(given: Mapping[str, Any] = _NONE) -> Callable[..., Any]:
         seed()
         module = fresh.pop() if fresh else _again(source, kept)
         seed()
-        return _callable(module, subject, source)
+        return _callable(module, subject, source, given)
 
     kept = fresh[0]
-    return Program(make, source.lines)
+    variants = {f"{name}={value!r}": partial(make, {name: value}) for name, value in _alternatives(kept, subject)}
+    return Program(make, source.lines, variants)
+
+
+def _alternatives(module: ModuleType, subject: Subject) -> Iterator[tuple[str, bool | float]]:
+    """Arguments of a subject's class that can be left out, with other values than they have by default: truth values and rates."""
+    made: Any = module
+    for name in subject.name.split("."):
+        made = getattr(made, name, None)
+        if isinstance(made, type):
+            break
+    if not isinstance(made, type) or subject.factory not in ("", f"{made.__name__}()"):
+        return
+    try:
+        parameters = inspect.signature(made).parameters.values()
+    except (TypeError, ValueError):  # it has none that Python could tell
+        return
+    for one in parameters:
+        if isinstance(one.default, bool):
+            yield one.name, not one.default
+        elif isinstance(one.default, float):
+            yield one.name, one.default / 2 if one.default else 0.5
 
 
 def format_callee(subject: Subject) -> str:
@@ -80,7 +104,9 @@ def _again(source: Source, kept: ModuleType) -> ModuleType:
         return kept
 
 
-def _callable(module: ModuleType, subject: Subject, source: Source) -> Callable[..., Any]:
+def _callable(
+    module: ModuleType, subject: Subject, source: Source, given: Mapping[str, Any] = _NONE
+) -> Callable[..., Any]:
     where = source.file or source.name
     names = subject.name.split(".") if subject.name else []
     found: Any = module
@@ -92,7 +118,8 @@ def _callable(module: ModuleType, subject: Subject, source: Source) -> Callable[
             f"`{subject.name}` is neither a class nor a method of one: a factory makes the instance of a class"
         )
     if found is not module or subject.factory:
-        found = _make(module, subject.factory) if subject.factory else _instance(found)
+        plain = not subject.factory or bool(given)
+        found = _instance(found, given) if plain else _make(module, subject.factory)
     for name in names:
         found = _attribute(found, name, where)
     if not callable(found):
@@ -113,9 +140,9 @@ def _attribute(holder: Any, name: str, where: str) -> Any:
         raise LoadError(f"no `{name}` in {where}{hint}") from None
 
 
-def _instance(made: type) -> Any:
+def _instance(made: type, given: Mapping[str, Any]) -> Any:
     try:
-        return made()
+        return made(**given)
     except BaseException as error:
         name = made.__name__
         if isinstance(error, TypeError) and "required" in str(error):

@@ -9,9 +9,11 @@ from typing import Literal, Union
 
 from msgspec import Struct
 
+from xlalint.diagnostics.finding import Coverage
+
 EventKind = Literal["compilation", "host-sync", "fallback", "graph-break", "new-shape", "error"]
 EndKind = Literal["finished", "crashed", "timed-out", "out-of-memory"]
-VerdictKind = Literal["proven", "refuted", "unverified"]
+VerdictKind = Literal["proven", "proven-except-check", "refuted", "unverified"]
 Scalar = Union[bool, int, float, str, None]
 
 
@@ -146,11 +148,15 @@ class Observation(Struct, frozen=True):
 
 
 class Verdict(Struct, frozen=True):
-    """Judges a rewrite. `counterexample` is Python text that makes the inputs on which it is refuted, `reason` one line."""
+    """Judges a rewrite: "proven-except-check" if all is the same but that a check of the original raises no more.
+
+    `counterexample` is Python text that makes the inputs on which it is refuted, `reason` one line, `coverage` what a proof rests on.
+    """
 
     kind: VerdictKind
     reason: str = ""
     counterexample: str = ""
+    coverage: Union[Coverage, None] = None
 
 
 Generation = Literal["v4", "v5e", "v5p", "v6e"]

@@ -12,8 +12,10 @@ from typing import Any, NamedTuple
 import msgspec
 
 from xlalint.verify import places
-from xlalint.verify.backends import Backend, Leaf, Options, Program, Result
-from xlalint.verify.comparison import Draw, Pair, alarm, compare, difference
+from xlalint.verify.alarms import alarm
+from xlalint.verify.backends import Backend, Content, Options, Program, Result
+from xlalint.verify.closeness import difference
+from xlalint.verify.comparison import Draw, Pair, compare
 from xlalint.verify.counterexample import text_of
 from xlalint.verify.inputs import STEPS, WARM_UP
 from xlalint.verify.inputs.draws import draw
@@ -35,6 +37,8 @@ _EVENTS = {
     "control-flow": ("host-sync", "graph-break"),
     "dynamic-shape": ("compilation", "fallback"),
 }
+_PROVEN = ("proven", "proven-except-check")
+_ALONE_SAME = "the rewritten lines alone are the same, whatever becomes of"
 _ENOUGH = WARM_UP + 1  # steps that must run, so that something is known of those after the warm-up
 
 
@@ -43,13 +47,13 @@ class Eager:
 
     def __init__(self, backend: Backend) -> None:
         self.name = backend.name
+        self.settings = backend.settings
         self._backend = backend
 
     def run(
         self, program: Program, steps: Sequence[Mapping[str, Any]], options: Options
     ) -> Iterator[tuple[Step, Result]]:
-        with quiet():
-            yield from self._backend.run(program, steps, options._replace(mode="eager"))
+        yield from self._backend.run(program, steps, options._replace(mode="eager"))
 
 
 class Counted(NamedTuple):
@@ -110,6 +114,8 @@ class JobProver:
             if verdict.kind == "refuted" and way.partial:
                 # A difference that may be none to the lines that follow: a padded result, whose padding they ignore.
                 text = text or verdict.counterexample
+            elif verdict.kind in _PROVEN and way.assumed:
+                verdict = Verdict("unverified", f"{_ALONE_SAME} {way.assumed}, which others stand for")
             elif shown.cached or verdict.kind != "unverified":
                 return shown._replace(verdict=verdict)
             reasons.append(verdict.reason)
@@ -129,9 +135,9 @@ class JobProver:
         except LoadError as error:
             return Attempt(Verdict("refuted", f"the rewritten file does not load: {error}"))
         case = Case(subjects, (before, after), specs, format_callee(subjects[0]))
-        pair = Pair(self._eager, before, after, patience=_CALL)
+        pair = Pair(self._eager, before, after, patience=_CALL, mode="eager")
         verdict = compare(pair, specs, case.name, lambda step: None, lambda step: None)
-        if verdict.kind != "proven":
+        if verdict.kind in ("refuted", "unverified"):
             return Attempt(verdict)
         return self._on_device(case, way, job, verdict)
 
@@ -157,7 +163,7 @@ class JobProver:
             return Attempt(_judge_stopped(was, now, way, job, verdict, raised))
         reference = was.results if not was.error else self._as_python_says(before, draws)
         for index, (one, other) in enumerate(zip(reference, now.results, strict=False)):
-            why = difference(one.outputs, other.outputs, False, _LOOSE)
+            why = _device_difference(one.outputs, other.outputs)
             if why and not self._as_well(was, before, draws[index], other.outputs):
                 return Attempt(Verdict("refuted", f"values when compiled: {why}", show(index)))
         worse = _worse(was, now, way, job)
@@ -177,21 +183,27 @@ class JobProver:
         return self._before[key]
 
     def _as_python_says(self, program: Program, draws: Sequence[Mapping[str, Any]]) -> list[Result]:
-        return [result for _, result in self._eager.run(program, draws, Options())]
+        with quiet():
+            return [result for _, result in self._eager.run(program, draws, Options())]
 
-    def _as_well(self, was: Counted, program: Program, values: Mapping[str, Any], other: list[Leaf]) -> bool:
+    def _as_well(self, was: Counted, program: Program, values: Mapping[str, Any], other: Content) -> bool:
         """Return whether a rewrite's compiled results are right all the same: they equal Python's, or are as random as the original's."""
         first, later = (result.outputs for result in self._as_python_says(program, [values, values]))
-        if not was.error and difference(first, other, False, _LOOSE) is None:
+        if not was.error and not _device_difference(first, other):
             return True
-        return bool(was.error) and difference(first, later, False) is not None
+        return bool(was.error) and bool(difference(first.leaves, later.leaves))
+
+
+def _device_difference(one: Content, other: Content) -> str:
+    """In what values differ that compiled programs gave: their containers are compared as Python gives them."""
+    return difference(one.leaves, other.leaves, loose=_LOOSE, paths=one.paths, signs=False)
 
 
 def _note(verdict: Verdict, way: Way) -> Verdict:
     if not way.note:
         return verdict
     text = f"{way.source.rstrip()}\n\n\n{verdict.counterexample}" if verdict.counterexample else ""
-    return Verdict(verdict.kind, f"{verdict.reason} ({way.note})", text)
+    return msgspec.structs.replace(verdict, reason=f"{verdict.reason} ({way.note})", counterexample=text)
 
 
 def _judge_stopped(before: Counted, after: Counted, way: Way, job: Job, verdict: Verdict, text: str) -> Verdict:
@@ -202,7 +214,7 @@ def _judge_stopped(before: Counted, after: Counted, way: Way, job: Job, verdict:
     if way.after_lines[0] <= after.line <= way.after_lines[1] and not others:
         return Verdict("unverified", f"{verdict.reason}, but the rewritten lines still stop XLA: {after.error}")
     at = f" (line {after.line})" if after.line else ""
-    return Verdict("proven", f"{verdict.reason}; other findings still stop XLA{at}")
+    return msgspec.structs.replace(verdict, reason=f"{verdict.reason}; other findings still stop XLA{at}")
 
 
 def _worse(before: Counted, after: Counted, way: Way, job: Job) -> Verdict | None:
@@ -244,7 +256,8 @@ def _gain(before: Counted, after: Counted, verdict: Verdict) -> str:
     told = [
         f"{name} {getattr(before.counts, field)} → {getattr(after.counts, field)}"
         for field, name in fields
-        if getattr(before.counts, field) != getattr(after.counts, field)
+        # Graphs that both have were compiled for the rewrite, which ran first: the original seems to compile fewer.
+        if getattr(before.counts, field) > getattr(after.counts, field)
     ]
     return f"{verdict.reason}; {', '.join(told)}" if told else verdict.reason
 

@@ -54,7 +54,8 @@ class Way(Struct, frozen=True):
 
     `lines` are the first and last line of what is rewritten in the text before, `after_lines` of what took its place (0, 0: nothing did).
     `note` says what is compared, where that is not the whole function; `source` is its text, where a counterexample must show it.
-    `partial`: what is compared is used by more lines, to which a difference may be nothing.
+    `partial`: what is compared is used by more lines, to which a difference may be nothing. `assumed` names what others stand for: with
+    these nothing is proven, though it may be refuted.
     """
 
     subjects: tuple[tuple[Subject, Subject], ...]
@@ -64,6 +65,7 @@ class Way(Struct, frozen=True):
     note: str = ""
     source: str = ""
     partial: bool = False
+    assumed: str = ""
 
 
 class Job(Struct, frozen=True):

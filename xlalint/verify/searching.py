@@ -11,8 +11,8 @@ from types import FrameType
 from typing import Any, NamedTuple
 
 from xlalint.verify import places
+from xlalint.verify.alarms import alarm
 from xlalint.verify.backends import Backend, Options, Program
-from xlalint.verify.comparison import alarm
 from xlalint.verify.inputs.draws import draw
 from xlalint.verify.loading import LoadError, load
 from xlalint.verify.model import Specs, Subject

@@ -27,6 +27,9 @@ from xlalint.verify.model import Place, Specs, Subject
 if TYPE_CHECKING:
     from xlalint.verify.guesses import Guessed
 
+CALLED = ("forward", "call", "__call__")
+"""The methods by which an instance is called."""
+
 # The packages whose import says on which backend a file's functions run; torch's has more than one, and torch_xla is the default.
 _FRAMEWORKS = {
     **dict.fromkeys(("torch", "torch_xla", "transformers", "lightning", "pytorch_lightning"), "torch_xla"),
@@ -200,7 +203,7 @@ def _guess_inputs(
 
     Raises: TargetError where nothing can be tried.
     """
-    from xlalint.verify.guesses import CALLED, guess_inputs
+    from xlalint.verify.guesses import guess_inputs
     from xlalint.verify.inputs.believed import analyse_text
     from xlalint.verify.rewrites import find_named
 
@@ -283,9 +286,10 @@ def _guess(parameter: str) -> str:
 
 
 def _mark(found: Sequence[Mark], name: str) -> Mark | None:
-    """The mark of a function or method; for a method without one, that of its class."""
+    """The mark of a function or method; for a method without one, that of its class, and for a class that of the method that calls it."""
     named = {mark.name: mark for mark in found}
-    return named.get(name) or named.get(name.rpartition(".")[0])
+    names = (name, name.rpartition(".")[0], *(f"{name}.{method}" for method in CALLED))
+    return next((named[one] for one in names if one in named), None)
 
 
 def find_declared(entries: Sequence[VerifyEntry], file: str, name: str) -> VerifyEntry | None:

@@ -13,6 +13,7 @@ START = (
 LEFT_ALONE = {
     "a filter that decides how many": ("return torch.stack([a * 2.0 for a in x if a > 0])\n", "how many elements"),
     "a number of turns": ("n = 3 if x.sum() > 0 else 2\n    return x[:n]\n", "used as a Python number"),
+    "one side twice": ("return y if x.sum() > 0 else y\n", "both sides are the same"),
     "random numbers": ("return torch.randn_like(x) if x.sum() > 0 else x\n", "draws random numbers"),
 }
 FIXED = {

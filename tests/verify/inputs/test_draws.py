@@ -9,7 +9,9 @@ from xlalint.verify.inputs.spec import DTYPES
 
 np = pytest.importorskip("numpy")
 draws = pytest.importorskip("xlalint.verify.inputs.draws", exc_type=ImportError)
-EDGES, draw, edges, example, resize = draws.EDGES, draws.draw, draws.edges, draws.example, draws.resize
+draw, resize = draws.draw, draws.resize
+kinds = pytest.importorskip("xlalint.verify.inputs.edges", exc_type=ImportError)
+edges, basic_edges, example = kinds.edges, kinds.basic_edges, kinds.example
 
 INPUTS = 'x="f32[6,4]", mask="bool[6]", lens="i64[6] 1..5", n=3'
 
@@ -22,8 +24,8 @@ def test_every_dtype_and_shape_can_be_drawn(dtype: str, shape: str) -> None:
         value = draw(specs, step)["x"]
         assert value.dtype.name == DTYPES[dtype]
         assert value.shape == tuple(int(size) for size in shape.split(",") if size)
-    assert {edge for edge, _ in edges(specs)} == {"step", *EDGES}
-    for _, values in edges(specs):
+    assert {edge for edge, _ in basic_edges(specs)} == {"step", "nan", "zeros", "ties", "single", "empty"}
+    for _, values in basic_edges(specs):
         assert values["x"].dtype.name == DTYPES[dtype]
 
 

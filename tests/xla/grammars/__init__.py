@@ -34,7 +34,7 @@ class Grammar(NamedTuple):
     """`codes` are the rules whose findings the programs show, `framework` "torch", "tensorflow" or "jax"; the target follows from it.
 
     `unlike` says where programs that an unsafe fix changed may differ from what they were: on which inputs ("nan", "empty") or in which
-    respect ("gradients"), as a rule page does. What a safe fix makes is compared in everything.
+    respect ("gradients"), as a rule page does. What a safe fix makes is compared in everything but the "signs" of zeros.
     """
 
     name: str

@@ -97,7 +97,7 @@ def _grammars(framework: str) -> tuple[Grammar, ...]:
             codes=(code,),
             # In TensorFlow a choice between two numbers is a float32.
             rules={**rules, "program": texts, **({"float_dtype": ["f32"]} if framework == "tensorflow" else {})},
-            unlike=("gradients", "empty"),
+            unlike=("gradients", "empty", *(("bf16",) if framework == "tensorflow" else ())),
             target="tf" if framework == "tensorflow" else "",
         )
         for name, (code, texts) in programs.items()

@@ -20,6 +20,8 @@ def rewrite(site: Site) -> Rewrite | NoFix | None:
     node = holder_of(scene, site.node)
     if not isinstance(node, cst.IfExp):
         return None
+    if node.body.deep_equals(node.orelse):
+        return NoFix("both sides are the same: leave the condition out")
     chooser = Chooser(scene, node, framework)
     asked = condition(scene, node.test, framework, chooser.imports)
     if isinstance(asked, NoFix):

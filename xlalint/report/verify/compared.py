@@ -24,7 +24,12 @@ class TargetComparison(Struct, frozen=True):
     failure: str = ""
 
 
-_STYLES = {"proven": ("bold", "green"), "refuted": ("bold", "red"), "unverified": ("bold", "yellow")}
+_WORDS = {
+    "proven": ("no difference found", "bold", "green"),
+    "proven-except-check": ("no difference found but that a check is gone", "bold", "yellow"),
+    "refuted": ("refuted", "bold", "red"),
+    "unverified": ("unverified", "bold", "yellow"),
+}
 
 
 def render(one: TargetComparison, view: View) -> str:
@@ -32,7 +37,7 @@ def render(one: TargetComparison, view: View) -> str:
     head = f"{one.target} against {one.against}"
     if one.verdict is None:
         return f"{view.paint('could not run', 'bold', 'red')} {head}: {printable_lines(one.failure)}\n"
-    word = view.paint(one.verdict.kind, *_STYLES[one.verdict.kind])
+    word = view.paint(*_WORDS[one.verdict.kind])
     lines = [f"{head} on {one.backend}", f"{word}: {printable(one.verdict.reason)}"]
     lines += [f"    {printable(line)}" for line in one.verdict.counterexample.splitlines()]
     return "\n".join(lines) + "\n"
@@ -53,6 +58,7 @@ def _plain(one: TargetComparison) -> dict[str, Any]:
         "verdict": verdict.kind,
         "reason": verdict.reason,
         "counterexample": verdict.counterexample,
+        "coverage": msgspec.to_builtins(verdict.coverage),
         "seconds": one.seconds,
         "failure": one.failure or None,
     }

@@ -20,29 +20,92 @@ from xlalint.verify.model import Step
 Leaf = tuple[str, Any]  # dtype ("python" for a Python scalar, "none" for None and strings), NumPy array
 
 
-class Result(NamedTuple):
-    """One step computed these: outputs, flattened in order; gradients of a fixed scalar of them, per floating argument and parameter.
+class Content(NamedTuple):
+    """Holds what is in a value, as arrays: `leaves` in order with their `paths`, and the containers around them by path.
 
-    `effects` is what it left behind, by name, as far as the backend tells: "arguments" that were changed, "state" (buffers, parameters,
-    variables, public globals), "random" (the generators). Gradients come from the outputs at `ends`; there are none where the framework
-    cannot differentiate: it says why in `refused`.
+    `opaque` names what cannot be compared. Values that were never in a container have neither paths nor parts.
     """
 
-    outputs: list[Leaf]
-    gradients: list[Leaf]
-    effects: Mapping[str, list[Leaf]] = MappingProxyType({})
+    leaves: Sequence[Leaf] = ()
+    paths: Sequence[str] = ()
+    parts: Sequence[tuple[str, str]] = ()
+    opaque: Sequence[str] = ()
+
+
+class Result(NamedTuple):
+    """One step computed these: outputs; gradients of a fixed scalar of them, per floating argument and parameter.
+
+    `effects` is what it left behind, by name, as far as the backend tells: "arguments" that were changed, "state" (what the instance, its
+    module's globals and closures hold, as far as it changed), "random" (the generators), "layout" (of results in memory), "settings" of
+    the framework. Gradients come from the outputs at `ends`; there are none where the framework cannot differentiate: it says why in
+    `refused`. `traced`: whether the framework itself tells from which outputs a gradient can come.
+    """
+
+    outputs: Content
+    gradients: Sequence[Leaf] = ()
+    effects: Mapping[str, Content] = MappingProxyType({})
     ends: tuple[int, ...] = ()
     refused: str = ""
+    traced: bool = False
 
 
 class Program(NamedTuple):
-    """A subject that was loaded: `make()` gives a fresh callable (same weights each time), `file` is where its lines lie."""
+    """A subject that was loaded: `make()` gives a fresh callable (same weights each time), `file` is where its lines lie.
+
+    `variants` are other ways to make it, by the arguments of its class that are not what they are by default ("p=0.5").
+    """
 
     make: Callable[[], Callable[..., Any]]
     file: str
+    variants: Mapping[str, Callable[[], Callable[..., Any]]] = MappingProxyType({})
+
+    def made_with(self, arguments: str) -> Program:
+        """The program, made with other arguments; as it is for ""."""
+        return self._replace(make=self.variants[arguments]) if arguments else self
 
 
 Mode = Literal["compiled", "as-written", "eager"]
+
+
+class Setting(NamedTuple):
+    """The circumstances of a call, beside its inputs; a backend has those that its `settings` name, the others are as if not asked for.
+
+    `layout`: arguments are every second element of larger arrays. `evaluation`: an instance that has the mode is in it. `autocast`: within
+    the framework's mixed precision. `weights`: parameters and buffers have other values than those they were made with. `detached`: no
+    argument needs a gradient. `wide`: arguments are of a wider dtype than the program is made for, and so is what an instance holds; no
+    circumstance to try, but a way to tell rounding. `made_with`: one of a program's `variants`, which need nothing of a backend.
+    """
+
+    layout: bool = False
+    evaluation: bool = False
+    autocast: bool = False
+    weights: bool = False
+    detached: bool = False
+    wide: bool = False
+    made_with: str = ""
+
+    @classmethod
+    def of(cls, name: str) -> Setting:
+        """The setting that one name of a backend's `settings` stands for."""
+        changed: dict[str, Any] = {name: True}
+        return cls(**changed)
+
+    @property
+    def text(self) -> str:
+        """The setting in words, "" for the ordinary one."""
+        told = [words for name, words in _SETTINGS.items() if getattr(self, name)]
+        return ", ".join([*told, *([f"made with {self.made_with}"] if self.made_with else [])])
+
+
+_SETTINGS = MappingProxyType(
+    {
+        "layout": "non-contiguous arguments",
+        "evaluation": "evaluation mode",
+        "autocast": "autocast",
+        "weights": "other weights",
+        "detached": "no gradients wanted",
+    }
+)
 
 
 class Options(NamedTuple):
@@ -50,13 +113,16 @@ class Options(NamedTuple):
 
     `mode`: "compiled" compiles the subject whole, unless it is compiled already (backends that always trace do nothing about it);
     "as-written" calls it as it stands, for loops around compiled steps; "eager" compiles nothing: what the Python says, as a reference.
-    `ends`: for each step, the positions of the outputs that gradients come from, where not from all that have some.
+    `ends`: for each step, the positions of the outputs that gradients come from, None for all that have some. `setting`: the
+    circumstances of all calls. `effects`: whether results tell of them.
     """
 
     gradients: bool = False
     programs: str = ""
     mode: Mode = "compiled"
-    ends: Sequence[Sequence[int]] | None = None
+    ends: Sequence[Sequence[int] | None] | None = None
+    setting: Setting = Setting()
+    effects: bool = False
 
     def ends_of(self, step: int) -> Sequence[int] | None:
         """The outputs of a step that gradients come from; None for all that have some."""
@@ -64,9 +130,10 @@ class Options(NamedTuple):
 
 
 class Backend(Protocol):
-    """One framework on one XLA device."""
+    """One framework on one XLA device. `settings` are those of `Setting` that it can bring about."""
 
     name: str
+    settings: tuple[str, ...]
 
     def run(
         self, program: Program, steps: Sequence[Mapping[str, Any]], options: Options

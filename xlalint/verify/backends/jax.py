@@ -6,11 +6,9 @@ Importing this module sets what JAX reads from its environment; it is for child 
 
 from __future__ import annotations
 
-import contextlib
-import io
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from xlalint.verify import environment
@@ -21,8 +19,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from xlalint.verify.backends import Leaf, Mode, Options, Program, Result, values
+from xlalint.verify.backends import Content, Leaf, Mode, Options, Program, Result, values
 from xlalint.verify.backends.values import Gradients
+from xlalint.verify.content import Kinds, take_apart
+from xlalint.verify.emitted import listening
+from xlalint.verify.held import HeldSnapshot, changes, held_by, is_of_users, snapshot
 from xlalint.verify.meters.jax import JaxMeter
 from xlalint.verify.model import Step
 from xlalint.verify.places import definition, headline
@@ -42,6 +43,7 @@ class Jax:
     """A `Backend`. A step is: the call, and the wait for what it returned. Gradients come from a second call, which is not counted."""
 
     name = "jax"
+    settings = ()
 
     def run(
         self, program: Program, steps: Sequence[Mapping[str, Any]], options: Options
@@ -49,26 +51,39 @@ class Jax:
         meter = JaxMeter(thorough=options.mode != "eager")
         programs = values.Programs(options.programs, self.name)
         meter.start()
+        doubles = jax.config.jax_enable_x64
         try:
+            jax.config.update("jax_enable_x64", doubles or options.setting.wide)
             with jax.disable_jit(options.mode == "eager"):
                 subject = program.make()
                 applied = applied_of(subject, put_on_device(steps[0]) if steps else ((), {}), options.mode)
             for number, given in enumerate(steps):
                 with jax.disable_jit(options.mode == "eager"):
+                    before = _take_snapshot(subject) if options.effects else None
                     step, outputs, after = _step(meter, applied, number, put_on_device(given))
+                    content = values.content_of(take_apart(outputs, KINDS), _leaves)
                     found = Gradients()
-                    state = [after, *values.flatten(values.globals_of(subject) if options.mode == "eager" else ())]
-                    effects = {"state": _leaves(state), "random": values.generators()}
+                    effects: dict[str, Content] = {}
+                    if before is not None:
+                        arrays = values.content_of(take_apart(after, KINDS), _leaves)
+                        effects = {"state": changes(before, _take_snapshot(subject)), "random": values.generators()}
+                        effects["variables"] = arrays
                     if options.gradients:
-                        with contextlib.redirect_stdout(io.StringIO()):
+                        with listening():
                             found = gradients(applied, put_on_device(given), options.ends_of(number))
-                    result = Result(_leaves(outputs), list(found.leaves), effects, found.ends, found.refused)
+                    result = Result(content, found.leaves, effects, found.ends, found.refused)
                     if programs.wanted and step.counts.compilations and applied.lower is not None:
                         _write(programs, applied, put_on_device(given))
                 yield values.fill_places(step, definition(subject)), result
                 applied = applied._replace(state=(applied.state[0], after))
         finally:
+            jax.config.update("jax_enable_x64", doubles)
             meter.stop()
+
+
+def _take_snapshot(subject: Any) -> HeldSnapshot:
+    """Take a snapshot of what Python holds of a subject; the arrays of modules are given to them and come back as variables."""
+    return snapshot(held_by(subject), STATE_KINDS, _leaves)
 
 
 def put_on_device(given: Mapping[str, Any]) -> values.Arguments:
@@ -99,7 +114,7 @@ def gradients(applied: PureSubject, arguments: values.Arguments, ends: Sequence[
         for position, source in zip(floating, sources, strict=True):
             filled[position] = source
         state, (args, kwargs) = jax.tree.unflatten(tree, filled)
-        found = jax.tree.leaves(applied.call(state, args, kwargs)[0])
+        found = take_apart(applied.call(state, args, kwargs)[0], KINDS).items
         return [one if _is_floating(one) and (ends is None or n in ends) else None for n, one in enumerate(found)]
 
     try:
@@ -115,12 +130,32 @@ def gradients(applied: PureSubject, arguments: values.Arguments, ends: Sequence[
     return Gradients(told, _leaves(found) if told else [])
 
 
+def _parts_of(value: Any) -> tuple[str, Mapping[str, Any]] | None:
+    """Return what a container of JAX's holds: a variable of flax its value, a class registered as a pytree its children."""
+    if hasattr(value, "__dict__") and not isinstance(value, (type, Mapping)) and _is_registered(value):
+        leaves = jax.tree_util.tree_flatten_with_path(value)[0]
+        return type(value).__qualname__, {jax.tree_util.keystr(path): leaf for path, leaf in leaves}
+    return None
+
+
+def _is_registered(value: Any) -> bool:
+    return not callable(value) and not jax.tree_util.all_leaves([value])
+
+
+def _is_array(value: Any) -> bool:
+    return isinstance(value, (jax.Array, np.ndarray))
+
+
+KINDS = Kinds(_is_array, _parts_of)
+STATE_KINDS = Kinds(_is_array, _parts_of, is_of_users)
+
+
 def _is_floating(value: Any) -> bool:
     return isinstance(value, jax.Array) and jnp.issubdtype(value.dtype, jnp.inexact)
 
 
-def _leaves(tree: Any) -> list[Leaf]:
-    return values.leaves(jax.tree.leaves(tree), _array)
+def _leaves(items: Iterable[Any]) -> list[Leaf]:
+    return values.leaves(items, _array)
 
 
 def _array(value: Any) -> Any:

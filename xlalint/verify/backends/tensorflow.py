@@ -5,12 +5,10 @@ Importing this module sets, before it imports TensorFlow, what that reads from i
 
 from __future__ import annotations
 
-import contextlib
-import io
 import os
 import random
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from xlalint.verify import environment
@@ -21,8 +19,11 @@ import msgspec
 import numpy as np
 import tensorflow as tf
 
-from xlalint.verify.backends import Leaf, Mode, Options, Program, Result, values
+from xlalint.verify.backends import Content, Leaf, Mode, Options, Program, Result, values
 from xlalint.verify.backends.values import Gradients
+from xlalint.verify.content import Kinds, take_apart
+from xlalint.verify.emitted import listening
+from xlalint.verify.held import HeldSnapshot, changes, held_by, is_of_users, snapshot
 from xlalint.verify.meters.tensorflow import TensorFlowMeter
 from xlalint.verify.model import Place, Step
 from xlalint.verify.places import definition, headline, is_users
@@ -40,6 +41,7 @@ class TensorFlow:
     """A `Backend`. A step is one call. Gradients come from a second instance that is called alike, since a call may change variables."""
 
     name = "tensorflow"
+    settings = ()
 
     def run(
         self, program: Program, steps: Sequence[Mapping[str, Any]], options: Options
@@ -54,24 +56,41 @@ class TensorFlow:
             twin = applied_of(program.make(), options.mode) if options.gradients else None
             for number, given in enumerate(steps):
                 seed(number)
+                before = _take_snapshot(subject, applied.owner) if options.effects else None
                 step, outputs = _step(meter, applied, number, make_tensors(given))
-                shared = values.globals_of(subject, tf.Variable) if options.mode == "eager" else {}
-                state = [*getattr(applied.owner, "variables", ()), *values.flatten(shared)]
-                effects = {"state": _leaves(state), "random": values.generators()}
+                content = values.content_of(take_apart(outputs, KINDS), _leaves)
+                effects: dict[str, Content] = {}
+                if before is not None:
+                    effects = {
+                        "state": changes(before, _take_snapshot(subject, applied.owner)),
+                        "random": values.generators(),
+                    }
+                    effects["variables"] = Content(_leaves(getattr(applied.owner, "variables", ())))
                 found = Gradients()
                 if twin is not None:
                     seed(number)
-                    with contextlib.redirect_stdout(io.StringIO()):
+                    with listening():
                         found = gradients(twin, make_tensors(given), options.ends_of(number))
                 if programs.wanted and step.counts.compilations and applied.function is not None:
                     _write(programs, applied.function, make_tensors(given))
                 yield (
                     values.fill_places(step, definition(subject)),
-                    Result(_leaves(outputs), list(found.leaves), effects, found.ends, found.refused),
+                    Result(content, found.leaves, effects, found.ends, found.refused),
                 )
         finally:
             meter.stop()
             tf.config.run_functions_eagerly(False)
+
+
+def _take_snapshot(subject: Any, owner: Any) -> HeldSnapshot:
+    """Take a snapshot of what Python holds: of a Keras layer, which keeps books of its own, the attributes with plain values."""
+    own = None
+    if _is_keras(owner, "layers", "Layer"):
+        own = {name: one for name, one in vars(owner).items() if not name.startswith("_") and type(one) in _PLAIN}
+    return snapshot(held_by(subject, own), STATE_KINDS, _leaves)
+
+
+_PLAIN = (bool, int, float, str, list, dict, set)
 
 
 def seed(number: int) -> None:
@@ -168,7 +187,7 @@ def gradients(applied: ReadySubject, arguments: values.Arguments, ends: Sequence
     try:
         with tf.GradientTape() as tape:
             tape.watch(given)
-            outputs = list(enumerate(tf.nest.flatten(applied.call(*args, **kwargs))))
+            outputs = list(enumerate(take_apart(applied.call(*args, **kwargs), KINDS).items))
         wanted = [*given, *tape.watched_variables()]
         targets = [(n, one) for n, one in outputs if _is_floating(one) and (ends is None or n in ends)]
         told = tuple(n for n, _ in targets) if ends is None else tuple(ends)
@@ -185,17 +204,31 @@ def _is_floating(value: Any) -> bool:
     return isinstance(value, tf.Tensor) and (value.dtype.is_floating or value.dtype.is_complex)
 
 
-def _leaves(tree: Any) -> list[Leaf]:
-    return values.leaves(tf.nest.flatten(tree), _array)
+def _parts_of(value: Any) -> tuple[str, Mapping[str, Any]] | None:
+    """Return what a container of TensorFlow's holds: ragged and sparse tensors, and what else has tensors as components."""
+    if isinstance(value, tf.__internal__.CompositeTensor) and not isinstance(value, tf.Variable):
+        components = tf.nest.flatten(value, expand_composites=True)
+        return type(value).__qualname__, {str(n): one for n, one in enumerate(components)}
+    return None
+
+
+def _is_array(value: Any) -> bool:
+    if isinstance(value, (tf.Tensor, tf.Variable, np.ndarray)):
+        return True
+    return hasattr(value, "numpy") and hasattr(value, "dtype") and hasattr(value, "shape")  # a variable of Keras
+
+
+KINDS = Kinds(_is_array, _parts_of)
+STATE_KINDS = Kinds(_is_array, _parts_of, is_of_users)
+
+
+def _leaves(items: Iterable[Any]) -> list[Leaf]:
+    return values.leaves(items, _array)
 
 
 def _array(value: Any) -> Any:
-    if isinstance(value, (tf.IndexedSlices, tf.RaggedTensor, tf.SparseTensor)):
-        value = (
-            tf.convert_to_tensor(value)
-            if isinstance(value, tf.IndexedSlices)
-            else getattr(value, "to_tensor", lambda: value.values)()
-        )
+    if isinstance(value, tf.IndexedSlices):
+        value = tf.convert_to_tensor(value)
     return value.numpy() if hasattr(value, "numpy") else value
 
 

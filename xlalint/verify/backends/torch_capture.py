@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from xlalint.verify.backends import Options, Program, Result, torch_values
+from xlalint.verify.backends import Options, Program, Result, Setting, torch_values
 from xlalint.verify.meters.torch_compile import TorchCompileMeter
 from xlalint.verify.model import Step
 
@@ -20,21 +20,20 @@ _CPU = torch.device("cpu")
 
 def eager(program: Program, steps: Sequence[Mapping[str, Any]], options: Options) -> Iterator[tuple[Step, Result]]:
     """The steps as PyTorch runs them on the CPU, with nothing compiled."""
-    call, meter = make_callable(program), TorchCompileMeter()
-    for number, values in enumerate(steps):
-        with capturing():
-            done = capture_step(number, call, values, options, meter)
-        yield done
+    call, meter = make_callable(program, options.setting), TorchCompileMeter()
+    with capturing():  # once for all steps: what is logged is asked of every logger again each time
+        for number, values in enumerate(steps):
+            yield capture_step(number, call, values, options, meter)
 
 
-def make_callable(program: Program) -> Callable[..., Any]:
+def make_callable(program: Program, setting: Setting = torch_values.ORDINARY) -> Callable[..., Any]:
     """Make the program's callable, for the CPU."""
     with capturing():
-        return torch_values.make_callable(program, _CPU)
+        return torch_values.make_callable(program, _CPU, setting)
 
 
-def on_cpu(values: Mapping[str, Any], differentiable: bool = False) -> dict[str, Any]:
-    return {name: torch_values.tensor(value, _CPU, differentiable) for name, value in values.items()}
+def on_cpu(values: Mapping[str, Any], differentiable: bool = False, apart: bool = False) -> dict[str, Any]:
+    return {name: torch_values.tensor(value, _CPU, differentiable, apart) for name, value in values.items()}
 
 
 def capture_step(
@@ -46,8 +45,10 @@ def capture_step(
     subject: Any = None,
 ) -> tuple[Step, Result]:
     """Run one step of a callable that was captured from `subject`."""
-    torch_values.seed(number + 1)
-    run = torch_values.ProgramCall(call, on_cpu(values, options.gradients), subject)
+    torch_values.seed_cpu(number + 1)
+    setting = options.setting
+    given = on_cpu(values, options.gradients and not setting.detached, setting.layout)
+    run = torch_values.ProgramCall(call, given, subject, setting, options.effects)
     meter.start()
     began = time.perf_counter()
     run.forward()

@@ -23,6 +23,7 @@ class TorchCompile:
     """
 
     name = "torch_compile"
+    settings = torch_values.SETTINGS
 
     def __init__(self, compiler: str = "eager") -> None:
         self._compiler = compiler

@@ -18,6 +18,7 @@ class TorchExport:
     """A `Backend`: `torch.export`, which captures one whole graph for the first step's shapes; a later step that needs another raises."""
 
     name = "torch_export"
+    settings = torch_values.SETTINGS
 
     def run(
         self, program: Program, steps: Sequence[Mapping[str, Any]], options: Options

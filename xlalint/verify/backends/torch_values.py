@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 
-from xlalint.verify.backends import Leaf, Program, Result, values
+from xlalint.verify.backends import Content, Leaf, Program, Result, Setting, values
+from xlalint.verify.content import Anatomy, Kinds, take_apart
+from xlalint.verify.held import HeldSnapshot, changes, held_by, is_of_users, snapshot
+from xlalint.verify.layout import NOT_CONTIGUOUS, SHARES
 from xlalint.verify.places import headline
+
+ORDINARY = Setting()
+SETTINGS = ("layout", "evaluation", "autocast", "weights", "detached")
 
 
 def seed(number: int) -> None:
@@ -20,8 +26,15 @@ def seed(number: int) -> None:
     np.random.seed(number)
 
 
-def make_callable(program: Program, device: torch.device) -> Callable[..., Any]:
-    """Make a program's callable, whose module, if it is one or a method of one, lies on a device.
+def seed_cpu(number: int) -> None:
+    """Make everything random on the CPU repeatable. `torch.manual_seed` asks all devices, which takes longer than most steps."""
+    torch.default_generator.manual_seed(number)
+    random.seed(number)
+    np.random.seed(number)
+
+
+def make_callable(program: Program, device: torch.device, setting: Setting = ORDINARY) -> Callable[..., Any]:
+    """Make a program's callable, whose module, if it is one or a method of one, lies on a device and is as the setting says.
 
     Distributions check their arguments, as where a program begins: the first use of `torch.compile` switches that off for the process.
     """
@@ -30,7 +43,23 @@ def make_callable(program: Program, device: torch.device) -> Callable[..., Any]:
     module = module_of(call)
     if module is not None:
         module.to(device)
+        if setting.weights:
+            _change_weights(module)
+        if setting.wide:
+            module.double()
+        if setting.evaluation:
+            module.eval()
     return call
+
+
+def _change_weights(module: torch.nn.Module) -> None:
+    """Give parameters and buffers other values, the same each time: none is what a constructor begins with, and no sign is another."""
+    generator = np.random.default_rng(7)
+    with torch.no_grad():
+        for one in (*module.parameters(), *module.buffers()):
+            if one.is_floating_point():
+                scale, shift = generator.uniform(0.5, 1.5, one.shape), generator.uniform(0.0, 0.25, one.shape)
+                one.copy_(one * torch.as_tensor(scale) + torch.where(one == 0, torch.as_tensor(shift), 0.0))
 
 
 def module_of(call: Callable[..., Any]) -> torch.nn.Module | None:
@@ -38,11 +67,19 @@ def module_of(call: Callable[..., Any]) -> torch.nn.Module | None:
     return owner if isinstance(owner, torch.nn.Module) else None
 
 
-def tensor(value: Any, device: torch.device, differentiable: bool) -> Any:
+def spread(array: Any) -> Any:
+    """The same values as every second one of a larger tensor, which is not contiguous."""
+    wide = torch.zeros((*array.shape, 2), dtype=array.dtype)
+    wide[..., 0] = array
+    return wide[..., 0]
+
+
+def tensor(value: Any, device: torch.device, differentiable: bool, apart: bool = False) -> Any:
     """A NumPy array as a tensor on a device; other values as they are. bfloat16 comes as ml_dtypes has it, or float32 stands for it.
 
     A 0-d array becomes an element of an uploaded one: torch_xla shares the buffer of an uploaded scalar with any equal Python scalar of
-    the program, which makes another graph; the result of a computation, as a training step has it, is not shared.
+    the program, which makes another graph; the result of a computation, as a training step has it, is not shared. `apart`: it is not
+    contiguous.
     """
     if not isinstance(value, (np.ndarray, np.generic)):
         return value
@@ -53,6 +90,7 @@ def tensor(value: Any, device: torch.device, differentiable: bool) -> Any:
     if bfloat16:
         made = made.to(torch.bfloat16)
     made = made if array.ndim else made[0]
+    made = spread(made) if apart and array.ndim else made
     return made.requires_grad_() if differentiable and made.is_floating_point() else made
 
 
@@ -65,66 +103,126 @@ class ProgramCall:
         call: what is called.
         arguments: tensors, on the program's device, and other values.
         subject: what `call` was made from, and whose parameters and globals it uses; itself, if none is given.
+        setting: the circumstances of the call.
+        effects: whether the result tells of them.
     """
 
-    def __init__(self, call: Callable[..., Any], arguments: Mapping[str, Any], subject: Any = None) -> None:
+    def __init__(
+        self,
+        call: Callable[..., Any],
+        arguments: Mapping[str, Any],
+        subject: Any = None,
+        setting: Setting = ORDINARY,
+        effects: bool = True,
+    ) -> None:
         self._call = call
         self._subject = call if subject is None else subject
         self._arguments = arguments
+        self._setting = setting
         self._given = {name: one.clone() if _differentiable(one) else one for name, one in arguments.items()}
-        self._state = _state(self._subject)
-        self._versions = [_version(one) for one in (*self._given.values(), *self._state.values())]
-        self._outputs: Any = None
+        self._held = self._snapshot(self._subject) if effects else None
+        self._before = _snapshot_of({"argument": self._given}) if effects else None
+        self._outputs = Anatomy((), (), (), ())
         self._gradients: list[torch.Tensor] = []
         self._ends: tuple[int, ...] = ()
         self._refused = ""
 
     def forward(self) -> None:
         positional, named = values.split(self._given)
-        self._outputs = self._call(*positional, **named)
+        with torch.autocast(_device_of(self._given), torch.bfloat16, enabled=self._setting.autocast):
+            self._outputs = take_apart(self._call(*positional, **named), KINDS)
 
     def backward(self, ends: Sequence[int] | None = None) -> None:
         """Gradients of the floating arguments, then of the parameters, from the outputs at `ends`, else from all that have some."""
         module = module_of(self._subject)
         own = [one for one in module.parameters() if one.requires_grad] if module is not None else []
         wanted = [one for one in self._arguments.values() if _differentiable(one)] + own
-        outputs = dict(enumerate(values.flatten(self._outputs)))
-        self._ends = tuple(n for n, one in outputs.items() if _differentiable(one)) if ends is None else tuple(ends)
+        outputs = dict(enumerate(self._outputs.items))
+        self._ends = self._find_traced() if ends is None else tuple(ends)
         try:
             self._gradients = gradients({n: outputs.get(n) for n in self._ends}, wanted)
         except RuntimeError as error:  # what PyTorch cannot differentiate
             self._refused = headline(error)
 
     def result(self) -> Result:
-        kept = _state(self._subject)
-        arguments, state = len(self._given), self._versions[len(self._given) :]
-        changed = [
-            one
-            for one, old in zip(self._given.values(), self._versions[:arguments], strict=True)
-            if _version(one) != old
-        ]
-        known = dict(zip(self._state, state, strict=True))
-        moved = {name: one for name, one in kept.items() if name not in known or _version(one) != known[name]}
-        effects = {
-            "arguments": leaves(changed),
-            "state": leaves(moved),
-            "random": [*leaves(torch.get_rng_state()), *values.generators()],
+        """Return what was computed."""
+        outputs = values.content_of(self._outputs, leaves)
+        return Result(outputs, leaves(self._gradients), self._effects(), self._ends, self._refused, traced=True)
+
+    def _find_traced(self) -> tuple[int, ...]:
+        return tuple(n for n, one in enumerate(self._outputs.items) if _differentiable(one))
+
+    def _effects(self) -> dict[str, Content]:
+        if self._held is None or self._before is None:
+            return {}
+        return {
+            "arguments": changes(self._before, _snapshot_of({"argument": self._given})),
+            "state": changes(self._held, self._snapshot(self._subject)),
+            "random": values.generators(*leaves([torch.get_rng_state()])),
+            "settings": Content(
+                [("none", np.asarray(f"gradients {torch.is_grad_enabled()}, {torch.get_default_dtype()}"))]
+            ),
+            "layout": self._layout(),
         }
-        return Result(leaves(self._outputs), leaves(self._gradients), effects, self._ends, self._refused)
+
+    def _layout(self) -> Content:
+        """Tell which results are not contiguous, and whose memory each result shares: an argument's, or one that the instance holds."""
+        held = take_apart(held_by(self._subject), STATE_KINDS)
+        owners = [*self._given.items(), *zip(held.paths, held.items, strict=True)]
+        memory = {pointer: name for name, one in reversed(owners) if (pointer := _pointer(one))}
+        parts = []
+        for path, one in zip(self._outputs.paths, self._outputs.items, strict=True):
+            if isinstance(one, torch.Tensor) and one.layout is torch.strided and not one.is_contiguous():
+                parts.append((path, NOT_CONTIGUOUS))
+            if (owner := memory.get(_pointer(one), "")) and one.numel():
+                parts.append((path, f"{SHARES}{owner}"))
+        return Content(parts=parts)
+
+    @staticmethod
+    def _snapshot(subject: Any) -> HeldSnapshot:
+        return _snapshot_of(held_by(subject))
 
 
-def _state(call: Callable[..., Any]) -> dict[str, Any]:
-    """Return what a program keeps between calls: its module's parameters and buffers, and public globals that hold values."""
-    module = module_of(call)
-    own = dict(module.state_dict(keep_vars=True)) if module is not None else {}
-    return {**own, **values.globals_of(call, torch.Tensor)}
+def _snapshot_of(held: Mapping[str, Any]) -> HeldSnapshot:
+    return snapshot(held, STATE_KINDS, leaves)
 
 
-def _version(value: Any) -> Any:
-    """Something that differs once a value has changed: of a tensor, how often it was written."""
-    if isinstance(value, torch.Tensor):
-        return id(value), value._version
-    return repr(value)
+def _pointer(value: Any) -> int:
+    """The address of a tensor's memory, 0 for what has none."""
+    if not isinstance(value, torch.Tensor) or value.layout is not torch.strided or value.device.type != "cpu":
+        return 0
+    return int(value.untyped_storage().data_ptr())
+
+
+def _device_of(arguments: Mapping[str, Any]) -> str:
+    return next((one.device.type for one in arguments.values() if isinstance(one, torch.Tensor)), "cpu")
+
+
+def _parts_of(value: Any) -> tuple[str, Mapping[str, Any]] | None:
+    """Return what a container of PyTorch's holds: a module its parameters, buffers, modules and the attributes that code gave it."""
+    if isinstance(value, torch.nn.Module):
+        own = {name: one for name, one in vars(value).items() if not name.startswith("_")}
+        tables = (value._parameters, value._buffers, value._modules)
+        held = {**own, **{name: one for table in tables for name, one in table.items()}}
+        private = {n: one for n, one in vars(value).items() if n.startswith("_") and n not in _MODULE_FIELDS}
+        return type(value).__qualname__, {**held, **private}
+    if isinstance(value, torch.nn.Parameter) and value.grad is not None:
+        return "Parameter", {"data": value.detach(), "grad": value.grad}
+    if isinstance(value, torch.Generator):
+        return "Generator", {"state": value.get_state()}
+    return None
+
+
+_MODULE_FIELDS = frozenset(vars(torch.nn.Module()))
+
+
+def _is_array(value: Any) -> bool:
+    with_grad = isinstance(value, torch.nn.Parameter) and value.grad is not None
+    return isinstance(value, (torch.Tensor, np.ndarray)) and not with_grad
+
+
+KINDS = Kinds(_is_array, _parts_of)
+STATE_KINDS = Kinds(_is_array, _parts_of, is_of_users)
 
 
 def _differentiable(value: Any) -> bool:
@@ -133,25 +231,26 @@ def _differentiable(value: Any) -> bool:
 
 def gradients(outputs: Mapping[int, Any], wanted: list[torch.Tensor]) -> list[torch.Tensor]:
     """Of the elements of outputs, by their positions, each times a number of its own, summed; zeros for what they do not depend on."""
-    if not outputs or not wanted:
-        return []
     ends = [(n, one) for n, one in outputs.items() if _differentiable(one)]
     if not ends:
         return [torch.zeros_like(one) for one in wanted]
+    if not wanted:
+        return []
     back = [torch.as_tensor(values.cotangent(n, tuple(one.shape))).to(one.dtype).to(one.device) for n, one in ends]
     found = torch.autograd.grad([one for _, one in ends], wanted, back, allow_unused=True)
     return [torch.zeros_like(one) if grad is None else grad for one, grad in zip(wanted, found, strict=True)]
 
 
-def leaves(value: Any) -> list[Leaf]:
-    """A result as arrays with the names of their dtypes; bfloat16, which NumPy has not, as float32 under its own name."""
-    return [_leaf(one) for one in values.flatten(value)]
+def leaves(items: Iterable[Any]) -> list[Leaf]:
+    """Values as arrays with the names of their dtypes; bfloat16, which NumPy has not, as float32 under its own name."""
+    return [_leaf(one) for one in items]
 
 
 def _leaf(value: Any) -> Leaf:
     if not isinstance(value, torch.Tensor):
         return values.leaves([value], lambda other: np.asarray(other, object) if _is_foreign(other) else other)[0]
     plain = value.detach().cpu().resolve_conj().resolve_neg()
+    plain = plain if plain.layout is torch.strided else plain.to_dense()
     array = plain.float().numpy() if plain.dtype is torch.bfloat16 else plain.numpy()
     return str(plain.dtype).removeprefix("torch."), array.copy()
 

@@ -29,6 +29,7 @@ class TorchXla:
     """A `Backend`. A step is: the call, gradients if asked for, torch_xla's `sync` and the wait for it."""
 
     name = "torch_xla"
+    settings = torch_values.SETTINGS
 
     def run(
         self, program: Program, steps: Sequence[Mapping[str, Any]], options: Options
@@ -43,7 +44,7 @@ class TorchXla:
         for number, given in enumerate(steps):
             torch_values.seed(number + 1)
             arguments = {name: torch_values.tensor(value, device, options.gradients) for name, value in given.items()}
-            run = torch_values.ProgramCall(call, arguments)
+            run = torch_values.ProgramCall(call, arguments, effects=options.effects)
             _finish()
             step = _step(number, run, options, meter, programs)
             yield values.fill_places(step, definition(call)), run.result()

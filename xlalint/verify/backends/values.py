@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-import inspect
 import random
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from msgspec import structs
 
-from xlalint.verify.backends import Leaf
+from xlalint.verify.backends import Content, Leaf
+from xlalint.verify.content import Anatomy
+from xlalint.verify.held import ToLeaves
 from xlalint.verify.model import Place, Step
-from xlalint.verify.places import is_users
 
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 
@@ -54,34 +54,9 @@ def _leaf(value: Any, to_array: Callable[[Any], Any]) -> Leaf:
     return str(array.dtype), array
 
 
-def flatten(value: Any) -> Iterator[Any]:
-    """Yield the values that a result holds, in order: dicts by key, lists, tuples, and objects that have fields."""
-    if isinstance(value, Mapping):
-        for key in sorted(value, key=str):
-            yield from flatten(value[key])
-    elif isinstance(value, (list, tuple)):
-        for item in value:
-            yield from flatten(item)
-    else:
-        yield value
-
-
-_METHODS = ("forward", "call", "train_step", "__call__")  # of torch, of Keras, of flax and equinox
-
-
-def globals_of(call: Any, *kinds: type) -> dict[str, Any]:
-    """The public globals of the module that a program is of, as far as they are lists, dicts, numbers or of the framework's `kinds`."""
-    for one in (getattr(call, "python_function", call), *(getattr(type(call), name, None) for name in _METHODS)):
-        function = inspect.unwrap(getattr(one, "__func__", one)) if callable(one) else None
-        code = getattr(function, "__code__", None)
-        if code is not None and is_users(code.co_filename):
-            shared = function.__globals__.items()  # type: ignore[union-attr]
-            return {f"global {k}": v for k, v in shared if not k.startswith("_") and _is_kept(v, kinds)}
-    return {}
-
-
-def _is_kept(value: Any, kinds: tuple[type, ...]) -> bool:
-    return type(value) in (list, dict, int, float) or isinstance(value, kinds)
+def content_of(anatomy: Anatomy, to_leaves: ToLeaves) -> Content:
+    """Make arrays of what a value holds."""
+    return Content(to_leaves(anatomy.items), anatomy.paths, anatomy.parts, anatomy.opaque)
 
 
 def fill_places(step: Step, defined: Place | None) -> Step:
@@ -90,10 +65,10 @@ def fill_places(step: Step, defined: Place | None) -> Step:
     return structs.replace(step, events=events)
 
 
-def generators() -> list[Leaf]:
-    """The states of Python's and NumPy's generators."""
+def generators(*others: Leaf) -> Content:
+    """The states of Python's and NumPy's generators, and of `others`."""
     state: Any = np.random.get_state()
-    return leaves([hash(random.getstate()) % 2**62, int(state[1].sum()), int(state[2])])
+    return Content([*others, *leaves([hash(random.getstate()) % 2**62, int(state[1].sum()), int(state[2])])])
 
 
 class Programs:

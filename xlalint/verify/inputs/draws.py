@@ -1,4 +1,4 @@
-"""Values for inputs, step by step and at their edges: NumPy arrays, the same in every run.
+"""Values for inputs, step by step: NumPy arrays, the same in every run.
 
 Values change from step to step, as the batches of a training run do; shapes only where the caller gives other sizes. Only the child process
 imports this module.
@@ -7,15 +7,13 @@ imports this module.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from xlalint.verify.inputs.spec import DTYPES, STEPS, fill_sizes, parse_inputs
+from xlalint.verify.inputs.spec import DTYPES, fill_sizes
 from xlalint.verify.model import ArraySpec, Literally, Spec, Specs
-
-EDGES = ("nan", "zeros", "ties", "single", "empty")
 
 # Per step, after two ordinary ones come the edges: a mask that selects nothing, one that selects everything. Further steps begin anew.
 _MASK_SHARES = (0.5, 0.3, 0.7, 0.0, 1.0, 0.5, 0.2, 0.9)
@@ -31,36 +29,6 @@ def draw(specs: Specs, step: int, sizes: Mapping[str, int] | None = None) -> Val
     known = {**whole.sizes, **(sizes or {})}
     rng = np.random.default_rng(1000 + step)
     return {name: _value(spec, step, rng, known) for name, spec in whole.arguments.items()}
-
-
-def edges(specs: Specs) -> Iterator[tuple[str, Values]]:
-    """All inputs on which two programs are compared: those of the steps ("step"), and by name what is at the edge of them.
-
-    "nan" has NaN and infinities where a mask says False, and here and there; "zeros" only zeros, of both signs; "ties" the same values
-    often; "single" and "empty" one element, and none, along the dimension with which the first array begins.
-    """
-    for step in range(STEPS):
-        yield "step", draw(specs, step)
-    for step in range(3):
-        yield "nan", _with_nan(draw(specs, step), step)
-    yield (
-        "zeros",
-        {name: np.asarray(value * 0) if _is_float(value) else value for name, value in draw(specs, 0).items()},
-    )
-    yield (
-        "ties",
-        {name: np.asarray(np.round(value)) if _is_float(value) else value for name, value in draw(specs, 1).items()},
-    )
-    for step in (0, 3, 4):
-        yield "single", draw(resize(specs, 1), step)
-    yield "empty", draw(resize(specs, 0), 0)
-
-
-def example(inputs: str, edge: str = "step", number: int = 0, size: int | None = None) -> Values:
-    """The inputs that a counterexample names: the `number`th of an edge of `edges`, with another `size` as `resize` gives it."""
-    specs = parse_inputs(inputs)
-    found = [values for name, values in edges(specs if size is None else resize(specs, size)) if name == edge]
-    return found[number]
 
 
 def resize(specs: Specs, size: int) -> Specs:
@@ -80,26 +48,9 @@ def resize(specs: Specs, size: int) -> Specs:
     return Specs({name: other(spec) for name, spec in whole.arguments.items()}, whole.sizes)
 
 
-def _is_float(value: Any) -> bool:
+def is_floating(value: Any) -> bool:
+    """Return whether a value is an array of real or complex numbers."""
     return isinstance(value, np.ndarray) and (value.dtype.kind in "fc" or value.dtype.name == "bfloat16")
-
-
-def _with_nan(values: Values, step: int) -> Values:
-    """NaN, inf and -inf by turns where a mask of the same leading shape is False; in step 2 anywhere."""
-    rng = np.random.default_rng(step)
-    masks = [value for value in values.values() if isinstance(value, np.ndarray) and value.dtype.kind == "b"]
-    result = dict(values)
-    for name, value in values.items():
-        if _is_float(value):
-            out = np.zeros(value.shape, bool)
-            for mask in masks:
-                if mask.shape == value.shape[: mask.ndim]:
-                    out |= ~mask.reshape(mask.shape + (1,) * (value.ndim - mask.ndim))
-            if step == 2 or not out.any():
-                out = rng.random(value.shape) < 0.2
-            odd = rng.choice([np.nan, np.inf, -np.inf], value.shape).astype(value.dtype)
-            result[name] = np.where(out, odd, value)
-    return result
 
 
 def _value(spec: Spec, step: int, rng: np.random.Generator, sizes: Mapping[str, int]) -> Any:

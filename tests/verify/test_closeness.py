@@ -1,0 +1,69 @@
+"""When two lists of values are the same, and what counts as rounding."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+np = pytest.importorskip("numpy")
+closeness = pytest.importorskip("xlalint.verify.closeness", exc_type=ImportError)
+allow_rounding, difference = closeness.allow_rounding, closeness.difference
+
+TINY = 2.0**-126  # the smallest normal number of float32
+
+
+def leaf(*numbers: float, dtype: str = "float32") -> tuple[str, Any]:
+    """An array; one of bfloat16 as float32 under that name, as backends give it."""
+    return dtype, np.asarray(numbers, "float32" if dtype == "bfloat16" else dtype)
+
+
+SAME = [
+    pytest.param(leaf(1.0), leaf(1.0 + 2**-23), id="a last place"),
+    pytest.param(leaf(TINY / 4), leaf(0.0), id="a denormal and zero"),
+    pytest.param(leaf(TINY / 4), leaf(-TINY / 4), id="two denormals"),
+    pytest.param(leaf(float("nan"), float("inf")), leaf(float("nan"), float("inf")), id="not finite"),
+    pytest.param(leaf(1.0, dtype="bfloat16"), leaf(1.0 + 2**-7, dtype="bfloat16"), id="a last place of bfloat16"),
+]
+UNLIKE = [
+    pytest.param(leaf(1.0), leaf(1.0 + 2**-20), id="eight last places"),
+    pytest.param(leaf(4 * TINY), leaf(0.0), id="a small normal number and zero"),
+    pytest.param(leaf(0.0), leaf(-0.0), id="zeros of other signs"),
+    pytest.param(leaf(1e-6, 1.0), leaf(1.1e-6, 1.0), id="a small one beside a large one"),
+    pytest.param(leaf(float("inf")), leaf(float("-inf")), id="infinities"),
+    pytest.param(leaf(1.0), leaf(1.0, dtype="float64"), id="dtypes"),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), SAME)
+def test_the_same(one: Any, other: Any) -> None:
+    assert not difference([one], [other])
+
+
+@pytest.mark.parametrize(("one", "other"), UNLIKE)
+def test_not_the_same(one: Any, other: Any) -> None:
+    assert difference([one], [other])
+
+
+WIDE = leaf(1.0, 1e-3, dtype="float64")
+# What two programs gave for wider inputs, and whether what they gave for their own may be rounded otherwise.
+ROUNDED = [
+    pytest.param(WIDE, WIDE, True, id="the same"),
+    pytest.param(WIDE, leaf(1.0, 1e-3 + 1e-12, dtype="float64"), True, id="rounded in the wider one"),
+    pytest.param(WIDE, leaf(1.0, 1e-3 + 1e-8, dtype="float64"), False, id="another number"),
+    pytest.param(leaf(1.0, 1e-3), leaf(1.0, 1e-3), False, id="no wider one"),
+    pytest.param(WIDE, leaf(1.0, dtype="float64"), False, id="another shape"),
+]
+
+
+@pytest.mark.parametrize(("wide", "other", "allowed"), ROUNDED)
+def test_rounding_is_what_goes_away_in_a_wider_dtype(wide: Any, other: Any, allowed: bool) -> None:
+    one, after = leaf(1.0, 1e-3), leaf(1.0, 1e-3 + 1e-5)
+    noise = allow_rounding([], [one], [wide], [other], ["float32"])
+    assert bool(difference([one], [after], noise=noise)) is not allowed
+
+
+def test_rounding_is_small() -> None:
+    one, after = leaf(1.0, 1e-3), leaf(1.0, 2e-3)
+    noise = allow_rounding([], [one], [WIDE], [WIDE], ["float32"])
+    assert difference([one], [after], noise=noise)

@@ -1,0 +1,66 @@
+"""Listens to user code while it runs: to what it prints, logs, and warns of. What libraries say is not looked at."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import logging
+import sys
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from xlalint.verify.backends import Content
+from xlalint.verify.places import is_users
+
+
+class Emitted:
+    """Collects what is said: `printed` on standard output and error, `logged` from the level INFO on, `warned`."""
+
+    def __init__(self) -> None:
+        self.printed = io.StringIO()
+        self.logged: list[str] = []
+        self.warned: list[str] = []
+
+    def effects(self) -> dict[str, Content]:
+        """Return what was said, as effects of a step."""
+        said = {"printed": self.printed.getvalue(), "logged": "\n".join(self.logged), "warned": "\n".join(self.warned)}
+        return {name: Content([("none", np.asarray(text))]) for name, text in said.items()}
+
+
+class _Handler(logging.Handler):
+    def __init__(self, told: list[str]) -> None:
+        super().__init__(logging.INFO)
+        self._told = told
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if is_users(record.pathname):
+            with contextlib.suppress(Exception):  # arguments that do not fit the text
+                self._told.append(f"{record.levelname}: {record.getMessage()}")
+
+
+@contextlib.contextmanager
+def listening() -> Iterator[Emitted]:
+    """Collect what user code says inside of the `with` block; none of it is shown."""
+    heard = Emitted()
+    root, handler = logging.getLogger(), _Handler(heard.logged)
+    level, warn, show = root.level, warnings.warn, warnings.showwarning
+
+    def note(message: Any, category: Any = None, *args: Any, **kwargs: Any) -> None:
+        if is_users(sys._getframe(1).f_code.co_filename):
+            kind = type(message) if isinstance(message, Warning) else category or UserWarning
+            heard.warned.append(f"{kind.__name__}: {message}")
+
+    root.addHandler(handler)
+    root.setLevel(min(level, logging.INFO))
+    warnings.warn = note
+    warnings.showwarning = lambda *args, **kwargs: None  # a framework's, which it may give once in a process
+    try:
+        with contextlib.redirect_stdout(heard.printed), contextlib.redirect_stderr(heard.printed):
+            yield heard
+    finally:
+        warnings.warn, warnings.showwarning = warn, show
+        root.setLevel(level)
+        root.removeHandler(handler)

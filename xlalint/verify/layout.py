@@ -1,0 +1,38 @@
+"""How the results of two programs lie in memory: may a later write into one reach what it did not reach before?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from xlalint.verify.backends import Content
+
+NOT_CONTIGUOUS = "not contiguous"
+SHARES = "in the memory of "
+
+
+class Layouts(NamedTuple):
+    """The layouts of two programs' results on one draw."""
+
+    before: Content
+    after: Content
+
+
+def worse(pair: Layouts) -> str:
+    """In what a layout differs such that code after it may go wrong, "" for nothing: a result that now shares memory, or has gaps."""
+    new = [part for part in pair.after.parts if part not in pair.before.parts]
+    return "; ".join(f"{path or 'it'} is {text}" for path, text in new)
+
+
+def find_lost(pairs: Sequence[Layouts]) -> tuple[list[str], list[str]]:
+    """Find which results share memory with something before and not after: on all draws, so that callers may rely on it, and on some."""
+    shared = [{part for part in pair.before.parts if part[1].startswith(SHARES)} for pair in pairs]
+    gone = [own - set(pair.after.parts) for own, pair in zip(shared, pairs, strict=True)]
+    always = set.intersection(*shared) if shared else set()
+    every = {part for part in always if all(part in one for one in gone)}
+    some = set().union(*gone) - every if gone else set()
+    return _words(every), _words(some)
+
+
+def _words(parts: set[tuple[str, str]]) -> list[str]:
+    return [f"{path or 'it'} is no longer {text}" for path, text in sorted(parts)]
