@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from pathlib import Path
 
 import pytest
@@ -37,18 +38,29 @@ def finding(path: Path, text: str, old: str, new: str) -> Finding:
     return Finding("XLA301", "", "", "warning", "certain", "", str(path), None, start, end, (), "torch", fix, "")
 
 
-def answers(folder: Path, text: str, *changes: tuple[str, str]) -> list[Answer]:
+def answers(folder: Path, text: str, *changes: tuple[str, str], budget: float = math.inf) -> list[Answer]:
     pytest.importorskip("numpy")
     path = folder / "model.py"
     path.write_text(text)
     found = [finding(path, text, *change) for change in changes]
-    return list(PlainProver(Settings())(propose_fixes(str(path), text, found, found)))
+    return list(PlainProver(Settings(), budget=budget)(propose_fixes(str(path), text, found, found)))
 
 
 def test_each_is_right_alone(tmp_path: Path, plain: str) -> None:
     for change in (("x.copy()", "x"), ("y = y + 1", "y += 1")):
         (answer,) = answers(tmp_path, COPIED, change)
         assert answer.taken and answer.proof.verdict == "proven", answer
+
+
+def test_what_there_is_no_time_for_is_unverified(tmp_path: Path, plain: str) -> None:
+    (answer,) = answers(tmp_path, COPIED, ("x.copy()", "x"), budget=1e-9)
+    assert not answer.taken and answer.proof.verdict == "unverified"
+    assert "--time-budget" in answer.proof.reason
+
+
+def test_what_is_proven_says_what_that_rests_on(tmp_path: Path, plain: str) -> None:
+    (answer,) = answers(tmp_path, COPIED, ("x.copy()", "x"))
+    assert answer.proof.coverage is not None and answer.proof.coverage.draws["step"] >= 8
 
 
 def test_together_they_are_refuted_where_one_takes_what_the_other_rests_on(tmp_path: Path, plain: str) -> None:

@@ -37,6 +37,12 @@ _OPTIONS = (
         help="Run every fix before it is applied, as `xlalint verify` does, and take those proven.",
     ),
     click.option("--allow-unverified", is_flag=True, help="With --verify: also take fixes that could not be run."),
+    click.option(
+        "--time-budget",
+        type=click.FloatRange(min=0, min_open=True),
+        metavar="SECONDS",
+        help="With --verify: what is not run within this time is unverified.",
+    ),
     click.option("--exit-non-zero-on-fix", is_flag=True, help="Exit with 1 even if everything found was fixed."),
     click.option(
         "--add-ignore",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
@@ -89,8 +90,9 @@ def proving(options: Mapping[str, Any], settings: Settings) -> Iterator[Proving]
     """Open the runner of fixes. What keeps it from running ends the command, with what to do about it."""
     listed = bool(options["show_fixes"])
     if not options["verify"]:
-        if options["allow_unverified"]:
-            raise click.UsageError("`--allow-unverified` needs `--verify`")
+        for name in ("allow_unverified", "time_budget"):
+            if options[name]:
+                raise click.UsageError(f"`--{name.replace('_', '-')}` needs `--verify`")
         yield Proving(None, unsafe=False, listed=listed)
         return
     from xlalint.verify.backends import MissingPackageError
@@ -99,7 +101,8 @@ def proving(options: Mapping[str, Any], settings: Settings) -> Iterator[Proving]
     from xlalint.verify.observing import CannotRunError
 
     made = Proving(None, unsafe=options["unsafe_fixes"], listed=listed)
-    made.accept = Prover(settings, allow_unverified=options["allow_unverified"], hear=made.hear)
+    budget = options["time_budget"] or math.inf
+    made.accept = Prover(settings, allow_unverified=options["allow_unverified"], hear=made.hear, budget=budget)
     try:
         yield made
     except (MissingPackageError, CannotRunError, IsolationError) as error:

@@ -6,6 +6,8 @@ First the function around a fix is run as it is and as rewritten; where that can
 from __future__ import annotations
 
 import ast
+import math
+import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from hashlib import blake2b
@@ -24,7 +26,7 @@ from xlalint.verify.inputs import SpecError, fill_sizes
 from xlalint.verify.inputs.believed import Believed, analyse_text
 from xlalint.verify.inputs.inferred import infer
 from xlalint.verify.isolation import LIMITS, Limits
-from xlalint.verify.model import Place, Specs, Subject
+from xlalint.verify.model import Place, Specs, Subject, Verdict
 from xlalint.verify.regions import NAME, RegionError, Side, region
 from xlalint.verify.requests import Job, Way
 from xlalint.verify.rewrites import Around, Rows, around, counterpart, find_named, rows_of, run_of, to_the_end
@@ -39,7 +41,8 @@ class Prover:
     """Answers whether fixes may be applied: those proven, and with `allow_unverified` those of which nothing was shown. A fix that takes a
     check away may be where it is `unsafe`, since it was asked for then.
 
-    A fix that is proposed again in a text that differs elsewhere only is not run again.
+    A fix that is proposed again in a text that differs elsewhere only is not run again. What is not proven within `budget` seconds of the
+    first question is unverified.
     """
 
     def __init__(
@@ -49,17 +52,22 @@ class Prover:
         allow_unverified: bool = False,
         limits: Limits = LIMITS,
         hear: Hear = lambda one, proof: None,
+        budget: float = math.inf,
     ) -> None:
         self._settings = settings
         self._allowed = ("proven", "unverified") if allow_unverified else ("proven",)
         self._limits = limits
         self._hear = hear
+        self._budget = budget
+        self._until = math.inf
         self._known: dict[str, Proof] = {}
         self._first: dict[tuple[str, str], str] = {}  # texts before any fix, by file and function
         self._believed: dict[tuple[str, str], Believed] = {}
 
     def __call__(self, asked: Sequence[Proposed]) -> list[Answer]:
         """Raises: MissingPackageError, CannotRunError, isolation.IsolationError."""
+        if self._until == math.inf:
+            self._until = time.monotonic() + self._budget
         keys = [_key(one) for one in asked]
         fresh = {key: one for key, one in zip(keys, asked, strict=True) if key not in self._known}
         by_backend: defaultdict[str, list[tuple[str, Job]]] = defaultdict(list)
@@ -90,7 +98,7 @@ class Prover:
             seconds = round(shown.seconds, 3)
             self._keep(key, fresh[key], Proof(told.kind, told.reason, told.counterexample, seconds, told.coverage))
 
-        proofs.prove_all([job for _, job in jobs], backend, self._limits, hear)
+        proofs.prove_all([job for _, job in jobs], backend, self._limits, hear, self._until)
 
     def _prove_together(self, asked: Sequence[Proposed], keys: Sequence[str]) -> None:
         """Prove what is made of a function by all its fixes, those of earlier rounds too; where that is refuted, none of the new ones is.
@@ -115,16 +123,16 @@ class Prover:
                 by_backend[self._backend(fixes[0])].append((job, own))
         for backend, jobs in by_backend.items():
             numbered = [msgspec.structs.replace(job, number=number) for number, (job, _) in enumerate(jobs)]
-            shown = proofs.prove_all(numbered, backend, self._limits)
+            shown = proofs.prove_all(numbered, backend, self._limits, until=self._until)
             for number, (_, own) in enumerate(jobs):
-                if shown[number].verdict.kind == "refuted":
-                    self._withdraw(own, shown[number])
+                verdict = shown[number].verdict
+                if verdict.kind == "refuted" or verdict.reason == proofs.NO_TIME:
+                    self._withdraw(own, verdict)
 
-    def _withdraw(self, own: Sequence[tuple[Proposed, str]], shown: proofs.Shown) -> None:
-        """Take back what was proven of fixes that, made together, are refuted."""
-        told = shown.verdict
+    def _withdraw(self, own: Sequence[tuple[Proposed, str]], told: Verdict) -> None:
+        """Take back what was proven of fixes that, made together, are refuted, or that there was no time to prove together."""
         for one, key in own:
-            proof = Proof("refuted", f"together with the function's other fixes: {told.reason}", told.counterexample)
+            proof = Proof(told.kind, f"together with the function's other fixes: {told.reason}", told.counterexample)
             self._keep(key, one, proof)
 
     def _joint_job(self, one: Proposed, name: str) -> Job:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -12,6 +14,7 @@ from xlalint.verify.observing import CannotRunError, ask
 from xlalint.verify.requests import Began, Found, Job, Judged, Message, Prove, Search
 
 _SECONDS = 60.0  # that a job may take, on the average
+NO_TIME = "no time was left for it (`--time-budget`)"
 
 
 class Shown(NamedTuple):
@@ -26,15 +29,16 @@ def prove_all(
     backend: str,
     limits: Limits = LIMITS,
     on_verdict: Callable[[int, Shown], None] = lambda number, shown: None,
+    until: float = math.inf,
 ) -> dict[int, Shown]:
-    """Return the verdict on each job, by its number.
+    """Return the verdict on each job, by its number; unverified for those not reached `until` then, by `time.monotonic`.
 
     Raises: MissingPackageError, CannotRunError where the backend does not start, isolation.IsolationError.
     """
     found: dict[int, Shown] = {}
     waiting = list(jobs)
     again: list[int] = []
-    while waiting:
+    while waiting and time.monotonic() < until:
         began: list[int] = []
         alone: list[int] = []
 
@@ -50,7 +54,8 @@ def prove_all(
         # A child serves some jobs only: what user code leaves in a process, memory above all, adds up.
         some = waiting[: 1 if again else _TOGETHER]
         again = again[1:]
-        most = limits._replace(seconds=max(limits.seconds, _SECONDS * len(some)))
+        seconds = min(max(limits.seconds, _SECONDS * len(some)), until - time.monotonic())
+        most = limits._replace(seconds=max(seconds, 0.0))
         ended, _ = ask(Prove(backend, tuple(some), limits.seconds), most, hear)
         waiting = [job for job in waiting if job.number not in found]
         again += alone
@@ -60,8 +65,11 @@ def prove_all(
             found[left[0]] = Shown(Verdict("unverified", f"the process that ran it {ended.reason or 'ended'}"))
             on_verdict(left[0], found[left[0]])
             waiting = [job for job in waiting if job.number != left[0]]
-        elif not began:
+        elif not began and time.monotonic() < until:
             raise CannotRunError(f"backend {backend} {ended.reason or 'ended'}, before it had done anything")
+    for job in waiting:
+        found[job.number] = Shown(Verdict("unverified", NO_TIME))
+        on_verdict(job.number, found[job.number])
     return found
 
 
