@@ -33,12 +33,14 @@ Noise = Sequence[Any]
 """For each leaf, how far its elements may be off for what was measured; None where nothing was."""
 
 
-def differ(one: Content, other: Content, *, exact: bool = False, noise: Noise | None = None, signs: bool = True) -> str:
+def differ(
+    one: Content, other: Content, *, exact: bool = False, noise: Noise | None = None, signs: bool = True, terms: int = 0
+) -> str:
     """Why two values are not the same, "" where they are: their containers, then what is in them."""
     named = all(content.paths or not content.leaves for content in (one, other))
     if list(one.parts) != list(other.parts) or (named and list(one.paths) != list(other.paths)):
         return _containers(one, other)
-    return difference(one.leaves, other.leaves, exact=exact, noise=noise, paths=one.paths, signs=signs)
+    return difference(one.leaves, other.leaves, exact=exact, noise=noise, paths=one.paths, signs=signs, terms=terms)
 
 
 def _containers(one: Content, other: Content) -> str:
@@ -76,6 +78,7 @@ def difference(
     loose: float = 0.0,
     paths: Sequence[str] = (),
     signs: bool = True,
+    terms: int = 0,
 ) -> str:
     """Why two lists of values are not the same, "" where they are: a Python number is as good as an array of no dimensions of its kind.
 
@@ -86,13 +89,14 @@ def difference(
         loose: a part of the largest element that they may differ by: for compiled arithmetic.
         paths: of the values, for words.
         signs: whether zeros have signs.
+        terms: what has fewer elements than this is made of sums, whose zeros have none.
     """
     if len(one) != len(other):
         return f"{len(one)} values against {len(other)}"
     for n, ((kind, a), (other_kind, b)) in enumerate(zip(one, other, strict=True)):
         where = f"{paths[n].lstrip('.')} " if n < len(paths) and paths[n] else ""
         moved = noise[n] if noise is not None and n < len(noise) else None
-        why = _leaf((kind, a), (other_kind, b), exact=exact, moved=moved, loose=loose, signs=signs)
+        why = _leaf((kind, a), (other_kind, b), exact=exact, moved=moved, loose=loose, signs=signs and b.size >= terms)
         if why:
             return where + why
     return ""

@@ -555,9 +555,10 @@ def _differences(
     respects.pop("layout", None)
     # What is the same to the last bit in the dtype that a program is written for is rounded in others.
     signs = "signs" not in pair.unlike
+    terms = max((value.size for value in draw.values.values() if is_floating(value)), default=0)
     exact = pair.exact and draw.edge not in DTYPE_KINDS and not draw.setting.autocast
     for respect, (one, other) in respects.items():
-        if respect not in pair.unlike and (why := _unlike(respect, one, other, exact, signs, moved)):
+        if respect not in pair.unlike and (why := _unlike(respect, one, other, exact, signs, terms, moved)):
             yield Difference(draw, respect, why)
     if "gradients" not in pair.unlike and (why := _unlike_gradients(before, after, exact, moved)):
         yield Difference(draw, "gradients", why)
@@ -568,13 +569,19 @@ def _differences(
 
 
 def _unlike(
-    respect: str, one: Content, other: Content, exact: bool, signs: bool, moved: Callable[[], Mapping[str, Noise]]
+    respect: str,
+    one: Content,
+    other: Content,
+    exact: bool,
+    signs: bool,
+    terms: int,
+    moved: Callable[[], Mapping[str, Noise]],
 ) -> str:
     """Why two contents are not the same. How far results move by themselves is asked only where they are not at first sight."""
-    why = differ(one, other, exact=exact, signs=signs)
+    why = differ(one, other, exact=exact, signs=signs, terms=terms)
     if not why or exact:
         return why
-    return differ(one, other, noise=moved().get(respect), signs=signs)
+    return differ(one, other, noise=moved().get(respect), signs=signs, terms=terms)
 
 
 def _unlike_gradients(before: Result, after: Result, exact: bool, moved: Callable[[], Mapping[str, Noise]]) -> str:
