@@ -33,6 +33,7 @@ from xlalint.abstract.values import (
     members,
     sequence,
     tensor,
+    tensors,
     union,
 )
 
@@ -245,10 +246,16 @@ def leading(value: Sequence) -> tuple[Value, ...]:
 
 
 def _merge_mappings(a: Mapping, b: Mapping) -> Value:
-    """Join two dicts: what one has under a key, the other may have among what is not told apart."""
+    """Join two dicts: what one has under a key, the other may have among what is not told apart. Which of its tensors that is, if any,
+    nothing says."""
     known, other = dict(a.items), dict(b.items)
-    items = [(key, join(known.get(key, a.rest), other.get(key, b.rest))) for key in {**known, **other}]
+    rest_of_a, rest_of_b = _unless_tensors(a.rest), _unless_tensors(b.rest)
+    items = [(key, join(known.get(key, rest_of_a), other.get(key, rest_of_b))) for key in {**known, **other}]
     return mapping(tuple(sorted(items)), join(a.rest, b.rest))
+
+
+def _unless_tensors(value: Value) -> Value:
+    return UNKNOWN if any(True for _ in tensors(value)) else value
 
 
 def _merge_objects(a: Instance, b: Instance) -> Value:

@@ -126,7 +126,9 @@ class Occasions:
         self, info: FunctionInfo, caller: FunctionInfo | ModuleInfo, found: dict[FunctionInfo, Occasion]
     ) -> Occasion:
         if not isinstance(caller, FunctionInfo):
-            return Occasion.SCRIPT if info.owner is None and info.name not in self._find_repeated(caller) else Occasion.ANY
+            return (
+                Occasion.SCRIPT if info.owner is None and info.name not in self._find_repeated(caller) else Occasion.ANY
+            )
         kind = self._kind_of(caller.owner) if caller.owner is not None else ""
         if kind == "dataset":
             return Occasion.DATA if info.owner is None else Occasion.ANY
