@@ -235,6 +235,13 @@ FOUND = {
         """,
         ["XLA302"],
     ),
+    "what is made an array of wherever it is": (
+        """
+        def save(batch, device):
+            return batch["meta"].to(device)["centre"].detach().numpy(force=True)
+        """,
+        ["XLA302"],
+    ),
     "what is made an array of, in a program that names no device": (
         """
         def train(model, loader, optimizer, device):

@@ -168,6 +168,8 @@ def _is_in_host_memory(call: LibraryCall, spec: Spec) -> bool:
     func = call.node.func
     if spec.variant != "numpy" or call.receiver is None or not isinstance(func, ir.Attr) or func.name != "numpy":
         return False
+    if call.node.args or call.node.keywords:  # `force=True` copies it
+        return False
     found = [member for member in members(call.receiver) if isinstance(member, Tensor)]
     return not any(one.sure for one in found) and not call.frame.interpreter.drivers.names_no_device(call.frame.module)
 
