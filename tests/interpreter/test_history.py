@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from xlalint.abstract.values import NONE, Value, constant, external, host, tensor, union
 from xlalint.api_tables.lookup import Apis, api_table
+from xlalint.interpreter import budget
 from xlalint.lowering.ir import Unit
 from xlalint.project.analysis import Analysis
 from xlalint.project.lowered import lower_source
@@ -164,6 +165,23 @@ def test_whatever_is_analysed_before(program: Mapping[str, str]) -> None:
     assert any(b"XLA1" in found for found in alone.values())
     for order in permutations(range(1, modules.count)):
         assert modules.in_order(order) == {index: alone[index] for index in order}, order
+
+
+# A chain of calls longer than the interpreter follows, before a call that another module makes as well.
+SPENT = {
+    "m0": "\n".join(f"def f{n}(x):\n    return f{n + 1}(x)" for n in range(40))
+    + "\ndef f40(x):\n    return x\n"
+    + "class Root(nn.Module):\n    def forward(self, x: torch.Tensor):\n        return f0(x) + m1.h(x)",
+    "m1": "def h(x):\n    if x.sum() > 0:\n        return x\n    return -x\n"
+    "class Root(nn.Module):\n    def forward(self, x: torch.Tensor):\n        return h(x)",
+}
+
+
+def test_what_is_remembered_is_not_entered_where_nothing_more_would_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(budget, "MAX_CUT", 0)
+    modules = Modules(SPENT)
+    assert modules.in_order([2, 1])[1] == modules.in_order([1])[1]
+    assert [b"XLA101" in modules.in_order([index])[index] for index in (1, 2)] == [False, True]
 
 
 # -------------------------------------------------------------------------------------------------- any program

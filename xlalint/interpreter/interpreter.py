@@ -325,6 +325,8 @@ class Interpreter:
         None where working it out now would give something else: where contexts that it entered were worked out under other limits
         since, would now exceed a limit, or would find themselves under way. So what is found does not depend on what is remembered.
         """
+        if self.stack and not self.in_tables and self.share.is_spent(len(self.contexts)):
+            return None
         taken: dict[Context, None] = {}
         todo: list[tuple[Context, int, Callers | None]] = [(context, len(self.stack), None)]
         counts: Counts = defaultdict(int)
