@@ -270,6 +270,20 @@ FOUND = {
         """,
         ["XLA302"],
     ),
+    "a model in a file of images": (
+        """
+        import cv2
+
+        class Detector(nn.Module):
+            def forward(self, x):
+                return x
+
+            def detect(self, images: torch.Tensor):
+                scores = torch.relu(images).squeeze(0)
+                return cv2.resize(scores[scores > 0.5].cpu().numpy(), (4, 4))
+        """,
+        ["XLA201", "XLA302"],
+    ),
     "a matrix that is inverted": (
         """
         def solve(matrix, other):

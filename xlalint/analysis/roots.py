@@ -495,7 +495,7 @@ class Roots:
         scripts = sorted(_HOST_IMPORTS & module.packages)
         if scripts:
             return f"its file imports `{scripts[0]}`, as scripts and tests do"
-        images = sorted(_IMAGES & module.packages)
+        images = sorted(_IMAGES & module.packages) if "module" not in kinds else []
         return f"its file imports `{images[0]}`, as code does that has images on the host" if images else ""
 
     def why_not(self, info: FunctionInfo) -> str:
