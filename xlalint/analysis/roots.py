@@ -28,9 +28,8 @@ if TYPE_CHECKING:
 # Objects that steps make of tensors, and kinds whose methods compute with tensors of their own.
 _MADE_AT_STEPS = frozenset(("distribution",))
 _ON_DEVICE = _MADE_AT_STEPS | {"module", "optimizer"}
-_CALLED_AT_STEPS = (
-    "optimizer"  # the kind of which each call of a method is a part of a step, also where it takes several
-)
+# The kind of which each call of a method is a part of a step, also where it takes several.
+_CALLED_AT_STEPS = "optimizer"
 _HOST_KINDS = frozenset(("dataset", "config", "host"))
 _HOST_CALLS = frozenset(
     [
@@ -227,7 +226,7 @@ class Roots:
     def _frequency(self, candidate: Candidate) -> Frequency:
         """Return how often a root runs: an optimizer's methods do at every step, functions that only set something up once, others that
         anyone may call at each call."""
-        if candidate.why != TAKES_TENSORS or self.interpreter.tables.kind(candidate.info.owner) == "optimizer":
+        if candidate.why != TAKES_TENSORS or self.interpreter.tables.kind(candidate.info.owner) == _CALLED_AT_STEPS:
             return Frequency.STEP
         once = self.interpreter.occasions.of(candidate.info) in (Occasion.SCRIPT, Occasion.SET_UP)
         return Frequency.ONCE if once else Frequency.CALL
