@@ -255,7 +255,7 @@ def _merge_mappings(a: Mapping, b: Mapping) -> Value:
 
 
 def _unless_tensors(value: Value) -> Value:
-    return UNKNOWN if any(True for _ in tensors(value)) else value
+    return UNKNOWN if any(tensors(value)) else value
 
 
 def _merge_objects(a: Instance, b: Instance) -> Value:

@@ -14,8 +14,10 @@ DRIVES_STEPS = "steps an XLA device in a loop"
 """Why a function is a root that holds a training loop: the first link of chains that begin there says so."""
 
 TAKES_STEP = "takes a training step"
-TAKES_TENSORS = "takes tensors"
 """Why one is a root that is called for each step."""
+
+TAKES_TENSORS = "takes tensors"
+"""Why one is a root that anyone may call, as often as they please."""
 
 
 class Confidence(IntEnum):

@@ -309,7 +309,8 @@ class Roots:
         if self._configured(info):
             yield Candidate(info, "named by `roots` in the configuration", 1)
         elif why := self._drives(info):
-            yield Candidate(info, why, 2, per_turn=why != TAKES_STEP and not self._repeated(info), drives=True)
+            whole = why == TAKES_STEP or self.interpreter.drivers.is_repeated(info)
+            yield Candidate(info, why, 2, per_turn=not whole, drives=True)
         elif given is not None:
             yield Candidate(info, f"decorated with `{given.name}`", 1, given.tracer, given)
         elif framework and self._called(info) and not self._host_side(info):
@@ -327,7 +328,8 @@ class Roots:
             if self._configured(info):
                 yield Candidate(info, "named by `roots` in the configuration", 1)
             elif name not in traced and (why := self._drives(info)):
-                whole = why == TAKES_STEP or kind == _CALLED_AT_STEPS or self._repeated(info)
+                repeated = kind == _CALLED_AT_STEPS or self.interpreter.drivers.is_repeated(info)
+                whole = why == TAKES_STEP or repeated
                 yield Candidate(info, why, 2, per_turn=not whole, drives=True)
             elif name in traced:
                 base, tracer = traced[name]
@@ -375,10 +377,6 @@ class Roots:
         drivers = self.interpreter.drivers
         told = _ROLES.get(drivers.role(info))
         return told or (_EVALUATES if drivers.evaluates(info) else "")
-
-    def _repeated(self, info: FunctionInfo) -> bool:
-        """Return whether a function that holds loops over steps is called at each turn of a loop itself."""
-        return self.interpreter.drivers.is_repeated(info)
 
     def _meets_tensors(self, info: FunctionInfo, args: tuple[Value, ...]) -> bool:
         """Return whether something shows that a function takes tensors, or has them from elsewhere."""
