@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from xlalint.abstract import values as interned
 from xlalint.abstract.values import (
@@ -43,11 +43,11 @@ if TYPE_CHECKING:
     from xlalint.program.linker import ClassInfo
 
 # The most subclasses of a base that stands for all of them.
-MAX_FAMILY = 32
+MAX_FAMILY: Final = 32
 
-_joined: dict[tuple[Value, Value], Value] = {}
-_begun: list[int] = [0]
-_asked: list[int] = [0]  # how often a join looked at the classes of the program: whoever asks for it reads them
+_joined: Final[dict[tuple[Value, Value], Value]] = {}
+_begun: Final[list[int]] = [0]
+_asked: Final[list[int]] = [0]  # how often a join looked at the classes of the program: whoever asks for it reads them
 
 
 def begin() -> None:
@@ -288,7 +288,7 @@ def truth(value: Value) -> bool | None:
     return None
 
 
-_LOWER_CASE_CLASSES = frozenset(
+_LOWER_CASE_CLASSES: Final = frozenset(
     (
         f"{ARRAYS}.ndarray",
         *(

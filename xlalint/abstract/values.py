@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 ARRAYS: Final = "numpy"
 """The library whose arrays live in host memory: the one that Python's data model knows, by `__array__` and `__index__`."""
 
-MAX_ITEMS = 24
-MAX_DEPTH = 5
-MAX_MEMBERS = 5
-_LONGEST_PREFIX = 6
+MAX_ITEMS: Final = 24
+MAX_DEPTH: Final = 5
+MAX_MEMBERS: Final = 5
+_LONGEST_PREFIX: Final = 6
 
 
 class Value:
@@ -204,8 +204,8 @@ class Union(Value):
     members: tuple[Value, ...]
 
 
-_interned: dict[Any, Any] = {}
-_lasting: dict[Any, Any] = {}
+_interned: Final[dict[Any, Any]] = {}
+_lasting: Final[dict[Any, Any]] = {}
 
 
 def begin() -> None:
@@ -226,8 +226,8 @@ def _leaf(cls: type[_V]) -> _V:
     return value
 
 
-UNKNOWN: Unknown = _leaf(Unknown)
-NEVER: Never = _leaf(Never)
+UNKNOWN: Final[Unknown] = _leaf(Unknown)
+NEVER: Final[Never] = _leaf(Never)
 
 
 def _make(cls: type[_V], key: Any, depth: int, fields: dict[str, Any]) -> _V:
@@ -403,7 +403,7 @@ def union(members: tuple[Value, ...]) -> Value:
     return _make(Union, key, max(member.depth for member in members), {"members": ordered})
 
 
-NUMBER_KINDS = {"bool": "b", "int": "i", "float": "f", "complex": "c"}
+NUMBER_KINDS: Final = {"bool": "b", "int": "i", "float": "f", "complex": "c"}
 """The dtype kind that each type of Python's numbers has as a tensor."""
 
 
@@ -415,7 +415,7 @@ def kind_of_number(value: Value) -> str:
 
 
 # The tensors of a union come first, those of a device before NumPy's; what is not known comes last.
-_KINDS: dict[type[Value], str] = {
+_KINDS: Final[dict[type[Value], str]] = {
     kind: chr(ord("b") + place)
     for place, kind in enumerate(
         (
@@ -439,10 +439,10 @@ _KINDS: dict[type[Value], str] = {
         )
     )
 }
-_frameworks: list[str] = [
+_frameworks: Final[list[str]] = [
     ""
 ]  # one text of all names: where a name stands in it says which tensor of a union is foremost
-_LONGEST_ORDER = 64
+_LONGEST_ORDER: Final = 64
 
 
 def rank_frameworks(names: Iterable[str]) -> None:
@@ -532,14 +532,14 @@ def order_of_pairs(pairs: Iterable[tuple[str, Value]]) -> str:
     return "(" + " ".join([f"{name!r}={order_of(value)}" for name, value in pairs]) + ")"
 
 
-NONE = constant(None)
-TRUE = constant(True)
-FALSE = constant(False)
-HOST = host()
-INT = host("int")
-FLOAT = host("float")
-BOOL = host("bool")
-STR = host("str")
+NONE: Final = constant(None)
+TRUE: Final = constant(True)
+FALSE: Final = constant(False)
+HOST: Final = host()
+INT: Final = host("int")
+FLOAT: Final = host("float")
+BOOL: Final = host("bool")
+STR: Final = host("str")
 
 
 def members(value: Value) -> tuple[Value, ...]:

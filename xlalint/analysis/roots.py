@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from xlalint.abstract.values import ARRAYS, Function, Host, Sequence, Tensor, Value, members, tensors
 from xlalint.analysis.handing import HandingOver
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from xlalint.interpreter.interpreter import Interpreter
 
 # Objects that steps make of tensors, and kinds whose methods compute with tensors of their own.
-_MADE_AT_STEPS = frozenset(("distribution",))
-_ON_DEVICE = _MADE_AT_STEPS | {"module", "optimizer"}
+_MADE_AT_STEPS: Final = frozenset(("distribution",))
+_ON_DEVICE: Final = _MADE_AT_STEPS | {"module", "optimizer"}
 # The kind of which each call of a method is a part of a step, also where it takes several.
-_CALLED_AT_STEPS = "optimizer"
-_HOST_KINDS = frozenset(("dataset", "config", "host"))
-_HOST_CALLS = frozenset(
+_CALLED_AT_STEPS: Final = "optimizer"
+_HOST_KINDS: Final = frozenset(("dataset", "config", "host"))
+_HOST_CALLS: Final = frozenset(
     [
         "open",
         "savefig",
@@ -54,14 +54,16 @@ _HOST_CALLS = frozenset(
         "DataLoader",
     ]
 )
-_HOST_IMPORTS = frozenset(
+_HOST_IMPORTS: Final = frozenset(
     ("argparse", "click", "typer", "fire", "unittest", "pytest", "tokenizers", "sentencepiece", "matplotlib", "pandas")
 )
-_IMAGES = frozenset(("cv2", "skimage", "albumentations", "imgaug"))  # what imports them has images in host memory
-_FILES = frozenset(
+_IMAGES: Final = frozenset(
+    ("cv2", "skimage", "albumentations", "imgaug")
+)  # what imports them has images in host memory
+_FILES: Final = frozenset(
     ("open", "read_text", "write_text", "read_bytes", "write_bytes", "savefig", "imread", "imwrite", "urlopen")
 )
-_TOKENS = frozenset(
+_TOKENS: Final = frozenset(
     (
         "tokenize",
         "get_special_tokens_mask",
@@ -71,11 +73,11 @@ _TOKENS = frozenset(
         "batch_encode_plus",
     )
 )
-_OF_HOST = frozenset(("from_numpy",))  # makes tensors of the host's arrays
-_EVALUATES = "evaluates a model in a loop"
-_PORTED = "trains in a loop: what it does is judged as if its device were the target's"
-_ROLES = {Role.LOOPS: DRIVES_STEPS, Role.STEPS: TAKES_STEP}
-_NO_GRADIENT = ("no_grad", "inference_mode", "enable_grad", "set_grad_enabled")
+_OF_HOST: Final = frozenset(("from_numpy",))  # makes tensors of the host's arrays
+_EVALUATES: Final = "evaluates a model in a loop"
+_PORTED: Final = "trains in a loop: what it does is judged as if its device were the target's"
+_ROLES: Final = {Role.LOOPS: DRIVES_STEPS, Role.STEPS: TAKES_STEP}
+_NO_GRADIENT: Final = ("no_grad", "inference_mode", "enable_grad", "set_grad_enabled")
 
 
 class Called:
@@ -282,7 +284,7 @@ class Roots:
             frame.base = info.ir.start << 32 | info.ir.start
             with self._contain(module, info.ir.qualname):
                 for decorator in info.ir.decorators:
-                    if isinstance(decorator, ir.Call):
+                    if type(decorator) is ir.Call:
                         frame.eval(decorator)
         for info in hosts.functions:
             if info not in called.functions:

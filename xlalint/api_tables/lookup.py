@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Sequence
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Final, Literal, TypeVar
 
 import msgspec
 
@@ -21,8 +21,8 @@ from xlalint.api_tables.returns import Return, parse_return
 __all__ = ["Apis", "ClassSpec", "Entry", "Return", "Spec", "api_table", "parse_return"]
 
 _Value = TypeVar("_Value")
-_entry = msgspec.msgpack.Decoder(Entry)
-_klass = msgspec.msgpack.Decoder(ClassSpec)
+_entry: Final = msgspec.msgpack.Decoder(Entry)
+_klass: Final = msgspec.msgpack.Decoder(ClassSpec)
 
 
 class Apis:

@@ -30,7 +30,7 @@ are found.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from xlalint.frameworks.base import Reach
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from xlalint.rules.policy import Policy
 
 # How far a program has to reach for a rule that counts in such code.
-_REACHES: dict[str, Reach] = {
+_REACHES: Final[dict[str, Reach]] = {
     "around-traced": Reach.TRACED,
     "host-traced": Reach.TRACED,
     "host-compiled": Reach.COMPILED,

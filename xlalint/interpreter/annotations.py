@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from xlalint.abstract.lattice import join, join_all
 from xlalint.abstract.values import (
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from xlalint.interpreter.semantics import Libraries
     from xlalint.program.linker import ClassInfo, FunctionInfo, ModuleInfo, Program
 
-_BUILTIN: dict[str, Value] = {
+_BUILTIN: Final[dict[str, Value]] = {
     "int": INT,
     "float": FLOAT,
     "bool": BOOL,
@@ -52,7 +52,7 @@ _BUILTIN: dict[str, Value] = {
     "object": UNKNOWN,
     "Any": UNKNOWN,
 }
-_SEQUENCES = {
+_SEQUENCES: Final = {
     "list": "list",
     "List": "list",
     "Sequence": "list",
@@ -67,9 +67,9 @@ _SEQUENCES = {
     "frozenset": "set",
     "deque": "list",
 }
-_MAPPINGS = frozenset(("dict", "Dict", "Mapping", "MutableMapping", "OrderedDict", "defaultdict", "DefaultDict"))
-_TRANSPARENT = frozenset(("Annotated", "Final", "ClassVar", "Required", "NotRequired", "ReadOnly", "Awaitable"))
-_JAXTYPING = {
+_MAPPINGS: Final = frozenset(("dict", "Dict", "Mapping", "MutableMapping", "OrderedDict", "defaultdict", "DefaultDict"))
+_TRANSPARENT: Final = frozenset(("Annotated", "Final", "ClassVar", "Required", "NotRequired", "ReadOnly", "Awaitable"))
+_JAXTYPING: Final = {
     "Float": "f",
     "Int": "i",
     "Bool": "b",
@@ -104,6 +104,7 @@ class Annotations:
         self.apis = apis
         self.libraries = libraries
         self._frameworks: dict[int, str] = {}
+        self._telling: dict[tuple[str, str], bool] = {}
         self._inherited: dict[int, tuple[str, int]] = {}
         self.reader = program.reader
         self.assigned: Facts[tuple[int, str], Assignment | None] = Facts(
@@ -117,13 +118,13 @@ class Annotations:
         """The value that an annotation describes; None where it says nothing."""
         if node is None:
             return None
-        if isinstance(node, ir.Const):
+        if type(node) is ir.Const:
             return NONE if node.value is None else None
-        if isinstance(node, ir.Hinted):
+        if type(node) is ir.Hinted:
             return HOST if node.kind == "static" else tensor(self.framework(module))
-        if isinstance(node, ir.Bin) and node.op == "|":
+        if type(node) is ir.Bin and node.op == "|":
             return self._union(module, (node.left, node.right))
-        if isinstance(node, ir.Sub):
+        if type(node) is ir.Sub:
             return self._subscript(module, node)
         if isinstance(node, (ir.Name, ir.Attr)):
             return self._resolve_named(module, node)
@@ -153,8 +154,8 @@ class Annotations:
             return self.tensor_of(resolved.info) or instance(resolved.info)
         if isinstance(resolved, LibrarySymbol):
             return self.external(resolved.name)
-        name = node.id if isinstance(node, ir.Name) else node.name
-        if resolved is None and isinstance(node, ir.Name):
+        name = node.id if type(node) is ir.Name else node.name
+        if resolved is None and type(node) is ir.Name:
             if name in _SEQUENCES:
                 return sequence(_SEQUENCES[name], None, UNKNOWN)
             if name in _MAPPINGS:
@@ -184,9 +185,9 @@ class Annotations:
 
     def _describe_assigned(self, holder: ModuleInfo, value: ir.Node) -> Value | None:
         """Return what an assigned type alias, type variable or new type stands for."""
-        if isinstance(value, ir.Call):
+        if type(value) is ir.Call:
             bounds = [bound for name, bound in value.keywords if name == "bound"] or list(value.args[1:])
-            last = value.func.name if isinstance(value.func, ir.Attr) else getattr(value.func, "id", "")
+            last = value.func.name if type(value.func) is ir.Attr else getattr(value.func, "id", "")
             described = self._union(holder, tuple(bounds)) if last == "TypeVar" and bounds else None
             if last == "NewType" and len(value.args) == 2:
                 described = self.value(holder, value.args[1])
@@ -195,7 +196,7 @@ class Annotations:
 
     def _assignment(self, module: ModuleInfo, node: ir.Name | ir.Attr) -> Assignment | None:
         """The module-level assignment that a name leads to, through imports."""
-        if isinstance(node, ir.Attr):
+        if type(node) is ir.Attr:
             base = self.program.resolve(module, node.value)
             return self.assigned.of((base.info.index, node.name)) if isinstance(base, Module) else None
         return self.assigned.of((module.index, node.id))
@@ -244,8 +245,8 @@ class Annotations:
 
     def _subscript(self, module: ModuleInfo, node: ir.Sub) -> Value | None:
         base = node.value
-        name = base.id if isinstance(base, ir.Name) else base.name if isinstance(base, ir.Attr) else ""
-        items = node.index.items if isinstance(node.index, ir.Display) else (node.index,)
+        name = base.id if type(base) is ir.Name else base.name if type(base) is ir.Attr else ""
+        items = node.index.items if type(node.index) is ir.Display else (node.index,)
         if not items:  # `tuple[()]`; of others it means nothing
             return self.value(module, base)
         if name == "Optional":
@@ -253,7 +254,7 @@ class Annotations:
         if name == "Union":
             return self._union(module, items)
         if name == "Literal":
-            types = {type(item.value).__name__ for item in items if isinstance(item, ir.Const)}
+            types = {type(item.value).__name__ for item in items if type(item) is ir.Const}
             return host(types.pop()) if len(types) == 1 else HOST
         if name in ("tuple", "Tuple"):
             return self._tuple(module, items)
@@ -271,7 +272,7 @@ class Annotations:
 
     def _tuple(self, module: ModuleInfo, items: tuple[ir.Node, ...]) -> Value:
         values = [self.value(module, item) or UNKNOWN for item in items]
-        if len(items) == 2 and isinstance(items[1], ir.Literal) and items[1].type_name == "ellipsis":
+        if len(items) == 2 and type(items[1]) is ir.Literal and items[1].type_name == "ellipsis":
             return sequence("tuple", None, values[0])
         return sequence("tuple", tuple(values), join_all(values))
 
@@ -374,6 +375,13 @@ class Annotations:
 
     def tells(self, framework: str, name: str) -> bool:
         """Return whether only tensors (or arrays) have an attribute of this name."""
+        key = framework, name
+        known = self._telling.get(key)
+        if known is None:
+            known = self._telling[key] = self._is_telling(framework, name)
+        return known
+
+    def _is_telling(self, framework: str, name: str) -> bool:
         if hasattr(str, name) or hasattr(list, name) or hasattr(dict, name) or hasattr(int, name) or hasattr(set, name):
             return False
         if name in self.libraries.shared_names:
@@ -434,7 +442,7 @@ def _any_like(default: Value) -> Value:
 
 def _jaxtyping_rank(items: tuple[ir.Node, ...]) -> int:
     shape = items[1] if len(items) > 1 else None
-    if isinstance(shape, ir.Const) and isinstance(shape.value, str):
+    if type(shape) is ir.Const and isinstance(shape.value, str):
         dims = shape.value.split()
         return -1 if any("..." in dim or dim.startswith("*") for dim in dims) else len(dims)
     return -1

@@ -64,7 +64,7 @@ def evaluate_arguments(frame: Frame, node: ir.Call) -> Arguments:
     result = Arguments([], {})
     for arg in node.args:
         value = frame.eval(arg)
-        if not isinstance(arg, ir.Star):
+        if type(arg) is not ir.Star:
             result.args.append(value)
         elif isinstance(value, Sequence) and value.items is not None and result.rest is None:
             result.args.extend(value.items)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from xlalint.abstract.lattice import join, join_all
 from xlalint.abstract.values import (
@@ -48,17 +48,24 @@ if TYPE_CHECKING:
     from xlalint.interpreter.frame import Frame
     from xlalint.interpreter.interpreter import Interpreter
 
-_FIRST = ("__init__", "__post_init__", "setup", "build", "_setup")
+_FIRST: Final = ("__init__", "__post_init__", "setup", "build", "_setup")
 # Methods of modules that store what they are given on the module, with the name of that parameter.
-REGISTERED = {
+REGISTERED: Final = {
     "register_buffer": "tensor",
     "register_parameter": "param",
     "add_module": "module",
     "register_module": "module",
     "add_state": "default",
 }
-_BUFFER = "register_buffer"
-_PROPERTIES = ("property", "cached_property", "lazyproperty", "abstractproperty", "lazy_property", "classproperty")
+_BUFFER: Final = "register_buffer"
+_PROPERTIES: Final = (
+    "property",
+    "cached_property",
+    "lazyproperty",
+    "abstractproperty",
+    "lazy_property",
+    "classproperty",
+)
 
 
 class AttributeTables:
@@ -149,8 +156,8 @@ class AttributeTables:
         infos = [klass.module.functions[index] for index in klass.ir.methods.values()]
         self.reader.current.functions.extend(infos)
         calls = (one for info in infos if _BUFFER in info.ir.calls for one in ir.walk(info.body))
-        names = (call.args[0] for call in calls if isinstance(call, ir.Call) and call.args and _registers(call))
-        return frozenset(name.value for name in names if isinstance(name, ir.Const) and isinstance(name.value, str))
+        names = (call.args[0] for call in calls if type(call) is ir.Call and call.args and _registers(call))
+        return frozenset(name.value for name in names if type(name) is ir.Const and isinstance(name.value, str))
 
     def _storing(self, klass: ClassInfo) -> list[FunctionInfo]:
         """The class's methods that assign attributes of their receiver, constructors first."""
@@ -198,8 +205,8 @@ class AttributeTables:
         found = {param.name for info in infos if info is not None for param in info.params}
         for info in infos:
             for statement in info.body if info is not None else ():
-                if isinstance(statement, (ir.Assign, ir.AnnAssign)) and isinstance(statement.value, ir.DictDisplay):
-                    keys = (key.value for key in statement.value.keys if isinstance(key, ir.Const))
+                if isinstance(statement, (ir.Assign, ir.AnnAssign)) and type(statement.value) is ir.DictDisplay:
+                    keys = (key.value for key in statement.value.keys if type(key) is ir.Const)
                     found.update(key for key in keys if isinstance(key, str))
         return frozenset(found)
 
@@ -217,12 +224,12 @@ class AttributeTables:
     def _run_body(self, klass: ClassInfo, table: dict[str, Value]) -> None:
         frame = self.interpreter.module_frame(klass.module)
         for statement in ir.decode_body(klass.ir.body):
-            if isinstance(statement, ir.Assign):
+            if type(statement) is ir.Assign:
                 value = frame.eval(statement.value)
                 for target in statement.targets:
-                    if isinstance(target, ir.Name):
+                    if type(target) is ir.Name:
                         table[target.id] = frame.env[target.id] = value
-            elif isinstance(statement, ir.AnnAssign) and isinstance(statement.target, ir.Name):
+            elif type(statement) is ir.AnnAssign and type(statement.target) is ir.Name:
                 table[statement.target.id] = self._declare(klass, frame, statement)
 
     def _declare(self, klass: ClassInfo, frame: Frame, statement: ir.AnnAssign) -> Value:
@@ -251,14 +258,14 @@ class AttributeTables:
             names: dict[str, None] = {}
             for base in reversed([k for k in klass.mro if isinstance(k, ClassInfo)]):
                 for statement in ir.decode_body(base.ir.body):
-                    if isinstance(statement, ir.AnnAssign) and isinstance(statement.target, ir.Name):
+                    if type(statement) is ir.AnnAssign and type(statement.target) is ir.Name:
                         names[statement.target.id] = None
             found = self._records[klass] = tuple(names)
         return found
 
 
 def _registers(call: ir.Call) -> bool:
-    return isinstance(call.func, ir.Attr) and call.func.name == _BUFFER
+    return type(call.func) is ir.Attr and call.func.name == _BUFFER
 
 
 def on_device(value: Value) -> Value:
@@ -424,7 +431,7 @@ def _of_foreign(interpreter: Interpreter, frame: Frame, value: LibraryInstance, 
 
 
 # What `torch.finfo(dtype)` and `iinfo` tell in numbers.
-_LIMITS: dict[str, dict[str, Value]] = {
+_LIMITS: Final[dict[str, dict[str, Value]]] = {
     "finfo": {
         **dict.fromkeys(("eps", "max", "min", "resolution", "smallest_normal", "tiny"), FLOAT),
         "bits": INT,
@@ -464,10 +471,10 @@ def _of_partial(interpreter: Interpreter, frame: Frame, value: Partial, name: st
 
 
 # What a parser of dataclasses stands for; its first argument is what it gives.
-RECORDS = "transformers.HfArgumentParser()"
-_PARSES = frozenset(("parse_args_into_dataclasses", "parse_json_file", "parse_yaml_file", "parse_dict"))
+RECORDS: Final = "transformers.HfArgumentParser()"
+_PARSES: Final = frozenset(("parse_args_into_dataclasses", "parse_json_file", "parse_yaml_file", "parse_dict"))
 
-_READERS: dict[type[Value], Callable[..., Value]] = {
+_READERS: Final[dict[type[Value], Callable[..., Value]]] = {
     Tensor: _of_tensor,
     Module: _of_module,
     LibrarySymbol: _of_external,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from xlalint.abstract.lattice import boolean, join, join_all, leading, truth
 from xlalint.abstract.values import (
@@ -99,12 +99,12 @@ def report_iteration(frame: Frame, value: Value, node: ir.Node, at: int = 0) -> 
 
 def _report_summed(frame: Frame, node: ir.Node) -> None:
     """Report an iteration whose elements are summed: it goes over a tensor, since the keys of a dict have no sum."""
-    if not isinstance(node, ir.Comprehension):
+    if type(node) is not ir.Comprehension:
         return  # a list of tensors has a sum as well
     generator = node.generators[0]
-    names = {one.id for one in _operands(node.element) if isinstance(one, ir.Name)}
+    names = {one.id for one in _operands(node.element) if type(one) is ir.Name}
     target = generator.target
-    if len(node.generators) > 1 or not isinstance(target, ir.Name) or target.id not in names:
+    if len(node.generators) > 1 or type(target) is not ir.Name or target.id not in names:
         return
     over = generator.iterable
     value = frame.eval(over) if isinstance(over, (ir.Name, ir.Attr)) else UNKNOWN
@@ -114,9 +114,9 @@ def _report_summed(frame: Frame, node: ir.Node) -> None:
 
 def _operands(node: ir.Node) -> tuple[ir.Node, ...]:
     """The operands of arithmetic, or the node itself."""
-    if isinstance(node, ir.Bin):
+    if type(node) is ir.Bin:
         return (*_operands(node.left), *_operands(node.right))
-    return _operands(node.value) if isinstance(node, ir.Unary) else (node,)
+    return _operands(node.value) if type(node) is ir.Unary else (node,)
 
 
 # ---------------------------------------------------------------------------------------------------- builtins
@@ -171,7 +171,7 @@ def _enumerate(frame: Frame, args: Arguments, node: ir.Call) -> Value:
 
 
 def _zip(frame: Frame, args: Arguments, node: ir.Call) -> Value:
-    if any(isinstance(arg, ir.Star) for arg in node.args):
+    if any(type(arg) is ir.Star for arg in node.args):
         inner = element_of(frame, args[0]) if args else UNKNOWN
         return sequence("iter", None, sequence("tuple", None, element_of(frame, inner)))
     exact = [arg.items for arg in args if isinstance(arg, Sequence) and arg.items is not None]
@@ -211,7 +211,7 @@ def _filter(frame: Frame, args: Arguments, node: ir.Call) -> Value:
         return UNKNOWN
     element = element_of(frame, args[1], node.at)
     verdict = element if args[0] is NONE else frame.interpreter.call_value(frame, args[0], [element], (), node)
-    frame.needs_bool(verdict, node.args[0], TENSOR_TERNARY, node.at)
+    frame.needs_bool(verdict, node.args[0], TENSOR_TERNARY, at=node.at)
     return sequence("iter", None, element)
 
 
@@ -291,7 +291,7 @@ def _callable(frame: Frame, args: Arguments, node: ir.Call) -> Value:
 
 
 def _int_like(frame: Frame, args: Arguments, node: ir.Call) -> Value:
-    name = node.func.id if isinstance(node.func, ir.Name) else "int"
+    name = node.func.id if type(node.func) is ir.Name else "int"
     if not args:
         return host(name)
     if isinstance(args[0], Const) and name == "int" and isinstance(args[0].value, int):
@@ -319,7 +319,7 @@ def _sum(frame: Frame, args: Arguments, node: ir.Call) -> Value:
 def _extreme(frame: Frame, args: Arguments, node: ir.Call) -> Value:
     """`min`, `max`: compare their arguments, or the elements of one."""
     single = len(args) == 1
-    if single and any(isinstance(arg, ir.Star) for arg in node.args):
+    if single and any(type(arg) is ir.Star for arg in node.args):
         compared = args
     elif single:
         source = args[0]
@@ -349,7 +349,7 @@ def _numeric(frame: Frame, args: Arguments, node: ir.Call) -> Value:
     return args[0] if args and isinstance(args[0], Host) else HOST
 
 
-BUILTINS: dict[str, Callable[[Frame, Arguments, ir.Call], Value]] = {
+BUILTINS: Final[dict[str, Callable[[Frame, Arguments, ir.Call], Value]]] = {
     "isinstance": _isinstance,
     "issubclass": _issubclass,
     "len": _len,
@@ -402,7 +402,7 @@ BUILTINS: dict[str, Callable[[Frame, Arguments, ir.Call], Value]] = {
 
 # --------------------------------------------------------------------------------------------------------- text
 
-_PRINTED = frozenset(("list", "tuple", "set", "dict"))
+_PRINTED: Final = frozenset(("list", "tuple", "set", "dict"))
 
 
 def is_text(value: Value) -> bool:
@@ -436,7 +436,7 @@ def report_percent(frame: Frame, text: Value, value: Value, at: int, node: ir.No
         values = [*(item for _, item in value.items), value.rest]
         _report_values(frame, [(one, node, any(numbers)) for one in values], at)
     elif isinstance(value, Sequence) and value.kind == "tuple" and value.items is not None:
-        nodes = node.items if isinstance(node, ir.Display) and len(node.items) == len(value.items) else ()
+        nodes = node.items if type(node) is ir.Display and len(node.items) == len(value.items) else ()
         asked = numbers if len(numbers) == len(value.items) else (False,) * len(value.items)
         parts = nodes or (node,) * len(value.items)
         _report_values(frame, list(zip(value.items, parts, asked, strict=True)), at)
@@ -477,7 +477,7 @@ def container_method(frame: Frame, receiver: Value, name: str, args: Arguments, 
     return _STRING_RESULTS.get(name, STR)
 
 
-_STRING_RESULTS: dict[str, Value] = {
+_STRING_RESULTS: Final[dict[str, Value]] = {
     "split": sequence("list", None, STR),
     "rsplit": sequence("list", None, STR),
     "splitlines": sequence("list", None, STR),
@@ -491,19 +491,19 @@ _STRING_RESULTS: dict[str, Value] = {
 
 def _check_append(frame: Frame, target: ir.Node | None, value: Value, node: ir.Call) -> None:
     """Report a tensor that a graph loop puts into a Python list from outside of the loop."""
-    if isinstance(target, ir.Name) and target.id in frame.loops.names_before and _surely_staged(frame, value):
+    if type(target) is ir.Name and target.id in frame.loops.names_before and _surely_staged(frame, value):
         argument = node.args[0] if node.args else None
         frame.report(AUTOGRAPH_UNSUPPORTED, node.at, value, argument, "it does not leave the graph loop")
 
 
 def _receiver_node(node: ir.Call) -> ir.Node | None:
-    return node.func.value if isinstance(node.func, ir.Attr) else None
+    return node.func.value if type(node.func) is ir.Attr else None
 
 
 def _sequence_method(frame: Frame, receiver: Sequence, name: str, args: Arguments, node: ir.Call) -> Value:
     target = _receiver_node(node)
     if name in ("append", "add", "appendleft") and args:
-        if isinstance(target, ir.Name) and frame.is_outer(target.id):
+        if type(target) is ir.Name and frame.is_outer(target.id):
             frame.note(TRACE_TIME_EFFECT, node.at, "", spelling(node.func), "happens once, while tracing", "effect")
         if frame.loops.names_before:
             _check_append(frame, target, args[0], node)

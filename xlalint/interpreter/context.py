@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from xlalint.abstract.values import NEVER, AllocationSite, Instance, Value
 from xlalint.analysis.hazard import Confidence, Frequency
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from xlalint.interpreter.step_sequence import Pace
     from xlalint.program.linker import ClassInfo, FunctionInfo, ModuleInfo
 
-MODULE_LEVEL = "<module>"
+MODULE_LEVEL: Final = "<module>"
 """What a module's own statements are called."""
 
 
@@ -208,4 +208,4 @@ class RootContext:
         self.frequency = Frequency.ONCE if context.per_turn else frequency
 
 
-HOST_TIER = 3
+HOST_TIER: Final = 3

@@ -7,7 +7,7 @@ by running it once, on a stand-in for the function.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from xlalint.abstract.lattice import join_all
 from xlalint.abstract.values import (
@@ -38,10 +38,10 @@ if TYPE_CHECKING:
     from xlalint.interpreter.interpreter import Interpreter
     from xlalint.program.linker import FunctionInfo
 
-_STAND_IN = "types.FunctionType"
-_MOST = 3
+_STAND_IN: Final = "types.FunctionType"
+_MOST: Final = 3
 # How a parameter of a kind is passed on.
-_PASSED = {"/": "{0}", "": "{0}", "*": "*{0}", "k": "{0}={0}", "**": "**{0}"}
+_PASSED: Final = {"/": "{0}", "": "{0}", "*": "*{0}", "k": "{0}={0}", "**": "**{0}"}
 
 
 class Carried(NamedTuple):
@@ -115,14 +115,14 @@ class Decorators:
 
         The function has a stand-in in its closure.
         """
-        made = decorator.func if isinstance(decorator, ir.Call) else decorator
+        made = decorator.func if type(decorator) is ir.Call else decorator
         if not isinstance(made, (ir.Name, ir.Attr)):
             return None
         maker = frame.program.resolve(frame.module, made) if frame.function is None else frame.eval(made)
         if not isinstance(maker, Function):
             return None
         steps: list[Arguments] = []
-        if isinstance(decorator, ir.Call):
+        if type(decorator) is ir.Call:
             given = evaluate_arguments(frame, decorator)
             steps.append(
                 Arguments(
@@ -176,7 +176,7 @@ def _find_delegate(info: FunctionInfo) -> str:
     whole: set[str] = set()
     other: set[str] = set()
     for node in ir.walk(info.body):
-        if isinstance(node, ir.Call) and isinstance(node.func, ir.Name) and node.func.id in info.ir.free:
+        if type(node) is ir.Call and type(node.func) is ir.Name and node.func.id in info.ir.free:
             (whole if _passes_all(info, node) else other).add(node.func.id)
     whole -= other
     return whole.pop() if len(whole) == 1 else ""
@@ -184,13 +184,13 @@ def _find_delegate(info: FunctionInfo) -> str:
 
 def _passes_all(info: FunctionInfo, call: ir.Call) -> bool:
     """Return whether a call passes each parameter under its own name: `func(self, *args, **kwargs)`."""
-    given = [_name(arg.value, "*") if isinstance(arg, ir.Star) else _name(arg) for arg in call.args]
+    given = [_name(arg.value, "*") if type(arg) is ir.Star else _name(arg) for arg in call.args]
     named = [_name(arg, f"{name}=" if name else "**") for name, arg in call.keywords]
     return [*given, *named] == [_PASSED[param.kind].format(param.name) for param in info.params]
 
 
 def _name(node: ir.Node, prefix: str = "") -> str:
-    return prefix + node.id if isinstance(node, ir.Name) else ""
+    return prefix + node.id if type(node) is ir.Name else ""
 
 
 def _wraps(value: Function) -> bool:

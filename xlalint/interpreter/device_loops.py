@@ -10,7 +10,7 @@ number that the host uses to slice its own data, to log, to save.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, NamedTuple, Union
+from typing import TYPE_CHECKING, Final, NamedTuple, Union
 
 from xlalint.abstract.lattice import join_all
 from xlalint.abstract.values import Host, Sequence, Value, host, sequence
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 Loop = Union[ir.For, ir.While]
 
-_FEW = 4  # TensorFlow warns of retracing from the fifth trace on
-_COUNTING = frozenset(("range", "trange", "count"))
+_FEW: Final = 4  # TensorFlow warns of retracing from the fifth trace on
+_COUNTING: Final = frozenset(("range", "trange", "count"))
 # What gives the turns of what it is given: `tqdm(range(n))`.
-_SHOWING = frozenset(("tqdm", "track", "list", "iter"))
+_SHOWING: Final = frozenset(("tqdm", "track", "list", "iter"))
 
 
 class DeviceSteps(NamedTuple):
@@ -59,30 +59,26 @@ def blocks(statement: ir.Statement) -> tuple[ir.Statement, ...]:
     """The statements of a statement's blocks."""
     if isinstance(statement, (ir.For, ir.While, ir.If)):
         return statement.body + statement.orelse
-    if isinstance(statement, ir.With):
+    if type(statement) is ir.With:
         return statement.body
-    if isinstance(statement, ir.Try):
+    if type(statement) is ir.Try:
         handled = tuple(inner for handler in statement.handlers for inner in handler.body)
         return statement.body + handled + statement.orelse + statement.final
-    if isinstance(statement, ir.Match):
+    if type(statement) is ir.Match:
         return tuple(inner for case in statement.cases for inner in case.body)
     return ()
 
 
 def is_long(loop: Loop) -> bool:
     """Return whether a loop may take many turns: not one over a few things that are written out."""
-    if isinstance(loop, ir.While):
+    if type(loop) is ir.While:
         return True
     over = loop.iterable
-    while (
-        isinstance(over, ir.Call)
-        and isinstance(over.func, ir.Name)
-        and over.func.id in ("enumerate", "zip", "reversed")
-    ):
+    while type(over) is ir.Call and type(over.func) is ir.Name and over.func.id in ("enumerate", "zip", "reversed"):
         over = over.args[0] if over.args else ir.Const(None)
-    if isinstance(over, ir.Call) and isinstance(over.func, ir.Name) and over.func.id == "range":
+    if type(over) is ir.Call and type(over.func) is ir.Name and over.func.id == "range":
         last = over.args[min(len(over.args) - 1, 1)] if over.args else None
-        return not (isinstance(last, ir.Const) and isinstance(last.value, (int, float)) and last.value <= _FEW)
+        return not (type(last) is ir.Const and isinstance(last.value, (int, float)) and last.value <= _FEW)
     return not isinstance(over, (ir.Display, ir.DictDisplay, ir.Const, ir.Literal))
 
 
@@ -92,9 +88,9 @@ def is_long(loop: Loop) -> bool:
 def values_of_turn(node: ir.For, element: Value) -> Value:
     """Return what a loop that drives a device binds in each turn: the numbers that it counts are told from others."""
     counter = node.iterable
-    while isinstance(counter, ir.Call) and last_name(counter.func) in _SHOWING and counter.args:
+    while type(counter) is ir.Call and last_name(counter.func) in _SHOWING and counter.args:
         counter = counter.args[0]
-    if not isinstance(counter, ir.Call):
+    if type(counter) is not ir.Call:
         return element
     if last_name(counter.func) in _COUNTING:
         return mark_counted(element)
@@ -105,40 +101,40 @@ def values_of_turn(node: ir.For, element: Value) -> Value:
 
 def names_counted(node: Loop) -> frozenset[str]:
     """Return the names under which a loop gives the numbers of its turns: of what it counts or enumerates, what a `while` adds to."""
-    if isinstance(node, ir.While):
+    if type(node) is ir.While:
         return names_added_to(node.body)
     return _names_counted_by(node.target, node.iterable)
 
 
 def _names_counted_by(target: ir.Node, counter: ir.Node) -> frozenset[str]:
-    while isinstance(counter, ir.Call) and last_name(counter.func) in _SHOWING and counter.args:
+    while type(counter) is ir.Call and last_name(counter.func) in _SHOWING and counter.args:
         counter = counter.args[0]
-    called = last_name(counter.func) if isinstance(counter, ir.Call) else ""
-    if called == "zip" and isinstance(target, ir.Display) and isinstance(counter, ir.Call):
+    called = last_name(counter.func) if type(counter) is ir.Call else ""
+    if called == "zip" and type(target) is ir.Display and type(counter) is ir.Call:
         pairs = zip(target.items, counter.args, strict=False)
         return frozenset().union(*[_names_counted_by(part, arg) for part, arg in pairs])
-    if called == "enumerate" and isinstance(target, ir.Display) and target.items:
+    if called == "enumerate" and type(target) is ir.Display and target.items:
         target = target.items[0]
     elif called not in _COUNTING:
         return frozenset()
-    return frozenset((target.id,)) if isinstance(target, ir.Name) else frozenset()
+    return frozenset((target.id,)) if type(target) is ir.Name else frozenset()
 
 
 def names_added_to(body: tuple[ir.Statement, ...]) -> frozenset[str]:
     """Return the names to which statements add numbers: `n += 1`, `n = n + 1`."""
     found: set[str] = set()
     for one in ir.walk(body):
-        if isinstance(one, ir.AugAssign) and one.op == "+" and isinstance(one.target, ir.Name):
+        if type(one) is ir.AugAssign and one.op == "+" and type(one.target) is ir.Name:
             found.add(one.target.id)
-        elif isinstance(one, ir.Assign) and isinstance(one.value, ir.Bin) and one.value.op == "+":
-            sides = [side.id for side in (one.value.left, one.value.right) if isinstance(side, ir.Name)]
-            found.update(target.id for target in one.targets if isinstance(target, ir.Name) and target.id in sides)
+        elif type(one) is ir.Assign and type(one.value) is ir.Bin and one.value.op == "+":
+            sides = [side.id for side in (one.value.left, one.value.right) if type(side) is ir.Name]
+            found.update(target.id for target in one.targets if type(target) is ir.Name and target.id in sides)
     return frozenset(found)
 
 
 def last_name(func: ir.Node) -> str:
     """The last part of the name that is called, "" where it has none."""
-    return func.name if isinstance(func, ir.Attr) else func.id if isinstance(func, ir.Name) else ""
+    return func.name if type(func) is ir.Attr else func.id if type(func) is ir.Name else ""
 
 
 def mark_counted(value: Value) -> Value:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from xlalint.abstract.lattice import boolean, join, join_all, leading, truth, when_truth
 from xlalint.abstract.values import (
@@ -81,7 +81,7 @@ def _framework_of(frame: Frame) -> str:
     return frame.interpreter.annotations.framework(frame.module) or frame.libraries.default
 
 
-_OF_MASKS = frozenset(("all", "any"))  # methods of an elementwise comparison
+_OF_MASKS: Final = frozenset(("all", "any"))  # methods of an elementwise comparison
 
 
 def attribute(frame: Frame, node: ir.Attr) -> Value:
@@ -105,19 +105,19 @@ def attribute(frame: Frame, node: ir.Attr) -> Value:
 
 def _compares(node: ir.Node) -> bool:
     """Return whether an expression compares elementwise: numbers that are compared have no methods."""
-    if isinstance(node, ir.Unary):
+    if type(node) is ir.Unary:
         return _compares(node.value)
-    if isinstance(node, ir.Bin):
+    if type(node) is ir.Bin:
         return node.op in ("&", "|") and (_compares(node.left) or _compares(node.right))
-    return isinstance(node, ir.Compare)
+    return type(node) is ir.Compare
 
 
 def _root_name(node: ir.Attr) -> str:
     """`x` of `x.a.b`; "" where the chain does not begin with a name."""
     value = node.value
-    while isinstance(value, ir.Attr):
+    while type(value) is ir.Attr:
         value = value.value
-    return value.id if isinstance(value, ir.Name) else ""
+    return value.id if type(value) is ir.Name else ""
 
 
 def call(frame: Frame, node: ir.Call) -> Value:
@@ -136,7 +136,7 @@ def slice_(frame: Frame, node: ir.Slice) -> Value:
 
 # -------------------------------------------------------------------------------------------------- operators
 
-_COMPARISONS = frozenset(("==", "!=", "<", "<=", ">", ">="))
+_COMPARISONS: Final = frozenset(("==", "!=", "<", "<=", ">", ">="))
 
 
 def binary(frame: Frame, node: ir.Bin) -> Value:
@@ -300,7 +300,7 @@ def compare(frame: Frame, node: ir.Compare) -> Value:
         right = frame.eval(right_node)
         result = _compare(frame, op, left, right, node, left_node, right_node)
         if position_ + 1 < len(node.ops):
-            frame.needs_bool(result, node, TENSOR_BOOL_OPERATOR, node.at)
+            frame.needs_bool(result, node, TENSOR_BOOL_OPERATOR, at=node.at)
         results.append(result)
         left_node, left = right_node, right
     return results[0] if len(results) == 1 else join_all(results)
@@ -418,7 +418,7 @@ def _same_dtype(a: str, b: str) -> bool | None:
 
 
 # What a device that XLA compiles for is not called.
-_OTHER_DEVICES = frozenset(("mps", "npu", "hpu", "xpu", "mlu", "musa", "vulkan"))
+_OTHER_DEVICES: Final = frozenset(("mps", "npu", "hpu", "xpu", "mlu", "musa", "vulkan"))
 
 
 def _never_xla(frame: Frame, kind: Value, name: Value) -> bool:
@@ -453,13 +453,13 @@ def _fold_comparison(op: str, x: Any, y: Any) -> Value:
 
 def test(frame: Frame, node: ir.Node, rule: str, variant: str = "") -> bool | None:
     """Evaluate a condition where Python needs a bool; report tensors under `rule`. Leaves the environment as it was."""
-    if isinstance(node, ir.Not):
+    if type(node) is ir.Not:
         inner = test(frame, node.value, rule, variant)
         return None if inner is None else not inner
-    if isinstance(node, ir.Bool):
+    if type(node) is ir.Bool:
         return _test_chain(frame, node, rule, variant)
     value = frame.eval(node)
-    frame.needs_bool(value, node, rule, position(node), variant)
+    frame.needs_bool(value, node, rule, variant=variant)
     return truth(value)
 
 
@@ -483,7 +483,7 @@ def _test_chain(frame: Frame, node: ir.Bool, rule: str, variant: str) -> bool | 
 
 def not_(frame: Frame, node: ir.Not) -> Value:
     value = frame.eval(node.value)
-    frame.needs_bool(value, node.value, TENSOR_BOOL_OPERATOR, position(node.value) or node.at)
+    frame.needs_bool(value, node.value, TENSOR_BOOL_OPERATOR, at=position(node.value) or node.at)
     known = truth(value)
     return boolean(None if known is None else not known)
 
@@ -498,7 +498,7 @@ def bool_(frame: Frame, node: ir.Bool) -> Value:
         if last:
             result = join(result, value)
             break
-        frame.needs_bool(value, operand, TENSOR_BOOL_OPERATOR, position(operand))
+        frame.needs_bool(value, operand, TENSOR_BOOL_OPERATOR)
         known = truth(value)
         if known is not None and known is not node.is_and:
             result = join(result, value)
@@ -532,7 +532,7 @@ def display(frame: Frame, node: ir.Display) -> Value:
     items: list[Value] = []
     exact = True
     for item in node.items:
-        if isinstance(item, ir.Star):
+        if type(item) is ir.Star:
             inner = frame.eval(item.value)
             if isinstance(inner, Sequence) and inner.items is not None:
                 items.extend(inner.items)
@@ -588,7 +588,7 @@ def comprehension(frame: Frame, node: ir.Comprehension) -> Value:
             test(frame, condition, TENSOR_TERNARY)
             assume(frame, condition, True)
     rate = frame.loops.rate
-    if not all(isinstance(generator.iterable, ir.Display) for generator in node.generators):
+    if not all(type(generator.iterable) is ir.Display for generator in node.generators):
         frame.loops.rate = rate.in_loop()
     key = frame.eval(node.key) if node.key is not None else None
     element = frame.eval(node.element)
@@ -656,7 +656,7 @@ def evaluate_hint(frame: Frame, node: ir.Hinted) -> Value:
     return tensor(_framework_of(frame))
 
 
-_HANDLERS: dict[type[ir.Expr], Callable[[Frame, Any], Value]] = {
+_HANDLERS: Final[dict[type[ir.Expr], Callable[[Frame, Any], Value]]] = {
     ir.Const: const,
     ir.Literal: literal,
     ir.Name: name,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from xlalint.abstract.lattice import join
 from xlalint.abstract.values import ARRAYS, NEVER, NONE, UNKNOWN, Function, Tensor, Value, is_leaf, members
@@ -384,9 +384,10 @@ class Frame:
         self.asked = None
         self.drawn = None
 
-    def needs_bool(self, value: Value, node: ir.Node, rule: str, at: int, variant: str = "") -> None:
-        """Report where Python tests the truth of a tensor."""
+    def needs_bool(self, value: Value, node: ir.Node, rule: str, *, variant: str = "", at: int = 0) -> None:
+        """Report where Python tests the truth of a tensor: at a place, that of the expression where none is given."""
         if any(type(member) is Tensor for member in members(value)):
+            at = at or position(node)
             at_most = Confidence.POSSIBLE if self._may_be_structure(value, node) else Confidence.CERTAIN
             self.report(rule, at, value, node, variant=variant, at_most=at_most)
             self.asked = device_tensor(value)
@@ -394,7 +395,7 @@ class Frame:
     def _may_be_structure(self, value: Value, node: ir.Node) -> bool:
         """Return whether a bare name may hold a part of what a tracer passes that is a structure itself, or None: these have a truth."""
         found = [member for member in members(value) if member is not NONE]
-        if not isinstance(node, ir.Name) or not all(isinstance(one, Tensor) and is_leaf(one) for one in found):
+        if type(node) is not ir.Name or not all(isinstance(one, Tensor) and is_leaf(one) for one in found):
             return False
         culprit = device_tensor(value)
         if culprit is None or not self.interpreter.replacing(culprit.framework) or self.function is None:
@@ -434,8 +435,8 @@ def body_of(frame: Frame) -> tuple[ir.Statement, ...]:
     return frame.function.body if frame.function is not None else ir.decode_body(frame.module.unit.body)
 
 
-_EVAL: dict[type[ir.Expr], Callable[[Frame, Any], Value]] = {}
-_EXEC: dict[type[ir.Stmt], Callable[[Frame, Any], bool]] = {}
+_EVAL: Final[dict[type[ir.Expr], Callable[[Frame, Any], Value]]] = {}
+_EXEC: Final[dict[type[ir.Stmt], Callable[[Frame, Any], bool]]] = {}
 
 __all__ = [
     "NEVER",

@@ -7,7 +7,7 @@ index of a layer, a size and a setting are no such numbers: code under a test of
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from xlalint.abstract.values import UNKNOWN, Const, Function, Host, Instance, Value, members
 from xlalint.analysis.hazard import Frequency
@@ -16,9 +16,9 @@ from xlalint.interpreter.spelling import path_of
 from xlalint.lowering import ir
 from xlalint.program.linker import ClassInfo
 
-_FEW = 10
-_CONSTRUCTORS = frozenset(("__init__", "__post_init__", "setup", "build", "_setup"))
-_SUMMING = frozenset(("+", "-", "*", "//"))
+_FEW: Final = 10
+_CONSTRUCTORS: Final = frozenset(("__init__", "__post_init__", "setup", "build", "_setup"))
+_SUMMING: Final = frozenset(("+", "-", "*", "//"))
 
 
 class Counting(NamedTuple):
@@ -34,40 +34,40 @@ class Counting(NamedTuple):
 
 def tests_remainder(test: ir.Node) -> bool:
     """Return whether a condition asks for a remainder, of whatever."""
-    if isinstance(test, ir.Bool):
+    if type(test) is ir.Bool:
         return any(map(tests_remainder, test.values))
-    asked = test.value if isinstance(test, ir.Not) else test.left if isinstance(test, ir.Compare) else test
-    if isinstance(asked, ir.Bin):
+    asked = test.value if type(test) is ir.Not else test.left if type(test) is ir.Compare else test
+    if type(asked) is ir.Bin:
         return asked.op == "%"
-    return isinstance(test, ir.Not) and tests_remainder(asked)
+    return type(test) is ir.Not and tests_remainder(asked)
 
 
 def may_guard(test: ir.Node) -> bool:
     """Return whether a condition may let code run at every n-th step: it asks for a remainder, or a function that is told something."""
-    if isinstance(test, ir.Bool):
+    if type(test) is ir.Bool:
         return any(map(may_guard, test.values))
-    asked = test.value if isinstance(test, ir.Not) else test
-    return tests_remainder(test) or (isinstance(asked, ir.Call) and bool(asked.args))
+    asked = test.value if type(test) is ir.Not else test
+    return tests_remainder(test) or (type(asked) is ir.Call and bool(asked.args))
 
 
 def asks_when(test: ir.Node, around: Counting) -> bool:
     """Return whether a condition, or a part of it, asks at which turn a loop is: for a remainder, or a function that divides the count."""
-    if isinstance(test, ir.Bool):
+    if type(test) is ir.Bool:
         return any(asks_when(one, around) for one in test.values)
-    return tests_remainder(test) or (isinstance(test, ir.Call) and _of_call(test, around) is not None)
+    return tests_remainder(test) or (type(test) is ir.Call and _of_call(test, around) is not None)
 
 
 def guard_of(test: ir.Node, wanted: bool, around: Counting) -> Frequency | None:
     """Return how often a test comes out as wanted that asks for the remainder of a count of steps; None of other tests."""
-    if isinstance(test, ir.Not):
+    if type(test) is ir.Not:
         return guard_of(test.value, not wanted, around)
-    if isinstance(test, ir.Bool):
+    if type(test) is ir.Bool:
         return _of_chain(test, wanted, around)
-    if isinstance(test, ir.Compare):
+    if type(test) is ir.Compare:
         return _of_compare(test, wanted, around)
-    if isinstance(test, ir.Call):
+    if type(test) is ir.Call:
         return _of_call(test, around) if wanted else None
-    return _of_remainder(test, around) if isinstance(test, ir.Bin) and test.op == "%" and not wanted else None
+    return _of_remainder(test, around) if type(test) is ir.Bin and test.op == "%" and not wanted else None
 
 
 def _of_chain(test: ir.Bool, wanted: bool, around: Counting) -> Frequency | None:
@@ -82,11 +82,11 @@ def _of_chain(test: ir.Bool, wanted: bool, around: Counting) -> Frequency | None
 
 def _is_passing(test: ir.Node, wanted: bool, around: Counting) -> bool:
     """Return whether a condition lets single steps in: the count is some number, or an object is in a state that its methods end."""
-    if isinstance(test, ir.Bool) and test.is_and and wanted:
+    if type(test) is ir.Bool and test.is_and and wanted:
         return any(_is_passing(one, wanted, around) for one in test.values)
-    if isinstance(test, ir.Compare):
+    if type(test) is ir.Compare:
         return wanted and test.ops == ("==",) and any(_counts_steps(one, around) for one in (test.left, *test.rights))
-    if not isinstance(test, ir.Attr) or not wanted:
+    if type(test) is not ir.Attr or not wanted:
         return False
     states = [one for one in members(around.evaluate(test.value)) if type(one) is Instance]
     return bool(states) and all(_is_changed(one.klass, test.name) for one in states)
@@ -94,7 +94,7 @@ def _is_passing(test: ir.Node, wanted: bool, around: Counting) -> bool:
 
 def _of_compare(test: ir.Compare, wanted: bool, around: Counting) -> Frequency | None:
     """Of `step % n == 0` and the like; `step % n != 0` comes out false so often."""
-    if len(test.ops) != 1 or not isinstance(test.left, ir.Bin) or test.left.op != "%":
+    if len(test.ops) != 1 or type(test.left) is not ir.Bin or test.left.op != "%":
         return None
     fits = test.ops[0] == ("==" if wanted else "!=")
     return _of_remainder(test.left, around) if fits else None
@@ -111,8 +111,8 @@ def _of_call(test: ir.Call, around: Counting) -> Frequency | None:
     bound = len(info.params) and (asked.receiver is not None)
     told = zip(info.params[bound:], test.args, strict=False)
     counting = {param.name for param, arg in told if _counts_steps(arg, around)}
-    divided = (one.left for one in ir.walk(info.body) if isinstance(one, ir.Bin) and one.op == "%")
-    told_steps = any(isinstance(left, ir.Name) and left.id in counting for left in divided)
+    divided = (one.left for one in ir.walk(info.body) if type(one) is ir.Bin and one.op == "%")
+    told_steps = any(type(left) is ir.Name and left.id in counting for left in divided)
     return Frequency.NTH_STEP if told_steps else None
 
 
@@ -126,11 +126,11 @@ def _of_remainder(node: ir.Bin, around: Counting) -> Frequency | None:
 
 def _counts_steps(node: ir.Node, around: Counting) -> bool:
     """Return whether a number may be counting steps: nothing says that it is something else."""
-    if isinstance(node, ir.Bin) and node.op in _SUMMING:
+    if type(node) is ir.Bin and node.op in _SUMMING:
         return _counts_steps(node.left, around) or _counts_steps(node.right, around)
-    if isinstance(node, ir.Name):
+    if type(node) is ir.Name:
         return node.id in around.counters or _value_counts(node, around)
-    return isinstance(node, ir.Attr) and path_of(node) != "" and _attribute_counts(node, around)
+    return type(node) is ir.Attr and path_of(node) != "" and _attribute_counts(node, around)
 
 
 def _value_counts(node: ir.Name, around: Counting) -> bool:

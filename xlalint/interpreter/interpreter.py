@@ -10,7 +10,7 @@ from __future__ import annotations
 import builtins
 from collections import defaultdict
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
 from xlalint.abstract.lattice import join, join_all, widen
 from xlalint.abstract.values import (
@@ -89,10 +89,10 @@ Counts = defaultdict[tuple[FunctionInfo | None, ClassInfo | None], int]
 Asked = Literal["", "number", "flag"]
 Closure = tuple[tuple[str, Value], ...]
 
-MAX_CONTEXTS = 256
-MAX_DEPTH = 32
-TABLE_DEPTH = 2
-_DUNDERS = {
+MAX_CONTEXTS: Final = 256
+MAX_DEPTH: Final = 32
+TABLE_DEPTH: Final = 2
+_DUNDERS: Final = {
     "+": "__add__",
     "-": "__sub__",
     "*": "__mul__",
@@ -753,7 +753,7 @@ class Interpreter:
                 returned(frame, context)
         if context.stores and func.receiver is not None and func.receiver is frame.env.get(frame.scope.receiver_name):
             frame.adopt(context.stores)
-        elif context.stores and isinstance(func.receiver, Instance) and isinstance(callee, ir.Attr):
+        elif context.stores and isinstance(func.receiver, Instance) and type(callee) is ir.Attr:
             _change_object(frame, callee.value, func.receiver, context.stores)
         if not context.done:
             return context.returns if context.returns is not NEVER else self._return_declared(info)
@@ -891,7 +891,7 @@ class Interpreter:
             key = args[0] if args else keywords.get("name")
             value = args[1] if len(args) > 1 else keywords.get(REGISTERED[name])
             stored = key.value if isinstance(key, Const) else None
-            if isinstance(stored, str) and value is not None and isinstance(node.func, ir.Attr):
+            if isinstance(stored, str) and value is not None and type(node.func) is ir.Attr:
                 self.store_attribute(frame, node.func.value, stored, on_device(value))
                 return NONE
         for base in bases:
@@ -1052,7 +1052,7 @@ class Interpreter:
 
     def store_attribute(self, frame: Frame, node: ir.Node, name: str, value: Value) -> None:
         """`setattr(owner, name, value)`, with the owner written as `node`."""
-        if isinstance(node, ir.Name) and node.id == frame.scope.receiver_name:
+        if type(node) is ir.Name and node.id == frame.scope.receiver_name:
             receiver = frame.env.get(node.id)
             if isinstance(receiver, Instance) and receiver.klass.method("_apply") is not None:
                 value = on_device(value)  # a module that says itself what moves with it
@@ -1197,7 +1197,7 @@ def find_call_method(klass: ClassInfo) -> FunctionInfo | None:
     return klass.method("__call__") or klass.method("forward") or klass.method("call")
 
 
-_DEFINITIONS = (ir.Define, ir.DefineClass)
+_DEFINITIONS: Final = (ir.Define, ir.DefineClass)
 
 
 def statements_name(node: ir.Call) -> str:
@@ -1214,7 +1214,7 @@ def _any_of(value: Value) -> Value:
     return value
 
 
-_NOTHING: Asked = ""
+_NOTHING: Final[Asked] = ""
 
 
 def _nothing_asked(info: FunctionInfo) -> tuple[Asked, ...]:

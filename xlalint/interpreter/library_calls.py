@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from xlalint.abstract.lattice import join_all
 from xlalint.abstract.structures import as_arrays, leaf_of, map_leaves
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from xlalint.interpreter.arguments import Arguments
     from xlalint.interpreter.frame import Frame
 
-_DTYPE_BUILTINS = {f"builtins.{name}": kind for name, kind in NUMBER_KINDS.items()}
+_DTYPE_BUILTINS: Final = {f"builtins.{name}": kind for name, kind in NUMBER_KINDS.items()}
 
 
 class LibraryCall:
@@ -88,7 +88,7 @@ class LibraryCall:
         self.name = ""
         self.results: dict[str, Value] = {}
         self.owner = owner
-        self.starred = any(isinstance(arg, ir.Star) for arg in node.args) or any(not name for name, _ in keywords)
+        self.starred = any(type(arg) is ir.Star for arg in node.args) or any(not name for name, _ in keywords)
 
     # ------------------------------------------------------------------------------------------- arguments
 
@@ -362,23 +362,23 @@ class LibraryCall:
                 return found, self.node_of(name)
         if self.receiver is not None and self._device(self.receiver) is not None:
             func = self.node.func
-            return self.receiver, func.value if isinstance(func, ir.Attr) else None
+            return self.receiver, func.value if type(func) is ir.Attr else None
         nodes: list[ir.Node | None] = [*self.node.args, *(node for _, node in self.node.keywords)]
         for position, value in enumerate(self.all()):
             found = self._device(value)
             if found is not None:
                 return found, nodes[position] if position < len(nodes) else None
         func = self.node.func
-        return self.receiver, func.value if self.receiver is not None and isinstance(func, ir.Attr) else None
+        return self.receiver, func.value if self.receiver is not None and type(func) is ir.Attr else None
 
     def _is_made_in_place(self) -> bool:
         """Return whether the receiver is a new tensor of the host's memory, which the very expression makes by functions of a library."""
-        node = self.node.func.value if isinstance(self.node.func, ir.Attr) else None
-        if not isinstance(node, ir.Call) or self._device(self.receiver or UNKNOWN) is not None:
+        node = self.node.func.value if type(self.node.func) is ir.Attr else None
+        if type(node) is not ir.Call or self._device(self.receiver or UNKNOWN) is not None:
             return False
-        while isinstance(node, ir.Call) and isinstance(node.func, ir.Attr):
+        while type(node) is ir.Call and type(node.func) is ir.Attr:
             node = node.func.value
-        return isinstance(node, ir.Name) and isinstance(self.frame.eval(node), LibrarySymbol)
+        return type(node) is ir.Name and isinstance(self.frame.eval(node), LibrarySymbol)
 
     @staticmethod
     def _device(value: Value) -> Value | None:
@@ -570,7 +570,7 @@ class LibraryCall:
         if axis is None or axis is NONE:
             rank = 0 if not self.starred else -1
             source = self._source()
-            if isinstance(source, ir.Sub):
+            if type(source) is ir.Sub:
                 # Of rows that are looked up one by one, the sum over all is seldom wanted; of a selection it is.
                 self.frame.confirm(BOOLEAN_MASK_INDEX, source.at)
         elif keep is not None and not (isinstance(keep, Const) and keep.value is False):
@@ -585,7 +585,7 @@ class LibraryCall:
         """The expression of the receiver or first argument."""
         func = self.node.func
         if self.receiver is not None:
-            return func.value if isinstance(func, ir.Attr) else None
+            return func.value if type(func) is ir.Attr else None
         return self.node.args[0] if self.node.args else None
 
     def read(self, what: Return) -> Value:
@@ -683,7 +683,7 @@ def _names_host(node: ir.Node) -> bool:
 
     A `device` that the program sets, and that of another tensor, may be any in another run.
     """
-    return isinstance(node, ir.Call) or "cpu" in path_of(node).rpartition(".")[2].lower()
+    return type(node) is ir.Call or "cpu" in path_of(node).rpartition(".")[2].lower()
 
 
 def _may_name_dtype(value: Value) -> bool:
@@ -705,7 +705,7 @@ def holds_data(value: Value) -> bool:
 
 def reads_within(value: Value, node: ir.Node) -> bool:
     """Return whether an expression reads a number from a tensor, or one of the parts that it is written as does."""
-    if isinstance(node, ir.Display) and isinstance(value, Sequence) and len(value.items or ()) == len(node.items):
+    if type(node) is ir.Display and isinstance(value, Sequence) and len(value.items or ()) == len(node.items):
         return any(reads_within(part, inner) for part, inner in zip(value.items or (), node.items, strict=True))
     return holds_data(value) and calls_within(node)
 
@@ -729,7 +729,7 @@ def dtype_of(value: Value) -> str:
     return _DTYPE_BUILTINS.get(name, "") if isinstance(name, str) else ""
 
 
-_BUILDERS: dict[str, Callable[[LibraryCall, Return], Value]] = {
+_BUILDERS: Final[dict[str, Callable[[LibraryCall, Return], Value]]] = {
     "tensor": LibraryCall.tensor_return,
     "static": LibraryCall.tensor_return,
     "like": LibraryCall.like,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from xlalint.abstract.lattice import boolean, join_all, truth
 from xlalint.abstract.values import (
@@ -63,7 +63,7 @@ def _as_tensors(frame: Frame, name: str, args: list[Value], node: ir.Call) -> li
     if not framework or not args or args[0] is not UNKNOWN:
         return args
     shown = tensor(framework, sure=False)
-    if node.args and isinstance(node.args[0], ir.Name):
+    if node.args and type(node.args[0]) is ir.Name:
         frame.refine(node.args[0].id, shown)
     return [shown, *args[1:]]
 
@@ -87,7 +87,7 @@ def _call_builtin(interpreter: Interpreter, frame: Frame, name: str, arguments: 
 
 
 # Builtins of which the tables say when they read a tensor, and for which frameworks that is a hazard.
-_READERS = frozenset(
+_READERS: Final = frozenset(
     f"builtins.{name}"
     for name in (
         "int",
@@ -105,7 +105,7 @@ _READERS = frozenset(
         "range",
     )
 )
-_ORDERING = frozenset(("builtins.min", "builtins.max", "builtins.sorted"))
+_ORDERING: Final = frozenset(("builtins.min", "builtins.max", "builtins.sorted"))
 
 
 def _order_by_key(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from xlalint.abstract.lattice import join, join_all, when_truth, without_none
 from xlalint.abstract.values import (
@@ -40,21 +40,21 @@ if TYPE_CHECKING:
 
 def assume(frame: Frame, node: ir.Node, wanted: bool) -> None:
     """Refine the environment, given that the condition came out as `wanted`."""
-    if isinstance(node, ir.Not):
+    if type(node) is ir.Not:
         assume(frame, node.value, not wanted)
-    elif isinstance(node, ir.Bool):
+    elif type(node) is ir.Bool:
         if node.is_and is wanted:
             for operand in node.values:
                 assume(frame, operand, wanted)
-        elif all(isinstance(operand, ir.Call) for operand in node.values):
+        elif all(type(operand) is ir.Call for operand in node.values):
             _assume_any(frame, node.values, wanted)
-    elif isinstance(node, ir.Walrus):
+    elif type(node) is ir.Walrus:
         _refine(frame, ir.Name(node.name, 0), lambda value: when_truth(value, wanted))
     elif isinstance(node, (ir.Name, ir.Attr)):
         _refine(frame, node, lambda value: when_truth(value, wanted))
-    elif isinstance(node, ir.Compare) and len(node.ops) == 1:
+    elif type(node) is ir.Compare and len(node.ops) == 1:
         _assume_comparison(frame, node, wanted)
-    elif isinstance(node, ir.Call):
+    elif type(node) is ir.Call:
         _assume_call(frame, node, wanted)
 
 
@@ -83,12 +83,12 @@ def _refine(frame: Frame, node: ir.Node, narrowed: Callable[[Value], Value]) -> 
 
 def _assume_comparison(frame: Frame, node: ir.Compare, wanted: bool) -> None:
     op, right = node.ops[0], node.rights[0]
-    left: ir.Node = ir.Name(node.left.name, 0) if isinstance(node.left, ir.Walrus) else node.left
+    left: ir.Node = ir.Name(node.left.name, 0) if type(node.left) is ir.Walrus else node.left
     if op in ("is not", "!="):
         op, wanted = ("is" if op == "is not" else "=="), not wanted
     if op in ("is", "==") and wanted and _assume_property(frame, left, right):
         return
-    if not isinstance(right, ir.Const):
+    if type(right) is not ir.Const:
         return
     if op == "is" and right.value is None:
         _refine(frame, left, (lambda value: _only_none(value)) if wanted else without_none)
@@ -111,7 +111,7 @@ def _assume_property(frame: Frame, left: ir.Node, right: ir.Node) -> bool:
             rank = count.value
             _refine(frame, subject, lambda value: _retype(value, "", rank))
         return True
-    if isinstance(left, ir.Call) and path_of(left.func) == "type" and len(left.args) == 1:
+    if type(left) is ir.Call and path_of(left.func) == "type" and len(left.args) == 1:
         types = frame.eval(right)
         _refine(frame, left.args[0], lambda value: narrow_to(frame, value, types, True))
         return True
@@ -120,16 +120,16 @@ def _assume_property(frame: Frame, left: ir.Node, right: ir.Node) -> bool:
 
 def _subject(node: ir.Node, attributes: tuple[str, ...], methods: tuple[str, ...]) -> ir.Node | None:
     """`x` in `x.attribute` or `x.method()`."""
-    if isinstance(node, ir.Attr) and node.name in attributes:
+    if type(node) is ir.Attr and node.name in attributes:
         return node.value
-    if isinstance(node, ir.Call) and isinstance(node.func, ir.Attr) and node.func.name in methods and not node.args:
+    if type(node) is ir.Call and type(node.func) is ir.Attr and node.func.name in methods and not node.args:
         return node.func.value
     return None
 
 
 def _subject_of_rank(node: ir.Node) -> ir.Node | None:
     """`x` where the expression is its rank: `x.ndim`, `x.dim()`, `len(x.shape)`."""
-    if isinstance(node, ir.Call) and path_of(node.func) == "len" and len(node.args) == 1:
+    if type(node) is ir.Call and path_of(node.func) == "len" and len(node.args) == 1:
         return _subject(node.args[0], ("shape",), ("size",))
     return _subject(node, ("ndim",), ("dim", "ndimension"))
 
@@ -179,10 +179,10 @@ def _assume_call(frame: Frame, node: ir.Call, wanted: bool) -> None:
 
 def _assume_each(frame: Frame, node: ir.Node, wanted: bool) -> None:
     """`all(isinstance(x, T) for x in xs)`: what holds of each element."""
-    if not isinstance(node, ir.Comprehension) or len(node.generators) != 1:
+    if type(node) is not ir.Comprehension or len(node.generators) != 1:
         return
     generator = node.generators[0]
-    if generator.conditions or not isinstance(generator.target, ir.Name):
+    if generator.conditions or type(generator.target) is not ir.Name:
         return
     name = generator.target.id
 
@@ -233,30 +233,30 @@ def _assume_guard(frame: Frame, node: ir.Call, wanted: bool) -> None:
 
 def _asks_for_type(body: tuple[ir.Statement, ...], name: str) -> bool:
     """Return whether a body asks of which type a bare name is."""
-    calls = (one for one in ir.walk(body) if isinstance(one, ir.Call) and one.args)
+    calls = (one for one in ir.walk(body) if type(one) is ir.Call and one.args)
     asked = (one.args[0] for one in calls if path_of(one.func) in ("isinstance", "type"))
-    return any(isinstance(one, ir.Name) and one.id == name for one in asked)
+    return any(type(one) is ir.Name and one.id == name for one in asked)
 
 
 def _find_returned_tests(body: tuple[ir.Statement, ...]) -> list[ir.Node]:
     """Return the tests that a function returns, where it does nothing but test; empty where it does more."""
     found: list[ir.Node] = []
     for statement in body[:_LONGEST_GUARD]:
-        if isinstance(statement, ir.If):
+        if type(statement) is ir.If:
             inner = _find_returned_tests(statement.body), _find_returned_tests(statement.orelse)
             if not inner[0] or (statement.orelse and not inner[1]):
                 return []
             found += [*inner[0], *inner[1]]
-        elif isinstance(statement, ir.Return) and isinstance(statement.value, _TESTS):
+        elif type(statement) is ir.Return and isinstance(statement.value, _TESTS):
             found.append(statement.value)
         else:
             return []
     return found if len(body) <= _LONGEST_GUARD else []
 
 
-_LONGEST_GUARD = 3
-_DEEPEST_GUARD = 4
-_TESTS = (ir.Compare, ir.Call, ir.Not, ir.Bool)
+_LONGEST_GUARD: Final = 3
+_DEEPEST_GUARD: Final = 4
+_TESTS: Final = (ir.Compare, ir.Call, ir.Not, ir.Bool)
 
 
 def _tensors_only(value: Value, framework: str, wanted: bool) -> Value:
@@ -296,8 +296,8 @@ def _each(types: Value) -> list[Value]:
     return found
 
 
-_HOST_TYPES = frozenset(("int", "float", "bool", "str", "bytes", "complex"))
-_CONTAINERS = {"list": "list", "tuple": "tuple", "set": "set", "dict": "dict"}
+_HOST_TYPES: Final = frozenset(("int", "float", "bool", "str", "bytes", "complex"))
+_CONTAINERS: Final = {"list": "list", "tuple": "tuple", "set": "set", "dict": "dict"}
 
 
 def describe(frame: Frame, kind: Value) -> Value:
@@ -350,7 +350,7 @@ def _is_array_type(frame: Frame, name: str) -> bool:
 
 
 # Library classes of which no tensor is an instance.
-_NO_TENSORS = (
+_NO_TENSORS: Final = (
     "collections.ChainMap",
     "collections.Counter",
     "collections.OrderedDict",

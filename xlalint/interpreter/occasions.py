@@ -4,7 +4,8 @@ A function is known by its name alone: whatever calls that name may call it. So 
 once for each model, and one of which all are data sets on the host, as far as the program calls them itself. Of methods only constructors
 of the class tell, since frameworks and users of a library call methods too.
 
-All of it is worked out once for a program, before its functions are run. What it comes to is part of what every result depends on.
+All of it is worked out once for a program, before its functions are run. What it comes to for a module's functions is part of what a
+result depends on for which it was asked.
 """
 
 from __future__ import annotations
@@ -51,6 +52,7 @@ class Occasions:
         self._drivers = drivers
         self._kind_of = kind_of
         self._seldom: dict[FunctionInfo, Occasion] = {}
+        self._states: dict[int, str] = {}
         self._calls: dict[FunctionInfo, tuple[str, ...]] = {}
         self._in_loops: dict[FunctionInfo | ModuleInfo, frozenset[str]] = {}
         self._worked_out = False
@@ -58,13 +60,21 @@ class Occasions:
     def of(self, info: FunctionInfo) -> Occasion:
         """Return when a function is called."""
         self._work_out()
+        self._program.reader.current.occasions |= info.module.bit
         return self._seldom.get(info, Occasion.ANY)
 
-    def digest(self) -> bytes:
-        """Digest all that was found: what was made of it holds as long as this is the same."""
+    def state(self, module: ModuleInfo) -> bytes:
+        """Digest all that was found of a module's functions: what was made of it holds as long as this is the same."""
         self._work_out()
-        told = sorted(f"{info.module.path}\0{info.ir.qualname}\0{when:d}" for info, when in self._seldom.items())
-        return blake2b("\n".join(told).encode("utf-8", "surrogateescape"), digest_size=16).digest()
+        return blake2b(self._states.get(module.index, "").encode("utf-8", "surrogateescape"), digest_size=16).digest()
+
+    def differ(self, before: Occasions) -> set[int]:
+        """Return the indexes of the modules of which functions were called on other occasions before, with the same modules."""
+        if before is self:
+            return set()
+        self._work_out()
+        before._work_out()
+        return {index for index, _ in self._states.items() ^ before._states.items()}
 
     def after(self, changed: Iterable[FunctionInfo], drivers: Drivers) -> Occasions:
         """Occasions of the program with changed bodies of some functions: these, where those call what they called before."""
@@ -81,10 +91,14 @@ class Occasions:
             return
         self._worked_out = True
         program = self._program
-        with program.reader.reading(DependencySet()):  # `digest` speaks for it
+        with program.reader.reading(DependencySet()):  # `state` speaks for it
             functions = [info for module in program.modules[: program.linted] for info in module.functions]
             self._calls = {info: info.ir.calls for info in functions}
             self._seldom = self._find_seldom(functions)
+        told: defaultdict[int, list[str]] = defaultdict(list)
+        for info, when in self._seldom.items():
+            told[info.module.index].append(f"{info.ir.qualname}\0{when:d}")
+        self._states = {index: "\n".join(sorted(those)) for index, those in told.items()}
 
     def _find_seldom(self, functions: list[FunctionInfo]) -> dict[FunctionInfo, Occasion]:
         """Return the functions that no step calls: those of which all callers are constructors, data sets, or run once themselves."""

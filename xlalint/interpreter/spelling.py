@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from xlalint.lowering import ir
 
 
@@ -26,26 +28,40 @@ def path_of(node: ir.Node) -> str:
 
 def calls_within(node: ir.Node) -> bool:
     """Return whether an arithmetic expression, or a list of such, calls anything."""
-    if isinstance(node, ir.Bin):
+    if type(node) is ir.Bin:
         return calls_within(node.left) or calls_within(node.right)
-    if isinstance(node, ir.Display):
+    if type(node) is ir.Display:
         return any(map(calls_within, node.items))
-    return isinstance(node, ir.Call) or (isinstance(node, ir.Unary) and calls_within(node.value))
+    return type(node) is ir.Call or (type(node) is ir.Unary and calls_within(node.value))
 
 
-_BINDING = {"|": 1, "^": 2, "&": 3, "<<": 4, ">>": 4, "+": 5, "-": 5, "*": 6, "/": 6, "//": 6, "%": 6, "@": 6, "**": 8}
+_BINDING: Final = {
+    "|": 1,
+    "^": 2,
+    "&": 3,
+    "<<": 4,
+    ">>": 4,
+    "+": 5,
+    "-": 5,
+    "*": 6,
+    "/": 6,
+    "//": 6,
+    "%": 6,
+    "@": 6,
+    "**": 8,
+}
 _UNARY, _PRIMARY = 7, 9
-_LINKS = 32
+_LINKS: Final = 32
 
 
 def _parenthesize(node: ir.Node, depth: int, binding: int = _PRIMARY, links: int = _LINKS) -> str:
     """An expression within one that binds so tightly: in parentheses where it would read otherwise."""
     own = _PRIMARY
-    if isinstance(node, ir.Bin):
+    if type(node) is ir.Bin:
         own = _BINDING.get(node.op, 0)
-    elif isinstance(node, ir.Unary):
+    elif type(node) is ir.Unary:
         own = _UNARY
-    elif isinstance(node, ir.Not | ir.Compare) or (isinstance(node, ir.Display) and node.kind == "tuple"):
+    elif isinstance(node, ir.Not | ir.Compare) or (type(node) is ir.Display and node.kind == "tuple"):
         own = 0
     text = spelling(node, depth, links)
     return f"({text})" if own < binding and text != "…" else text
@@ -53,38 +69,38 @@ def _parenthesize(node: ir.Node, depth: int, binding: int = _PRIMARY, links: int
 
 def spelling(node: ir.Node, depth: int = 3, links: int = _LINKS) -> str:
     """A short source-like text of an expression, for messages: so deep, and of a chain of attributes, calls and indices so long."""
-    if isinstance(node, ir.Name):
+    if type(node) is ir.Name:
         return node.id
     if depth == 0 or links == 0:
         return "…"
-    if isinstance(node, ir.Attr):
+    if type(node) is ir.Attr:
         return f"{_parenthesize(node.value, depth, links=links - 1)}.{node.name}"
-    if isinstance(node, ir.Const):
+    if type(node) is ir.Const:
         return repr(node.value)
-    if isinstance(node, ir.Call):
+    if type(node) is ir.Call:
         inner = ", ".join(spelling(arg, depth - 1) for arg in node.args[:2])
         more = ", …" if len(node.args) > 2 or (node.keywords and node.args) else "…" if node.keywords else ""
         return f"{_parenthesize(node.func, depth, links=links - 1)}({inner}{more})"
-    if isinstance(node, ir.Sub):
+    if type(node) is ir.Sub:
         return f"{_parenthesize(node.value, depth, links=links - 1)}[{spelling(node.index, depth - 1)}]"
-    if isinstance(node, ir.Slice):
+    if type(node) is ir.Slice:
         lower = spelling(node.lower, depth - 1) if node.lower is not None else ""
         upper = spelling(node.upper, depth - 1) if node.upper is not None else ""
         return f"{lower}:{upper}"
-    if isinstance(node, ir.Bin):
+    if type(node) is ir.Bin:
         binding = _BINDING.get(node.op, 0)
         left = _parenthesize(node.left, depth - 1, binding + (node.op == "**"))
         return f"{left} {node.op} {_parenthesize(node.right, depth - 1, binding + (node.op != '**'))}"
-    if isinstance(node, ir.Unary):
+    if type(node) is ir.Unary:
         return f"{node.op}{_parenthesize(node.value, depth - 1, _UNARY)}"
-    if isinstance(node, ir.Not):
+    if type(node) is ir.Not:
         return f"not {spelling(node.value, depth - 1)}"
-    if isinstance(node, ir.Compare):
+    if type(node) is ir.Compare:
         rights = " ".join(
             f"{op} {_parenthesize(right, depth - 1, 1)}" for op, right in zip(node.ops, node.rights, strict=True)
         )
         return f"{_parenthesize(node.left, depth - 1, 1)} {rights}"
-    if isinstance(node, ir.Display) and node.kind in ("tuple", "list"):
+    if type(node) is ir.Display and node.kind in ("tuple", "list"):
         inner = ", ".join(spelling(item, depth - 1) for item in node.items)
         return inner if node.kind == "tuple" else f"[{inner}]"
     return "…"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from xlalint.abstract.lattice import join, join_all
 from xlalint.abstract.values import (
@@ -48,8 +48,8 @@ from xlalint.rules.codes import (
 )
 from xlalint.rules.variants import NO_AUTOGRAPH
 
-_LOOP_PASSES = 3
-_UNROLLED = 12
+_LOOP_PASSES: Final = 3
+_UNROLLED: Final = 12
 
 
 def eval_statement(frame: Frame, node: ir.Eval) -> bool:
@@ -60,13 +60,13 @@ def eval_statement(frame: Frame, node: ir.Eval) -> bool:
 
 def assign(frame: Frame, node: ir.Assign) -> bool:
     frame.statement = node.at
-    if isinstance(node.value, ir.Display) and len(node.targets) == 1 and isinstance(node.targets[0], ir.Display):
+    if type(node.value) is ir.Display and len(node.targets) == 1 and type(node.targets[0]) is ir.Display:
         return _assign_each(frame, node.targets[0], node.value)
     value = frame.eval(node.value)
     for look in frame.libraries.on_assign:
         look(frame, node, value)
     for target in node.targets:
-        if isinstance(target, ir.Display) and not any(isinstance(item, ir.Star) for item in target.items):
+        if type(target) is ir.Display and not any(type(item) is ir.Star for item in target.items):
             unpack_shape(frame, node.value, len(target.items))
         bind_target(frame, target, value)
     return True
@@ -74,15 +74,15 @@ def assign(frame: Frame, node: ir.Assign) -> bool:
 
 def _assign_each(frame: Frame, target: ir.Display, source: ir.Display) -> bool:
     """`a, b, c = x, *y, z`: what is starred fills the places that are left."""
-    stars = [i for i, item in enumerate(source.items) if isinstance(item, ir.Star)]
+    stars = [i for i, item in enumerate(source.items) if type(item) is ir.Star]
     missing = len(target.items) - (len(source.items) - len(stars))
-    if len(stars) != 1 or missing < 0 or any(isinstance(item, ir.Star) for item in target.items):
+    if len(stars) != 1 or missing < 0 or any(type(item) is ir.Star for item in target.items):
         bind_target(frame, target, frame.eval(source))
         return True
     values: list[Value] = []
     for item in source.items:
         value = frame.eval(item)
-        values += unpack(frame, value, missing, None) if isinstance(item, ir.Star) else [value]
+        values += unpack(frame, value, missing, None) if type(item) is ir.Star else [value]
     for part, value in zip(target.items, values, strict=True):
         bind_target(frame, part, value)
     return True
@@ -92,7 +92,7 @@ def aug_assign(frame: Frame, node: ir.AugAssign) -> bool:
     frame.statement = node.at
     target = node.target
     right = frame.eval(node.value)
-    if isinstance(target, ir.Sub):
+    if type(target) is ir.Sub:
         old = frame.eval(target.value)
         index = frame.eval(target.index)
         kept = kept_under(frame, target, old, index)
@@ -101,7 +101,7 @@ def aug_assign(frame: Frame, node: ir.AugAssign) -> bool:
         store_subscript(frame, target, old, index, right, reads=True)
         return True
     old = frame.eval(target)
-    if isinstance(target, ir.Name) and frame.is_outer(target.id):
+    if type(target) is ir.Name and frame.is_outer(target.id):
         frame.note(TRACE_TIME_EFFECT, target.at, "", target.id, "counts up once, while tracing", "effect")
     result = binary_value(frame, node.op, old, right, node.expr_at, target, node.value)
     if node.op in ("+", "-"):
@@ -126,7 +126,7 @@ def _step(frame: Frame, target: ir.Node, old: Value, right: Value) -> Value | No
     if (
         not frame.loops.step_depth
         or frame.loops.depth != frame.loops.step_depth
-        or not isinstance(target, ir.Name)
+        or type(target) is not ir.Name
         or not isinstance(right, Const)
     ):
         return None
@@ -137,7 +137,7 @@ def _step(frame: Frame, target: ir.Node, old: Value, right: Value) -> Value | No
 
 def ann_assign(frame: Frame, node: ir.AnnAssign) -> bool:
     frame.statement = node.at
-    if isinstance(node.target, ir.Name):
+    if type(node.target) is ir.Name:
         frame.scope.declared[node.target.id] = node.annotation
     if node.value is None:
         return True
@@ -159,16 +159,16 @@ def _as_declared(value: Value, declared: Value) -> Value:
 
 def bind_target(frame: Frame, target: ir.Node, value: Value) -> None:
     """Assign to a name, an attribute, an element, or unpack."""
-    if isinstance(target, ir.Name):
+    if type(target) is ir.Name:
         frame.bind(target.id, value)
-    elif isinstance(target, ir.Attr):
+    elif type(target) is ir.Attr:
         _bind_attribute(frame, target, value)
-    elif isinstance(target, ir.Sub):
+    elif type(target) is ir.Sub:
         base = frame.eval(target.value)
         store_subscript(frame, target, base, frame.eval(target.index), value, reads=False)
-    elif isinstance(target, ir.Display):
+    elif type(target) is ir.Display:
         _unpack(frame, target, value)
-    elif isinstance(target, ir.Star):
+    elif type(target) is ir.Star:
         bind_target(frame, target.value, value)
 
 
@@ -182,14 +182,14 @@ def _bind_attribute(frame: Frame, target: ir.Attr, value: Value) -> None:
     if path:
         frame.refine(path, value)
         frame.forget(path)
-    if isinstance(target.value, ir.Name) and target.value.id == frame.scope.receiver_name:
+    if type(target.value) is ir.Name and target.value.id == frame.scope.receiver_name:
         frame.store(target.name, value)
         for note in libraries.on_own_attribute:
             note(frame, path)
 
 
 def _unpack(frame: Frame, target: ir.Display, value: Value) -> None:
-    starred = next((i for i, item in enumerate(target.items) if isinstance(item, ir.Star)), None)
+    starred = next((i for i, item in enumerate(target.items) if type(item) is ir.Star), None)
     items = unpack(frame, value, len(target.items), starred)
     for item, part in zip(target.items, items, strict=True):
         bind_target(frame, item, part)
@@ -233,15 +233,15 @@ def return_(frame: Frame, node: ir.Return) -> bool:
 
 
 def _only_raises(body: tuple[ir.Statement, ...]) -> bool:
-    return bool(body) and isinstance(body[-1], ir.Raise)
+    return bool(body) and type(body[-1]) is ir.Raise
 
 
 def _ends_run(body: tuple[ir.Statement, ...]) -> bool:
     """Return whether a block ends what the program does: by raising, or by leaving it."""
     last = body[-1] if body else None
-    if isinstance(last, ir.Eval):
-        return isinstance(last.value, ir.Call) and path_of(last.value.func) in _EXITS
-    return isinstance(last, ir.Raise)
+    if type(last) is ir.Eval:
+        return type(last.value) is ir.Call and path_of(last.value.func) in _EXITS
+    return type(last) is ir.Raise
 
 
 def if_(frame: Frame, node: ir.If) -> bool:
@@ -290,7 +290,7 @@ def if_(frame: Frame, node: ir.If) -> bool:
 
 def _missing_from(test: ir.Node) -> str:
     """The table that a condition finds a key to be missing from: `key not in table`, whose branch then fills it in."""
-    if isinstance(test, ir.Compare) and test.ops == ("not in",) and isinstance(test.rights[0], ir.Name):
+    if type(test) is ir.Compare and test.ops == ("not in",) and type(test.rights[0]) is ir.Name:
         return test.rights[0].id
     return ""
 
@@ -315,7 +315,7 @@ def _rule_of(frame: Frame, node: ir.If) -> tuple[str, str]:
 def _leaves_loop(body: tuple[ir.Statement, ...]) -> bool:
     """Return whether a block ends by a `break`."""
     last = body[-1] if body else None
-    return isinstance(last, ir.Jump) and last.leaves
+    return type(last) is ir.Jump and last.leaves
 
 
 def _loop(frame: Frame, node: Loop, once: Callable[[], bool]) -> bool:
@@ -437,8 +437,8 @@ def _carry(frame: Frame, node: Loop) -> None:
 
 
 def _assigns(node: ir.Assign | ir.AugAssign, name: str) -> bool:
-    targets = node.targets if isinstance(node, ir.Assign) else (node.target,)
-    return any(isinstance(one, ir.Name) and one.id == name for target in targets for one in ir.walk((target,)))
+    targets = node.targets if type(node) is ir.Assign else (node.target,)
+    return any(type(one) is ir.Name and one.id == name for target in targets for one in ir.walk((target,)))
 
 
 def for_(frame: Frame, node: ir.For) -> bool:
@@ -558,16 +558,16 @@ def try_(frame: Frame, node: ir.Try) -> bool:
     return bool(ends) and final
 
 
-_EXITS = frozenset(("sys.exit", "exit", "quit", "os._exit", "os.abort"))
-_TRACING_ERRORS = frozenset(
+_EXITS: Final = frozenset(("sys.exit", "exit", "quit", "os._exit", "os.abort"))
+_TRACING_ERRORS: Final = frozenset(
     ("Exception", "BaseException", "TypeError", "ConcretizationTypeError", "OperatorNotAllowedInGraphError")
 )
 
 
 def _catches_tracing(handler: ir.Handler) -> bool:
     """Return whether a handler catches what a tracer raises where a value is asked for: the code provides for it."""
-    kinds = handler.type.items if isinstance(handler.type, ir.Display) else (handler.type,)
-    names = (kind.name if isinstance(kind, ir.Attr) else kind.id if isinstance(kind, ir.Name) else "" for kind in kinds)
+    kinds = handler.type.items if type(handler.type) is ir.Display else (handler.type,)
+    names = (kind.name if type(kind) is ir.Attr else kind.id if type(kind) is ir.Name else "" for kind in kinds)
     return handler.type is None or not _TRACING_ERRORS.isdisjoint(names)
 
 
@@ -586,7 +586,7 @@ def assert_(frame: Frame, node: ir.Assert) -> bool:
 
 def delete(frame: Frame, node: ir.Delete) -> bool:
     for target in node.targets:
-        if isinstance(target, ir.Name):
+        if type(target) is ir.Name:
             frame.env.pop(target.id, None)
     return True
 
@@ -638,7 +638,7 @@ def match(frame: Frame, node: ir.Match) -> bool:
     for case in node.cases:
         frame.env = dict(before)
         if case.compares:
-            frame.needs_bool(subject, node.subject, TENSOR_IF, position(node.subject))
+            frame.needs_bool(subject, node.subject, TENSOR_IF)
         for name in case.names:
             frame.bind(name, subject if len(case.names) == 1 and isinstance(subject, Tensor) else UNKNOWN)
         if case.guard is not None:
@@ -658,7 +658,7 @@ def too_deep(frame: Frame, node: ir.TooDeep) -> bool:
     return False
 
 
-_HANDLERS: dict[type[ir.Stmt], Callable[[Frame, Any], bool]] = {
+_HANDLERS: Final[dict[type[ir.Stmt], Callable[[Frame, Any], bool]]] = {
     ir.Eval: eval_statement,
     ir.Assign: assign,
     ir.AugAssign: aug_assign,

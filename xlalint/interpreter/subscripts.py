@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from xlalint.abstract.lattice import join, join_all, leading
 from xlalint.abstract.values import (
@@ -55,12 +55,12 @@ if TYPE_CHECKING:
 
 
 # How many entries of a table of functions or classes are called for an entry that is not known.
-MAX_TABLE = 16
-_CALLABLE = (Class, Function, LibrarySymbol)
+MAX_TABLE: Final = 16
+_CALLABLE: Final = (Class, Function, LibrarySymbol)
 # What masks are called: `mask`, `padding_mask`, `mask_m`, `mask2`; not what speaks of one (`mask_indices`, `mask_token_id`).
-_NAMES_MASK = re.compile(r"mask(_?[a-z0-9])?$").search
+_NAMES_MASK: Final = re.compile(r"mask(_?[a-z0-9])?$").search
 # Operators whose result may be a mask.
-_LOGICAL = ("&", "|", "^")
+_LOGICAL: Final = ("&", "|", "^")
 
 
 def load_subscript(frame: Frame, node: ir.Sub, base: Value, index: Value) -> Value:
@@ -234,7 +234,7 @@ def _implicit_int(frame: Frame, node: ir.Sub, value: Value, rule: str) -> None:
 def parts_of(index: Value, node: ir.Node) -> list[tuple[Value, ir.Node]]:
     """The comma-separated parts of an index with their nodes."""
     if isinstance(index, Sequence) and index.kind == "tuple" and index.items is not None:
-        nodes = node.items if isinstance(node, ir.Display) and len(node.items) == len(index.items) else ()
+        nodes = node.items if type(node) is ir.Display and len(node.items) == len(index.items) else ()
         return [(item, nodes[i] if nodes else node) for i, item in enumerate(index.items)]
     return [(index, node)]
 
@@ -312,30 +312,32 @@ def _as_mask(frame: Frame, base: Tensor, part: Value, node: ir.Node) -> Value:
 
 def _compares(frame: Frame, node: ir.Node) -> bool:
     """Return whether an expression gives the outcome of comparisons: who indexes with it has compared tensors."""
-    if isinstance(node, ir.Name):
+    if type(node) is ir.Name:
         return frame.function is not None and node.id in frame.interpreter.compared.of(frame.function)
     return compares(node, frozenset())
 
 
-_POSITIONS = frozenset(("idx", "idxs", "index", "indexes", "indices", "inds", "ids", "perm", "order", "positions"))
+_POSITIONS: Final = frozenset(
+    ("idx", "idxs", "index", "indexes", "indices", "inds", "ids", "perm", "order", "positions")
+)
 
 
 def _names_positions(node: ir.Node) -> bool:
     """Return whether a name says that an index is one: `idx`, `node_index`, `ids[0]`."""
-    while isinstance(node, ir.Sub):
+    while type(node) is ir.Sub:
         node = node.value
     return _last_word(node).lower().rpartition("_")[2] in _POSITIONS
 
 
 def _last_word(node: ir.Node) -> str:
     """The name that an expression ends in: "mask" of `mask`, `self.mask` and `batch["mask"]`."""
-    if isinstance(node, ir.Sub):
-        return node.index.value if isinstance(node.index, ir.Const) and isinstance(node.index.value, str) else ""
-    return node.id if isinstance(node, ir.Name) else node.name if isinstance(node, ir.Attr) else ""
+    if type(node) is ir.Sub:
+        return node.index.value if type(node.index) is ir.Const and isinstance(node.index.value, str) else ""
+    return node.id if type(node) is ir.Name else node.name if type(node) is ir.Attr else ""
 
 
 def _check_slice(frame: Frame, node: ir.Sub, base: Tensor, part: Sequence, part_node: ir.Node, writes: bool) -> None:
-    bounds = (part_node.lower, part_node.upper, part_node.step) if isinstance(part_node, ir.Slice) else (None,) * 3
+    bounds = (part_node.lower, part_node.upper, part_node.step) if type(part_node) is ir.Slice else (None,) * 3
     for bound, bound_node in zip(part.items or (), bounds, strict=False):
         detail = "the bound of a slice is a constant in the graph"
         _look_at_index(frame, base, bound, bound_node or node, node.at, detail)
@@ -381,9 +383,9 @@ def _check_mask_or_positions(frame: Frame, node: ir.Sub, base: Tensor, part: Val
     Of the indices read in published packages that are left unknown here a third are masks or 0-d.
     """
     index = node.index
-    if isinstance(index, ir.Sub) and isinstance(index.index, ir.Const) and index.index.value is None:
+    if type(index) is ir.Sub and type(index.index) is ir.Const and index.index.value is None:
         return  # `x[n[None]]`: positions made of one number; a mask with one more axis fits nothing
-    if isinstance(index, ir.Bin) and index.op not in _LOGICAL:
+    if type(index) is ir.Bin and index.op not in _LOGICAL:
         return  # arithmetic makes no mask
     if writes and (base.dtype == "b" or _names_positions(index)):
         return  # a mask is made of positions; masks are joined by operators
@@ -399,11 +401,7 @@ def store_subscript(frame: Frame, target: ir.Sub, base: Value, index: Value, val
     """`base[index] = value`; `reads` for an augmented assignment."""
     for look in frame.libraries.on_item:
         look(frame, target, index, value)
-    if (
-        isinstance(target.value, ir.Name)
-        and frame.is_outer(target.value.id)
-        and frame.paths.remembers != target.value.id
-    ):
+    if type(target.value) is ir.Name and frame.is_outer(target.value.id) and frame.paths.remembers != target.value.id:
         frame.note(
             TRACE_TIME_EFFECT, target.at, "", spelling(target), "happens once, while tracing", "" if reads else "effect"
         )
@@ -444,7 +442,7 @@ def _is_surely_array(frame: Frame, node: ir.Node) -> bool:
     info = frame.function
     if info is None:
         return True
-    if not isinstance(node, ir.Name) or node.id not in frame.env:
+    if type(node) is not ir.Name or node.id not in frame.env:
         return False
     if all(param.name != node.id for param in info.params):
         return True
@@ -454,7 +452,7 @@ def _is_surely_array(frame: Frame, node: ir.Node) -> bool:
 def _is_made_here(frame: Frame, node: ir.Node) -> bool:
     """Return whether a name is a variable of the function's own: of what is passed to it, callers may say where it lives."""
     info = frame.function
-    return isinstance(node, ir.Name) and (info is None or all(param.name != node.id for param in info.params))
+    return type(node) is ir.Name and (info is None or all(param.name != node.id for param in info.params))
 
 
 def only_device(value: Value) -> bool:
@@ -473,13 +471,13 @@ def with_item(old: Mapping, key: Value, value: Value) -> Value:
 
 def rebind(frame: Frame, node: ir.Node, value: Value) -> None:
     """Give the container written as `node` a new abstract content."""
-    if isinstance(node, ir.Name):
+    if type(node) is ir.Name:
         frame.env[node.id] = value
     elif path_of(node):
         frame.refine(path_of(node), value)
-        if isinstance(node, ir.Attr) and isinstance(node.value, ir.Name) and node.value.id == frame.scope.receiver_name:
+        if type(node) is ir.Attr and type(node.value) is ir.Name and node.value.id == frame.scope.receiver_name:
             frame.store(node.name, value)
-    elif isinstance(node, ir.Sub) and isinstance(node.value, (ir.Name, ir.Attr)):
+    elif type(node) is ir.Sub and isinstance(node.value, (ir.Name, ir.Attr)):
         holder = frame.eval(node.value)
         if isinstance(holder, Mapping):
             rebind(frame, node.value, with_item(holder, frame.eval(node.index), value))

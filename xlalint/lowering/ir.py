@@ -17,7 +17,7 @@ What can be said of a change: `Unit.interface` is the digest of what others may 
 
 from __future__ import annotations
 
-from typing import Union
+from typing import Union, final
 
 import msgspec
 
@@ -31,29 +31,34 @@ class Expr(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=True):
     """Base of all expressions."""
 
 
+@final
 class Const(Expr, frozen=True, tag=0):
     """A literal that later stages may compare: None, bool, int, float or a short string."""
 
     value: Union[bool, int, float, str, None]
 
 
+@final
 class Literal(Expr, frozen=True, tag=1):
     """A literal whose value does not matter: `type_name` is its Python type ("bytes", "complex", "ellipsis", "str")."""
 
     type_name: str
 
 
+@final
 class Name(Expr, frozen=True, tag=2):
     id: str
     at: int
 
 
+@final
 class Attr(Expr, frozen=True, tag=3):
     value: Node
     name: str
     at: int
 
 
+@final
 class Call(Expr, frozen=True, tag=4):
     """A call; a starred argument is a `Star`, a `**mapping` is a keyword whose name is empty.
 
@@ -67,18 +72,21 @@ class Call(Expr, frozen=True, tag=4):
     places: tuple[int, ...] = ()
 
 
+@final
 class Sub(Expr, frozen=True, tag=5):
     value: Node
     index: Node
     at: int
 
 
+@final
 class Slice(Expr, frozen=True, tag=6):
     lower: Union[Node, None]
     upper: Union[Node, None]
     step: Union[Node, None]
 
 
+@final
 class Bin(Expr, frozen=True, tag=7):
     """A binary operation; `op` is the operator's symbol."""
 
@@ -88,6 +96,7 @@ class Bin(Expr, frozen=True, tag=7):
     at: int
 
 
+@final
 class Unary(Expr, frozen=True, tag=8):
     """`-x`, `+x` or `~x`."""
 
@@ -96,11 +105,13 @@ class Unary(Expr, frozen=True, tag=8):
     at: int
 
 
+@final
 class Not(Expr, frozen=True, tag=9):
     value: Node
     at: int
 
 
+@final
 class Bool(Expr, frozen=True, tag=10):
     """`a and b and c` (`is_and`) or `a or b or c`."""
 
@@ -109,6 +120,7 @@ class Bool(Expr, frozen=True, tag=10):
     at: int
 
 
+@final
 class Compare(Expr, frozen=True, tag=11):
     left: Node
     ops: tuple[str, ...]
@@ -116,6 +128,7 @@ class Compare(Expr, frozen=True, tag=11):
     at: int
 
 
+@final
 class IfExp(Expr, frozen=True, tag=12):
     test: Node
     body: Node
@@ -123,6 +136,7 @@ class IfExp(Expr, frozen=True, tag=12):
     at: int
 
 
+@final
 class Display(Expr, frozen=True, tag=13):
     """A list, tuple or set display; `kind` is "list", "tuple" or "set"."""
 
@@ -131,6 +145,7 @@ class Display(Expr, frozen=True, tag=13):
     at: int
 
 
+@final
 class DictDisplay(Expr, frozen=True, tag=14):
     """A dict display; a None key stands for `**value`."""
 
@@ -147,6 +162,7 @@ class Generator(msgspec.Struct, frozen=True, array_like=True, gc=False):
     conditions: tuple[Node, ...]
 
 
+@final
 class Comprehension(Expr, frozen=True, tag=15):
     """`kind` is "list", "set", "dict" or "generator"; `key` is set for dict comprehensions only."""
 
@@ -157,6 +173,7 @@ class Comprehension(Expr, frozen=True, tag=15):
     at: int
 
 
+@final
 class Lambda(Expr, frozen=True, tag=16):
     """A lambda; `function` indexes the unit's functions, counted from the function that holds it."""
 
@@ -164,6 +181,7 @@ class Lambda(Expr, frozen=True, tag=16):
     at: int
 
 
+@final
 class Format(Expr, frozen=True, tag=17):
     """An f-string: the values it formats; `specified` says that one has a format (`{x:.2f}`). `head` is the text before the first, as far
     as it tells a path's scheme."""
@@ -174,24 +192,29 @@ class Format(Expr, frozen=True, tag=17):
     head: str = ""
 
 
+@final
 class Star(Expr, frozen=True, tag=18):
     value: Node
 
 
+@final
 class Yield(Expr, frozen=True, tag=19):
     value: Union[Node, None]
     delegates: bool
 
 
+@final
 class Await(Expr, frozen=True, tag=20):
     value: Node
 
 
+@final
 class Walrus(Expr, frozen=True, tag=21):
     name: str
     value: Node
 
 
+@final
 class Hinted(Expr, frozen=True, tag=22):
     """The user said in a comment what this value is: `kind` is "static" or "tensor"; `name` is by which the comment lists it, if any."""
 
@@ -233,17 +256,20 @@ class Stmt(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=True):
     """Base of all statements."""
 
 
+@final
 class Eval(Stmt, frozen=True, tag=0):
     value: Node
     at: int
 
 
+@final
 class Assign(Stmt, frozen=True, tag=1):
     targets: tuple[Node, ...]
     value: Node
     at: int
 
 
+@final
 class AugAssign(Stmt, frozen=True, tag=2):
     target: Node
     op: str
@@ -252,6 +278,7 @@ class AugAssign(Stmt, frozen=True, tag=2):
     expr_at: int
 
 
+@final
 class AnnAssign(Stmt, frozen=True, tag=3):
     target: Node
     annotation: Node
@@ -259,11 +286,13 @@ class AnnAssign(Stmt, frozen=True, tag=3):
     at: int
 
 
+@final
 class Return(Stmt, frozen=True, tag=4):
     value: Union[Node, None]
     at: int
 
 
+@final
 class If(Stmt, frozen=True, tag=5):
     test: Node
     body: tuple[Statement, ...]
@@ -271,6 +300,7 @@ class If(Stmt, frozen=True, tag=5):
     at: int
 
 
+@final
 class While(Stmt, frozen=True, tag=6):
     test: Node
     body: tuple[Statement, ...]
@@ -278,6 +308,7 @@ class While(Stmt, frozen=True, tag=6):
     at: int
 
 
+@final
 class For(Stmt, frozen=True, tag=7):
     target: Node
     iterable: Node
@@ -286,6 +317,7 @@ class For(Stmt, frozen=True, tag=7):
     at: int
 
 
+@final
 class With(Stmt, frozen=True, tag=8):
     items: tuple[tuple[Node, Union[Node, None]], ...]
     body: tuple[Statement, ...]
@@ -300,6 +332,7 @@ class Handler(msgspec.Struct, frozen=True, array_like=True, gc=False):
     body: tuple[Statement, ...]
 
 
+@final
 class Try(Stmt, frozen=True, tag=9):
     body: tuple[Statement, ...]
     handlers: tuple[Handler, ...]
@@ -308,33 +341,39 @@ class Try(Stmt, frozen=True, tag=9):
     at: int
 
 
+@final
 class Raise(Stmt, frozen=True, tag=10):
     exception: Union[Node, None]
     at: int
 
 
+@final
 class Assert(Stmt, frozen=True, tag=11):
     test: Node
     message: Union[Node, None]
     at: int
 
 
+@final
 class Delete(Stmt, frozen=True, tag=12):
     targets: tuple[Node, ...]
 
 
+@final
 class Outer(Stmt, frozen=True, tag=13):
     """`global` or `nonlocal` names."""
 
     names: tuple[str, ...]
 
 
+@final
 class Jump(Stmt, frozen=True, tag=14):
     """`break` (`leaves`) or `continue`."""
 
     leaves: bool
 
 
+@final
 class Define(Stmt, frozen=True, tag=15):
     """A nested `def`; `function` indexes the unit's functions, counted from the function that holds it."""
 
@@ -342,6 +381,7 @@ class Define(Stmt, frozen=True, tag=15):
     function: int
 
 
+@final
 class DefineClass(Stmt, frozen=True, tag=16):
     """A `class` statement; `klass` indexes the unit's classes."""
 
@@ -349,6 +389,7 @@ class DefineClass(Stmt, frozen=True, tag=16):
     klass: int
 
 
+@final
 class Import(Stmt, frozen=True, tag=17):
     """Names bound by an import inside a function body."""
 
@@ -364,12 +405,14 @@ class Case(msgspec.Struct, frozen=True, array_like=True, gc=False):
     body: tuple[Statement, ...]
 
 
+@final
 class Match(Stmt, frozen=True, tag=18):
     subject: Node
     cases: tuple[Case, ...]
     at: int
 
 
+@final
 class TooDeep(Stmt, frozen=True, tag=19):
     """Stands for a body that is nested too deeply to be lowered."""
 

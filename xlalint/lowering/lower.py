@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, Final
 
 from xlalint.lowering import ir
 from xlalint.lowering.ir import encode_body
@@ -13,15 +13,15 @@ from xlalint.lowering.masks import note_assigned, note_index, note_used
 from xlalint.lowering.scope import Scope
 from xlalint.source.lines import Lines
 
-_LONGEST_STRING = 80
-_HEAD = 16  # characters of an f-string's beginning that are kept
-_LITERALS = frozenset((ir.Const, ir.Literal))
-_MAX_INT = 1 << 62
-_REGISTRARS = frozenset(
+_LONGEST_STRING: Final = 80
+_HEAD: Final = 16  # characters of an f-string's beginning that are kept
+_LITERALS: Final = frozenset((ir.Const, ir.Literal))
+_MAX_INT: Final = 1 << 62
+_REGISTRARS: Final = frozenset(
     ("register_buffer", "register_parameter", "add_module", "register_module", "add_weight", "setattr")
 )
 
-_OPERATORS: dict[type[ast.AST], str] = {
+_OPERATORS: Final[dict[type[ast.AST], str]] = {
     ast.Add: "+",
     ast.Sub: "-",
     ast.Mult: "*",
@@ -253,7 +253,7 @@ class Lowerer:
                 values.append(self.expr(part.value))
                 if part.format_spec is not None and part.format_spec.values:
                     nested = self.format(part.format_spec)
-                    values.extend(nested.values if isinstance(nested, ir.Format) else ())
+                    values.extend(nested.values if type(nested) is ir.Format else ())
         specified = any(getattr(part, "format_spec", None) is not None for part in node.values)
         first = node.values[0] if node.values else None
         head = first.value[:_HEAD] if isinstance(first, ast.Constant) and isinstance(first.value, str) else ""
@@ -388,7 +388,7 @@ class Lowerer:
 
     def aug_assign(self, node: ast.AugAssign) -> ir.Statement:
         target = self.expr(node.target)
-        if isinstance(target, ir.Name):
+        if type(target) is ir.Name:
             self.scope.loaded.add(target.id)
         return ir.AugAssign(target, _OPERATORS[type(node.op)], self.expr(node.value), self.start(node), self.at(node))
 
@@ -681,7 +681,7 @@ def _pattern(pattern: ast.AST) -> tuple[tuple[str, ...], bool]:
     return tuple(names), compares
 
 
-_EXPRESSIONS: dict[type[ast.AST], Callable[[Lowerer, Any], ir.Node]] = {
+_EXPRESSIONS: Final[dict[type[ast.AST], Callable[[Lowerer, Any], ir.Node]]] = {
     ast.Constant: Lowerer.constant,
     ast.Name: Lowerer.name,
     ast.Attribute: Lowerer.attribute,
@@ -710,7 +710,7 @@ _EXPRESSIONS: dict[type[ast.AST], Callable[[Lowerer, Any], ir.Node]] = {
     ast.NamedExpr: Lowerer.walrus,
 }
 
-_STATEMENTS: dict[type[ast.AST], Callable[[Lowerer, Any], ir.Statement | None]] = {
+_STATEMENTS: Final[dict[type[ast.AST], Callable[[Lowerer, Any], ir.Statement | None]]] = {
     ast.Expr: Lowerer.eval,
     ast.Assign: Lowerer.assign,
     ast.AugAssign: Lowerer.aug_assign,

@@ -5,12 +5,12 @@ Which fields of a node may hold others follows from its type; so each type is as
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
-_SCALARS = frozenset(("str", "int", "bool", "bytes"))
-_fields: dict[type, tuple[str, ...]] = {}
+_SCALARS: Final = frozenset(("str", "int", "bool", "bytes"))
+_fields: Final[dict[type, tuple[str, ...]]] = {}
 
 
 def parts(node: object) -> list[object]:

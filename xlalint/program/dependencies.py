@@ -7,7 +7,7 @@ over what it used of others as parts. What a result depends on is the closure ov
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from xlalint.program.failures import describe_failure, in_function
 
@@ -15,18 +15,33 @@ if TYPE_CHECKING:
     from xlalint.program.linker import ClassInfo, FunctionInfo, ModuleInfo
 
 
+_traversals = 0
+
+
+class Closure(NamedTuple):
+    """All that a computation and its parts read; `modules` and `occasions` are bit sets of modules by index."""
+
+    modules: int
+    functions: set[FunctionInfo]
+    classes: set[ClassInfo]
+    occasions: int
+
+
 class DependencySet:
     """The parts of the program that one computation read.
 
     `modules` is a bit set by index of the modules of which it read more than function bodies. `functions` are those whose bodies it read,
-    `classes` those whose direct subclasses it asked for. `parts` are computations whose results it used. `failures` are internal errors
-    that cut it short, a line each by the module's path and the function's name; None where there were none.
+    `classes` those whose direct subclasses it asked for. `occasions` is a bit set of the modules of which it asked when their functions are
+    called. `parts` are computations whose results it used. `failures` are internal errors that cut it short, a line each by the module's
+    path and the function's name; None where there were none. `traversal` is the number of the last walk over parts that came by.
     """
 
-    __slots__ = ("classes", "failures", "functions", "modules", "parts")
+    __slots__ = ("classes", "failures", "functions", "modules", "occasions", "parts", "traversal")
 
     def __init__(self) -> None:
         self.modules = 0
+        self.occasions = 0
+        self.traversal = 0
         self.functions: list[FunctionInfo] = []
         self.classes: list[ClassInfo] = []
         self.parts: dict[DependencySet, None] = {}
@@ -58,24 +73,29 @@ class DependencySet:
             todo += new
         return list(seen)
 
-    def closure(self) -> tuple[int, set[FunctionInfo], set[ClassInfo]]:
+    def closure(self) -> Closure:
         """All that the computation and its parts read."""
-        modules = 0
+        global _traversals
+        _traversals += 1
+        traversal = _traversals
+        modules = occasions = 0
         functions: set[FunctionInfo] = set()
         classes: set[ClassInfo] = set()
-        seen: set[DependencySet] = {self}
+        self.traversal = traversal
         todo: list[DependencySet] = [self]
         while todo:
             reads = todo.pop()
             modules |= reads.modules
-            functions.update(reads.functions)
+            occasions |= reads.occasions
+            if reads.functions:
+                functions.update(reads.functions)
             if reads.classes:
                 classes.update(reads.classes)
             for part in reads.parts:
-                if part not in seen:
-                    seen.add(part)
+                if part.traversal != traversal:
+                    part.traversal = traversal
                     todo.append(part)
-        return modules, functions, classes
+        return Closure(modules, functions, classes, occasions)
 
 
 def stale(computations: Iterable[DependencySet], functions: set[FunctionInfo]) -> set[DependencySet]:

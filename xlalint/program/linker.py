@@ -7,7 +7,7 @@ program's `DependencyTracker`: it is what an analysis result depends on.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from xlalint.abstract.values import (
     Class,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 # How many of the subclasses' definitions of an abstract method are followed.
-MAX_OVERRIDES = 4
+MAX_OVERRIDES: Final = 4
 
 
 class ModuleInfo:
@@ -67,11 +67,11 @@ class ModuleInfo:
         if self._assignments is None:
             self._assignments = {}
             for statement in ir.decode_body(self.unit.body):
-                if isinstance(statement, ir.Assign):
+                if type(statement) is ir.Assign:
                     self._assignments.update(
-                        (target.id, statement.value) for target in statement.targets if isinstance(target, ir.Name)
+                        (target.id, statement.value) for target in statement.targets if type(target) is ir.Name
                     )
-                elif isinstance(statement, ir.AnnAssign) and isinstance(statement.target, ir.Name) and statement.value:
+                elif type(statement) is ir.AnnAssign and type(statement.target) is ir.Name and statement.value:
                     self._assignments[statement.target.id] = statement.value
         return self._assignments.get(name)
 
@@ -88,9 +88,9 @@ class ModuleInfo:
         """The names that module level's own statements assign, each with its value and the place of the statement."""
         self.reader.current.modules |= self.bit
         for statement in ir.decode_body(self.unit.body):
-            if isinstance(statement, ir.Assign):
+            if type(statement) is ir.Assign:
                 for target in statement.targets:
-                    if isinstance(target, ir.Name):
+                    if type(target) is ir.Name:
                         yield target, statement.value, statement.at
 
     @property
@@ -178,9 +178,12 @@ class FunctionInfo:
 
     def decorated(self, *names: str) -> bool:
         """Return whether a decorator's last name is one of these."""
-        for decorator in self.ir.decorators:
-            node = decorator.func if isinstance(decorator, ir.Call) else decorator
-            last = node.name if isinstance(node, ir.Attr) else node.id if isinstance(node, ir.Name) else ""
+        decorators = self.ir.decorators
+        if not decorators:
+            return False
+        for decorator in decorators:
+            node = decorator.func if type(decorator) is ir.Call else decorator
+            last = node.name if type(node) is ir.Attr else node.id if type(node) is ir.Name else ""
             if last in names:
                 return True
         return False
@@ -193,8 +196,7 @@ class FunctionInfo:
         if self.decorated("abstractmethod", "abstractproperty"):
             return True
         return all(
-            isinstance(statement, ir.Raise)
-            or (isinstance(statement, ir.Eval) and isinstance(statement.value, ir.Const))
+            type(statement) is ir.Raise or (type(statement) is ir.Eval and type(statement.value) is ir.Const)
             for statement in self.body
         )
 
@@ -318,7 +320,7 @@ class ClassInfo:
         return f"<class {self.dotted}>"
 
 
-_RECORD_DECORATORS = frozenset(
+_RECORD_DECORATORS: Final = frozenset(
     ("dataclass", "define", "frozen", "attrs", "s", "pytree_dataclass", "register_pytree_dataclass")
 )
 
@@ -326,13 +328,13 @@ _RECORD_DECORATORS = frozenset(
 def _promises_nothing(info: FunctionInfo) -> bool:
     """Return whether a function's annotation leaves open what it returns, or says that it returns nothing."""
     declared = info.ir.returns
-    return declared is None or (isinstance(declared, ir.Const) and declared.value is None)
+    return declared is None or (type(declared) is ir.Const and declared.value is None)
 
 
 def _last_name(node: ir.Node) -> str:
-    if isinstance(node, ir.Call):
+    if type(node) is ir.Call:
         node = node.func
-    return node.name if isinstance(node, ir.Attr) else node.id if isinstance(node, ir.Name) else ""
+    return node.name if type(node) is ir.Attr else node.id if type(node) is ir.Name else ""
 
 
 def needed_packages(bindings: Iterable[ir.Binding]) -> tuple[str, ...]:
@@ -480,19 +482,19 @@ class Program:
     def _alias(self, module: ModuleInfo, name: str) -> Value | None:
         """Return what `name = other.thing` at module level names, where that is a definition or a library's."""
         node = module.assignment(name)
-        if not isinstance(node, (ir.Name, ir.Attr)) or (isinstance(node, ir.Name) and node.id == name):
+        if not isinstance(node, (ir.Name, ir.Attr)) or (type(node) is ir.Name and node.id == name):
             return None
         value = self.resolve(module, node)
         return value if isinstance(value, (Class, LibrarySymbol, Function)) else None
 
     def resolve(self, module: ModuleInfo, node: ir.Node) -> Value | None:
         """The value of a dotted name at module level."""
-        if isinstance(node, ir.Name):
+        if type(node) is ir.Name:
             return self.global_value(module, node.id)
-        if isinstance(node, ir.Attr):
+        if type(node) is ir.Attr:
             base = self.resolve(module, node.value)
             return None if base is None else self.attribute(base, node.name)
-        if isinstance(node, ir.Sub):
+        if type(node) is ir.Sub:
             return self.resolve(module, node.value)
         return None
 
@@ -534,10 +536,10 @@ class Program:
         klass.mro = [klass, *merge_mro([*lines, direct])]
 
     def _bases(self, klass: ClassInfo, node: ir.Node) -> list[ClassInfo | str]:
-        if isinstance(node, ir.Name) and node.id == klass.name:
+        if type(node) is ir.Name and node.id == klass.name:
             binding = klass.module.imports.get(node.id)
             value = None if binding is None else self.resolve_import(klass.module, binding)
-        elif isinstance(node, ir.Call):
+        elif type(node) is ir.Call:
             bases = [base for arg in node.args for base in self._bases(klass, arg)]
             return bases or ["?"]
         else:

@@ -99,7 +99,9 @@ class Analysis:
         self._options = options
         self._pulse = pulse
         self.restart()
-        self.states = States(self.program, self._digest())
+        self.states = States(
+            self.program, self.interpreter.drivers.digest(), lambda module: self.interpreter.occasions.state(module)
+        )
         self.sizes = [_size(unit) for unit in units]
         self._places = {module.path: module.index for module in reversed(self.program.modules)}
 
@@ -128,21 +130,21 @@ class Analysis:
             self.interpreter, self.roots, self.program.names = kept
             self.interpreter.attach()
 
-    def update(self, index: int, unit: Unit) -> set[FunctionInfo]:
-        """Take a module's unit, which has the same interface; the functions that do something else now."""
+    def update(self, index: int, unit: Unit) -> tuple[set[FunctionInfo], set[int]]:
+        """Take a module's unit, which has the same interface.
+
+        Return the functions that do something else now, and the modules by index of which functions are now called on other occasions.
+        """
         module = self.program.modules[index]
+        before = self.interpreter.occasions
         changed = module.update(unit)
         self.sizes[index] = _size(unit)
         forget(self.interpreter, module, changed)
-        return changed
+        return changed, self.interpreter.occasions.differ(before)
 
     def is_driven_otherwise(self) -> bool:
-        """Return whether other functions drive a device than when the program was linked, or its functions are called on other occasions:
-        then nothing holds of what was made of it."""
-        return self._digest() != self.states.common
-
-    def _digest(self) -> bytes:
-        return self.interpreter.drivers.digest() + self.interpreter.occasions.digest()
+        """Return whether other functions drive a device than when the program was linked: then nothing holds of what was made of it."""
+        return self.interpreter.drivers.digest() != self.states.common
 
     def run(self, modules: Sequence[int]) -> list[ModuleOutcome]:
         """Analyse the roots of some modules, by index."""

@@ -6,6 +6,7 @@ digest of all these together: with the same parts in the same state, the analysi
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from hashlib import blake2b
 
 import msgspec
@@ -20,24 +21,28 @@ FUNCTION_BITS = 20
 
 class Dependencies(msgspec.Struct, frozen=True, array_like=True):
     """The dependencies of a result: module indexes, functions and classes (module index and own index packed into one number), and the
-    module whose top-level statements must not have moved, or -1. `state` is the digest of all these."""
+    module whose top-level statements must not have moved, or -1; last the indexes of the modules of which it was asked on which occasions
+    their functions are called. `state` is the digest of all these."""
 
     modules: list[int]
     functions: list[int]
     classes: list[int]
     unmoved: int
+    occasions: list[int]
     state: bytes
 
 
 class States:
     """The states of a program's parts.
 
-    `modules` is the digest of which modules there are, `common` that of what every result depends on.
+    `modules` is the digest of which modules there are, `common` that of what every result depends on. `occasions` tells on which occasions
+    a module's functions are called.
     """
 
-    def __init__(self, program: Program, common: bytes) -> None:
+    def __init__(self, program: Program, common: bytes, occasions: Callable[[ModuleInfo], bytes]) -> None:
         self._program = program
         self.common = common
+        self._occasions = occasions
         self._lineages: dict[int, int] = {}
         self._subclasses: dict[ClassInfo, bytes] = {}
         names = blake2b(digest_size=_SIZE)
@@ -47,7 +52,7 @@ class States:
 
     def dependencies(self, module: ModuleInfo, reads: DependencySet, given: ModuleResult) -> Dependencies:
         """Return what the result of analysing a module depends on now: what was read for it, and the module itself."""
-        bits, functions, classes = reads.closure()
+        bits, functions, classes, asked = reads.closure()
         for function in functions:
             bits |= function.module.bit
         modules = self._with_lineages(bits | module.bit)
@@ -55,26 +60,28 @@ class States:
         unmoved = module.index if any(found.function[1] < 0 for found in given.found) else -1
         read = sorted(function.module.index << FUNCTION_BITS | function.index for function in functions)
         derived = sorted(klass.module.index << FUNCTION_BITS | klass.index for klass in classes)
-        return Dependencies(modules, read, derived, unmoved, self._state(modules, read, derived, unmoved))
+        parts = Dependencies(modules, read, derived, unmoved, _indexes(asked), b"")
+        return msgspec.structs.replace(parts, state=self._state(parts))
 
     def hold(self, dependencies: Dependencies) -> bool:
         """Return whether all that an outcome depends on is as it was."""
         try:
-            state = self._state(
-                dependencies.modules, dependencies.functions, dependencies.classes, dependencies.unmoved
-            )
+            state = self._state(dependencies)
         except IndexError:
             return False
         return state == dependencies.state
 
-    def _state(self, modules: list[int], functions: list[int], classes: list[int], unmoved: int) -> bytes:
+    def _state(self, dependencies: Dependencies) -> bytes:
         program = self._program.modules
         mask = (1 << FUNCTION_BITS) - 1
-        parts = [self.common, *(program[index].unit.interface for index in modules)]
-        parts += [program[key >> FUNCTION_BITS].unit.functions[key & mask].digest for key in functions]
-        parts += [self._digest_subclasses(program[key >> FUNCTION_BITS].classes[key & mask]) for key in classes]
-        if unmoved >= 0:
-            parts.append(repr(program[unmoved].unit.starts).encode())
+        parts = [self.common, *(program[index].unit.interface for index in dependencies.modules)]
+        parts += [program[key >> FUNCTION_BITS].unit.functions[key & mask].digest for key in dependencies.functions]
+        parts += [
+            self._digest_subclasses(program[key >> FUNCTION_BITS].classes[key & mask]) for key in dependencies.classes
+        ]
+        parts += [self._occasions(program[index]) for index in dependencies.occasions]
+        if dependencies.unmoved >= 0:
+            parts.append(repr(program[dependencies.unmoved].unit.starts).encode())
         return blake2b(b"".join(parts), digest_size=_SIZE).digest()
 
     def _digest_subclasses(self, klass: ClassInfo) -> bytes:
@@ -92,7 +99,7 @@ class States:
             index = (todo & -todo).bit_length() - 1
             done |= 1 << index
             todo = (todo | self._lineage(index)) & ~done
-        return [index for index in range(done.bit_length()) if done >> index & 1]
+        return _indexes(done)
 
     def _lineage(self, index: int) -> int:
         found = self._lineages.get(index)
@@ -100,5 +107,9 @@ class States:
             lineages = DependencySet()
             for klass in self._program.modules[index].classes:
                 lineages.parts[klass.lineage] = None
-            found = self._lineages[index] = lineages.closure()[0]
+            found = self._lineages[index] = lineages.closure().modules
         return found
+
+
+def _indexes(bits: int) -> list[int]:
+    return [index for index in range(bits.bit_length()) if bits >> index & 1]

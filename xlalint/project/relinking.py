@@ -61,12 +61,17 @@ def move_dependencies(dependencies: Dependencies, before: Program, after: Progra
     unmoved = index(dependencies.unmoved) if dependencies.unmoved >= 0 else -1
     modules = [index(module) for module in dependencies.modules]
     functions, classes = pack(dependencies.functions), pack(dependencies.classes)
-    if min([0, *modules, *functions, *classes]) < 0:
+    occasions = [index(module) for module in dependencies.occasions]
+    if min([0, *modules, *functions, *classes, *occasions]) < 0:
         return None
     # A state is the digest of the parts in this order: sorted as they would be had they been found in this program.
     if modules != sorted(modules) or functions != sorted(functions) or classes != sorted(classes):
         return None
-    return msgspec.structs.replace(dependencies, modules=modules, functions=functions, classes=classes, unmoved=unmoved)
+    if occasions != sorted(occasions):
+        return None
+    return msgspec.structs.replace(
+        dependencies, modules=modules, functions=functions, classes=classes, unmoved=unmoved, occasions=occasions
+    )
 
 
 def mentioning(program: Program, names: set[str]) -> set[int]:

@@ -274,7 +274,7 @@ class Session:
         """Take a file of which others see what they saw before."""
         self._make_ready()
         index = self._index(path)
-        changed = self._analysis.update(index, unit)
+        changed, called_otherwise = self._analysis.update(index, unit)
         self._fresh = False
         self._unjudged |= {self._path(holder) for holder in self._harvests.through(index)}
         outcome = self._outcomes.get(index)
@@ -282,6 +282,9 @@ class Session:
             self._pending.add(index)
         if changed:
             self._let_wait(index, changed)
+        if called_otherwise:
+            asked = ((other, outcome.dependencies.occasions) for other, outcome in self._outcomes.items())
+            self._pending |= {other for other, modules in asked if not called_otherwise.isdisjoint(modules)}
 
     def _let_wait(self, index: int, changed: set[FunctionInfo]) -> None:
         """Have the roots of other modules that read changed functions analysed again."""

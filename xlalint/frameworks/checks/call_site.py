@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from xlalint.abstract.values import NONE, UNKNOWN, Const, Host, LibrarySymbol, Mapping, Value, members
 from xlalint.analysis.hazard import Confidence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from xlalint.interpreter.frame import Frame
 
 # Words in a condition that ask on which device the program runs: what stands under it is meant for one of them.
-_DEVICE_WORDS = ("tpu", "xla", "cuda", "gpu", "device", "accelerator", "neuron", "strategy", "backend")
+_DEVICE_WORDS: Final = ("tpu", "xla", "cuda", "gpu", "device", "accelerator", "neuron", "strategy", "backend")
 
 
 class RuntimeStart(NamedTuple):
@@ -176,18 +176,18 @@ def asks_for(frame: Frame, words: tuple[str, ...]) -> bool:
 
 
 def _name_of(node: object) -> str:
-    if isinstance(node, ir.Name):
+    if type(node) is ir.Name:
         return node.id
-    if isinstance(node, ir.Attr):
+    if type(node) is ir.Attr:
         return node.name
-    if isinstance(node, ir.Const) and isinstance(node.value, str):
+    if type(node) is ir.Const and isinstance(node.value, str):
         return node.value
     return ""
 
 
-_XLA_DEVICES = frozenset(("torch_xla", "torch_tpu", "torch_neuronx"))
-_JAX = frozenset(("jax", "flax", "equinox", "haiku", "optax"))
-_TENSORFLOW = frozenset(("tensorflow", "tf_keras", "keras"))
+_XLA_DEVICES: Final = frozenset(("torch_xla", "torch_tpu", "torch_neuronx"))
+_JAX: Final = frozenset(("jax", "flax", "equinox", "haiku", "optax"))
+_TENSORFLOW: Final = frozenset(("tensorflow", "tf_keras", "keras"))
 
 
 def consumer(frame: Frame) -> str:
@@ -211,19 +211,19 @@ def surely(value: Value | None, wanted: Value) -> bool:
 
 
 # What holds of TPUs alone: given `--device gpu` it is no hazard.
-NOT_ON_GPU = (("torch_xla:gpu", "off"), ("tf:gpu", "off"))
+NOT_ON_GPU: Final = (("torch_xla:gpu", "off"), ("tf:gpu", "off"))
 
 # What is worth knowing, whatever the target.
-INFORMATION = (("torch_xla", "info"), ("torch_tpu", "info"), ("tf", "info"), ("jax", "info"))
+INFORMATION: Final = (("torch_xla", "info"), ("torch_tpu", "info"), ("tf", "info"), ("jax", "info"))
 
 Check = Callable[[CallSite], None]
 
-NAMES: dict[str, tuple[Check, ...]] = {}
-METHODS: dict[str, tuple[Check, ...]] = {}
+NAMES: Final[dict[str, tuple[Check, ...]]] = {}
+METHODS: Final[dict[str, tuple[Check, ...]]] = {}
 # Per framework: the last names of what is asked about, and how far a program has to reach XLA for it. Functions that call none of them,
 # directly or not, are not entered for it.
-ASKED: dict[str, dict[str, Reach]] = {}
-ALL = registry.names()
+ASKED: Final[dict[str, dict[str, Reach]]] = {}
+ALL: Final = registry.names()
 
 
 def asks_about(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from xlalint.lowering import ir
 
@@ -12,19 +12,23 @@ if TYPE_CHECKING:
 
 # What makes an array of the size that its first argument, or `shape` or `size`, says; what keeps the number of rows; what takes arrays of
 # one number of rows.
-_MADE = frozenset(("zeros", "ones", "empty", "rand", "randn", "random", "normal", "uniform", "standard_normal", "full"))
-_KEPT = frozenset(("astype", "copy", "float", "to", "from_numpy", "asarray", "array", "constant", "cast", "as_tensor"))
-_HOLDS = frozenset(("TensorDataset", "from_tensor_slices"))
-_SIZES = ("shape", "size")
+_MADE: Final = frozenset(
+    ("zeros", "ones", "empty", "rand", "randn", "random", "normal", "uniform", "standard_normal", "full")
+)
+_KEPT: Final = frozenset(
+    ("astype", "copy", "float", "to", "from_numpy", "asarray", "array", "constant", "cast", "as_tensor")
+)
+_HOLDS: Final = frozenset(("TensorDataset", "from_tensor_slices"))
+_SIZES: Final = ("shape", "size")
 # Data sets of torchvision by their classes: how many examples they have to train on, and to test.
-_PUBLISHED = {
+_PUBLISHED: Final = {
     "MNIST": (60_000, 10_000),
     "FashionMNIST": (60_000, 10_000),
     "KMNIST": (60_000, 10_000),
     "CIFAR10": (50_000, 10_000),
     "CIFAR100": (50_000, 10_000),
 }
-_MOST_STEPS = 6
+_MOST_STEPS: Final = 6
 
 
 def length_of(frame: Frame, node: ir.Node | None, steps: int = _MOST_STEPS) -> int | None:
@@ -32,16 +36,16 @@ def length_of(frame: Frame, node: ir.Node | None, steps: int = _MOST_STEPS) -> i
     node = source_of(frame, node)
     if steps == 0 or node is None:
         return None
-    if isinstance(node, ir.Sub):
-        index = node.index.items[0] if isinstance(node.index, ir.Display) and node.index.items else node.index
+    if type(node) is ir.Sub:
+        index = node.index.items[0] if type(node.index) is ir.Display and node.index.items else node.index
         return _slice(index, length_of(frame, node.value, steps - 1))
-    if isinstance(node, ir.Display):
+    if type(node) is ir.Display:
         if node.kind == "tuple" and node.items:  # `(features, targets)`
             return length_of(frame, node.items[0], steps - 1)
-        return len(node.items) if not any(isinstance(item, ir.Star) for item in node.items) else None
-    if not isinstance(node, ir.Call):
+        return len(node.items) if not any(type(item) is ir.Star for item in node.items) else None
+    if type(node) is not ir.Call:
         return None
-    name = node.func.name if isinstance(node.func, ir.Attr) else node.func.id if isinstance(node.func, ir.Name) else ""
+    name = node.func.name if type(node.func) is ir.Attr else node.func.id if type(node.func) is ir.Name else ""
     first = node.args[0] if node.args else None
     if name in _PUBLISHED:
         return _published_length(node, name)
@@ -49,11 +53,11 @@ def length_of(frame: Frame, node: ir.Node | None, steps: int = _MOST_STEPS) -> i
         return _number(next((value for key, value in node.keywords if key in _SIZES), first))
     if name in ("range", "arange") and len(node.args) == 1:
         return _number(first)
-    if name in _HOLDS or (name in _KEPT and first is not None and not isinstance(first, ir.Const)):
+    if name in _HOLDS or (name in _KEPT and first is not None and type(first) is not ir.Const):
         found = length_of(frame, first, steps - 1)
         if found is not None or name in _HOLDS:
             return found
-    if name in _KEPT and isinstance(node.func, ir.Attr):
+    if name in _KEPT and type(node.func) is ir.Attr:
         return length_of(frame, node.func.value, steps - 1)
     if name == "reshape" and first is not None:
         return _number(first)
@@ -63,23 +67,23 @@ def length_of(frame: Frame, node: ir.Node | None, steps: int = _MOST_STEPS) -> i
 def _published_length(node: ir.Call, name: str) -> int | None:
     """The length of a data set that everybody has: `FashionMNIST(root, train=False)`."""
     train = dict(node.keywords).get("train") or (node.args[1] if len(node.args) > 1 else ir.Const(True))
-    if not isinstance(train, ir.Const) or not isinstance(train.value, bool):
+    if type(train) is not ir.Const or not isinstance(train.value, bool):
         return None
     return _PUBLISHED[name][0 if train.value else 1]
 
 
 def _number(node: ir.Node | None) -> int | None:
     """A size that is written out; of several, the first."""
-    if isinstance(node, ir.Display) and node.items:
+    if type(node) is ir.Display and node.items:
         node = node.items[0]
-    if isinstance(node, ir.Const) and type(node.value) is int and node.value > 0:
+    if type(node) is ir.Const and type(node.value) is int and node.value > 0:
         return node.value
     return None
 
 
 def _slice(index: ir.Node, whole: int | None) -> int | None:
     """How many rows `x[a:b]` holds, of `whole` ones."""
-    if not isinstance(index, ir.Slice) or index.step is not None:
+    if type(index) is not ir.Slice or index.step is not None:
         return None
     lower, upper = (None if bound is None else _number(bound) for bound in (index.lower, index.upper))
     if (index.lower is not None and lower is None) or (index.upper is not None and upper is None):
@@ -91,7 +95,7 @@ def _slice(index: ir.Node, whole: int | None) -> int | None:
 def source_of(frame: Frame, node: ir.Node | None) -> ir.Node | None:
     """The expression whose value a name has, where just one assignment of the function or module gives it one."""
     for _ in range(_MOST_STEPS):
-        if not isinstance(node, ir.Name):
+        if type(node) is not ir.Name:
             return node
         body = frame.function.body if frame.function is not None else ()
         found = list(_assigned_nodes(body, node.id)) or list(_assigned_nodes(_top(frame), node.id))
@@ -106,11 +110,11 @@ def _top(frame: Frame) -> tuple[ir.Statement, ...]:
 
 def _assigned_nodes(nodes: tuple[ir.Statement, ...], name: str) -> Iterator[ir.Node]:
     for node in ir.walk(nodes):
-        if isinstance(node, ir.Assign):
+        if type(node) is ir.Assign:
             for target in node.targets:
-                if isinstance(target, ir.Name) and target.id == name:
+                if type(target) is ir.Name and target.id == name:
                     yield node.value
-                elif isinstance(target, ir.Display) and isinstance(node.value, ir.Display):
+                elif type(target) is ir.Display and type(node.value) is ir.Display:
                     for part, value in zip(target.items, node.value.items, strict=False):
-                        if isinstance(part, ir.Name) and part.id == name:
+                        if type(part) is ir.Name and part.id == name:
                             yield value

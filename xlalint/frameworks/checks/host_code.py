@@ -67,17 +67,19 @@ def _names_in(module: ModuleInfo, program: Program, wanted: set[str], set_here: 
     that lead there."""
     found = {binding.local for binding in module.unit.imports if binding.name in wanted}
     found.update(klass.name for klass in module.classes if _derives(klass, wanted))
+    leading: dict[int, tuple[FunctionInfo, ...]] = {}
     for binding in module.unit.imports:
         source = program.by_name.get(program.absolute(module, binding)) if binding.name else None
         if source is None or source is module or source.followed:
             continue
-        module.reader.read_whole(source)
+        if source.index not in leading:
+            module.reader.read_whole(source)
+            leading[source.index] = _leading(source, wanted, set_here)
         index = source.unit.defs.get(binding.name)
         if index is None:
             continue
         if (
-            source.functions[index].decorated(*COMPILERS)
-            or source.functions[index] in _leading(source, wanted, set_here)
+            source.functions[index].decorated(*COMPILERS) or source.functions[index] in leading[source.index]
             if index >= 0
             else _derives(source.classes[-1 - index], wanted)
         ):

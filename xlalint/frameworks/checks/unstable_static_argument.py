@@ -7,7 +7,7 @@ Python number and for each new object. These are arguments of calls; `jitting` f
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from xlalint.abstract.values import (
     Class,
@@ -38,11 +38,11 @@ from xlalint.rules.variants import AGAIN
 if TYPE_CHECKING:
     from xlalint.interpreter.frame import Frame
 
-COMPILERS = ("jit", "pjit", "pmap", "filter_jit", "function", "partial")
+COMPILERS: Final = ("jit", "pjit", "pmap", "filter_jit", "function", "partial")
 """The last names of decorators that compile, or that are given what does."""
-_COMPILING = frozenset((*JIT, *FUNCTION))
-_MAKERS = frozenset(name.rpartition(".")[2] for name in _COMPILING)
-_UNHASHABLE = ("list", "set", "dict")
+_COMPILING: Final = frozenset((*JIT, *FUNCTION))
+_MAKERS: Final = frozenset(name.rpartition(".")[2] for name in _COMPILING)
+_UNHASHABLE: Final = ("list", "set", "dict")
 
 
 class Compiled(NamedTuple):
@@ -98,14 +98,14 @@ def _find_compiler(call: CallSite, info: FunctionInfo) -> Compiled | None:
     handed = [hand_over(frame, one) for one in info.ir.decorators] if nested else frame.interpreter.handed.of(info)
     for decorator, given in zip(info.ir.decorators, handed, strict=True):
         if given is not None and given.name in _COMPILING:
-            keywords = decorator.keywords if isinstance(decorator, ir.Call) else ()
+            keywords = decorator.keywords if type(decorator) is ir.Call else ()
             return _of(given.name, given.static, keywords)
     if _MAKERS.isdisjoint(frame.module.unit.calls) and (
         frame.function is None or _MAKERS.isdisjoint(frame.function.ir.calls)
     ):
         return None
-    made = source_of(frame, call.node.func) if isinstance(call.node.func, ir.Name) else None
-    if isinstance(made, ir.Call) and not info.ir.decorators:
+    made = source_of(frame, call.node.func) if type(call.node.func) is ir.Name else None
+    if type(made) is ir.Call and not info.ir.decorators:
         maker = frame.eval(made.func)
         if isinstance(maker, LibrarySymbol) and maker.name in _COMPILING:
             statics = [
@@ -130,7 +130,7 @@ def _passed_arguments(call: CallSite, callee: Function) -> Iterator[Passed]:
     """The arguments that are written out, by the parameters that get them."""
     params = callee.info.params
     first = callee.receiver is not None
-    if call.arguments.rest is not None or any(isinstance(node, ir.Star) for node in call.node.args):
+    if call.arguments.rest is not None or any(type(node) is ir.Star for node in call.node.args):
         return
     for place, (node, value) in enumerate(zip(call.node.args, call.arguments.args, strict=False), int(first)):
         if place < len(params):
@@ -188,7 +188,7 @@ def _check_growth(call: CallSite, passed: Passed, compiled: Compiled) -> bool:
 
 def _check_drift(call: CallSite, passed: Passed, info: FunctionInfo) -> None:
     """`total = 0.0`, then `total = step(total)` in a loop."""
-    if not isinstance(passed.node, ir.Name) or not isinstance(passed.value, Union):
+    if type(passed.node) is not ir.Name or not isinstance(passed.value, Union):
         return
     found = passed.value.members
     number = any(isinstance(one, Const) and type(one.value) in (int, float) for one in found)
@@ -209,9 +209,9 @@ def _report_again(call: CallSite, framework: str, subject: str, detail: str, at:
 def _fresh(frame: Frame, passed: Passed) -> str:
     """Say what of an argument is new at each call; return "" where nothing is known to be."""
     node = passed.node
-    if isinstance(node, ir.Lambda):
+    if type(node) is ir.Lambda:
         return "a new lambda at each call"
-    if not isinstance(node, ir.Call):
+    if type(node) is not ir.Call:
         return ""
     func = frame.eval(node.func)
     if isinstance(func, LibrarySymbol) and func.name == "functools.partial":
@@ -225,7 +225,7 @@ def _fresh(frame: Frame, passed: Passed) -> str:
 def _is_guessed(frame: Frame, node: ir.Node) -> bool:
     """Return whether a bare parameter without an annotation is passed: of what it is, nothing is known but how it is used."""
     info = frame.function
-    if info is None or not isinstance(node, ir.Name):
+    if info is None or type(node) is not ir.Name:
         return False
     name = node.id
     return any(param.name == name and param.annotation is None for param in info.params)

@@ -5,7 +5,7 @@ Seen with libtpu 0.0.51 (v5e), torch_xla 2.9.0, tensorflow-tpu 2.20 and JAX 0.10
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from xlalint.abstract.values import Value
 from xlalint.analysis.hazard import Confidence
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from xlalint.interpreter.library_calls import LibraryCall
     from xlalint.program.linker import FunctionInfo, ModuleInfo
 
-_WIDE = {"float64": "float64", "double": "float64", "complex128": "complex128", "cdouble": "complex128"}
-_BYTES = tuple(word.encode() for word in _WIDE)
-_CASTS = frozenset(("double", "cdouble"))
-_SWITCH = ("jax_enable_x64", "enable_x64", "JAX_ENABLE_X64")
-_SETTERS = ("update", "setdefault", "putenv")
+_WIDE: Final = {"float64": "float64", "double": "float64", "complex128": "complex128", "cdouble": "complex128"}
+_BYTES: Final = tuple(word.encode() for word in _WIDE)
+_CASTS: Final = frozenset(("double", "cdouble"))
+_SWITCH: Final = ("jax_enable_x64", "enable_x64", "JAX_ENABLE_X64")
+_SETTERS: Final = ("update", "setdefault", "putenv")
 # What holds of TPUs alone.
-_ON_TPU = tuple((f"{target}:{device}", "off") for target in ("torch_xla", "tf") for device in ("gpu", "cpu"))
-_EMULATED = (*_ON_TPU, ("jax:gpu", "off"), ("jax:cpu", "off"))
+_ON_TPU: Final = tuple((f"{target}:{device}", "off") for target in ("torch_xla", "tf") for device in ("gpu", "cpu"))
+_EMULATED: Final = (*_ON_TPU, ("jax:gpu", "off"), ("jax:cpu", "off"))
 
 
 def names_wide(info: FunctionInfo) -> bool:
@@ -58,7 +58,7 @@ def check_dtype(call: LibraryCall, _spec: Spec, result: Value) -> None:
 def _find_dtype(call: LibraryCall) -> tuple[str, ir.Node | None] | None:
     """The dtype that a call's arguments name, with its expression; that of `x.double()`, without one."""
     func = call.node.func
-    if call.receiver is not None and isinstance(func, ir.Attr) and func.name in _CASTS:
+    if call.receiver is not None and type(func) is ir.Attr and func.name in _CASTS:
         return func.name, None
     positional = [] if call.receiver is None and not call.entry.params else list(call.node.args)
     for node in (*positional, *(value for name, value in call.node.keywords if name in ("dtype", "type", ""))):
@@ -69,11 +69,11 @@ def _find_dtype(call: LibraryCall) -> tuple[str, ir.Node | None] | None:
 
 
 def _word(node: ir.Node) -> str:
-    if isinstance(node, ir.Attr):
+    if type(node) is ir.Attr:
         return node.name
-    if isinstance(node, ir.Name):
+    if type(node) is ir.Name:
         return node.id
-    return node.value if isinstance(node, ir.Const) and isinstance(node.value, str) else ""
+    return node.value if type(node) is ir.Const and isinstance(node.value, str) else ""
 
 
 def _enables(module: ModuleInfo) -> bool:
@@ -89,11 +89,11 @@ def _names_switch(body: bytes) -> bool:
 
 
 def _switches(node: object) -> bool:
-    if isinstance(node, ir.Call):
+    if type(node) is ir.Call:
         named = node.args[0] if node.args else None
         return _word(node.func) == "enable_x64" or (_word(node.func) in _SETTERS and _names(named))
-    if isinstance(node, ir.Assign):
-        return any(_names(target.index if isinstance(target, ir.Sub) else target) for target in node.targets)
+    if type(node) is ir.Assign:
+        return any(_names(target.index if type(target) is ir.Sub else target) for target in node.targets)
     return False
 
 

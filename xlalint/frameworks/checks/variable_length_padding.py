@@ -5,7 +5,7 @@ Measured with transformers 5.23 and torch_xla 2.9.0, TensorFlow 2.21: the page s
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from xlalint.abstract.values import NONE, TRUE, UNKNOWN, Const, Function, Instance, Partial, Value, members
 from xlalint.analysis.hazard import Confidence
@@ -20,17 +20,19 @@ if TYPE_CHECKING:
     from xlalint.program.linker import FunctionInfo
 
 # A multiple this large leaves few lengths.
-_COARSE = 32
-_TOKENIZER_WORDS = ("return_tensors", "truncation", "max_length", "text_target", "return_attention_mask")
+_COARSE: Final = 32
+_TOKENIZER_WORDS: Final = ("return_tensors", "truncation", "max_length", "text_target", "return_attention_mask")
 
 
 def _collators(*names: str) -> tuple[str, ...]:
     return tuple(f"{home}.{name}" for name in names for home in ("transformers", "transformers.data.data_collator"))
 
 
-_PADDED = _collators("DataCollatorWithPadding", "DataCollatorForTokenClassification", "DataCollatorForMultipleChoice")
-_SEQ2SEQ = _collators("DataCollatorForSeq2Seq")
-_LANGUAGE = _collators("DataCollatorForLanguageModeling", "DataCollatorForWholeWordMask")
+_PADDED: Final = _collators(
+    "DataCollatorWithPadding", "DataCollatorForTokenClassification", "DataCollatorForMultipleChoice"
+)
+_SEQ2SEQ: Final = _collators("DataCollatorForSeq2Seq")
+_LANGUAGE: Final = _collators("DataCollatorForLanguageModeling", "DataCollatorForWholeWordMask")
 
 
 @asks_about(ALL, *_PADDED, *_SEQ2SEQ, reach=Reach.COMPILED)
@@ -53,7 +55,7 @@ def check_language_collator(call: CallSite) -> None:
 
 
 # What collates a batch, of a collator's methods: others mask the tokens of batches that were made elsewhere.
-_COLLATING = frozenset(("__call__", "torch_call", "tf_call", "numpy_call"))
+_COLLATING: Final = frozenset(("__call__", "torch_call", "tf_call", "numpy_call"))
 
 
 def _collates(call: CallSite) -> bool:
@@ -62,13 +64,13 @@ def _collates(call: CallSite) -> bool:
     It is given none where only other methods of it are called.
     """
     for node in _nodes(call.frame, call.last_name.encode()):
-        if isinstance(node, ir.Assign) and node.value == call.node and len(node.targets) == 1:
+        if type(node) is ir.Assign and node.value == call.node and len(node.targets) == 1:
             held = spelling(node.targets[0])
             used = [one for one in _nodes(call.frame, held.rpartition(".")[2].encode()) if _is(one, held)]
             methods = [
                 one.name
                 for one in _nodes(call.frame, held.rpartition(".")[2].encode())
-                if isinstance(one, ir.Attr) and _is(one.value, held)
+                if type(one) is ir.Attr and _is(one.value, held)
             ]
             # One use is the assignment itself.
             return len(methods) < len(used) - 1 or not methods or not _COLLATING.isdisjoint(methods)
@@ -110,7 +112,7 @@ def check_tokenizer(call: CallSite) -> None:
 @asks_about(ALL, methods=("pad",), reach=Reach.COMPILED, leads=False)
 def check_pad(call: CallSite) -> None:
     """`tokenizer.pad(features)`: to the longest unless it is said otherwise."""
-    if not isinstance(call.node.func, ir.Attr) or "token" not in spelling(call.node.func.value).lower():
+    if type(call.node.func) is not ir.Attr or "token" not in spelling(call.node.func.value).lower():
         return
     given = call.value("padding", 1)
     if _again(call.frame) and call.arguments.extra is None and (given is None or _is_longest(given)):
@@ -139,7 +141,7 @@ def _enter(call: CallSite, function: Value | None) -> None:
             interpreter.collating -= 1
 
 
-_PAD_SEQUENCE = ("torch.nn.utils.rnn.pad_sequence", "torch.nn.utils.rnn.pack_sequence")
+_PAD_SEQUENCE: Final = ("torch.nn.utils.rnn.pad_sequence", "torch.nn.utils.rnn.pack_sequence")
 
 
 @asks_about("torch", *_PAD_SEQUENCE, reach=Reach.COMPILED, leads=False)
@@ -162,7 +164,7 @@ def check_longest(call: CallSite) -> None:
         call.report("XLA401", framework, "", "", 0, "", (), Confidence.LIKELY)
 
 
-_TEXT_ITERATORS = tuple(
+_TEXT_ITERATORS: Final = tuple(
     f"torchtext.{home}.{name}" for home in ("data", "legacy.data") for name in ("BucketIterator", "Iterator")
 )
 
@@ -171,7 +173,7 @@ _TEXT_ITERATORS = tuple(
 def check_text_iterator(call: CallSite) -> None:
     """`BucketIterator(dataset, …)`, whose fields pad to the longest of each batch unless one has a `fix_length`."""
     fixed = (
-        isinstance(node, ir.Call) and any(name == "fix_length" for name, _ in node.keywords)
+        type(node) is ir.Call and any(name == "fix_length" for name, _ in node.keywords)
         for node in _nodes(call.frame, b"fix_length")
     )
     if not any(fixed):
@@ -197,7 +199,7 @@ def check_bucket(call: CallSite) -> None:
         call.report("XLA401", "tensorflow", call.spelled, "pad_to_bucket_boundary=True", 0, "dataset")
 
 
-_MINUS_ONE = ir.Unary("-", ir.Const(1), 0)
+_MINUS_ONE: Final = ir.Unary("-", ir.Const(1), 0)
 
 
 def _is_longest(value: Value) -> bool:
@@ -241,20 +243,18 @@ def _pads_texts(frame: Frame) -> bool:
     What is collated then has that length already.
     """
     return any(
-        isinstance(node, ir.Call)
-        and ("padding", _MAX_LENGTH) in node.keywords
-        and "Collator" not in spelling(node.func)
+        type(node) is ir.Call and ("padding", _MAX_LENGTH) in node.keywords and "Collator" not in spelling(node.func)
         for node in _nodes(frame, b"max_length")
     )
 
 
-_MAX_LENGTH = ir.Const("max_length")
+_MAX_LENGTH: Final = ir.Const("max_length")
 
 
 def _cuts_texts(frame: Frame) -> bool:
     """Return whether the module cuts texts into pieces of one length: `tokens[i : i + size]`."""
     return any(
-        isinstance(node, ir.Slice) and isinstance(node.upper, ir.Bin) and node.upper.op == "+" and node.lower is not None
+        type(node) is ir.Slice and type(node.upper) is ir.Bin and node.upper.op == "+" and node.lower is not None
         and spelling(node.lower) == spelling(node.upper.left)
         for node in _nodes(frame, b"+")
     )  # fmt: skip
@@ -273,9 +273,9 @@ def _measures(node: ir.Call) -> bool:
     if len(node.args) != 1:
         return False
     for one in ir.walk(node.args[0]):
-        if isinstance(one, ir.Call) and isinstance(one.func, ir.Name) and one.func.id == "len":
+        if type(one) is ir.Call and type(one.func) is ir.Name and one.func.id == "len":
             return True
-        if isinstance(one, ir.Attr) and one.name in ("shape", "size"):
+        if type(one) is ir.Attr and one.name in ("shape", "size"):
             return True
     return False
 
@@ -283,8 +283,8 @@ def _measures(node: ir.Call) -> bool:
 def _rounds(info: FunctionInfo) -> bool:
     """Return whether a function rounds a length up to a multiple, or to one of a few."""
     return any(
-        (isinstance(node, ir.Bin) and node.op in ("//", "%"))
-        or (isinstance(node, ir.Call) and spelling(node.func).rpartition(".")[2] in ("ceil", "next", "bisect", "bisect_left"))
+        (type(node) is ir.Bin and node.op in ("//", "%"))
+        or (type(node) is ir.Call and spelling(node.func).rpartition(".")[2] in ("ceil", "next", "bisect", "bisect_left"))
         for node in ir.walk(info.body)
     )  # fmt: skip
 

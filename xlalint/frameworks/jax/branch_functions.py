@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from xlalint.abstract.values import Function, Sequence, Tensor, Value, members
 from xlalint.frameworks.jax.gradient_flow import may_flow
@@ -11,8 +11,8 @@ from xlalint.lowering import ir
 if TYPE_CHECKING:
     from xlalint.interpreter.library_calls import LibraryCall
 
-_COND = ("jax.lax.cond", "jax.lax.switch")
-_WHILE = ("jax.lax.while_loop", "jax.lax.fori_loop")
+_COND: Final = ("jax.lax.cond", "jax.lax.switch")
+_WHILE: Final = ("jax.lax.while_loop", "jax.lax.fori_loop")
 
 
 def check_callbacks(call: LibraryCall) -> None:
@@ -74,11 +74,11 @@ def _describe_difference(first: Function, second: Function) -> str:
 def _find_cast_parameter(func: Function) -> int | None:
     """The parameter, by number, of which a one-line function returns `p.astype(...)`."""
     last = func.info.body[0] if len(func.info.body) == 1 else None
-    call = last.value if isinstance(last, ir.Return) else None
-    if isinstance(call, ir.Call) and isinstance(call.func, ir.Attr) and call.func.name == "astype":
+    call = last.value if type(last) is ir.Return else None
+    if type(call) is ir.Call and type(call.func) is ir.Attr and call.func.name == "astype":
         names = [param.name for param in func.info.params]
         source = call.func.value
-        return names.index(source.id) if isinstance(source, ir.Name) and source.id in names else None
+        return names.index(source.id) if type(source) is ir.Name and source.id in names else None
     return None
 
 
@@ -90,21 +90,21 @@ def _find_returned_parameter(func: Function) -> tuple[int, ir.Node | None] | Non
     """The parameter that a one-line function returns, by number, and the constant slice that it takes of it."""
     body = func.info.body
     last = body[0] if len(body) == 1 else None
-    if not isinstance(last, ir.Return) or last.value is None:
+    if type(last) is not ir.Return or last.value is None:
         return None
     node: ir.Node = last.value
     index: ir.Node | None = None
-    if isinstance(node, ir.Sub) and isinstance(node.index, ir.Slice) and _bounded(node.index):
+    if type(node) is ir.Sub and type(node.index) is ir.Slice and _bounded(node.index):
         index = node.index
         node = node.value
     names = [param.name for param in func.info.params]
-    if isinstance(node, ir.Name) and node.id in names:
+    if type(node) is ir.Name and node.id in names:
         return names.index(node.id), index
     return None
 
 
 def _bounded(index: ir.Slice) -> bool:
-    return isinstance(index.upper, ir.Const) or isinstance(index.lower, ir.Const)
+    return type(index.upper) is ir.Const or type(index.lower) is ir.Const
 
 
 def _check_gradient(call: LibraryCall) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from xlalint.abstract.structures import as_arrays
 from xlalint.abstract.values import NONE, Value, tensors
@@ -58,7 +58,7 @@ def report_format(frame: Frame, value: Value, node: ir.Node, at: int, specified:
     frame.report(PRINT_TENSOR, at, value, node, variant="format" if specified else "")
 
 
-FUNCTIONS: dict[str, Special] = {
+FUNCTIONS: Final[dict[str, Special]] = {
     "jax.device_get": _device_get,
     "jax.experimental.checkify.check": _checkify,
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from xlalint.abstract.values import UNKNOWN, Tensor, Value, constant, external, sequence, tensor
 from xlalint.interpreter.arguments import Arguments
@@ -46,7 +46,7 @@ def _array(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: i
 
 
 # NumPy's functions of one array that give an array of the same shape.
-ELEMENTWISE: frozenset[str] = frozenset(
+ELEMENTWISE: Final[frozenset[str]] = frozenset(
     f"numpy.{name}"
     for name in (
         "abs",
@@ -69,7 +69,7 @@ ELEMENTWISE: frozenset[str] = frozenset(
     )
 )
 
-FUNCTIONS: dict[str, Special] = {
+FUNCTIONS: Final[dict[str, Special]] = {
     "numpy.empty": _new("numpy.empty", 1),
     "numpy.full": _new("numpy.full", 2),
     "numpy.ones": _new("numpy.ones", 1),

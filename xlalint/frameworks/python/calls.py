@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from xlalint.abstract.lattice import join, join_all
 from xlalint.abstract.values import (
@@ -124,7 +124,7 @@ def _record_class(interpreter: Interpreter, frame: Frame, arguments: Arguments, 
 
 
 # What calling a class made by `collections.namedtuple` stands for; its first argument is the names.
-_RECORD = "collections.namedtuple()"
+_RECORD: Final = "collections.namedtuple()"
 
 
 def _record(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
@@ -155,7 +155,7 @@ def _join_path(interpreter: Interpreter, frame: Frame, arguments: Arguments, nod
     return host("str", origin) if origin else STR
 
 
-FUNCTIONS: dict[str, Special] = {
+FUNCTIONS: Final[dict[str, Special]] = {
     "functools.partial": _partial,
     "functools.wraps": lambda i, f, a, n: UNKNOWN,
     "functools.lru_cache": _first,

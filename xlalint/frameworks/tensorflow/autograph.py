@@ -7,7 +7,7 @@ names with the same dtypes on every path. These checks run where the interpreter
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from xlalint.abstract.values import NONE, Tensor, Value, kind_of_number
 from xlalint.interpreter.spelling import position
@@ -77,7 +77,7 @@ def _kind(value: Value) -> str:
 def _returns_value(body: tuple[ir.Statement, ...]) -> bool:
     """Return whether a block ends by returning something."""
     last = body[-1] if body else None
-    return isinstance(last, ir.Return) and last.value is not None
+    return type(last) is ir.Return and last.value is not None
 
 
 # ------------------------------------------------------------------------------------------------------- text
@@ -97,8 +97,8 @@ def report_format(frame: Frame, value: Value, node: ir.Node, at: int, specified:
 def bounded(body: tuple[ir.Statement, ...]) -> bool:
     """Return whether a loop's body tells AutoGraph how many iterations there are at most."""
     for statement in body:
-        call = statement.value if isinstance(statement, ir.Eval) else None
-        if isinstance(call, ir.Call) and isinstance(call.func, ir.Attr) and call.func.name == "set_loop_options":
+        call = statement.value if type(statement) is ir.Eval else None
+        if type(call) is ir.Call and type(call.func) is ir.Attr and call.func.name == "set_loop_options":
             return any(name == "maximum_iterations" for name, _ in call.keywords)
     return False
 
@@ -106,17 +106,12 @@ def bounded(body: tuple[ir.Statement, ...]) -> bool:
 def check_growth(frame: Frame, node: ir.Assign, value: Value) -> None:
     """Report a name that each turn of a graph loop concatenates to itself: its shape must stay what it was."""
     target, call = node.targets[0], node.value
-    if not (
-        isinstance(target, ir.Name)
-        and target.id in frame.loops.names_before
-        and isinstance(call, ir.Call)
-        and call.args
-    ):
+    if not (type(target) is ir.Name and target.id in frame.loops.names_before and type(call) is ir.Call and call.args):
         return
     parts = call.args[0]
     func = frame.eval(call.func)
     joins = frame.apis.canonical(getattr(func, "name", "")) in ("tensorflow.concat", "keras.ops.concatenate")
-    own = isinstance(parts, ir.Display) and any(isinstance(p, ir.Name) and p.id == target.id for p in parts.items)
+    own = type(parts) is ir.Display and any(type(p) is ir.Name and p.id == target.id for p in parts.items)
     if joins and own and is_symbolic(value):
         frame.report(BRANCH_MISMATCH, call.at, value, target, "its shape grows in a graph loop")
 
@@ -124,13 +119,13 @@ def check_growth(frame: Frame, node: ir.Assign, value: Value) -> None:
 # ------------------------------------------------------------------------------------------------------ casts
 
 
-ARITHMETIC = ("+", "-", "*", "/")
+ARITHMETIC: Final = ("+", "-", "*", "/")
 
 
 def check_cast(frame: Frame, _op: str, _at: int, left: Operand, right: Operand) -> None:
     """Report `x * int(n)`: AutoGraph makes a tensor of whole numbers of it, which no tensor of another dtype takes for an operand."""
     for (_, node), (other, _) in ((left, right), (right, left)):
-        cast = isinstance(node, ir.Call) and isinstance(node.func, ir.Name) and node.func.id == "int"
+        cast = type(node) is ir.Call and type(node.func) is ir.Name and node.func.id == "int"
         if cast and is_symbolic(other) and getattr(other, "dtype", "") != "i":
             frame.qualify(ITEM, getattr(node, "at", 0), "")
 
@@ -158,13 +153,13 @@ def _last_offset(node: object) -> int:
 
 def _accesses(frame: Frame, node: object) -> Iterator[tuple[Access, str, int]]:
     """Loads and stores of names in a body, in the order in which they happen: (access, name, byte offset)."""
-    if isinstance(node, ir.Name):
+    if type(node) is ir.Name:
         yield "load", node.id, node.at >> 32
     elif isinstance(node, (ir.Assign, ir.AnnAssign, ir.For)):
-        yield from _accesses(frame, node.iterable if isinstance(node, ir.For) else node.value)
-        for target in node.targets if isinstance(node, ir.Assign) else (node.target,):
+        yield from _accesses(frame, node.iterable if type(node) is ir.For else node.value)
+        for target in node.targets if type(node) is ir.Assign else (node.target,):
             yield from _stores(frame, target)
-        if isinstance(node, ir.For):
+        if type(node) is ir.For:
             yield from _accesses(frame, node.body + node.orelse)
     elif isinstance(node, (ir.Lambda, ir.Define)):
         inner = frame.inner(node.function).ir
@@ -176,7 +171,7 @@ def _accesses(frame: Frame, node: object) -> Iterator[tuple[Access, str, int]]:
 
 
 def _stores(frame: Frame, target: object) -> Iterator[tuple[Access, str, int]]:
-    if isinstance(target, ir.Name):
+    if type(target) is ir.Name:
         yield "store", target.id, target.at >> 32
     elif isinstance(target, (ir.Display, ir.Star)):
         for part in ir.parts(target):

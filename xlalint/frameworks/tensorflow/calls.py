@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from xlalint.abstract.values import Function, Partial, Value
 from xlalint.interpreter.arguments import Arguments
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def _squeeze(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
     """XLA's dynamic sizes are bounds: what they bound cannot be squeezed without saying which axis."""
-    if node.args and isinstance(node.args[0], ir.Call) and len(arguments.args) < 2 and "axis" not in arguments.keywords:
+    if node.args and type(node.args[0]) is ir.Call and len(arguments.args) < 2 and "axis" not in arguments.keywords:
         frame.qualify(NONZERO, node.args[0].at, "static")
     return run_function(frame, "tensorflow.squeeze", arguments, node)
 
@@ -26,7 +26,7 @@ def _squeeze(interpreter: Interpreter, frame: Frame, arguments: Arguments, node:
 def strategy_run(frame: Frame, arguments: Arguments, node: ir.Call) -> Value | None:
     """Run `x.run(f, …)` as that of a strategy of which no more is known: TensorFlow's sessions run no functions."""
     given = arguments.args[0] if arguments.args else None
-    named = isinstance(node.func, ir.Attr) and node.func.name == "run" and isinstance(given, (Function, Partial))
+    named = type(node.func) is ir.Attr and node.func.name == "run" and isinstance(given, (Function, Partial))
     if not named or frame.interpreter.annotations.framework(frame.module) != "tensorflow":
         return None
     entry = frame.apis.class_method("tensorflow.distribute.Strategy", "run")
@@ -34,7 +34,7 @@ def strategy_run(frame: Frame, arguments: Arguments, node: ir.Call) -> Value | N
 
 
 # Run on shapes under `jit_compile=True` (TensorFlow 2.21): what they give may be a shape. Of `boolean_mask` and `while_loop` it may not.
-FOLDED = frozenset(
+FOLDED: Final = frozenset(
     f"tensorflow.{name}"
     for name in (
         "abs",
@@ -80,6 +80,6 @@ FOLDED = frozenset(
     )
 )
 
-FUNCTIONS: dict[str, Special] = {
+FUNCTIONS: Final[dict[str, Special]] = {
     "tensorflow.squeeze": _squeeze,
 }

@@ -8,7 +8,7 @@ operation, and leaves it alone in a Keras 3 layer's `call`. So hazards are recor
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from xlalint.config.requirements import admits, least_of
 from xlalint.program.linker import ClassInfo
@@ -22,21 +22,21 @@ if TYPE_CHECKING:
     from xlalint.program.linker import FunctionInfo, ModuleInfo
     from xlalint.rules.policy import Policy
 
-AT_HOME_IN_PIPELINES = "pipeline"
+AT_HOME_IN_PIPELINES: Final = "pipeline"
 # A TPU's strategy places what has no kernel for the TPU on its host, unless that is switched off (`tensorflow/python/tpu/tpu.py`, 2.21).
-BESIDE_REPLICAS = "beside"
-_KERAS_2 = "tf_keras"
+BESIDE_REPLICAS: Final = "beside"
+_KERAS_2: Final = "tf_keras"
 # Who installs one of these runs `tf.keras` as Keras 2.
-_PACKAGES_OF_KERAS_2 = ("tf-keras", "tf-keras-nightly")
+_PACKAGES_OF_KERAS_2: Final = ("tf-keras", "tf-keras-nightly")
 # The releases with which Keras 3 came, by package; `tensorflow-gpu` ended before.
-_FIRST_OF_KERAS_3 = {
+_FIRST_OF_KERAS_3: Final = {
     "keras": (3,),
     "tensorflow": (2, 16),
     "tensorflow-cpu": (2, 16),
     "tensorflow-gpu": (2, 16),
     "tensorflow-macos": (2, 16),
 }
-_NAME = re.compile(r"[\w-]+")
+_NAME: Final = re.compile(r"[\w-]+")
 
 
 def variant_under(tracer: Tracer, pending: PendingHazard, policy: Policy) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from xlalint.frameworks.base import ON_DEVICE, Platform, Reach
 from xlalint.lowering import ir
@@ -10,10 +10,10 @@ from xlalint.lowering import ir
 if TYPE_CHECKING:
     from xlalint.program.linker import ModuleInfo, Program
 
-_STRATEGIES = frozenset(("TPUStrategy", "TPUStrategyV2", "TPUClusterResolver", "initialize_tpu_system"))
-_KERAS = frozenset(("tensorflow", "keras", "tf_keras", "keras_hub", "keras_nlp", "keras_cv", "transformers"))
-_TENSORFLOW = frozenset(("tensorflow", "keras", "tf_keras"))
-_JIT = b"jit_compile"
+_STRATEGIES: Final = frozenset(("TPUStrategy", "TPUStrategyV2", "TPUClusterResolver", "initialize_tpu_system"))
+_KERAS: Final = frozenset(("tensorflow", "keras", "tf_keras", "keras_hub", "keras_nlp", "keras_cv", "transformers"))
+_TENSORFLOW: Final = frozenset(("tensorflow", "keras", "tf_keras"))
+_JIT: Final = b"jit_compile"
 
 
 def platform_of(module: ModuleInfo, program: Program, _target: str) -> Platform | None:
@@ -72,5 +72,5 @@ def _asks_for_jit(module: ModuleInfo) -> bool:
 
 
 def _says_jit(nodes: tuple[object, ...]) -> bool:
-    calls = (one for one in ir.walk(nodes) if isinstance(one, ir.Call))
+    calls = (one for one in ir.walk(nodes) if type(one) is ir.Call)
     return any((_JIT.decode(), ir.Const(True)) in call.keywords for call in calls)

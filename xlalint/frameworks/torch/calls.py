@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from xlalint.abstract.lattice import join, join_all
 from xlalint.abstract.values import (
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from xlalint.interpreter.semantics import Special
 
 
-_CAPTURED = (("torch_compile", "off"),)
-_BREAKS = (("torch_compile", "warning"),)
+_CAPTURED: Final = (("torch_compile", "off"),)
+_BREAKS: Final = (("torch_compile", "warning"),)
 
 
 def _first(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
@@ -108,7 +108,7 @@ def _tensor(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: 
     data = arguments.args[0] if arguments.args else arguments.keywords.get("data", UNKNOWN)
     dtype_argument = arguments.keywords.get("dtype", arguments.args[1] if len(arguments.args) > 1 else None)
 
-    as_tensor = isinstance(node.func, ir.Attr) and node.func.name in ("as_tensor", "asarray")
+    as_tensor = type(node.func) is ir.Attr and node.func.name in ("as_tensor", "asarray")
     device = arguments.keywords.get("device")
     place = (
         "cpu" if frame.module.taught.tracks_place and (device is None or device is NONE or device in _ON_HOST) else ""
@@ -123,7 +123,7 @@ def _tensor(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: 
             )
             continue
         dtype, rank, held = kind_of_data(member)
-        written_out = bool(node.args) and isinstance(node.args[0], ir.Display)
+        written_out = bool(node.args) and type(node.args[0]) is ir.Display
         if held is not None and (written_out or not as_tensor):
             frame.report(
                 ITEM,
@@ -140,7 +140,7 @@ def _tensor(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: 
 def convert_unknown(frame: Frame, arguments: Arguments, node: ir.Call) -> Value | None:
     """Run `x.to(dtype)` and `x.to("cpu")` of what is not known: in code that steps run, that is a tensor. What an object keeps may be a
     module."""
-    if not isinstance(node.func, ir.Attr) or node.func.name != "to":
+    if type(node.func) is not ir.Attr or node.func.name != "to":
         return None
     root = path_of(node.func.value).partition(".")[0]
     if root and root == frame.scope.receiver_name:
@@ -166,7 +166,7 @@ def _is_in_host_memory(call: LibraryCall, spec: Spec) -> bool:
     So it is, where nothing else says what `x` is, in a program that has been run on a device.
     """
     func = call.node.func
-    if spec.variant != "numpy" or call.receiver is None or not isinstance(func, ir.Attr) or func.name != "numpy":
+    if spec.variant != "numpy" or call.receiver is None or type(func) is not ir.Attr or func.name != "numpy":
         return False
     if call.node.args or call.node.keywords:  # `force=True` copies it
         return False
@@ -177,12 +177,7 @@ def _is_in_host_memory(call: LibraryCall, spec: Spec) -> bool:
 def prove_by_gradient(frame: Frame, arguments: Arguments, node: ir.Call) -> Value | None:
     """Run `loss.backward()` of what is not known: behind it, that is a tensor. Engines are given the loss, and are none."""
     func = node.func
-    if (
-        not isinstance(func, ir.Attr)
-        or func.name != "backward"
-        or arguments.args
-        or not isinstance(func.value, ir.Name)
-    ):
+    if type(func) is not ir.Attr or func.name != "backward" or arguments.args or type(func.value) is not ir.Name:
         return None
     name = func.value.id
     if name == frame.scope.receiver_name or frame.interpreter.annotations.framework(frame.module) != "torch":
@@ -192,7 +187,7 @@ def prove_by_gradient(frame: Frame, arguments: Arguments, node: ir.Call) -> Valu
     return NONE
 
 
-_ON_HOST = (constant("cpu"), host("device:cpu"))
+_ON_HOST: Final = (constant("cpu"), host("device:cpu"))
 
 
 def _from_numpy(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
@@ -224,7 +219,7 @@ def _encoder(interpreter: Interpreter, frame: Frame, arguments: Arguments, node:
 
 
 # Functions that make a tensor of nothing but host values: without a device it is made in host memory.
-FACTORIES = frozenset(
+FACTORIES: Final = frozenset(
     f"torch.{name}"
     for name in [
         "BoolTensor",
@@ -259,7 +254,7 @@ FACTORIES = frozenset(
     ]
 )
 # What takes nothing but tensors: an argument of which nothing else is known is one.
-OF_TENSORS = frozenset(
+OF_TENSORS: Final = frozenset(
     f"torch.{name}"
     for name in (
         "unique",
@@ -282,7 +277,7 @@ OF_TENSORS = frozenset(
     )
 )
 
-FUNCTIONS: dict[str, Special] = {
+FUNCTIONS: Final[dict[str, Special]] = {
     "torch.nn.TransformerEncoder": _encoder,
     "copy.copy": _copy,
     "torch.nn.ModuleList": _modules("modules"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from xlalint.frameworks.base import ON_DEVICE, Platform
 from xlalint.frameworks.torch.launch_files import find_launch_file, is_launch_file
@@ -13,12 +13,12 @@ from xlalint.program.linker import needed_packages
 if TYPE_CHECKING:
     from xlalint.program.linker import ModuleInfo, Program
 
-_PACKAGES = ("torch_xla", "torch_tpu", "torch_neuronx", "libtpu")
-_LAUNCHERS = frozenset(("spawn", "launch", "notebook_launcher"))
-_VARIABLES = ("PJRT_DEVICE", "TPU_NAME", "XRT_TPU_CONFIG", "COLAB_TPU_ADDR")
-_GPUS = frozenset(("CUDA", "GPU", "ROCM"))
-_XLA_TARGETS = frozenset(("torch_xla", "torch_tpu"))
-_GPU = "a GPU"
+_PACKAGES: Final = ("torch_xla", "torch_tpu", "torch_neuronx", "libtpu")
+_LAUNCHERS: Final = frozenset(("spawn", "launch", "notebook_launcher"))
+_VARIABLES: Final = ("PJRT_DEVICE", "TPU_NAME", "XRT_TPU_CONFIG", "COLAB_TPU_ADDR")
+_GPUS: Final = frozenset(("CUDA", "GPU", "ROCM"))
+_XLA_TARGETS: Final = frozenset(("torch_xla", "torch_tpu"))
+_GPU: Final = "a GPU"
 
 
 def platform_of(module: ModuleInfo, program: Program, target: str) -> Platform | None:
@@ -68,7 +68,7 @@ def _say_launch(module: ModuleInfo) -> str:
     for info in module.functions:
         if any(package.encode() in info.ir.body for package in _PACKAGES):
             for statement in info.body:
-                why = _say_import(needed_packages(statement.bindings)) if isinstance(statement, ir.Import) else ""
+                why = _say_import(needed_packages(statement.bindings)) if type(statement) is ir.Import else ""
                 if why:
                     return why
     return ""
@@ -79,7 +79,7 @@ def _variable(module: ModuleInfo) -> str:
     if any(name.encode() in module.unit.body for name in _VARIABLES):
         for name, value in _variables_set(ir.decode_body(module.unit.body)):
             if name in _VARIABLES:
-                asked = value.value if isinstance(value, ir.Const) else value.id if isinstance(value, ir.Name) else ""
+                asked = value.value if type(value) is ir.Const else value.id if type(value) is ir.Name else ""
                 return _GPU if asked in _GPUS else f"it sets `{name}`"
     return ""
 
@@ -87,12 +87,12 @@ def _variable(module: ModuleInfo) -> str:
 def _variables_set(statements: tuple[ir.Statement, ...]) -> Iterator[tuple[str, ir.Node]]:
     """Elements that statements assign, and what a notebook's `%env NAME=VALUE` sets (`xlalint.source.magics`)."""
     for statement in statements:
-        if not isinstance(statement, ir.Assign):
+        if type(statement) is not ir.Assign:
             continue
         for target in statement.targets:
-            if isinstance(target, ir.Sub) and isinstance(target.index, ir.Const):
+            if type(target) is ir.Sub and type(target.index) is ir.Const:
                 yield str(target.index.value), statement.value
-            elif isinstance(target, ir.Attr) and isinstance(target.value, ir.Name) and is_magic(target.value.id):
+            elif type(target) is ir.Attr and type(target.value) is ir.Name and is_magic(target.value.id):
                 yield target.name, statement.value
 
 

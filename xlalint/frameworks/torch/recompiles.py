@@ -7,7 +7,7 @@ added, multiplied or compared, it is passed to the graph like a tensor, and cost
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from xlalint.abstract.values import TRUE, UNKNOWN, Const, Host, Sequence, Tensor, Value, host, members, tensors
 from xlalint.interpreter.device_loops import blocks, last_name, loops
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from xlalint.interpreter.library_calls import LibraryCall
     from xlalint.program.linker import FunctionInfo
 
-_JOINS = frozenset(("cat", "concat", "concatenate", "stack", "hstack", "vstack"))
+_JOINS: Final = frozenset(("cat", "concat", "concatenate", "stack", "hstack", "vstack"))
 # Operators whose number is no operand of the graph but a part of it.
-CONSTANT_OPERANDS = {"**": "an exponent", "<<": "a shift", ">>": "a shift"}
-_ASSIGNED = ".="  # behind a path: it was assigned since the function began
+CONSTANT_OPERANDS: Final = {"**": "an exponent", "<<": "a shift", ">>": "a shift"}
+_ASSIGNED: Final = ".="  # behind a path: it was assigned since the function began
 
 
 def changes(value: Value) -> bool:
@@ -46,7 +46,7 @@ def count(frame: Frame, target: ir.Node, old: Value, right: Value) -> Value | No
     """
     path = path_of(target)
     if (
-        not isinstance(target, ir.Attr)
+        type(target) is not ir.Attr
         or path.partition(".")[0] != frame.scope.receiver_name
         or not frame.scope.receiver_name
     ):
@@ -72,7 +72,7 @@ def _sets_back(method: FunctionInfo, name: str) -> bool:
         if other is method or other.name == "__init__":
             continue
         for target, value in (found for statement in other.body for found in _assignments(statement)):
-            if isinstance(target, ir.Attr) and target.name == name and isinstance(value, ir.Const):
+            if type(target) is ir.Attr and target.name == name and type(value) is ir.Const:
                 return True
     return False
 
@@ -124,7 +124,7 @@ def _check_sizes(call: LibraryCall) -> None:
 def check_turns(frame: Frame, node: ir.For) -> None:
     """Report a loop whose number of turns is another one at each step, where it does more than call something."""
     counter = node.iterable
-    if not (isinstance(counter, ir.Call) and isinstance(counter.func, ir.Name) and counter.func.id == "range"):
+    if not (type(counter) is ir.Call and type(counter.func) is ir.Name and counter.func.id == "range"):
         return
     if all(isinstance(statement, (ir.Eval, ir.Raise)) for statement in node.body):
         return
@@ -155,11 +155,11 @@ def _find_bound(node: ir.If) -> set[str]:
     """The names and attributes that a branch gives a value, or elements."""
     found: set[str] = set()
     for one in ir.walk((*node.body, *node.orelse)):
-        targets = one.targets if isinstance(one, ir.Assign) else ()
+        targets = one.targets if type(one) is ir.Assign else ()
         targets = (one.target,) if isinstance(one, (ir.AugAssign, ir.AnnAssign)) else targets
         for target in targets:
-            parts = target.items if isinstance(target, ir.Display) else (target,)
-            found.update(path_of(part.value if isinstance(part, ir.Sub) else part) for part in parts)
+            parts = target.items if type(target) is ir.Display else (target,)
+            found.update(path_of(part.value if type(part) is ir.Sub else part) for part in parts)
     return found
 
 
@@ -168,12 +168,12 @@ def _find_bound(node: ir.If) -> set[str]:
 
 def check_accumulation(frame: Frame, node: ir.Assign, value: Value) -> None:
     """Report `x = torch.cat([x, y])` where `x` lives from step to step."""
-    branches = (node.value.body, node.value.orelse) if isinstance(node.value, ir.IfExp) else (node.value,)
+    branches = (node.value.body, node.value.orelse) if type(node.value) is ir.IfExp else (node.value,)
     for call in branches:
-        if not isinstance(call, ir.Call) or last_name(call.func) not in _JOINS or not call.args:
+        if type(call) is not ir.Call or last_name(call.func) not in _JOINS or not call.args:
             continue
         joined = call.args[0]
-        if not isinstance(joined, ir.Display) or not any(_on_device(member) for member in members(value)):
+        if type(joined) is not ir.Display or not any(_on_device(member) for member in members(value)):
             continue
         parts = {spelling(item) for item in joined.items}
         for target in node.targets:
@@ -197,7 +197,7 @@ def _check_collected(frame: Frame, node: ir.Call, value: Value) -> None:
 
 def _is_global(frame: Frame, holder: ir.Node) -> bool:
     """Return whether a function means a name of its module."""
-    if frame.function is None or not isinstance(holder, ir.Name) or holder.id in frame.closure:
+    if frame.function is None or type(holder) is not ir.Name or holder.id in frame.closure:
         return False
     if holder.id not in frame.module.assigned or any(param.name == holder.id for param in frame.function.params):
         return False
@@ -213,9 +213,9 @@ def appends(statements: Iterable[ir.Statement], holder: str) -> bool:
 
 def _methods_called_on(statement: ir.Statement, holder: str) -> Iterator[str]:
     """The methods that a statement, or one within it, calls on what is spelled so."""
-    if isinstance(statement, ir.Eval) and isinstance(statement.value, ir.Call):
+    if type(statement) is ir.Eval and type(statement.value) is ir.Call:
         func = statement.value.func
-        if isinstance(func, ir.Attr) and spelling(func.value) == holder:
+        if type(func) is ir.Attr and spelling(func.value) == holder:
             yield func.name
     for inner in blocks(statement):
         yield from _methods_called_on(inner, holder)
@@ -227,19 +227,19 @@ def _lives_on(frame: Frame, target: ir.Node) -> bool:
     It may belong to the receiver, to the module, or to the loop that takes the steps.
     """
     holder = target
-    while isinstance(holder, ir.Sub):
+    while type(holder) is ir.Sub:
         holder = holder.value
     path = path_of(holder)
-    if isinstance(holder, ir.Attr):
+    if type(holder) is ir.Attr:
         if path.partition(".")[0] != frame.scope.receiver_name or not path:
             return False
         return frame.function is not None and frame.function.name != "__init__" and path + _ASSIGNED not in frame.env
-    if not isinstance(holder, ir.Name):
+    if type(holder) is not ir.Name:
         return False
     if holder.id in frame.scope.outer_names:
         return True
     return (
-        isinstance(target, ir.Name)
+        type(target) is ir.Name
         and frame.context.per_turn
         and frame.loops.depth == 1
         and not _is_renewed(frame, holder.id)
@@ -249,29 +249,29 @@ def _lives_on(frame: Frame, target: ir.Node) -> bool:
 def _is_renewed(frame: Frame, name: str) -> bool:
     """Return whether a loop that takes steps gives a name a value of its own in each of them, as far as one function shows."""
     found = list(loops(body_of(frame)))
-    turns = [one.target for one in ir.walk(tuple(found)) if isinstance(one, ir.For)]
-    if any(isinstance(one, ir.Name) and one.id == name for target in turns for one in ir.walk((target,))):
+    turns = [one.target for one in ir.walk(tuple(found)) if type(one) is ir.For]
+    if any(type(one) is ir.Name and one.id == name for target in turns for one in ir.walk((target,))):
         return True
     inside = (assigned for loop in found for assigned in _assignments(loop))
     return any(spelling(target) == name and not _is_join(value) for target, value in inside)
 
 
 def _is_join(value: ir.Node) -> bool:
-    return isinstance(value, ir.Call) and last_name(value.func) in _JOINS
+    return type(value) is ir.Call and last_name(value.func) in _JOINS
 
 
 def _pairs(target: ir.Node, value: ir.Node) -> Iterator[tuple[ir.Node, ir.Node]]:
     """The targets that one stands for, each with what it is given, as far as the source shows."""
-    if not isinstance(target, ir.Display):
+    if type(target) is not ir.Display:
         yield target, value
         return
-    fits = isinstance(value, ir.Display) and len(value.items) == len(target.items)
+    fits = type(value) is ir.Display and len(value.items) == len(target.items)
     for place, item in enumerate(target.items):
-        yield from _pairs(item, value.items[place] if fits and isinstance(value, ir.Display) else value)
+        yield from _pairs(item, value.items[place] if fits and type(value) is ir.Display else value)
 
 
 def _assignments(statement: ir.Statement) -> Iterator[tuple[ir.Node, ir.Node]]:
-    if isinstance(statement, ir.Assign):
+    if type(statement) is ir.Assign:
         for target in statement.targets:
             yield from _pairs(target, statement.value)
     for inner in blocks(statement):
