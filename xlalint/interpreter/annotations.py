@@ -329,7 +329,9 @@ class Annotations:
 
     def _by_use(self, info: FunctionInfo, param: ir.Param) -> Value:
         """A tensor where the body uses the parameter as only tensors are used."""
-        self.reader.current.functions.append(info)
+        read = self.reader.current.functions
+        if not read or read[-1] is not info:  # one parameter is asked for after the other
+            read.append(info)
         use = self.telling_use(info, param)
         if not use:
             return UNKNOWN

@@ -513,12 +513,13 @@ def bool_(frame: Frame, node: ir.Bool) -> Value:
 def ternary(frame: Frame, node: ir.IfExp) -> Value:
     known = test(frame, node.test, TENSOR_TERNARY)
     saved, rate = frame.env, frame.loops.rate
+    reached = frame.rates_of(node.test)
     result: Value = NEVER
     for wanted, branch in ((True, node.body), (False, node.orelse)):
         if known is None or known is wanted:
             frame.env = dict(saved)
             assume(frame, node.test, wanted)
-            frame.loops.rate = frame.rate_where(node.test, wanted)
+            frame.loops.rate = reached[not wanted]
             result = join(result, frame.eval(branch))
             frame.loops.rate = rate
     frame.env = saved

@@ -90,10 +90,13 @@ class Frame:
         frame.within_calls = self.within_calls + 1
         return frame
 
-    def rate_where(self, condition: ir.Node, wanted: bool) -> Rate:
-        """Return how often the code runs that is reached where a condition comes out as wanted."""
+    def rates_of(self, condition: ir.Node) -> tuple[Rate, Rate]:
+        """Return how often the code runs that is reached where a condition comes out true, and where it comes out false."""
         if not (may_guard(condition) if self.loops.counters else tests_remainder(condition)):
-            return self.loops.rate
+            return self.loops.rate, self.loops.rate
+        return self._rate_where(condition, True), self._rate_where(condition, False)
+
+    def _rate_where(self, condition: ir.Node, wanted: bool) -> Rate:
         params = tuple(param.name for param in self.function.params) if self.function is not None else ()
         around = Counting(self.eval, self.loops.counters, params, body_of(self), self.context.per_turn)
         guard = guard_of(condition, wanted, around)

@@ -18,6 +18,7 @@ from xlalint.program.linker import ClassInfo
 
 _FEW: Final = 10
 _CONSTRUCTORS: Final = frozenset(("__init__", "__post_init__", "setup", "build", "_setup"))
+_SIMPLE: Final = frozenset((ir.Name, ir.Attr, ir.Call, ir.Sub, ir.Const))
 _SUMMING: Final = frozenset(("+", "-", "*", "//"))
 
 
@@ -34,6 +35,8 @@ class Counting(NamedTuple):
 
 def tests_remainder(test: ir.Node) -> bool:
     """Return whether a condition asks for a remainder, of whatever."""
+    if type(test) in _SIMPLE:
+        return False
     if type(test) is ir.Bool:
         return any(map(tests_remainder, test.values))
     asked = test.value if type(test) is ir.Not else test.left if type(test) is ir.Compare else test

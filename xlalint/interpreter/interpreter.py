@@ -92,6 +92,7 @@ Closure = tuple[tuple[str, Value], ...]
 MAX_CONTEXTS: Final = 256
 MAX_DEPTH: Final = 32
 TABLE_DEPTH: Final = 2
+_BUILTINS: Final = frozenset(dir(builtins))
 _DUNDERS: Final = {
     "+": "__add__",
     "-": "__sub__",
@@ -597,7 +598,7 @@ class Interpreter:
         if value is not None:
             running = self.tracing or self.mapping
             return as_known(value, running) if running else value
-        return external(f"builtins.{name}") if hasattr(builtins, name) else UNKNOWN
+        return external(f"builtins.{name}") if name in _BUILTINS else UNKNOWN
 
     def module_frame(self, module: ModuleInfo) -> Frame:
         """A frame that evaluates expressions at module level."""

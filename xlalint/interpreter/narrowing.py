@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from xlalint.abstract.lattice import join, join_all, when_truth, without_none
 from xlalint.abstract.values import (
@@ -40,22 +40,29 @@ if TYPE_CHECKING:
 
 def assume(frame: Frame, node: ir.Node, wanted: bool) -> None:
     """Refine the environment, given that the condition came out as `wanted`."""
-    if type(node) is ir.Not:
-        assume(frame, node.value, not wanted)
-    elif type(node) is ir.Bool:
-        if node.is_and is wanted:
-            for operand in node.values:
-                assume(frame, operand, wanted)
-        elif all(type(operand) is ir.Call for operand in node.values):
-            _assume_any(frame, node.values, wanted)
-    elif type(node) is ir.Walrus:
-        _refine(frame, ir.Name(node.name, 0), lambda value: when_truth(value, wanted))
-    elif isinstance(node, (ir.Name, ir.Attr)):
-        _refine(frame, node, lambda value: when_truth(value, wanted))
-    elif type(node) is ir.Compare and len(node.ops) == 1:
-        _assume_comparison(frame, node, wanted)
-    elif type(node) is ir.Call:
-        _assume_call(frame, node, wanted)
+    handler = _ASSUMING.get(type(node))
+    if handler is not None:
+        handler(frame, node, wanted)
+
+
+def _assume_not(frame: Frame, node: ir.Not, wanted: bool) -> None:
+    assume(frame, node.value, not wanted)
+
+
+def _assume_chain(frame: Frame, node: ir.Bool, wanted: bool) -> None:
+    if node.is_and is wanted:
+        for operand in node.values:
+            assume(frame, operand, wanted)
+    elif all(type(operand) is ir.Call for operand in node.values):
+        _assume_any(frame, node.values, wanted)
+
+
+def _assume_walrus(frame: Frame, node: ir.Walrus, wanted: bool) -> None:
+    _refine(frame, ir.Name(node.name, 0), lambda value: when_truth(value, wanted))
+
+
+def _assume_truth(frame: Frame, node: ir.Node, wanted: bool) -> None:
+    _refine(frame, node, lambda value: when_truth(value, wanted))
 
 
 def _assume_any(frame: Frame, operands: tuple[ir.Node, ...], wanted: bool) -> None:
@@ -82,6 +89,8 @@ def _refine(frame: Frame, node: ir.Node, narrowed: Callable[[Value], Value]) -> 
 
 
 def _assume_comparison(frame: Frame, node: ir.Compare, wanted: bool) -> None:
+    if len(node.ops) != 1:
+        return
     op, right = node.ops[0], node.rights[0]
     left: ir.Node = ir.Name(node.left.name, 0) if type(node.left) is ir.Walrus else node.left
     if op in ("is not", "!="):
@@ -425,3 +434,14 @@ def _is_library_instance(frame: Frame, value: Value, name: str) -> bool | None:
     if isinstance(value, (Function, Class)):
         return False if short in _HOST_TYPES or short in _CONTAINERS or frame.apis.type(name) is not None else None
     return None
+
+
+_ASSUMING: Final[dict[type[ir.Expr], Callable[[Frame, Any, bool], None]]] = {
+    ir.Not: _assume_not,
+    ir.Bool: _assume_chain,
+    ir.Walrus: _assume_walrus,
+    ir.Name: _assume_truth,
+    ir.Attr: _assume_truth,
+    ir.Compare: _assume_comparison,
+    ir.Call: _assume_call,
+}

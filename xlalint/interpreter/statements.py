@@ -249,7 +249,7 @@ def if_(frame: Frame, node: ir.If) -> bool:
     rule, variant = _rule_of(frame, node)
     truth, asked = frame.asking(lambda: test(frame, node.test, rule, variant))
     drawn = frame.drawn
-    reached = frame.rate_where(node.test, True), frame.rate_where(node.test, False)
+    reached = frame.rates_of(node.test)
     if truth is not None:
         assume(frame, node.test, truth)
         return _exec_at(frame, node.body if truth else node.orelse, reached[not truth])

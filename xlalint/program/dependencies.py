@@ -47,6 +47,10 @@ class DependencySet:
         self.parts: dict[DependencySet, None] = {}
         self.failures: dict[tuple[str, str], str] | None = None
 
+    def is_plain(self) -> bool:
+        """Return whether the computation read nothing but modules: then who uses it reads these, and need not know of it."""
+        return not (self.functions or self.parts or self.classes or self.occasions) and self.failures is None
+
     def fail(self, path: str, name: str, error: Exception) -> None:
         """Note an internal error in a function of the module at `path`."""
         if self.failures is None:

@@ -150,9 +150,18 @@ class Facts(Generic[K, T]):
         fact = self.known.get(key)
         if fact is None:
             fact = self.progress.work_out(self, key)
-        self.reader.current.parts[fact] = None
+        return self.use(fact)
+
+    def use(self, fact: Fact) -> T:
+        """The value of a fact that is known, or under way. What runs now has read it."""
+        current = self.reader.current
         if not fact.settled:
+            current.parts[fact] = None
             self.progress.lean(fact)
+        elif fact.is_plain():
+            current.modules |= fact.modules
+        else:
+            current.parts[fact] = None
         value: T = fact.value
         return value
 

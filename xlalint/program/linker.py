@@ -105,8 +105,7 @@ class ModuleInfo:
             if info.ir.digest != function_ir.digest:
                 changed.add(info)
                 info.change()
-            info.ir = function_ir
-            info.params = function_ir.params
+            info.take(function_ir)
         for klass, class_ir in zip(self.classes, unit.classes, strict=True):
             klass.ir = class_ir
         self.unit = unit
@@ -116,15 +115,22 @@ class ModuleInfo:
 class FunctionInfo:
     """One function, method or lambda of the program."""
 
-    __slots__ = ("_answers", "_body", "index", "ir", "module", "params")
+    __slots__ = ("_answers", "_body", "_decorators", "index", "ir", "module", "params")
 
     def __init__(self, module: ModuleInfo, index: int, function_ir: ir.Function) -> None:
         self.module = module
         self.index = index
-        self.ir = function_ir
-        self.params = function_ir.params
         self._body: tuple[ir.Statement, ...] | None = None
         self._answers: dict[Callable[[FunctionInfo], bool], bool] | None = None
+        self.take(function_ir)
+
+    def take(self, function_ir: ir.Function) -> None:
+        """Take what the file's text says of the function."""
+        self.ir = function_ir
+        self.params = function_ir.params
+        self._decorators = tuple(
+            _last_name(one.func if type(one) is ir.Call else one) for one in function_ir.decorators
+        )
 
     def answers(self, question: Callable[[FunctionInfo], bool]) -> bool:
         """Answer a question about the function; it is asked once for each text of the body."""
@@ -178,15 +184,7 @@ class FunctionInfo:
 
     def decorated(self, *names: str) -> bool:
         """Return whether a decorator's last name is one of these."""
-        decorators = self.ir.decorators
-        if not decorators:
-            return False
-        for decorator in decorators:
-            node = decorator.func if type(decorator) is ir.Call else decorator
-            last = node.name if type(node) is ir.Attr else node.id if type(node) is ir.Name else ""
-            if last in names:
-                return True
-        return False
+        return any(last in names for last in self._decorators)
 
     def is_abstract(self) -> bool:
         """Return whether the method is left to subclasses.
@@ -443,7 +441,10 @@ class Program:
         It may be a definition, an import, a submodule or a computed value.
         """
         key = (module.index, name)
-        if key not in self.names.known and self._may_be_rebound(module, name):
+        fact = self.names.known.get(key)
+        if fact is not None:
+            return self.names.use(fact)
+        if self._may_be_rebound(module, name):
             self.evaluate(module, "")  # before the name is being asked for: what runs there may ask for it, too
         return self.names.of(key)
 
