@@ -260,13 +260,13 @@ def test_add_ignore_is_given_alone(run: Run, file: Path, other: str) -> None:
 
 def test_a_number_in_a_call_from_another_file_is_left_alone(run: Run, tmp_path: Path) -> None:
     """No finding leads from that file to the function: `3 > 1` is no tensor."""
-    used = "import torch\n\n\ndef clipped(x):\n    if x > 1:\n        return x\n    return -x\n"
+    used = "import torch\n\n\ndef clipped(x):\n    if x > 1:\n        return x + x\n    return -x\n"
     model = (
         "import torch\nfrom used import clipped\n\n\n"
         "class {}(torch.nn.Module):\n    def forward(self, x: torch.Tensor):\n        return {}\n"
     )
     write(tmp_path / "used.py", used)
     write(tmp_path / "model.py", model.format("Model", "clipped(x.sum())"))
-    assert "torch.where(x > 1, x, -x)" in run("--diff", str(tmp_path)).out
+    assert "torch.where(x > 1, x + x, -x)" in run("--diff", str(tmp_path)).out
     write(tmp_path / "scaled.py", model.format("Scaled", "x * clipped(3)"))
     assert "torch.where" not in run("--diff", "--unsafe-fixes", str(tmp_path)).out

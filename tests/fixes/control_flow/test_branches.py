@@ -119,8 +119,8 @@ SAFE = {
         "# above\n# why\n# how\n# twice\nx = torch.where(y.all(), x * 2.0, x)\n# below\nreturn x",
     ),
     "an elif behind the host's": (
-        "if ok:\n    x = x * 2.0\nelif y.any():\n    x = x * 3.0\nreturn x",
-        "if ok:\n    x = x * 2.0\nelse:\n    x = torch.where(y.any(), x * 3.0, x)\nreturn x",
+        "if ok:\n    x = x * 2.0\nelif y.any():\n    x = x * 3.0\nreturn -x",
+        "if ok:\n    x = x * 2.0\nelse:\n    x = torch.where(y.any(), x * 3.0, x)\nreturn -x",
     ),
     "two names": (
         "if y.all():\n    x = x * 2.0\n    y = y * 3.0\nreturn x + y",
@@ -195,8 +195,8 @@ UNSAFE = {
         "may become a tensor",
     ),
     "what is changed in place later": (
-        "if y.any():\n    x = x * 2.0\nx.add_(1.0)\nreturn x",
-        "x = torch.where(y.any(), x * 2.0, x)\nx.add_(1.0)\nreturn x",
+        "z = x\nif y.any():\n    x = x * 2.0\nx.add_(1.0)\nreturn x * z",
+        "z = x\nx = torch.where(y.any(), x * 2.0, x)\nx.add_(1.0)\nreturn x * z",
         "nothing else holds the tensor `x`",
     ),
 }

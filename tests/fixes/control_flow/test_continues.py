@@ -127,7 +127,7 @@ AFTER = {
 @pytest.mark.parametrize(("before", "after"), SAFE.values(), ids=SAFE)
 def test_safe(before: str, after: str) -> None:
     expect_fixed(
-        outcome(turn(before, "x = x * 0.5\n", "return x"), "XLA101"), turn(after, "x = x * 0.5\n", "return x"), "safe"
+        outcome(turn(before, "x = x * 0.5\n", "return -x"), "XLA101"), turn(after, "x = x * 0.5\n", "return -x"), "safe"
     )
 
 

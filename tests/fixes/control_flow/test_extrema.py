@@ -21,12 +21,39 @@ LEFT_ALONE = {
 SAFE = {
     "a count": ("x / max((x > 0).sum(), 1)", "x / (x > 0).sum().clamp(min=1)"),
     "a count, number first": ("x / max(1, (x > 0).sum())", "x / (x > 0).sum().clamp(min=1)"),
-    "a float, tensor first": ("x / min(x.mean(), 1)", "x / x.mean().clamp(max=1)"),
-    "what must be put in parentheses": ("min(x.mean() + 1, 2.0)", "(x.mean() + 1).clamp(max=2.0)"),
-    "two numbers": ("min((x > 0).sum(), 3, x.ndim)", "(x > 0).sum().clamp(max=min(3, x.ndim))"),
+    "two numbers": ("x / min((x > 0).sum(), 3, x.ndim)", "x / (x > 0).sum().clamp(max=min(3, x.ndim))"),
+    "a factor of floats": (
+        "x.sigmoid().bfloat16() * max(t.argmax(), 1)",
+        "x.sigmoid().bfloat16() * t.argmax().clamp(min=1)",
+    ),
 }
 
 UNSAFE = {
+    "a float, tensor first": (
+        "x / min(x.mean(), 1)",
+        "x / x.mean().clamp(max=1)",
+        "the gradient of `x.mean()` is finite",
+    ),
+    "what must be put in parentheses": (
+        "min(x.mean() + 1, 2.0)",
+        "(x.mean() + 1).clamp(max=2.0)",
+        "a tensor works where this was a Python number",
+    ),
+    "a result that is returned": (
+        "min((x > 0).sum(), 3)",
+        "(x > 0).sum().clamp(max=3)",
+        "a tensor works where this was a Python number",
+    ),
+    "a factor of any dtype": (
+        "x * max((x > 0).sum(), 1)",
+        "x * (x > 0).sum().clamp(min=1)",
+        "a tensor works where this was a Python number",
+    ),
+    "what widens whole numbers": (
+        "t.long() * max(x.float().sum(), 1)",
+        "t.long() * x.float().sum().clamp(min=1)",
+        "a tensor works where this was a Python number",
+    ),
     "two floats": ("max(x.max(), x.mean())", "torch.maximum(x.max(), x.mean())", "none of them is NaN"),
     "three": (
         "max(x.max(), x.mean(), x.sum())",
@@ -59,6 +86,9 @@ def test_unsafe(before: str, after: str, assumed: str) -> None:
 
 def test_a_result_that_is_changed_in_place_was_one_of_the_operands() -> None:
     made = outcome(
-        expression("x").replace("return x", "y = max((x > 0).sum(), 1)\n        y += 1\n        return y"), "XLA106"
+        expression("x").replace(
+            "return x", "n = t.argmax()\n        y = max(n, 1)\n        y += 1\n        return x[n] / y"
+        ),
+        "XLA106",
     )
-    assert "`y` may be changed without its operands" in made.message
+    assert "nothing else holds the tensor `y`, which is changed in place afterwards" in made.message

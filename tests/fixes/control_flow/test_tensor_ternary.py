@@ -17,7 +17,12 @@ LEFT_ALONE = {
     "random numbers": ("return torch.randn_like(x) if x.sum() > 0 else x\n", "draws random numbers"),
 }
 FIXED = {
-    "tensors": ("return x * 2.0 if y.all() else x\n", "return torch.where(y.all(), x * 2.0, x)\n", "safe"),
+    "tensors": ("return x * 2.0 if y.all() else x\n", "return torch.where(y.all(), x * 2.0, x)\n", "unsafe"),
+    "tensors that are read": (
+        "z = x * 2.0 if y.all() else x\n    return z.sum()\n",
+        "z = torch.where(y.all(), x * 2.0, x)\n    return z.sum()\n",
+        "safe",
+    ),
     "numbers": (
         "limit = 1.0 if x.max() <= 2.0 else 255.0\n    return x / limit\n",
         "limit = torch.where(x.max() <= 2.0, 1.0, 255.0)\n    return x / limit\n",

@@ -90,8 +90,8 @@ CHANGED = {
         "x = x.clone()\nfor _ in range(3):\n    x.copy_(torch.where(x > 0, x + 1, x))\n    y = x",
     ),
     "values picked alike": (
-        "k = x > 0\nx[k] = y[k] - 1",
-        "k = x > 0\nx.copy_(torch.where(k, y - 1, x))",
+        "k = x > 0\ny = x * 2\nx[k] = y[k] - 1",
+        "k = x > 0\ny = x * 2\nx.copy_(torch.where(k, y - 1, x))",
     ),
     "a comment behind": ("x[x > 0] = 0  # why", "x.masked_fill_(x > 0, 0)  # why"),
 }
@@ -103,6 +103,11 @@ def test_safe(before: str, after: str) -> None:
 
 
 UNSAFE = {
+    "values picked alike from what may have fewer dimensions": (
+        "k = x > 0\nx[k] = y[k] - 1",
+        "k = x > 0\nx.copy_(torch.where(k, y - 1, x))",
+        "`y` has as many dimensions as `x`",
+    ),
     "a large number": ("x[x > 0] = -1e9", "x.masked_fill_(x > 0, -1e9)", "is not float16"),
     "perhaps a mask": (
         "x[w] = 0",

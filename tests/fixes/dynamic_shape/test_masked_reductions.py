@@ -55,10 +55,6 @@ SAFE = {
     "all": ("torch.all(x[x > 0])", "torch.all(torch.where(x > 0, x, True))"),
     "any of bools": ("(x < y)[x < y].any()", "torch.where(x < y, x < y, False).any()"),
     "all of bools": ("k = x < y\nk[k].all()", "k = x < y\n(k | ~k).all()"),
-    "the maximum of floats": (
-        "x = x.float()\nx[x > 0].max()",
-        'x = x.float()\ntorch.where(x > 0, x, float("-inf")).max()',
-    ),
     "the minimum of integers": (
         "x = x.long()\nx[x > 0].amin()",
         "x = x.long()\ntorch.where(x > 0, x, torch.iinfo(x.dtype).max).amin()",
@@ -74,6 +70,10 @@ def test_safe(before: str, after: str) -> None:
 
 
 UNSAFE = {
+    "the maximum of floats": (
+        "x = x.float()\nx[x > 0].max()",
+        'x = x.float()\ntorch.where(x > 0, x, float("-inf")).max()',
+    ),
     "a sum": ("x[x > 0].sum()", "torch.where(x > 0, x, 0).sum()"),
     "a mean": ("x[x > 0].mean()", "torch.where(x > 0, x, 0).sum() / (x > 0).sum()"),
     "a mean by the function": ("torch.mean(x[x > 0])", "torch.sum(torch.where(x > 0, x, 0)) / (x > 0).sum()"),

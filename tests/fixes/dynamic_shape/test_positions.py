@@ -30,8 +30,8 @@ CHANGED = {
     "assigned, by nonzero": ("x[(x > 0).nonzero(as_tuple=True)] = 0", "x.masked_fill_(x > 0, 0)"),
     "added to": ("x[torch.where(x > 0)] += 1", "x.copy_(torch.where(x > 0, x + 1, x))"),
     "a maximum": (
-        "x = x.float()\n    return x[torch.where(x > 0)].max()",
-        'x = x.float()\n    return torch.where(x > 0, x, float("-inf")).max()',
+        "with torch.no_grad():\n        x = x.float()\n        return x[torch.where(x > 0)].max()",
+        'with torch.no_grad():\n        x = x.float()\n        return torch.where(x > 0, x, float("-inf")).max()',
     ),
     "the first": ("return torch.where(x[0] > 0)[0][0]", "return (x[0] > 0).int().argmax()"),
 }

@@ -36,6 +36,17 @@ CHANGED = {
     "a sum": ("return x[n].sum()", "return x[n[None]].squeeze(0).sum()", "safe"),
     "arithmetic": ("return x[n + 1] * 2", "return x[(n + 1)[None]].squeeze(0) * 2", "safe"),
     "kept": ("return x[n]", "return x[n[None]].squeeze(0)", "unsafe"),
+    "what may be the same dtype": ("return x[n].float().sum()", "return x[n[None]].squeeze(0).float().sum()", "unsafe"),
+    "what is cast and written": (
+        "row = x[n].half()\n    row[0] = 5\n    return x",
+        "row = x[n[None]].squeeze(0).half()\n    row[0] = 5\n    return x",
+        "unsafe",
+    ),
+    "whole numbers as floats": (
+        "x = x.long()\n    return x[n].float()",
+        "x = x.long()\n    return x[n[None]].squeeze(0).float()",
+        "safe",
+    ),
     "a number assigned": ("x[n] = 0", "x[n[None]] = 0", "safe"),
     "a number added": ("x[:, n] += 1", "x[:, n[None]] += 1", "safe"),
     "a tensor of perhaps another dtype": ("x[n] = y", "x[n[None]] = y", "unsafe"),

@@ -20,7 +20,7 @@ from xlalint.fixes.toolkit.conditions import Condition, condition, holds_tensor
 from xlalint.fixes.toolkit.dataflow import binds, live_after, reads, uses
 from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
 from xlalint.fixes.toolkit.gradients import Slopes
-from xlalint.fixes.toolkit.selection import Chooser, Side, keep_value, mutated_after, side_of
+from xlalint.fixes.toolkit.selection import Chooser, Side, keep_value, side_of
 from xlalint.fixes.toolkit.shapes import Types
 from xlalint.fixes.toolkit.speculation import ACTS, assume_computable, barrier_of, speculate
 from xlalint.fixes.toolkit.text import atom, call, width_of
@@ -226,9 +226,7 @@ class _Masked:
         arguments = self._chooser.choose(asked, taken, kept)
         if isinstance(arguments, NoFix):
             return arguments
-        if mutated_after(scene, self._loop, step.name):
-            told = f"nothing else holds the tensor `{step.name}`, which is changed in place afterwards"
-            self._chooser.assume([told])
+        self._chooser.copy(self._loop, step.name, [step.name, step.value])
         start, end = scene.whole(step.value)
         indent = scene.indent(step.value)
         text = call(self._chooser.function, arguments, len(indent) + len(step.name) + 3, indent, 0, width_of(scene))

@@ -23,7 +23,6 @@ from xlalint.fixes.toolkit.selection import (
     Side,
     host_use,
     keep_value,
-    mutated_after,
     number_as_tensor,
     side_of,
 )
@@ -215,8 +214,9 @@ class _Choice:
         arguments = self._chooser.choose(asked, *sides)
         if isinstance(arguments, NoFix):
             return arguments
-        if self._framework == "torch" and mutated_after(self._scene, self._node, name):
-            self._chooser.assume([f"nothing else holds the tensor `{name}`, which is changed in place afterwards"])
+        steps = zip((taken, other), sides, strict=True)
+        originals = [name if step is None else step.value for step, side in steps if not side.type.number]
+        self._chooser.copy(self._node, name, originals)
         indent = self._indent(asked)
         column = len(indent) + len(name) + 3
         made = call(self._chooser.function, arguments, column, "", width=width_of(self._scene))

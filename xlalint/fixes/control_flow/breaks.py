@@ -13,12 +13,12 @@ from xlalint.fixes.control_flow.early_ends import only_breaks
 from xlalint.fixes.control_flow.graph_loops import Assigned, carried_by, read_assignment
 from xlalint.fixes.model import Rewrite, Site, all_of
 from xlalint.fixes.toolkit import values
+from xlalint.fixes.toolkit.aliasing import copy_shows
 from xlalint.fixes.toolkit.conditions import condition, holder_of
 from xlalint.fixes.toolkit.dataflow import live_after, reads
 from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
 from xlalint.fixes.toolkit.imports import Imports
 from xlalint.fixes.toolkit.operations import arguments_of, operation
-from xlalint.fixes.toolkit.selection import mutated_after
 from xlalint.fixes.toolkit.shapes import Types, holds
 from xlalint.fixes.toolkit.speculation import speculate
 from xlalint.fixes.toolkit.text import brief
@@ -158,8 +158,9 @@ class _Idle:
             return False
         if not holds(self._types.of(kept), self._types.of(other)):
             self._assumes.append(f"`{brief(scene.code(other))}` has the shape and dtype of `{step.name}`")
-        if mutated_after(scene, self._loop, step.name):
-            self._assumes.append(f"nothing else holds the tensor `{step.name}`, which is changed in place afterwards")
+        shown = copy_shows(scene, self._loop, step.name, [step.name])
+        if shown:
+            self._assumes.append(shown)
         return True
 
     def _adds_nothing(self, name: str, value: cst.BinaryOperation) -> bool:

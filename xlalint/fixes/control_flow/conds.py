@@ -19,13 +19,14 @@ from xlalint.fixes.control_flow.early_returns import Chain, chain_of, head_of
 from xlalint.fixes.control_flow.graph_loops import Assigned, read_assignment
 from xlalint.fixes.model import NoFix, Rewrite, Site, all_of
 from xlalint.fixes.toolkit import torch_conds, values
+from xlalint.fixes.toolkit.aliasing import is_written
 from xlalint.fixes.toolkit.bindings import value_before
 from xlalint.fixes.toolkit.conditions import Condition, condition, holder_of
 from xlalint.fixes.toolkit.dataflow import live_after, reads
 from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
 from xlalint.fixes.toolkit.gradients import FLAT, Slopes, without_gradient
 from xlalint.fixes.toolkit.imports import Imports
-from xlalint.fixes.toolkit.selection import Side, keep_value, mutated_after, side_of
+from xlalint.fixes.toolkit.selection import Side, keep_value, side_of
 from xlalint.fixes.toolkit.shapes import Type, Types, alike, apart
 from xlalint.fixes.toolkit.speculation import assignments, barrier_of
 from xlalint.fixes.toolkit.text import argument, atom, block, brief, call, movable, width_of
@@ -290,7 +291,7 @@ class _Assignments(_Cond):
     def _change_nothing(self, bodies: Iterable[_Body], live: Iterable[str]) -> None:
         """Refuse what is changed in place: in the branches, or behind them where the name held on to a tensor."""
         inside = any(step.sign for body in bodies for step in body.steps)
-        if inside or any(mutated_after(self.scene, self.node, name) for name in live):
+        if inside or any(is_written(self.scene, self.node, name) for name in live):
             raise _UnfitError
 
     def _operands(self, names: Sequence[str]) -> Sequence[str]:

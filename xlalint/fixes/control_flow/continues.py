@@ -15,6 +15,7 @@ from xlalint.fixes.control_flow.branches import comments_of
 from xlalint.fixes.control_flow.graph_loops import Assigned, read_assignment
 from xlalint.fixes.model import NoFix, Rewrite, Site, all_of
 from xlalint.fixes.toolkit import values
+from xlalint.fixes.toolkit.aliasing import Original
 from xlalint.fixes.toolkit.bindings import value_before
 from xlalint.fixes.toolkit.conditions import Condition, condition, holder_of
 from xlalint.fixes.toolkit.dataflow import bindings, binds, live_after, reads
@@ -26,7 +27,6 @@ from xlalint.fixes.toolkit.selection import (
     Side,
     host_use,
     keep_value,
-    mutated_after,
     number_as_tensor,
     side_of,
 )
@@ -170,8 +170,8 @@ class _Rest:
         reason = self._numbers(name, kept, new)
         if reason is not None:
             return reason
-        if self._framework == "torch" and mutated_after(scene, self._node, name):
-            self._chooser.assume([f"nothing else holds the tensor `{name}`, which is changed in place afterwards"])
+        originals: list[Original] = [step.value] if kept.type.number else [name, step.value]
+        self._chooser.copy(self._node, name, originals)
         return self._where(asked, step, kept, new)
 
     def _before(self, step: _Step) -> Value:

@@ -87,6 +87,8 @@ class _Return:
             return arguments
         for one in asked:
             self._chooser.assume(one.assumes)
+        values = [*(value for _, value in self._chain.cases), self._chain.otherwise]
+        self._chooser.copy(self._chain.last or self._head, self._chain.otherwise, values)
         chooser = self._chooser
         replacements = (*self._write(arguments, static), *chooser.imports.needed)
         return Rewrite(f"Use `{chooser.function}`", replacements, " and ".join(chooser.assumes))

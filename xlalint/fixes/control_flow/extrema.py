@@ -9,10 +9,12 @@ import libcst as cst
 from xlalint.abstract.values import Value
 from xlalint.fixes.model import NoFix, Rewrite, Site, all_of
 from xlalint.fixes.toolkit import values
-from xlalint.fixes.toolkit.consumers import changed_in_place
+from xlalint.fixes.toolkit.aliasing import copy_shows
 from xlalint.fixes.toolkit.dataflow import uses
 from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
+from xlalint.fixes.toolkit.gradients import FLAT, Slopes, without_gradient
 from xlalint.fixes.toolkit.imports import Imports
+from xlalint.fixes.toolkit.selection import assigned_name
 from xlalint.fixes.toolkit.shapes import SCALAR, Types
 from xlalint.fixes.toolkit.text import argument, atom, call_at
 
@@ -142,10 +144,39 @@ def _word_assumption(site: Site, call: _Call) -> str:
     for one, known in zip(call.tensors, types, strict=True):
         if call.numbers and not (known.kind == "f" or (known.kind == "i" and not floats)):
             said.append(f"`{scene.code(one)}` holds {'floats' if floats else 'numbers'}")
-    changed = changed_in_place(scene, call.node)
-    if changed:
-        said.append(f"`{changed}` may be changed without its operands")
+    if call.numbers:
+        said += _number_assumptions(site, call, types[0].kind)
+    if site.framework == "torch":
+        result = assigned_name(scene, call.node) or call.node
+        said += filter(None, [copy_shows(scene, scene.statement(call.node), result, call.tensors)])
     return all_of(said)
+
+
+def _number_assumptions(site: Site, call: _Call, kind: str) -> list[str]:
+    """List what must hold for nobody to see that what was the number is a tensor of the same value, with a gradient of zeros."""
+    scene = site.scene
+    said = []
+    if not _takes_as_number(scene, call.node, kind):
+        said.append("a tensor works where this was a Python number")
+    if not without_gradient(scene, call.node):
+        slopes = Slopes(scene, site.framework)
+        learned = next((one for one in call.tensors if slopes.of(one) != FLAT), None)
+        if learned is not None:
+            said.append(f"the gradient of `{scene.code(learned)}` is finite where the number is taken")
+    return said
+
+
+def _takes_as_number(scene: FunctionSource, node: cst.Call, kind: str) -> bool:
+    """Return whether a result meets a tensor with dimensions, of a dtype that a tensor of the kind without dimensions leaves as it is."""
+    holder = scene.parent(node)
+    if not isinstance(holder, cst.BinaryOperation):
+        return False
+    value = scene.value(holder.right if holder.left is node else holder.left)
+    met = values.dtype_of(value)
+    if kind == "i":
+        divided = isinstance(holder.operator, cst.Divide) and bool(values.tensors_only(value))
+        return divided or met == "f" or (met == "i" and values.rank_of(value) > 0)
+    return met == "f" and values.rank_of(value) > 0
 
 
 def _is_whole(site: Site, number: cst.BaseExpression) -> bool:

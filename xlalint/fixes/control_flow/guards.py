@@ -13,13 +13,14 @@ import libcst as cst
 from xlalint.fixes.control_flow.assertions import drop_check
 from xlalint.fixes.model import NoFix, Rewrite, Site
 from xlalint.fixes.toolkit import values
+from xlalint.fixes.toolkit.aliasing import copy_shows
 from xlalint.fixes.toolkit.conditions import condition, holder_of
 from xlalint.fixes.toolkit.dataflow import binds, live_after
 from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
 from xlalint.fixes.toolkit.gradients import FLAT, Slopes, without_gradient
 from xlalint.fixes.toolkit.imports import Imports
 from xlalint.fixes.toolkit.operations import CASTS, VIEWS, arguments_of, is_method, operation
-from xlalint.fixes.toolkit.selection import kept_gradients, mutated_after, side_of
+from xlalint.fixes.toolkit.selection import kept_gradients, side_of
 from xlalint.fixes.toolkit.shapes import Types, holds
 from xlalint.fixes.toolkit.speculation import assignments, assume_computable, speculate
 from xlalint.fixes.toolkit.text import block, brief, movable
@@ -266,9 +267,10 @@ class _Block:
     def _list_alias_assumptions(self, target: cst.Name) -> list[str]:
         """A tensor that is made anew is no longer what others hold."""
         node = self._scene.nearest(target, cst.If)
-        if self._framework == "torch" and node is not None and mutated_after(self._scene, node, target.value):
-            return [f"nothing else holds the tensor `{target.value}`, which is changed in place afterwards"]
-        return []
+        if self._framework != "torch" or node is None:
+            return []
+        shown = copy_shows(self._scene, node, target.value, [target.value])
+        return [shown] if shown else []
 
     def _is_guarded(self, mask: cst.BaseExpression) -> bool:
         """Return whether a mask is the one that the guard tests."""

@@ -42,6 +42,7 @@ def rewrite(site: Site) -> Rewrite | NoFix | None:
     arguments = chooser.choose(asked, *sides)
     if isinstance(arguments, NoFix):
         return arguments
+    chooser.copy(scene.statement(node), assigned_name(scene, node) or node, [node.body, node.orelse])
     chooser.assume(asked.assumes)
     start, end = scene.whole(node)
     column = start - (scene.document.text.rfind("\n", 0, start) + 1)

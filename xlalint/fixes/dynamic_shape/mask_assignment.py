@@ -11,7 +11,7 @@ import math
 import libcst as cst
 
 from xlalint.abstract.values import Const, Host, members
-from xlalint.fixes.model import NoFix, Rewrite, Site
+from xlalint.fixes.model import NoFix, Rewrite, Site, all_of
 from xlalint.fixes.toolkit import values
 from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
 from xlalint.fixes.toolkit.imports import Imports
@@ -27,6 +27,7 @@ from xlalint.fixes.toolkit.indexing import (
 )
 from xlalint.fixes.toolkit.ownership import owned
 from xlalint.fixes.toolkit.picking import SAME_ELEMENTS, find_selections, has_product, is_infinite, without_mask
+from xlalint.fixes.toolkit.shapes import Types
 from xlalint.fixes.toolkit.text import argument, atom, call, width_of
 
 _HALF = 65504  # the largest float16
@@ -50,8 +51,9 @@ def assignment(site: Site) -> Rewrite | NoFix | None:
     mask = scene.code(found.index.mask)
     alike = find_selections(scene, value, mask)
     if alike and found.index.plain:
-        risk = f"what `{mask}` leaves out is finite, or has no gradient" if has_product(scene, value) else ""
-        return found.select(statement, without_mask(scene, value, alike), risk)
+        risks = [f"what `{mask}` leaves out is finite, or has no gradient"] if has_product(scene, value) else []
+        risks += [_rank_assumption(scene, one.whole, found.index.base) for one in alike]
+        return found.select(statement, without_mask(scene, value, alike), all_of(filter(None, risks)))
     return found.store(statement, value)
 
 
@@ -112,13 +114,22 @@ class _Target:
         if (
             self.place.whole == self.scene.code(base)
             and isinstance(base, cst.Name)
-            and owned(self.scene, statement, base)
+            and owned(self.scene, statement, base.value)
+            and self._keeps_dtype(statement)
         ):
             text = self._call(statement, f"{base.value} = {where}", chosen)
         else:
             text = self._write_copy(statement, where, chosen)
         made = self._rewrite("Use `torch.where`", statement, text, [self.assumption, risk])
         return made._replace(replacements=(*made.replacements, *imports.needed))
+
+    def _keeps_dtype(self, statement: cst.Assign | cst.AugAssign) -> bool:
+        """Return whether what is assigned surely has the target's dtype, which a choice between them then has as well."""
+        if isinstance(statement, cst.AugAssign):
+            return True  # what PyTorch refuses to write into the target, it refused before
+        types = Types(self.scene, "torch")
+        dtype = types.of(self.index.base).dtype
+        return types.of(statement.value).dtype == dtype != ""
 
     def store(self, statement: cst.Assign, value: cst.BaseExpression) -> Rewrite | NoFix:
         """A tensor: one row for all positions, or one for each."""
@@ -163,6 +174,16 @@ class _Target:
     def _rewrite(self, message: str, statement: cst.CSTNode, text: str, assumptions: list[str]) -> Rewrite:
         assumed = " and ".join(filter(None, assumptions))
         return Rewrite(message, (Replacement(*self.scene.span(statement), text),), assumed)
+
+
+def _rank_assumption(scene: FunctionSource, whole: cst.BaseExpression, base: cst.BaseExpression) -> str:
+    """Return what is assumed where a tensor is chosen from as a whole: broadcasting lines its last dimensions up, a mask its first ones."""
+    types = Types(scene, "torch")
+    own, target = types.of(whole), types.of(base)
+    alike = own.shape == target.shape != "" or own.rank == target.rank >= 0
+    if scene.code(whole) == scene.code(base) or alike or same_rank(scene, whole, base):
+        return ""
+    return f"`{scene.code(whole)}` has as many dimensions as `{scene.code(base)}`"
 
 
 def _target(site: Site) -> _Target | NoFix | None:

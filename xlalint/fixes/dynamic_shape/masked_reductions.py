@@ -17,6 +17,7 @@ from xlalint.fixes.toolkit import values
 from xlalint.fixes.toolkit.autocast import autocasts
 from xlalint.fixes.toolkit.dataflow import definition
 from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
+from xlalint.fixes.toolkit.gradients import without_gradient
 from xlalint.fixes.toolkit.imports import Imports
 from xlalint.fixes.toolkit.indexing import Aligned, Masked, align, base_assumption, mask_assumption, same_rank
 from xlalint.fixes.toolkit.occurrences import occurrences
@@ -395,7 +396,14 @@ def _identity(site: Site, name: str, place: _Place, whole: str) -> str | NoFix:
         if kind:
             return NoFix(f"`{name}` has no neutral value of this dtype")
         place.assume(f"`{whole}` holds floats")
+    _assume_finite(site, place)
     return 'float("-inf")' if low else 'float("inf")'
+
+
+def _assume_finite(site: Site, place: _Place) -> None:
+    """The gradient of an extremum goes to all elements that are it: also to what fills the rest, where nothing else is selected."""
+    if not without_gradient(site.scene, site.node):
+        place.assume(f"`{place.mask}` selects something finite, or no gradient is taken")
 
 
 def _jax(site: Site, found: _Reduction, place: _Place, whole: str) -> Rewrite | NoFix:
@@ -404,7 +412,7 @@ def _jax(site: Site, found: _Reduction, place: _Place, whole: str) -> Rewrite | 
     imports = Imports(scene, call)
     options = [f"where={place.mask}"]
     if found.name in ("max", "min"):
-        identity = _jax_identity(imports, found.name, place, whole)
+        identity = _jax_identity(site, imports, found.name, place, whole)
         if isinstance(identity, NoFix):
             return identity
         options.append(f"initial={identity}")
@@ -424,7 +432,7 @@ def _jax(site: Site, found: _Reduction, place: _Place, whole: str) -> Rewrite | 
     return Rewrite("Use `where=`", (Replacement(first, last, body), *imports.needed), " and ".join(place.assumptions))
 
 
-def _jax_identity(imports: Imports, name: str, place: _Place, whole: str) -> str | NoFix:
+def _jax_identity(site: Site, imports: Imports, name: str, place: _Place, whole: str) -> str | NoFix:
     numpy = imports.name("jax.numpy")
     if place.kind == "i":
         return f"{numpy}.iinfo({_atom(whole)}.dtype).{'min' if name == 'max' else 'max'}"
@@ -432,6 +440,7 @@ def _jax_identity(imports: Imports, name: str, place: _Place, whole: str) -> str
         return NoFix(f"`{name}` has no neutral value of this dtype")
     if not place.kind:
         place.assume(f"`{whole}` holds floats")
+    _assume_finite(site, place)
     return f"-{numpy}.inf" if name == "max" else f"{numpy}.inf"
 
 

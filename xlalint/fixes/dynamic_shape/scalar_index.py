@@ -12,32 +12,11 @@ from xlalint.fixes.model import NoFix, Rewrite, Site
 from xlalint.fixes.toolkit import values
 from xlalint.fixes.toolkit.dataflow import binds, reads
 from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
+from xlalint.fixes.toolkit.operations import CASTS, makes_new
 from xlalint.fixes.toolkit.shapes import Types
 from xlalint.fixes.toolkit.text import atom
 
 _OPERANDS = (cst.BinaryOperation, cst.Comparison, cst.ComparisonTarget, cst.UnaryOperation)
-# Methods that give a tensor of their own, or a number.
-_COPIES = frozenset(
-    (
-        "abs",
-        "clamp",
-        "clone",
-        "cos",
-        "exp",
-        "float",
-        "half",
-        "item",
-        "log",
-        "max",
-        "mean",
-        "min",
-        "pow",
-        "sin",
-        "sqrt",
-        "sum",
-        "tolist",
-    )
-)
 
 
 def scalar_index(site: Site) -> Rewrite | NoFix | None:
@@ -167,5 +146,9 @@ def _is_consumed(scene: FunctionSource, node: cst.Subscript) -> bool:
         return True
     if isinstance(holder, cst.Attribute):
         called = scene.parent(holder)
-        return isinstance(called, cst.Call) and called.func is holder and holder.attr.value in _COPIES
+        if not isinstance(called, cst.Call) or called.func is not holder:
+            return False
+        name = holder.attr.value
+        widens = CASTS.get(name) == "f" and values.dtype_of(scene.value(node)) in ("b", "i")
+        return name in ("item", "tolist") or makes_new(scene, called) or widens
     return False

@@ -10,7 +10,7 @@ from xlalint.fixes.toolkit.dataflow import bindings, uses
 from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
 from xlalint.fixes.toolkit.gradients import Slopes
 from xlalint.fixes.toolkit.imports import Imports
-from xlalint.fixes.toolkit.operations import gives_new, names
+from xlalint.fixes.toolkit.operations import makes_new, names
 from xlalint.fixes.toolkit.text import atom
 
 # Functions of one array that NumPy, JAX and PyTorch call alike, and TensorFlow in `tf` or, below, elsewhere.
@@ -141,7 +141,7 @@ def keep_list_on_device(site: Site) -> Rewrite | NoFix | None:
         return NoFix("apply the call's options to `x.detach()`")
     to = f".to({', '.join(given.values() if len(given) == 1 else map('='.join, given.items()))})" if given else ""
     detached = atom(scene, tensor) + (".detach()" if Slopes(scene, "torch").of(tensor).into else "")
-    if not gives_new(scene, tensor):
+    if not makes_new(scene, tensor):
         detached += ".clone()"
     if assigned:
         edits = [Replacement(*scene.span(node), detached), Replacement(*scene.span(call), scene.code(taken) + to)]

@@ -16,7 +16,7 @@ from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
 from xlalint.fixes.toolkit.gradients import Slopes, without_gradient
 from xlalint.fixes.toolkit.imports import Imports
 from xlalint.fixes.toolkit.numbers import MATH, flow, tensorflow_name
-from xlalint.fixes.toolkit.operations import gives_new, operation
+from xlalint.fixes.toolkit.operations import makes_new, operation
 from xlalint.fixes.toolkit.text import argument, atom, stands_alone
 
 # What makes torch_xla run what it has recorded.
@@ -50,7 +50,7 @@ def number(site: Site) -> Rewrite | NoFix | None:
     found = flow(scene, node, site.framework, imports, _conversion(read.how, values.dtype_of(value)))
     if isinstance(found, NoFix):
         return found
-    shared = read.how not in MATH and not gives_new(scene, read.tensor)
+    shared = read.how not in MATH and not makes_new(scene, read.tensor)
     part = isinstance(read.tensor, (cst.Attribute, cst.Subscript))
     if shared and ((part and found.leaves) or _changed(scene, read.tensor)):
         return NoFix(f"`{code}` may be changed in place before the number is used: keep a copy of it")

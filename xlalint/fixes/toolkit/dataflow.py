@@ -31,22 +31,29 @@ def binds(scene: FunctionSource, node: cst.CSTNode) -> set[str]:
 
 def live_after(scene: FunctionSource, statement: cst.CSTNode, name: str) -> bool:
     """Return whether a name that a statement binds may be read behind it, before it is bound anew."""
-    own = scene.function(statement)
-    function: cst.CSTNode = own or scene.root
-    found = occurrences(scene)
-    if found.read_by_nested(function, name):
+    function: cst.CSTNode = scene.function(statement) or scene.root
+    if occurrences(scene).read_by_nested(function, name):
         return True
+    if any(True for _ in reads_after(scene, statement, name)):
+        return True
+    declared: list[cst.Global | cst.Nonlocal] = [*scene.descend(function, cst.Global)]
+    declared += scene.descend(function, cst.Nonlocal)
+    return any(item.name.value == name for one in declared for item in one.names)
+
+
+def reads_after(scene: FunctionSource, statement: cst.CSTNode, name: str) -> Iterator[cst.Name]:
+    """The reads of a name in its function that may see what it holds behind a statement; those in nested functions are not among them."""
+    function: cst.CSTNode = scene.function(statement) or scene.root
+    found = occurrences(scene)
     _, end = scene.extent(statement)
     reads = [(end, found.bound_again(statement, name)), (scene.extent(scene.parent(statement))[1], None)]
     loop = scene.nearest(scene.parent(statement), cst.For, cst.While)
     if loop is not None:
         reads.append((scene.extent(loop)[0], scene.extent(statement)[0]))
     for first, last in reads:
-        if any(not _bound_anew(scene, statement, other) for other in found.reads_from(function, name, first, last)):
-            return True
-    declared: list[cst.Global | cst.Nonlocal] = [*scene.descend(function, cst.Global)]
-    declared += scene.descend(function, cst.Nonlocal)
-    return any(item.name.value == name for one in declared for item in one.names)
+        for other in found.reads_from(function, name, first, last):
+            if not _bound_anew(scene, statement, other):
+                yield other
 
 
 def _bound_anew(scene: FunctionSource, statement: cst.CSTNode, read: cst.Name) -> bool:
@@ -158,14 +165,19 @@ def bindings(scene: FunctionSource, node: cst.CSTNode, name: str) -> list[cst.Na
 
 def definition(scene: FunctionSource, name: cst.Name) -> cst.Assign | None:
     """The assignment `name = …` that surely gave a name the value that it has where it is read; None where there may be others."""
-    bound = _binding(scene, name)
+    return definition_at(scene, name.value, name)
+
+
+def definition_at(scene: FunctionSource, name: str, node: cst.CSTNode) -> cst.Assign | None:
+    """The same of the value that a name has where a node begins."""
+    bound = _binding(scene, name, node)
     target = scene.parent(bound) if bound is not None else None
     return _alone(scene, target) if isinstance(target, cst.AssignTarget) else None
 
 
 def unpacking(scene: FunctionSource, name: cst.Name) -> cst.Assign | None:
     """The same of an assignment to several names at once: `a, b = …`."""
-    bound = _binding(scene, name)
+    bound = _binding(scene, name.value, name)
     element = scene.parent(bound) if bound is not None else None
     targets = scene.parent(element) if isinstance(element, cst.Element) else None
     target = scene.parent(targets) if isinstance(targets, cst.Tuple) else None
@@ -177,16 +189,16 @@ def _alone(scene: FunctionSource, target: cst.AssignTarget) -> cst.Assign | None
     return statement if isinstance(statement, cst.Assign) and len(statement.targets) == 1 else None
 
 
-def _binding(scene: FunctionSource, name: cst.Name) -> cst.Name | None:
-    """Where a name surely got the value that it has where it is read; None where that may have been in several places."""
-    function = scene.function(name)
-    done = occurrences(scene).bindings(function or scene.root, name.value).last(scene.span(name)[0])
+def _binding(scene: FunctionSource, name: str, node: cst.CSTNode) -> cst.Name | None:
+    """Where a name surely got the value that it has at a node; None where that may have been in several places."""
+    function = scene.function(node)
+    done = occurrences(scene).bindings(function or scene.root, name).last(scene.span(node)[0])
     if done is None:
         return None
     moment, last, furthest = done
-    if scene.function(furthest) is not function or not scene.holds(scene.parent(scene.statement(last)), name):
+    if scene.function(furthest) is not function or not scene.holds(scene.parent(scene.statement(last)), node):
         return None
-    return last if unchanged(scene, name.value, moment, name) else None
+    return last if unchanged(scene, name, moment, node) else None
 
 
 def unchanged(scene: FunctionSource, name: str, since: int, use: cst.CSTNode) -> bool:

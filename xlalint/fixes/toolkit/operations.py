@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from xlalint.abstract.values import LibrarySymbol, Method, Tensor, members
+from xlalint.abstract.values import Const, LibraryInstance, LibrarySymbol, Method, Tensor, members
 from xlalint.fixes.toolkit import values
 from xlalint.fixes.toolkit.function_source import FunctionSource
 
@@ -120,11 +120,62 @@ def arguments_of(scene: FunctionSource, node: cst.Call) -> list[cst.BaseExpressi
     return given
 
 
-_NEW = REDUCTIONS | AS_FIRST_IF_FLOAT | JOINED | names("argmax argmin clone cross_entropy mse_loss")
+# What gives a tensor of its own, whatever it is given. Casts, `contiguous`, `positive`, `dropout` and views may give what they got.
+_NEW = (
+    REDUCTIONS
+    | (AS_FIRST_IF_FLOAT - {"positive"})
+    | AS_FIRST_OF_NUMBERS
+    | JOINED
+    | BOOLEAN
+    | MAKERS
+    | names(
+        "addmm argmax argmin argsort avg_pool1d avg_pool2d baddbmm batch_norm bincount bitwise_and bitwise_not bitwise_or bmm bucketize"
+        " cat cdist celu clone concat concatenate conv1d conv2d conv3d conv_transpose2d cosine_similarity count_nonzero cross_entropy"
+        " cummax cummin cumprod cumsum div divide einsum embedding empty_like eq erfinv eye fft flip float_power fmax fmin full_like"
+        " gather ge glu group_norm gt hardsigmoid hardswish hstack index_add index_copy index_fill index_select instance_norm kthvalue"
+        " l1_loss layer_norm le lerp lgamma linear log_softmax logaddexp logcumsumexp logical_and logical_or logical_xor logsumexp lt"
+        " masked_fill masked_scatter masked_select matmul max_pool1d max_pool2d mm mse_loss multinomial mv nan_to_num nanmean nansum ne"
+        " nll_loss nonzero normalize one_hot ones_like outer pow quantile rand rand_like randint randint_like randn randn_like randperm"
+        " relu repeat repeat_interleave rms_norm roll scaled_dot_product_attention scatter scatter_add searchsorted sigmoid"
+        " smooth_l1_loss sort stack std_mean take_along_dim tile topk tril triu true_divide unique unique_consecutive var_mean vdot"
+        " vstack where xlogy zeros_like"
+    )
+)
+# Layers that give a tensor of their own; activations and dropouts may write into what they are given, or give it back.
+_LAYERS = names(
+    "AvgPool1d AvgPool2d BatchNorm1d BatchNorm2d BatchNorm3d Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d Embedding GroupNorm GELU"
+    " InstanceNorm1d InstanceNorm2d LayerNorm Linear LogSoftmax MaxPool1d MaxPool2d RMSNorm Sigmoid Softmax Softplus Tanh"
+)
+# Functions that are told by an argument to write into what they are given.
+_WRITING = names(
+    "alpha_dropout celu dropout dropout1d dropout2d dropout3d elu feature_alpha_dropout hardsigmoid hardswish hardtanh leaky_relu mish relu"
+    " relu6 rrelu selu silu threshold"
+)
 
 
-def gives_new(scene: FunctionSource, node: cst.BaseExpression) -> bool:
+def makes_new(scene: FunctionSource, node: cst.BaseExpression) -> bool:
     """Return whether an expression surely gives a tensor that shares no memory with another."""
-    if isinstance(node, (cst.BinaryOperation, cst.Comparison, cst.UnaryOperation)):
+    if isinstance(node, (cst.BinaryOperation, cst.Comparison)):
         return True
-    return isinstance(node, cst.Call) and operation(scene, node) in _NEW
+    if isinstance(node, cst.UnaryOperation):
+        return not isinstance(node.operator, cst.Plus)
+    if not isinstance(node, cst.Call):
+        return False
+    layer = scene.value(node.func)
+    if type(layer) is LibraryInstance:
+        return layer.name.rpartition(".")[2] in _LAYERS
+    return operation(scene, node) in _NEW and not is_inplace(scene, node)
+
+
+def is_inplace(scene: FunctionSource, node: cst.Call) -> bool:
+    """Return whether a call of a known operation may write into what it is given: `relu_(x)`, `relu(x, inplace=True)`, `relu(x, True)`."""
+    name = operation(scene, node)
+    if name.endswith("_") and not name.endswith("__"):
+        return True
+    for index, arg in enumerate(node.args):
+        told = arg.keyword.value if arg.keyword is not None else ""
+        if told in ("inplace", "out") or (not told and index and name in _WRITING):
+            value = scene.value(arg.value)
+            if told == "out" or not (type(value) is Const and (value.value is False or type(value.value) is float)):
+                return True
+    return False

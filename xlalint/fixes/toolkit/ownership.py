@@ -5,57 +5,18 @@ from __future__ import annotations
 import libcst as cst
 
 from xlalint.fixes.toolkit import values
-from xlalint.fixes.toolkit.dataflow import definition
+from xlalint.fixes.toolkit.dataflow import definition_at
 from xlalint.fixes.toolkit.function_source import FunctionSource
-from xlalint.fixes.toolkit.operations import AS_FIRST_IF_FLOAT, BOOLEAN, JOINED, operation
-
-# What gives a tensor of its own. Casts, `contiguous` and views may give what they got.
-_FRESH = (
-    AS_FIRST_IF_FLOAT
-    | BOOLEAN
-    | JOINED
-    | frozenset(
-        (
-            "arange",
-            "bmm",
-            "clone",
-            "cumsum",
-            "empty",
-            "empty_like",
-            "eye",
-            "full",
-            "full_like",
-            "linspace",
-            "masked_fill",
-            "masked_scatter",
-            "matmul",
-            "mean",
-            "ones",
-            "ones_like",
-            "rand",
-            "rand_like",
-            "randn",
-            "randn_like",
-            "roll",
-            "stack",
-            "sum",
-            "tril",
-            "triu",
-            "where",
-            "zeros",
-            "zeros_like",
-        )
-    )
-)
+from xlalint.fixes.toolkit.operations import is_inplace, makes_new, operation
 
 
-def owned(scene: FunctionSource, statement: cst.CSTNode, name: cst.Name) -> bool:
+def owned(scene: FunctionSource, statement: cst.CSTNode, name: str) -> bool:
     """Return whether the tensor that a name holds at a statement was made under that name and did not leave it until then."""
-    made = definition(scene, name)
+    made = definition_at(scene, name, statement)
     if made is None or not _is_fresh(scene, made.value):
         return False
     start, end = scene.span(made)[1], scene.span(statement)[0]
-    function = scene.function(name)
+    function = scene.function(statement)
     if function is None:
         return False
     if _in_other_loop(scene, made, statement):
@@ -63,7 +24,7 @@ def owned(scene: FunctionSource, statement: cst.CSTNode, name: cst.Name) -> bool
     return all(
         _stays(scene, use)
         for use in scene.descend(function, cst.Name)
-        if use.value == name.value and (start <= scene.span(use)[0] < end or scene.function(use) is not function)
+        if use.value == name and (start <= scene.span(use)[0] < end or scene.function(use) is not function)
     )
 
 
@@ -77,9 +38,7 @@ def _is_fresh(scene: FunctionSource, node: cst.BaseExpression) -> bool:
     """Return whether an expression gives a tensor that nothing else refers to."""
     if not values.is_tensor(scene.value(node), "torch"):
         return False
-    if isinstance(node, (cst.BinaryOperation, cst.Comparison)):
-        return True
-    return isinstance(node, cst.Call) and operation(scene, node) in _FRESH
+    return makes_new(scene, node)
 
 
 def _stays(scene: FunctionSource, use: cst.Name) -> bool:
@@ -90,13 +49,14 @@ def _stays(scene: FunctionSource, use: cst.Name) -> bool:
     if isinstance(holder, cst.Attribute):
         called = scene.parent(holder)
         if isinstance(called, cst.Call) and called.func is holder:
-            return operation(scene, called) in _FRESH or isinstance(scene.parent(called), cst.Expr)
+            stands_alone = isinstance(scene.parent(called), cst.Expr) and bool(operation(scene, called))
+            return makes_new(scene, called) or stands_alone
         return holder.attr.value in ("shape", "dtype", "device", "ndim", "size", "layout", "requires_grad", "is_cuda")
     if isinstance(holder, cst.Subscript) and holder.value is use:
         return isinstance(scene.parent(holder), (cst.AssignTarget, cst.AugAssign)) or _picked(scene, holder)
     if isinstance(holder, cst.Arg):
         called = scene.parent(holder)
-        return isinstance(called, cst.Call) and operation(scene, called) in _FRESH
+        return isinstance(called, cst.Call) and (makes_new(scene, called) or is_inplace(scene, called))
     return False
 
 

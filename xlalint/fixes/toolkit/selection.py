@@ -10,6 +10,7 @@ import libcst as cst
 from xlalint.abstract.values import NONE, Value, members
 from xlalint.fixes.model import NoFix
 from xlalint.fixes.toolkit import values
+from xlalint.fixes.toolkit.aliasing import Original, copy_shows
 from xlalint.fixes.toolkit.bindings import made_before
 from xlalint.fixes.toolkit.conditions import Condition, module_of
 from xlalint.fixes.toolkit.dataflow import uses
@@ -68,6 +69,11 @@ class Chooser:
     def assume(self, texts: Iterable[str]) -> None:
         """Note what has to hold for the result to be the same."""
         self.assumes += [text for text in texts if text not in self.assumes]
+
+    def copy(self, statement: cst.CSTNode, result: Original, originals: Iterable[Original]) -> None:
+        """Assume that nobody sees that what a statement gives is a copy of what it gave so far."""
+        if self._framework == "torch":
+            self.assume(filter(None, [copy_shows(self._scene, statement, result, originals)]))
 
     def choose(self, asked: Condition, taken: Side, other: Side) -> list[str] | NoFix:
         """The arguments of the `where` that is `taken` where the branch's condition holds."""
@@ -166,11 +172,6 @@ def _fits_tensor(scene: FunctionSource, use: cst.Name) -> bool:
     return isinstance(holder, cst.Attribute)
 
 
-def mutated_after(scene: FunctionSource, statement: cst.CSTNode, name: str) -> bool:
-    """Return whether a name's value is changed in place after a statement."""
-    return any(_mutates(scene, use) for use in _later(scene, statement, name))
-
-
 def _later(scene: FunctionSource, statement: cst.CSTNode, name: str) -> Iterator[cst.Name]:
     """The reads of a name that may run after a statement: behind it, and before it in a loop around both."""
     start, end = scene.span(statement)
@@ -180,15 +181,3 @@ def _later(scene: FunctionSource, statement: cst.CSTNode, name: str) -> Iterator
         at = scene.span(use)[0]
         if at >= end or first <= at < start:
             yield use
-
-
-def _mutates(scene: FunctionSource, use: cst.Name) -> bool:
-    holder = scene.parent(use)
-    if isinstance(holder, cst.AugAssign):
-        return holder.target is use
-    if isinstance(holder, cst.Attribute) and isinstance(scene.parent(holder), cst.Call):
-        return holder.attr.value.endswith("_") and not holder.attr.value.endswith("__")
-    if isinstance(holder, cst.Subscript):
-        target = scene.parent(holder)
-        return isinstance(target, (cst.AssignTarget, cst.AugAssign)) and target.target is holder
-    return isinstance(holder, cst.Arg) and holder.keyword is not None and holder.keyword.value == "out"
