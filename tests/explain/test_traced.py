@@ -50,7 +50,7 @@ CASES: dict[str, tuple[str, bool, str | None, str]] = {
         "it calls `open`",
     ),
     "a script": (
-        "import argparse\n\n\ndef f(x: torch.Tensor):\n    return x  # <-",
+        "import argparse\n\n\ndef f(x):\n    return x.sum()  # <-",
         False,
         None,
         "its file imports `argparse`",

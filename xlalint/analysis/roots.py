@@ -54,12 +54,16 @@ _HOST_CALLS: Final = frozenset(
         "DataLoader",
     ]
 )
+_TESTING: Final = frozenset(("unittest", "pytest"))
 _HOST_IMPORTS: Final = frozenset(
-    ("argparse", "click", "typer", "fire", "unittest", "pytest", "tokenizers", "sentencepiece", "matplotlib", "pandas")
+    ("argparse", "click", "typer", "fire", "tokenizers", "sentencepiece", "matplotlib", "pandas")
 )
 _IMAGES: Final = frozenset(
     ("cv2", "skimage", "albumentations", "imgaug")
 )  # what imports them has images in host memory
+_HOST_LIBRARIES: Final = _HOST_IMPORTS | _IMAGES | {"PIL"}
+# What a body does to a parameter whose values are on a device.
+_MOVED: Final = frozenset((".cpu", ".cuda", ".detach", ".is_cuda", ".to"))
 _FILES: Final = frozenset(
     ("open", "read_text", "write_text", "read_bytes", "write_bytes", "savefig", "imread", "imwrite", "urlopen")
 )
@@ -451,7 +455,24 @@ class Roots:
             return f"it calls `{called[0]}`, as only code on the host does"
         if self.interpreter.occasions.of(info) is Occasion.DATA:
             return "only data sets call it, as the program has it"
-        return self._host_class(info.owner) or self._host_module(info.module)
+        reason = self._host_class(info.owner) or self._host_module(info.module)
+        if reason or self._handles_device(info):
+            return reason
+        return self._find_host_import(info.module)
+
+    def _handles_device(self, info: FunctionInfo) -> bool:
+        """Return whether a function says by itself that its tensors are on a device, whatever else its file is for.
+
+        A parameter that is declared a tensor says so, and one that the body moves, or cuts from its gradients, as nobody does on the host.
+        What uses the very libraries for which the file is one of the host draws, reads or tabulates on the host all the same.
+        """
+        annotations, module = self.interpreter.annotations, info.module
+        if any(not _MOVED.isdisjoint(param.uses) for param in info.params) or info.decorated(*_NO_GRADIENT):
+            return not _uses_host_library(info)
+        declared = [annotations.value(module, param.annotation) for param in info.params if param.annotation]
+        if any(value is not None and any(tensors(value)) for value in declared):
+            return not _uses_host_library(info)
+        return False
 
     def _host_class(self, klass: ClassInfo | None) -> str:
         """Say what shows that a class lives on the host: a method of it reads or writes files, or works with a tokenizer.
@@ -491,10 +512,17 @@ class Roots:
         tests = [info.name for info in module.functions if info.name.startswith("test_") and info.ir.outer < 0]
         if tests:
             return f"its file is one of tests (`{tests[0]}`)"
+        testing = sorted(_TESTING & module.packages)
+        return f"its file imports `{testing[0]}`, as tests do" if testing else ""
+
+    def _find_host_import(self, module: ModuleInfo) -> str:
+        """Say which import of a module shows that its functions mostly work on the host; return "" where none does."""
         scripts = sorted(_HOST_IMPORTS & module.packages)
         if scripts:
-            return f"its file imports `{scripts[0]}`, as scripts and tests do"
-        images = sorted(_IMAGES & module.packages) if "module" not in kinds else []
+            return f"its file imports `{scripts[0]}`, as scripts do"
+        images = sorted(_IMAGES & module.packages)
+        if any(self.interpreter.tables.kind(klass) == "module" for klass in module.classes):
+            images = []
         return f"its file imports `{images[0]}`, as code does that has images on the host" if images else ""
 
     def why_not(self, info: FunctionInfo) -> str:
@@ -549,6 +577,13 @@ class Contained:
         interpreter.fails = True
         self._reads.fail(self._module.path, self._name, error)
         return True
+
+
+def _uses_host_library(info: FunctionInfo) -> bool:
+    """Return whether a function's body names what its module imports from a library of the host."""
+    bound = info.module.unit.imports
+    names = {one.local for one in bound if one.module.partition(".")[0] in _HOST_LIBRARIES and not one.level}
+    return any(type(node) is ir.Name and node.id in names for node in ir.walk(info.body))
 
 
 def _functions_in(value: Value) -> Iterator[Function]:

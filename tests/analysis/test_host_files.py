@@ -1,0 +1,89 @@
+"""Files of scripts, plots and images, and the functions in them that say by themselves that their tensors are on a device."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from xlalint.config import Settings
+from xlalint.project import check_paths
+
+SILENT = {
+    "a function that says nothing of a device": ("pandas", "def f(x):\n    return x.sum().item()\n"),
+    "a parameter that is an array": (
+        "matplotlib.pyplot as plt",
+        "def f(x: np.ndarray):\n    return torch.from_numpy(x).sum().item()\n",
+    ),
+    "a parameter that is a number": ("argparse", "def f(n: int):\n    return torch.ones(n).sum().item()\n"),
+    "a method of a class of the host": (
+        "pandas",
+        "class Table:\n    def total(self, x):\n        return x.sum().item()\n",
+    ),
+    "an image": ("cv2", "def f(image):\n    return image.mean().item()\n"),
+    "a function that plots": (
+        "matplotlib.pyplot as plt",
+        "def f(x: torch.Tensor):\n    plt.imshow(x.numpy())\n",
+    ),
+    "a function that tabulates": (
+        "pandas",
+        "def f(x: torch.Tensor):\n    return pandas.Series([x.sum().item()])\n",
+    ),
+    "a function that changes an image": (
+        "cv2",
+        "def f(x):\n    return cv2.resize(x.detach(), (x.sum().item(), 3))\n",
+    ),
+    "a method of a module that says nothing of a device": (
+        "pandas",
+        "class Loss(torch.nn.Module):\n    def of(self, x):\n        return x.sum().item()\n",
+    ),
+    "a function that writes a file": (
+        "pandas",
+        "def f(x: torch.Tensor, path):\n    with open(path) as file:\n        file.write(str(x.item()))\n",
+    ),
+    "a test of pytest": ("pytest", "def check(x: torch.Tensor):\n    return x.sum().item()\n"),
+    "a test of unittest": ("unittest", "def check(x):\n    return x.detach().sum().item()\n"),
+    "a file of data sets": (
+        "pandas",
+        "class Rows(torch.utils.data.Dataset):\n    def __getitem__(self, i):\n        return i\n"
+        "def f(x: torch.Tensor):\n    return x.sum().item()\n",
+    ),
+    "a class that reads files": (
+        "pandas",
+        "class Table:\n    def load(self, path):\n        return open(path)\n"
+        "    def total(self, x: torch.Tensor):\n        return x.sum().item()\n",
+    ),
+}
+FOUND = {
+    "a parameter that is declared": ("pandas", "def f(x: torch.Tensor):\n    return x.sum().item()\n"),
+    "one that may be None": (
+        "argparse",
+        "def f(x: torch.Tensor | None):\n    return 0 if x is None else x.sum().item()\n",
+    ),
+    "several": ("click", "def f(xs: list[torch.Tensor]):\n    return [x.sum().item() for x in xs]\n"),
+    "a parameter that is cut from its gradients": ("matplotlib", "def f(x):\n    return x.detach().sum().item()\n"),
+    "a parameter that is moved": ("cv2", "def f(x, device):\n    return x.to(device).softmax(-1).amax().item()\n"),
+    "a method": (
+        "pandas",
+        "class Loss:\n    def of(self, x: torch.Tensor):\n        return x.sum().item()\n",
+    ),
+    "a function without gradients": ("tokenizers", "@torch.no_grad()\ndef f(x):\n    return x.sum().item()\n"),
+}
+
+
+def rules(folder: Path, imported: str, text: str) -> set[str]:
+    path = folder / "m.py"
+    path.write_text(f"import numpy as np\nimport torch\nimport {imported}\n{text}")
+    report = check_paths([path], Settings(target="torch_xla"))
+    assert not report.failures
+    return {finding.code for finding in report.findings}
+
+
+@pytest.mark.parametrize(("imported", "text"), SILENT.values(), ids=SILENT)
+def test_functions_of_the_host(imported: str, text: str, tmp_path: Path) -> None:
+    assert rules(tmp_path, imported, text) == set()
+
+
+@pytest.mark.parametrize(("imported", "text"), FOUND.values(), ids=FOUND)
+def test_functions_of_a_device(imported: str, text: str, tmp_path: Path) -> None:
+    assert rules(tmp_path, imported, text) == {"XLA301"}
