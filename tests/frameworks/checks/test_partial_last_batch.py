@@ -41,6 +41,14 @@ FOUND = {
     "a loader that evaluates": ("DataLoader(ds, batch_size=8)", ["XLA402:info"]),
     "a loader of the training data in order": ("DataLoader(train_ds, batch_size=8)", ["XLA402:warning"]),
     "one that is told to read it in order": ("DataLoader(train_ds, batch_size=8, shuffle=False)", ["XLA402:info"]),
+    "one that shuffles what is held back": ("DataLoader(val_ds, batch_size=8, shuffle=True)", ["XLA402:info"]),
+    "one that shuffles a split": ("DataLoader(parts['test'], batch_size=8, shuffle=True)", ["XLA402:info"]),
+    "one that samples what is held back": ("DataLoader(self.eval_set, 8, sampler=sampler)", ["XLA402:info"]),
+    "one of which a word only sounds like it": (
+        "DataLoader(latest, 8, shuffle=True)\nDataLoader(values, 8, shuffle=True)",
+        ["XLA402:warning", "XLA402:warning"],
+    ),
+    "one of training data that is tested with": ("DataLoader(train_test, 8, shuffle=True)", ["XLA402:warning"]),
     "a size by a flag": ("DataLoader(ds, flags.batch_size, shuffle=True)", ["XLA402:warning"]),
     "a length that is not divided": (
         "DataLoader(TensorDataset(torch.zeros((33, 4))), 8, shuffle=True)",

@@ -5,6 +5,7 @@ Measured with torch_xla 2.9.0, Keras 3.15 on TensorFlow 2.21, JAX 0.10.2 and tra
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from xlalint.abstract.values import FALSE, Const, Instance, LibraryInstance, Method, Value, members
@@ -25,6 +26,7 @@ _SHUFFLED = "tensorflow.python.data.ops.shuffle_op._ShuffleDataset"
 _ITERABLE = ("torch.utils.data.IterableDataset", "torch.utils.data.dataset.IterableDataset")
 # Samplers that give each example once, and how many arguments they have as long as they do.
 _SAMPLING = {"RandomSampler": 1, "SequentialSampler": 1}
+_HELD_BACK = frozenset(("val", "valid", "validation", "test", "testing", "eval", "evaluation", "dev", "holdout"))
 _LAUNCHERS = frozenset(("spawn", "launch", "notebook_launcher"))
 
 
@@ -59,19 +61,28 @@ def _reads_all(call: CallSite) -> bool:
 def _reads_for_training(call: CallSite) -> bool:
     """Return whether a loader shuffles, or may, or reads what is called the training data.
 
-    A loader for evaluation reads other data, in order.
+    A loader for evaluation reads other data, mostly in order: what is called the data to validate or test with trains nothing, shuffled or
+    not.
     """
+    examples = call.node_of("dataset", 0)
+    if examples is not None and _names_held_back(spelling(examples)):
+        return False
     shuffle = call.value("shuffle", 2)
     if shuffle is not None and FALSE not in members(shuffle):
         return True
     if call.lacks("sampler", 3):
-        examples = call.node_of("dataset", 0)
         return shuffle is None and examples is not None and "train" in spelling(examples).lower()
     sampler = source_of(call.frame, call.node_of("sampler", 3))
     in_order = isinstance(sampler, ir.Call) and (
         dict(sampler.keywords).get("shuffle") == ir.Const(False) or spelling(sampler.func).endswith("SequentialSampler")
     )
     return not in_order
+
+
+def _names_held_back(spelled: str) -> bool:
+    """Return whether an expression names data that is held back from training: `val_set`, `self.test_data`, `splits["validation"]`."""
+    words = set(re.split(r"[^a-z]+", spelled.lower()))
+    return not _HELD_BACK.isdisjoint(words) and not any("train" in word for word in words)
 
 
 @asks_about("tensorflow", methods=("batch", "padded_batch"), reach=Reach.COMPILED)
