@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from xlalint.analysis.chains import Key, Reach, chain_to, key_of, steps_of
+from xlalint.analysis.chains import Key, Link, Reach, chain_to, key_of, steps_of
 from xlalint.analysis.decision import Decisions, Verdict
 from xlalint.analysis.hazard import Confidence, Frequency, Hazard, Inside
 from xlalint.frameworks.base import Reach as Extent
@@ -19,7 +19,7 @@ from xlalint.interpreter.tracer import Runner
 from xlalint.rules.variants import WRONG_RESULTS
 
 if TYPE_CHECKING:
-    from xlalint.interpreter.context import PendingHazard
+    from xlalint.interpreter.context import Context, PendingHazard
     from xlalint.lowering.ir import Function
     from xlalint.program.linker import Program
 
@@ -78,7 +78,7 @@ def harvest(decisions: Decisions) -> ModuleResult:
     for reach, link in chains.items():
         context, root = reach[0], link.root
         itself = context.function is root.context.function  # that it calls itself says nothing of its callers
-        if link.depth and context.function is not None and not itself:
+        if link.depth and context.function is not None and not itself and not _copies_itself(context, link):
             (called if root.tier != HOST_TIER else hosted).add(context.function.key)
         if not link.depth and context.function is not None and root.tier != HOST_TIER:
             entered.add(context.function.key)
@@ -95,6 +95,13 @@ def harvest(decisions: Decisions) -> ModuleResult:
             if verdict.counts:
                 found.append(_make_hazard(pending, verdict, decisions, reach, chain))
     return ModuleResult(found, sorted(called), sorted(hosted), sorted(entered), decisions.reaches())
+
+
+def _copies_itself(context: Context, link: Link) -> bool:
+    """Return whether a method makes another object of its own class, as `expand` does: that says nothing of what others make one with."""
+    info, caller = context.function, link.caller[0].function if link.caller is not None else None
+    made = info is not None and info.name == "__init__" and info.owner is not None
+    return made and info is not None and caller is not None and caller.owner is info.owner
 
 
 def _make_hazard(

@@ -196,7 +196,7 @@ class Roots:
         """Enter a root, if it is one."""
         interpreter = self.interpreter
         info, given = candidate.info, candidate.given
-        if info in called.functions:
+        if info in called.functions and not self._made_at_steps(info):
             return
         traced_by = given.tracer.framework if given is not None else ""
         static = given.static if given is not None else ()
@@ -438,8 +438,14 @@ class Roots:
 
     def _called(self, info: FunctionInfo) -> bool:
         """Return whether steps may call a function: a public one, or the constructor of what they make anew each time."""
-        made = info.name == "__init__" and self.interpreter.tables.kind(info.owner) in _MADE_AT_STEPS
-        return made or not info.name.startswith("__") or info.name == "__call__"
+        return self._made_at_steps(info) or not info.name.startswith("__") or info.name == "__call__"
+
+    def _made_at_steps(self, info: FunctionInfo) -> bool:
+        """Return whether a function is the constructor of what steps make anew each time.
+
+        What it is called with here, by `expand` say, tells little: others call it with arguments of their own.
+        """
+        return info.name == "__init__" and self.interpreter.tables.kind(info.owner) in _MADE_AT_STEPS
 
     def _host_side(self, info: FunctionInfo) -> bool:
         """Return whether something shows that a function lives on the host.

@@ -86,6 +86,9 @@ class Own(TransformedDistribution):
     "points by another name": METHOD.format(name="cdf", body="self._validate_sample(v)")
     .replace("(self, value)", "(self, v)")
     .replace("return value", "return v"),
+    "a constructor that its own copies tell to check nothing": own()
+    + "\n    def expand(self, shape, _instance=None):\n        return Own(self.loc, self.scale, validate_args=False)\n",
+    "points of what is not known, by name": METHOD.format(name="score", body="self.base.log_prob(value=value)"),
     "a distribution function that validates": FORWARD.format(body="td.Laplace(x, x, validate_args=None).cdf(x)"),
 }
 QUIET = {
@@ -122,6 +125,10 @@ class Own(TransformedDistribution):
     "a class of no distribution": own().replace("(Distribution)", ""),
     "a quantile, which validates nothing": FORWARD.format(body="Normal(x, x, validate_args=False).icdf(x)"),
     "a distribution function without checks": FORWARD.format(body="Normal(x, x, validate_args=False).cdf(x)"),
+    "a density that is given a condition too": METHOD.format(
+        name="score", body="self.base.log_prob(value, context=value)"
+    ),
+    "one that is given it by its place": METHOD.format(name="score", body="self.base.log_prob(value, value)"),
     "points of no tensor": METHOD.format(name="describe", body="self._validate_sample(3)"),
 }
 
