@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 _JOINS: Final = frozenset(("cat", "concat", "concatenate", "stack", "hstack", "vstack"))
 # Operators whose number is no operand of the graph but a part of it.
 CONSTANT_OPERANDS: Final = {"**": "an exponent", "<<": "a shift", ">>": "a shift"}
+_RESHAPED_IN_PLACE: Final = frozenset(("squeeze_", "unsqueeze_"))
 _ASSIGNED: Final = ".="  # behind a path: it was assigned since the function began
 
 
@@ -101,6 +102,16 @@ def check_call(call: LibraryCall, spec: Spec, result: Value) -> None:
         if spec.rule is None:
             _check_sizes(call)
         _check_collected(call.frame, call.node, result)
+        _reshape_in_place(call, result)
+
+
+def _reshape_in_place(call: LibraryCall, result: Value) -> None:
+    """Give a variable its new shape where a call changes it in place."""
+    func = call.node.func
+    if type(func) is ir.Attr and type(func.value) is ir.Name and func.name in _RESHAPED_IN_PLACE:
+        before = call.frame.env.get(func.value.id)
+        if type(before) is Tensor and type(result) is Tensor:
+            call.frame.env[func.value.id] = result
 
 
 def _check_sizes(call: LibraryCall) -> None:
