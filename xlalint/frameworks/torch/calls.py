@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 
 _CAPTURED: Final = (("torch_compile", "off"),)
+_MOVING: Final = frozenset(("to", "type_as"))
 _BREAKS: Final = (("torch_compile", "warning"),)
 
 
@@ -53,6 +54,16 @@ def _copy(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir
     if any(isinstance(member, Tensor) and member.framework == "torch" for member in members(value)):
         frame.report(TO_HOST, node.at, value, node.args[0], "`copy.copy` pickles it", severity=_BREAKS)
     return value
+
+
+def check_moved(call: LibraryCall, _spec: Spec, _result: Value) -> None:
+    """Report a tensor that is moved to where another one is, in host memory: `x.to(y)` copies it as `x.cpu()` does."""
+    func = call.node.func
+    if call.receiver is None or type(func) is not ir.Attr or func.name not in _MOVING or len(call.node.args) != 1:
+        return
+    other = call.argument("device")
+    if type(other) is Tensor and other.framework == "torch" and other.place == "cpu" and other.sure:
+        call.frame.report(TO_HOST, call.node.at, call.receiver, func.value, "the other tensor is in host memory")
 
 
 def _modules(kind: str) -> Special:

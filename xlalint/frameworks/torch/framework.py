@@ -345,7 +345,12 @@ _SEMANTICS = Semantics(
     takes_tensors=_TAKES_TENSORS,
     parameter_of=distributions.parameter_of,
     on_unknown_call=(calls.convert_unknown, calls.prove_by_gradient),
-    on_library_call=(recompiles.check_call, distributions.check_construction, distributions.check_values),
+    on_library_call=(
+        calls.check_moved,
+        recompiles.check_call,
+        distributions.check_construction,
+        distributions.check_values,
+    ),
     on_assign=(recompiles.check_accumulation,),
     on_augmented=(recompiles.count,),
     on_own_attribute=(recompiles.note_assignment,),
