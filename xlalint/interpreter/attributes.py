@@ -361,7 +361,7 @@ def _of_object(interpreter: Interpreter, frame: Frame, value: Instance, name: st
         return class_value(klass)
     info = klass.method_below(name)
     if info is not None:
-        return _method(interpreter, frame, value, info, at)
+        return _of_subclass(interpreter, frame, value, info, at)
     for subclass in klass.subclasses[:8]:
         stored = interpreter.tables.find_stores(subclass).get(name) or interpreter.tables.body(subclass).get(name)
         if stored is not None:

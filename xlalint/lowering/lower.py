@@ -183,8 +183,15 @@ class Lowerer:
                 if type(first) is ast.Name and first.id == scope.receiver:
                     _add_string(scope.stores, node.args[1])
 
+    def _note_item(self, holder: ast.expr) -> None:
+        """Record that the body puts an item into what its receiver keeps under a name: with that it stores under the name."""
+        if type(holder) is ast.Attribute and type(holder.value) is ast.Name and holder.value.id == self.scope.receiver:
+            self.scope.stores.add(holder.attr)
+
     def subscript(self, node: ast.Subscript) -> ir.Node:
         value = node.value
+        if type(node.ctx) is not ast.Load:
+            self._note_item(value)
         if self.scope.uses:
             note_index(value, node.slice, self.scope)
         if type(value) is ast.Name and value.id in self.scope.uses and _array_index(node.slice):
@@ -218,6 +225,8 @@ class Lowerer:
 
     def compare(self, node: ast.Compare) -> ir.Node:
         ops = tuple([_OPERATORS[type(op)] for op in node.ops])
+        if self.scope.uses:
+            _note_dtype(node, self.scope)
         return ir.Compare(self.expr(node.left), ops, self.exprs(node.comparators), self.at(node))
 
     def ternary(self, node: ast.IfExp) -> ir.Node:
@@ -621,6 +630,17 @@ def _note_passed(args: list[ast.expr], func: ast.expr, scope: Scope) -> None:
             for name in _names_within(arg):
                 if name in scope.uses:
                     scope.uses[name].add(f"{_spell_dotted(func)}{ir.PART_PASSED}")
+
+
+def _note_dtype(node: ast.Compare, scope: Scope) -> None:
+    """Record whose dtype a comparison asks for, as if the parameter were passed to it: `x.dtype == np.int16` shows whose array `x` is."""
+    left = node.left
+    if type(left) is not ast.Attribute or left.attr != "dtype" or type(left.value) is not ast.Name:
+        return
+    uses = scope.uses.get(left.value.id)
+    if uses is not None:
+        named = (one for other in node.comparators for one in (other.elts if type(other) is ast.Tuple else (other,)))
+        uses.update(f"{_spell_dotted(one)}{ir.PASSED}" for one in named if type(one) is ast.Attribute)
 
 
 def _names_within(node: ast.expr) -> Iterator[str]:
