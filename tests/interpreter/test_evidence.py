@@ -54,6 +54,53 @@ SILENT = {
         def f(x: Tensor, n: int):
             return torch.matrix_power(x, 3) @ x.matrix_power(n)
         """,
+    "an array, as its dtype says": """
+        import numpy as np
+        def f(x):
+            if x.dtype == np.int16:
+                x = x / 32768
+            return x[:, 0].max().item()
+        def g(x):
+            return x[:, 0].max().item() if x.dtype in (np.int16, np.int32) else 0
+        """,
+    "an empty list times a tensor": """
+        def f(x: Tensor):
+            pairs = []
+            return pairs * x.amax()
+        """,
+    "the entries of a row of what is nonzero": """
+        class M(nn.Module):
+            def forward(self, x: Tensor, rows: Tensor):
+                rows = rows.long().view(-1, 1)
+                for row in rows:
+                    x[row] = 0
+                return x
+        """,
+    "rows of a column that is given an axis": """
+        class M(nn.Module):
+            def forward(self, x: Tensor):
+                rows = torch.arange(3, device=x.device)
+                rows.unsqueeze_(1)
+                for row in rows:
+                    x = x + x[row]
+                for row in torch.arange(3, device=x.device).unsqueeze(0):
+                    x = x + x[row]
+                return x
+        """,
+    "a key of a dict that no method writes a mask to": """
+        class M(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.params = {}
+            def choose(self, x: Tensor):
+                self.params["rows"] = torch.arange(3, device=x.device)
+            def forward(self, x: Tensor):
+                return x[self.params["rows"]]
+        """,
+    "a tensor that is moved to where another one on the device is": """
+        def f(x: Tensor, y: Tensor):
+            return x.to(y), x.to(y, torch.float32), x.type_as(y), torch.ones(3).to(torch.zeros(3))
+        """,
     "an item that is known in each case": """
         class M(nn.Module):
             def forward(self, x: Tensor):
@@ -280,6 +327,62 @@ FOUND = {
                 return float(more["total"])
         """,
         ["XLA301"],
+    ),
+    "a tensor, as its dtype says": (
+        """
+        import numpy as np
+        def f(x):
+            if x.dtype == torch.int16:
+                x = x / 32768
+            return x[:, 0].max().item()
+        """,
+        ["XLA301"],
+    ),
+    "the entries of a column that loses its axis": (
+        """
+        class M(nn.Module):
+            def forward(self, x: Tensor):
+                rows = torch.arange(3, device=x.device).unsqueeze(1)
+                rows.squeeze_(1)
+                for row in rows:
+                    x = x + x[row]
+                for row in torch.arange(3, device=x.device)[:, None].squeeze(-1):
+                    x = x + x[row]
+                return x
+        """,
+        ["XLA208", "XLA208"],
+    ),
+    "the distinct values of a tensor": (
+        """
+        def f(x: Tensor, y: Tensor):
+            for value in list(x.long().unique()):
+                y[value] = 0
+        """,
+        ["XLA203", "XLA208"],
+    ),
+    "a mask that another method keeps under a key": (
+        """
+        class Base(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.params = {}
+            def forward(self, x: Tensor):
+                self.choose(x)
+                return self.cut(x)
+        class M(Base):
+            def choose(self, x: Tensor):
+                self.params["rows"] = x.amax(-1) > 1
+            def cut(self, x: Tensor):
+                return x[self.params["rows"]]
+        """,
+        ["XLA201"],
+    ),
+    "a tensor that is moved to where one in host memory is": (
+        """
+        def f(x: Tensor):
+            return x.to(torch.zeros(3)), x.type_as(x.cpu())
+        """,
+        ["XLA302", "XLA302", "XLA302"],
     ),
     "types of the CPU's tensors": (
         """

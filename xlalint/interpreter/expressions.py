@@ -175,6 +175,8 @@ def _binary(frame: Frame, op: str, a: Value, b: Value, at: int, left_node: ir.No
         for sequence_side, other, other_node in ((a, b, right_node), (b, a, left_node)):
             repeats = op == "*" and isinstance(other, Tensor) and other.framework != ARRAYS
             if repeats and isinstance(sequence_side, Sequence) and sequence_side.kind in ("list", "tuple"):
+                if sequence_side.items == ():
+                    return UNKNOWN  # nobody repeats what is empty: it stands for a tensor that may be there instead
                 frame.report(ITEM, at, other, other_node, "repeats a list that many times")
                 return sequence(sequence_side.kind, None, sequence_side.element)
         look = frame.libraries.on_operands.get(op)
@@ -347,6 +349,8 @@ def _membership(
 ) -> Value:
     for container in members(right):
         if isinstance(container, Tensor):
+            if not container.sure and any(type(other) is Mapping for other in members(right)):
+                continue  # it may as well be a dict, which says so itself
             if not (host_text(left) or _may_be_key(frame, container, left)):
                 frame.report(TENSOR_MEMBERSHIP, node.at, container, right_node)
         elif isinstance(container, Sequence) and container.kind in ("list", "tuple", "iter") and not host_text(left):
