@@ -106,6 +106,10 @@ class Decisions:
         confidence = pending.confidence
         if extent is None and root.tier == 2:
             variant, confidence = self._by_itself(pending, policy, variant, root)
+            if (
+                variant == EAGER and reach[0].function in self._traced
+            ):  # the program has it traced, and does not call it so
+                reason = reason or "traced itself"
         return Verdict(
             reason, variant, confidence, extent is not None, self._runner(pending.framework, policy, variant, tracer)
         )

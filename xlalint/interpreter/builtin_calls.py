@@ -313,6 +313,8 @@ def _sum(frame: Frame, args: Arguments, node: ir.Call) -> Value:
         _report_summed(frame, node.args[0])
     if isinstance(element, Const):
         return INT
+    if type(element) is Tensor and element.dtype == "b":  # `0 + x`, and so on: truths are counted
+        element = tensor(element.framework, "i", element.rank, element.place, element.sure, element.static)
     return join(element, args[1]) if len(args) > 1 and not isinstance(element, Tensor) else element
 
 

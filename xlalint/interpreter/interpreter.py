@@ -456,6 +456,8 @@ class Interpreter:
                 context.returns = context.yields
             else:
                 context.returns = sequence("iter", None, context.yields)
+        elif context.returns is NONE and _is_stub(info):
+            context.returns = self.annotations.value(info.module, info.ir.returns) or UNKNOWN
         elif UNKNOWN in members(context.returns) or context.returns is NEVER:
             declared = self.annotations.value(info.module, info.ir.returns)
             if declared is not None and declared is not NONE and context.returns is not NEVER:
@@ -499,7 +501,8 @@ class Interpreter:
         values: list[Value] = []
         for position, param in enumerate(info.params):
             if position == 0 and info.ir.owner >= 0 and not info.decorated("staticmethod"):
-                values.append(self.receiver_of(info))
+                receiver = self.receiver_of(info)
+                values.append(self.as_closed_over(receiver, traced_by) if 0 in kept and traced_by else receiver)
                 continue
             value = self.parameter(info, position, defaults[position])
             replaced = param.kind in ("", "/", "k") and position not in kept and (only is None or position in only)
@@ -522,6 +525,26 @@ class Interpreter:
         of_record = semantics.of_record
         take_apart = None if of_record is None else lambda record: of_record(self, record)
         return replace_unknown(value, framework, take_apart)
+
+    def as_closed_over(self, value: Value, framework: str) -> Value:
+        """Return an object that traced code does not get as an argument: the arrays that it keeps were made before, and are known.
+
+        That is so of the `self` of a bound method that is handed over, and of a static one. Modules are left as they are.
+        """
+        if type(value) is not Instance or not self.libraries.of(framework).records_known:
+            return value
+        if self.tracing or self.in_tables or self.tables.kind(value.klass):
+            return value
+        if value.fields:
+            return as_known(value, framework)
+        kept: dict[str, Value] = {}
+        for base in value.klass.mro:
+            if type(base) is ClassInfo:
+                for name in self.tables.find_stores(base):
+                    stored = self.tables.find_assigned(value.klass, name)
+                    if stored is not None and any(tensors(stored)):
+                        kept[name] = as_known(stored, framework)
+        return instance(value.klass, tuple(sorted(kept.items(), key=lambda item: item[0]))[:16], value.made)
 
     def replacing(self, framework: str) -> str:
         """The framework, if its tracer replaces every argument; "" of others."""
@@ -968,8 +991,14 @@ class Interpreter:
         info = func.info
         framework = call.entry.framework
         if any_number:
-            bound = [func.receiver, *arguments.args] if func.receiver is not None else arguments.args
             semantics = self.libraries.of(framework)
+            given = arguments.args
+            if semantics.records_known and not self.tracing:  # bound before the tracing begins
+                given = [as_known(value, framework) for value in given]
+            receiver = func.receiver
+            if receiver is not None and call.name not in semantics.filters:
+                receiver = self.as_closed_over(receiver, framework)
+            bound = [receiver, *given] if receiver is not None else given
             static = semantics.static(call, len(bound)) if semantics.static is not None else ()
             only = semantics.traces(call, len(bound)) if semantics.traces is not None else None
             only = self.find_replaced(info, framework, call.name) if only is None else only
@@ -1213,6 +1242,11 @@ def _any_of(value: Value) -> Value:
     if isinstance(value, Sequence) and value.items is not None and len({type(item) for item in value.items}) > 1:
         return sequence(value.kind, value.items, UNKNOWN)
     return value
+
+
+def _is_stub(info: FunctionInfo) -> bool:
+    """Return whether a method is there to be overridden: it is abstract, and its body does nothing."""
+    return not info.body and info.decorated("abstractmethod", "abstractproperty")
 
 
 _NOTHING: Final[Asked] = ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final
 
-from xlalint.abstract.lattice import join_all
+from xlalint.abstract.lattice import join, join_all
 from xlalint.abstract.structures import as_arrays, leaf_of, map_leaves
 from xlalint.abstract.values import (
     ARRAYS,
@@ -229,6 +229,8 @@ class LibraryCall:
         if spec.rule is not None:
             self._report(spec)
         result = self.build(spec.returns)
+        if self.entry.framework == ARRAYS and type(result) is Tensor and result.framework != ARRAYS:
+            result = self._or_array(result)
         if self.frame.interpreter.tracing:
             result = as_recorded(result, self.frame.interpreter.tracing)
         elif self.frame.interpreter.mapping and all(map(_is_told, self.all())):
@@ -238,6 +240,13 @@ class LibraryCall:
         for see in self.frame.libraries.on_library_call:
             see(self, spec, result)
         return result
+
+    def _or_array(self, result: Tensor) -> Value:
+        """Return what a function of the host's arrays gives, which may have been given none but such: then its result is one as well."""
+        given = [value for value in self.all() if any(map(_is_device_tensor, members(value)))]
+        if not given or not all(any(map(_is_array, members(value))) for value in given):
+            return result
+        return join(result, tensor(ARRAYS, result.dtype, result.rank))
 
     def _is_known(self) -> bool:
         """Return whether all that the call is given is known when the graph is compiled: tensors are, and what is the host's."""
@@ -657,6 +666,14 @@ class LibraryCall:
         keeps = self.receiver is not None or self.name in self.frame.libraries.elementwise
         rank = what.rank if what.rank >= 0 else found.rank if found is not None and keeps else -1
         return tensor(ARRAYS, self.resolved_dtype(what, found.dtype if found is not None else ""), rank)
+
+
+def _is_device_tensor(value: Value) -> bool:
+    return type(value) is Tensor and value.framework != ARRAYS
+
+
+def _is_array(value: Value) -> bool:
+    return type(value) is Tensor and value.framework == ARRAYS
 
 
 def run_function(frame: Frame, name: str, arguments: Arguments, node: ir.Call) -> Value:

@@ -26,6 +26,7 @@ from xlalint.abstract.values import (
     Value,
     field,
     host,
+    kind_of_number,
     mapping,
     members,
     method,
@@ -59,6 +60,9 @@ MAX_TABLE: Final = 16
 _CALLABLE: Final = (Class, Function, LibrarySymbol)
 # What masks are called: `mask`, `padding_mask`, `mask_m`, `mask2`; not what speaks of one (`mask_indices`, `mask_token_id`).
 _NAMES_MASK: Final = re.compile(r"mask(_?[a-z0-9])?$").search
+# What Python has no index for: code that indexes such a value was run on one of its alternatives.
+_UNINDEXED: Final = frozenset(("iter", "set"))
+_CHOOSING: Final = frozenset(("where", "select"))
 # Operators whose result may be a mask.
 _LOGICAL: Final = ("&", "|", "^")
 
@@ -202,7 +206,8 @@ def _index_sequence(frame: Frame, node: ir.Sub, base: Sequence, index: Value) ->
         for bound in index.items or ():
             _implicit_int(frame, node, bound, VALUE_SIZED_SHAPE)
         return _slice_items(base, index)
-    _implicit_int(frame, node, index, ITEM)
+    if base.kind not in _UNINDEXED:
+        _implicit_int(frame, node, index, ITEM)
     if isinstance(index, Const) and isinstance(index.value, int):
         known = leading(base)
         if (0 if base.items is None else -len(known)) <= index.value < len(known):
@@ -307,7 +312,29 @@ def _as_mask(frame: Frame, base: Tensor, part: Value, node: ir.Node) -> Value:
         return part
     if not _NAMES_MASK(_last_word(node)) and not _compares(frame, node):
         return part
-    return tensor(base.framework, "b", sure=False)
+    return part if _chooses_numbers(frame, node) else tensor(base.framework, "b", sure=False)
+
+
+def _chooses_numbers(frame: Frame, node: ir.Node) -> bool:
+    """Return whether an index is one of two things of which one is a number: `where(free, position, -1)` gives positions."""
+    call = _assigned_once(frame, node)
+    if type(call) is not ir.Call or len(call.args) != 3 or not isinstance(call.func, (ir.Name, ir.Attr)):
+        return False
+    if path_of(call.func).rpartition(".")[2] not in _CHOOSING:
+        return False
+    return any(kind_of_number(frame.eval(one)) in ("i", "f") for one in call.args[1:])
+
+
+def _assigned_once(frame: Frame, node: ir.Node) -> ir.Node:
+    """Return what a name of the function is assigned, if just one statement does that; else the expression itself."""
+    if type(node) is not ir.Name or frame.function is None:
+        return node
+    found = [one.value for one in ir.walk(frame.function.body) if type(one) is ir.Assign and _is_target(one, node.id)]
+    return found[0] if len(found) == 1 else node
+
+
+def _is_target(statement: ir.Assign, name: str) -> bool:
+    return any(type(one) is ir.Name and one.id == name for one in statement.targets)
 
 
 def _compares(frame: Frame, node: ir.Node) -> bool:

@@ -1,0 +1,132 @@
+"""Arrays that were made before a tracer runs the code that uses them: their values are known there, and may choose shapes and branches."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+
+import pytest
+
+from tests.conftest import Loud
+
+IMPORTS = "import abc\nimport functools\nimport numpy as np\nimport jax\nimport jax.numpy as jnp\n"
+BOX = """
+class Box:
+    def __init__(self, xs):
+        self.keep = jnp.asarray(xs) > 0
+        self.size = jnp.sum(self.keep)
+"""
+
+# JAX 0.10.2 traces each of these.
+SILENT = {
+    "a mask of the object whose method is handed over": BOX
+    + "    def pick(self, x):\n        return x[self.keep] * 2\n\npick = jax.jit(Box(np.arange(3)).pick)",
+    "a mask of a static self": BOX
+    + "    @functools.partial(jax.jit, static_argnums=0)\n    def pick(self, x):\n        return x[self.keep]",
+    "a mask of a self that is static by name": BOX
+    + "    @functools.partial(jax.jit, static_argnames='self')\n    def pick(self, x):\n        return x[self.keep]",
+    "a size that a partial binds": """
+        def row(n, x):
+            return jnp.zeros(n) + x
+
+        def rows(xs):
+            n = jnp.array(3)
+            return jax.vmap(functools.partial(row, n))(xs)
+        """,
+    "a mask that a partial binds": """
+        def row(mask, x):
+            return x[mask]
+
+        mask = jnp.arange(3) > 1
+        f = jax.jit(functools.partial(row, mask))
+        """,
+    "truths that are summed": (
+        "@jax.jit\ndef f(x: jax.Array, scores: jax.Array):\n    n = sum(jnp.all(x > 0, axis=1))\n    return scores[n]"
+    ),
+    "positions called a mask": (
+        "@jax.jit\ndef f(x: jax.Array, row: jax.Array, at: jax.Array):\n"
+        "    mask = jnp.where(row, at, -1)\n    return x.at[mask].set(0)"
+    ),
+    "what an abstract method will give": """
+        class Start(abc.ABC):
+            @abc.abstractmethod
+            def make(self, x):
+                \"\"\"Make a first guess.\"\"\"
+
+            def __call__(self, x):
+                return jnp.where(x > 0, self.make(x), 0.0)
+
+        @jax.jit
+        def f(x: jax.Array):
+            return run(x, Start)
+
+        def run(x, start: Start):
+            return start(x)
+        """,
+    "an array of either kind that NumPy works on": """
+        class Grid:
+            def __init__(self, lat: np.ndarray | jax.Array, other: np.ndarray):
+                self.lat = lat
+                self.other = other
+
+        def check(x, grid: Grid):
+            if not np.all(np.reshape(grid.lat, (3, 1)) == grid.other):
+                raise ValueError
+            return x * 2
+
+        def build(grid: Grid):
+            return jax.jit(lambda x: check(x, grid))
+        """,
+    "an iterator or an array": """
+        def pick(x):
+            i = jnp.argsort(x)
+            return x[i]
+
+        def f(xs: jax.Array):
+            return jax.jit(pick)(xs) if xs.ndim == 1 else [jax.jit(pick)(x) for x in xs]
+        """,
+}
+FOUND = {
+    "a mask of a static self's and the argument": (
+        BOX
+        + "    @functools.partial(jax.jit, static_argnums=0)\n    def f(self, x):\n        return x[self.keep & (x > 0)]",
+        ["XLA201"],
+    ),
+    "a comparison of what a static self keeps": (  # is an operation of the graph, which is under way
+        BOX
+        + "    @functools.partial(jax.jit, static_argnums=0)\n    def f(self, x):\n        return x if self.size > 2 else -x",
+        ["XLA105"],
+    ),
+    "a mask of an object that is traced": (
+        "@jax.tree_util.register_pytree_node_class"
+        + BOX
+        + "    @jax.jit\n    def f(self, x: jax.Array):\n        y = x * 2\n        return y[y > 0]",
+        ["XLA201"],
+    ),
+    "a size that a partial binds and jit has traced": (
+        "def row(n, x):\n    return jnp.zeros(n) + x\n\n@jax.jit\ndef f(xs: jax.Array, n: jax.Array):\n"
+        "    return jax.vmap(functools.partial(row, n))(xs)",
+        ["XLA206"],
+    ),
+    "truths that are not summed": (
+        "@jax.jit\ndef f(x: jax.Array, scores: jax.Array):\n    n = jnp.all(x > 0, axis=1)\n    return scores[n]",
+        ["XLA201"],
+    ),
+    "a mask of two masks": (
+        "@jax.jit\ndef f(x: jax.Array, row: jax.Array):\n    mask = jnp.where(row > 0, x > 0, True)\n    return x[mask]",
+        ["XLA201"],
+    ),
+    "a tracer that NumPy works on": (
+        "@jax.jit\ndef f(x: jax.Array, other: np.ndarray):\n    if not np.all(x == 3):\n        raise ValueError\n    return x",
+        ["XLA103"],
+    ),
+}
+
+
+@pytest.mark.parametrize("code", SILENT.values(), ids=list(SILENT))
+def test_what_was_made_before_is_known(code: str, loud: Loud) -> None:
+    assert loud(IMPORTS + dedent(code) + "\n", "jax") == []
+
+
+@pytest.mark.parametrize(("code", "rules"), FOUND.values(), ids=list(FOUND))
+def test_what_a_tracer_passes_is_not(code: str, rules: list[str], loud: Loud) -> None:
+    assert loud(IMPORTS + dedent(code) + "\n", "jax") == rules
