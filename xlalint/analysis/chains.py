@@ -46,7 +46,7 @@ def chains_of(unordered: Iterable[RootContext]) -> dict[Reach, Link]:
     for tier, runners in _TURNS:
         queue: deque[Reach] = deque()
         for root in roots:
-            reach = root.context, root.tracer.autograph and root.context.converts
+            reach = root.context, (root.tracer.autograph or root.context.restarts) and root.context.converts
             if root.tier == tier and root.tracer.runner in runners and reach not in chains:
                 chains[reach] = Link(root, None, 0)
                 queue.append(reach)

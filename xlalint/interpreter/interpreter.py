@@ -246,7 +246,7 @@ class Interpreter:
         context.key = self._key(info, args, closure, per_turn)
         context.per_turn = per_turn
         context.converts = self._converts(info)
-        context.restarts = bool(info.ir.decorators) and self.rewritten.of(info)
+        context.restarts = (bool(info.ir.decorators) or _is_replaced(info)) and self.rewritten.of(info)
         if not self.stack:
             self.share.begin_root(len(self.contexts))
         spent = not self.in_tables and self.share.is_spent(len(self.contexts))
@@ -827,7 +827,12 @@ class Interpreter:
         return semantics.raises and tracer not in semantics.runs_known
 
     def _is_rewritten(self, info: FunctionInfo) -> bool:
-        """Return whether a decorator hands a function to a tracer that turns its loops into operations."""
+        """Return whether a decorator hands a function to a tracer that turns its loops into operations.
+
+        A wrapper of the program's own that is told so does, too: `self.run = function(self.run, autograph=True)`.
+        """
+        if any(map(_asks_for_rewriting, info.ir.decorators)) or any(map(_asks_for_rewriting, _replacements(info))):
+            return True
         tracers = [one.tracer for one in self.handed.of(info) if one is not None]
         return any(one.autograph and self.libraries.of(one.framework).stages_loops for one in tracers)
 
@@ -1242,6 +1247,25 @@ def _any_of(value: Value) -> Value:
     if isinstance(value, Sequence) and value.items is not None and len({type(item) for item in value.items}) > 1:
         return sequence(value.kind, value.items, UNKNOWN)
     return value
+
+
+def _is_replaced(info: FunctionInfo) -> bool:
+    """Return whether the constructor of a method's class assigns the attribute of its name."""
+    made = info.owner.ir.methods.get("__init__") if info.owner is not None else None
+    return made is not None and info.name in info.module.functions[made].ir.stores
+
+
+def _replacements(info: FunctionInfo) -> list[ir.Node]:
+    """List what the constructor of a method's class assigns in the method's place."""
+    if info.owner is None or not _is_replaced(info):
+        return []
+    made = info.module.functions[info.owner.ir.methods["__init__"]]
+    assigned = [one for one in ir.walk(made.body) if type(one) is ir.Assign]
+    return [one.value for one in assigned if any(type(to) is ir.Attr and to.name == info.name for to in one.targets)]
+
+
+def _asks_for_rewriting(node: ir.Node) -> bool:
+    return type(node) is ir.Call and ("autograph", ir.Const(True)) in node.keywords
 
 
 def _is_stub(info: FunctionInfo) -> bool:

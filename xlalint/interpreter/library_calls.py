@@ -36,6 +36,7 @@ from xlalint.abstract.values import (
     tensor,
     tensors,
 )
+from xlalint.analysis.hazard import Confidence
 from xlalint.api_tables.cases import choose
 from xlalint.api_tables.entries import Callback, Constant, Entry, Spec
 from xlalint.api_tables.returns import Return, parse_return
@@ -235,8 +236,11 @@ class LibraryCall:
             result = as_recorded(result, self.frame.interpreter.tracing)
         elif self.frame.interpreter.mapping and all(map(_is_told, self.all())):
             result = as_known(result, self.frame.interpreter.mapping)
-        elif self.name in self.frame.libraries.folded and self._is_known():
-            result = as_known(result, self.entry.framework)
+        elif self.name in self.frame.libraries.folded:
+            if self._is_known():
+                result = as_known(result, self.entry.framework)
+            elif type(result) is Tensor and not self._holds_value():
+                result = join(result, UNKNOWN)
         for see in self.frame.libraries.on_library_call:
             see(self, spec, result)
         return result
@@ -252,6 +256,16 @@ class LibraryCall:
         """Return whether all that the call is given is known when the graph is compiled: tensors are, and what is the host's."""
         given = self.all()
         return bool(given) and all(map(_is_told, given)) and not any(map(holds_data, given))
+
+    def _minds_sizes(self) -> bool:
+        """Return whether what the framework computes with sizes alone is a value to it like any other."""
+        return not self.frame.libraries.of(self.entry.framework).folded
+
+    def _holds_value(self) -> bool:
+        """Return whether something that the call is given is a tensor whose value is not known, or was read from one."""
+        given = self.all()
+        parts = [part for value in given if UNKNOWN not in members(value) for part in tensors(value)]
+        return any(not part.static for part in parts) or any(map(holds_data, given))
 
     def hazard(self) -> Value | None:
         """Return what the call returns, its hazard reported; None where it is none."""
@@ -357,7 +371,10 @@ class LibraryCall:
                 tensor(m.framework, m.dtype, m.rank, "", m.sure and not m.place) if isinstance(m, Tensor) else m
                 for m in members(value)
             )
-        self.frame.report(spec.rule, self.node.at, value, node, spec.detail, spec.variant, spec.severity)
+        at_most = Confidence.CERTAIN
+        if spec.rule == VALUE_SIZED_SHAPE and UNKNOWN in members(value) and not self._minds_sizes():
+            at_most = Confidence.POSSIBLE  # it may be made of sizes alone
+        self.frame.report(spec.rule, self.node.at, value, node, spec.detail, spec.variant, spec.severity, at_most)
 
     def _culprit(self, spec: Spec) -> tuple[Value | None, ir.Node | None]:
         """The tensor that a hazard speaks of, with its expression."""
@@ -557,9 +574,8 @@ class LibraryCall:
         dtype = dtypes.pop() if len(dtypes) == 1 else "f" if "f" in dtypes else ""
         place = "cpu" if all(t.place == "cpu" for t in found) else ""
         sure = any(t.sure for t in found)
-        return tensor(
-            found[0].framework, self.resolved_dtype(what, dtype), rank, place, sure, all(t.static for t in found)
-        )
+        framework = self.entry.framework if self.entry.framework not in ("", ARRAYS) else found[0].framework
+        return tensor(framework, self.resolved_dtype(what, dtype), rank, place, sure, all(t.static for t in found))
 
     def scalar(self, what: Return) -> Value:
         found = self.first_tensor() or next((t for value in self.all() for t in tensors(value)), None)
@@ -806,7 +822,7 @@ def attribute_value(t: Tensor, what: Return) -> Value:
     if what.kind == "const":
         return constant(what.value)
     if what.kind in ("tensor", "scalar", "static", "reduce"):
-        return tensor(t.framework, what.dtype or t.dtype, what.rank, t.place, t.sure, t.static)
+        return tensor(t.framework, what.dtype or t.dtype, what.rank, t.place, t.sure, t.static or what.kind == "static")
     if what.kind == "self":
         return t
     if what.kind == "object":

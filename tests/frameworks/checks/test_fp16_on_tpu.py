@@ -20,6 +20,10 @@ SILENT = {
     "an autocast": f"{TORCH}with torch.autocast('xla', dtype=torch.bfloat16):\n    pass",
     "Keras' bfloat16": f"{KERAS}keras.config.set_dtype_policy('mixed_bfloat16')",
     "Keras' policy, asked for": f"{KERAS}if flags.fp16:\n    keras.config.set_dtype_policy('mixed_float16')",
+    "Keras' policy, chosen by the device": (
+        f"{KERAS}def choose(on_tpu=False):\n    policy = 'mixed_bfloat16' if on_tpu else 'mixed_float16'\n"
+        "    keras.config.set_dtype_policy(policy)\n\nchoose()"
+    ),
     "Keras' policy on a GPU": "import keras\nkeras.config.set_dtype_policy('mixed_float16')",
 }
 FOUND = {

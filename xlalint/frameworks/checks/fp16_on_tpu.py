@@ -5,6 +5,7 @@ from __future__ import annotations
 from xlalint.abstract.values import TRUE
 from xlalint.frameworks.checks.call_site import NOT_ON_GPU, CallSite, asks_about, asks_for, surely
 from xlalint.frameworks.checks.library_names import TRAINING_ARGUMENTS
+from xlalint.interpreter.frame import Frame, body_of
 from xlalint.interpreter.spelling import spelling
 from xlalint.lowering import ir
 
@@ -72,10 +73,15 @@ def check_autocast(call: CallSite) -> None:
 @asks_about("tensorflow", *_POLICIES, *_POLICY)
 def check_policy(call: CallSite) -> None:
     """Keras' `mixed_float16`, unless a flag asks for it: then it is for who gives the flag to know the device."""
-    if asks_for(call.frame, ("16", "half", "precision")):
+    if asks_for(call.frame, ("16", "half", "precision")) or _chooses(call.frame):
         return
     for keyword in ("policy", "name"):
         if call.word(keyword, 0) == "mixed_float16":
             detail = "its small range needs loss scaling, bfloat16's does not"
             call.report("XLA506", "tensorflow", '"mixed_float16"', detail, call.place(keyword, 0), "", NOT_ON_GPU)
             return
+
+
+def _chooses(frame: Frame) -> bool:
+    """Return whether the function names bfloat16's policy as well: which of the two it takes is for the device to say."""
+    return any(isinstance(one, ir.Const) and one.value == "mixed_bfloat16" for one in ir.walk(body_of(frame)))

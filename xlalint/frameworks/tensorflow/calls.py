@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from xlalint.abstract.values import Function, Partial, Value
+from xlalint.abstract.lattice import join
+from xlalint.abstract.values import (
+    UNKNOWN,
+    Const,
+    Function,
+    Host,
+    LibrarySymbol,
+    Partial,
+    Sequence,
+    Tensor,
+    Value,
+    members,
+    sequence,
+)
 from xlalint.interpreter.arguments import Arguments
 from xlalint.interpreter.library_calls import LibraryCall, run_function
 from xlalint.lowering import ir
@@ -31,6 +44,21 @@ def strategy_run(frame: Frame, arguments: Arguments, node: ir.Call) -> Value | N
         return None
     entry = frame.apis.class_method("tensorflow.distribute.Strategy", "run")
     return None if entry is None else LibraryCall(frame, entry, None, arguments.args, arguments.pairs(), node).run()
+
+
+def _on_host(name: str) -> Special:
+    """Return what runs a call of the host's Python from a graph: of a list of dtypes it gives a list of tensors."""
+
+    def run(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
+        result = run_function(frame, name, arguments, node)
+        told = arguments.args[2] if len(arguments.args) > 2 else arguments.keywords.get("Tout")
+        if told is None or type(result) is not Tensor:
+            return result
+        if any(type(one) is Sequence for one in members(told)):
+            return sequence("list", None, result)
+        return result if type(told) in (Host, Const, LibrarySymbol) else join(result, UNKNOWN)
+
+    return run
 
 
 # Run on shapes under `jit_compile=True` (TensorFlow 2.21): what they give may be a shape. Of `boolean_mask` and `while_loop` it may not.
@@ -82,4 +110,5 @@ FOLDED: Final = frozenset(
 
 FUNCTIONS: Final[dict[str, Special]] = {
     "tensorflow.squeeze": _squeeze,
+    **{name: _on_host(name) for name in ("tensorflow.numpy_function", "tensorflow.py_function")},
 }
