@@ -60,6 +60,19 @@ def asks_when(test: ir.Node, around: Counting) -> bool:
     return tests_remainder(test) or (type(test) is ir.Call and _of_call(test, around) is not None)
 
 
+def assigned_once(node: ir.Node, body: tuple[ir.Statement, ...]) -> ir.Node:
+    """Return what a name is assigned, if just one statement of the body does that; else the expression itself."""
+    if type(node) is not ir.Name:
+        return node
+    name = node.id
+    found = [one.value for one in ir.walk(body) if type(one) is ir.Assign and _assigns(one, name)]
+    return found[0] if len(found) == 1 else node
+
+
+def _assigns(statement: ir.Assign, name: str) -> bool:
+    return any(type(one) is ir.Name and one.id == name for one in statement.targets)
+
+
 def guard_of(test: ir.Node, wanted: bool, around: Counting) -> Frequency | None:
     """Return how often a test comes out as wanted that asks for the remainder of a count of steps; None of other tests."""
     if type(test) is ir.Not:
@@ -169,4 +182,4 @@ def _is_changed(klass: ClassInfo, name: str) -> bool:
     return not assigned and name not in klass.ir.methods
 
 
-__all__ = ["Counting", "asks_when", "guard_of", "may_guard", "tests_remainder"]
+__all__ = ["Counting", "asks_when", "assigned_once", "guard_of", "may_guard", "tests_remainder"]

@@ -1012,6 +1012,10 @@ class Interpreter:
             args = tuple(arguments.keywords.get(p.name, v) for p, v in zip(info.params, args, strict=True))
         else:
             args = bind_parameters(self, info, func.receiver, arguments)
+            if (
+                traced and self.libraries.of(framework).converts_arrays
+            ):  # what a loop carries are tracers, whatever it began with
+                args = tuple([as_traced(value, framework) for value in args])
         differentiates = call.name in self.libraries.differentiates
         self.differentiating += differentiates
         if traced:

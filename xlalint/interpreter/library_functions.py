@@ -8,10 +8,12 @@ from xlalint.abstract.lattice import boolean, join_all, truth
 from xlalint.abstract.values import (
     UNKNOWN,
     LibraryInstance,
+    Mapping,
     Tensor,
     Value,
     foreign,
     members,
+    sequence,
     tensor,
     tensors,
 )
@@ -71,6 +73,10 @@ def _as_tensors(frame: Frame, name: str, args: list[Value], node: ir.Call) -> li
 def _call_builtin(interpreter: Interpreter, frame: Frame, name: str, arguments: Arguments, node: ir.Call) -> Value:
     handler = BUILTINS.get(name[9:])
     args = arguments.args if arguments.rest is None else [*arguments.args, arguments.rest]
+    if name in _ORDERING and len(args) == 1 and any(type(one) is Mapping for one in members(args[0])):
+        return (
+            sequence("list", None, UNKNOWN) if name == "builtins.sorted" else UNKNOWN
+        )  # of the keys, not what they stand for
     if name == "builtins.bool" and len(args) == 1 and is_container(args[0]):
         return boolean(truth(args[0]))
     if handler is None or name in _READERS:

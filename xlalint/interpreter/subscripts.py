@@ -38,6 +38,7 @@ from xlalint.abstract.values import (
 from xlalint.analysis.hazard import Confidence
 from xlalint.interpreter.comparisons import compares
 from xlalint.interpreter.dispatch_loops import of_earlier_turn
+from xlalint.interpreter.guards import assigned_once
 from xlalint.interpreter.spelling import path_of, position, spelling
 from xlalint.lowering import ir
 from xlalint.rules.codes import (
@@ -136,7 +137,10 @@ def _load(frame: Frame, node: ir.Sub, base: Value, index: Value) -> Value:
         return _index_sequence(frame, node, base, index)
     if isinstance(base, Mapping):
         if refuses_hash(frame, index):
-            frame.report(TENSOR_MEMBERSHIP, node.at, index, node.index, "needs its hash")
+            # No tracer has a hash: what is only taken for one and is a key was none when the code ran.
+            surely = any(type(one) is Tensor and one.sure for one in members(index))
+            at_most = Confidence.CERTAIN if surely else Confidence.POSSIBLE
+            frame.report(TENSOR_MEMBERSHIP, node.at, index, node.index, "needs its hash", at_most=at_most)
         if isinstance(index, Const) and isinstance(index.value, str):
             known = field(base.items, index.value)
             if known is None and base.rest is UNKNOWN:
@@ -317,24 +321,12 @@ def _as_mask(frame: Frame, base: Tensor, part: Value, node: ir.Node) -> Value:
 
 def _chooses_numbers(frame: Frame, node: ir.Node) -> bool:
     """Return whether an index is one of two things of which one is a number: `where(free, position, -1)` gives positions."""
-    call = _assigned_once(frame, node)
+    call = assigned_once(node, frame.function.body) if frame.function is not None else node
     if type(call) is not ir.Call or len(call.args) != 3 or not isinstance(call.func, (ir.Name, ir.Attr)):
         return False
     if path_of(call.func).rpartition(".")[2] not in _CHOOSING:
         return False
     return any(kind_of_number(frame.eval(one)) in ("i", "f") for one in call.args[1:])
-
-
-def _assigned_once(frame: Frame, node: ir.Node) -> ir.Node:
-    """Return what a name of the function is assigned, if just one statement does that; else the expression itself."""
-    if type(node) is not ir.Name or frame.function is None:
-        return node
-    found = [one.value for one in ir.walk(frame.function.body) if type(one) is ir.Assign and _is_target(one, node.id)]
-    return found[0] if len(found) == 1 else node
-
-
-def _is_target(statement: ir.Assign, name: str) -> bool:
-    return any(type(one) is ir.Name and one.id == name for one in statement.targets)
 
 
 def _compares(frame: Frame, node: ir.Node) -> bool:
@@ -435,7 +427,7 @@ def store_subscript(frame: Frame, target: ir.Sub, base: Value, index: Value, val
     for member in members(base):
         if isinstance(member, Tensor):
             immutable = member.sure and frame.libraries.of(member.framework).immutable
-            if immutable and not _is_surely_array(frame, target.value):
+            if immutable and (_is_text(index) or not _is_surely_array(frame, target.value)):
                 continue
             if immutable:
                 frame.report(MASK_ASSIGNMENT, target.at, member, target.value, variant="immutable")

@@ -76,6 +76,34 @@ SILENT = {
         def build(grid: Grid):
             return jax.jit(lambda x: check(x, grid))
         """,
+    "what a loop carries, which began as NumPy's": """
+        @jax.jit
+        def f(i: jax.Array):
+            def body(j, carry):
+                table, total = carry
+                return table, total + table[j]
+            return jax.lax.fori_loop(0, 3, body, (np.ones(3), 0.0))[1]
+        """,
+    "a loop behind which no gradient flows, two calls on": """
+        def solve(x):
+            return jax.lax.while_loop(lambda c: c[1] < 5, lambda c: (c[0] * 0.5 + x, c[1] + 1), (x, 0))[0]
+
+        def g(x: jax.Array):
+            z = solve(x)
+            return jnp.sum(jax.lax.stop_gradient(z) * x)
+
+        grad = jax.grad(g)
+        """,
+    "an item that a string names": """
+        class Net:
+            def __init__(self, name: str):
+                self.name = name
+
+            def f(self, params: jax.Array, w):
+                params = jnp.asarray(params)
+                params[self.name] = w
+                return params
+        """,
     "an iterator or an array": """
         def pick(x):
             i = jnp.argsort(x)
@@ -90,6 +118,14 @@ FOUND = {
         BOX
         + "    @functools.partial(jax.jit, static_argnums=0)\n    def f(self, x):\n        return x[self.keep & (x > 0)]",
         ["XLA201"],
+    ),
+    "NumPy's array, which a loop does not carry": (
+        "table = np.ones(3)\n@jax.jit\ndef f(x):\n    return jax.lax.fori_loop(0, 3, lambda j, c: c + table[j], x)",
+        ["XLA302"],
+    ),
+    "a loop through which a gradient flows": (
+        "def g(x: jax.Array):\n    x = x * 2\n    return jax.lax.while_loop(lambda c: c < 5, lambda c: c * 2, x)\n\ngrad = jax.grad(g)",
+        ["XLA102"],
     ),
     "a comparison of what a static self keeps": (  # is an operation of the graph, which is under way
         BOX

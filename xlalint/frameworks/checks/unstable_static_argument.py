@@ -77,7 +77,7 @@ def may_be_compiled(node: ir.Call, info: FunctionInfo) -> bool:
 def check_compiled_call(call: CallSite) -> None:
     """`step(state, number)` of a compiled `step`."""
     callee = call.callee
-    compiled = _find_compiler(call, callee.info) if isinstance(callee, Function) else None
+    compiled = _find_compiler(call, callee) if isinstance(callee, Function) else None
     if compiled is None or not isinstance(callee, Function):
         return
     changing = _changing(call) if call.frame.loops.depth else set()
@@ -92,8 +92,8 @@ def check_compiled_call(call: CallSite) -> None:
             _check_drift(call, passed, callee.info)
 
 
-def _find_compiler(call: CallSite, info: FunctionInfo) -> Compiled | None:
-    frame = call.frame
+def _find_compiler(call: CallSite, callee: Function) -> Compiled | None:
+    frame, info = call.frame, callee.info
     nested = info.ir.outer >= 0
     handed = [hand_over(frame, one) for one in info.ir.decorators] if nested else frame.interpreter.handed.of(info)
     for decorator, given in zip(info.ir.decorators, handed, strict=True):
@@ -111,7 +111,9 @@ def _find_compiler(call: CallSite, info: FunctionInfo) -> Compiled | None:
             statics = [
                 frame.eval(node) for name, node in made.keywords if name in ("static_argnums", "static_argnames")
             ]
-            return _of(maker.name, tuple(one for value in statics for one in constants(value)), made.keywords)
+            bound = callee.receiver is not None  # what is bound is not counted
+            static = [one + bound if type(one) is int and one >= 0 else one for v in statics for one in constants(v)]
+            return _of(maker.name, tuple(static), made.keywords)
     return None
 
 
