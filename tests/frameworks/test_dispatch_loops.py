@@ -50,6 +50,14 @@ SILENT = {
         "def train(params, loader, config):\n    for at, batch in zip(range(1, 9), loader):\n        params, m = step(params, batch)\n"
         "        if due(at, config.every, host=0) or config.warm and jax.process_index() == 0:\n            print(jax.device_get(m))"
     ),
+    "where a name says that it is time": LOOP.format(
+        "due = index % 100 == 0 or index == 999\n        if due:\n            print(float(metrics['loss']))"
+    ),
+    "a check of what a step gave": LOOP.format("assert metrics['loss'] < 9"),
+    "while an object is set up": (
+        "class Run:\n    def __init__(self, params, loader):\n        for batch in loader:\n"
+        "            params, m = step(params, batch)\n            print(float(m['loss']))"
+    ),
     "nothing is read": LOOP.format("total = metrics['loss'] * 2"),
     "it is kept": (
         "def train(params, loader):\n    kept = []\n    for b in loader:\n"

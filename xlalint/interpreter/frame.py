@@ -262,8 +262,8 @@ class Frame:
         if not value.place or not is_of_turn(value, self.loops.depth) or self._excuse():
             return
         around = Counting(self.eval, self.loops.counted, (), (), drives=False)
-        if self.loops.rate.ceiling < Frequency.STEP:
-            return
+        if self.loops.rate.ceiling < Frequency.STEP or (self.function is not None and self.function.name == "__init__"):
+            return  # what sets an object up waits once
         body = body_of(self) if self.paths.tests else ()
         if any(asks_when(assigned_once(test, body), around) for test in self.paths.tests):
             return

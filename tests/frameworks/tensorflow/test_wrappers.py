@@ -55,6 +55,14 @@ SILENT = {
             found = tf.numpy_function(lambda a: (a, a), [x], dtypes)
             return [tf.identity(one) for one in found]
         """,
+    "what is read outside of the graph": """
+        @tf.function
+        def f(x):
+            with tf.init_scope():
+                v = tf.Variable(tf.random.uniform(()))
+                print(v.numpy())
+            return x * 2
+        """,
     "the names of a dict of tensors": """
         @tf.function
         def f(x):
@@ -90,6 +98,10 @@ FOUND = {
                 return x + 1
         """,
         ["XLA101"],
+    ),
+    "what is read in the graph": (
+        "@tf.function\ndef f(x):\n    y = tf.random.uniform(())\n    return x * y.numpy()",
+        ["XLA302"],
     ),
     "one tensor": (
         """

@@ -30,7 +30,9 @@ _SEMANTICS = Semantics(
     tests=frozenset(("is_tf_tensor",)),
     makers=frozenset(("convert_to_tensor", "constant", "cast")),
     tapes=frozenset(("tensorflow.GradientTape",)),
-    graphs=frozenset(("tensorflow.Graph",)),
+    graphs=frozenset(
+        ("tensorflow.Graph", "tensorflow.init_scope")
+    ),  # what a graph of its own holds, and what is run outside of any
     surroundings=Surroundings(
         outside_strategy_scope.scope_of_module,
         outside_strategy_scope.scope_within,
