@@ -100,3 +100,18 @@ def test_a_call_that_is_added_is_an_occasion(tmp_path: Path) -> None:
         ]
         found.append([one.frequency for one in findings])
     assert found == [["run"], ["step"], ["run"]]
+
+
+def test_only_modules_that_asked_for_an_occasion_are_analysed_again(tmp_path: Path) -> None:
+    (tmp_path / "reading.py").write_text(HEAD + READ)
+    for number in range(5):
+        (tmp_path / f"other{number}.py").write_text(f"{HEAD}def total(x: torch.Tensor):\n    return x.sum().item()\n")
+    path = tmp_path / "using.py"
+    seldom = f"{HEAD}from reading import read\n{MODEL}    def forward(self, x):\n        return x\n"
+    path.write_text(seldom)
+    session = Session([tmp_path], Settings(target="torch_xla", show_info=True))
+    session.load()
+    session.report()
+    session.change(str(path), seldom.replace("return x\n", "return x * read(self.other)\n").encode())
+    assert session.unsettled(str(tmp_path / "reading.py"))
+    assert not any(session.unsettled(str(tmp_path / f"other{number}.py")) for number in range(5))

@@ -140,7 +140,7 @@ def merge(harvests: Iterable[ModuleResult], program: Program) -> list[Hazard]:
     """The hazards of all batches, each place and rule once, the surest and shortest explained, as they stand in the program's files.
 
     A library function that traced code calls is judged by those calls: what its analysis with unknown arguments saw on top is dropped. So
-    is one that host code calls, as to how that sets it up.
+    is one that host code calls, as to how that sets it up. Of one that a package exports the program's own calls do not say all.
     """
     harvested = list(harvests)
     called = {key for batch in harvested for key in batch.called}
@@ -164,7 +164,7 @@ def merge_placed(
     best: dict[tuple[Key, int, int, str], FunctionHazard] = {}
     costs: dict[tuple[Key, int, int, str], Cost] = {}
     for seen in founds:
-        if is_superseded(seen, called, hosted):
+        if is_superseded(seen, called, hosted, program.exported):
             continue
         found = seen if _compiles(seen, reached) else _as_information(seen)
         key = (found.function, found.start, found.end, found.rule)
@@ -198,11 +198,15 @@ def _costing(found: FunctionHazard, cost: Cost | None) -> FunctionHazard:
     return msgspec.structs.replace(found, frequency=cost.frequency, looped=cost.looped)
 
 
-def is_superseded(found: FunctionHazard, called: Container[Key], hosted: Container[Key]) -> bool:
+def is_superseded(
+    found: FunctionHazard, called: Container[Key], hosted: Container[Key], exported: Container[Key]
+) -> bool:
     """Decide whether calls of the function say better what happens there."""
     if not found.yields_to:
         return False
-    return found.function in called or (found.yields_to == "all" and found.function in hosted)
+    if found.yields_to == "all" and found.function in hosted:
+        return True
+    return found.function in called and found.function not in exported
 
 
 def _preference(found: FunctionHazard) -> tuple[bool, bool, int, int, tuple[tuple[Key, str], ...], str]:

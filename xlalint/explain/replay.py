@@ -213,7 +213,7 @@ class Replay:
         """Yield the hazards that calls in traced code supersede."""
         for batch in self.harvests:
             for found in batch.found:
-                if is_superseded(found, self.called, ()):
+                if is_superseded(found, self.called, (), self.program.exported):
                     yield found
 
     def superseded(self, context: Context) -> bool:
@@ -222,7 +222,8 @@ class Replay:
         if way is None or context.function is None:
             return False
         link = self.chains[way]
-        return link.root.tier == 2 and link.depth == 0 and context.function.key in self.called
+        key = context.function.key
+        return link.root.tier == 2 and link.depth == 0 and key in self.called and key not in self.program.exported
 
     def in_tables(self) -> set[int]:
         """Contexts, by identity, that were analysed to learn what a class stores, with few calls followed."""

@@ -386,6 +386,7 @@ class Program:
         self.evaluate: Callable[[ModuleInfo, str], Value | None] = lambda module, name: None
         self.decorate: Callable[[FunctionInfo], Value] = function
         self.names = self.no_names()
+        self._exported: frozenset[tuple[int, int]] | None = None
         for module in self.modules:
             for klass in module.classes:
                 self._link_class(klass)
@@ -412,6 +413,17 @@ class Program:
     def absolute(self, module: ModuleInfo, binding: ir.Binding) -> str:
         """The dotted module that an import names, seen from `module`."""
         return absolute_name(module.package, binding)
+
+    @property
+    def exported(self) -> frozenset[tuple[int, int]]:
+        """The functions that the program's packages import from their modules, by their keys: what users of a library call."""
+        if self._exported is None:
+            packages = (module for module in self.modules[: self.linted] if module.unit.is_package)
+            imports = ((module, binding) for module in packages for binding in module.unit.imports if binding.name)
+            named = ((self.by_name.get(self.absolute(module, one)), one.name) for module, one in imports)
+            found = ((source.index, source.unit.defs.get(name, -1)) for source, name in named if source is not None)
+            self._exported = frozenset(key for key in found if key[1] >= 0)
+        return self._exported
 
     def resolve_import(self, module: ModuleInfo, binding: ir.Binding) -> Value:
         """Return what an import binds its local name to."""
