@@ -21,7 +21,7 @@ from torch import nn
 class Model(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         if x.sum() > 0:
-            return x
+            return x + x
         return -x
 """
 """A module with one finding: the condition in row 7, from column 12."""

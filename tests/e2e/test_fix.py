@@ -75,7 +75,7 @@ def test_fix(run: Run, file: Path) -> None:
 
 
 def test_what_is_left_is_reported(run: Run, tmp_path: Path, file: Path, model: str) -> None:
-    model = model.replace("return x\n", "self.seen = x\n", 1)
+    model = model.replace("return x + x\n", "self.seen = x\n", 1)
     write(tmp_path / "b.py", "# xlalint: ignore-file[item]\n" + model + MISSPELT)
     done = run("--fix")
     assert done.code == 1

@@ -160,7 +160,7 @@ def test_fixes_are_proposed_and_nothing_is_written(tmp_path: Path) -> None:
 
     async def conversation(client: Any) -> None:
         diff = await call(client, "propose_fixes", path="model.py")
-        assert "+        return torch.where(x.sum() > 0, x, -x)" in diff
+        assert "+        return torch.where(x.sum() > 0, x + x, -x)" in diff
         assert await call(client, "propose_fixes", path="clean.py") == ""
         assert "`gone`: no such file or folder" in await refused(
             client, "propose_fixes", path="model.py", program="gone"

@@ -7,7 +7,7 @@ process analysed earlier nor how many processes share the work changes what is c
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from xlalint.analysis.hazard import Confidence
 from xlalint.interpreter.context import PendingHazard
@@ -16,16 +16,16 @@ from xlalint.rules.codes import ANALYSIS_CUT_OFF
 if TYPE_CHECKING:
     from xlalint.interpreter.context import Context
 
-MAX_WORK: Final = 100_000
+MAX_WORK = 100_000
 """The statements that may run in one context. A loop's body runs up to three times, so only loops within loops get there."""
 
-MAX_ENTERED: Final = 20_000
+MAX_ENTERED = 20_000
 """The contexts that the roots of one module may lead to."""
 
-MAX_CUT: Final = 300
+MAX_CUT = 300
 """Those of them that a limit shows in: these hold for the roots of that module alone, and are worked out anew for those of each other."""
 
-LEAST: Final = 4
+LEAST = 4
 """The contexts of either kind that each root may lead to all the same."""
 
 

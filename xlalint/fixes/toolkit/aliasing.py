@@ -107,7 +107,7 @@ def is_written(scene: FunctionSource, statement: cst.CSTNode, name: str) -> bool
 
 
 class _Memory:
-    """What may share memory in one scene, and what happens to it."""
+    """Tells what may share memory in one scene, and what happens to it."""
 
     def __init__(self, scene: FunctionSource) -> None:
         self._scene = scene
@@ -266,7 +266,7 @@ def _sharing(scene: FunctionSource, memory: _Memory) -> defaultdict[str, set[str
     table = _known.get(scene)
     if table is None:
         table = _known[scene] = defaultdict(set)
-        for targets, value in _assigned(scene):
+        for targets, value in _find_assignments(scene):
             bound = {name for target in targets for name in binds(scene, target)}
             given = memory.find_sources(value) - {""}
             if isinstance(value, (cst.Tuple, cst.List)):
@@ -278,7 +278,7 @@ def _sharing(scene: FunctionSource, memory: _Memory) -> defaultdict[str, set[str
     return table
 
 
-def _assigned(scene: FunctionSource) -> Iterator[tuple[list[cst.BaseExpression], cst.BaseExpression]]:
+def _find_assignments(scene: FunctionSource) -> Iterator[tuple[list[cst.BaseExpression], cst.BaseExpression]]:
     for one in scene.descend(scene.root, cst.Assign):
         yield [target.target for target in one.targets], one.value
     for annotated in scene.descend(scene.root, cst.AnnAssign):
