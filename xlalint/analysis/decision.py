@@ -110,9 +110,7 @@ class Decisions:
         confidence = pending.confidence
         if extent is None and root.tier == 2:
             variant, confidence = self._by_itself(pending, policy, variant, root)
-            if (
-                variant == EAGER and reach[0].function in self._traced
-            ):  # the program has it traced, and does not call it so
+            if variant == EAGER and reach[0].function in self._traced:  # the program does not call it eagerly
                 reason = reason or "traced itself"
         elif extent is None and self._is_far(pending, reach):
             confidence = Confidence.POSSIBLE

@@ -58,9 +58,8 @@ _TESTING: Final = frozenset(("unittest", "pytest"))
 _HOST_IMPORTS: Final = frozenset(
     ("argparse", "click", "typer", "fire", "tokenizers", "sentencepiece", "matplotlib", "pandas")
 )
-_IMAGES: Final = frozenset(
-    ("cv2", "skimage", "albumentations", "imgaug")
-)  # what imports them has images in host memory
+# What imports them has images in host memory.
+_IMAGES: Final = frozenset(("cv2", "skimage", "albumentations", "imgaug"))
 _HOST_LIBRARIES: Final = _HOST_IMPORTS | _IMAGES | {"PIL"}
 # What a body does to a parameter whose values are on a device.
 _MOVED: Final = frozenset((".cpu", ".cuda", ".detach", ".is_cuda", ".to"))
@@ -462,9 +461,10 @@ class Roots:
         if self.interpreter.occasions.of(info) is Occasion.DATA:
             return "only data sets call it, as the program has it"
         reason = self._host_class(info.owner) or self._host_module(info.module)
-        if reason or self._handles_device(info):
+        if reason:
             return reason
-        return self._find_host_import(info.module)
+        imported = self._find_host_import(info.module)
+        return imported if imported and not self._handles_device(info) else ""
 
     def _handles_device(self, info: FunctionInfo) -> bool:
         """Return whether a function says by itself that its tensors are on a device, whatever else its file is for.
@@ -473,6 +473,7 @@ class Roots:
         What uses the very libraries for which the file is one of the host draws, reads or tabulates on the host all the same.
         """
         annotations, module = self.interpreter.annotations, info.module
+        self.interpreter.reader.current.functions.append(info)
         if any(not _MOVED.isdisjoint(param.uses) for param in info.params) or info.decorated(*_NO_GRADIENT):
             return not _uses_host_library(info)
         declared = [annotations.value(module, param.annotation) for param in info.params if param.annotation]

@@ -246,7 +246,10 @@ class Interpreter:
         context.key = self._key(info, args, closure, per_turn)
         context.per_turn = per_turn
         context.converts = self._converts(info)
-        context.restarts = (bool(info.ir.decorators) or _is_replaced(info)) and self.rewritten.of(info)
+        replacing = _find_replacing(info)
+        if replacing is not None:
+            context.functions.append(replacing)
+        context.restarts = (bool(info.ir.decorators) or replacing is not None) and self.rewritten.of(info)
         if not self.stack:
             self.share.begin_root(len(self.contexts))
         spent = not self.in_tables and self.share.is_spent(len(self.contexts))
@@ -397,6 +400,8 @@ class Interpreter:
         outer, self.reader.current = self.reader.current, context
         scope, differentiating, collating = self.scope, self.differentiating, self.collating
         tracing, mapping = self.tracing, self.mapping
+        if differentiating and not self.libraries.ends_gradients.isdisjoint(info.ir.calls):
+            self.differentiating = 0
         try:
             if frame.exec(info.body):
                 context.returns = join(context.returns, NONE)
@@ -404,13 +409,12 @@ class Interpreter:
         except CutOff:
             context.returns = UNKNOWN
             tell_work(context)
-            self.differentiating, self.collating = differentiating, collating
         except Exception as error:  # noqa: BLE001 - an internal error costs the function, not what calls it
             self.fail(context, error)
-            self.differentiating, self.collating = differentiating, collating
         finally:
             self.stack.pop()
             self.scope, self.tracing, self.mapping = scope, tracing, mapping
+            self.differentiating, self.collating = differentiating, collating
             self.reader.current = outer
             outer.parts[context] = None
         try:
@@ -831,8 +835,13 @@ class Interpreter:
 
         A wrapper of the program's own that is told so does, too: `self.run = function(self.run, autograph=True)`.
         """
-        if any(map(_asks_for_rewriting, info.ir.decorators)) or any(map(_asks_for_rewriting, _replacements(info))):
+        if any(map(_asks_for_rewriting, info.ir.decorators)):
             return True
+        replacing = _find_replacing(info)
+        if replacing is not None:
+            self.reader.current.functions.append(replacing)
+            if any(map(_asks_for_rewriting, _find_assigned(replacing, info.name))):
+                return True
         tracers = [one.tracer for one in self.handed.of(info) if one is not None]
         return any(one.autograph and self.libraries.of(one.framework).stages_loops for one in tracers)
 
@@ -1012,9 +1021,7 @@ class Interpreter:
             args = tuple(arguments.keywords.get(p.name, v) for p, v in zip(info.params, args, strict=True))
         else:
             args = bind_parameters(self, info, func.receiver, arguments)
-            if (
-                traced and self.libraries.of(framework).converts_arrays
-            ):  # what a loop carries are tracers, whatever it began with
+            if traced and self.libraries.of(framework).converts_arrays:  # so are carries, whatever a loop began with
                 args = tuple([as_traced(value, framework) for value in args])
         differentiates = call.name in self.libraries.differentiates
         self.differentiating += differentiates
@@ -1253,19 +1260,17 @@ def _any_of(value: Value) -> Value:
     return value
 
 
-def _is_replaced(info: FunctionInfo) -> bool:
-    """Return whether the constructor of a method's class assigns the attribute of its name."""
+def _find_replacing(info: FunctionInfo) -> FunctionInfo | None:
+    """Find the constructor of a method's class, where it assigns the attribute of the method's name."""
     made = info.owner.ir.methods.get("__init__") if info.owner is not None else None
-    return made is not None and info.name in info.module.functions[made].ir.stores
+    constructor = info.module.functions[made] if made is not None else None
+    return constructor if constructor is not None and info.name in constructor.ir.stores else None
 
 
-def _replacements(info: FunctionInfo) -> list[ir.Node]:
-    """List what the constructor of a method's class assigns in the method's place."""
-    if info.owner is None or not _is_replaced(info):
-        return []
-    made = info.module.functions[info.owner.ir.methods["__init__"]]
-    assigned = [one for one in ir.walk(made.body) if type(one) is ir.Assign]
-    return [one.value for one in assigned if any(type(to) is ir.Attr and to.name == info.name for to in one.targets)]
+def _find_assigned(constructor: FunctionInfo, name: str) -> list[ir.Node]:
+    """List what a constructor assigns to an attribute."""
+    assigned = [one for one in ir.walk(constructor.body) if type(one) is ir.Assign]
+    return [one.value for one in assigned if any(type(to) is ir.Attr and to.name == name for to in one.targets)]
 
 
 def _asks_for_rewriting(node: ir.Node) -> bool:

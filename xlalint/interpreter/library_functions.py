@@ -74,9 +74,8 @@ def _call_builtin(interpreter: Interpreter, frame: Frame, name: str, arguments: 
     handler = BUILTINS.get(name[9:])
     args = arguments.args if arguments.rest is None else [*arguments.args, arguments.rest]
     if name in _ORDERING and len(args) == 1 and any(type(one) is Mapping for one in members(args[0])):
-        return (
-            sequence("list", None, UNKNOWN) if name == "builtins.sorted" else UNKNOWN
-        )  # of the keys, not what they stand for
+        # The keys are put in order, not what they stand for.
+        return sequence("list", None, UNKNOWN) if name == "builtins.sorted" else UNKNOWN
     if name == "builtins.bool" and len(args) == 1 and is_container(args[0]):
         return boolean(truth(args[0]))
     if handler is None or name in _READERS:

@@ -100,7 +100,8 @@ class Semantics:
     - `containers` are the classes of each kind of module container, the class of their methods first. `not_tensors` are (beginnings of)
       classes of which no tensor is an instance. `tests` are functions that ask whether something is a tensor.
     - `tapes` and `graphs` are the context managers that record for a gradient, and under which a separate graph is filled.
-      `differentiates` are the functions that differentiate in reverse mode.
+      `differentiates` are the functions that differentiate in reverse mode. What calls one of `ends_gradients`, by its last name, says
+      itself where gradients stop or what they are: none may go through what it leads to.
     - `shared_names` are attributes of its tensors that other objects have as well. `device_uses` show a parameter not to be an array
       of the host. `makers` are last names of functions whose arguments need not be tensors. `options` are attributes whose assignment
       is looked at. On `placeless_targets` it does not matter where a tensor is.
@@ -167,6 +168,7 @@ class Semantics:
         tapes: frozenset[str] = frozenset(),
         graphs: frozenset[str] = frozenset(),
         differentiates: frozenset[str] = frozenset(),
+        ends_gradients: frozenset[str] = frozenset(),
         shared_names: frozenset[str] = frozenset(),
         device_uses: frozenset[str] = frozenset(),
         makers: frozenset[str] = frozenset(),
@@ -242,6 +244,7 @@ class Semantics:
         self.tapes = tapes
         self.graphs = graphs
         self.differentiates = differentiates
+        self.ends_gradients = ends_gradients
         self.shared_names = shared_names
         self.device_uses = device_uses
         self.makers = makers
@@ -293,6 +296,7 @@ class Libraries:
         self.tapes = _union([one.tapes for one in everything])
         self.graphs = _union([one.graphs for one in everything])
         self.differentiates = _union([one.differentiates for one in everything])
+        self.ends_gradients = _union([one.ends_gradients for one in everything])
         self.shared_names = _union([one.shared_names for one in everything])
         self.device_uses = _union([one.device_uses for one in everything])
         self.of_host_arrays = _union([one.host_arrays for one in everything])

@@ -128,9 +128,7 @@ class FunctionInfo:
         """Take what the file's text says of the function."""
         self.ir = function_ir
         self.params = function_ir.params
-        self._decorators = tuple(
-            _last_name(one.func if type(one) is ir.Call else one) for one in function_ir.decorators
-        )
+        self._decorators = tuple(map(_last_name, function_ir.decorators))
 
     def answers(self, question: Callable[[FunctionInfo], bool]) -> bool:
         """Answer a question about the function; it is asked once for each text of the body."""

@@ -127,6 +127,13 @@ FOUND = {
         "def g(x: jax.Array):\n    x = x * 2\n    return jax.lax.while_loop(lambda c: c < 5, lambda c: c * 2, x)\n\ngrad = jax.grad(g)",
         ["XLA102"],
     ),
+    "a loop that one caller cuts off from gradients, and another does not": (
+        "def solve(x):\n    return jax.lax.while_loop(lambda c: c < 5, lambda c: c * 2, x)\n\n"
+        "def cut(x: jax.Array):\n    return jnp.sum(jax.lax.stop_gradient(solve(x * 2)) * x)\n\n"
+        "def whole(x: jax.Array):\n    return jnp.sum(solve(x * 2) * x)\n\n"
+        "first = jax.grad(cut)\nsecond = jax.grad(whole)",
+        ["XLA102"],
+    ),
     "a comparison of what a static self keeps": (  # is an operation of the graph, which is under way
         BOX
         + "    @functools.partial(jax.jit, static_argnums=0)\n    def f(self, x):\n        return x if self.size > 2 else -x",

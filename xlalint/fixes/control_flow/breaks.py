@@ -158,9 +158,7 @@ class _Idle:
             return False
         if not holds(self._types.of(kept), self._types.of(other)):
             self._assumes.append(f"`{brief(scene.code(other))}` has the shape and dtype of `{step.name}`")
-        shown = copy_shows(scene, self._loop, step.name, [step.name])
-        if shown:
-            self._assumes.append(shown)
+        self._assumes += copy_shows(scene, self._loop, step.name, [step.name])
         return True
 
     def _adds_nothing(self, name: str, value: cst.BinaryOperation) -> bool:

@@ -148,7 +148,7 @@ def _word_assumption(site: Site, call: _Call) -> str:
         said += _number_assumptions(site, call, types[0].kind)
     if site.framework == "torch":
         result = assigned_name(scene, call.node) or call.node
-        said += filter(None, [copy_shows(scene, scene.statement(call.node), result, call.tensors)])
+        said += copy_shows(scene, scene.statement(call.node), result, call.tensors)
     return all_of(said)
 
 

@@ -269,8 +269,7 @@ class _Block:
         node = self._scene.nearest(target, cst.If)
         if self._framework != "torch" or node is None:
             return []
-        shown = copy_shows(self._scene, node, target.value, [target.value])
-        return [shown] if shown else []
+        return copy_shows(self._scene, node, target.value, [target.value])
 
     def _is_guarded(self, mask: cst.BaseExpression) -> bool:
         """Return whether a mask is the one that the guard tests."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from enum import IntEnum
+from itertools import islice
 from typing import Union
 from weakref import WeakKeyDictionary
 
@@ -72,8 +73,10 @@ _ASKING = frozenset(
 )
 
 
-def copy_shows(scene: FunctionSource, statement: cst.CSTNode, result: Original, originals: Iterable[Original]) -> str:
-    """Say what must hold for nobody to see that a result is a copy; "" where nobody can.
+def copy_shows(
+    scene: FunctionSource, statement: cst.CSTNode, result: Original, originals: Iterable[Original]
+) -> list[str]:
+    """List what must hold for nobody to see that a result is a copy; nothing where nobody can.
 
     `result` is a name that a statement binds, or an expression in it, `originals` what it was so far, one or the other.
     """
@@ -88,17 +91,17 @@ def copy_shows(scene: FunctionSource, statement: cst.CSTNode, result: Original, 
     own = result if isinstance(result, str) else ""
     others = sorted(name for name in memory.find_sharing(names) - {own} if live_after(scene, statement, name))
     if not outside and not others:
-        return ""
+        return []
     fate = memory.fate_of_name(statement, own) if own else memory.fate_of(result)  # type: ignore[arg-type]
     told = f"`{own}`" if own else f"what `{brief(scene.code(result))}` gives"  # type: ignore[arg-type]
     if fate is Fate.WRITTEN:
-        return f"nothing else holds the tensor {told}, which is changed in place afterwards"
+        return [f"nothing else holds the tensor {told}, which is changed in place afterwards"]
     if fate is Fate.RETURNED:
-        return "no caller changes what is returned in place"
+        return ["no caller changes what is returned in place"]
     if fate is Fate.GIVEN:
-        return f"what takes {told} does not change it in place"
-    written = next((name for name in others if memory.fate_of_name(statement, name) in (Fate.GIVEN, Fate.WRITTEN)), "")
-    return f"`{written}` is not changed in place afterwards" if written else ""
+        return [f"what takes {told} does not change it in place"]
+    written = (name for name in others if memory.fate_of_name(statement, name) in (Fate.GIVEN, Fate.WRITTEN))
+    return [f"`{name}` is not changed in place afterwards" for name in islice(written, 1)]
 
 
 def is_written(scene: FunctionSource, statement: cst.CSTNode, name: str) -> bool:

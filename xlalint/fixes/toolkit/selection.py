@@ -73,7 +73,7 @@ class Chooser:
     def copy(self, statement: cst.CSTNode, result: Original, originals: Iterable[Original]) -> None:
         """Assume that nobody sees that what a statement gives is a copy of what it gave so far."""
         if self._framework == "torch":
-            self.assume(filter(None, [copy_shows(self._scene, statement, result, originals)]))
+            self.assume(copy_shows(self._scene, statement, result, originals))
 
     def choose(self, asked: Condition, taken: Side, other: Side) -> list[str] | NoFix:
         """The arguments of the `where` that is `taken` where the branch's condition holds."""

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from xlalint.interpreter.library_calls import LibraryCall
 
 _COND: Final = ("jax.lax.cond", "jax.lax.switch")
-_STOPPING: Final = frozenset(("stop_gradient", "custom_vjp", "custom_jvp", "custom_root", "custom_linear_solve"))
 _WHILE: Final = ("jax.lax.while_loop", "jax.lax.fori_loop")
 
 
@@ -115,19 +114,13 @@ def _check_gradient(call: LibraryCall) -> None:
     if call.name == "jax.lax.while_loop":
         value, node = call.argument("init_val"), call.node_of("init_val")
         held = next(iter(_tensors(value)), None)
-        if held is not None and may_flow(call.frame, node) and not _stops_gradients(call):
+        if held is not None and may_flow(call.frame, node):
             call.frame.report("XLA102", call.node.at, held, node, "reverse-mode differentiation cannot go through it")
         return
     for param in ("lower", "upper"):
         value = call.argument(param)
         if value is not None and any(isinstance(member, Tensor) for member in members(value)):
             call.frame.report("XLA102", call.node.at, value, call.node_of(param), "its gradient needs a fixed bound")
-
-
-def _stops_gradients(call: LibraryCall) -> bool:
-    """Return whether a function under way says where gradients stop, or what they are: none may reach the loop, then."""
-    running = (context.function for context in call.frame.interpreter.stack)
-    return any(info is not None and not _STOPPING.isdisjoint(info.ir.calls) for info in running)
 
 
 def _tensors(value: Value | None) -> list[Tensor]:

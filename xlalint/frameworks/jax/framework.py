@@ -27,6 +27,7 @@ _SEMANTICS = Semantics(
     functions={**calls.FUNCTIONS, **transformations.FUNCTIONS},
     records_known=True,
     differentiates=transformations.REVERSE,
+    ends_gradients=transformations.ENDING,
     runs_known=transformations.EAGER,
     filters=transformations.FILTERS,
     on_callbacks=(check_callbacks,),

@@ -56,6 +56,8 @@ FILTERS = frozenset(f"equinox.filter_{name}" for name in ("jit", "vmap", "pmap")
 """Transformations of arrays alone: flags and numbers stay what they are."""
 REVERSE = frozenset(GRADIENTS) - {"jax.jacfwd"} | {"jax.vjp"}
 """Those that differentiate in reverse mode: loops inside need a fixed number of turns."""
+ENDING = frozenset(("stop_gradient", "custom_vjp", "custom_jvp", "custom_root", "custom_linear_solve"))
+"""Last names of what says where gradients stop, or what they are."""
 _FLAGGED = ("haiku.transform", "haiku.transform_with_state")
 
 

@@ -30,9 +30,8 @@ _SEMANTICS = Semantics(
     tests=frozenset(("is_tf_tensor",)),
     makers=frozenset(("convert_to_tensor", "constant", "cast")),
     tapes=frozenset(("tensorflow.GradientTape",)),
-    graphs=frozenset(
-        ("tensorflow.Graph", "tensorflow.init_scope")
-    ),  # what a graph of its own holds, and what is run outside of any
+    # A graph of its own, and outside of any.
+    graphs=frozenset(("tensorflow.Graph", "tensorflow.init_scope")),
     surroundings=Surroundings(
         outside_strategy_scope.scope_of_module,
         outside_strategy_scope.scope_within,
