@@ -77,6 +77,64 @@ SILENT = {
             def before(self, x):
                 self.seen = x.shape
         """,
+    "an abstract method that promises a tensor, whose overrides keep to shapes": """
+        class Base(abc.ABC):
+            @abc.abstractmethod
+            def step(self, t, y) -> Tensor:
+                raise NotImplementedError
+            def run(self, y: Tensor, ts: Tensor):
+                return self.step(ts[0], y)
+        class Wide(Base):
+            def step(self, t, y):
+                return y * t if y.shape[0] > 2 else y
+        """,
+    "an abstract method that is given numbers of the host": """
+        class Base(abc.ABC):
+            @abc.abstractmethod
+            def step(self, t, y) -> Tensor:
+                raise NotImplementedError
+            def run(self, y: Tensor, steps: int):
+                for i in range(steps):
+                    y = self.step(i, y)
+                return y
+        class Late(Base):
+            def step(self, t, y):
+                return y * 2 if t > 3 else y
+        """,
+    "a method that is not left to subclasses": """
+        class Base:
+            def step(self, t, y):
+                return y * t
+            def run(self, y: Tensor, ts: Tensor):
+                return self.step(ts[0], y)
+        class Other(Base):
+            def step(self, t, y):
+                return y * 2 if t > 3 else y
+        """,
+    "a sibling of the receiver": """
+        class Base(abc.ABC):
+            @abc.abstractmethod
+            def step(self, t, y) -> Tensor:
+                raise NotImplementedError
+        class Plain(Base):
+            def step(self, t, y):
+                return y * t
+        class Other(Base):
+            def step(self, t, y):
+                return y * 2 if t > 3 else y
+        def run(y: Tensor, ts: Tensor):
+            return Plain().step(ts[0], y)
+        """,
+    "an abstract call that is given numbers": """
+        class Noise(abc.ABC):
+            @abc.abstractmethod
+            def __call__(self, ta): ...
+        class Path(Noise):
+            def __call__(self, ta):
+                return float(ta)
+        def run(y: Tensor, noise: Noise):
+            return y * noise(3)
+        """,
     "what a given module returns": """
         class Encoder(nn.Module):
             def __init__(self, inner: nn.Module):
@@ -208,6 +266,47 @@ FOUND = {
             return SOLVERS[method](y).solve(t)
         """,
         ["XLA101"],
+    ),
+    "overrides of an abstract method that promises what it returns": (
+        """
+        class Base(abc.ABC):
+            @abc.abstractmethod
+            def step(self, t, y) -> Tensor:
+                raise NotImplementedError
+            def run(self, y: Tensor, ts: Tensor):
+                return self.step(ts[0], y)
+        class Late(Base):
+            def step(self, t, y):
+                return y * 2 if t > 3 else y
+        """,
+        ["XLA105"],
+    ),
+    "the promise of an abstract method, beside its overrides": (
+        """
+        class Base(abc.ABC):
+            @abc.abstractmethod
+            def size(self, y) -> Tensor:
+                raise NotImplementedError
+            def run(self, y: Tensor):
+                return y if self.size(y) > 2 else y + 1
+        class Other(Base):
+            def size(self, y):
+                return lookup(y)
+        """,
+        ["XLA105"],
+    ),
+    "what subclasses make of an abstract call": (
+        """
+        class Noise(abc.ABC):
+            @abc.abstractmethod
+            def __call__(self, ta): ...
+        class Path(Noise):
+            def __call__(self, ta):
+                return float(ta)
+        def run(ts: Tensor, noise: Noise):
+            return ts * noise(ts[0])
+        """,
+        ["XLA301"],
     ),
     "a method that only raises": (
         """

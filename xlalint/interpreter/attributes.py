@@ -340,7 +340,7 @@ def _of_object(interpreter: Interpreter, frame: Frame, value: Instance, name: st
         if hiding is not None:
             return hiding
     if info is not None:
-        overrides = klass.overrides(name)
+        overrides = klass.overrides(name) if info.promises_nothing() else None
         if overrides:
             return join_all(_of_subclass(interpreter, frame, value, override, at) for override in overrides)
         return _method(interpreter, frame, value, info, at)

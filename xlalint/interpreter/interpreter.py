@@ -760,6 +760,10 @@ class Interpreter:
     ) -> Value:
         """Enter a function of the program, which is written as `callee`."""
         info = func.info
+        if isinstance(func.receiver, Instance) and func.receiver.klass.method(info.name) is info:
+            overrides = func.receiver.klass.overrides(info.name)
+            if overrides:
+                return self._call_overrides(frame, func, func.receiver, overrides, arguments, at)
         if info.ir.outer >= 0 and func.closure:
             carried = self.decorators.find_carried(func)
             if carried is not None:
@@ -788,6 +792,24 @@ class Interpreter:
         if frame.loops.lasting and not self.tracing:
             return self._dispatch(frame, func, context.returns)
         return context.returns
+
+    def _call_overrides(
+        self,
+        frame: Frame,
+        func: Function,
+        receiver: Instance,
+        overrides: list[FunctionInfo],
+        arguments: Arguments,
+        at: int,
+    ) -> Value:
+        """Enter what subclasses make of an abstract method: it promises what is returned, or they say it."""
+        results: list[Value] = []
+        for override in overrides:
+            owner = receiver if override.owner is None else instance(override.owner, receiver.fields)
+            bound = self.bind_method(override, owner)
+            if isinstance(bound, Function):
+                results.append(self.call_function(frame, bound, arguments, at))
+        return join_all(results) if func.info.promises_nothing() else self._return_declared(func.info)
 
     def _dispatch(self, frame: Frame, func: Function, result: Value) -> Value:
         """Return what a function gives to a loop of the host: if it is compiled, tensors that are being computed."""

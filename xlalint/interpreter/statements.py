@@ -29,6 +29,7 @@ from xlalint.interpreter.device_loops import Loop, is_long, mark_counted, names_
 from xlalint.interpreter.drivers import DrivenBody
 from xlalint.interpreter.expressions import binary_value, store_subscript, test
 from xlalint.interpreter.frame import _EXEC, Env, Frame, join_into
+from xlalint.interpreter.loop_names import names_taken_over
 from xlalint.interpreter.narrowing import assume, unpack_shape
 from xlalint.interpreter.rates import Rate
 from xlalint.interpreter.semantics import Branch
@@ -37,6 +38,7 @@ from xlalint.interpreter.subscripts import kept_under
 from xlalint.interpreter.traced_arguments import as_recorded
 from xlalint.interpreter.tracing import hand_over
 from xlalint.lowering import ir
+from xlalint.program.linker import FunctionInfo
 from xlalint.rules.codes import (
     AUTOGRAPH_UNSUPPORTED,
     TENSOR_ASSERT,
@@ -342,7 +344,7 @@ def _loop(frame: Frame, node: Loop, once: Callable[[], bool]) -> bool:
         frame.merge(frame.loops.continue_envs)
         join_into(frame.env, start, bool(frame.scope.owners))
         exits = frame.loops.break_envs
-        if frame.env == start:
+        if _is_fixed_point(frame, node, start):
             break
     frame.loops.depth -= turns
     frame.loops.lasting -= lasts
@@ -357,6 +359,27 @@ def _loop(frame: Frame, node: Loop, once: Callable[[], bool]) -> bool:
         frame.merge(exits)
     frame.loops.break_envs, frame.loops.continue_envs, _ = outer
     return falls or bool(exits)
+
+
+def _is_fixed_point(frame: Frame, node: Loop, start: Env) -> bool:
+    """Return whether another turn would find what this one found: what it began with is as it was, and it takes over nothing new."""
+    env = frame.env
+    for name, value in start.items():
+        if env.get(name) is not value:
+            return False
+    if len(env) == len(start):
+        return True
+    taken_over = _names_taken_over(frame.function, node)
+    return taken_over is not None and all(name in start or name not in taken_over for name in env)
+
+
+def _names_taken_over(function: FunctionInfo | None, node: Loop) -> frozenset[str] | None:
+    """`names_taken_over`, asked once for each loop of a function."""
+    if function is None:
+        return names_taken_over(node)
+    if node.at not in function.loop_names:
+        function.loop_names[node.at] = names_taken_over(node)
+    return function.loop_names[node.at]
 
 
 def _rate_of_turns(frame: Frame, node: Loop, turns: bool, lasts: bool) -> Rate:

@@ -113,15 +113,16 @@ class ModuleInfo:
 
 
 class FunctionInfo:
-    """One function, method or lambda of the program."""
+    """One function, method or lambda of the program. `loop_names` are what turns of its loops take over, by the loops' positions."""
 
-    __slots__ = ("_answers", "_body", "_decorators", "index", "ir", "module", "params")
+    __slots__ = ("_answers", "_body", "_decorators", "index", "ir", "loop_names", "module", "params")
 
     def __init__(self, module: ModuleInfo, index: int, function_ir: ir.Function) -> None:
         self.module = module
         self.index = index
         self._body: tuple[ir.Statement, ...] | None = None
         self._answers: dict[Callable[[FunctionInfo], bool], bool] | None = None
+        self.loop_names: dict[int, frozenset[str] | None] = {}
         self.take(function_ir)
 
     def take(self, function_ir: ir.Function) -> None:
@@ -175,6 +176,7 @@ class FunctionInfo:
     def change(self) -> None:
         """Another body takes the place of this one."""
         self._body = self._answers = None
+        self.loop_names = {}
 
     def forget(self) -> None:
         """Drop the decoded body; it is decoded anew when needed."""
@@ -183,6 +185,11 @@ class FunctionInfo:
     def decorated(self, *names: str) -> bool:
         """Return whether a decorator's last name is one of these."""
         return any(last in names for last in self._decorators)
+
+    def promises_nothing(self) -> bool:
+        """Return whether the annotation leaves open what is returned, or says that nothing is."""
+        declared = self.ir.returns
+        return declared is None or (type(declared) is ir.Const and declared.value is None)
 
     def is_abstract(self) -> bool:
         """Return whether the method is left to subclasses.
@@ -258,11 +265,7 @@ class ClassInfo:
         return self._below[name]
 
     def overrides(self, name: str) -> list[FunctionInfo]:
-        """Return what subclasses make of a method that this class leaves abstract, the first few.
-
-        None where it is not abstract, or says itself what it returns: a promise tells more than some who may keep it. That it returns
-        nothing promises nothing.
-        """
+        """Return what subclasses make of a method, the first few; nothing where this class does not leave it to them."""
         known = self.overriding.get(name)
         if known is not None:
             self.module.reader.use(known[1])
@@ -273,7 +276,7 @@ class ClassInfo:
         self.module.reader.overridden.append(self)
         info = self.method(name)
         with self.module.reader.reading(reads):
-            if info is not None and self.subclasses and _promises_nothing(info) and info.is_abstract():
+            if info is not None and self.subclasses and info.is_abstract():
                 self._find_overrides(name, found)
         return found
 
@@ -319,12 +322,6 @@ class ClassInfo:
 _RECORD_DECORATORS: Final = frozenset(
     ("dataclass", "define", "frozen", "attrs", "s", "pytree_dataclass", "register_pytree_dataclass")
 )
-
-
-def _promises_nothing(info: FunctionInfo) -> bool:
-    """Return whether a function's annotation leaves open what it returns, or says that it returns nothing."""
-    declared = info.ir.returns
-    return declared is None or (type(declared) is ir.Const and declared.value is None)
 
 
 def _last_name(node: ir.Node) -> str:
@@ -414,13 +411,15 @@ class Program:
 
     @property
     def exported(self) -> frozenset[tuple[int, int]]:
-        """The functions that the program's packages import from their modules, by their keys: what users of a library call."""
+        """The keys of what users of a library call: functions and methods of classes that its packages import from their modules."""
         if self._exported is None:
             packages = (module for module in self.modules[: self.linted] if module.unit.is_package)
             imports = ((module, binding) for module in packages for binding in module.unit.imports if binding.name)
             named = ((self.by_name.get(self.absolute(module, one)), one.name) for module, one in imports)
-            found = ((source.index, source.unit.defs.get(name, -1)) for source, name in named if source is not None)
-            self._exported = frozenset(key for key in found if key[1] >= 0)
+            defined = ((source, source.unit.defs.get(name)) for source, name in named if source is not None)
+            self._exported = frozenset(
+                key for source, index in defined if index is not None for key in _public_keys(source, index)
+            )
         return self._exported
 
     def resolve_import(self, module: ModuleInfo, binding: ir.Binding) -> Value:
@@ -560,6 +559,19 @@ class Program:
         if isinstance(value, LibrarySymbol):
             return [value.name]
         return ["?"]
+
+
+def _public_keys(module: ModuleInfo, index: int) -> Iterable[tuple[int, int]]:
+    """The keys of a function, or of a class's public methods, by the index that `Unit.defs` has for it."""
+    if index >= 0:
+        yield (module.index, index)
+        return
+    for klass in module.classes[-1 - index].mro:
+        if isinstance(klass, ClassInfo):
+            named = klass.ir.methods.items()
+            yield from (
+                (klass.module.index, at) for name, at in named if name == "__call__" or not name.startswith("_")
+            )
 
 
 def merge_mro(lines: list[list[ClassInfo | str]]) -> list[ClassInfo | str]:

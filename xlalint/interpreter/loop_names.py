@@ -1,0 +1,120 @@
+"""The names that one turn of a loop may take over from another: those that it may read before it assigns them.
+
+A loop that leaves what was known before it as it was, and takes over none of the names that it assigns, is at its fixed point after one
+turn. These are the upward exposed uses of the classic data-flow analyses (Aho, Lam, Sethi, Ullman: Compilers, 9.2.5), found along the
+statements: a name is assigned after an `if` where both branches assign it, and never by what may run not at all.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from xlalint.lowering import ir
+
+if TYPE_CHECKING:
+    from xlalint.interpreter.device_loops import Loop
+
+
+def names_taken_over(node: Loop) -> frozenset[str] | None:
+    """Return the names that a turn may read before it assigns them; None where functions of the loop may read what they like."""
+    uses = _Uses()
+    assigned: set[str] = set()
+    if type(node) is ir.While:
+        uses.read(node.test, assigned)
+    else:
+        uses.bind(node.target, assigned)
+    uses.run(node.body, assigned)
+    return frozenset(uses.exposed) if uses.told else None
+
+
+class _Uses:
+    """A walk over statements; `exposed` are the names that were read before they were assigned, `told` is false where that is not all."""
+
+    def __init__(self) -> None:
+        self.exposed: set[str] = set()
+        self.told = True
+
+    def read(self, node: object, assigned: set[str]) -> None:
+        """Note all names in expressions, and in targets that are no names."""
+        for one in ir.walk(node):
+            if type(one) is ir.Name:
+                if one.id not in assigned:
+                    self.exposed.add(one.id)
+            elif type(one) is ir.Lambda:
+                self.told = False
+
+    def bind(self, target: ir.Node, assigned: set[str]) -> None:
+        """Enter the names of an assignment's target."""
+        if type(target) is ir.Name:
+            assigned.add(target.id)
+        elif type(target) is ir.Display:
+            for item in target.items:
+                self.bind(item, assigned)
+        elif type(target) is ir.Star:
+            self.bind(target.value, assigned)
+        else:
+            self.read(target, assigned)
+
+    def run(self, body: tuple[ir.Statement, ...], assigned: set[str]) -> bool:
+        """Follow statements, and enter in `assigned` what they surely assign; return whether what stands behind them is reached."""
+        return all(self._step(statement, assigned) for statement in body)
+
+    def _step(self, node: ir.Statement, assigned: set[str]) -> bool:
+        if type(node) is ir.Assign:
+            self.read(node.value, assigned)
+            for target in node.targets:
+                self.bind(target, assigned)
+        elif type(node) is ir.If:
+            return self._branch(node, assigned)
+        elif type(node) is ir.For or type(node) is ir.While:
+            self._loop(node, assigned)
+        elif type(node) is ir.With:
+            return self._with(node, assigned)
+        elif type(node) is ir.Try:
+            blocks = [node.body, *(handler.body for handler in node.handlers), node.orelse, node.final]
+            self.read(tuple([handler.type for handler in node.handlers if handler.type is not None]), assigned)
+            self._run_perhaps(blocks, assigned)
+        elif type(node) is ir.Match:
+            self.read(node.subject, assigned)
+            self.read(tuple([case.guard for case in node.cases if case.guard is not None]), assigned)
+            self._run_perhaps([case.body for case in node.cases], assigned)
+        elif type(node) in (ir.Define, ir.DefineClass, ir.Outer, ir.TooDeep):
+            self.told = False
+        elif type(node) is ir.AnnAssign:
+            if node.value is not None:
+                self.read(node.value, assigned)
+                self.bind(node.target, assigned)
+        else:
+            self.read(node, assigned)
+            if type(node) is ir.Delete:
+                assigned.difference_update(target.id for target in node.targets if type(target) is ir.Name)
+        return type(node) not in (ir.Return, ir.Raise, ir.Jump)
+
+    def _branch(self, node: ir.If, assigned: set[str]) -> bool:
+        self.read(node.test, assigned)
+        taken, other = set(assigned), set(assigned)
+        falls, other_falls = self.run(node.body, taken), self.run(node.orelse, other)
+        assigned |= taken & other if falls == other_falls else taken if falls else other
+        return falls or other_falls
+
+    def _loop(self, node: Loop, assigned: set[str]) -> None:
+        inside = set(assigned)
+        if type(node) is ir.While:
+            self.read(node.test, inside)
+        else:
+            self.read(node.iterable, inside)
+            self.bind(node.target, inside)
+        self._run_perhaps([node.body], inside)
+        self._run_perhaps([node.orelse], assigned)
+
+    def _with(self, node: ir.With, assigned: set[str]) -> bool:
+        for expression, target in node.items:
+            self.read(expression, assigned)
+            if target is not None:
+                self.bind(target, assigned)
+        return self.run(node.body, assigned)
+
+    def _run_perhaps(self, blocks: list[tuple[ir.Statement, ...]], assigned: set[str]) -> None:
+        """Follow blocks that may run not at all, or in part."""
+        for block in blocks:
+            self.run(block, set(assigned))
