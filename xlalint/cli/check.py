@@ -204,7 +204,7 @@ def _check_paths(paths: tuple[Path, ...], options: Mapping[str, Any], found: Pro
                 wanted=wanted,
             )
 
-        with proving(options, settings) as proofs:
+        with proving(options, settings, cache) as proofs:
             if wants_fixes(options):
                 fixed = fixed_by(check, read, options, proofs.accept, narrowed if narrowed.narrows else None)
                 report = narrowed.report(fixed.report, {path: one.after for path, one in fixed.files.items()})
@@ -285,8 +285,8 @@ def _check_stdin(options: Mapping[str, Any], found: ProgramSurvey) -> int:
     narrowed = narrowing(options, settings, (Path(filename),), read, wanted)
     given_text = {filename: raw}
     with (
-        proving(options, settings) as proofs,
         _program_cache(options, found) if wanted is not None else nullcontext() as cache,
+        proving(options, settings, cache) as proofs,
         Progress(sys.stderr) as progress,
     ):
 

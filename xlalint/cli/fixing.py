@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -42,6 +43,13 @@ _OPTIONS = (
         type=click.FloatRange(min=0, min_open=True),
         metavar="SECONDS",
         help="With --verify: what is not run within this time is unverified.",
+    ),
+    click.option(
+        "--log",
+        type=click.Path(dir_okay=False, path_type=Path),
+        metavar="FILE",
+        help="With --verify: take proofs from this JSON file, and write to it what this run proved. With --no-cache all are made anew, "
+        "and compared with those of the file.",
     ),
     click.option("--exit-non-zero-on-fix", is_flag=True, help="Exit with 1 even if everything found was fixed."),
     click.option(

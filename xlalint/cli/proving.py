@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
+from xlalint.cli.saying import say
+
 if TYPE_CHECKING:
+    from xlalint.cache import Cache
     from xlalint.config import Settings
     from xlalint.diagnostics.finding import Finding, Proof
     from xlalint.project import Report
@@ -86,11 +89,11 @@ class Proving:
 
 
 @contextmanager
-def proving(options: Mapping[str, Any], settings: Settings) -> Iterator[Proving]:
-    """Open the runner of fixes. What keeps it from running ends the command, with what to do about it."""
+def proving(options: Mapping[str, Any], settings: Settings, cache: Cache | None) -> Iterator[Proving]:
+    """Open the runner of fixes. What keeps it from running, or a log that says otherwise, ends the command, with what to do about it."""
     listed = bool(options["show_fixes"])
     if not options["verify"]:
-        for name in ("allow_unverified", "time_budget"):
+        for name in ("allow_unverified", "time_budget", "log"):
             if options[name]:
                 raise click.UsageError(f"`--{name.replace('_', '-')}` needs `--verify`")
         yield Proving(None, unsafe=False, listed=listed)
@@ -98,12 +101,22 @@ def proving(options: Mapping[str, Any], settings: Settings) -> Iterator[Proving]
     from xlalint.verify.backends import MissingPackageError
     from xlalint.verify.fixes import Prover
     from xlalint.verify.isolation import IsolationError
+    from xlalint.verify.kept_proofs import KeptProofs, LogError
     from xlalint.verify.observing import CannotRunError
 
     made = Proving(None, unsafe=options["unsafe_fixes"], listed=listed)
     budget = options["time_budget"] or math.inf
-    made.accept = Prover(settings, allow_unverified=options["allow_unverified"], hear=made.hear, budget=budget)
     try:
+        kept = KeptProofs(cache, options["log"], anew=options["no_cache"])
+        allowed = options["allow_unverified"]
+        made.accept = Prover(settings, allow_unverified=allowed, hear=made.hear, budget=budget, kept=kept)
         yield made
+        if lines := kept.disagreements():
+            for line in lines:
+                say(line)
+            raise LogError(f"`{options['log']}` is not what this run found: nothing is written")
+        kept.write()
+    except LogError as error:
+        raise click.ClickException(str(error)) from error
     except (MissingPackageError, CannotRunError, IsolationError) as error:
         raise click.ClickException(f"fixes cannot be verified: {error}") from error

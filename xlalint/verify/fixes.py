@@ -11,6 +11,8 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from hashlib import blake2b
+from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
@@ -26,7 +28,9 @@ from xlalint.verify.inputs import SpecError, fill_sizes
 from xlalint.verify.inputs.believed import Believed, analyse_text
 from xlalint.verify.inputs.inferred import infer
 from xlalint.verify.isolation import LIMITS, Limits
-from xlalint.verify.model import Place, Specs, Subject, Verdict
+from xlalint.verify.kept_proofs import ImportDigests, KeptProofs, key_of
+from xlalint.verify.model import Place, Specs, Subject
+from xlalint.verify.modules import name_and_root
 from xlalint.verify.regions import NAME, RegionError, Side, region
 from xlalint.verify.requests import Job, Way
 from xlalint.verify.rewrites import Around, Rows, around, counterpart, find_named, rows_of, run_of, to_the_end
@@ -41,8 +45,7 @@ class Prover:
     """Answers whether fixes may be applied: those proven, and with `allow_unverified` those of which nothing was shown. A fix that takes a
     check away may be where it is `unsafe`, since it was asked for then.
 
-    A fix that is proposed again in a text that differs elsewhere only is not run again. What is not proven within `budget` seconds of the
-    first question is unverified.
+    What is in `kept` is not run again. What is not proven within `budget` seconds of the first question is unverified.
     """
 
     def __init__(
@@ -53,8 +56,12 @@ class Prover:
         limits: Limits = LIMITS,
         hear: Hear = lambda one, proof: None,
         budget: float = math.inf,
+        kept: KeptProofs | None = None,
     ) -> None:
         self._settings = settings
+        self._kept = kept or KeptProofs()
+        self._imports = ImportDigests()
+        self._declared = msgspec.json.encode(settings.verify).decode("utf-8", "surrogateescape")
         self._allowed = ("proven", "unverified") if allow_unverified else ("proven",)
         self._limits = limits
         self._hear = hear
@@ -71,16 +78,22 @@ class Prover:
         keys = [_key(one) for one in asked]
         fresh = {key: one for key, one in zip(keys, asked, strict=True) if key not in self._known}
         by_backend: defaultdict[str, list[tuple[str, Job]]] = defaultdict(list)
+        contents = {key: self._content(one) for key, one in fresh.items() if self._backend(one.finding)}
+        known = self._kept.find(contents.values())
         for number, (key, one) in enumerate(fresh.items()):
             if _is_same(one):
                 self._keep(key, one, Proof("proven", "the code is the same"))
-            elif (backend := self._backend(one.finding)) and (job := self._job(number, one)).ways:
-                by_backend[backend].append((key, job))
+            elif key not in contents:
+                self._keep(key, one, Proof("unverified", "it belongs to no framework"))
+            elif contents[key] in known:
+                self._note(contents[key], one, known[contents[key]])
+                self._keep(key, one, known[contents[key]])
+            elif (job := self._job(number, one)).ways:
+                by_backend[self._backend(one.finding)].append((key, job))
             else:
-                why = "; ".join(job.reasons) if backend else "it belongs to no framework"
-                self._keep(key, one, Proof("unverified", why))
+                self._learn(key, contents[key], one, Proof("unverified", "; ".join(job.reasons)))
         for backend, jobs in by_backend.items():
-            self._prove(backend, jobs, fresh)
+            self._prove(backend, jobs, fresh, contents)
         self._prove_together(asked, keys)
         return [
             Answer(self._allows(one, self._known[key]), self._known[key]) for key, one in zip(keys, asked, strict=True)
@@ -90,13 +103,14 @@ class Prover:
         unsafe = one.finding.fix is not None and one.finding.fix.applicability == "unsafe"
         return proof.verdict in self._allowed or (proof.verdict == "proven-except-check" and unsafe)
 
-    def _prove(self, backend: str, jobs: Sequence[tuple[str, Job]], fresh: dict[str, Proposed]) -> None:
+    def _prove(
+        self, backend: str, jobs: Sequence[tuple[str, Job]], fresh: dict[str, Proposed], contents: dict[str, str]
+    ) -> None:
         by_number = {job.number: key for key, job in jobs}
 
         def hear(number: int, shown: proofs.Shown) -> None:
-            key, told = by_number[number], shown.verdict
-            seconds = round(shown.seconds, 3)
-            self._keep(key, fresh[key], Proof(told.kind, told.reason, told.counterexample, seconds, told.coverage))
+            key = by_number[number]
+            self._learn(key, contents[key], fresh[key], _proof_of(shown))
 
         proofs.prove_all([job for _, job in jobs], backend, self._limits, hear, self._until)
 
@@ -111,7 +125,7 @@ class Prover:
             place = around(ast.parse(one.before), one.finding.location.row)
             if place is not None and self._backend(one.finding):
                 by_function[one.path, place.name].append((one, key))
-        by_backend: defaultdict[str, list[tuple[Job, list[tuple[Proposed, str]]]]] = defaultdict(list)
+        by_backend: defaultdict[str, list[tuple[Job, _Joint]]] = defaultdict(list)
         for (path, name), own in by_function.items():
             first = self._first.setdefault((path, name), own[0][0].before)
             fixes = [one.finding for one, _ in own]
@@ -119,20 +133,28 @@ class Prover:
             if len(own) < 2 and first == own[0][0].before:
                 continue
             whole = own[0][0]._replace(before=first, after=after)
-            if (job := self._joint_job(whole, name)).ways:
-                by_backend[self._backend(fixes[0])].append((job, own))
+            content = self._content(whole, name)
+            known = self._kept.find((content,)).get(content)
+            if known is not None:
+                self._note(content, whole, known, fixes)
+                self._withdraw(own, known)
+            elif (job := self._joint_job(whole, name)).ways:
+                by_backend[self._backend(fixes[0])].append((job, _Joint(own, whole, content)))
         for backend, jobs in by_backend.items():
             numbered = [msgspec.structs.replace(job, number=number) for number, (job, _) in enumerate(jobs)]
             shown = proofs.prove_all(numbered, backend, self._limits, until=self._until)
-            for number, (_, own) in enumerate(jobs):
-                verdict = shown[number].verdict
-                if verdict.kind == "refuted" or verdict.reason == proofs.NO_TIME:
-                    self._withdraw(own, verdict)
+            for number, (_, joint) in enumerate(jobs):
+                proof = _proof_of(shown[number])
+                self._kept.keep(joint.content, proof)
+                self._note(joint.content, joint.whole, proof, [one.finding for one, _ in joint.own])
+                self._withdraw(joint.own, proof)
 
-    def _withdraw(self, own: Sequence[tuple[Proposed, str]], told: Verdict) -> None:
+    def _withdraw(self, own: Sequence[tuple[Proposed, str]], told: Proof) -> None:
         """Take back what was proven of fixes that, made together, are refuted, or that there was no time to prove together."""
+        if told.verdict != "refuted" and told.reason != proofs.NO_TIME:
+            return
         for one, key in own:
-            proof = Proof(told.kind, f"together with the function's other fixes: {told.reason}", told.counterexample)
+            proof = Proof(told.verdict, f"together with the function's other fixes: {told.reason}", told.counterexample)
             self._keep(key, one, proof)
 
     def _joint_job(self, one: Proposed, name: str) -> Job:
@@ -148,6 +170,26 @@ class Prover:
     def _keep(self, key: str, one: Proposed, proof: Proof) -> None:
         self._known[key] = proof
         self._hear(one, proof)
+
+    def _learn(self, key: str, content: str, one: Proposed, proof: Proof) -> None:
+        """Keep what was shown of a fix, for this run and for later ones."""
+        self._kept.keep(content, proof)
+        self._note(content, one, proof)
+        self._keep(key, one, proof)
+
+    def _note(self, content: str, one: Proposed, proof: Proof, fixes: Sequence[Finding] = ()) -> None:
+        """Enter a proof in the log, of several fixes of a function under their codes."""
+        codes = "+".join(sorted({finding.code for finding in fixes})) or one.finding.code
+        row = min((finding.location.row for finding in fixes), default=one.finding.location.row)
+        self._kept.note(content, one.path, row, codes, self._backend(one.finding), proof)
+
+    def _content(self, one: Proposed, function: str = "") -> str:
+        """The key of all that the proof of a fix depends on, of all fixes of a function where that is named."""
+        finding, (name, _) = one.finding, name_and_root(Path(one.path))
+        what = function or f"{finding.code}\0{finding.kind}\0{finding.location.row}\0{one.others}"
+        around = [self._imports.digest(one.path, text) for text in (one.before, one.after)]
+        parts = (name, what, one.before, one.after, self._declared, f"{self._limits}", *around)
+        return key_of(parts, self._backend(finding))
 
     def _backend(self, finding: Finding) -> str:
         target = self._settings.of(finding.filename).target
@@ -239,14 +281,23 @@ class Prover:
         return self._believed[key]
 
 
+class _Joint(NamedTuple):
+    """The fixes of a function that are proved together, with their keys; what they make of its file; the key of the proof."""
+
+    own: list[tuple[Proposed, str]]
+    whole: Proposed
+    content: str
+
+
+def _proof_of(shown: proofs.Shown) -> Proof:
+    told = shown.verdict
+    return Proof(told.kind, told.reason, told.counterexample, round(shown.seconds, 3), told.coverage)
+
+
 _FILE = "/xlalint_rewritten/rewritten.py"
 
 
 def _roots(path: str) -> tuple[str, ...]:
-    from pathlib import Path
-
-    from xlalint.verify.modules import name_and_root
-
     return (name_and_root(Path(path))[1],)
 
 

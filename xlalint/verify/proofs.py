@@ -15,6 +15,7 @@ from xlalint.verify.requests import Began, Found, Job, Judged, Message, Prove, S
 
 _SECONDS = 60.0  # that a job may take, on the average
 NO_TIME = "no time was left for it (`--time-budget`)"
+NO_PROCESS = "the process that ran it"
 
 
 class Shown(NamedTuple):
@@ -62,7 +63,7 @@ def prove_all(
         waiting.sort(key=lambda job: job.number not in again)  # each of these in a process of its own
         left = [number for number in began if number not in found and number not in alone]
         if left:
-            found[left[0]] = Shown(Verdict("unverified", f"the process that ran it {ended.reason or 'ended'}"))
+            found[left[0]] = Shown(Verdict("unverified", f"{NO_PROCESS} {ended.reason or 'ended'}"))
             on_verdict(left[0], found[left[0]])
             waiting = [job for job in waiting if job.number != left[0]]
         elif not began and time.monotonic() < until:
