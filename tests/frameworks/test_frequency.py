@@ -67,6 +67,10 @@ AT_EVERY_STEP = {
         f"def due(loss, n):\n    return loss % n == 0\nif due(x.shape[0], 100):\n    {READ}"
     ),
     "where one of two conditions is a setting": f"if i % 100 == 0 or args.every_step:\n    {READ}",
+    "or from some step on": f"if i % 100 == 0 or i > 100:\n    {READ}",
+    "or where the limit is a step": f"if i % 100 == 0 or x.shape[0] < i:\n    {READ}",
+    "or where a size is small": f"if i % 100 == 0 or x.shape[0] < 4:\n    {READ}",
+    "or at all but one": f"if i % 100 == 0 or i != 3:\n    {READ}",
     "where the guard compares otherwise": f"if i % 100 > 3:\n    {READ}",
     "where the guard asks for no remainder": f"if i // 100 == 0:\n    {READ}",
 }
@@ -84,6 +88,8 @@ NOW_AND_THEN = {
     "after all others went on": f"if i % 100:\n    continue\n{READ}",
     "in an expression": "shown = loss.item() if i % 100 == 0 else 0",
     "or at the last": f"if i % 100 == 0 or i == len(batches) - 1:\n    {READ}",
+    "or among the first": f"if i <= 100 or i % 500 == 0:\n    {READ}",
+    "or among the first, the other way round": f"if i % 500 == 0 or 100 > i:\n    {READ}",
     "where a function divides the step": (
         f"def due(step, n, last=True):\n    at = n and step % n == 0\n    return at or (last and step == 9)\nif due(i, args.every):\n    {READ}"  # noqa: E501
     ),

@@ -97,15 +97,30 @@ def _of_chain(test: ir.Bool, wanted: bool, around: Counting) -> Frequency | None
 
 
 def _is_passing(test: ir.Node, wanted: bool, around: Counting) -> bool:
-    """Return whether a condition lets single steps in: the count is some number, or an object is in a state that its methods end."""
+    """Return whether a condition lets in single steps, or the first ones.
+
+    The count is some number, or not above it; or an object is in a state that its methods end.
+    """
     if type(test) is ir.Bool and test.is_and and wanted:
         return any(_is_passing(one, wanted, around) for one in test.values)
     if type(test) is ir.Compare:
-        return wanted and test.ops == ("==",) and any(_counts_steps(one, around) for one in (test.left, *test.rights))
+        return wanted and len(test.ops) == 1 and any(_counts_steps(one, around) for one in _bounded(test))
     if type(test) is not ir.Attr or not wanted:
         return False
     states = [one for one in members(around.evaluate(test.value)) if type(one) is Instance]
     return bool(states) and all(_is_changed(one.klass, test.name) for one in states)
+
+
+def _bounded(test: ir.Compare) -> tuple[ir.Node, ...]:
+    """What is one number, or not above one, where a comparison of two comes out true."""
+    sides = {
+        "==": (test.left, test.rights[0]),
+        "<": (test.left,),
+        "<=": (test.left,),
+        ">": test.rights,
+        ">=": test.rights,
+    }
+    return sides.get(test.ops[0], ())
 
 
 def _of_compare(test: ir.Compare, wanted: bool, around: Counting) -> Frequency | None:
