@@ -115,7 +115,8 @@ def test_words(rule: Rule) -> None:
     for text in (rule.help, *rule.helps.values()):
         assert text.endswith(".")
     assert not rule.summary.endswith(".")
-    assert {key.split(":")[0] for key in (*rule.messages, *rule.helps)} <= set(rule.frameworks)
+    targets = {target for framework in rule.frameworks for target in FRAMEWORK_TARGETS[framework]}
+    assert {key.split(":")[0] for key in (*rule.messages, *rule.helps)} <= {*rule.frameworks, *targets}
 
 
 @pytest.mark.parametrize("rule", all_rules())

@@ -243,7 +243,15 @@ def place_hazard(found: FunctionHazard, program: Program) -> Hazard:
         found.frequency,
         found.looped,
         _copy_key(found, info.ir) if info is not None else "",
+        _target(found, program),
     )
+
+
+def _target(found: FunctionHazard, program: Program) -> str:
+    """Return the target for which the file of a hazard is judged."""
+    known = row_of(found.framework).targets
+    taught = program.modules[found.function[0]].taught.targets
+    return next((target for target in taught if target in known), "")
 
 
 def _copy_key(found: FunctionHazard, function: Function) -> str:

@@ -76,7 +76,8 @@ class Hazard(msgspec.Struct, frozen=True, array_like=True):
     `function` is the qualified name of the function that holds the hazard; `trace` leads from a root to it. `inside` is the place in an
     installed library's code where a call from here meets it. `frequency` is how often it costs, None where that is no question (a setting);
     `looped` says that there, it costs many times: a loop of its own repeats it. `copy_key` is the same for one rule at one place in copies
-    of one function, "" outside of functions.
+    of one function, "" outside of functions. `target` is the one for which the file is judged, where the user does not say, "" for the
+    usual one.
     """
 
     path: str
@@ -96,3 +97,4 @@ class Hazard(msgspec.Struct, frozen=True, array_like=True):
     frequency: Frequency | None = None
     looped: bool = False
     copy_key: str = ""
+    target: str = ""

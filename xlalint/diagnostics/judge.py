@@ -96,10 +96,12 @@ def why_hidden(severity: str, confidence: str, settings: Settings) -> Hidden:
     return "info-hidden" if severity == "info" and not settings.show_info else ""
 
 
-def target_of(framework: str, settings: Settings) -> str:
-    """How code of a framework reaches XLA: as the settings of its file say, where they speak of that framework."""
+def target_of(framework: str, settings: Settings, shown: str = "") -> str:
+    """How code of a framework reaches XLA: as the settings of its file say, where they speak of that framework, else as its file shows."""
     targets = row_of(framework).targets
-    return settings.target if settings.target in targets else targets[0]
+    if settings.target in targets:
+        return settings.target
+    return shown if shown in targets else targets[0]
 
 
 def severity_of(hazard: Hazard, rule: Rule, settings: Settings) -> Severity | None:
@@ -116,7 +118,7 @@ def severity_of(hazard: Hazard, rule: Rule, settings: Settings) -> Severity | No
 
 
 def _severity_told(hazard: Hazard, rule: Rule, settings: Settings) -> Severity | None:
-    target = target_of(hazard.framework, settings)
+    target = target_of_hazard(hazard, settings)
     called = dict(OCCASIONAL if is_occasional(hazard, rule) else hazard.severity)
     for key in (f"{target}:{hazard.variant}", f"{target}:{settings.device}", target):
         if key in called:
@@ -144,7 +146,7 @@ def _judge_file(
     for hazard, severity in _surest(hazards):
         try:
             rule = rules[hazard.rule]
-            finding = finding_of(hazard, severity, rule, data, lines)
+            finding = finding_of(hazard, severity, rule, data, lines, target_of_hazard(hazard, settings))
             findings.append(finding)
             if is_data(source.path) or rule.kind == "tool" or why_hidden(severity, finding.confidence, settings):
                 continue
@@ -170,12 +172,17 @@ def _rank(hazard: Hazard, severity: Severity) -> tuple[int, int, int]:
     return hazard.confidence, _SEVERITIES.index(severity), -len(hazard.trace)
 
 
-def finding_of(hazard: Hazard, severity: Severity, rule: Rule, data: bytes, lines: Lines) -> Finding:
-    """Make the finding of a hazard, whether it is shown or not."""
+def target_of_hazard(hazard: Hazard, settings: Settings) -> str:
+    """Return the target for which a hazard is judged."""
+    return target_of(hazard.framework, settings, hazard.target)
+
+
+def finding_of(hazard: Hazard, severity: Severity, rule: Rule, data: bytes, lines: Lines, target: str = "") -> Finding:
+    """Make the finding of a hazard, whether it is shown or not, in the words for a target."""
     subject = _one_line(hazard.subject or data[hazard.start : hazard.end].decode(errors="replace"))
     detail = _place_inside(hazard.inside) if hazard.inside is not None else hazard.detail
     whole = rule.kind == "tool"  # speaks of a function, and shows where that begins
-    message = rule.message_for(hazard.framework, hazard.variant).format(
+    message = rule.message_for(hazard.framework, hazard.variant, target).format(
         subject=subject, detail=detail, often=describe_frequency(hazard)
     )
     return Finding(
@@ -193,7 +200,7 @@ def finding_of(hazard: Hazard, severity: Severity, rule: Rule, data: bytes, line
         framework=None if rule.kind == "tool" else hazard.framework,
         fix=None,
         url=_url(rule.path),
-        help=rule.help_for(hazard.framework),
+        help=rule.help_for(hazard.framework, target),
         frequency=NAMES[hazard.frequency] if hazard.frequency is not None else None,
         copy_key=hazard.copy_key,
     )

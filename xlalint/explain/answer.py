@@ -22,6 +22,7 @@ from xlalint.explain.tables import Tables
 from xlalint.explain.tracing import Tracing
 from xlalint.explain.verdicts import Verdicts
 from xlalint.explain.wording import Wording
+from xlalint.frameworks import registry
 from xlalint.lowering.lessons import Lessons
 from xlalint.project.options import tables_of
 from xlalint.project.pipeline import Run
@@ -160,7 +161,9 @@ def _assemble(
 
 def _target(replay: Replay, module: ModuleInfo, settings: Settings) -> str:
     interpreter = replay.interpreter
-    return target_of(interpreter.annotations.framework(module) or interpreter.libraries.default, settings)
+    framework = interpreter.annotations.framework(module) or interpreter.libraries.default
+    shown = next((target for target in module.taught.targets if target in registry.row_of(framework).targets), "")
+    return target_of(framework, settings, shown)
 
 
 def _program(paths: Sequence[Path], replay: Replay, report: Report | None) -> ProgramPart:

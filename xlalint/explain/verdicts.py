@@ -11,7 +11,15 @@ from xlalint.abstract.values import Tensor, members
 from xlalint.analysis.collection import place_hazard
 from xlalint.analysis.hazard import Confidence, Hazard
 from xlalint.diagnostics.finding import Finding, Location
-from xlalint.diagnostics.judge import Hidden, LeftOut, finding_of, select_severity, severity_of, target_of, why_hidden
+from xlalint.diagnostics.judge import (
+    Hidden,
+    LeftOut,
+    finding_of,
+    select_severity,
+    severity_of,
+    target_of_hazard,
+    why_hidden,
+)
 from xlalint.explain.model import Status, Verdict
 from xlalint.explain.replay import Replay
 from xlalint.explain.scope import Scope
@@ -97,7 +105,7 @@ class Verdicts:
 
     def _left_out(self, hazard: Hazard, why: LeftOut) -> str:
         if why == "off":
-            target = target_of(hazard.framework, self.settings)
+            target = target_of_hazard(hazard, self.settings)
             variant = f" ({hazard.variant})" if hazard.variant else ""
             return f"it is no problem for target {target} on {self.settings.device}{variant}"
         if why == "not-selected":
@@ -121,7 +129,8 @@ class Verdicts:
     def _finding(self, hazard: Hazard) -> Finding:
         rule = self.rules[hazard.rule]
         severity = severity_of(hazard, rule, self.settings) or "info"
-        return finding_of(hazard, severity, rule, self.scope.text.data, self.scope.text.lines)
+        target = target_of_hazard(hazard, self.settings)
+        return finding_of(hazard, severity, rule, self.scope.text.data, self.scope.text.lines, target)
 
     def _verdict(self, hazard: Hazard, status: Status, reason: str) -> Verdict:
         finding = self._finding(hazard)

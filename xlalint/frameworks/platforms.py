@@ -9,6 +9,7 @@ What counts, per framework, is what the program surely does when it is started:
 | framework | evidence |
 | --- | --- |
 | torch | the module imports `torch_xla`, `torch_tpu`, `torch_neuronx` or `libtpu`, not under `if` or `try` |
+| torch | it names TorchTPU's device, not under `if` or `try`: `torch.device("tpu")`, `x.to("tpu")`, `x.tpu()`, `torch.tpu.…` |
 | torch | it imports, not under `if` or `try`, a module of the program that does so |
 | torch | one of its functions does so, and it starts processes itself (`xmp.spawn`, `torch_xla.launch`, `notebook_launcher`) |
 | torch | it sets `PJRT_DEVICE`, `TPU_NAME` or `XRT_TPU_CONFIG`, not under `if` or `try`, to something else than a GPU |

@@ -63,12 +63,16 @@ _Definition = Union[FunctionInfo, ClassInfo, ModuleInfo, None]
 
 
 class DrivenBody:
-    """The loops of one body, that of a function or of a module, by what they do to the device."""
+    """The loops of one body, that of a function or of a module, by what they do to the device.
 
-    def __init__(self, words: DeviceSteps, calls: Calls, body: tuple[ir.Statement, ...]) -> None:
+    `at_once`: the body is that of a script whose device runs each operation at once.
+    """
+
+    def __init__(self, words: DeviceSteps, calls: Calls, body: tuple[ir.Statement, ...], at_once: bool = False) -> None:
         self._words = words
         self._calls = calls
         self._body = body
+        self._at_once = at_once
 
     def role(self) -> Role:
         """The part that a function with this body plays."""
@@ -102,6 +106,10 @@ class DrivenBody:
         """Return whether a loop calls what makes the device take a step."""
         return self._drive(self._body)
 
+    def drives_script(self) -> bool:
+        """Return whether the body, as a script's, makes a device take steps in a loop."""
+        return self.drives() or self.goes_around_loops() or (self._at_once and any(loops(self._body)))
+
     def goes_around_loops(self) -> bool:
         """Return whether a loop calls what leads to loops over steps."""
         called = self._calls.loops
@@ -121,6 +129,8 @@ class DrivenBody:
         """Return whether the turns of a loop are steps: of training, or of running one of the body's models."""
         if self._over_epochs(loop):
             return False
+        if self._at_once:
+            return True
         steps = not self._words.steps.isdisjoint(self._effects(loop.body)) or self._iterates(loop)
         return steps or _runs(loop, _owners(self._body, self._words.models))
 
@@ -228,16 +238,22 @@ class Drivers:
         known = self._driven.get(module)
         if known is None:
             may = module in self._calls or (self._calls_steps(module.unit.calls) and self.may_drive(module))
+            may |= self._runs_at_once(module)
             body = self.within(None, module) if may else None
-            known = self._driven[module] = body is not None and (body.drives() or body.goes_around_loops())
+            known = self._driven[module] = body is not None and body.drives_script()
         return known
 
     def within(self, function: FunctionInfo | None, module: ModuleInfo) -> DrivenBody:
         """Return what is known of a function's loops, or of those of a module's own statements."""
         self._work_out()
         calls = self._calls.get(function or module, _NO_CALLS)
-        body = function.body if function is not None else ir.decode_body(module.unit.body)
-        return DrivenBody(self.words, calls, body)
+        if function is not None:
+            return DrivenBody(self.words, calls, function.body)
+        return DrivenBody(self.words, calls, ir.decode_body(module.unit.body), self._runs_at_once(module))
+
+    def _runs_at_once(self, module: ModuleInfo) -> bool:
+        """Return whether a module is written for a device that runs each operation at once."""
+        return not self.words.at_once.isdisjoint(module.shown_targets)
 
     def names_no_device(self, module: ModuleInfo) -> bool:
         """Return whether a module drives a device and says nowhere which: it leaves all on the CPU until it is ported."""

@@ -62,6 +62,7 @@ from xlalint.interpreter.library_calls import LibraryCall
 from xlalint.interpreter.library_functions import call_external
 from xlalint.interpreter.occasions import Occasions
 from xlalint.interpreter.spelling import path_of
+from xlalint.interpreter.targets import Targets
 from xlalint.interpreter.traced_arguments import (
     arguments_of_method,
     as_known,
@@ -158,6 +159,9 @@ class Interpreter:
         for module in program.modules:
             own = taught.of(module.path) if taught.below and not module.followed else taught
             module.taught = whole if own is taught else own
+        self.shown_targets = Targets(libraries.show_targets, program)
+        self.shown_targets.choose()
+        for module in program.modules:
             module.taught.tracks_place = libraries.tracks_place(module.taught.targets)
         self.annotations = Annotations(program, apis, libraries)
         self.tables = AttributeTables(self)

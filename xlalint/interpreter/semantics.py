@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from xlalint.interpreter.frame import Env, Frame
     from xlalint.interpreter.interpreter import Interpreter
     from xlalint.interpreter.library_calls import LibraryCall
+    from xlalint.interpreter.targets import TargetFinder
     from xlalint.program.linker import FunctionInfo, ModuleInfo, Program
 
 Special = Callable[["Interpreter", "Frame", "Arguments", ir.Call], "Value"]
@@ -91,6 +92,10 @@ class Semantics:
       on a tensor. `indexed(frame, base, part, node, at, detail)` looks at each part of an index. `static(call, bound)` gives the
       parameters, by name or number, that a tracer leaves as they are; `traces(call, bound)` numbers those that it replaces, None for
       all others.
+
+    How its code reaches XLA:
+
+    - `shows_target` finds the target that a module is written for, where there are several.
 
     Names that are looked up, of all frameworks together:
 
@@ -174,6 +179,7 @@ class Semantics:
         makers: frozenset[str] = frozenset(),
         options: frozenset[str] = frozenset(),
         placeless_targets: frozenset[str] = frozenset(),
+        shows_target: TargetFinder | None = None,
         steps: DeviceSteps | None = None,
         surroundings: Surroundings | None = None,
         on_call: tuple[Callable[[Frame, ir.Call, tuple[Value, ...], Arguments], None], ...] = (),
@@ -250,6 +256,7 @@ class Semantics:
         self.makers = makers
         self.options = options
         self.placeless_targets = placeless_targets
+        self.shows_target = shows_target
         self.steps = steps
         self.surroundings = surroundings
         self.on_call = on_call
@@ -303,6 +310,7 @@ class Libraries:
         self.makers = _union([one.makers for one in everything])
         self.options = _union([one.options for one in everything])
         self.placeless_targets = _union([one.placeless_targets for one in everything])
+        self.show_targets = tuple([one.shows_target for one in everything if one.shows_target is not None])
         words = [one.steps for one in everything if one.steps is not None]
         self.steps = DeviceSteps(*map(_union, zip(*words, strict=True)))
         self.surroundings = next((one.surroundings for one in everything if one.surroundings is not None), None)

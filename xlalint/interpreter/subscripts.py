@@ -433,8 +433,8 @@ def store_subscript(frame: Frame, target: ir.Sub, base: Value, index: Value, val
                 frame.report(MASK_ASSIGNMENT, target.at, member, target.value, variant="immutable")
                 continue
             _index_tensor(frame, target, member, index, writes=True)
-            if reads:
-                frame.qualify(MASK_ASSIGNMENT, target.at, "augmented")
+            if reads or only_tensor(value) is not None:
+                frame.qualify(MASK_ASSIGNMENT, target.at, "augmented" if reads else "values")
             if member.framework == ARRAYS and only_device(value):
                 frame.report(TO_HOST, position(target), value, None, "is copied into a host array")
             elif member.place == "cpu" and only_device(value) and _is_made_here(frame, target.value):

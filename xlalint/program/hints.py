@@ -47,6 +47,13 @@ class UserHints:
                 return found
         return self
 
+    def with_target(self, target: str, among: tuple[str, ...]) -> UserHints:
+        """Return the same hints for a file that is written for another of some targets than is usual."""
+        targets = tuple([target if one in among else one for one in self.targets])
+        if targets == self.targets:
+            return self
+        return UserHints(self.static, self.tensor, self.target, targets, self.below, self.requirements)
+
     def kind(self, path: str) -> str:
         """ "static", "tensor" or "" for a name or attribute path as the source writes it."""
         found = self._known.get(path)

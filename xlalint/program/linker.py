@@ -39,7 +39,7 @@ class ModuleInfo:
 
     A `followed` one is an installed library's: it says what calls into it give, and nothing is reported there. `packages` are the top-level
     packages that it imports, `needs` those of them that it surely imports, in the order of the source. `taught` is what the configuration
-    says of it, from the moment on when it is interpreted.
+    says of it, from the moment on when it is interpreted, and `shown_targets` are the targets for which it shows to be written.
     """
 
     def __init__(self, unit: ir.Unit, index: int, reader: DependencyTracker, followed: bool = False) -> None:
@@ -58,6 +58,7 @@ class ModuleInfo:
         self.classes = [ClassInfo(self, position, c) for position, c in enumerate(unit.classes)]
         self.assigned = frozenset(unit.assigned)
         self.taught = NOTHING_TAUGHT
+        self.shown_targets: frozenset[str] = frozenset()
         self._assignments: dict[str, ir.Node] | None = None
         self._nested: dict[int, list[FunctionInfo]] | None = None
 

@@ -100,7 +100,7 @@ class Analysis:
         self._pulse = pulse
         self.restart()
         self.states = States(
-            self.program, self.interpreter.drivers.digest(), lambda module: self.interpreter.occasions.state(module)
+            self.program, self._digest_common(), lambda module: self.interpreter.occasions.state(module)
         )
         self.sizes = [_size(unit) for unit in units]
         self._places = {module.path: module.index for module in reversed(self.program.modules)}
@@ -143,8 +143,13 @@ class Analysis:
         return changed, self.interpreter.occasions.differ(before)
 
     def is_driven_otherwise(self) -> bool:
-        """Return whether other functions drive a device than when the program was linked: then nothing holds of what was made of it."""
-        return self.interpreter.drivers.digest() != self.states.common
+        """Return whether other functions drive a device than when the program was linked, or modules show another target: then nothing
+        holds of what was made of it."""
+        return self._digest_common() != self.states.common
+
+    def _digest_common(self) -> bytes:
+        """Digest what every result depends on."""
+        return self.interpreter.drivers.digest() + self.interpreter.shown_targets.digest()
 
     def run(self, modules: Sequence[int]) -> list[ModuleOutcome]:
         """Analyse the roots of some modules, by index."""

@@ -19,7 +19,7 @@ import msgspec
 from xlalint.analysis.chains import Key
 from xlalint.analysis.hazard import Hazard
 from xlalint.diagnostics.finding import Finding, Fix, Location
-from xlalint.diagnostics.judge import target_of
+from xlalint.diagnostics.judge import target_of_hazard
 from xlalint.fixes.model import FixResult, NoFix
 from xlalint.fixes.registry import outcome_of
 from xlalint.fixes.toolkit import data_files
@@ -220,7 +220,7 @@ class Rewriting:
     def _make(self, place: Place, hazard: Hazard, document: Document) -> _Made:
         outcome: FixResult = NoFix(f"the operations of {hazard.framework} are not known")
         if row_of(hazard.framework).rewritten:
-            outcome = outcome_of(hazard, document, target_of(hazard.framework, self._settings.of(place[0])))
+            outcome = outcome_of(hazard, document, target_of_hazard(hazard, self._settings.of(place[0])))
         if isinstance(outcome, NoFix):
             return _Made(place, None, outcome.text)
         return _Made(place, outcome, "")

@@ -103,14 +103,17 @@ class Rule(msgspec.Struct, frozen=True, dict=True):
                 return self.severity[key]
         return None
 
-    def message_for(self, framework: str | None, variant: str = "") -> str:
-        """The message template, with `{subject}`, `{detail}` and `{often}` (how often it costs) still to fill."""
-        general = self.messages.get(framework or "", self.message)
-        return self.messages.get(f"{framework}:{variant}", general) if variant else general
+    def message_for(self, framework: str | None, variant: str = "", target: str = "") -> str:
+        """The message template, with `{subject}`, `{detail}` and `{often}` (how often it costs) still to fill.
 
-    def help_for(self, framework: str | None) -> str:
+        What is said of the target comes before what is said of the framework, and the variant before the rest.
+        """
+        keys = ((f"{target}:{variant}", f"{framework}:{variant}") if variant else ()) + (target, framework or "")
+        return next((self.messages[key] for key in keys if key in self.messages), self.message)
+
+    def help_for(self, framework: str | None, target: str = "") -> str:
         """The way out, in one sentence."""
-        return self.helps.get(framework or "", self.help)
+        return next((self.helps[key] for key in (target, framework or "") if key in self.helps), self.help)
 
 
 def read_page(path: Path) -> str:

@@ -261,3 +261,43 @@ def test_optimizers(loud: Loud, optimizer: str, expected: list[str]) -> None:
             self.training_step(x)
     """
     assert loud(HEAD + dedent(code), "torch_xla") == expected
+
+
+SCRIPT = """
+import torch
+from torch import nn
+
+cell = nn.GRUCell(8, 8).to("tpu")
+x = torch.randn(20, 4, 8).to("tpu")
+h = torch.zeros(4, 8, device="tpu")
+host = torch.randn(20, 4, 8)
+"""
+TURNS_SILENT = {
+    "a few turns": "for t in range(3):\n    h = cell(x[t], h)",
+    "in host memory": "for t in range(20):\n    h = cell(host[t].to('tpu'), h)",
+    "a list": "parts = [x, h]\nfor t in range(20):\n    h = cell(parts[t], h)",
+    "the parts themselves": "for part in x.unbind():\n    h = cell(part, h)",
+    "a tensor": "for t in range(20):\n    h = cell(x.index_select(0, torch.tensor([t], device='tpu'))[0], h)",
+    "a number that stays": "k = 5\nfor t in range(20):\n    h = cell(x[k], h)",
+    "a number in arithmetic": "for t in range(20):\n    h = h * t + x.mean(0) / (t + 1)",
+    "a power": "for t in range(20):\n    h = h * 0.9 ** t + x.mean(0) ** t",
+}
+TURNS_FOUND = {
+    "an index": "for t in range(20):\n    h = cell(x[t], h)",
+    "a slice": "for t in range(0, 20, 2):\n    h = x[t : t + 2].mean(0)",
+    "an enumeration": "for t, name in enumerate(names):\n    h = cell(x[t], h)",
+    "a store": "for t in range(20):\n    x[t] = 1.0",
+    "a method": "for t in range(20):\n    h = x.narrow(0, t, 1)[0]",
+    "a growing number": "t = 0\nwhile t < 20:\n    h = cell(x[t], h)\n    t += 1",
+}
+
+
+@pytest.mark.parametrize("code", TURNS_SILENT.values(), ids=TURNS_SILENT)
+def test_what_torchtpu_compiles_once(code: str, loud: Loud) -> None:
+    assert loud(f"{SCRIPT}{code}\n", "torch_tpu") == []
+
+
+@pytest.mark.parametrize("code", TURNS_FOUND.values(), ids=TURNS_FOUND)
+def test_what_torchtpu_compiles_at_each_turn(code: str, loud: Loud) -> None:
+    assert set(loud(f"{SCRIPT}{code}\n", "torch_tpu")) == {"XLA403"}
+    assert loud(f"{SCRIPT}{code}\n".replace("tpu", "xla"), "torch_xla") == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from xlalint.abstract.values import host, sequence, tensor
 from xlalint.frameworks.base import Framework
+from xlalint.frameworks.registry import row_of
 from xlalint.frameworks.torch import calls, distributions, recompiles
 from xlalint.frameworks.torch.checks import (
     cuda_on_xla,
@@ -20,8 +21,10 @@ from xlalint.frameworks.torch.checks import (
 )
 from xlalint.frameworks.torch.launch_files import launch_root
 from xlalint.frameworks.torch.platform import platform_of
+from xlalint.frameworks.torch.tpu_device import shown_target
 from xlalint.interpreter.device_loops import DeviceSteps
 from xlalint.interpreter.semantics import LoopWatch, Semantics
+from xlalint.interpreter.targets import TargetFinder
 
 # Methods and attributes that, in code that imports torch, only tensors have.
 _TELLING = frozenset(
@@ -332,15 +335,17 @@ _SEMANTICS = Semantics(
     device_uses=frozenset((".cpu", ".detach", ".numpy", ".device", ".to", "isinstance()")),
     makers=_MAKERS,
     placeless_targets=frozenset(("torch_compile",)),
+    shows_target=TargetFinder("torch", row_of("torch").targets, shown_target),
     steps=DeviceSteps(
         steps=frozenset(("optimizer_step", "mark_step", "sync", "step", _GRADIENTS)),
         gradients=frozenset((_GRADIENTS,)),
-        packages=frozenset(("torch_xla", "accelerate")),
+        packages=frozenset(("torch_xla", "torch_tpu", "accelerate")),
         models=frozenset((_EVALUATES, "train", "parameters", "named_parameters", "zero_grad")),
         evaluates=frozenset((_EVALUATES,)),
         ported=frozenset(("torch",)),
         targets=frozenset(("torch_xla", "torch_tpu")),
-        places=frozenset(("to", "cuda", "cpu", "device", "set_default_device", "move_data_to_device")),
+        places=frozenset(("to", "cuda", "cpu", "device", "set_default_device", "move_data_to_device", "tpu")),
+        at_once=frozenset(("torch_tpu",)),
     ),
     takes_tensors=_TAKES_TENSORS,
     parameter_of=distributions.parameter_of,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from xlalint.frameworks.base import ON_DEVICE, Platform
 from xlalint.frameworks.torch.launch_files import find_launch_file, is_launch_file
+from xlalint.frameworks.torch.tpu_device import find_tpu
 from xlalint.lowering import ir
 from xlalint.program.linker import needed_packages
 
@@ -28,7 +29,9 @@ def platform_of(module: ModuleInfo, program: Program, target: str) -> Platform |
     variable = _variable(module)
     if variable == _GPU:
         return None
-    why = _say_import(module.needs) or variable or _say_launch(module) or _say_spawn(module, program)
+    why = (
+        _say_import(module.needs) or find_tpu(module) or variable or _say_launch(module) or _say_spawn(module, program)
+    )
     why = why or _say_import_elsewhere(module, program)
     if not why and (started := find_launch_file(module, program)):
         why = f"`{started}` makes Accelerate start it there"
@@ -54,7 +57,7 @@ def _say_import_elsewhere(module: ModuleInfo, program: Program) -> str:
         ):
             if source is not None and source is not module and not source.followed:
                 source.reader.current.modules |= source.bit
-                if why := _say_import(source.needs):
+                if why := _say_import(source.needs) or find_tpu(source):
                     return f"it imports `{source.name}`: {why}"
     return ""
 

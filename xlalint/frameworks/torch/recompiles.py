@@ -2,6 +2,9 @@
 
 A Python number becomes a part of the graph where it says which elements or how many; torch_xla compiles for each value. Where it is only
 added, multiplied or compared, it is passed to the graph like a tensor, and costs nothing.
+
+TorchTPU runs each operation as a program of its own, of which a number that says which elements is a part too: a loop that indexes by its
+counter compiles one program for each turn. What it passes to its programs as an operand is told by `_OPERANDS_ON_TPU`.
 """
 
 from __future__ import annotations
@@ -10,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from xlalint.abstract.values import TRUE, UNKNOWN, Const, Host, Sequence, Tensor, Value, host, members, tensors
+from xlalint.analysis.hazard import Confidence
 from xlalint.interpreter.device_loops import blocks, last_name, loops
 from xlalint.interpreter.frame import body_of
 from xlalint.interpreter.spelling import path_of, position, spelling
@@ -19,11 +23,31 @@ if TYPE_CHECKING:
     from xlalint.api_tables.entries import Spec
     from xlalint.interpreter.frame import Env, Frame
     from xlalint.interpreter.library_calls import LibraryCall
-    from xlalint.program.linker import FunctionInfo
+    from xlalint.program.linker import FunctionInfo, ModuleInfo
 
 _JOINS: Final = frozenset(("cat", "concat", "concatenate", "stack", "hstack", "vstack"))
 # Operators whose number is no operand of the graph but a part of it.
 CONSTANT_OPERANDS: Final = {"**": "an exponent", "<<": "a shift", ">>": "a shift"}
+# What is a constant of torch_xla's graphs and an operand of TorchTPU's programs: counted with a new number in each of four calls (torch_tpu
+# 0.2.0, XLA:CPU).
+_OPERANDS_ON_TPU: Final = frozenset(
+    (
+        "float_power.exponent",
+        "group_norm.eps",
+        "logit.eps",
+        "pad.value",
+        "pow.exponent",
+        "pow.input",
+        "std.correction",
+        "threshold.threshold",
+        "threshold.value",
+        "var.correction",
+    )
+)
+_NOT_ON_TPU: Final = (("torch_tpu", "off"),)
+_ON_TPU_ALONE: Final = (("torch_xla", "off"), ("torch_compile", "off"))
+_TURN: Final = "turn"
+_COMPILE: Final = "compile"
 _RESHAPED_IN_PLACE: Final = frozenset(("squeeze_", "unsqueeze_"))
 _ASSIGNED: Final = ".="  # behind a path: it was assigned since the function began
 
@@ -80,15 +104,54 @@ def _sets_back(method: FunctionInfo, name: str) -> bool:
 
 def check_index(frame: Frame, base: Tensor, part: Value, node: ir.Node, at: int, detail: str) -> None:
     """Report an index or a bound that is another number at each step."""
-    if base.framework == "torch" and base.place != "cpu" and changes(part):
+    if base.framework != "torch" or base.place == "cpu":
+        return
+    if changes(part):
         frame.note("XLA403", at, "torch", spelling(node), detail)
+    elif _is_of_turn(frame, part, node):
+        _note_turn(frame, at, node)
+
+
+def _is_of_turn(frame: Frame, value: Value, node: ir.Node) -> bool:
+    """Return whether a number is another one in each turn of a loop of many: an expression of what the loop counts.
+
+    Functions of a program that compiles some are left alone: a loop in a compiled one is part of a single program.
+    """
+    if frame.function is not None and frame.interpreter.some_module.of(_compiles):
+        return False
+    if not frame.loops.lasting or not any(type(member) is Host and member.type == "int" for member in members(value)):
+        return False
+    return any(type(one) is ir.Name and one.id in frame.loops.counted for one in ir.walk(node))
+
+
+def _compiles(module: ModuleInfo) -> bool:
+    """Return whether a module gives something to `torch.compile`, or compiles a model of its own."""
+    calls = [module.unit.calls, *(info.ir.calls for info in module.functions)]
+    if not any(_COMPILE in one for one in calls):
+        return any(info.decorated(_COMPILE) for info in module.functions)
+    bodies = [ir.decode_body(module.unit.body), *(info.body for info in module.functions)]
+    found = (one.func for one in ir.walk(tuple(bodies)) if type(one) is ir.Call and last_name(one.func) == _COMPILE)
+    return any(path_of(func) not in ("re.compile", "regex.compile", _COMPILE) for func in found)
+
+
+def _note_turn(frame: Frame, at: int, node: ir.Node) -> None:
+    """Note that a loop takes another part of a tensor in each turn, where each part is a program of its own.
+
+    The programs are kept: in a function that is called at each step this costs in the first alone.
+    """
+    rare = frame.function is not None and not frame.context.per_turn
+    severity = (*_ON_TPU_ALONE, ("torch_tpu", "info")) if rare else _ON_TPU_ALONE
+    detail = "which elements are taken is a part of the program"
+    likely = Confidence.LIKELY
+    frame.note("XLA403", at, "torch", spelling(node), detail, _TURN, severity, likely)
 
 
 def check_operands(frame: Frame, op: str, at: int, left: tuple[Value, ir.Node], right: tuple[Value, ir.Node]) -> None:
     """Report a power or a shift by a number that is another one at each step."""
     for (value, node), (other, _), said in ((right, left, CONSTANT_OPERANDS[op]), (left, right, "the base of a power")):
         if changes(value) and any(_on_device(member) for member in members(other)):
-            frame.note("XLA403", at, "torch", spelling(node), f"{said} is a constant in the graph")
+            detail = f"{said} is a constant in the graph"
+            frame.note("XLA403", at, "torch", spelling(node), detail, severity=_NOT_ON_TPU)
             return
 
 
@@ -117,7 +180,10 @@ def _reshape_in_place(call: LibraryCall, result: Value) -> None:
 def _check_sizes(call: LibraryCall) -> None:
     """Report a number that is another one at each step, where it is a constant in the graph: a size (a tensor as the size would be a
     hazard), or what the tables name."""
-    if not any(map(changes, call.all())) or call.place() == "cpu":
+    if call.place() == "cpu":
+        return
+    if not any(map(changes, call.all())):
+        _check_offsets(call)
         return
     for spec in call.entry.cases:
         if spec.rule == "XLA206":
@@ -126,10 +192,26 @@ def _check_sizes(call: LibraryCall) -> None:
                     detail = spec.detail if spec.detail.startswith("it ") else "it is a size in the graph"
                     call.frame.note("XLA403", call.node.at, "torch", spelling(node), detail)
                     return
-    for value, node in call.select_arguments(call.entry.constants):
-        if changes(value):
-            call.frame.note("XLA403", call.node.at, "torch", spelling(node), "it is a constant in the graph")
-            return
+    for name in call.entry.constants:
+        for value, node in call.select_arguments((name,)):
+            if changes(value):
+                severity = _NOT_ON_TPU if f"{last_name(call.node.func)}.{name}" in _OPERANDS_ON_TPU else ()
+                detail = "it is a constant in the graph"
+                call.frame.note("XLA403", call.node.at, "torch", spelling(node), detail, severity=severity)
+                return
+
+
+def _check_offsets(call: LibraryCall) -> None:
+    """Report a part of a tensor that a loop takes by what it counts: `x.narrow(0, i, n)`."""
+    receiver = call.receiver
+    if not call.frame.loops.lasting or type(receiver) is not Tensor or receiver.place == "cpu":
+        return
+    for spec in call.entry.cases:
+        if spec.rule == "XLA206":
+            for value, node in call.select_arguments(spec.when.tensor):
+                if _is_of_turn(call.frame, value, node):
+                    _note_turn(call.frame, call.node.at, node)
+                    return
 
 
 def check_turns(frame: Frame, node: ir.For) -> None:

@@ -1,0 +1,157 @@
+"""Find out whether a module is written for TorchTPU: it imports `torch_tpu`, or names its device, "tpu".
+
+No other backend of torch has a device of that name (torch_xla's is "xla"), so a module that surely asks for it is written for TorchTPU.
+What stands under an `if` or a `try` says that the program runs elsewhere too. A conditional expression does not: its author wants the TPU,
+and falls back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from xlalint.interpreter.device_loops import last_name
+from xlalint.interpreter.spelling import path_of
+from xlalint.lowering import ir
+
+if TYPE_CHECKING:
+    from xlalint.program.linker import ModuleInfo
+
+_DEVICE: Final = "tpu"
+_PACKAGE: Final = "torch_tpu"
+_OF_XLA: Final = "torch_xla"
+# Functions of torch's whose first argument is a device, or its kind.
+_TAKE_DEVICES: Final = frozenset(
+    (
+        "torch.amp.GradScaler",
+        "torch.amp.autocast",
+        "torch.autocast",
+        "torch.device",
+        "torch.distributed.device_mesh.init_device_mesh",
+        "torch.distributed.init_device_mesh",
+        "torch.get_autocast_dtype",
+        "torch.set_default_device",
+    )
+)
+_KEYWORDS: Final = frozenset(("device", "device_type", "map_location"))
+_OPTION: Final = "add_argument"
+
+
+def shown_target(module: ModuleInfo) -> str:
+    """Return the target that a module is written for: "torch_tpu", surely, or "torch_xla", perhaps; "" where nothing in it says so."""
+    if find_tpu(module):
+        return "torch_tpu"
+    return _OF_XLA if _OF_XLA in module.packages else ""
+
+
+def find_tpu(module: ModuleInfo) -> str:
+    """Say what shows that a module is written for TorchTPU; return "" where nothing does."""
+    if _PACKAGE in module.needs:
+        return f"it imports `{_PACKAGE}`"
+    if "torch" not in module.packages or not _mentions(module):
+        return ""
+    module.reader.read_whole(module)
+    names = _names_of_device(ir.decode_body(module.unit.body))
+    bodies = [ir.decode_body(module.unit.body), *(info.body for info in module.functions)]
+    for body in bodies:
+        known = names | _names_of_device(body)
+        for one in _walk_sure(tuple(_sure_expressions(body))):
+            if isinstance(one, ir.Expr) and _names_tpu(module, one, known):
+                return 'it names the device "tpu"'
+    return ""
+
+
+def is_tpu(node: ir.Node | None) -> bool:
+    """Return whether an expression is "tpu", or "tpu" with a number, as it is written or where a condition holds."""
+    if type(node) is ir.IfExp:
+        return is_tpu(node.body) or is_tpu(node.orelse)
+    return type(node) is ir.Const and isinstance(node.value, str) and node.value.partition(":")[0] == _DEVICE
+
+
+def _mentions(module: ModuleInfo) -> bool:
+    word = _DEVICE.encode()
+    return word in module.unit.body or any(word in info.ir.body for info in module.functions)
+
+
+def _sure_expressions(body: tuple[ir.Statement, ...]) -> Iterator[ir.Statement | ir.Node]:
+    """The statements of a body that are no blocks, and the heads of blocks; nothing below an `if` or a `try`."""
+    for statement in body:
+        if isinstance(statement, (ir.For, ir.While, ir.With)):
+            if isinstance(statement, ir.With):
+                yield from (item for item, _ in statement.items)
+            else:
+                yield statement.iterable if isinstance(statement, ir.For) else statement.test
+            yield from _sure_expressions(statement.body)
+        elif isinstance(statement, ir.If):
+            yield statement.test
+            if _asks_for_main(statement.test):
+                yield from _sure_expressions(statement.body)
+        elif not isinstance(statement, (ir.Try, ir.Match)):
+            yield statement
+
+
+def _walk_sure(nodes: tuple[ir.Statement | ir.Node, ...]) -> Iterator[object]:
+    """The nodes within some, but for what is only evaluated where torch has such a device: `hasattr(torch, "tpu") and torch.tpu…`."""
+    todo: list[object] = list(nodes)
+    while todo:
+        one = todo.pop()
+        if isinstance(one, tuple):
+            todo.extend(one)
+        elif not (type(one) is ir.Bool and any(map(_asks_for_attribute, one.values))):
+            yield one
+            todo.extend(ir.parts(one))
+
+
+def _asks_for_attribute(node: ir.Node) -> bool:
+    return type(node) is ir.Call and type(node.func) is ir.Name and node.func.id in ("hasattr", "getattr")
+
+
+def _asks_for_main(test: ir.Node) -> bool:
+    return type(test) is ir.Compare and type(test.left) is ir.Name and test.left.id == "__name__"
+
+
+def _names_of_device(body: tuple[ir.Statement, ...]) -> frozenset[str]:
+    """The names and attributes to which sure statements of a body assign the name of the device."""
+    return frozenset(
+        path
+        for statement in _sure_expressions(body)
+        if isinstance(statement, ir.Assign) and is_tpu(statement.value)
+        for path in map(path_of, statement.targets)
+        if path
+    )
+
+
+def _names_tpu(module: ModuleInfo, node: ir.Expr, known: frozenset[str]) -> bool:
+    """Return whether an expression is of TorchTPU's device: `torch.device("tpu")`, `x.to("tpu")`, `x.tpu()`, `torch.tpu.stream`."""
+    if type(node) is ir.Attr:
+        return _absolute(module, node.value) == f"torch.{_DEVICE}"
+    if type(node) is not ir.Call:
+        return False
+    if type(node.func) is ir.Attr and node.func.name == _DEVICE and not node.args and not node.keywords:
+        return True
+    first = node.args[0] if node.args else None
+    given = dict(node.keywords)
+    if last_name(node.func) == _OPTION:
+        return is_tpu(given.get("default"))
+    name = _absolute(module, node.func)
+    moves = type(node.func) is ir.Attr and node.func.name == "to"
+    if (moves or name in _TAKE_DEVICES) and _is_device(first, known):
+        return True
+    of_torch = (
+        moves or name.partition(".")[0] == "torch" or (type(node.func) is ir.Attr and node.func.name[:4] == "new_")
+    )
+    return of_torch and any(_is_device(given.get(keyword), known) for keyword in _KEYWORDS)
+
+
+def _is_device(node: ir.Node | None, known: frozenset[str]) -> bool:
+    return is_tpu(node) or (isinstance(node, (ir.Name, ir.Attr)) and path_of(node) in known)
+
+
+def _absolute(module: ModuleInfo, node: ir.Node) -> str:
+    """The dotted name of what a path of names means, by the module's imports; "" of others."""
+    root, dot, rest = path_of(node).partition(".")
+    binding = module.imports.get(root)
+    if binding is None or binding.level:
+        return ""
+    base = f"{binding.module}.{binding.name}" if binding.name else binding.module
+    return f"{base}{dot}{rest}"
