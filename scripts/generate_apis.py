@@ -1,9 +1,10 @@
 """Regenerate rules/apis/*_generated.toml from the frameworks that are installed.
 
-    python scripts/generate_apis.py [torch] [torch_fallbacks] [tensorflow] [tensorflow_kernels] [jax]
+    python scripts/generate_apis.py [torch] [torch_fallbacks] [torch_tpu] [tensorflow] [tensorflow_kernels] [jax]
 
-Run it in an environment with torch, torch_xla, torchvision, tensorflow-cpu and jax. Each is looked at in a process of its own, since
-tensorflow and torch_xla cannot be imported in any order. The same versions give the same files.
+Run it in an environment with torch, torch_xla, torchvision, tensorflow-cpu and jax; torch_tpu asks for a newer torch, and so for an
+environment of its own (torch, numpy, torch_tpu, libtpu; no TPU is needed). Each is looked at in a process of its own, since tensorflow and
+torch_xla cannot be imported in any order. The same versions give the same files.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from pathlib import Path
 
 SCRIPTS = Path(__file__).resolve().parent
 TABLES = SCRIPTS.parent / "rules" / "apis"
-FRAMEWORKS = ("torch", "torch_fallbacks", "tensorflow", "tensorflow_kernels", "jax")
+FRAMEWORKS = ("torch", "torch_fallbacks", "torch_tpu", "tensorflow", "tensorflow_kernels", "jax")
 
 WRITE = """
 import pathlib, sys

@@ -150,7 +150,8 @@ def compile_tables(texts: Iterable[tuple[str, str]]) -> Compiled:
         try:
             table = tomllib.loads(text)
             _merge(merged, table)
-            unsupported |= _read_unsupported(table)
+            for key, specs in _read_unsupported(table).items():
+                unsupported[key] = _join_lacking(unsupported.get(key, ()), specs)
             framework = table.get("framework", "")
             constants |= {(framework, key): _names(names) for key, names in table.get("constants", {}).items()}
         except (tomllib.TOMLDecodeError, ReturnError, TableError, TypeError, AttributeError) as error:
@@ -210,6 +211,13 @@ def _read_unsupported(table: Mapping[str, Any]) -> dict[tuple[str, str, str], tu
                 found[section, framework, name] = tuple(_case(name, case) for case in cases)
                 _raw(Entry(framework, (), found[section, framework, name]))
     return found
+
+
+def _join_lacking(known: tuple[Spec, ...], specs: tuple[Spec, ...]) -> tuple[Spec, ...]:
+    """Join what several tables say is lacking: a later one overrides what is said of the same targets, and one target comes before all."""
+    said = {spec.when.target for spec in specs}
+    kept = tuple([spec for spec in known if spec.when.target not in said])
+    return tuple(sorted((*specs, *kept), key=lambda spec: not spec.when.target))
 
 
 def _attach(merged: Compiled, unsupported: Mapping[tuple[str, str, str], tuple[Spec, ...]]) -> None:

@@ -221,13 +221,12 @@ class LibraryCall:
         spec = choose(self.entry.cases, self, targets)
         if self.frame.interpreter.observer is not None:
             self.frame.interpreter.observer.note_judged(self, spec)
-        if self.entry.unsupported:
-            self._check_support(spec, targets)
+        raises = bool(self.entry.unsupported) and self._check_support(spec, targets)
         if spec is None:
             return UNKNOWN
         if spec.rule is None and any(map(holds_data, self.all())):
             self._explain_size()
-        if spec.rule is not None:
+        if spec.rule is not None and not raises:
             self._report(spec)
         result = self.build(spec.returns)
         if self.entry.framework == ARRAYS and type(result) is Tensor and result.framework != ARRAYS:
@@ -277,15 +276,20 @@ class LibraryCall:
         self._report(spec)
         return self.build(spec.returns)
 
-    def _check_support(self, spec: Spec | None, targets: tuple[str, ...]) -> None:
-        """Report that the target has no kernel for this; what the call is reported for anyway is enough."""
+    def _check_support(self, spec: Spec | None, targets: tuple[str, ...]) -> bool:
+        """Report that the target has no kernel for this; what the call is reported for anyway is enough.
+
+        Return whether the call raises for it: that is so on a target of which this is said by name. Then nothing else happens.
+        """
         reported = spec is not None and spec.rule is not None
         severities = dict(spec.severity) if spec is not None else {}
-        if reported and not any(severities.get(target) == "off" for target in targets):
-            return
         lacks = choose(self.entry.unsupported, self, targets)
+        raises = lacks is not None and bool(lacks.when.target)
+        if reported and not raises and not any(severities.get(target) == "off" for target in targets):
+            return False
         if lacks is not None and lacks.rule is not None:
             self._report(lacks)
+        return raises
 
     def _trace_time(self, spec: Spec) -> None:
         """Where what is printed is a tensor, that it happens once is a hazard as well."""
