@@ -54,3 +54,19 @@ def test_torchtpu_has_none(code: str) -> None:
 @pytest.mark.parametrize("target", ["torch_xla", "torch_compile"])
 def test_nothing_is_said_of_it_elsewhere(code: str, target: str) -> None:
     assert "XLA601" not in codes(code, target)
+
+
+SCRIPTS = {
+    "on the device": ("x = torch.ones(3, device='tpu')\nx.median()\n", ["error"]),
+    "moved": ("x = torch.ones(3).to('tpu')\ntorch.trace(x)\n", ["error"]),
+    "in host memory": ("x = torch.ones(3)\nx.median()\ny = x.to('tpu')\n", []),
+    "copied back": ("x = torch.ones(3).to('tpu')\nx.cpu().median()\n", []),
+    "read once": ("x = torch.ones(3).to('tpu')\nprint(x.sum().item())\n", []),
+    "of another device": ("x = torch.ones(3).to('xla')\nx.median()\n", []),
+}
+
+
+@pytest.mark.parametrize(("code", "expected"), SCRIPTS.values(), ids=SCRIPTS)
+def test_a_call_in_a_script_raises_though_it_is_made_once(code: str, expected: list[str]) -> None:
+    report = check_text(f"import torch\n{code}", "m.py", Settings())
+    assert [one.severity for one in report.findings] == expected

@@ -6,7 +6,7 @@ import pytest
 
 from tests.fixes.fixing import expect_settled
 from xlalint.fixes.registry import REWRITES
-from xlalint.rules import Example, rules
+from xlalint.rules import FRAMEWORK_TARGETS, Example, rules
 
 PAIRS = [
     pytest.param(next(bad for bad in rule.examples if bad.ident == example.of), example, id=example.ident)
@@ -16,7 +16,13 @@ PAIRS = [
 ]
 
 
+def judged_targets(example: Example) -> tuple[str, ...]:
+    """The targets for which the rule of an example holds."""
+    rule = rules()[example.ident.partition("-")[0]]
+    return tuple(target for target in FRAMEWORK_TARGETS[example.framework] if rule.severity_for(target))
+
+
 @pytest.mark.parametrize(("bad", "example"), PAIRS)
 def test_fixed_is_what_the_engine_makes_of_bad(bad: Example, example: Example) -> None:
-    target = bad.targets[0].partition(":")[0] if bad.targets else "torch_xla"
+    target = (bad.targets or judged_targets(bad))[0].partition(":")[0]
     expect_settled(bad.code, example.code, target=target)

@@ -44,8 +44,8 @@ def describe_frequency(hazard: Hazard) -> str:
 
 def is_occasional(hazard: Hazard, rule: Rule) -> bool:
     """Return whether a hazard costs so seldom, and no loop repeats it there, that it is cheap: once an epoch for all rules, else by what
-    the rule says, where the API that is called knows no better."""
-    if hazard.frequency is None or hazard.looped:
+    the rule says, where the API that is called knows no better. What raises an exception is none of that."""
+    if hazard.frequency is None or hazard.looped or "raises-once" in rule.traits:
         return False
     if hazard.frequency <= Frequency.EPOCH:
         return True

@@ -12,6 +12,7 @@ from xlalint.analysis.hazard import Hazard
 from xlalint.diagnostics.finding import Edit, Fix
 from xlalint.fixes import unused_suppression
 from xlalint.fixes.config import (
+    compiled_optimizer,
     cuda_on_xla,
     donation,
     fp16_on_tpu,
@@ -23,6 +24,10 @@ from xlalint.fixes.config import (
     obsolete_xla_api,
     optimizer_before_device,
     outside_strategy_scope,
+    torch_tpu_api,
+    torch_xla_on_tpu,
+    tpu_compile_option,
+    tpu_device_index,
     tpu_initialisation,
     trainer_xla_options,
 )
@@ -171,7 +176,7 @@ REWRITES: Mapping[str, tuple[Rewriter, ...]] = {
     "XLA502": (outside_strategy_scope.move_into_scope,),
     "XLA503": (tpu_initialisation.rename, tpu_initialisation.local, tpu_initialisation.insert_steps),
     "XLA504": (local_path_on_tpu.by_this_machine,),
-    "XLA506": (fp16_on_tpu.bfloat16,),
+    "XLA506": (fp16_on_tpu.name_bfloat16, fp16_on_tpu.bfloat16),
     "XLA507": (obsolete_xla_api.no_downcast,),
     "XLA508": (model_inside_launcher.outside,),
     "XLA510": (trainer_xla_options.repair_option,),
@@ -181,12 +186,29 @@ REWRITES: Mapping[str, tuple[Rewriter, ...]] = {
         missing_step_barrier.use_optimizer_step,
     ),
     "XLA512": (obsolete_xla_api.rename, obsolete_xla_api.all_devices),
-    "XLA513": (cuda_on_xla.move_to_xla, cuda_on_xla.autocast, cuda_on_xla.drop_pinning),
+    "XLA513": (
+        cuda_on_xla.use_accelerator,
+        cuda_on_xla.choose_tpu,
+        cuda_on_xla.default_backend,
+        cuda_on_xla.move_to_xla,
+        cuda_on_xla.autocast,
+        cuda_on_xla.drop_pinning,
+    ),
     "XLA515": (tpu_initialisation.decorate_step,),
     "XLA516": (late_configuration.use_config_update,),
     "XLA517": (donation.given_away,),
     "XLA518": (donation.donate,),
     "XLA519": (optimizer_before_device.behind,),
+    "XLA521": (tpu_compile_option.leave_out,),
+    "XLA522": (torch_tpu_api.use_accelerator,),
+    "XLA523": (compiled_optimizer.count_on_device,),
+    "XLA524": (tpu_device_index.own_device,),
+    "XLA527": (
+        torch_xla_on_tpu.use_tpu,
+        torch_xla_on_tpu.drop_barrier,
+        torch_xla_on_tpu.step_optimizer,
+        torch_xla_on_tpu.rename,
+    ),
     "XLA603": (unsupported_dtype.narrow,),
     "XLA602": (cpu_fallback.on_device,),
 }

@@ -108,7 +108,7 @@ class DrivenBody:
 
     def drives_script(self) -> bool:
         """Return whether the body, as a script's, makes a device take steps in a loop."""
-        return self.drives() or self.goes_around_loops() or (self._at_once and any(loops(self._body)))
+        return self._at_once or self.drives() or self.goes_around_loops()
 
     def goes_around_loops(self) -> bool:
         """Return whether a loop calls what leads to loops over steps."""
@@ -238,7 +238,7 @@ class Drivers:
         known = self._driven.get(module)
         if known is None:
             may = module in self._calls or (self._calls_steps(module.unit.calls) and self.may_drive(module))
-            may |= self._runs_at_once(module)
+            may |= self.runs_at_once(module)
             body = self.within(None, module) if may else None
             known = self._driven[module] = body is not None and body.drives_script()
         return known
@@ -249,9 +249,9 @@ class Drivers:
         calls = self._calls.get(function or module, _NO_CALLS)
         if function is not None:
             return DrivenBody(self.words, calls, function.body)
-        return DrivenBody(self.words, calls, ir.decode_body(module.unit.body), self._runs_at_once(module))
+        return DrivenBody(self.words, calls, ir.decode_body(module.unit.body), self.runs_at_once(module))
 
-    def _runs_at_once(self, module: ModuleInfo) -> bool:
+    def runs_at_once(self, module: ModuleInfo) -> bool:
         """Return whether a module is written for a device that runs each operation at once."""
         return not self.words.at_once.isdisjoint(module.shown_targets)
 

@@ -18,7 +18,7 @@ from xlalint.interpreter.spelling import calls_within, position, spelling
 from xlalint.interpreter.step_sequence import Pace
 from xlalint.lowering import ir
 from xlalint.rules.codes import BRANCH_MISMATCH, ITEM, PRINT_TENSOR
-from xlalint.rules.policy import NO_POLICY
+from xlalint.rules.policy import NO_POLICY, Policy
 from xlalint.rules.variants import LOOP
 
 if TYPE_CHECKING:
@@ -224,7 +224,7 @@ class Frame:
         ):
             self.read_in_turn(at - self.base, culprit, node)
         raises = self.interpreter.libraries.of(culprit.framework).raises
-        excuse = self._excuse()
+        excuse = self._excuse(policy)
         if not excuse and self.paths.try_depth and raises and policy.tracer_raises:
             excuse = "guarded"
         if excuse:
@@ -291,12 +291,14 @@ class Frame:
         if self.interpreter.observer is not None:
             self.interpreter.observer.withheld(self, rule, at, value, excuse)
 
-    def _excuse(self) -> Excuse:
-        """Say why no hazard counts in the code under way, "" if hazards do."""
+    def _excuse(self, policy: Policy = NO_POLICY) -> Excuse:
+        """Say why no hazard of a rule counts in the code under way, "" if hazards do."""
         if self.paths.separate_graph:
             return "apart"
         if self.paths.suppressed:
             return "error path"
+        if policy.raises_once and self.interpreter.drivers.runs_at_once(self.module):
+            return ""
         return "" if self._runs_again() else "once"
 
     def _runs_again(self) -> bool:
@@ -315,7 +317,7 @@ class Frame:
         confidence: Confidence = Confidence.CERTAIN,
     ) -> None:
         """Record a hazard that is not about one tensor; `framework` "" leaves it to the tracer that reaches the code."""
-        if not self._excuse():
+        if not self._excuse(self.interpreter.policies.get(rule, NO_POLICY)):
             at += self.base
             statement = self.statement + (self.base & 0xFFFFFFFF)
             self.context.sightings.setdefault(

@@ -360,6 +360,8 @@ class LibraryCall:
             )
             return
         value, node = self._culprit(spec)
+        if spec.when.target and (value is None or self._device(value) is None):
+            return  # it runs at once, wherever its arguments are
         if spec.rule == NO_KERNEL and (spec.variant or value is None or self._device(value) is None):
             # the operation is in the graph whatever it is given
             subject, variant = spelling(self.node.func), spec.variant or "operation"

@@ -49,6 +49,8 @@ class Policy(msgspec.Struct, frozen=True):
     """It costs next to nothing in a branch that runs in at most one of ten steps."""
     told_by_use: bool = False
     """It gives way to the rule that says what the value it reads is used for."""
+    raises_once: bool = False
+    """It raises an exception in code that no tracer runs: it counts in a script for the device where nothing repeats it, too."""
     shapes_batches: bool = False
     """Its finding is where a batch gets its shape: what is compiled for a new shape is compiled elsewhere."""
 

@@ -44,3 +44,31 @@ def test_silent(code: str, findings: Findings) -> None:
 @pytest.mark.parametrize(("code", "severity"), FOUND.values(), ids=FOUND)
 def test_found(code: str, severity: str, findings: Findings) -> None:
     assert keep_rules(findings(f"{code}\n", ""), "XLA506") == [("XLA506", severity)]
+
+
+TPU = "import torch\nmodel = torch.nn.Linear(2, 2).to('tpu')\n"
+SILENT_ON_TPU = {
+    "bfloat16": "torch.autocast('tpu', dtype=torch.bfloat16)",
+    "bfloat16 by place": "torch.autocast('tpu', torch.bfloat16)",
+    "off": "torch.autocast('tpu', enabled=False)",
+    "a dtype from elsewhere": "torch.autocast('tpu', dtype=flags.dtype)",
+    "by options": "torch.autocast('tpu', **options)",
+    "another device's": "torch.autocast('cpu')",
+    "by the device": "torch.autocast(model.device.type)",
+}
+FOUND_ON_TPU = {
+    "none": "torch.autocast('tpu')",
+    "float16": "torch.autocast('tpu', dtype=torch.float16)",
+    "half": "torch.amp.autocast('tpu', torch.half)",
+    "by a variable": "kind = 'tpu'\nwith torch.autocast(kind):\n    pass",
+}
+
+
+@pytest.mark.parametrize("code", SILENT_ON_TPU.values(), ids=SILENT_ON_TPU)
+def test_silent_on_torchtpu(code: str, findings: Findings) -> None:
+    assert keep_rules(findings(f"{TPU}{code}\n", ""), "XLA506") == []
+
+
+@pytest.mark.parametrize("code", FOUND_ON_TPU.values(), ids=FOUND_ON_TPU)
+def test_found_on_torchtpu(code: str, findings: Findings) -> None:
+    assert keep_rules(findings(f"{TPU}{code}\n", ""), "XLA506") == [("XLA506", "warning")]

@@ -141,3 +141,24 @@ def test_what_switches_64_bits_on(line: str, severity: str) -> None:
 )
 def test_tensorflow(body: str, expected: list[str]) -> None:
     assert found(KERAS, body) == expected
+
+
+PRODUCTS = {
+    "floats": ("x @ y", []),
+    "integers added": ("ids + ids", []),
+    "integers and floats": ("torch.outer(ids, ids)", []),
+    "integers": ("ids @ ids", ["XLA603"]),
+    "of a function": ("torch.mm(ids.view(2, 4), ids.view(4, 2))", ["XLA603"]),
+    "of a method": ("ids.view(2, 4).matmul(ids.view(4, 2))", ["XLA603"]),
+    "cast": ("ids.float() @ ids.float()", []),
+    "in host memory": ("torch.arange(3) @ torch.arange(3)", []),
+}
+
+
+@pytest.mark.parametrize(("code", "expected"), PRODUCTS.values(), ids=PRODUCTS)
+def test_torchtpu_has_no_products_of_integers(code: str, expected: list[str]) -> None:
+    text = "import torch\nfrom torch import Tensor\n\n\ndef f(x: Tensor, y: Tensor):\n    ids = torch.arange(8, device='tpu')\n"
+    text += f"    return {code}\n"
+    report = check_text(text, "f.py", Settings(target="torch_tpu"))
+    assert [one.code for one in report.findings if one.code == "XLA603"] == expected
+    assert not check_text(text, "f.py", Settings(target="torch_xla")).findings

@@ -6,6 +6,8 @@ import libcst as cst
 
 from xlalint.fixes.model import NoFix, Rewrite, Site
 from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
+from xlalint.fixes.toolkit.imports import Imports
+from xlalint.fixes.toolkit.text import with_argument
 
 _FLAGS = {"fp16": "bf16", "fp16_full_eval": "bf16_full_eval"}
 _WORDS = {"fp16": "bf16", "mixed_float16": "mixed_bfloat16"}
@@ -13,6 +15,16 @@ _ELSEWHERE = NoFix("the value comes from elsewhere: ask for bfloat16 there")
 _OPTION = NoFix("a command-line option asks for it: change its default, or add one for bfloat16")
 _SILENT = "bfloat16's eight bits of precision are enough, where everything was computed in float32"
 _DIGITS = "bfloat16's eight bits of precision are enough, where float16 has eleven"
+
+
+def name_bfloat16(site: Site) -> Rewrite | NoFix | None:
+    """`torch.autocast("tpu")` → `torch.autocast("tpu", dtype=torch.bfloat16)`."""
+    scene, node = site.scene, site.node
+    if site.hazard.variant != "silent" or not isinstance(node, cst.Call) or "without" not in site.hazard.subject:
+        return None
+    imports = Imports(scene, node)
+    added = with_argument(scene, node, f"dtype={imports.name('torch')}.bfloat16")
+    return Rewrite("Use bfloat16", (added, *imports.needed), _DIGITS)
 
 
 def bfloat16(site: Site) -> Rewrite | NoFix | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xlalint.abstract.values import TRUE
+from xlalint.abstract.values import FALSE, TRUE
 from xlalint.frameworks.checks.call_site import NOT_ON_GPU, CallSite, asks_about, asks_for, surely
 from xlalint.frameworks.checks.library_names import TRAINING_ARGUMENTS
 from xlalint.interpreter.frame import Frame, body_of
@@ -59,6 +59,9 @@ def check_accelerator(call: CallSite) -> None:
 )
 def check_autocast(call: CallSite) -> None:
     """`autocast("xla", dtype=torch.float16)`, which is switched off on a TPU."""
+    if call.constant("device_type", 0) == "tpu":
+        _check_autocast_of_tpu(call)
+        return
     own = call.name.startswith("torch_xla.")
     index = 2 if own else 1
     dtype = call.node_of("dtype", index)
@@ -68,6 +71,18 @@ def check_autocast(call: CallSite) -> None:
         call.report(
             "XLA506", "torch", f"dtype={spelling(dtype)}", detail, place, "silent", (*NOT_ON_GPU, ("torch_tpu", "off"))
         )
+
+
+def _check_autocast_of_tpu(call: CallSite) -> None:
+    """Report `autocast("tpu")`, whose dtype is float16 unless another one is given: it has no loss scaling."""
+    dtype = call.node_of("dtype", 1)
+    half = isinstance(dtype, ir.Attr) and dtype.name in _FLOAT16
+    if surely(call.value("enabled", 2), FALSE) or not (half or call.lacks("dtype", 1)):
+        return
+    detail = "float16's small range needs loss scaling, which TorchTPU lacks; bfloat16's does not"
+    subject = f"dtype={spelling(dtype)}" if dtype is not None and half else f"{call.spelled}` without `dtype"
+    place = call.place("dtype", 1) if half else call.node.at
+    call.report("XLA506", "torch", subject, detail, place, "silent", (("torch_xla", "off"),))
 
 
 @asks_about("tensorflow", *_POLICIES, *_POLICY)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from xlalint.abstract.values import Value
+from xlalint.abstract.values import Tensor, Value
 from xlalint.analysis.hazard import Confidence
 from xlalint.interpreter.frame import device_tensor
 from xlalint.interpreter.spelling import position
@@ -15,6 +15,7 @@ from xlalint.lowering import ir
 
 if TYPE_CHECKING:
     from xlalint.api_tables.entries import Spec
+    from xlalint.interpreter.frame import Frame
     from xlalint.interpreter.library_calls import LibraryCall
     from xlalint.program.linker import FunctionInfo, ModuleInfo
 
@@ -22,6 +23,8 @@ _WIDE: Final = {"float64": "float64", "double": "float64", "complex128": "comple
 _BYTES: Final = tuple(word.encode() for word in _WIDE)
 _CASTS: Final = frozenset(("double", "cdouble"))
 _SWITCH: Final = ("jax_enable_x64", "enable_x64", "JAX_ENABLE_X64")
+_PRODUCTS: Final = frozenset(("addmm", "addmv", "baddbmm", "bmm", "dot", "inner", "matmul", "mm", "mv"))
+_FACTORS: Final = 2
 _SETTERS: Final = ("update", "setdefault", "putenv")
 # What holds of TPUs alone.
 _ON_TPU: Final = tuple((f"{target}:{device}", "off") for target in ("torch_xla", "tf") for device in ("gpu", "cpu"))
@@ -53,6 +56,29 @@ def check_dtype(call: LibraryCall, _spec: Spec, result: Value) -> None:
     elif dtype == "complex128":
         variant = "complex"
     frame.report("XLA603", at, result, None, dtype, variant, severity, Confidence.LIKELY)
+
+
+def check_product(frame: Frame, _op: str, at: int, left: tuple[Value, ir.Node], right: tuple[Value, ir.Node]) -> None:
+    """Report a matrix product of integers, for which TorchTPU has no kernel."""
+    _check_integers(frame, at, [left[0], right[0]])
+
+
+def check_product_call(call: LibraryCall, _spec: Spec, _result: Value) -> None:
+    """Report the same of a function or a method: `torch.bmm(a, b)`, `a.matmul(b)`."""
+    func = call.node.func
+    name = func.name if isinstance(func, ir.Attr) else func.id if isinstance(func, ir.Name) else ""
+    if name in _PRODUCTS and call.entry.framework == "torch":
+        given = [call.receiver, *call.all()] if call.receiver is not None else call.all()
+        _check_integers(call.frame, call.node.at, given)
+
+
+def _check_integers(frame: Frame, at: int, given: list[Value]) -> None:
+    """Report a product of which the factors are all integers, and on the device."""
+    factors = [value for value in given if isinstance(value, Tensor)]
+    whole = [value for value in factors if value.dtype == "i" and value.framework == "torch" and value.place != "cpu"]
+    if len(whole) >= _FACTORS and len(whole) == len(factors):
+        severity = (("torch_xla", "off"), ("torch_compile", "off"))
+        frame.report("XLA603", at, whole[0], None, "products of integers", "integer", severity, Confidence.LIKELY)
 
 
 def _find_dtype(call: LibraryCall) -> tuple[str, ir.Node | None] | None:

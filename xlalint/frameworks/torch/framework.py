@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from xlalint.abstract.values import host, sequence, tensor
 from xlalint.frameworks.base import Framework
+from xlalint.frameworks.checks import unsupported_dtype
 from xlalint.frameworks.registry import row_of
 from xlalint.frameworks.torch import calls, distributions, recompiles
 from xlalint.frameworks.torch.checks import (
+    compiled_optimizer,
     cuda_on_xla,
     device_before_launch,
+    device_tensor_in_worker,
     missing_step_barrier,
     model_inside_launcher,
     obsolete_xla_api,
@@ -16,6 +19,11 @@ from xlalint.frameworks.torch.checks import (
     removed_xla_environment,
     retrying_batch_size,
     sync_in_library,
+    torch_tpu_api,
+    torch_xla_on_tpu,
+    tpu_compile_option,
+    tpu_debug_mode,
+    tpu_device_index,
     trainer_fsdp_config,
     trainer_xla_options,
 )
@@ -352,18 +360,23 @@ _SEMANTICS = Semantics(
     on_unknown_call=(calls.convert_unknown, calls.prove_by_gradient),
     on_library_call=(
         calls.check_moved,
+        compiled_optimizer.check_call,
+        unsupported_dtype.check_product_call,
         recompiles.check_call,
         distributions.check_construction,
         distributions.check_values,
     ),
-    on_assign=(recompiles.check_accumulation,),
+    on_assign=(recompiles.check_accumulation, cuda_on_xla.check_choice),
     on_augmented=(recompiles.count,),
     on_own_attribute=(recompiles.note_assignment,),
-    on_item=(removed_xla_environment.item_assigned,),
+    on_item=(removed_xla_environment.item_assigned, tpu_debug_mode.check_variable),
     on_random_branch=(recompiles.check_choice,),
     on_for=(recompiles.check_turns,),
     on_loop=(LoopWatch(missing_step_barrier.begin_loop, missing_step_barrier.end_loop),),
-    on_operands=dict.fromkeys(recompiles.CONSTANT_OPERANDS, recompiles.check_operands),
+    on_operands={
+        **dict.fromkeys(recompiles.CONSTANT_OPERANDS, recompiles.check_operands),
+        "@": unsupported_dtype.check_product,
+    },
 )
 
 _HOOKS = frozenset(("register_forward_hook", "register_forward_pre_hook", "register_full_backward_hook"))
@@ -387,14 +400,21 @@ FRAMEWORK = Framework(
     tracing_methods=_HOOKS,
     root_of_data=launch_root,
     checks=(
+        compiled_optimizer,
         cuda_on_xla,
         device_before_launch,
+        device_tensor_in_worker,
         missing_step_barrier,
         model_inside_launcher,
         obsolete_xla_api,
         optimizer_before_device,
         removed_xla_environment,
         retrying_batch_size,
+        torch_tpu_api,
+        torch_xla_on_tpu,
+        tpu_compile_option,
+        tpu_debug_mode,
+        tpu_device_index,
         trainer_fsdp_config,
         trainer_xla_options,
     ),

@@ -51,14 +51,15 @@ def find_tpu(module: ModuleInfo) -> str:
     if "torch" not in module.packages or not _mentions(module):
         return ""
     module.reader.read_whole(module)
-    names = _names_of_device(ir.decode_body(module.unit.body))
     bodies = [ir.decode_body(module.unit.body), *(info.body for info in module.functions)]
-    for body in bodies:
-        known = names | _names_of_device(body)
-        for one in _walk_sure(tuple(_sure_expressions(body))):
-            if isinstance(one, ir.Expr) and _names_tpu(module, one, known):
-                return 'it names the device "tpu"'
-    return ""
+    return 'it names the device "tpu"' if any(names_tpu(module, body) for body in bodies) else ""
+
+
+def names_tpu(module: ModuleInfo, body: tuple[ir.Statement, ...]) -> bool:
+    """Return whether sure statements of a body of a module name TorchTPU's device."""
+    known = _names_of_device(ir.decode_body(module.unit.body)) | _names_of_device(body)
+    found = _walk_sure(tuple(_sure_expressions(body)))
+    return any(isinstance(one, ir.Expr) and _is_of_tpu(module, one, known) for one in found)
 
 
 def is_tpu(node: ir.Node | None) -> bool:
@@ -121,7 +122,7 @@ def _names_of_device(body: tuple[ir.Statement, ...]) -> frozenset[str]:
     )
 
 
-def _names_tpu(module: ModuleInfo, node: ir.Expr, known: frozenset[str]) -> bool:
+def _is_of_tpu(module: ModuleInfo, node: ir.Expr, known: frozenset[str]) -> bool:
     """Return whether an expression is of TorchTPU's device: `torch.device("tpu")`, `x.to("tpu")`, `x.tpu()`, `torch.tpu.stream`."""
     if type(node) is ir.Attr:
         return _absolute(module, node.value) == f"torch.{_DEVICE}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.conftest import Findings
+from tests.frameworks.selecting import keep_rules
 from tests.frameworks.torch.configuration import find_configuration, find_in_function, find_where_a_gpu_may_be
 
 START = (
@@ -44,6 +45,45 @@ FOUND = {
     "an autocast of old": ("with torch.cuda.amp.autocast():\n    pass", "XLA513", "warning"),
     "memory": ("DataLoader(data, pin_memory=True)", "XLA513", "info"),
 }  # fmt: skip
+
+
+ON_TPU = START.replace("import torch_xla\n", "").replace("nn.Linear(2, 2)", "nn.Linear(2, 2).to('tpu')")
+IN_ORDER_ON_TPU = {
+    "the device": "model.to('tpu')",
+    "the accelerator's": "torch.accelerator.synchronize()",
+    "a checkpoint": "ckpt.checkpoint(model, torch.ones(2), use_reentrant=False)",
+    "memory": "DataLoader(data, pin_memory=True)",
+    "a time": "torch.cuda.Event(enable_timing=True)",
+    "what does nothing": "torch.cuda.empty_cache()\ntorch.cuda.manual_seed_all(1)",
+    "an autocast": "with torch.autocast('tpu', dtype=torch.bfloat16):\n    pass",
+    "a scaler that is off": "torch.amp.GradScaler('tpu', enabled=False)",
+    "a scaler of CUDA's": "torch.amp.GradScaler('cuda')",
+    "a backend": "torch.distributed.init_process_group('tpu_dist')",
+    "a choice of the accelerator": "device = 'tpu' if torch.accelerator.is_available() else 'cpu'",
+    "a choice among three": "device = 'tpu' if there else 'cuda' if torch.cuda.is_available() else 'cpu'",
+    "a choice of a number": "size = 8 if torch.cuda.is_available() else 4",
+}
+FOUND_ON_TPU = {
+    "a module": ("model.cuda()", "error"),
+    "by name": ("model.to('cuda')", "error"),
+    "waiting": ("torch.cuda.synchronize()", "error"),
+    "processes": ("torch.distributed.init_process_group('nccl')", "error"),
+    "an autocast": ("with torch.autocast('cuda'):\n    pass", "warning"),
+    "an autocast of torch_xla's": ("with torch.autocast('xla'):\n    pass", "warning"),
+    "a scaler": ("torch.amp.GradScaler('tpu')", "error"),
+    "a choice": ("device = 'cuda' if torch.cuda.is_available() else 'cpu'", "warning"),
+    "a choice of a device": ("device = torch.device('cuda' if torch.cuda.is_available() else 'cpu')", "warning"),
+}
+
+
+@pytest.mark.parametrize("code", IN_ORDER_ON_TPU.values(), ids=IN_ORDER_ON_TPU)
+def test_in_order_on_a_tpu(code: str, findings: Findings) -> None:
+    assert keep_rules(findings(f"{ON_TPU}{code}\n", "torch_tpu"), "XLA513") == []
+
+
+@pytest.mark.parametrize(("code", "severity"), FOUND_ON_TPU.values(), ids=FOUND_ON_TPU)
+def test_found_on_a_tpu(code: str, severity: str, findings: Findings) -> None:
+    assert keep_rules(findings(f"{ON_TPU}{code}\n", "torch_tpu"), "XLA513") == [("XLA513", severity)]
 
 
 @pytest.mark.parametrize("code", IN_ORDER.values(), ids=IN_ORDER)

@@ -1,4 +1,4 @@
-"""XLA519: a model moved to the XLA device after its optimizer was made (torch 2.9.1, torch_xla 2.9.0)."""
+"""XLA519: a model moved to the XLA device after its optimizer was made (torch_xla 2.9.0, torch_tpu 0.2.0)."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _optimized_models(frame: Frame) -> dict[str, tuple[str, Value | None, bool]]
     return found
 
 
-@asks_about("torch", methods=("to",))
+@asks_about("torch", methods=("to", "tpu"))
 def check_move(call: CallSite) -> None:
     """`model.to(device)` after that: new parameters, of which the optimizer knows nothing."""
     frame, func = call.frame, call.node.func
@@ -74,9 +74,11 @@ def check_move(call: CallSite) -> None:
 
 def _is_device(call: CallSite) -> bool:
     """Return whether what a model is moved to is a device that may be XLA's, and no dtype."""
+    if call.last_name == "tpu":
+        return True
     value: Value | None = call.value("device", 0)
     if isinstance(value, Const):
-        return isinstance(value.value, str) and value.value.startswith("xla")
+        return isinstance(value.value, str) and value.value.partition(":")[0] in ("xla", "tpu")
     if isinstance(value, Host) and value.type:
         return value.type == "device"
     node = call.node_of("device", 0)

@@ -19,7 +19,8 @@ HEEDED = ("XLA_USE_BF16", "XLA_DOWNCAST_BF16")
 # XRT's all begin with `XRT_`.
 IGNORED = ("XLA_USE_FP16", "XLA_DOWNCAST_FP16", "XLA_USE_F16")
 _XRT = "XRT_"
-VARIABLES = {"torch": (*HEEDED, *IGNORED, _XRT, *LATE["torch"]), "jax": LATE["jax"]}
+_OF_TPU = "TORCH_TPU_"  # XLA526's
+VARIABLES = {"torch": (*HEEDED, *IGNORED, _XRT, _OF_TPU, *LATE["torch"]), "jax": LATE["jax"]}
 """Per framework: what bodies of functions are searched for."""
 
 

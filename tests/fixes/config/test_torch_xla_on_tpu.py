@@ -1,0 +1,46 @@
+"""XLA527: what does on TorchTPU what torch_xla did."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.fixes.fixing import expect_fixed, expect_left_alone, outcome
+
+START = (
+    "import torch\nimport torch_xla\nimport torch_xla.core.xla_model as xm\n"
+    "import torch_xla.distributed.parallel_loader as pl\n\nmodel = torch.nn.Linear(2, 2)\n"
+    "opt = torch.optim.SGD(model.parameters())\n"
+)
+
+LEFT_ALONE = {
+    "a loader": ("pl.MpDeviceLoader(loader, device)\n", "no single call"),
+    "a device by its number": ("xm.xla_device(1)\n", "number"),
+    "a step that is used": (
+        'loss = xm.optimizer_step(opt, optimizer_args={"closure": f})\n',
+        "more than the optimizer",
+    ),
+    "a barrier that waits": ("torch_xla.sync(wait=True)\n", "synchronize"),
+    "processes": ("torch_xla.launch(main)\n", "no single call"),
+}
+FIXED = {
+    "the device": ("device = xm.xla_device()\n", 'device = torch.device("tpu")\n', "unsafe"),
+    "moved": ('model.to("xla")\n', 'model.to("tpu")\n', "unsafe"),
+    "a barrier": (
+        "for x in batches:\n    opt.step()\n    xm.mark_step()\n",
+        "for x in batches:\n    opt.step()\n",
+        "unsafe",
+    ),
+    "a step": ("xm.optimizer_step(opt)\n", "opt.step()\n", "unsafe"),
+    "a step with a barrier": ("xm.optimizer_step(opt, barrier=True)\n", "opt.step()\n", "unsafe"),
+    "saving": ('xm.save(model.state_dict(), "a.pt")\n', 'torch.save(model.state_dict(), "a.pt")\n', "unsafe"),
+}
+
+
+@pytest.mark.parametrize(("text", "why"), LEFT_ALONE.values(), ids=LEFT_ALONE)
+def test_left_alone_with_a_reason(text: str, why: str) -> None:
+    expect_left_alone(outcome(START + text, "XLA527", target="torch_tpu"), why)
+
+
+@pytest.mark.parametrize(("before", "after", "applicability"), FIXED.values(), ids=FIXED)
+def test_fixed(before: str, after: str, applicability: str) -> None:
+    expect_fixed(outcome(START + before, "XLA527", target="torch_tpu"), START + after, applicability)

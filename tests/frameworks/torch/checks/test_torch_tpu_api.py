@@ -1,0 +1,58 @@
+"""XLA522: functions of `torch.tpu` that raise, or do not exist."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.conftest import Findings
+from tests.frameworks.selecting import keep_rules
+
+START = (
+    "import os\nimport torch\nfrom torch import nn\n"
+    "from torch.utils.data import DataLoader, Dataset, TensorDataset\n"
+    'model = nn.Linear(2, 2).to("tpu")\n'
+)
+
+IN_ORDER = {
+    "a seed": "torch.tpu.manual_seed(1)",
+    "a name": "torch.tpu.get_device_name()",
+    "a stream": "torch.tpu.Stream()",
+    "an event": "torch.tpu.Event(enable_timing=True)",
+    "of the accelerator": "torch.accelerator.synchronize()",
+    "memory": "torch.accelerator.memory_allocated()",
+    "a mode": "torch.tpu.set_eager_mode(torch.tpu.EagerMode.DEFER_AND_FUSE)",
+    "of CUDA": "torch.cuda.is_available()",
+    "a precision": 'torch.tpu.precision("high")',
+    "for another device": 'if device_type == "cuda":\n    torch.tpu.synchronize()',
+    "allowed": 'os.environ["TORCH_TPU_ALLOW_LEGACY_DEVICE_APIS"] = "1"\ntorch.tpu.synchronize()',
+}
+FOUND = {
+    "is there one": ("torch.tpu.is_available()", "error"),
+    "waiting": ("torch.tpu.synchronize()", "error"),
+    "choosing": ("torch.tpu.set_device(0)", "error"),
+    "a context": ("with torch.tpu.device(0):\n    pass", "error"),
+    "memory": ("torch.tpu.memory_allocated()", "error"),
+    "freeing": ("torch.tpu.empty_cache()", "error"),
+    "a dtype": ("torch.tpu.is_bf16_supported()", "error"),
+    "in a function": ("def main():\n    torch.tpu.synchronize()", "error"),
+}
+
+
+def find(findings: Findings, code: str, target: str = "torch_tpu") -> list[str]:
+    """List the severities of the rule's findings in a program."""
+    return [severity for rule, severity in keep_rules(findings(f"{START}{code}\n", target), "XLA522")]
+
+
+@pytest.mark.parametrize("code", IN_ORDER.values(), ids=IN_ORDER)
+def test_in_order(code: str, findings: Findings) -> None:
+    assert find(findings, code) == []
+
+
+@pytest.mark.parametrize(("code", "severity"), FOUND.values(), ids=FOUND)
+def test_found(code: str, severity: str, findings: Findings) -> None:
+    assert set(find(findings, code)) == {severity}
+
+
+@pytest.mark.parametrize(("code", "severity"), FOUND.values(), ids=FOUND)
+def test_other_targets_are_left_alone(code: str, severity: str, findings: Findings) -> None:
+    assert find(findings, code, "torch_xla") == find(findings, code, "torch_compile") == []

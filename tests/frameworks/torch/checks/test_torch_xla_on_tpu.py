@@ -1,0 +1,59 @@
+"""XLA527: calls of torch_xla in programs for TorchTPU."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.conftest import Findings
+from tests.frameworks.selecting import keep_rules
+
+START = (
+    "import torch\nimport torch_xla\nimport torch_xla.runtime as xr\n"
+    "import torch_xla.core.xla_model as xm\n"
+    "import torch_xla.distributed.parallel_loader as pl\nmodel = torch.nn.Linear(2, 2)\n"
+    "opt = torch.optim.SGD(model.parameters())\n"
+)
+
+IN_ORDER = {
+    "the device": 'torch.device("tpu")',
+    "moved": 'model.to("tpu")',
+    "a step": "opt.step()",
+    "another sync": "client.sync()",
+    "waiting": "torch.accelerator.synchronize()",
+    "saving": 'torch.save(model, "a.pt")',
+    "the host": 'model.to("cpu")',
+    "a name": "model.to(device)",
+    "under a condition on the device": "if use_xla:\n    xm.mark_step()",
+}
+FOUND = {
+    "the device": ("xm.xla_device()", "error"),
+    "the device of today": ("torch_xla.device()", "error"),
+    "a barrier": ("xm.mark_step()", "error"),
+    "an order": ("torch_xla.sync()", "error"),
+    "a step": ("xm.optimizer_step(opt)", "error"),
+    "a loader": ("pl.MpDeviceLoader(loader, device)", "error"),
+    "a number": ("xr.global_ordinal()", "error"),
+    "saving": ('xm.save(model.state_dict(), "a.pt")', "error"),
+    "by name": ('model.to("xla")', "error"),
+    "processes": ("torch_xla.launch(main)", "error"),
+}
+
+
+def find(findings: Findings, code: str, target: str = "torch_tpu") -> list[str]:
+    """List the severities of the rule's findings in a program."""
+    return [severity for rule, severity in keep_rules(findings(f"{START}{code}\n", target), "XLA527")]
+
+
+@pytest.mark.parametrize("code", IN_ORDER.values(), ids=IN_ORDER)
+def test_in_order(code: str, findings: Findings) -> None:
+    assert find(findings, code) == []
+
+
+@pytest.mark.parametrize(("code", "severity"), FOUND.values(), ids=FOUND)
+def test_found(code: str, severity: str, findings: Findings) -> None:
+    assert set(find(findings, code)) == {severity}
+
+
+@pytest.mark.parametrize(("code", "severity"), FOUND.values(), ids=FOUND)
+def test_other_targets_are_left_alone(code: str, severity: str, findings: Findings) -> None:
+    assert find(findings, code, "torch_xla") == find(findings, code, "torch_compile") == []
