@@ -72,6 +72,7 @@ class Telling:
                 self._narrowed.known,
                 tuple(report.unjudged),
                 self._within,
+                tuple(report.targets),
             )
             publish(report.findings, checked, options, texts, stream, limit=self._settings.max_file_size)
         for failure in report.failures:

@@ -33,9 +33,13 @@ class Targets:
         self._frameworks = frameworks
         self._program = program
         self._known: dict[tuple[str, ModuleInfo], tuple[Unit, str]] = {}
+        self.unusual: list[tuple[str, str]] = []
 
     def choose(self) -> None:
-        """Tell each module whose target the user did not choose for which it is judged."""
+        """Tell each module whose target the user did not choose for which it is judged.
+
+        `unusual` then lists the files of the program that are judged for another target than the usual one, by path.
+        """
         for module in self._program.modules:
             module.shown_targets = frozenset()
         for framework in self._frameworks:
@@ -46,6 +50,8 @@ class Targets:
                 target = shown.get(module) or shown.get(None, "")
                 if target and taught.target not in framework.targets:
                     module.taught = taught.with_target(target, framework.targets)
+                    if target != framework.targets[0] and not module.followed:
+                        self.unusual.append((module.path, target))
 
     def digest(self) -> bytes:
         """Digest what the modules show now: what was made of them holds as long as this is the same."""

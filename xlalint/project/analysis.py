@@ -62,17 +62,21 @@ class ModuleOutcome(msgspec.Struct, frozen=True, array_like=True):
 
 class Analysed(NamedTuple):
     """The hazards of a program, internal errors, and what the roots of each module gave, in the modules' order; where it trains without
-    being judged: path and row."""
+    being judged: path and row; which files are judged for a target that they show, and that is not the usual one: path and target."""
 
     hazards: list[Hazard]
     failures: list[str]
     harvests: list[ModuleResult]
     unjudged: list[tuple[str, int]]
+    unusual: list[tuple[str, str]] = []
 
     def narrow(self, paths: Set[str]) -> Analysed:
         """Return what of it is said of some files; what went wrong elsewhere may concern them too."""
         hazards = [hazard for hazard in self.hazards if hazard.path in paths]
-        return self._replace(hazards=hazards, unjudged=[place for place in self.unjudged if place[0] in paths])
+        unjudged = [place for place in self.unjudged if place[0] in paths]
+        return self._replace(
+            hazards=hazards, unjudged=unjudged, unusual=[one for one in self.unusual if one[0] in paths]
+        )
 
 
 def _rest() -> None:
@@ -243,7 +247,8 @@ def analyse(
     failures = list(dict.fromkeys(line for outcome in ordered for line in outcome.failures()))
     harvests = [outcome.harvest for outcome in ordered]
     unjudged = list_unjudged(harvests, analysis.program, analysis.interpreter.drivers)
-    return Analysed(merge(harvests, analysis.program), failures, harvests, unjudged)
+    unusual = analysis.interpreter.shown_targets.unusual
+    return Analysed(merge(harvests, analysis.program), failures, harvests, unjudged, unusual)
 
 
 def kept_outcomes(analysis: Analysis, kept: ResultCache | None) -> dict[int, ModuleOutcome]:

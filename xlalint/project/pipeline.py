@@ -286,7 +286,7 @@ class Run:
         errors: list[str] = []
         if shown or self.fixes is not None:
             findings, errors = _with_fixes(told, units, followed, options, self.settings, texts, self.fixes, self.jobs)
-        return Report(findings, len(lowered), analysed.failures + more + errors, analysed.unjudged)
+        return Report(findings, len(lowered), analysed.failures + more + errors, analysed.unjudged, _targets(analysed))
 
     def _texts(self, lowered: list[Lowered]) -> dict[str, SourceFile]:
         """The sources that are not on the disk."""
@@ -321,9 +321,14 @@ def check_one(text: str, filename: str, settings: Settings, *, fixes: Memory | N
     analysed = analyse(units, options, followed)
     findings, more = findings_of([lowered], analysed.hazards, pages, settings, texts)
     if fixes is None and sum(map(_count_code, units)) > _FIXES_SHOWN:
-        return Report(findings, 1, analysed.failures + more, analysed.unjudged)
+        return Report(findings, 1, analysed.failures + more, analysed.unjudged, _targets(analysed))
     findings, errors = _with_fixes((findings, analysed), units, followed, options, settings, texts, fixes, 1)
-    return Report(findings, 1, analysed.failures + more + errors, analysed.unjudged)
+    return Report(findings, 1, analysed.failures + more + errors, analysed.unjudged, _targets(analysed))
+
+
+def _targets(analysed: Analysed) -> list[str]:
+    """The targets that files show, besides the usual ones."""
+    return sorted({target for _, target in analysed.unusual})
 
 
 def _with_fixes(

@@ -10,12 +10,13 @@ from xlalint.project.packing import Decoder, encode
 
 class Report(msgspec.Struct, frozen=True, array_like=True):
     """`findings` in order of place, `files` the number of files looked at, `failures` internal errors, a line each;
-    `unjudged` where code trains that nothing judged: path and row."""
+    `unjudged` where code trains that nothing judged: path and row; `targets` those that files show, besides the usual ones."""
 
     findings: list[Finding]
     files: int
     failures: list[str]
     unjudged: list[tuple[str, int]] = []
+    targets: list[str] = []
 
 
 _decoder: Decoder[Report] = Decoder(Report)

@@ -33,7 +33,7 @@ def summary(findings: Sequence[Finding], view: View, form: str = "concise") -> s
     if not findings:
         clear = "Nothing found" if view.checked.unjudged else "All clear"
         checked = f"{format_count(files, 'file')} checked{describe_program(view)}"
-        return f"{view.paint(clear, 'bold')}: {checked}.{more}\n{describe_unjudged(view)}"
+        return f"{view.paint(clear, 'bold')}: {checked}.{more}\n{describe_unjudged(view)}{_describe_targets(view)}"
     places = format_count(len({finding.filename for finding in findings}), "file")
     found = view.paint(f"Found {by_severity(findings)}", "bold")
     large = sum(finding.code == TOO_LARGE for finding in findings)
@@ -41,7 +41,7 @@ def summary(findings: Sequence[Finding], view: View, form: str = "concise") -> s
     checked += describe_program(view)
     folded = _count_folded(findings) if form == "full" and not view.show_copies else ""
     start = _describe_start(findings, view) if form == "full" else ""
-    lines = (_describe_step(findings), start, describe_unjudged(view))
+    lines = (_describe_step(findings), start, describe_unjudged(view), _describe_targets(view))
     return f"{found} in {places} ({checked}).{folded}{more}\n{''.join(lines)}"
 
 
@@ -63,6 +63,12 @@ def describe_unjudged(view: View) -> str:
     shown = f"{first}, …" if len(places) > 1 else first
     what = format_count(len(places), "function that trains is", "functions that train are")
     return f"{what} not judged ({shown}): `xlalint explain {first}` says why.\n"
+
+
+def _describe_targets(view: View) -> str:
+    """`Judged for torch_tpu, as the code shows; --target chooses another.`, where that is not the usual target: a line, or nothing."""
+    targets = view.checked.targets
+    return f"Judged for {' and '.join(targets)}, as the code shows; --target chooses another.\n" if targets else ""
 
 
 def _describe_step(findings: Sequence[Finding]) -> str:

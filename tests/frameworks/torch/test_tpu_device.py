@@ -117,3 +117,13 @@ def test_a_target_changes_while_a_program_is_edited(tmp_path: Path) -> None:
     assert {one.code for one in session.findings(str(path))} == {"XLA205"}
     session.change(str(path), f"{MASK}y = torch.ones(2).to('tpu')\n".encode())
     assert session.findings(str(path)) == []
+
+
+def test_the_report_says_for_which_target_the_code_was_judged(tmp_path: Path) -> None:
+    (tmp_path / "old.py").write_text(f"{LOOP}model.to('xla')\n")
+    (tmp_path / "new.py").write_text(f"{LOOP}model.to('tpu')\n")
+    settings = Settings(root=str(tmp_path), jobs=1, python=None)
+    assert check_paths([tmp_path / "old.py"], settings).targets == []
+    assert check_paths([tmp_path / "new.py"], settings).targets == ["torch_tpu"]
+    told = Settings(root=str(tmp_path), jobs=1, python=None, target="torch_tpu")
+    assert check_paths([tmp_path / "new.py"], told).targets == []
