@@ -68,7 +68,7 @@ class Analysed(NamedTuple):
     failures: list[str]
     harvests: list[ModuleResult]
     unjudged: list[tuple[str, int]]
-    unusual: list[tuple[str, str]] = []
+    unusual: Sequence[tuple[str, str]] = ()
 
     def narrow(self, paths: Set[str]) -> Analysed:
         """Return what of it is said of some files; what went wrong elsewhere may concern them too."""
