@@ -433,7 +433,7 @@ def store_subscript(frame: Frame, target: ir.Sub, base: Value, index: Value, val
                 frame.report(MASK_ASSIGNMENT, target.at, member, target.value, variant="immutable")
                 continue
             _index_tensor(frame, target, member, index, writes=True)
-            if reads or only_tensor(value) is not None:
+            if reads or _is_packed(member, index, value):
                 frame.qualify(MASK_ASSIGNMENT, target.at, "augmented" if reads else "values")
             if member.framework == ARRAYS and only_device(value):
                 frame.report(TO_HOST, position(target), value, None, "is copied into a host array")
@@ -451,6 +451,14 @@ def store_subscript(frame: Frame, target: ir.Sub, base: Value, index: Value, val
             info = member.klass.method("__setitem__")
             if info is not None:
                 frame.interpreter.invoke(frame, info, member, [index, value], (), target.at)
+
+
+def _is_packed(base: Tensor, index: Value, value: Value) -> bool:
+    """Return whether what is assigned through a mask surely has one entry for each true element: it has too many dimensions for a row."""
+    mask, given = only_tensor(index), only_tensor(value)
+    if mask is None or given is None or min(base.rank, mask.rank, given.rank) < 0:
+        return False
+    return given.rank > base.rank - mask.rank
 
 
 def _is_surely_array(frame: Frame, node: ir.Node) -> bool:

@@ -291,6 +291,31 @@ TURNS_FOUND = {
     "a growing number": "t = 0\nwhile t < 20:\n    h = cell(x[t], h)\n    t += 1",
 }
 
+COMPILED = "@torch.compile\ndef f(x, k):\n    return x * k\nstep = torch.compile(cell)\nplain = lambda x, k: x * k\n"
+ARGUMENTS_SILENT = {
+    "a tensor": "for t in range(20):\n    f(x, torch.tensor(t, device='tpu'))",
+    "a number that stays": "for t in range(20):\n    f(x, 3)",
+    "a few turns": "for t in range(3):\n    f(x, t)",
+    "not compiled": "for t in range(20):\n    plain(x, t)",
+    "a pattern": "import re\nmatch = re.compile('a').match\nfor t in range(20):\n    match('a', t)",
+}
+ARGUMENTS_FOUND = {
+    "a counter": "for t in range(20):\n    f(x, t)",
+    "made of a counter": "for t in range(20):\n    f(x, t / 20)",
+    "by keyword": "for t in range(20):\n    f(x, k=0.9 ** t)",
+    "what a call gave": "for t in range(20):\n    step(h, t)",
+}
+
+
+@pytest.mark.parametrize("code", ARGUMENTS_SILENT.values(), ids=ARGUMENTS_SILENT)
+def test_what_a_compiled_function_takes(code: str, loud: Loud) -> None:
+    assert loud(f"{SCRIPT}{COMPILED}{code}\n", "torch_tpu") == []
+
+
+@pytest.mark.parametrize("code", ARGUMENTS_FOUND.values(), ids=ARGUMENTS_FOUND)
+def test_what_torchtpu_compiles_for_each_number(code: str, loud: Loud) -> None:
+    assert loud(f"{SCRIPT}{COMPILED}{code}\n", "torch_tpu") == ["XLA403"]
+
 
 @pytest.mark.parametrize("code", TURNS_SILENT.values(), ids=TURNS_SILENT)
 def test_what_torchtpu_compiles_once(code: str, loud: Loud) -> None:
@@ -301,3 +326,20 @@ def test_what_torchtpu_compiles_once(code: str, loud: Loud) -> None:
 def test_what_torchtpu_compiles_at_each_turn(code: str, loud: Loud) -> None:
     assert set(loud(f"{SCRIPT}{code}\n", "torch_tpu")) == {"XLA403"}
     assert loud(f"{SCRIPT}{code}\n".replace("tpu", "xla"), "torch_xla") == []
+
+
+MASKED = (
+    "import torch\nx = torch.zeros(12, device='tpu')\nm = torch.arange(12, device='tpu') > 3\nfor _ in range(9):\n    "
+)
+FREE = {"a number": "x[m] = 0", "a tensor of none": "x[m] = x.mean()", "what is not known": "x[m] = values"}
+PACKED = {"as many as are true": "x[m] = torch.ones(8, device='tpu')", "selected": "x[m] = x[m]", "added": "x[m] += 1"}
+
+
+@pytest.mark.parametrize("code", FREE.values(), ids=FREE)
+def test_what_torchtpu_assigns_through_a_mask(code: str, loud: Loud) -> None:
+    assert "XLA205" not in loud(f"{MASKED}{code}\n", "torch_tpu")
+
+
+@pytest.mark.parametrize("code", PACKED.values(), ids=PACKED)
+def test_what_torchtpu_counts_for_a_mask(code: str, loud: Loud) -> None:
+    assert "XLA205" in loud(f"{MASKED}{code}\n", "torch_tpu")

@@ -357,6 +357,7 @@ _SEMANTICS = Semantics(
     ),
     takes_tensors=_TAKES_TENSORS,
     parameter_of=distributions.parameter_of,
+    on_call=(recompiles.check_compiled_call,),
     on_unknown_call=(calls.convert_unknown, calls.prove_by_gradient),
     on_library_call=(
         calls.check_moved,

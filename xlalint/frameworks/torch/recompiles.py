@@ -12,15 +12,29 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
-from xlalint.abstract.values import TRUE, UNKNOWN, Const, Host, Sequence, Tensor, Value, host, members, tensors
+from xlalint.abstract.values import (
+    TRUE,
+    UNKNOWN,
+    Const,
+    Function,
+    Host,
+    Sequence,
+    Tensor,
+    Value,
+    host,
+    members,
+    tensors,
+)
 from xlalint.analysis.hazard import Confidence
 from xlalint.interpreter.device_loops import blocks, last_name, loops
 from xlalint.interpreter.frame import body_of
+from xlalint.interpreter.guards import assigned_once
 from xlalint.interpreter.spelling import path_of, position, spelling
 from xlalint.lowering import ir
 
 if TYPE_CHECKING:
     from xlalint.api_tables.entries import Spec
+    from xlalint.interpreter.arguments import Arguments
     from xlalint.interpreter.frame import Env, Frame
     from xlalint.interpreter.library_calls import LibraryCall
     from xlalint.program.linker import FunctionInfo, ModuleInfo
@@ -48,6 +62,7 @@ _NOT_ON_TPU: Final = (("torch_tpu", "off"),)
 _ON_TPU_ALONE: Final = (("torch_xla", "off"), ("torch_compile", "off"))
 _TURN: Final = "turn"
 _COMPILE: Final = "compile"
+_TPU: Final = "torch_tpu"
 _RESHAPED_IN_PLACE: Final = frozenset(("squeeze_", "unsqueeze_"))
 _ASSIGNED: Final = ".="  # behind a path: it was assigned since the function began
 
@@ -119,9 +134,37 @@ def _is_of_turn(frame: Frame, value: Value, node: ir.Node) -> bool:
     """
     if frame.function is not None and frame.interpreter.some_module.of(_compiles):
         return False
-    if not frame.loops.lasting or not any(type(member) is Host and member.type == "int" for member in members(value)):
+    return _is_counted(frame, value, node, ("int",))
+
+
+def _is_counted(frame: Frame, value: Value, node: ir.Node, kinds: tuple[str, ...]) -> bool:
+    """Return whether a value is a number of one of some kinds, made of what a loop of many turns counts."""
+    if not frame.loops.lasting or not any(type(member) is Host and member.type in kinds for member in members(value)):
         return False
     return any(type(one) is ir.Name and one.id in frame.loops.counted for one in ir.walk(node))
+
+
+def check_compiled_call(frame: Frame, node: ir.Call, callees: tuple[Value, ...], arguments: Arguments) -> None:
+    """Report a number that a loop counts, given to what `torch.compile` made: TorchTPU's is compiled for each number."""
+    if not frame.loops.lasting or _TPU not in frame.module.taught.targets or not _is_compiled(frame, node, callees):
+        return
+    given = [*zip(arguments.args, node.args, strict=False)]
+    given += [(arguments.keywords[name], one) for name, one in node.keywords if name in arguments.keywords]
+    for value, one in given:
+        if _is_counted(frame, value, one, ("int", "float")):
+            detail = "a compiled function is compiled for each number that it is given"
+            frame.note("XLA403", node.at, "torch", spelling(one), detail, _TURN, _ON_TPU_ALONE, Confidence.LIKELY)
+            return
+
+
+def _is_compiled(frame: Frame, node: ir.Call, callees: tuple[Value, ...]) -> bool:
+    """Return whether a call is one of what `torch.compile` made, by a decorator or by the one call that is assigned to the name."""
+    if any(type(callee) is Function and callee.info.decorated(_COMPILE) for callee in callees):
+        return True
+    made = assigned_once(node.func, body_of(frame))
+    if type(made) is ir.Name:
+        made = frame.module.assignment(made.id) or made
+    return type(made) is ir.Call and path_of(made.func) == "torch.compile"
 
 
 def _compiles(module: ModuleInfo) -> bool:
@@ -241,7 +284,7 @@ def check_choice(frame: Frame, node: ir.If, compared: ir.Node, after: tuple[Env,
     given = (env.get(name, UNKNOWN) for env in after for name in _find_bound(node))
     if len(after) < 2 or any(_on_device(one) for value in given for one in (value, *tensors(value))):
         frame.statement = node.at
-        frame.note("XLA403", position(compared), "torch", spelling(compared), "", "choice")
+        frame.note("XLA403", position(compared), "torch", spelling(compared), "", "choice", _NOT_ON_TPU)
 
 
 def _find_bound(node: ir.If) -> set[str]:
