@@ -27,6 +27,8 @@ ELSEWHERE = {
         "torch.nn.AveragingBatchNorm",  # ours: `BatchNorm2d(momentum=None)`
         "torch.nn.BatchFirstEncoderLayer",  # ours: `TransformerEncoderLayer(batch_first=True)`
         "torch.nn.NestingTransformerEncoder",  # ours: an encoder that packs padded input
+        "torch.linalg.matrix_sqrth",  # of newer releases, as the next: TorchTPU's are
+        "torch.linalg.polar",
         "torch.utils.tensorboard.SummaryWriter",
         "torch_xla.amp.GradScaler",
         "torch_xla.core.xla_model.get_ordinal",

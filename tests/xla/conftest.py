@@ -30,10 +30,9 @@ PAIR_LIMIT = 180.0  # seconds for one pair of programs, the start of the child i
 
 
 def judged_targets(rule: Rule, example: Example) -> tuple[str, ...]:
-    """The targets, with variant, that an example is run for: those it names, else those its rule holds for."""
-    if example.targets:
-        return example.targets
-    return tuple(t for t in FRAMEWORK_TARGETS[example.framework] if rule.severity_for(t) and t != "torch_tpu")
+    """The targets, with variant, that an example is run for: those it names, else those its rule holds for. TorchTPU's are not run here."""
+    named = example.targets or tuple(t for t in FRAMEWORK_TARGETS[example.framework] if rule.severity_for(t))
+    return tuple(target for target in named if target.partition(":")[0] != "torch_tpu")
 
 
 def runnable(example: Example) -> bool:
