@@ -104,15 +104,15 @@ def _is_passing(test: ir.Node, wanted: bool, around: Counting) -> bool:
     if type(test) is ir.Bool and test.is_and and wanted:
         return any(_is_passing(one, wanted, around) for one in test.values)
     if type(test) is ir.Compare:
-        return wanted and len(test.ops) == 1 and any(_counts_steps(one, around) for one in _bounded(test))
+        return wanted and len(test.ops) == 1 and any(_counts_steps(one, around) for one in _list_bounded(test))
     if type(test) is not ir.Attr or not wanted:
         return False
     states = [one for one in members(around.evaluate(test.value)) if type(one) is Instance]
     return bool(states) and all(_is_changed(one.klass, test.name) for one in states)
 
 
-def _bounded(test: ir.Compare) -> tuple[ir.Node, ...]:
-    """What is one number, or not above one, where a comparison of two comes out true."""
+def _list_bounded(test: ir.Compare) -> tuple[ir.Node, ...]:
+    """Return the sides of a comparison that are one number, or not above one, where it comes out true."""
     sides = {
         "==": (test.left, test.rights[0]),
         "<": (test.left,),
