@@ -55,7 +55,7 @@ UNSAFE = {
     "a window that may be changed": (
         "w = x[:, n : n + 4]\nw += 1\nreturn w",
         "w = x.index_select(1, n + torch.arange(4, device=x.device))\nw += 1\nreturn w",
-        "`w` may be changed without `x`",
+        "nothing else holds the tensor `w`, which is changed in place afterwards",
     ),
     "a sum": (
         "return x[..., :n].sum()",

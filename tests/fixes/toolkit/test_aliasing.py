@@ -36,6 +36,8 @@ UNSEEN = {
     "an asked size": ("", "return torch.zeros(y.size(0), y.dim())"),
     "a view of another tensor in place": ("", "z = t.view(-1)\nz[0] = 3\nreturn y.sum()"),
     "a source that is read afterwards": ("", "return y * x"),
+    "an inner product of the result": ("", 'return torch.einsum("ij,jk->ik", y, t)'),
+    "a product of its own": ('x = torch.einsum("ij,jk->ik", x, t)\n', "y += 1\nreturn y"),
 }
 SEEN = {
     "returned": ("", "return y", "no caller changes what is returned in place"),
@@ -43,6 +45,7 @@ SEEN = {
     "returned as a view": ("", "return y.unsqueeze(0).T", "no caller"),
     "returned as what may be the same": ("", "return y.float()", "no caller"),
     "returned as made contiguous": ("", "return y.contiguous()", "no caller"),
+    "returned, its dimensions in another order": ("", 'return torch.einsum("ij->ji", y)', "no caller"),
     "written into": ("", "y += 1\nreturn y.sum()", "changed in place afterwards"),
     "written into by a method": ("", "y.mul_(2)\nreturn y.sum()", "changed in place afterwards"),
     "written into by an index": ("", "y[0] = 3\nreturn y.sum()", "changed in place afterwards"),

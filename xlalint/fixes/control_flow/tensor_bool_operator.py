@@ -10,9 +10,11 @@ import libcst as cst
 from xlalint.abstract.values import Const, Host, Tensor, Value, members
 from xlalint.fixes.model import NoFix, Rewrite, Site, all_of
 from xlalint.fixes.toolkit import values
-from xlalint.fixes.toolkit.consumers import Consumer, changed_in_place, consumers, in_test
+from xlalint.fixes.toolkit.aliasing import copy_shows
+from xlalint.fixes.toolkit.consumers import Consumer, consumers, in_test
 from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
 from xlalint.fixes.toolkit.imports import Imports
+from xlalint.fixes.toolkit.selection import assigned_name
 from xlalint.fixes.toolkit.shapes import SCALAR, Types
 from xlalint.fixes.toolkit.speculation import speculate
 from xlalint.fixes.toolkit.text import argument, atom, bare_extent, stands_alone
@@ -128,9 +130,9 @@ def bool_operator(site: Site) -> Rewrite | NoFix | None:
     closely = _is_not(whole) and isinstance(scene.parent(whole), cst.BinaryOperation)
     extent = bare_extent(scene, whole) if closely else scene.span(whole)
     used = ", ".join(f"`{one}`" for one in dict.fromkeys(made.used))
-    changed = changed_in_place(scene, whole)
-    if changed:
-        made.assumed.append(f"`{changed}` may be changed without its operands")
+    if site.framework == "torch":
+        result = assigned_name(scene, whole) or whole
+        made.assumed += copy_shows(scene, scene.statement(whole), result, _leaves(whole))
     return Rewrite(f"Use {used}", (Replacement(*extent, text), *made.imports.needed), all_of(made.assumed))
 
 

@@ -13,9 +13,10 @@ import libcst as cst
 from xlalint.abstract.values import Const, Host, Tensor, Value, members
 from xlalint.fixes.model import NoFix, Rewrite, Site, all_of
 from xlalint.fixes.toolkit import values
-from xlalint.fixes.toolkit.consumers import changed_in_place
+from xlalint.fixes.toolkit.aliasing import copy_shows
 from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
 from xlalint.fixes.toolkit.imports import Imports
+from xlalint.fixes.toolkit.selection import assigned_name
 from xlalint.fixes.toolkit.speculation import speculate
 from xlalint.fixes.toolkit.text import argument, atom, bare_extent, call_at
 
@@ -154,10 +155,10 @@ class _Window:
 
     def read(self, node: cst.Subscript) -> Rewrite:
         """The window as a value."""
-        whole, axis = self.scene.code(self.cut.whole), str(self.cut.axis)
-        if changed := changed_in_place(self.scene, node):
-            self.assumed.append(f"`{changed}` may be changed without `{whole}`")
+        axis = str(self.cut.axis)
         if self.site.framework == "torch":
+            result = assigned_name(self.scene, node) or node
+            self.assumed += copy_shows(self.scene, self.scene.statement(node), result, [node])
             function, arguments = f"{atom(self.scene, self.cut.whole)}.index_select", [axis, self._places()]
         elif self.site.framework == "jax":
             function = f"{self.imports.name('jax.lax')}.dynamic_slice_in_dim"

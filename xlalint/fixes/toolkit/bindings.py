@@ -7,7 +7,7 @@ import libcst as cst
 from xlalint.abstract.values import UNKNOWN, Value
 from xlalint.fixes.toolkit.dataflow import binds, reads
 from xlalint.fixes.toolkit.function_source import FunctionSource
-from xlalint.fixes.toolkit.operations import CASTS, VIEWS, operation
+from xlalint.fixes.toolkit.operations import makes_new
 from xlalint.fixes.toolkit.speculation import assignments
 
 
@@ -86,21 +86,8 @@ def made_before(scene: FunctionSource, statement: cst.CSTNode, name: str) -> boo
         for sibling in reversed(siblings[:index]):
             if name in binds(scene, sibling):
                 found = dict(assignments(sibling))
-                return name in found and makes(scene, found[name])
+                return name in found and makes_new(scene, found[name])
         node = scene.parent(node)
         if isinstance(node, (cst.For, cst.While)):
             return False
     return False
-
-
-def makes(scene: FunctionSource, node: cst.BaseExpression) -> bool:
-    """Return whether an expression surely gives a new tensor that nothing else holds."""
-    if isinstance(node, (cst.BinaryOperation, cst.UnaryOperation, cst.Comparison)):
-        return True
-    if not isinstance(node, cst.Call):
-        return False
-    name = operation(scene, node)
-    return bool(name) and not name.endswith("_") and name not in _MAY_ALIAS
-
-
-_MAY_ALIAS = VIEWS | CASTS.keys() | {"contiguous", "detach", "identity", "asarray", "as_tensor", "stop_gradient"}

@@ -55,16 +55,6 @@ def consumers(scene: FunctionSource, node: cst.BaseExpression) -> frozenset[Cons
     return frozenset(_consumers(scene, node, set()))
 
 
-def changed_in_place(scene: FunctionSource, node: cst.BaseExpression) -> str:
-    """The name that an expression is given, if something like `name += 1` follows: an operand that was the result changes with it."""
-    holder, function = scene.parent(node), scene.function(node)
-    if not isinstance(holder, cst.Assign) or function is None:
-        return ""
-    names = {one.target.value for one in holder.targets if isinstance(one.target, cst.Name)}
-    changed = (one.target for one in scene.descend(function, cst.AugAssign))
-    return next((one.value for one in changed if isinstance(one, cst.Name) and one.value in names), "")
-
-
 def _consumers(scene: FunctionSource, node: cst.CSTNode, followed: set[str]) -> set[Consumer]:
     if in_test(scene, node):
         return {Consumer.TEST}

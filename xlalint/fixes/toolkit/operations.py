@@ -120,8 +120,9 @@ def arguments_of(scene: FunctionSource, node: cst.Call) -> list[cst.BaseExpressi
     return given
 
 
-# What gives a tensor of its own, whatever it is given. Casts, `contiguous`, `positive`, `dropout` and views may give what they got.
-_NEW = (
+# What gives a tensor of its own, whatever it is given. Casts, `contiguous`, `positive`, `dropout` and views may give what they got, and so
+# may `einsum` of one operand. `tests/xla/test_memory.py` asks torch.
+NEW = (
     REDUCTIONS
     | (AS_FIRST_IF_FLOAT - {"positive"})
     | AS_FIRST_OF_NUMBERS
@@ -129,16 +130,24 @@ _NEW = (
     | BOOLEAN
     | MAKERS
     | names(
-        "addmm argmax argmin argsort avg_pool1d avg_pool2d baddbmm batch_norm bincount bitwise_and bitwise_not bitwise_or bmm bucketize"
-        " cat cdist celu clone concat concatenate conv1d conv2d conv3d conv_transpose2d cosine_similarity count_nonzero cross_entropy"
-        " cummax cummin cumprod cumsum div divide einsum embedding empty_like eq erfinv eye fft flip float_power fmax fmin full_like"
-        " gather ge glu group_norm gt hardsigmoid hardswish hstack index_add index_copy index_fill index_select instance_norm kthvalue"
-        " l1_loss layer_norm le lerp lgamma linear log_softmax logaddexp logcumsumexp logical_and logical_or logical_xor logsumexp lt"
-        " masked_fill masked_scatter masked_select matmul max_pool1d max_pool2d mm mse_loss multinomial mv nan_to_num nanmean nansum ne"
-        " nll_loss nonzero normalize one_hot ones_like outer pow quantile rand rand_like randint randint_like randn randn_like randperm"
-        " relu repeat repeat_interleave rms_norm roll scaled_dot_product_attention scatter scatter_add searchsorted sigmoid"
-        " smooth_l1_loss sort stack std_mean take_along_dim tile topk tril triu true_divide unique unique_consecutive var_mean vdot"
-        " vstack where xlogy zeros_like"
+        "adaptive_avg_pool1d adaptive_avg_pool2d adaptive_max_pool1d adaptive_max_pool2d addbmm addcdiv addcmul addmm"
+        " addmv arctan2 argmax argmin argsort argwhere atan2 avg_pool1d avg_pool2d baddbmm batch_norm bernoulli"
+        " binary_cross_entropy binary_cross_entropy_with_logits bincount bitwise_and bitwise_not bitwise_or"
+        " bitwise_xor block_diag bmm bucketize cat cdist celu clone concat concatenate conv1d conv2d conv3d"
+        " conv_transpose2d copysign cosine_similarity count_nonzero cov cross_entropy cummax cummin cumprod cumsum"
+        " deg2rad diag_embed diff digamma dist div divide dot embedding empty_like eq erfc erfinv eye fft flip fliplr"
+        " flipud float_power floor_divide fmax fmin frac full_like gather ge glu greater greater_equal group_norm gt"
+        " gumbel_softmax hardsigmoid hardswish heaviside histc hstack huber_loss hypot index_add index_copy index_fill"
+        " index_select inner instance_norm isclose isin kl_div kron kthvalue l1_loss layer_norm le lerp less"
+        " less_equal lgamma linear log_softmax logaddexp logaddexp2 logcumsumexp logical_and logical_not logical_or"
+        " logical_xor logit logspace logsumexp lt masked_fill masked_scatter masked_select matmul max_pool1d"
+        " max_pool2d mm mse_loss multinomial mv nan_to_num nanmean nanmedian nanquantile nansum ne new_empty new_full"
+        " new_ones new_zeros nextafter nll_loss nonzero normalize not_equal one_hot ones_like outer pad"
+        " pairwise_distance poisson polygamma pow quantile rad2deg rand rand_like randint randint_like randn"
+        " randn_like randperm relu repeat repeat_interleave rms_norm roll rot90 rsub scaled_dot_product_attention"
+        " scatter scatter_add scatter_reduce searchsorted select_scatter sgn sigmoid signbit sinc slice_scatter"
+        " smooth_l1_loss softmin softshrink sort stack std_mean take take_along_dim tensor tensordot tile topk trace"
+        " tril triu true_divide unique unique_consecutive var_mean vdot vstack where xlogy zeros_like"
     )
 )
 # Layers that give a tensor of their own; activations and dropouts may write into what they are given, or give it back.
@@ -147,7 +156,7 @@ _LAYERS = names(
     " InstanceNorm1d InstanceNorm2d LayerNorm Linear LogSoftmax MaxPool1d MaxPool2d RMSNorm Sigmoid Softmax Softplus Tanh"
 )
 # Functions that are told by an argument to write into what they are given.
-_WRITING = names(
+WRITING = names(
     "alpha_dropout celu dropout dropout1d dropout2d dropout3d elu feature_alpha_dropout hardsigmoid hardswish hardtanh leaky_relu mish relu"
     " relu6 rrelu selu silu threshold"
 )
@@ -164,7 +173,8 @@ def makes_new(scene: FunctionSource, node: cst.BaseExpression) -> bool:
     layer = scene.value(node.func)
     if type(layer) is LibraryInstance:
         return layer.name.rpartition(".")[2] in _LAYERS
-    return operation(scene, node) in _NEW and not is_inplace(scene, node)
+    name = operation(scene, node)
+    return (name in NEW or (name == "einsum" and len(node.args) > 2)) and not is_inplace(scene, node)
 
 
 def is_inplace(scene: FunctionSource, node: cst.Call) -> bool:
@@ -174,7 +184,7 @@ def is_inplace(scene: FunctionSource, node: cst.Call) -> bool:
         return True
     for index, arg in enumerate(node.args):
         told = arg.keyword.value if arg.keyword is not None else ""
-        if told in ("inplace", "out") or (not told and index and name in _WRITING):
+        if told in ("inplace", "out") or (not told and index and name in WRITING):
             value = scene.value(arg.value)
             if told == "out" or not (type(value) is Const and (value.value is False or type(value.value) is float)):
                 return True

@@ -12,20 +12,16 @@ import libcst as cst
 
 from xlalint.abstract.values import Function, LibraryInstance, members
 from xlalint.fixes.toolkit import values
-from xlalint.fixes.toolkit.bindings import made_before, makes
+from xlalint.fixes.toolkit.bindings import made_before
 from xlalint.fixes.toolkit.conditions import holds_tensor
 from xlalint.fixes.toolkit.dataflow import binds, reads
 from xlalint.fixes.toolkit.function_source import FunctionSource
-from xlalint.fixes.toolkit.operations import VIEWS, names, operation
+from xlalint.fixes.toolkit.operations import makes_new, operation
 from xlalint.fixes.toolkit.speculation import assignments
 from xlalint.fixes.toolkit.text import argument, atom
 
 # Attributes that are views: Dynamo reads them outside of the branch, next to the tensor itself.
 _VIEW_ATTRIBUTES = frozenset(("H", "T", "data", "grad", "imag", "mH", "mT", "real"))
-_MAY_ALIAS = VIEWS | names(
-    "adjoint atleast_1d atleast_2d atleast_3d detach diagonal dropout hsplit identity narrow positive select tensor_split type_as unfold"
-    " view_as_complex view_as_real vsplit"
-)
 
 
 def is_traced(scene: FunctionSource, function: cst.FunctionDef) -> bool:
@@ -37,13 +33,8 @@ def is_traced(scene: FunctionSource, function: cst.FunctionDef) -> bool:
 
 def is_new(scene: FunctionSource, node: cst.BaseExpression) -> bool:
     """Return whether an expression gives a tensor that shares its memory with no other. The program's functions are trusted to."""
-    if isinstance(node, cst.UnaryOperation):
-        return not isinstance(node.operator, cst.Plus)
-    if not isinstance(node, cst.Call):
-        return makes(scene, node)
-    name = operation(scene, node)
-    if name:
-        return makes(scene, node) and name not in _MAY_ALIAS
+    if not isinstance(node, cst.Call) or operation(scene, node):
+        return makes_new(scene, node)
     found = members(scene.value(node.func))
     return bool(found) and all(
         type(one) is Function or (type(one) is LibraryInstance and not one.name.endswith(".Identity")) for one in found
