@@ -37,22 +37,22 @@ UNSAFE = {
     "what must be put in parentheses": (
         "min(x.mean() + 1, 2.0)",
         "(x.mean() + 1).clamp(max=2.0)",
-        "a tensor works where this was a Python number",
+        "works where this was a Python number",
     ),
     "a result that is returned": (
         "min((x > 0).sum(), 3)",
         "(x > 0).sum().clamp(max=3)",
-        "a tensor works where this was a Python number",
+        "works where this was a Python number",
     ),
     "a factor of any dtype": (
         "x * max((x > 0).sum(), 1)",
         "x * (x > 0).sum().clamp(min=1)",
-        "a tensor works where this was a Python number",
+        "works where this was a Python number",
     ),
     "what widens whole numbers": (
         "t.long() * max(x.float().sum(), 1)",
         "t.long() * x.float().sum().clamp(min=1)",
-        "a tensor works where this was a Python number",
+        "works where this was a Python number",
     ),
     "two floats": ("max(x.max(), x.mean())", "torch.maximum(x.max(), x.mean())", "none of them is NaN"),
     "three": (

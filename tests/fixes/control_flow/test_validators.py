@@ -47,6 +47,7 @@ def told(condition):
     print(condition)
 
 
+@torch.compile
 def f(x: torch.Tensor, mask: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
 """
 

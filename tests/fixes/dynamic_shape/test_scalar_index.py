@@ -36,7 +36,7 @@ CHANGED = {
     "a sum": ("return x[n].sum()", "return x[n[None]].squeeze(0).sum()", "safe"),
     "arithmetic": ("return x[n + 1] * 2", "return x[(n + 1)[None]].squeeze(0) * 2", "safe"),
     "kept": ("return x[n]", "return x[n[None]].squeeze(0)", "unsafe"),
-    "what may be the same dtype": ("return x[n].float().sum()", "return x[n[None]].squeeze(0).float().sum()", "unsafe"),
+    "what may be the same dtype": ("return x[n].float().sum()", "return x[n[None]].squeeze(0).float().sum()", "safe"),
     "what is cast and written": (
         "row = x[n].half()\n    row[0] = 5\n    return x",
         "row = x[n[None]].squeeze(0).half()\n    row[0] = 5\n    return x",

@@ -63,11 +63,16 @@ MADE = {
     ),
     "the larger": ("return torch.fmax(x, y)", "return torch.maximum(x, y)", "NaN"),
     "the smaller": ("return x.fmin(y)", "return x.minimum(y)", "NaN"),
-    "Huber's loss": ("return F.huber_loss(x, y)", "return F.smooth_l1_loss(x, y)", ""),
+    "Huber's loss": ("return F.huber_loss(x, y)", "return F.smooth_l1_loss(x, y)", "`x` and `y` have one dtype"),
+    "Huber's loss of one dtype": (
+        "z = x.float()\n    return F.huber_loss(z, z * 2)",
+        "z = x.float()\n    return F.smooth_l1_loss(z, z * 2)",
+        "",
+    ),
     "with a threshold of one": (
         "return F.huber_loss(x, y, reduction='none', delta=1)",
         "return F.smooth_l1_loss(x, y, reduction='none', beta=1)",
-        "",
+        "`x` and `y` have one dtype",
     ),
     "with another": (
         "return F.huber_loss(x, y, delta=0.5)",

@@ -6,6 +6,7 @@ import libcst as cst
 
 from xlalint.fixes.model import NoFix, Rewrite, Site
 from xlalint.fixes.toolkit import values
+from xlalint.fixes.toolkit.checks import reason_to_keep
 from xlalint.fixes.toolkit.conditions import Condition, condition, find_undecided, holder_of, holds_tensor
 from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
 from xlalint.fixes.toolkit.imports import Imports
@@ -90,6 +91,9 @@ def drop_report(site: Site) -> Rewrite | NoFix | None:
     node = holder_of(scene, site.node)
     if not isinstance(node, cst.If) or node.orelse is not None or not _only_tells(scene, node.body):
         return None
+    kept = reason_to_keep(site, node, node.test)
+    if kept is not None:
+        return kept
     effects = _effects(site, node.test)
     if isinstance(effects, NoFix):
         return effects
@@ -143,6 +147,9 @@ def _effects(site: Site, test: cst.BaseExpression) -> tuple[str, ...] | NoFix:
 
 def _assertion(site: Site, node: cst.Assert) -> Rewrite | NoFix:
     scene = site.scene
+    kept = reason_to_keep(site, scene.statement(node), node.test)
+    if kept is not None:
+        return kept
     effects = _effects(site, node.test)
     if isinstance(effects, NoFix):
         return effects
@@ -163,6 +170,9 @@ def _raising(site: Site, node: cst.If) -> Rewrite | NoFix:
     if node.orelse is not None:
         return NoFix("the check has an `else`: raise on the host, before the call")
     above = scene.parent(node)
+    kept = reason_to_keep(site, node, node.test)
+    if kept is not None:
+        return kept
     effects = _effects(site, node.test)
     if isinstance(effects, NoFix):
         return effects
@@ -190,8 +200,9 @@ def _drop_call(site: Site) -> Rewrite | NoFix | None:
         name = values.callee(scene.value(node.func))
         holder = scene.parent(node)
         if (name in _CHECKS or ".debugging.assert_" in name) and isinstance(holder, cst.Expr):
+            kept = reason_to_keep(site, scene.statement(holder), node)
             assumes = f"`{brief(scene.code(node))}` never fails, which nothing checks any more"
-            return _line_dropped(scene, node, assumes)
+            return kept or _line_dropped(scene, node, assumes)
         node = scene.nearest(holder, cst.Call)
     return None
 

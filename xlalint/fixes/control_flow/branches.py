@@ -210,7 +210,7 @@ class _Choice:
             if use:
                 return NoFix(f"`{name}` is used as a Python number: `{brief(use)}`")
             if all(side.type.number for side in sides):
-                self._chooser.assume([number_as_tensor(self._framework)])
+                self._chooser.assume([number_as_tensor(self._framework, sides)])
         arguments = self._chooser.choose(asked, *sides)
         if isinstance(arguments, NoFix):
             return arguments

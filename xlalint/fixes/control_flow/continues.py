@@ -29,6 +29,7 @@ from xlalint.fixes.toolkit.selection import (
     keep_value,
     number_as_tensor,
     side_of,
+    unchosen_gradient,
 )
 from xlalint.fixes.toolkit.shapes import Type, Types
 from xlalint.fixes.toolkit.speculation import assume_computable, speculate
@@ -231,7 +232,7 @@ class _Rest:
         if reason is not None:
             return reason
         if new.slope.into:
-            self._chooser.assume([f"the gradient of `{brief(new.text)}` is finite where it is not chosen"])
+            self._chooser.assume([unchosen_gradient(brief(new.text), self._framework)])
         if asked.rank != 0:
             self._chooser.assume([f"`{brief(asked.text)}` has no dimensions"])
         pair = ["0", new.text] if not asked.turned else [new.text, "0"]

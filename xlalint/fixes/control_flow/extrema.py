@@ -16,7 +16,7 @@ from xlalint.fixes.toolkit.gradients import FLAT, Slopes, without_gradient
 from xlalint.fixes.toolkit.imports import Imports
 from xlalint.fixes.toolkit.selection import assigned_name
 from xlalint.fixes.toolkit.shapes import SCALAR, Types
-from xlalint.fixes.toolkit.text import argument, atom, call_at
+from xlalint.fixes.toolkit.text import argument, atom, brief, call_at
 
 _BOUND = {"max": "min", "min": "max"}  # `max(x, 0)` is `x.clamp(min=0)`
 _MODULES = {"torch": "torch", "tensorflow": "tensorflow", "jax": "jax.numpy"}
@@ -157,12 +157,14 @@ def _number_assumptions(site: Site, call: _Call, kind: str) -> list[str]:
     scene = site.scene
     said = []
     if not _takes_as_number(scene, call.node, kind):
-        said.append("a tensor works where this was a Python number")
+        dtype = scene.code(call.tensors[0])
+        said.append(f"a tensor of the dtype of `{brief(dtype)}` works where this was a Python number")
     if not without_gradient(scene, call.node):
         slopes = Slopes(scene, site.framework)
         learned = next((one for one in call.tensors if slopes.of(one) != FLAT), None)
         if learned is not None:
-            said.append(f"the gradient of `{scene.code(learned)}` is finite where the number is taken")
+            zeros = "" if site.framework == "jax" else ", and may be zero in place of None"
+            said.append(f"the gradient of `{scene.code(learned)}` is finite where the number is taken{zeros}")
     return said
 
 

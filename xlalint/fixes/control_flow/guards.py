@@ -15,15 +15,20 @@ from xlalint.fixes.model import NoFix, Rewrite, Site
 from xlalint.fixes.toolkit import values
 from xlalint.fixes.toolkit.aliasing import copy_shows
 from xlalint.fixes.toolkit.conditions import condition, holder_of
-from xlalint.fixes.toolkit.dataflow import binds, live_after
+from xlalint.fixes.toolkit.dataflow import binds, definition_at, live_after, uses
 from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
 from xlalint.fixes.toolkit.gradients import FLAT, Slopes, without_gradient
 from xlalint.fixes.toolkit.imports import Imports
-from xlalint.fixes.toolkit.operations import CASTS, VIEWS, arguments_of, is_method, operation
-from xlalint.fixes.toolkit.selection import kept_gradients, side_of
-from xlalint.fixes.toolkit.shapes import Types, holds
+from xlalint.fixes.toolkit.indexing import made_like
+from xlalint.fixes.toolkit.operations import BOOLEAN, CASTS, TO_BOOL, VIEWS, arguments_of, is_method, operation
+from xlalint.fixes.toolkit.ownership import owned
+from xlalint.fixes.toolkit.selection import kept_gradients, side_of, unchosen_gradient
+from xlalint.fixes.toolkit.shapes import SCALAR, Types, holds
 from xlalint.fixes.toolkit.speculation import assignments, assume_computable, speculate
 from xlalint.fixes.toolkit.text import block, brief, movable
+
+# Operations of which autograd keeps none of what they are given.
+_SAVES_NOTHING = BOOLEAN | TO_BOOL | {"argmax", "argmin", "mean", "sum"}
 
 
 class _Guard(NamedTuple):
@@ -213,22 +218,60 @@ class _Block:
         if isinstance(statement, cst.Assign) and len(statement.targets) == 1:
             target = statement.targets[0].target
             if isinstance(target, cst.Subscript):
-                return self._check_store(target)
+                return self._check_store(target, statement.value)
             if isinstance(target, cst.Name) and isinstance(statement.value, cst.Call):
                 return self._check_choice(target, statement.value)
         if isinstance(statement, cst.AugAssign) and isinstance(statement.target, cst.Subscript):
-            return self._check_store(statement.target)
+            return self._check_store(statement.target, statement.value)
         if isinstance(statement, cst.Expr) and isinstance(statement.value, cst.Call):
             call = statement.value
-            if operation(self._scene, call) == "masked_fill_" and self._is_guarded(call.args[0].value):
-                return []
+            operands = arguments_of(self._scene, call)
+            if (
+                operation(self._scene, call) != "masked_fill_"
+                or len(operands) != 3
+                or not self._is_guarded(operands[1])
+            ):
+                return None
+            return self._list_write_assumptions(operands[0]) + self._flows(operands[0], operands[2])
         return None
 
-    def _check_store(self, target: cst.Subscript) -> list[str] | None:
+    def _check_store(self, target: cst.Subscript, value: cst.BaseExpression) -> list[str] | None:
         parts = [element.slice for element in target.slice]
         indices = [one.value for one in parts if isinstance(one, cst.Index)]
         mutable = self._framework == "torch" and values.is_tensor(self._scene.value(target.value), "torch")
-        return [] if mutable and len(indices) == 1 and self._is_guarded(indices[0]) else None
+        if not mutable or len(indices) != 1 or not self._is_guarded(indices[0]):
+            return None
+        return self._list_write_assumptions(target.value) + self._flows(target.value, value)
+
+    def _list_write_assumptions(self, written: cst.BaseExpression) -> list[str]:
+        """A write that changes nothing is one nevertheless: parameters of a model refuse it, and so does autograd of what it saved."""
+        scene, node = self._scene, self._scene.nearest(written, cst.If)
+        code = brief(scene.code(written))
+        if node is not None and isinstance(written, cst.Name) and owned(scene, node, written.value):
+            made = definition_at(scene, written.value, node)
+            since = scene.span(made)[1] if made is not None else 0
+            between = [
+                one
+                for one in uses(scene, scene.root, written.value)
+                if since <= scene.span(one)[0] < scene.span(node)[0]
+            ]
+            if all(map(self._saves_nothing, between)):
+                return []
+        return [f"`{code}` may be written into where the mask selects nothing"]
+
+    def _saves_nothing(self, use: cst.Name) -> bool:
+        """Return whether a read of a tensor leaves nothing that autograd keeps of it: it is compared, or asked for its shape."""
+        scene = self._scene
+        for holder in scene.above(use):
+            if isinstance(holder, (cst.Comparison, cst.Index)):
+                return True
+            if isinstance(holder, cst.Call) and operation(scene, holder) in _SAVES_NOTHING:
+                return True
+            if isinstance(holder, cst.Attribute) and holder.attr.value in ("shape", "dtype", "device", "ndim", "size"):
+                return True
+            if not isinstance(holder, (cst.Subscript, cst.ComparisonTarget, cst.Attribute, cst.Arg)):
+                return False
+        return False
 
     def _check_choice(self, target: cst.Name, call: cst.Call) -> list[str] | None:
         scene = self._scene
@@ -240,7 +283,8 @@ class _Block:
             if scene.code(operands[0]) != target.value or not self._is_guarded(operands[1]):
                 return None
             self.own.add(scene.code(call))
-            return self._list_alias_assumptions(target) + self._like(operands[0], operands[2])
+            fits = self._fits(operands[1], target)
+            return fits + self._list_alias_assumptions(target) + self._like(operands[0], operands[2])
         if name != "where":
             return None
         if isinstance(call.func, cst.Attribute) and operands[0] is call.func.value:  # x.where(mask, other)
@@ -249,7 +293,15 @@ class _Block:
         if scene.code(operands[0]) != self._guard.mask or scene.code(kept) != target.value:
             return None
         self.own.add(scene.code(call))
-        return self._list_alias_assumptions(target) + self._like(kept, other, promotes=True)
+        fits = self._fits(operands[0], target)
+        return fits + self._list_alias_assumptions(target) + self._like(kept, other, promotes=True)
+
+    def _fits(self, mask: cst.BaseExpression, kept: cst.Name) -> list[str]:
+        """List what must hold for a choice by a mask to have the shape of what it keeps."""
+        own, whole = self._types.of(mask), self._types.of(kept)
+        if own.shape == SCALAR or own.shape == whole.shape != "" or made_like(self._scene, mask, kept):
+            return []
+        return [f"`{brief(self._scene.code(mask))}` broadcasts to the shape of `{kept.value}`"]
 
     def _like(self, kept: cst.BaseExpression, other: cst.BaseExpression, *, promotes: bool = False) -> list[str]:
         """List what must hold for a choice that takes nothing of `other` to give `kept`, with its gradients."""
@@ -259,10 +311,14 @@ class _Block:
         if not self._learns:
             side = side_of(scene, kept, self._types, self._slopes)
             return found + kept_gradients(scene, scene.nearest(kept, cst.If) or kept, [side])
+        return found + self._flows(kept, other)
+
+    def _flows(self, kept: cst.BaseExpression, other: cst.BaseExpression) -> list[str]:
+        """List what must hold for what nothing is taken of to change no gradient."""
         slope = self._slopes.of(other)
-        if slope != FLAT and not (slope.tame and slope.into <= self._slopes.of(kept).into):
-            found.append(f"the gradient of `{brief(scene.code(other))}` is finite where it is not chosen")
-        return found
+        if not self._learns or slope == FLAT or (slope.tame and slope.into <= self._slopes.of(kept).into):
+            return []
+        return [unchosen_gradient(brief(self._scene.code(other)), self._framework)]
 
     def _list_alias_assumptions(self, target: cst.Name) -> list[str]:
         """A tensor that is made anew is no longer what others hold."""

@@ -150,9 +150,16 @@ def _is_not(node: cst.CSTNode) -> bool:
     return isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Not)
 
 
+def _gives_bool(node: cst.BaseExpression) -> bool:
+    """Return whether an expression may give what `not` gave: `and` and `or` give an operand."""
+    if isinstance(node, cst.BooleanOperation):
+        return _gives_bool(node.left) or _gives_bool(node.right)
+    return _is_not(node)
+
+
 def _refused_by_consumers(scene: FunctionSource, whole: cst.BaseExpression) -> str:
     """Why no tensor may stand where a Python bool did: `not` gives one, `and` and `or` give an operand."""
-    if not _is_not(whole):
+    if not _gives_bool(whole):
         return ""
     takers = consumers(scene, whole)
     if Consumer.STORED_TEST in takers:

@@ -38,7 +38,7 @@ def rewrite(site: Site) -> Rewrite | NoFix | None:
         if use:
             return NoFix(f"`{name}` is used as a Python number: `{' '.join(use.split())}`")
         if all(side.type.number for side in sides):
-            chooser.assume([number_as_tensor(framework)])
+            chooser.assume([number_as_tensor(framework, sides)])
     arguments = chooser.choose(asked, *sides)
     if isinstance(arguments, NoFix):
         return arguments

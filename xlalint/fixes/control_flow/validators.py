@@ -10,6 +10,7 @@ import libcst as cst
 from xlalint.abstract.values import Function, LibrarySymbol, Tensor, members
 from xlalint.fixes.model import NoFix, Rewrite, Site
 from xlalint.fixes.toolkit import values
+from xlalint.fixes.toolkit.checks import reason_to_keep
 from xlalint.fixes.toolkit.function_source import FunctionSource
 from xlalint.fixes.toolkit.operations import READS, operation
 from xlalint.fixes.toolkit.removal import taken_out
@@ -57,6 +58,9 @@ def drop_validation(site: Site) -> Rewrite | NoFix | None:
         return NoFix(
             f"the host can check `{brief(scene.code(given[0]))}`: compute what the message says only where that fails"
         )
+    kept = reason_to_keep(site, line, called)
+    if kept is not None:
+        return kept
     tested = brief(scene.code(given[0])) if given else brief(scene.code(called))
     assumes = f"`{tested}` holds, which nothing checks any more"
     if speculate(scene, given, site.framework).barrier:

@@ -7,6 +7,7 @@ import libcst as cst
 from xlalint.fixes.model import NoFix, Rewrite, Site
 from xlalint.fixes.toolkit import values
 from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
+from xlalint.fixes.toolkit.gradients import is_infinite
 from xlalint.fixes.toolkit.imports import Imports
 from xlalint.fixes.toolkit.indexing import Aligned, align, mask_assumption, read_masked
 from xlalint.fixes.toolkit.shapes import Types
@@ -55,13 +56,16 @@ def _rewrite(
     flat = values.is_number(scene.value(value)) or values.rank_of(scene.value(value)) == 0
     if not flat:
         return NoFix(f"it is not known that `{scene.code(value)}` is one number for all positions")
+    finite = values.is_number(scene.value(value)) and not is_infinite(scene, value)
+    tame = _OPERATORS.get(name) not in ("*", "/") or (finite and _OPERATORS[name] == "*")
+    risk = "" if tame else f"`{name}` has a finite gradient where `{scene.code(index.mask)}` is false, or none is taken"
     imports = Imports(scene, called)
     numpy = imports.name("jax.numpy")
     chosen = [place.mask, _write_choice(scene, place, name, value, numpy, base), place.whole]
     start, end = scene.span(called)
     line = scene.document.text.rfind("\n", 0, start) + 1
     text = call(f"{numpy}.where", chosen, start - line, scene.indent(called), width=width_of(scene))
-    assumed = " and ".join(filter(None, (assumption, place.assumes, _kept_dtype(scene, base, name, value))))
+    assumed = " and ".join(filter(None, (assumption, place.assumes, _kept_dtype(scene, base, name, value), risk)))
     return Rewrite("Use `jnp.where`", (Replacement(start, end, text), *imports.needed), assumed)
 
 

@@ -23,6 +23,8 @@ from xlalint.fixes.toolkit.text import atom, brief
 
 _MATRICES = frozenset(("nonzero", "argwhere"))
 _FLAT = frozenset(("flatten", "ravel"))
+# What raises for tensors of bools, or inverts them, where Python bools are numbers.
+_REFUSE_BOOLS = (cst.BitInvert, cst.Minus, cst.Power, cst.Subtract)
 # Whether `count <operator> number` asks for at least one true value, or for none.
 _PRESENT = ((cst.GreaterThan, 0), (cst.NotEqual, 0), (cst.GreaterThanEqual, 1))
 _ABSENT = ((cst.Equal, 0), (cst.LessThanEqual, 0), (cst.LessThan, 1))
@@ -195,6 +197,9 @@ def as_bool(scene: FunctionSource, asked: cst.BaseExpression, new: str) -> str |
         return NoFix(
             f"a condition that depends on `{brief(scene.code(asked))}` waits for the device, whatever its form"
         )
+    holder = scene.parent(asked)
+    if isinstance(holder, (cst.BinaryOperation, cst.UnaryOperation)) and isinstance(holder.operator, _REFUSE_BOOLS):
+        return NoFix(f"`{brief(scene.code(holder))}` computes with a Python bool as with a number: use `.int()` of it")
     return "" if takers <= {Consumer.TENSOR} else "a tensor works where this was a Python bool"
 
 

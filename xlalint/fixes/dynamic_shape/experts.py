@@ -30,7 +30,8 @@ from xlalint.fixes.toolkit.text import argument, atom, call, width_of
 
 _ASSUMED = (
     "an expert treats each token by itself, tokens are finite, and {sentinel}running every expert on all tokens is affordable; "
-    "a grouped matrix product costs less"
+    "a grouped matrix product costs less; experts without tokens get gradients of zeros in place of None, by which optimizers with "
+    "weight decay or momentum move them, and dropout draws other numbers"
 )
 # What would see tokens that are not the expert's own: sizes, and what works along the tokens unless told otherwise.
 _COUNTING = frozenset(("shape", "numel", "size", "T", "mT", "t", "transpose", "permute", "view_as"))

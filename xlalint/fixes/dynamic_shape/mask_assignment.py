@@ -13,7 +13,10 @@ import libcst as cst
 from xlalint.abstract.values import Const, Host, members
 from xlalint.fixes.model import NoFix, Rewrite, Site, all_of
 from xlalint.fixes.toolkit import values
+from xlalint.fixes.toolkit.aliasing import overlaps
+from xlalint.fixes.toolkit.dataflow import definition
 from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
+from xlalint.fixes.toolkit.gradients import is_infinite
 from xlalint.fixes.toolkit.imports import Imports
 from xlalint.fixes.toolkit.indexing import (
     Aligned,
@@ -26,11 +29,12 @@ from xlalint.fixes.toolkit.indexing import (
     same_rank,
 )
 from xlalint.fixes.toolkit.ownership import owned
-from xlalint.fixes.toolkit.picking import SAME_ELEMENTS, find_selections, has_product, is_infinite, without_mask
+from xlalint.fixes.toolkit.picking import SAME_ELEMENTS, find_selections, has_product, without_mask
 from xlalint.fixes.toolkit.shapes import Types
 from xlalint.fixes.toolkit.text import argument, atom, call, width_of
 
 _HALF = 65504  # the largest float16
+_DEPTH = 4  # assignments that a value is followed through
 _MATCHED = (cst.AddAssign, cst.SubtractAssign, cst.MultiplyAssign, cst.DivideAssign)
 
 
@@ -93,11 +97,13 @@ class _Target:
         self.assumption = assumption
         self.sure = values.is_bool(site.scene.value(index.mask))
 
-    def fill(self, statement: cst.Assign, value: cst.BaseExpression) -> Rewrite:
+    def fill(self, statement: cst.Assign, value: cst.BaseExpression) -> Rewrite | NoFix:
         """One number for all places."""
         scene, assumptions = self.scene, [self.assumption]
         if not values.is_number(scene.value(value)) and values.rank_of(scene.value(value)) != 0:
             assumptions.append(f"`{scene.code(value)}` is a number")
+        elif _exceeds_half(scene, value) and _is_half(scene, self.index.base):
+            return NoFix(f"`{scene.code(self.index.base)}` is float16, in which `{scene.code(value)}` is infinite")
         elif _exceeds_half(scene, value):
             assumptions.append(
                 f"`{scene.code(self.index.base)}` is not float16, which cannot hold `{scene.code(value)}`"
@@ -108,6 +114,8 @@ class _Target:
     def select(self, statement: cst.Assign | cst.AugAssign, value: str, risk: str) -> Rewrite:
         """A value for each place, masked or not."""
         imports = Imports(self.scene, statement)
+        if overlaps(self.scene, self.index.base):
+            risk = all_of(filter(None, (risk, f"no elements of `{self.scene.code(self.index.base)}` share memory")))
         chosen = [self.place.mask, value, self.place.whole]
         where = f"{imports.name('torch')}.where"
         base = self.index.base
@@ -235,6 +243,19 @@ def _exceeds_half(scene: FunctionSource, node: cst.BaseExpression) -> bool:
                 return True
         elif type(member) is Host and member.type == "float" and not _is_limit(scene, node):
             return True
+    return False
+
+
+def _is_half(scene: FunctionSource, node: cst.BaseExpression) -> bool:
+    """Return whether a tensor was made as one of float16, perhaps several assignments ago."""
+    types = Types(scene, "torch")
+    for _ in range(_DEPTH):
+        if types.of(node).dtype in ("=half", "=torch.half", "=torch.float16"):
+            return True
+        made = definition(scene, node) if isinstance(node, cst.Name) else None
+        if made is None:
+            return False
+        node = made.value
     return False
 
 

@@ -10,13 +10,12 @@ import libcst as cst
 from xlalint.abstract.values import Tensor, members
 from xlalint.fixes.model import NoFix, Rewrite, Site
 from xlalint.fixes.toolkit import values
+from xlalint.fixes.toolkit.aliasing import copy_shows
 from xlalint.fixes.toolkit.dataflow import binds, reads
 from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
-from xlalint.fixes.toolkit.operations import CASTS, makes_new
+from xlalint.fixes.toolkit.selection import assigned_name
 from xlalint.fixes.toolkit.shapes import Types
 from xlalint.fixes.toolkit.text import atom
-
-_OPERANDS = (cst.BinaryOperation, cst.Comparison, cst.ComparisonTarget, cst.UnaryOperation)
 
 
 def scalar_index(site: Site) -> Rewrite | NoFix | None:
@@ -49,8 +48,8 @@ def scalar_index(site: Site) -> Rewrite | NoFix | None:
     first, last = scene.span(node)
     text = scene.document.text
     new = f"{text[start:first]}{index}{text[last:end]}.squeeze({place})"
-    if not _is_consumed(scene, subscript):
-        assumptions.append(f"nothing writes into `{scene.code(subscript)}` in place")
+    result = assigned_name(scene, subscript) or subscript
+    assumptions += copy_shows(scene, scene.statement(subscript), result, [subscript])
     return Rewrite("Index with a tensor of one element", (Replacement(start, end, new),), " and ".join(assumptions))
 
 
@@ -137,18 +136,3 @@ def _rewrite_assignment(
         assumptions.append(f"`{scene.code(statement.value)}` has the dtype of `{scene.code(subscript.value)}`")
     replacement = Replacement(*scene.span(node), index)
     return Rewrite("Index with a tensor of one element", (replacement,), " and ".join(assumptions))
-
-
-def _is_consumed(scene: FunctionSource, node: cst.Subscript) -> bool:
-    """Return whether a value is directly an operand of what gives another tensor."""
-    holder = scene.parent(node)
-    if isinstance(holder, _OPERANDS):
-        return True
-    if isinstance(holder, cst.Attribute):
-        called = scene.parent(holder)
-        if not isinstance(called, cst.Call) or called.func is not holder:
-            return False
-        name = holder.attr.value
-        widens = CASTS.get(name) == "f" and values.dtype_of(scene.value(node)) in ("b", "i")
-        return name in ("item", "tolist") or makes_new(scene, called) or widens
-    return False

@@ -208,7 +208,7 @@ class _Window:
         if self.site.framework == "torch":
             device = f"{atom(self.scene, self.cut.whole)}.device"
             return f"{self.added} + {self.imports.name('torch')}.arange({self.width}, device={device})"
-        return f"{self.added} + {self.imports.name('tensorflow')}.range({self.width})"
+        return f"{self.added} + {self.imports.name('tensorflow')}.range({self.width}, dtype={self.added}.dtype)"
 
     def _rewrite(self, used: str, replacement: Replacement) -> Rewrite:
         return Rewrite(f"Use `{used}`", (replacement, *self.imports.needed), all_of(self.assumed))

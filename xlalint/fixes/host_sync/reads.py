@@ -106,8 +106,10 @@ def _list_assumptions(read: _Read, code: str, rank: int, dtype: str, framework: 
         assumed.append(f"`{code}` holds floats")
     if not dtype and read.how == "item":
         assumed.append(f"`{code}` holds no bools")
-    if dtype in ("f", "") and framework == "tensorflow":
+    if dtype in ("f", "") and framework != "torch":
         assumed.append("a gradient may flow into it, as in a graph")
+    if framework != "torch":
+        assumed.append(f"what meets it has the dtype of `{code}`")
     if dtype in ("f", "") or read.how in MATH:
         assumed.append(f"the precision of `{code}` is enough")
     if not assumed:

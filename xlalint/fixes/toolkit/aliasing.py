@@ -12,15 +12,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from enum import IntEnum
-from itertools import islice
-from typing import Union
+from typing import NamedTuple, Union
 from weakref import WeakKeyDictionary
 
 import libcst as cst
 
-from xlalint.abstract.values import LibraryInstance
+from xlalint.abstract.values import UNKNOWN, LibraryInstance, Tensor, members
 from xlalint.fixes.toolkit import values
-from xlalint.fixes.toolkit.dataflow import binds, live_after, reads_after, uses
+from xlalint.fixes.toolkit.dataflow import binds, live_after, reads, reads_after, uses
 from xlalint.fixes.toolkit.function_source import FunctionSource
 from xlalint.fixes.toolkit.occurrences import occurrences
 from xlalint.fixes.toolkit.operations import arguments_of, is_inplace, is_method, makes_new, operation
@@ -89,7 +88,7 @@ def copy_shows(
         outside |= "" in found or any(not owned(scene, place, name) for name in found if name)
         names |= found - {""}
     own = result if isinstance(result, str) else ""
-    others = sorted(name for name in memory.find_sharing(names) - {own} if live_after(scene, statement, name))
+    others = sorted(name for name in memory.find_sharing(names) - {own} if memory.is_live(statement, name))
     if not outside and not others:
         return []
     fate = memory.fate_of_name(statement, own) if own else memory.fate_of(result)  # type: ignore[arg-type]
@@ -100,13 +99,31 @@ def copy_shows(
         return ["no caller changes what is returned in place"]
     if fate is Fate.GIVEN:
         return [f"what takes {told} does not change it in place"]
-    written = (name for name in others if memory.fate_of_name(statement, name) in (Fate.GIVEN, Fate.WRITTEN))
-    return [f"`{name}` is not changed in place afterwards" for name in islice(written, 1)]
+    written = [name for name in others if memory.fate_of_name(statement, name) in (Fate.GIVEN, Fate.WRITTEN)]
+    if not written and outside:
+        # What functions give, and what comes from outside, may share memory too: that counts where it is surely written into.
+        found = memory.find_sharing({*names, ""}, wide=True) - {own, ""}
+        tensors = (
+            name for name in found if "." in name or (_holds_tensors(scene, name) and not owned(scene, statement, name))
+        )
+        written = sorted(name for name in tensors if memory.fate_of_name(statement, name) is Fate.WRITTEN)
+    return [f"`{name}` is not changed in place afterwards" for name in written[:1]]
 
 
 def is_written(scene: FunctionSource, statement: cst.CSTNode, name: str) -> bool:
     """Return whether, after a statement, something is written in place into what a variable holds then."""
     return _Memory(scene).fate_of_name(statement, name) is Fate.WRITTEN
+
+
+_EXPANDING = frozenset(("as_strided", "broadcast_tensors", "broadcast_to", "expand", "expand_as", "meshgrid"))
+
+
+def overlaps(scene: FunctionSource, node: cst.BaseExpression) -> bool:
+    """Return whether elements of a tensor may lie in one place, because the function widened it: torch copies nothing into such."""
+    memory = _Memory(scene)
+    names = memory.find_sharing(memory.find_sources(node) - {""})
+    made = [value for targets, value in _find_assignments(scene) for target in targets if binds(scene, target) & names]
+    return any(operation(scene, call) in _EXPANDING for one in (node, *made) for call in scene.descend(one, cst.Call))
 
 
 class _Memory:
@@ -126,7 +143,11 @@ class _Memory:
         if isinstance(node, cst.Name):
             return {node.value}
         if isinstance(node, cst.Attribute):
-            return self.find_sources(node.value) if values.is_tensor(scene.value(node.value), "torch") else {""}
+            return (
+                self.find_sources(node.value)
+                if values.is_tensor(scene.value(node.value), "torch")
+                else {"", scene.code(node)}
+            )
         if isinstance(node, cst.Subscript):
             return self.find_sources(node.value)
         if isinstance(node, cst.UnaryOperation):
@@ -153,21 +174,40 @@ class _Memory:
             found |= self.find_sources(operand)
         return found | {""} if any(arg.star for arg in node.args) else found
 
-    def find_sharing(self, names: set[str]) -> set[str]:
-        """Return the variables of the scene that may share memory with some, wherever they are bound; these are among them."""
-        table = _sharing(self._scene, self)
+    def find_sharing(self, names: set[str], *, wide: bool = False) -> set[str]:
+        """Return the variables and attributes of the scene that may share memory with some, wherever they are bound, these among them.
+
+        `wide` counts what a function that is not known may give of its arguments, and takes all that comes from outside for one memory.
+        """
+        tables = _sharing(self._scene, self)
         found = set(names)
         todo = list(found)
         while todo:
-            new = table[todo.pop()] - found
-            found |= new
-            todo += new
+            name = todo.pop()
+            linked = tables.direct[name] | tables.wide[name] if wide else tables.direct[name]
+            todo += linked - found
+            found |= linked
         return found
 
     # --------------------------------------------------------------------------------------------- where it goes
 
+    def is_live(self, statement: cst.CSTNode, name: str) -> bool:
+        """Return whether a variable, or an attribute, may be read after a statement."""
+        return (
+            bool(self._attributes_after(statement, name)) if "." in name else live_after(self._scene, statement, name)
+        )
+
+    def _attributes_after(self, statement: cst.CSTNode, path: str) -> list[cst.Attribute]:
+        scene = self._scene
+        loop = scene.nearest(scene.parent(statement), cst.For, cst.While)
+        since = scene.extent(statement)[1] if loop is None else scene.extent(loop)[0]
+        found = scene.descend(scene.function(statement) or scene.root, cst.Attribute)
+        return [one for one in found if scene.extent(one)[0] >= since and scene.code(one) == path]
+
     def fate_of_name(self, statement: cst.CSTNode, name: str) -> Fate:
-        """Return what may happen, after a statement, to what a variable holds then."""
+        """Return what may happen, after a statement, to what a variable, or an attribute, holds then."""
+        if "." in name:
+            return self._most(self._attributes_after(statement, name))
         if (statement, name) in self._seen:
             return Fate.READ
         self._seen.add((statement, name))
@@ -261,24 +301,61 @@ class _Memory:
         return max((self.fate_of_name(statement, name) for name in names), default=Fate.READ)
 
 
-_known: WeakKeyDictionary[FunctionSource, defaultdict[str, set[str]]] = WeakKeyDictionary()
+class _Links(NamedTuple):
+    """Maps variables to those that share memory by some assignment; `wide` to all those that nothing rules out, "" to the outside."""
+
+    direct: defaultdict[str, set[str]]
+    wide: defaultdict[str, set[str]]
 
 
-def _sharing(scene: FunctionSource, memory: _Memory) -> defaultdict[str, set[str]]:
-    """The variables that share memory by some assignment, both ways; worked out once for a scene."""
-    table = _known.get(scene)
-    if table is None:
-        table = _known[scene] = defaultdict(set)
+_known: WeakKeyDictionary[FunctionSource, _Links] = WeakKeyDictionary()
+
+
+def _sharing(scene: FunctionSource, memory: _Memory) -> _Links:
+    """The links of a scene, worked out once."""
+    links = _known.get(scene)
+    if links is None:
+        links = _known[scene] = _Links(defaultdict(set), defaultdict(set))
+        for param in scene.descend(scene.root, cst.Param):
+            _link(links.wide, {param.name.value, ""})
         for targets, value in _find_assignments(scene):
-            bound = {name for target in targets for name in binds(scene, target)}
-            given = memory.find_sources(value) - {""}
-            if isinstance(value, (cst.Tuple, cst.List)):
+            bound = {name for target in targets for name in _find_holders(scene, target)}
+            given = memory.find_sources(value)
+            if isinstance(value, _HOLDERS):
                 given = {name.value for name in scene.descend(value, cst.Name)}
-            for one in bound:
-                table[one] |= given - {one}
-            for one in given:
-                table[one] |= bound - {one}
-    return table
+            _link(links.direct, bound | given - {""})
+            if "" in given:
+                _link(links.wide, bound | {"", *_find_tensors(scene, value)})
+    return links
+
+
+# What holds the tensors of its elements.
+_HOLDERS = (cst.Tuple, cst.List, cst.Set, cst.Dict, cst.ListComp, cst.DictComp, cst.GeneratorExp)
+
+
+def _link(table: defaultdict[str, set[str]], names: set[str]) -> None:
+    for name in names:
+        table[name] |= names - {name}
+
+
+def _find_holders(scene: FunctionSource, target: cst.BaseExpression) -> set[str]:
+    """The names that a target binds, or the attribute that it is; of `table[key]` the table."""
+    while isinstance(target, cst.Subscript):
+        target = target.value
+    if isinstance(target, cst.Attribute):
+        return {scene.code(target)}
+    return {target.value} if isinstance(target, cst.Name) else binds(scene, target)
+
+
+def _find_tensors(scene: FunctionSource, node: cst.BaseExpression) -> set[str]:
+    """The variables of which an expression is made that may hold tensors."""
+    return {name for name in reads(scene, node) if _holds_tensors(scene, name)}
+
+
+def _holds_tensors(scene: FunctionSource, name: str) -> bool:
+    """Return whether a variable may hold a tensor somewhere."""
+    found = (scene.value(use) for use in uses(scene, scene.root, name))
+    return any(value is UNKNOWN or any(type(one) is Tensor for one in members(value)) for value in found)
 
 
 def _find_assignments(scene: FunctionSource) -> Iterator[tuple[list[cst.BaseExpression], cst.BaseExpression]]:

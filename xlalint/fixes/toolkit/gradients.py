@@ -6,6 +6,7 @@ not where a derivative is infinite or NaN, and if they arrive where the gradient
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import libcst as cst
@@ -73,7 +74,8 @@ class Slopes:
         if isinstance(node.operator, (cst.Add, cst.Subtract)):
             return both
         if isinstance(node.operator, cst.Multiply) and FLAT in (left, right):
-            return both
+            limitless = any(is_infinite(self._scene, one) for one in (node.left, node.right))
+            return Slope(both.into, tame=not limitless)
         divisor = self._scene.value(node.right)
         if isinstance(node.operator, cst.Divide) and type(divisor) is Const and divisor.value:
             return both
@@ -104,6 +106,14 @@ class Slopes:
         held = any(type(member) is Tensor for member in members(self._scene.value(node)))
         known = bool(members(self._scene.value(node))) and not held
         return FLAT if known and isinstance(self._scene.value(node), (Const, Host, LibrarySymbol)) else self.of(node)
+
+
+def is_infinite(scene: FunctionSource, node: cst.BaseExpression) -> bool:
+    """Return whether a number is written as an infinity or NaN, or is one."""
+    code, value = scene.code(node).lower(), scene.value(node)
+    if type(value) is Const and type(value.value) is float and not math.isfinite(value.value):
+        return True
+    return any(word in code for word in ('"inf', "'inf", '"-inf', "'-inf", ".inf", "nan"))
 
 
 def without_gradient(scene: FunctionSource, node: cst.CSTNode) -> bool:

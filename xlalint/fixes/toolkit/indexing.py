@@ -232,6 +232,11 @@ def same_rank(scene: FunctionSource, mask: cst.BaseExpression, whole: cst.BaseEx
     return _covered(scene, whole, _sources(scene, mask, whole, _DEPTH), whole, _DEPTH)
 
 
+def made_like(scene: FunctionSource, mask: cst.BaseExpression, whole: cst.BaseExpression) -> bool:
+    """Return whether a mask was surely made elementwise from a tensor alone, and so has its shape."""
+    return _covered(scene, mask, {scene.code(whole)}, whole, _DEPTH)
+
+
 def _least_rank(scene: FunctionSource, node: cst.BaseExpression, depth: int) -> int:
     """A number of dimensions that an expression surely has, and perhaps more."""
     known = rank(scene, node)

@@ -174,7 +174,11 @@ def makes_new(scene: FunctionSource, node: cst.BaseExpression) -> bool:
     if type(layer) is LibraryInstance:
         return layer.name.rpartition(".")[2] in _LAYERS
     name = operation(scene, node)
-    return (name in NEW or (name == "einsum" and len(node.args) > 2)) and not is_inplace(scene, node)
+    if name == "einsum":
+        return len(node.args) > 2
+    if CASTS.get(name) == "f" and is_method(scene, node) and isinstance(node.func, cst.Attribute):
+        return values.dtype_of(scene.value(node.func.value)) in ("b", "i")
+    return name in NEW and not is_inplace(scene, node)
 
 
 def is_inplace(scene: FunctionSource, node: cst.Call) -> bool:

@@ -9,6 +9,7 @@ import libcst as cst
 from xlalint.abstract.values import Tensor, members
 from xlalint.fixes.toolkit import values
 from xlalint.fixes.toolkit.function_source import FunctionSource
+from xlalint.fixes.toolkit.gradients import is_infinite
 from xlalint.fixes.toolkit.indexing import read_masked
 from xlalint.fixes.toolkit.operations import arguments_of, operation
 
@@ -99,9 +100,3 @@ def without_mask(scene: FunctionSource, node: cst.BaseExpression, found: list[Se
         pieces += [text[start:first], scene.code(one.whole)]
         start = last
     return "".join([*pieces, text[start:end]]).replace("\r\n", "\n")
-
-
-def is_infinite(scene: FunctionSource, node: cst.BaseExpression) -> bool:
-    """Return whether a number is written as an infinity or NaN."""
-    code = scene.code(node).lower()
-    return any(word in code for word in ('"inf', "'inf", '"-inf', "'-inf", ".inf", "nan"))

@@ -122,7 +122,13 @@ class Chooser:
         if not wild:
             wild = [one for one, two in ((taken, other), (other, taken)) if one.slope.into - two.slope.into]
         for side in wild:
-            self.assume([f"the gradient of `{_short(side)}` is finite where it is not chosen"])
+            self.assume([unchosen_gradient(_short(side), self._framework)])
+
+
+def unchosen_gradient(code: str, framework: str) -> str:
+    """Return what is assumed of a value into which a gradient goes even where it is not chosen, which is then made of zeros."""
+    zeros = "" if framework == "jax" else ", and may be zero in place of None"
+    return f"the gradient of `{code}` is finite where it is not chosen{zeros}"
 
 
 def kept_gradients(scene: FunctionSource, node: cst.CSTNode, sides: Iterable[Side]) -> list[str]:
@@ -136,11 +142,12 @@ def _short(side: Side) -> str:
     return brief(side.text)
 
 
-def number_as_tensor(framework: str) -> str:
+def number_as_tensor(framework: str, sides: Iterable[Side] = ()) -> str:
     """Return what is assumed where a choice between Python numbers becomes a tensor. TensorFlow's do not take the dtype of what they
     meet.
     """
-    kind = "a tensor of float32" if framework == "tensorflow" else "a tensor"
+    whole = {side.type.kind for side in sides} == {"i"}
+    kind = f"a tensor of {'int32' if whole else 'float32'}" if framework == "tensorflow" else "a tensor"
     return f"{kind} works where this was a Python number"
 
 

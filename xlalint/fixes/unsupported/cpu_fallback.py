@@ -8,10 +8,11 @@ from typing import NamedTuple
 import libcst as cst
 
 from xlalint.abstract.values import Const, Value
-from xlalint.fixes.model import NoFix, Rewrite, Site
+from xlalint.fixes.model import NoFix, Rewrite, Site, all_of
 from xlalint.fixes.toolkit import values
 from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
 from xlalint.fixes.toolkit.operations import arguments_of, is_method, operation
+from xlalint.fixes.toolkit.shapes import Types
 from xlalint.fixes.toolkit.text import atom, bare_extent, brief, stands_alone
 
 _LONGEST_REPEATED = 24  # characters of code
@@ -186,19 +187,24 @@ def _huber(use: _Use) -> Rewrite | NoFix | None:
     if renamed is None or not isinstance(delta, (int, float)) or "weight" in use.given:
         return _OTHER
     scene, node = use.scene, use.node
+    one, two = (use.given[name] for name in ("input", "target"))
+    types = Types(scene, "torch")
+    told = types.of(one).dtype == types.of(two).dtype != ""
+    mixed = "" if told else f"`{brief(scene.code(one))}` and `{brief(scene.code(two))}` have one dtype"
     if "delta" not in use.given:
-        return Rewrite("Use `smooth_l1_loss`", (renamed,))
+        return Rewrite("Use `smooth_l1_loss`", (renamed,), mixed)
     named = [arg for arg in node.args if arg.keyword is not None and arg.keyword.value == "delta"]
     if not named or named[0].keyword is None:
         return NoFix("pass `delta` by keyword")
     renames = (renamed, Replacement(*scene.span(named[0].keyword), "beta"))
     if delta == 1:
-        return Rewrite("Use `smooth_l1_loss`", renames)
+        return Rewrite("Use `smooth_l1_loss`", renames, mixed)
     if not stands_alone(scene, node):
         return NoFix("write `delta * F.smooth_l1_loss(…, beta=delta)`")
     start, _ = scene.span(node)
     times = Replacement(start, start, f"{scene.code(use.given['delta'])} * ")
-    return Rewrite("Use `smooth_l1_loss` times the threshold", (times, *renames), "the last digit does not matter")
+    assumes = all_of(filter(None, (mixed, "the last digit does not matter")))
+    return Rewrite("Use `smooth_l1_loss` times the threshold", (times, *renames), assumes)
 
 
 def _cross(use: _Use) -> Rewrite | NoFix | None:
