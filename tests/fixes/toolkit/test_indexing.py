@@ -27,8 +27,32 @@ WIDENED = {
     "expanded as it was before": (
         "k = keep.unsqueeze(-1).expand_as(x)\n    x = torch.tanh(x)",
         "k",
-        "`k` has as many dimensions as `x`",
+        "",
     ),
+}
+# A mask that lacks dimensions of what it indexes.
+SHORTER = {
+    "a part": ("k = x[..., 0] > 0", "x[k]", "x", "k[..., None]"),
+    "two parts": ("k = (x[:, 0] > 0) & (x[:, 1] < 1)", "x[k]", "x", "k[..., None]"),
+    "a part of a part": ("k = x[..., 0, 1] > 0", "x[k]", "x", "k[..., None, None]"),
+    "a sum": ("k = x.sum(-1) > 0", "x[k]", "x", "k[..., None]"),
+    "a sum of the first dimension": ("k = x.sum(0) > 0", "x[:, k]", "x", "k"),
+    "any": ("k = (x > 0).any(dim=1)", "x[k]", "x", "k[..., None]"),
+    "of what it was made from": ("k = x[..., 0] > 0\n    x = x.clone()", "x[k]", "x", "k[..., None]"),
+    "of what was made from it": ("y = x * 2\n    k = y[..., 0] > 0\n    x = y.exp()", "x[k]", "x", "k[..., None]"),
+    "of its own earlier value": ("k = x > 0\n    x = (x - 1).floor()", "x[k]", "x", "k"),
+}
+NOT_KNOWN_TO_BE_SHORTER = {
+    "a dimension kept": "k = x.sum(-1, keepdim=True) > 0",
+    "all of several dimensions": "k = x.sum((0, 1)) > 0",
+    "a part of another": "k = m[..., 0] > 0",
+    "a part beside another": "k = (x[..., 0] > 0) & (m > 0)",
+    "picked by a tensor": "k = x[m.long()] > 0",
+    "a dimension that is new": "k = x[..., None, 0] > 0",
+    "resized afterwards": "k = x[..., 0] > 0\n    x = x.unsqueeze(0)",
+    "another afterwards": "k = x[..., 0] > 0\n    x = m * 2",
+    "bound in a loop": "k = m > 0\n    for _ in range(2):\n        k = x[..., 0] > 0\n        x = x[None]",
+    "bound in a branch": "k = m > 0\n    if x.ndim > 2:\n        k = x[..., 0] > 0",
 }
 # A mask of fewer dimensions for all that is known.
 PADDED = {
@@ -54,6 +78,21 @@ def test_widened(made: str, mask: str, assumed: str) -> None:
         "unsafe" if assumed else "safe",
         assumed,
     )
+
+
+@pytest.mark.parametrize(("made", "index", "whole", "mask"), SHORTER.values(), ids=SHORTER)
+def test_shorter(made: str, index: str, whole: str, mask: str) -> None:
+    expect_fixed(
+        outcome(HEAD.format(body=f"{made}\n    {index} = 0"), "XLA205"),
+        HEAD.format(body=f"{made}\n    {whole}.masked_fill_({mask}, 0)"),
+        "safe",
+    )
+
+
+@pytest.mark.parametrize("made", NOT_KNOWN_TO_BE_SHORTER.values(), ids=NOT_KNOWN_TO_BE_SHORTER)
+def test_not_known_to_be_shorter(made: str) -> None:
+    made_of = outcome(HEAD.format(body=f"{made}\n    x[k] = 0"), "XLA205")
+    assert made_of.fix is None or "x.masked_fill_(k[(...,) + (None,) * (x.ndim - k.ndim)], 0)" in made_of.text
 
 
 @pytest.mark.parametrize("made", PADDED.values(), ids=PADDED)

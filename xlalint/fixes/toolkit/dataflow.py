@@ -201,6 +201,16 @@ def _binding(scene: FunctionSource, name: str, node: cst.CSTNode) -> cst.Name | 
     return last if unchanged(scene, name, moment, node) else None
 
 
+def version(scene: FunctionSource, name: str, node: cst.CSTNode) -> int | None:
+    """Return where a name surely got the value that it has at a node, 0 for what its body did not bind before; None if unknown."""
+    bound = _binding(scene, name, node)
+    if bound is not None:
+        return scene.span(bound)[0]
+    function = scene.function(node)
+    since = scene.span(function.body)[0] - 1 if function is not None else 0
+    return 0 if unchanged(scene, name, since, node) else None
+
+
 def unchanged(scene: FunctionSource, name: str, since: int, use: cst.CSTNode) -> bool:
     """Return whether a name is not bound between an offset and a node behind it that reads it, loops that lead back included."""
     function = scene.function(use) or scene.root

@@ -16,7 +16,7 @@ import libcst as cst
 from xlalint.abstract.values import UNKNOWN, Const, Host, Sequence, Tensor, members
 from xlalint.fixes.model import NoFix
 from xlalint.fixes.toolkit import values
-from xlalint.fixes.toolkit.dataflow import definition, reads, unchanged, unpacking
+from xlalint.fixes.toolkit.dataflow import definition, reads, unpacking, version
 from xlalint.fixes.toolkit.function_source import FunctionSource
 from xlalint.fixes.toolkit.operations import (
     AS_FIRST,
@@ -25,6 +25,7 @@ from xlalint.fixes.toolkit.operations import (
     BOOLEAN,
     CASTS,
     JOINED,
+    REDUCTIONS,
     arguments_of,
     operation,
 )
@@ -229,12 +230,12 @@ def same_rank(scene: FunctionSource, mask: cst.BaseExpression, whole: cst.BaseEx
         return own == total
     if total >= 0 and _least_rank(scene, mask, _DEPTH) >= total:
         return True
-    return _covered(scene, whole, _sources(scene, mask, whole, _DEPTH), whole, _DEPTH)
+    return _covered(scene, whole, _sources(scene, mask, _DEPTH), _DEPTH)
 
 
 def made_like(scene: FunctionSource, mask: cst.BaseExpression, whole: cst.BaseExpression) -> bool:
     """Return whether a mask was surely made elementwise from a tensor alone, and so has its shape."""
-    return _covered(scene, mask, {scene.code(whole)}, whole, _DEPTH)
+    return _covered(scene, mask, _identify(scene, whole), _DEPTH)
 
 
 def _least_rank(scene: FunctionSource, node: cst.BaseExpression, depth: int) -> int:
@@ -253,26 +254,24 @@ def _least_rank(scene: FunctionSource, node: cst.BaseExpression, depth: int) -> 
     return max((_least_rank(scene, operand, depth - 1) for operand in _operands(scene, node)), default=0)
 
 
-def _sources(scene: FunctionSource, node: cst.BaseExpression, use: cst.BaseExpression, depth: int) -> set[str]:
-    """The expressions of whose dimensions another has at least as many, as they are written where `use` stands."""
-    found = _as_written(scene, node, use)
+def _sources(scene: FunctionSource, node: cst.BaseExpression, depth: int) -> set[str]:
+    """The expressions of whose dimensions another has at least as many."""
+    found = _identify(scene, node)
     if isinstance(node, cst.Name):
-        found |= _twins(scene, node, use)
+        found |= _twins(scene, node)
         made = definition(scene, node) if depth else None
-        return found if made is None else found | _sources(scene, made.value, use, depth - 1)
+        return found if made is None else found | _sources(scene, made.value, depth - 1)
     for operand in [*_operands(scene, node), *_shaped_like(scene, node)]:
-        found |= _sources(scene, operand, use, depth)
+        found |= _sources(scene, operand, depth)
     return found
 
 
-def _twins(scene: FunctionSource, node: cst.Name, use: cst.BaseExpression) -> set[str]:
+def _twins(scene: FunctionSource, node: cst.Name) -> set[str]:
     """The names of `values, indices = x.max(dim=0)`: both have the same dimensions."""
     made = unpacking(scene, node)
     if made is None or not isinstance(made.value, cst.Call) or operation(scene, made.value) not in _PAIRS:
         return set()
-    since = scene.span(made)[1]
-    names = [one.value for one in scene.descend(made.targets[0], cst.Name)]
-    return {name for name in names if unchanged(scene, name, since, use)}
+    return {f"{one.value}@{[scene.span(one)[0]]}" for one in scene.descend(made.targets[0], cst.Name)}
 
 
 def _shaped_like(scene: FunctionSource, node: cst.BaseExpression) -> list[cst.BaseExpression]:
@@ -318,26 +317,24 @@ def _is_size_of(scene: FunctionSource, node: cst.BaseExpression, base: str, plac
     }
 
 
-def _covered(
-    scene: FunctionSource, node: cst.BaseExpression, sources: set[str], use: cst.BaseExpression, depth: int
-) -> bool:
+def _covered(scene: FunctionSource, node: cst.BaseExpression, sources: set[str], depth: int) -> bool:
     """Return whether an expression has at most the dimensions of some others: it is one of them, or made of them alone."""
-    if _as_written(scene, node, use) & sources or rank(scene, node) == 0:
+    if _identify(scene, node) & sources or rank(scene, node) == 0:
         return True
     if isinstance(node, cst.Name):
-        if _twins(scene, node, use) & sources:
+        if _twins(scene, node) & sources:
             return True
         made = definition(scene, node) if depth else None
-        return made is not None and _covered(scene, made.value, sources, use, depth - 1)
+        return made is not None and _covered(scene, made.value, sources, depth - 1)
     operands = _operands(scene, node)
-    return bool(operands) and all(_covered(scene, one, sources, use, depth) for one in operands)
+    return bool(operands) and all(_covered(scene, one, sources, depth) for one in operands)
 
 
-def _as_written(scene: FunctionSource, node: cst.BaseExpression, use: cst.BaseExpression) -> set[str]:
-    """An expression's code, if it means the same where `use` stands."""
-    since = scene.span(node)[0]
-    same = all(unchanged(scene, name, since, use) for name in reads(scene, node))
-    return {scene.code(node)} if same else set()
+def _identify(scene: FunctionSource, node: cst.BaseExpression) -> set[str]:
+    """An expression's code with where its names got their values: what is written alike elsewhere is the same only if these agree."""
+    names = {node.value} if isinstance(node, cst.Name) else reads(scene, node)
+    versions = [version(scene, name, node) for name in sorted(names)]
+    return set() if None in versions else {f"{scene.code(node)}@{versions}"}
 
 
 def _operands(scene: FunctionSource, node: cst.BaseExpression) -> list[cst.BaseExpression]:
@@ -350,11 +347,63 @@ def _operands(scene: FunctionSource, node: cst.BaseExpression) -> list[cst.BaseE
         found = [node.left, node.comparisons[0].comparator]
     elif isinstance(node, cst.Call):
         name = operation(scene, node)
-        found = arguments_of(scene, node) if name in _ELEMENTWISE | _COMPARED | _LIKE else []
-        found = found[:1] if name in AS_FIRST | _LIKE | frozenset(CASTS) | {"isin"} else found
+        given = arguments_of(scene, node)
+        pair = name in ("max", "min") and len(given) == 2 and bool(values.tensors_only(scene.value(given[1])))
+        found = given if pair or name.removesuffix("_") in _ELEMENTWISE | _COMPARED | _LIKE else []
+        found = found[:1] if name.removesuffix("_") in AS_FIRST | _LIKE | frozenset(CASTS) | {"isin"} else found
     else:
         found = []
     return [one for one in found if not values.is_number(scene.value(one))]
+
+
+def dropped_dimensions(scene: FunctionSource, mask: cst.BaseExpression, whole: cst.BaseExpression) -> int:
+    """Return how many dimensions less a mask surely has than what it was made from by numbers in an index, or along one dimension at a
+    time: 1 for `x[..., 0] > 0` and `x.sum(1) > 0`; -1 where it was not made so."""
+    return _dropped(scene, mask, _list_alike(scene, whole), _DEPTH)
+
+
+def _list_alike(scene: FunctionSource, node: cst.BaseExpression) -> set[str]:
+    """The expressions of surely the same number of dimensions that another was made from, one after another."""
+    found = _identify(scene, node)
+    for _ in range(_DEPTH):
+        made = definition(scene, node) if isinstance(node, cst.Name) else None
+        operands = [made.value] if made is not None else _operands(scene, node)
+        if len(operands) != 1:
+            break
+        node = operands[0]
+        found |= _identify(scene, node)
+    return found
+
+
+def _dropped(scene: FunctionSource, node: cst.BaseExpression, known: set[str], depth: int) -> int:
+    if _identify(scene, node) & known:
+        return 0
+    if not depth:
+        return -1
+    if isinstance(node, cst.Name):
+        made = definition(scene, node)
+        return -1 if made is None else _dropped(scene, made.value, known, depth - 1)
+    if isinstance(node, cst.Subscript):
+        parts = [element.slice for element in node.slice]
+        inner = _dropped(scene, node.value, known, depth - 1)
+        basic = all(_is_basic(scene, part) and not _is_new(scene, part) for part in parts)
+        return inner + sum(1 for part in parts if _drops(scene, part)) if inner >= 0 and basic else -1
+    if isinstance(node, cst.Call) and _reduces_one(scene, node):
+        inner = _dropped(scene, arguments_of(scene, node)[0], known, depth - 1)
+        return inner + 1 if inner >= 0 else -1
+    operands = [one for one in _operands(scene, node) if rank(scene, one) != 0]
+    found = [_dropped(scene, one, known, depth - 1) for one in operands]
+    return min(found) if found and min(found) >= 0 else -1
+
+
+def _reduces_one(scene: FunctionSource, node: cst.Call) -> bool:
+    """Return whether a call reduces a tensor along one dimension, which goes."""
+    if operation(scene, node) not in REDUCTIONS or not values.tensors_only(scene.value(node)):
+        return False
+    given = arguments_of(scene, node)[1:]
+    given += [arg.value for arg in node.args if arg.keyword is not None and arg.keyword.value in ("axis", "dim")]
+    others = [arg for arg in node.args if arg.keyword is not None and arg.keyword.value not in ("axis", "dim", "dtype")]
+    return len(given) == 1 and not others and values.is_whole(scene.value(given[0]))
 
 
 # ------------------------------------------------------------------------------------------------------ alignment
@@ -405,6 +454,9 @@ def _aligned_whole(scene: FunctionSource, index: Masked) -> Aligned | NoFix:
         return Aligned(whole, code)
     if own >= 0 and total >= 0:
         return Aligned(whole, _pad(scene, index.mask, own, max(total - own - len(index.before), 0)))
+    fewer = dropped_dimensions(scene, index.mask, index.base) - len(index.before)
+    if fewer >= 0:
+        return Aligned(whole, _pad(scene, index.mask, own, fewer))
     if total < 0 and not index.before and _made_for(scene, index.mask, index.base, own):
         base = scene.code(index.base)
         many = f"`{base}` has {own} dimensions" if own > 0 else f"`{code}` has as many dimensions as `{base}`"

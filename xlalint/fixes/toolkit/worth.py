@@ -1,0 +1,168 @@
+"""Refuses rewrites that gain nothing, that give another type than a function is annotated to, or that lie where a value is no tensor.
+
+These hold whatever the rewrite is, so they are asked of each once it is made. What a rewrite would leave out of the text is asked here too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import libcst as cst
+
+from xlalint.fixes.model import NoFix, Rewrite, Site, all_of
+from xlalint.fixes.toolkit import values
+from xlalint.fixes.toolkit.dataflow import binds, uses
+from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
+from xlalint.fixes.toolkit.text import brief
+
+# Rules that warn of a value that is read and of nothing else: where it is read all the same, nothing is gained.
+_READ_ONLY = frozenset(("XLA104", "XLA105", "XLA106", "XLA208", "XLA301"))
+_READING_METHODS = frozenset(("item", "numpy", "tolist"))
+_READING_BUILTINS = frozenset(
+    f"builtins.{name}" for name in ("bool", "float", "int", "list", "print", "range", "round", "str")
+)
+_NUMBERS = frozenset(("bool", "complex", "float", "int", "str"))
+_READS = re.compile(r"^(?:bool|float|int)\(|\.item\(\)$|^import ")
+_OTHER_CLASSES = re.compile(r"\b(?:_?Number|bool|dict|float|int|list|Integral|Real|str|tuple)\b")
+_TENSORS = re.compile(r"Tensor|Array|Variable|ndarray|Parameter")
+
+
+def refusal(site: Site, made: Rewrite) -> NoFix | None:
+    """Return why a rewrite is not offered."""
+    for replacement in made.replacements:
+        if replacement.start == replacement.end or _READS.search(replacement.text):
+            continue
+        returned = _find_contradicted(site.scene, replacement)
+        if returned:
+            return NoFix(f"the function is annotated to return `{returned}`, which a tensor is not")
+    if site.hazard.rule in _READ_ONLY and isinstance(site.node, cst.BaseExpression):
+        reader = _find_reader(site.scene, _find_replaced(site, made))
+        if reader:
+            return NoFix(f"`{brief(reader)}` needs the value on the host all the same")
+    return _narrowed(site)
+
+
+def keep_comments(site: Site, made: Rewrite) -> Rewrite:
+    """Return a rewrite that says so if it leaves out comments of what it writes anew; what only goes takes its comments along."""
+    scene = site.scene
+    written = "".join(one.text for one in made.replacements)
+    spans = [(scene.span(one), one.value) for one in scene.descend(scene.root, cst.Comment)]
+    gone = [
+        comment
+        for (start, end), comment in spans
+        if any(one.text and one.start <= start and end <= one.end for one in made.replacements)
+        and comment not in written
+    ]
+    said = [f"the comment `{brief(one)}` is not needed" for one in gone]
+    return made._replace(assumes=all_of(filter(None, (made.assumes, *said)))) if gone else made
+
+
+# ---------------------------------------------------------------------------------------------------------- returns
+
+
+def _find_contradicted(scene: FunctionSource, replacement: Replacement) -> str:
+    """The annotation of a function that returns numbers, if a replacement makes what it returns; "" without."""
+    for one in scene.descend(scene.root, cst.FunctionDef):
+        start, end = scene.span(one.body)
+        if not start <= replacement.start < end or one.returns is None:
+            continue
+        annotated = scene.code(one.returns.annotation)
+        if annotated in _NUMBERS and any(_makes(scene, line, replacement) for line in _returns(scene, one)):
+            return annotated
+    return ""
+
+
+def _returns(scene: FunctionSource, function: cst.FunctionDef) -> Iterator[cst.Return]:
+    return (one for one in scene.descend(function.body, cst.Return) if scene.function(one) is function)
+
+
+def _makes(scene: FunctionSource, line: cst.Return, replacement: Replacement) -> bool:
+    """Return whether a replacement makes what a line returns: it is in it, around it, or in what assigns the name that it returns."""
+    if line.value is None:
+        return False
+    start, end = scene.span(line)
+    if replacement.start <= start and end <= replacement.end:
+        return True
+    if start <= replacement.start < end:
+        return not any(first < replacement.start < last for first, last in _read_spans(scene, line.value))
+    if not isinstance(line.value, cst.Name):
+        return False
+    for assign in scene.descend(scene.function(line) or scene.root, cst.Assign):
+        first, last = scene.span(assign)
+        if first <= replacement.start < last and line.value.value in binds(scene, assign):
+            return not any(begin < replacement.start < stop for begin, stop in _read_spans(scene, assign.value))
+    return False
+
+
+def _read_spans(scene: FunctionSource, node: cst.BaseExpression) -> Iterator[tuple[int, int]]:
+    """Where an expression makes numbers of tensors: `x.item()`, `float(x)`."""
+    for call in scene.descend(node, cst.Call):
+        method = call.func.attr.value if isinstance(call.func, cst.Attribute) else ""
+        if method in _READING_METHODS or values.callee(scene.value(call.func)) in _READING_BUILTINS:
+            first, last = scene.span(call)
+            yield first - 1, last
+
+
+# ------------------------------------------------------------------------------------------------------------ reads
+
+
+def _find_replaced(site: Site, made: Rewrite) -> cst.CSTNode:
+    """The expression that a rewrite replaces; the finding's own where it replaces none as a whole."""
+    places = [(one.start, one.end) for one in made.replacements]
+    around = (one for one in (site.node, *site.scene.above(site.node)) if isinstance(one, cst.BaseExpression))
+    found = (one for one in around if site.scene.span(one) in places or site.scene.whole(one) in places)
+    return next(found, site.node)
+
+
+def _find_reader(scene: FunctionSource, node: cst.CSTNode) -> str:
+    """The code of what reads an expression's value at once; "" where nothing does."""
+    holder = scene.parent(node)
+    if isinstance(holder, cst.Attribute) and holder.attr.value in _READING_METHODS:
+        return scene.code(holder)
+    if isinstance(holder, cst.Arg):
+        call = scene.parent(holder)
+        if isinstance(call, cst.Call) and values.callee(scene.value(call.func)) in _READING_BUILTINS:
+            return scene.code(call)
+    if isinstance(holder, cst.FormattedStringExpression):
+        return scene.code(holder)
+    if isinstance(holder, cst.Slice):
+        return scene.code(holder)
+    if isinstance(holder, cst.Index):
+        element = scene.parent(holder)
+        subscript = scene.parent(element)
+        listed = isinstance(subscript, cst.Subscript) and not values.tensors_only(scene.value(subscript.value))
+        return scene.code(subscript) if listed else ""
+    return ""
+
+
+# -------------------------------------------------------------------------------------------------------- narrowing
+
+
+def _narrowed(site: Site) -> NoFix | None:
+    """Where `isinstance` says that a value is a number or a list, whatever else is known of it."""
+    scene = site.scene
+    for holder in scene.above(site.node):
+        if isinstance(holder, (cst.FunctionDef, cst.Module)):
+            return None
+        if not isinstance(holder, cst.If) or not isinstance(holder.test, cst.Call):
+            continue
+        called = holder.test
+        if values.callee(scene.value(called.func)) != "builtins.isinstance" or len(called.args) != 2:
+            continue
+        subject, classes = scene.code(called.args[0].value), scene.code(called.args[1].value)
+        inside = scene.holds(holder.body, site.node)
+        if (
+            inside
+            and _OTHER_CLASSES.search(classes)
+            and not _TENSORS.search(classes)
+            and _reads(scene, site.node, subject)
+        ):
+            return NoFix(f"`{subject}` is `{brief(classes)}` here, and no tensor")
+    return None
+
+
+def _reads(scene: FunctionSource, node: cst.CSTNode, code: str) -> bool:
+    if code.isidentifier():
+        return bool(uses(scene, scene.statement(node), code))
+    return any(scene.code(one) == code for one in scene.descend(scene.statement(node), cst.Attribute))
