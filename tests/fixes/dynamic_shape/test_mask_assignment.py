@@ -154,8 +154,6 @@ def test_a_parameter_is_one_row_for_all_places() -> None:
     ]
     head = "\n".join(lines)
     text, done = fixed(f"{head}\n        x[m] = self.row.to(x.dtype)\n        return x\n")
-    aligned = "m[(...,) + (None,) * (x.ndim - m.ndim)]"
-    where = "".join(f"                {part},\n" for part in (aligned, "self.row.to(x.dtype)", "x"))
-    copied = f"        x.copy_(\n            torch.where(\n{where}            )\n        )\n"
+    copied = "        x.copy_(torch.where(m[..., None], self.row.to(x.dtype), x))\n"
     assert text == f"{head}\n{copied}        return x\n"
     assert all(finding.fix and "one row for all positions" in finding.fix.message for finding in done.findings)

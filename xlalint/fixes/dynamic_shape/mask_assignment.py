@@ -149,7 +149,7 @@ class _Target:
         own, total, given = rank(scene, self.index.mask), rank(scene, self.index.base), rank(scene, value)
         alone = same_rank(scene, self.index.mask, self.index.base)
         if given in (-1, 1) and _is_stored(value):
-            return self.select(statement, argument(scene, value), f"`{code}` is one row for all positions")
+            return self._widen(own).select(statement, argument(scene, value), f"`{code}` is one row for all positions")
         if not self.sure:
             return NoFix(f"`{scene.code(self.index.mask)}` may hold positions, to which `{code}` goes")
         if alone and given > 0:
@@ -159,6 +159,13 @@ class _Target:
         if given <= total - own:
             return self.select(statement, argument(scene, value), "")
         return self._scatter(statement, value)
+
+    def _widen(self, own: int) -> _Target:
+        """Line the mask up for rows of one dimension: a view for any number of dimensions is not what anybody would write."""
+        if "(None,)" not in self.place.mask:
+            return self
+        mask = f"{atom(self.scene, self.index.mask)}[{':' if own == 1 else '...'}, None]"
+        return _Target(self.site, self.index, self.place._replace(mask=mask), self.assumption)
 
     def _scatter(self, statement: cst.Assign, value: cst.BaseExpression) -> Rewrite:
         scene = self.scene

@@ -13,6 +13,7 @@ import libcst as cst
 from xlalint.analysis.hazard import DRIVES_STEPS, TAKES_STEP, TAKES_TENSORS, Frequency
 from xlalint.fixes.model import NoFix, Site
 from xlalint.fixes.toolkit.conditions import holds_tensor
+from xlalint.fixes.toolkit.dataflow import binds, reads
 from xlalint.fixes.toolkit.function_source import FunctionSource
 from xlalint.fixes.toolkit.operations import READS, operation
 from xlalint.fixes.toolkit.text import brief
@@ -33,12 +34,34 @@ def reason_to_keep(site: Site, statement: cst.CSTNode, tested: cst.CSTNode) -> N
         return NoFix(f"the check is not known to run in traced code: {_INSTEAD}")
     if hazard.frequency is not None and hazard.frequency < Frequency.FEW_STEPS:
         return NoFix("the check does not run at every step")
+    if _guards_entry(site, statement, tested):
+        return NoFix(f"the check guards the arguments of `{hazard.function}`: {_INSTEAD}")
     shape = _find_shape(scene, tested)
     if shape:
         return NoFix(f"`{shape}` may be a shape, which the host knows: annotate it as a tuple or `torch.Size`")
     if waits_next(scene, statement):
         return NoFix("the next line waits for the device anyway: the check costs nothing")
     return None
+
+
+def _guards_entry(site: Site, statement: cst.CSTNode, tested: cst.CSTNode) -> bool:
+    """Return whether a check tests what a public function was given, and traced code is but one of its callers."""
+    scene, hazard = site.scene, site.hazard
+    function = scene.function(statement)
+    if function is None or function.decorators or "." in hazard.function or hazard.function.startswith("_"):
+        return False
+    if len(hazard.trace) < 2 or scene.function(function) is not None:
+        return False
+    given = {param.name.value for param in scene.descend(function.params, cst.Param)}
+    for assign in scene.descend(function.body, cst.Assign):
+        if scene.span(assign)[0] < scene.span(statement)[0] and _reads_locals(scene, assign.value, function) <= given:
+            given |= {name for target in assign.targets for name in binds(scene, target)}
+    return _reads_locals(scene, tested, function) <= given
+
+
+def _reads_locals(scene: FunctionSource, node: cst.CSTNode, function: cst.FunctionDef) -> set[str]:
+    """The function's own names that a node reads."""
+    return reads(scene, node) & binds(scene, function)
 
 
 def _find_shape(scene: FunctionSource, tested: cst.CSTNode) -> str:

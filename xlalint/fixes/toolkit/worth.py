@@ -124,6 +124,8 @@ def _find_reader(scene: FunctionSource, node: cst.CSTNode) -> str:
         call = scene.parent(holder)
         if isinstance(call, cst.Call) and values.callee(scene.value(call.func)) in _READING_BUILTINS:
             return scene.code(call)
+    if isinstance(holder, (cst.Assign, cst.BinaryOperation)):
+        return _find_reader_by_name(scene, holder)
     if isinstance(holder, cst.FormattedStringExpression):
         return scene.code(holder)
     if isinstance(holder, cst.Slice):
@@ -133,6 +135,29 @@ def _find_reader(scene: FunctionSource, node: cst.CSTNode) -> str:
         subscript = scene.parent(element)
         listed = isinstance(subscript, cst.Subscript) and not values.tensors_only(scene.value(subscript.value))
         return scene.code(subscript) if listed else ""
+    return ""
+
+
+def _find_reader_by_name(scene: FunctionSource, holder: cst.CSTNode) -> str:
+    """The code of the first read, where all uses of the name that a value is assigned to, perhaps computed with, are reads."""
+    while isinstance(holder, cst.BinaryOperation):
+        holder = scene.parent(holder)
+    target = holder.targets[0].target if isinstance(holder, cst.Assign) and len(holder.targets) == 1 else None
+    if not isinstance(target, cst.Name):
+        return ""
+    found = [_reader_around(scene, use) for use in uses(scene, scene.function(holder) or scene.root, target.value)]
+    return found[0] if found and all(found) else ""
+
+
+def _reader_around(scene: FunctionSource, use: cst.Name) -> str:
+    """The code of the call around a use, in its statement, that makes a number of what it is given."""
+    for holder in scene.above(use):
+        if isinstance(holder, cst.BaseSmallStatement):
+            return ""
+        if isinstance(holder, cst.Call) and values.callee(scene.value(holder.func)) in _READING_BUILTINS - {
+            "builtins.print"
+        }:
+            return scene.code(holder)
     return ""
 
 
