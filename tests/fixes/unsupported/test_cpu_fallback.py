@@ -15,6 +15,14 @@ LEFT = {
     "another dtype": ("return torch.bucketize(x, y, out_int32=True)", "no kernel"),
     "a median of what is long": ("return (x + y * 2).median()", "computed more than once"),
     "a cross product along any axis": ("return torch.cross(x, y)", "pass `dim`"),
+    "a cross product that is long when written out": (
+        "first_vectors_of_all = second_vectors_of_all = x\n    return torch.cross(first_vectors_of_all, second_vectors_of_all, dim=1)",
+        "write a function",
+    ),
+    "a minimum that a comment explains": (
+        "# fmin, since missing values are NaN\n    return torch.fmin(x, y)",
+        "a comment says why",
+    ),
     "a cross product of what is computed": ("return torch.linalg.cross(x + 1, y)", "computed more than once"),
     "a threshold that is not known": ("return F.huber_loss(x, y, delta=n)", "no kernel"),
     "weights": ("return F.huber_loss(x, y, weight=y)", "no kernel"),

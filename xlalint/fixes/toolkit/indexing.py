@@ -359,7 +359,7 @@ def _operands(scene: FunctionSource, node: cst.BaseExpression) -> list[cst.BaseE
 def dropped_dimensions(scene: FunctionSource, mask: cst.BaseExpression, whole: cst.BaseExpression) -> int:
     """Return how many dimensions less a mask surely has than what it was made from by numbers in an index, or along one dimension at a
     time: 1 for `x[..., 0] > 0` and `x.sum(1) > 0`; -1 where it was not made so."""
-    return _dropped(scene, mask, _list_alike(scene, whole), _DEPTH)
+    return _count_dropped(scene, mask, _list_alike(scene, whole), _DEPTH)
 
 
 def _list_alike(scene: FunctionSource, node: cst.BaseExpression) -> set[str]:
@@ -375,24 +375,24 @@ def _list_alike(scene: FunctionSource, node: cst.BaseExpression) -> set[str]:
     return found
 
 
-def _dropped(scene: FunctionSource, node: cst.BaseExpression, known: set[str], depth: int) -> int:
+def _count_dropped(scene: FunctionSource, node: cst.BaseExpression, known: set[str], depth: int) -> int:
     if _identify(scene, node) & known:
         return 0
     if not depth:
         return -1
     if isinstance(node, cst.Name):
         made = definition(scene, node)
-        return -1 if made is None else _dropped(scene, made.value, known, depth - 1)
+        return -1 if made is None else _count_dropped(scene, made.value, known, depth - 1)
     if isinstance(node, cst.Subscript):
         parts = [element.slice for element in node.slice]
-        inner = _dropped(scene, node.value, known, depth - 1)
+        inner = _count_dropped(scene, node.value, known, depth - 1)
         basic = all(_is_basic(scene, part) and not _is_new(scene, part) for part in parts)
         return inner + sum(1 for part in parts if _drops(scene, part)) if inner >= 0 and basic else -1
     if isinstance(node, cst.Call) and _reduces_one(scene, node):
-        inner = _dropped(scene, arguments_of(scene, node)[0], known, depth - 1)
+        inner = _count_dropped(scene, arguments_of(scene, node)[0], known, depth - 1)
         return inner + 1 if inner >= 0 else -1
     operands = [one for one in _operands(scene, node) if rank(scene, one) != 0]
-    found = [_dropped(scene, one, known, depth - 1) for one in operands]
+    found = [_count_dropped(scene, one, known, depth - 1) for one in operands]
     return min(found) if found and min(found) >= 0 else -1
 
 

@@ -40,7 +40,7 @@ def refusal(site: Site, made: Rewrite) -> NoFix | None:
         reader = _find_reader(site.scene, _find_replaced(site, made))
         if reader:
             return NoFix(f"`{brief(reader)}` needs the value on the host all the same")
-    return _narrowed(site)
+    return _find_narrowing(site)
 
 
 def keep_comments(site: Site, made: Rewrite) -> Rewrite:
@@ -164,7 +164,7 @@ def _reader_around(scene: FunctionSource, use: cst.Name) -> str:
 # -------------------------------------------------------------------------------------------------------- narrowing
 
 
-def _narrowed(site: Site) -> NoFix | None:
+def _find_narrowing(site: Site) -> NoFix | None:
     """Where `isinstance` says that a value is a number or a list, whatever else is known of it."""
     scene = site.scene
     for holder in scene.above(site.node):

@@ -74,6 +74,7 @@ class _Use(NamedTuple):
 
 _ROOM = "memory is enough for all comparisons at once"
 _NO_NAN = "there is no NaN"
+_LONGEST = 80  # columns of code in place of one call
 _OTHER = NoFix(
     "XLA has no kernel that gives the same: do this in the input pipeline, less often than each step, or use another operation"
 )
@@ -172,7 +173,10 @@ def _median(use: _Use) -> Rewrite | NoFix | None:
 
 
 def _larger(use: _Use) -> Rewrite | NoFix | None:
-    name = {"fmax": "maximum", "fmin": "minimum"}[operation(use.scene, use.node)]
+    used = operation(use.scene, use.node)
+    name = {"fmax": "maximum", "fmin": "minimum"}[used]
+    if any(used in one.value for one in use.scene.descend(use.scene.statement(use.node), cst.Comment)):
+        return NoFix(f"a comment says why it is `{used}`: replace NaN in front of `{name}`")
     renamed = use.rename_callee(name)
     return Rewrite(f"Use `{name}`", (renamed,), _NO_NAN) if renamed is not None else _OTHER
 
@@ -219,6 +223,8 @@ def _cross(use: _Use) -> Rewrite | NoFix | None:
     one, two = use.operand("input"), use.operand("other")
     dim = use.scene.code(use.given["dim"]) if "dim" in use.given else "-1"
     text = f"{one}.roll(-1, {dim}) * {two}.roll(-2, {dim}) - {one}.roll(-2, {dim}) * {two}.roll(-1, {dim})"
+    if len(text) > _LONGEST:
+        return NoFix("written out it is long: write a function that multiplies tensors shifted by `roll`")
     return use.open(text, "Multiply tensors shifted by `roll`", "the last digit does not matter")
 
 
