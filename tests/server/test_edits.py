@@ -618,4 +618,4 @@ def test_edits_made_by_chance(tmp_path: Path) -> None:
             shutil.rmtree(folder)
 
     edits()
-    assert made >= (EXAMPLES or USUAL) * EACH * 9 // 10
+    assert made >= (EXAMPLES or USUAL) * EACH * 4 // 5  # the others only look

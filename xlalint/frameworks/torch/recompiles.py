@@ -132,6 +132,8 @@ def _is_of_turn(frame: Frame, value: Value, node: ir.Node) -> bool:
 
     Functions of a program that compiles some are left alone: a loop in a compiled one is part of a single program.
     """
+    if not frame.loops.lasting or _TPU not in frame.module.taught.targets:
+        return False
     if frame.function is not None and frame.interpreter.some_module.of(_compiles):
         return False
     return _is_counted(frame, value, node, ("int",))

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from xlalint.program.linker import ModuleInfo
 
 _DEVICE: Final = "tpu"
+_WORDS: Final = (bytes([0xA0 + len(_DEVICE)]) + _DEVICE.encode(), f"{_DEVICE}:".encode())
 _PACKAGE: Final = "torch_tpu"
 _OF_XLA: Final = "torch_xla"
 # Functions of torch's whose first argument is a device, or its kind.
@@ -70,8 +71,10 @@ def is_tpu(node: ir.Node | None) -> bool:
 
 
 def _mentions(module: ModuleInfo) -> bool:
-    word = _DEVICE.encode()
-    return word in module.unit.body or any(word in info.ir.body for info in module.functions)
+    """Return whether a module's code holds the word by itself, or before a number: as MessagePack writes it, unlike that in "output"."""
+    return any(
+        word in body for body in (module.unit.body, *(info.ir.body for info in module.functions)) for word in _WORDS
+    )
 
 
 def _sure_expressions(body: tuple[ir.Statement, ...]) -> Iterator[ir.Statement | ir.Node]:
