@@ -112,4 +112,6 @@ class States:
 
 
 def _indexes(bits: int) -> list[int]:
-    return [index for index in range(bits.bit_length()) if bits >> index & 1]
+    return [
+        index for index, digit in enumerate(reversed(f"{bits:b}")) if digit == "1"
+    ]  # shifts would copy all bits each

@@ -18,7 +18,8 @@ _PACKAGES: Final = ("torch_xla", "torch_tpu", "torch_neuronx", "libtpu")
 _LAUNCHERS: Final = frozenset(("spawn", "launch", "notebook_launcher"))
 _VARIABLES: Final = ("PJRT_DEVICE", "TPU_NAME", "XRT_TPU_CONFIG", "COLAB_TPU_ADDR")
 _GPUS: Final = frozenset(("CUDA", "GPU", "ROCM"))
-_XLA_TARGETS: Final = frozenset(("torch_xla", "torch_tpu"))
+_TPU: Final = "torch_tpu"
+_XLA_TARGETS: Final = frozenset(("torch_xla", _TPU))
 _GPU: Final = "a GPU"
 
 
@@ -30,7 +31,7 @@ def platform_of(module: ModuleInfo, program: Program, target: str) -> Platform |
     if variable == _GPU:
         return None
     why = (
-        _say_import(module.needs) or find_tpu(module) or variable or _say_launch(module) or _say_spawn(module, program)
+        _say_import(module.needs) or _say_tpu(module) or variable or _say_launch(module) or _say_spawn(module, program)
     )
     why = why or _say_import_elsewhere(module, program)
     if not why and (started := find_launch_file(module, program)):
@@ -45,6 +46,11 @@ def _say_import(packages: Iterable[str]) -> str:
     return next((f"it imports `{package}`" for package in packages if package in _PACKAGES), "")
 
 
+def _say_tpu(module: ModuleInfo) -> str:
+    """Say what shows TorchTPU in a module for which it was found when targets were chosen; every result depends on that choice."""
+    return find_tpu(module) if _TPU in module.shown_targets else ""
+
+
 def _say_import_elsewhere(module: ModuleInfo, program: Program) -> str:
     """Return which module of the program that a module surely imports brings such a package in: `from setup import device`."""
     for binding in module.unit.imports:
@@ -57,7 +63,7 @@ def _say_import_elsewhere(module: ModuleInfo, program: Program) -> str:
         ):
             if source is not None and source is not module and not source.followed:
                 source.reader.current.modules |= source.bit
-                if why := _say_import(source.needs) or find_tpu(source):
+                if why := _say_import(source.needs) or _say_tpu(source):
                     return f"it imports `{source.name}`: {why}"
     return ""
 
