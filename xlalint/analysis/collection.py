@@ -249,9 +249,7 @@ def place_hazard(found: FunctionHazard, program: Program) -> Hazard:
 
 def _target(found: FunctionHazard, program: Program) -> str:
     """Return the target for which the file of a hazard is judged."""
-    known = row_of(found.framework).targets
-    taught = program.modules[found.function[0]].taught.targets
-    return next((target for target in taught if target in known), "")
+    return program.modules[found.function[0]].taught.target_among(row_of(found.framework).targets)
 
 
 def _copy_key(found: FunctionHazard, function: Function) -> str:

@@ -162,8 +162,7 @@ def _assemble(
 def _target(replay: Replay, module: ModuleInfo, settings: Settings) -> str:
     interpreter = replay.interpreter
     framework = interpreter.annotations.framework(module) or interpreter.libraries.default
-    shown = next((target for target in module.taught.targets if target in registry.row_of(framework).targets), "")
-    return target_of(framework, settings, shown)
+    return target_of(framework, settings, module.taught.target_among(registry.row_of(framework).targets))
 
 
 def _program(paths: Sequence[Path], replay: Replay, report: Report | None) -> ProgramPart:

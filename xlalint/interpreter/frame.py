@@ -444,6 +444,12 @@ def body_of(frame: Frame) -> tuple[ir.Statement, ...]:
     return frame.function.body if frame.function is not None else ir.decode_body(frame.module.unit.body)
 
 
+def made_by(frame: Frame, node: ir.Node) -> ir.Node:
+    """Return the expression of which the result is known by a name: what one statement of the function, or of the module, assigns."""
+    made = assigned_once(node, body_of(frame))
+    return frame.module.assignment(made.id) or made if type(made) is ir.Name else made
+
+
 _EVAL: Final[dict[type[ir.Expr], Callable[[Frame, Any], Value]]] = {}
 _EXEC: Final[dict[type[ir.Stmt], Callable[[Frame, Any], bool]]] = {}
 

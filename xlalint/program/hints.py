@@ -47,6 +47,10 @@ class UserHints:
                 return found
         return self
 
+    def target_among(self, targets: tuple[str, ...]) -> str:
+        """Return the one of some targets for which files are judged; "" where it is none of them."""
+        return next((target for target in self.targets if target in targets), "")
+
     def with_target(self, target: str, among: tuple[str, ...]) -> UserHints:
         """Return the same hints for a file that is written for another of some targets than is usual."""
         targets = tuple([target if one in among else one for one in self.targets])

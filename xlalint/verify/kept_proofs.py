@@ -11,8 +11,10 @@ import ast
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from hashlib import blake2b
 from importlib.metadata import PackageNotFoundError, version
+from importlib.util import resolve_name
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -156,6 +158,7 @@ def _proof_of(logged: LoggedProof) -> Proof:
     return msgspec.structs.replace(msgspec.convert(shown, Proof), coverage=logged.coverage)
 
 
+@cache
 def versions_of(backend: str) -> str:
     """The versions that a backend's verdicts depend on, as text."""
     found = [f"python {sys.version_info.major}.{sys.version_info.minor}", f"xlalint {__version__}"]
@@ -213,16 +216,18 @@ def _find_imports(text: str, path: str, root: str) -> Iterator[str]:
         tree = parse(text)
     except SourceError:
         return
-    package = list(Path(os.path.relpath(path, root)).parent.parts)
+    package = ".".join(Path(os.path.relpath(path, root)).parent.parts)
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 yield from _files_of(root, alias.name.split("."))
         elif isinstance(node, ast.ImportFrom):
-            base = package[: len(package) - node.level + 1] if node.level else []
-            names = [*base, *(node.module.split(".") if node.module else [])]
+            try:
+                module = resolve_name("." * node.level + (node.module or ""), package)
+            except ImportError:  # from above the outermost package
+                continue
             for alias in node.names:
-                yield from _files_of(root, [*names, alias.name])
+                yield from _files_of(root, [*module.split("."), alias.name])
 
 
 def _files_of(root: str, names: list[str]) -> Iterator[str]:

@@ -6,6 +6,7 @@ import libcst as cst
 
 from xlalint.fixes.model import NoFix, Rewrite, Site
 from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
+from xlalint.fixes.toolkit.text import last_name
 
 _LAUNCHERS = frozenset(("notebook_launcher", "launch", "spawn"))
 _ELSEWHERE = NoFix("it is not certain where the processes are started: build it there and pass it in `args`")
@@ -91,7 +92,7 @@ def _list_assigned(scene: FunctionSource, function: cst.FunctionDef) -> list[cst
 def _starts(call: cst.Call, function: str) -> bool:
     """Return whether a call launches the function."""
     func = call.func
-    last = func.attr.value if isinstance(func, cst.Attribute) else func.value if isinstance(func, cst.Name) else ""
+    last = last_name(func)
     first = call.args[0].value if call.args else None
     return last in _LAUNCHERS and isinstance(first, cst.Name) and first.value == function
 

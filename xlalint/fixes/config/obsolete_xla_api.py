@@ -8,7 +8,7 @@ from xlalint.fixes.model import NoFix, Rewrite, Site
 from xlalint.fixes.toolkit.arguments import left_out
 from xlalint.fixes.toolkit.function_source import Replacement
 from xlalint.fixes.toolkit.imports import Imports
-from xlalint.fixes.toolkit.text import uncommented_without
+from xlalint.fixes.toolkit.text import last_name, uncommented_without
 from xlalint.frameworks.torch.checks.obsolete_xla_api import DEPRECATED, REMOVED
 
 _BY_LAST_NAME = {name.rpartition(".")[2]: new for name, new in (*REMOVED.items(), *DEPRECATED.items())}
@@ -21,7 +21,7 @@ def rename(site: Site) -> Rewrite | NoFix | None:
     if not isinstance(node, cst.Call) or not site.hazard.detail.startswith("is ") or "nprocs" in site.hazard.subject:
         return None
     func = node.func
-    last = func.attr.value if isinstance(func, cst.Attribute) else func.value if isinstance(func, cst.Name) else ""
+    last = last_name(func)
     new = _BY_LAST_NAME.get(last)
     if not new:
         return _NOTHING if new == "" else NoFix("it is called under another name here: " + site.hazard.detail)

@@ -7,6 +7,7 @@ import libcst as cst
 from xlalint.fixes.model import NoFix, Rewrite, Site
 from xlalint.fixes.toolkit.function_source import Replacement
 from xlalint.fixes.toolkit.imports import Imports
+from xlalint.fixes.toolkit.text import last_name
 from xlalint.frameworks.torch.checks.torch_tpu_api import INTERNAL, MISSING
 
 _KNOWN = {**INTERNAL, **MISSING}
@@ -16,7 +17,7 @@ def use_accelerator(site: Site) -> Rewrite | NoFix | None:
     """`torch.tpu.synchronize()` → `torch.accelerator.synchronize()`."""
     scene, node = site.scene, site.node
     func = node.func if isinstance(node, cst.Call) else None
-    last = func.attr.value if isinstance(func, cst.Attribute) else func.value if isinstance(func, cst.Name) else ""
+    last = last_name(func) if func is not None else ""
     if func is None or last not in _KNOWN:
         return NoFix("it is called under another name here")
     new = _KNOWN[last]

@@ -8,6 +8,7 @@ from xlalint.fixes.model import NoFix, Rewrite, Site
 from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
 from xlalint.fixes.toolkit.imports import Imports
 from xlalint.fixes.toolkit.removal import taken_out
+from xlalint.fixes.toolkit.text import last_name
 
 _OWN = "the process's TPU is meant"
 _ONE = "gradients need no sum over processes, or `DistributedDataParallel` makes it"
@@ -30,14 +31,14 @@ def use_tpu(site: Site) -> Rewrite | NoFix | None:
     scene, node = site.scene, site.node
     if not isinstance(node, cst.Call):
         return None
-    if _last_name(node) == "to":
+    if last_name(node.func) == "to":
         words = [one for one in scene.descend(node, cst.SimpleString) if one.raw_value.partition(":")[0] == "xla"]
         if len(words) != 1:
             return NoFix('the device is named elsewhere: name "tpu" there')
         begin = scene.span(words[0])[0] + len(words[0].prefix) + len(words[0].quote)
         named = Replacement(begin, begin + len(words[0].raw_value), "tpu")
         return Rewrite('Move it by `.to("tpu")`', (named,), _OWN)
-    if _last_name(node) not in _DEVICES:
+    if last_name(node.func) not in _DEVICES:
         return None
     if node.args:
         return NoFix("it is given a number: a process has one TPU")
@@ -49,9 +50,9 @@ def use_tpu(site: Site) -> Rewrite | NoFix | None:
 def drop_barrier(site: Site) -> Rewrite | NoFix | None:
     """`torch_xla.sync()` → nothing."""
     scene, node = site.scene, site.node
-    if not isinstance(node, cst.Call) or _last_name(node) not in _BARRIERS:
+    if not isinstance(node, cst.Call) or last_name(node.func) not in _BARRIERS:
         return None
-    if not _stands_alone(scene, node):
+    if not _is_statement(scene, node):
         return NoFix("something is made of what it returns")
     waits = any(arg.keyword is not None and arg.keyword.value == "wait" for arg in node.args)
     if waits:
@@ -63,7 +64,7 @@ def drop_barrier(site: Site) -> Rewrite | NoFix | None:
 def step_optimizer(site: Site) -> Rewrite | NoFix | None:
     """`xm.optimizer_step(optimizer)` → `optimizer.step()`."""
     scene, node = site.scene, site.node
-    if not isinstance(node, cst.Call) or _last_name(node) != "optimizer_step":
+    if not isinstance(node, cst.Call) or last_name(node.func) != "optimizer_step":
         return None
     others = [arg for arg in node.args[1:] if arg.keyword is None or arg.keyword.value != "barrier"]
     if not node.args or node.args[0].star or node.args[0].keyword is not None or others:
@@ -78,12 +79,12 @@ def step_optimizer(site: Site) -> Rewrite | NoFix | None:
 def rename(site: Site) -> Rewrite | NoFix | None:
     """`xm.save(state, path)` → `torch.save(state, path)`."""
     scene, node = site.scene, site.node
-    new = _RENAMED.get(_last_name(node)) if isinstance(node, cst.Call) else None
+    new = _RENAMED.get(last_name(node.func)) if isinstance(node, cst.Call) else None
     if new is None or not isinstance(node, cst.Call):
         return _NOTHING
-    if _last_name(node) == "save" and len(node.args) != 2:
+    if last_name(node.func) == "save" and len(node.args) != 2:
         return NoFix("`torch.save` takes the object and the path alone")
-    if _last_name(node) != "save" and node.args:
+    if last_name(node.func) != "save" and node.args:
         return NoFix("its arguments have no equivalent")
     imports = Imports(scene, node)
     called = f"{imports.name('torch')}{new.removeprefix('torch')}"
@@ -91,12 +92,7 @@ def rename(site: Site) -> Rewrite | NoFix | None:
     return Rewrite(f"Use `{new}`", (Replacement(*scene.span(node.func), called), *imports.needed), assumed)
 
 
-def _last_name(call: cst.Call) -> str:
-    func = call.func
-    return func.attr.value if isinstance(func, cst.Attribute) else func.value if isinstance(func, cst.Name) else ""
-
-
-def _stands_alone(scene: FunctionSource, node: cst.CSTNode) -> bool:
+def _is_statement(scene: FunctionSource, node: cst.CSTNode) -> bool:
     holder = scene.parent(node)
     line = scene.parent(holder) if isinstance(holder, cst.Expr) else None
     return isinstance(line, cst.SimpleStatementLine) and len(line.body) == 1

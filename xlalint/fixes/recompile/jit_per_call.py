@@ -7,6 +7,7 @@ import libcst as cst
 from xlalint.fixes.model import NoFix, Rewrite, Site
 from xlalint.fixes.toolkit.dataflow import binds
 from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
+from xlalint.fixes.toolkit.text import last_name
 
 _IN_FUNCTION = NoFix("compile a module-level function outside this one, and pass it what changes as arguments")
 _KEPT = "what the compiled function closes over does not change"
@@ -62,6 +63,6 @@ def _name(node: cst.Call) -> str:
     while isinstance(inner, cst.Call) and inner.args:
         inner = inner.args[0].value
         func = inner.func if isinstance(inner, cst.Call) else inner
-        word = func.attr.value if isinstance(func, cst.Attribute) else func.value if isinstance(func, cst.Name) else ""
+        word = last_name(func)
         words.append(word)
     return "_".join(word for word in words if word and word != "partial") or "compiled"

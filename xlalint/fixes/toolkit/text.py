@@ -41,6 +41,11 @@ def atom(scene: FunctionSource, node: cst.BaseExpression) -> str:
     return f"({code})"
 
 
+def last_name(func: cst.BaseExpression) -> str:
+    """Return the name of a function or a method by itself; "" of what is no name."""
+    return func.attr.value if isinstance(func, cst.Attribute) else func.value if isinstance(func, cst.Name) else ""
+
+
 def stands_alone(scene: FunctionSource, node: cst.BaseExpression) -> bool:
     """Return whether `a & b` may replace an expression as it is: within parentheses, or where all around binds looser."""
     holder = scene.parent(node)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from xlalint.abstract.values import Tensor, Value
 from xlalint.analysis.hazard import Confidence
+from xlalint.interpreter.device_loops import last_name
 from xlalint.interpreter.frame import device_tensor
 from xlalint.interpreter.spelling import position
 from xlalint.lowering import ir
@@ -65,9 +66,7 @@ def check_product(frame: Frame, _op: str, at: int, left: tuple[Value, ir.Node], 
 
 def check_product_call(call: LibraryCall, _spec: Spec, _result: Value) -> None:
     """Report the same of a function or a method: `torch.bmm(a, b)`, `a.matmul(b)`."""
-    func = call.node.func
-    name = func.name if isinstance(func, ir.Attr) else func.id if isinstance(func, ir.Name) else ""
-    if name in _PRODUCTS and call.entry.framework == "torch":
+    if last_name(call.node.func) in _PRODUCTS and call.entry.framework == "torch":
         given = [call.receiver, *call.all()] if call.receiver is not None else call.all()
         _check_integers(call.frame, call.node.at, given)
 

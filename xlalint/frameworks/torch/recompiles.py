@@ -27,8 +27,7 @@ from xlalint.abstract.values import (
 )
 from xlalint.analysis.hazard import Confidence
 from xlalint.interpreter.device_loops import blocks, last_name, loops
-from xlalint.interpreter.frame import body_of
-from xlalint.interpreter.guards import assigned_once
+from xlalint.interpreter.frame import body_of, made_by
 from xlalint.interpreter.spelling import path_of, position, spelling
 from xlalint.lowering import ir
 
@@ -163,9 +162,7 @@ def _is_compiled(frame: Frame, node: ir.Call, callees: tuple[Value, ...]) -> boo
     """Return whether a call is one of what `torch.compile` made, by a decorator or by the one call that is assigned to the name."""
     if any(type(callee) is Function and callee.info.decorated(_COMPILE) for callee in callees):
         return True
-    made = assigned_once(node.func, body_of(frame))
-    if type(made) is ir.Name:
-        made = frame.module.assignment(made.id) or made
+    made = made_by(frame, node.func)
     return type(made) is ir.Call and path_of(made.func) == "torch.compile"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.conftest import Findings
-from tests.frameworks.selecting import keep_rules
+from tests.frameworks.selecting import severities_of
 
 START = (
     "import os\nimport torch\nfrom torch import nn\n"
@@ -34,21 +34,17 @@ FOUND = {
 }
 
 
-def find(findings: Findings, code: str, target: str = "torch_tpu") -> list[str]:
-    """List the severities of the rule's findings in a program."""
-    return [severity for rule, severity in keep_rules(findings(f"{START}{code}\n", target), "XLA524")]
-
-
 @pytest.mark.parametrize("code", IN_ORDER.values(), ids=IN_ORDER)
 def test_in_order(code: str, findings: Findings) -> None:
-    assert find(findings, code) == []
+    assert severities_of("XLA524", findings(f"{START}{code}\n", "torch_tpu")) == []
 
 
 @pytest.mark.parametrize(("code", "severity"), FOUND.values(), ids=FOUND)
 def test_found(code: str, severity: str, findings: Findings) -> None:
-    assert set(find(findings, code)) == {severity}
+    assert set(severities_of("XLA524", findings(f"{START}{code}\n", "torch_tpu"))) == {severity}
 
 
 @pytest.mark.parametrize(("code", "severity"), FOUND.values(), ids=FOUND)
 def test_other_targets_are_left_alone(code: str, severity: str, findings: Findings) -> None:
-    assert find(findings, code, "torch_xla") == find(findings, code, "torch_compile") == []
+    for target in ("torch_xla", "torch_compile"):
+        assert severities_of("XLA524", findings(f"{START}{code}\n", target)) == []

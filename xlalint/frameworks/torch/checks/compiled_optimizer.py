@@ -12,8 +12,7 @@ from xlalint.abstract.values import LibraryInstance, Method, Value
 from xlalint.analysis.hazard import Confidence
 from xlalint.frameworks.checks.call_site import CallSite, asks_about, report
 from xlalint.interpreter.device_loops import last_name
-from xlalint.interpreter.frame import body_of
-from xlalint.interpreter.guards import assigned_once
+from xlalint.interpreter.frame import made_by
 from xlalint.interpreter.spelling import spelling
 from xlalint.lowering import ir
 
@@ -52,8 +51,8 @@ def _counts(value: Value) -> bool:
 
 def _report(frame: Frame, optimizer: ir.Node, subject: str, at: int) -> None:
     """Report a compiled step of an optimizer of which the program shows how it was made."""
-    made = _find_construction(frame, optimizer)
-    if made is None or last_name(made.func) not in OPTIMIZERS:
+    made = made_by(frame, optimizer)
+    if not isinstance(made, ir.Call) or last_name(made.func) not in OPTIMIZERS:
         return
     given = dict(made.keywords)
     if "" not in given and not any(switch in given for switch in SWITCHES):
@@ -61,11 +60,3 @@ def _report(frame: Frame, optimizer: ir.Node, subject: str, at: int) -> None:
         told = "`capturable` or `fused`" if name in FUSED else "`capturable`"
         detail = f"{name} counts its steps in host memory unless it is {told}"
         report(frame, "XLA523", "torch", subject, detail, at, at_most=Confidence.LIKELY)
-
-
-def _find_construction(frame: Frame, node: ir.Node) -> ir.Call | None:
-    """The call that made an optimizer: it itself, or what one statement of the function or the module assigns."""
-    if isinstance(node, ir.Name):
-        found = assigned_once(node, body_of(frame))
-        node = found if found is not node else frame.module.assignment(node.id) or node
-    return node if isinstance(node, ir.Call) else None

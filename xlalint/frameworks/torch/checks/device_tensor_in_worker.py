@@ -9,8 +9,7 @@ from xlalint.abstract.values import Function, Instance, members
 from xlalint.analysis.hazard import Confidence
 from xlalint.frameworks.checks.call_site import CallSite, asks_about
 from xlalint.frameworks.torch.tpu_device import names_tpu
-from xlalint.interpreter.frame import body_of
-from xlalint.interpreter.guards import assigned_once
+from xlalint.interpreter.frame import made_by
 from xlalint.lowering import ir
 
 if TYPE_CHECKING:
@@ -32,10 +31,8 @@ def check_loader(call: CallSite) -> None:
         if names_tpu(info.module, info.body):
             _report(call, f"`{info.ir.qualname}`")
             return
-    made = call.node_of("dataset", 0)
-    made = assigned_once(made, body_of(call.frame)) if made is not None else None
-    if isinstance(made, ir.Name):
-        made = call.frame.module.assignment(made.id)
+    given = call.node_of("dataset", 0)
+    made = made_by(call.frame, given) if given is not None else None
     if isinstance(made, ir.Call) and names_tpu(call.frame.module, (ir.Eval(made, 0),)):
         _report(call, "the data set")
 
