@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from hashlib import blake2b
+from itertools import compress
 
 import msgspec
 
@@ -17,6 +18,7 @@ from xlalint.program.linker import ClassInfo, ModuleInfo, Program
 
 _SIZE = 16
 FUNCTION_BITS = 20
+_VALUES_OF_DIGITS = bytes.maketrans(b"01", b"\0\1")
 
 
 class Dependencies(msgspec.Struct, frozen=True, array_like=True):
@@ -112,6 +114,6 @@ class States:
 
 
 def _indexes(bits: int) -> list[int]:
-    return [
-        index for index, digit in enumerate(reversed(f"{bits:b}")) if digit == "1"
-    ]  # shifts would copy all bits each
+    """The places of the ones of a bit set."""
+    digits = f"{bits:b}"[::-1].encode().translate(_VALUES_OF_DIGITS)
+    return list(compress(range(len(digits)), digits))
