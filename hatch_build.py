@@ -16,11 +16,15 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 # What every file and every function passes through. Modules that define msgspec structs cannot be compiled.
 COMPILED = (
+    "lowering/digests.py",
     "lowering/lower.py",
+    "lowering/masks.py",
     "lowering/scope.py",
     "lowering/walking.py",
     "abstract/lattice.py",
     "abstract/values.py",
+    "analysis/chains.py",
+    "analysis/costs.py",
     "analysis/roots.py",
     "api_tables/cases.py",
     "api_tables/lookup.py",
@@ -62,8 +66,10 @@ COMPILED = (
     "interpreter/interpreter.py",
     "interpreter/library_calls.py",
     "interpreter/library_functions.py",
+    "interpreter/loop_names.py",
     "interpreter/narrowing.py",
     "interpreter/occasions.py",
+    "interpreter/rates.py",
     "interpreter/semantics.py",
     "interpreter/spelling.py",
     "interpreter/statements.py",
@@ -72,6 +78,7 @@ COMPILED = (
     "program/facts.py",
     "program/linker.py",
     "rules/codes.py",
+    "source/lines.py",
 )
 """Paths below the package."""
 

@@ -539,6 +539,7 @@ HOST: Final = host()
 INT: Final = host("int")
 FLOAT: Final = host("float")
 BOOL: Final = host("bool")
+DRAWN_BOOL: Final = host("bool", "drawn")
 STR: Final = host("str")
 
 

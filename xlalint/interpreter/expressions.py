@@ -9,6 +9,7 @@ from xlalint.abstract.lattice import boolean, join, join_all, leading, truth, wh
 from xlalint.abstract.values import (
     ARRAYS,
     BOOL,
+    DRAWN_BOOL,
     FALSE,
     HOST,
     NEVER,
@@ -385,7 +386,8 @@ def _compare_values(frame: Frame, op: str, a: Value, b: Value, node: ir.Compare)
         return as_recorded(result, frame.interpreter.tracing) if frame.interpreter.tracing else result
     if isinstance(a, Const) and isinstance(b, Const):
         return _fold_comparison(op, a.value, b.value)
-    if _is_drawn(a) or _is_drawn(b):
+    drawn = _is_drawn(a) or _is_drawn(b)
+    if drawn:
         frame.drawn = node
     if op in ("==", "!=") and (_never_xla(frame, a, b) or _never_xla(frame, b, a)):
         return boolean(op == "!=")
@@ -403,7 +405,9 @@ def _compare_values(frame: Frame, op: str, a: Value, b: Value, node: ir.Compare)
                 frame.report(TENSOR_MEMBERSHIP, node.at, side.element, node.left)
         return BOOL
     overloaded = frame.interpreter.overload(frame, op, a, b, node.at)
-    return overloaded if overloaded is not None else BOOL if UNKNOWN not in (a, b) else UNKNOWN
+    if overloaded is not None:
+        return overloaded
+    return DRAWN_BOOL if drawn else BOOL if UNKNOWN not in (a, b) else UNKNOWN
 
 
 def _is_drawn(value: Value) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from xlalint.abstract.lattice import join
-from xlalint.abstract.values import ARRAYS, NEVER, NONE, UNKNOWN, Function, Tensor, Value, is_leaf, members
+from xlalint.abstract.values import ARRAYS, NEVER, NONE, UNKNOWN, Function, Host, Tensor, Value, is_leaf, members
 from xlalint.analysis.hazard import Confidence, Frequency
 from xlalint.interpreter.budget import MAX_WORK, CutOff
 from xlalint.interpreter.context import Context, PendingHazard
@@ -395,7 +395,11 @@ class Frame:
 
     def needs_bool(self, value: Value, node: ir.Node, rule: str, *, variant: str = "", at: int = 0) -> None:
         """Report where Python tests the truth of a tensor: at a place, that of the expression where none is given."""
-        if any(type(member) is Tensor for member in members(value)):
+        if type(value) is Host:
+            if value.origin == "drawn":
+                for look in self.libraries.on_drawn_test:
+                    look(self, node, rule, at or position(node))
+        elif any(type(member) is Tensor for member in members(value)):
             at = at or position(node)
             at_most = Confidence.POSSIBLE if self._may_be_structure(value, node) else Confidence.CERTAIN
             self.report(rule, at, value, node, variant=variant, at_most=at_most)

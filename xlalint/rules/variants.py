@@ -25,6 +25,9 @@ FORMAT: Final = "format"
 LEAK: Final = "leak"
 """What the traced function keeps outlives the tracing."""
 
+DRAWN: Final = "drawn"
+"""It is about a number that the host draws at random, and no tensor."""
+
 ANY_GRAPH = frozenset((NO_AUTOGRAPH, FORMAT))
 """What fails while a graph is recorded, whatever is to run it."""
 
