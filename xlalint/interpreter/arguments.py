@@ -24,6 +24,7 @@ from xlalint.abstract.values import (
     sequence,
     tensor,
 )
+from xlalint.interpreter.traced_arguments import as_known
 from xlalint.lowering import ir
 
 if TYPE_CHECKING:
@@ -120,10 +121,12 @@ def _variadic(items: list[Value], rest: Value | None) -> Value:
 def _refine(interpreter: Interpreter, info: FunctionInfo, position: int, value: Value, default: Value | None) -> Value:
     """A passed value; where nothing is known of it, what the parameter says.
 
-    A tensor passed for a number has no dimensions. What may be anything, a tensor too, is none where a flag is asked for.
+    A tensor passed for a number has no dimensions. What may be anything, a tensor too, is none where a flag is asked for. A tracer that
+    runs at once what it does not trace knows the values of all that is not surely one of its own.
     """
     if value is UNKNOWN:
-        return interpreter.parameter(info, position, default)
+        said = interpreter.parameter(info, position, default)
+        return as_known(said, interpreter.mapping) if interpreter.mapping else said
     if isinstance(value, Host) and not value.type and value.origin == "python":
         declared = interpreter.annotations.value(info.module, info.params[position].annotation)
         if declared is not None and not any(isinstance(m, Tensor) for m in members(declared)):

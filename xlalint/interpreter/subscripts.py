@@ -316,6 +316,8 @@ def _as_mask(frame: Frame, base: Tensor, part: Value, node: ir.Node) -> Value:
         return part
     if not _NAMES_MASK(_last_word(node)) and not _compares(frame, node):
         return part
+    if type(node) is ir.Name and node.id in frame.closure and frame.interpreter.replacing(base.framework):
+        return part  # made before the tracing began, as far as is known
     return part if _chooses_numbers(frame, node) else tensor(base.framework, "b", sure=False)
 
 
@@ -385,7 +387,9 @@ def _check_tensor_index(
         frame.report(TO_HOST, node.at, part, part_node, "indexes a host array")
     elif culprit.dtype == "b":
         # A mask of host memory gives positions, of which there are as many as it says: that is a shape on the device as well.
-        subject = part if not base.place and not culprit.place else base
+        # A tracer that records operations takes the host's mask for the positions, which it knows.
+        on_device = not base.place and not culprit.place
+        subject = part if on_device or frame.libraries.of(base.framework).records_known else base
         if writes:
             frame.report(MASK_ASSIGNMENT, node.at, subject, node.value)
         else:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from xlalint.abstract.values import (
+    UNKNOWN,
     Class,
     Function,
     LibrarySymbol,
@@ -51,6 +52,7 @@ class ModuleInfo:
         self.name = unit.module
         self.path = unit.path
         self.imports = {binding.local: binding for binding in unit.imports if binding.local != "*"}
+        self._rebound = _rebound(unit.imports)
         self.stars = [binding for binding in unit.imports if binding.local == "*"]
         self.packages = frozenset(binding.module.partition(".")[0] for binding in unit.imports if not binding.level)
         self.needs = needed_packages(unit.imports)
@@ -61,6 +63,18 @@ class ModuleInfo:
         self.shown_targets: frozenset[str] = frozenset()
         self._assignments: dict[str, ir.Node] | None = None
         self._nested: dict[int, list[FunctionInfo]] | None = None
+
+    def changes(self, name: str) -> bool:
+        """Return whether imports bind a name to different things, with code between them that may call what uses it.
+
+        Scripts that were notebooks do that: `import jax.numpy as np` at the top, and NumPy under this name behind what they compute.
+        """
+        between = self._rebound.get(name)
+        if between is None:
+            return False
+        self.reader.current.modules |= self.bit
+        statements = ir.decode_body(self.unit.body)[between[0] : between[1]]
+        return any(type(one) is not ir.Define and type(one) is not ir.DefineClass for one in statements)
 
     def assignment(self, name: str) -> ir.Node | None:
         """The expression that module level last assigns to a name."""
@@ -331,6 +345,23 @@ def _last_name(node: ir.Node) -> str:
     return node.name if type(node) is ir.Attr else node.id if type(node) is ir.Name else ""
 
 
+def _rebound(bindings: Iterable[ir.Binding]) -> dict[str, tuple[int, int]]:
+    """The names that imports surely bind to different things, and the statements of module level between the first and the last."""
+    last: dict[str, ir.Binding] = {}
+    rebound: dict[str, tuple[int, int]] = {}
+    for one in bindings:
+        earlier = last.get(one.local, one)
+        last[one.local] = one
+        if one.local != "*" and not one.guarded and _source(one) != _source(earlier) and one.before > earlier.before:
+            rebound[one.local] = (rebound.get(one.local, (earlier.before, 0))[0], one.before)
+    return rebound
+
+
+def _source(binding: ir.Binding) -> tuple[str, int]:
+    dotted = f"{binding.module}.{binding.name}" if binding.name else binding.module
+    return dotted, binding.level
+
+
 def needed_packages(bindings: Iterable[ir.Binding]) -> tuple[str, ...]:
     """The top-level packages that imports surely bring in, in the order of the source."""
     sure = (binding for binding in bindings if not binding.level and not binding.guarded)
@@ -478,7 +509,7 @@ class Program:
             return function(module.functions[index]) if index >= 0 else class_value(module.classes[-1 - index])
         binding = module.imports.get(name)
         if binding is not None:
-            return self.resolve_import(module, binding)
+            return UNKNOWN if module.changes(name) else self.resolve_import(module, binding)
         if name in module.assigned:
             return self._alias(module, name) or self.evaluate(module, name)
         for star in module.stars:

@@ -112,8 +112,83 @@ SILENT = {
         def f(xs: jax.Array):
             return jax.jit(pick)(xs) if xs.ndim == 1 else [jax.jit(pick)(x) for x in xs]
         """,
+    "a mask of NumPy's that a mapped function closes over": """
+        def make(charges, cores):
+            mask = np.abs(np.asarray(charges) - jnp.asarray(cores)) > 1e-6
+
+            def inner(r: jax.Array):
+                return r[:, mask]
+
+            return jax.vmap(inner)
+
+        def build(charges: jax.Array):
+            return make(charges, [1, 2])
+        """,
+    "a mask of which nothing is known": """
+        def make(mask):
+            def inner(r: jax.Array):
+                return r[:, mask]
+
+            return jax.jit(inner)
+        """,
+    "NumPy's name under which JAX's was when the script called": """
+        import jax.numpy as np
+
+        @jax.jit
+        def f(x):
+            return np.concatenate([x, x]) + np.abs(x)
+
+        print(f(np.ones(3)))
+        import numpy as np
+
+        print(np.zeros(3))
+        """,
+    "a number that a differentiated function passes on": """
+        def scaled(x, scale: jax.typing.ArrayLike):
+            if scale == 1.0:
+                return x
+            return x * scale
+
+        class Test:
+            def run(self, scale):
+                return jax.grad(lambda x: scaled(x, scale).sum())(jnp.ones(3))
+        """,
 }
 FOUND = {
+    "a mask that the traced function makes, under a name of the function around it": (
+        """
+        def make(limit):
+            @jax.jit
+            def f(x: jax.Array):
+                mask = x > limit
+
+                def inner(r):
+                    return r[mask]
+
+                return inner(x)
+
+            return f
+        """,
+        ["XLA201"],
+    ),
+    "NumPy's name that no code between the imports uses": (
+        "import jax.numpy as np\n\ndef g(x):\n    return x\n\nimport numpy as np\n\n"
+        "@jax.jit\ndef f(x):\n    return np.concatenate([x, x])",
+        ["XLA302"],
+    ),
+    "a number that a compiled function passes on": (
+        """
+        def scaled(x, scale: jax.typing.ArrayLike):
+            if scale == 1.0:
+                return x
+            return x * scale
+
+        @jax.jit
+        def f(x, scale):
+            return scaled(x, scale)
+        """,
+        ["XLA101"],
+    ),
     "a mask of a static self's and the argument": (
         BOX
         + "    @functools.partial(jax.jit, static_argnums=0)\n    def f(self, x):\n        return x[self.keep & (x > 0)]",
