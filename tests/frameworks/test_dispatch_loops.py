@@ -75,6 +75,14 @@ SILENT = {
     "a few turns": "def f(p, b):\n    for _ in range(3):\n        p, m = step(p, b)\n        print(float(m['loss']))",
     "its shape": LOOP.format("print(metrics['loss'].shape, len(metrics))"),
     "on purpose": LOOP.format("jax.block_until_ready(metrics)"),
+    "what was waited for": LOOP.format("jax.block_until_ready(metrics)\n        print(float(metrics['loss']))"),
+    "what is given back by the wait": LOOP.format(
+        "metrics = jax.block_until_ready(metrics)\n        if metrics['loss'] < best:\n            best = metrics['loss']"
+    ),
+    "the keys of what another function compiled": (
+        "def fit(data, params, total):\n    run = jax.jit(lambda p, b: load()(p, b))\n    for b in data:\n        info = run(params, b)\n"
+        "        for key in info:\n            total[key] += info[key]"
+    ),
     "what is not compiled": "def plain(x):\n    return x * 2\n\ndef f(xs):\n    for x in xs:\n        print(float(plain(x)))",
     "what the host makes": LOOP.format("print(float(np.mean(batch['x'])))"),
 }
@@ -99,6 +107,9 @@ FOUND = {
         "class Trainer:\n    def __init__(self):\n        self.step = jax.jit(self._step)\n\n"
         "    def _step(self, s, b):\n        return s, (s * b).sum()\n\n"
         "    def fit(self, s, data):\n        for b in data:\n            s, loss = self.step(s, b)\n            print(loss.item())"
+    ),
+    "a wait of its own, once": LOOP.format(
+        "m = metrics['loss']\n        m.block_until_ready()\n        print(float(m))"
     ),
     "at module level": "p = {'w': jnp.ones(3)}\nfor b in load():\n    p, m = step(p, b)\n    total = float(m['loss'])",
 }

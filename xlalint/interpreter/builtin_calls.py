@@ -33,6 +33,7 @@ from xlalint.abstract.values import (
     external,
     field,
     host,
+    is_leaf,
     mapping,
     members,
     sequence,
@@ -68,6 +69,8 @@ def element_of(frame: Frame, value: Value, at: int = 0) -> Value:
     if isinstance(value, Sequence):
         return value.element if value.element is not NEVER else UNKNOWN
     if isinstance(value, Tensor):
+        if is_leaf(value) and value.place and frame.interpreter.replacing(value.framework):
+            return UNKNOWN  # a compiled function gave it, which may be a dict with its keys as well
         rank = value.rank - 1 if value.rank > 0 else -1
         return tensor(value.framework, value.dtype, rank, value.place, value.sure, value.static)
     if isinstance(value, Mapping):

@@ -28,6 +28,7 @@ from xlalint.abstract.values import (
     constant,
     function,
     host,
+    is_leaf,
     is_none,
     kind_of_number,
     mapping,
@@ -35,6 +36,7 @@ from xlalint.abstract.values import (
     sequence,
     tensor,
 )
+from xlalint.analysis.hazard import Confidence
 from xlalint.interpreter.builtin_calls import element_of, is_text, report_format, report_iteration, report_percent
 from xlalint.interpreter.frame import _EVAL, Frame
 from xlalint.interpreter.narrowing import assume
@@ -353,7 +355,14 @@ def _membership(
             if not container.sure and any(type(other) is Mapping for other in members(right)):
                 continue  # it may as well be a dict, which says so itself
             if not (host_text(left) or _may_be_key(frame, container, left)):
-                frame.report(TENSOR_MEMBERSHIP, node.at, container, right_node)
+                # A part of what a tracer was passed is a dict more often than an array: few look for a value in an array.
+                part = (
+                    type(right_node) is ir.Sub
+                    and is_leaf(container)
+                    and frame.interpreter.replacing(container.framework)
+                )
+                at_most = Confidence.POSSIBLE if part else Confidence.CERTAIN
+                frame.report(TENSOR_MEMBERSHIP, node.at, container, right_node, at_most=at_most)
         elif isinstance(container, Sequence) and container.kind in ("list", "tuple", "iter") and not host_text(left):
             if any(isinstance(m, Tensor) for m in members(left)):
                 numbers = container.items is not None and all(isinstance(item, Const) for item in container.items)

@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING, Final
 from xlalint.abstract.structures import as_arrays
 from xlalint.abstract.values import NONE, Value, tensors
 from xlalint.interpreter.arguments import Arguments
+from xlalint.interpreter.dispatch_loops import of_earlier_turn
 from xlalint.interpreter.library_calls import LibraryCall, run_function
 from xlalint.interpreter.spelling import path_of
+from xlalint.interpreter.subscripts import rebind
 from xlalint.interpreter.tracing import constants, numbers_of_none
 from xlalint.lowering import ir
 from xlalint.rules.codes import PRINT_TENSOR
 
 if TYPE_CHECKING:
+    from xlalint.api_tables.entries import Spec
     from xlalint.interpreter.frame import Frame
     from xlalint.interpreter.interpreter import Interpreter
     from xlalint.interpreter.semantics import Special
@@ -44,6 +47,21 @@ def _device_get(interpreter: Interpreter, frame: Frame, arguments: Arguments, no
     return as_arrays(given)
 
 
+def _block_until_ready(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
+    """Wait for a result: who reads it afterwards does not wait again."""
+    ready = of_earlier_turn(run_function(frame, "jax.block_until_ready", arguments, node))
+    if node.args:
+        rebind(frame, node.args[0], ready)
+    return ready
+
+
+def make_ready(call: LibraryCall, spec: Spec, result: Value) -> None:
+    """Take the receiver of `x.block_until_ready()` for computed: those who read it behind that wait no more."""
+    method = call.node.func
+    if call.receiver is not None and isinstance(method, ir.Attr) and method.name == "block_until_ready":
+        rebind(call.frame, method.value, of_earlier_turn(call.receiver))
+
+
 def static_parameters(call: LibraryCall, bound: int) -> tuple[object, ...]:
     """List the parameters that a tracer leaves as they are, by name or by number: it counts from the first that is not bound."""
     numbered = [*constants(call.argument("static_argnums")), *constants(call.argument("static_broadcasted_argnums"))]
@@ -59,6 +77,7 @@ def report_format(frame: Frame, value: Value, node: ir.Node, at: int, specified:
 
 
 FUNCTIONS: Final[dict[str, Special]] = {
+    "jax.block_until_ready": _block_until_ready,
     "jax.device_get": _device_get,
     "jax.experimental.checkify.check": _checkify,
 }

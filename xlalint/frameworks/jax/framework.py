@@ -30,6 +30,7 @@ _SEMANTICS = Semantics(
     ends_gradients=transformations.ENDING,
     runs_known=transformations.EAGER,
     filters=transformations.FILTERS,
+    on_library_call=(calls.make_ready,),
     on_callbacks=(check_callbacks,),
     on_assign=(leaks.check_kept,),
 )
