@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from xlalint.abstract.values import Tensor
 from xlalint.analysis.chains import Link, Reach, chains_of, hosts_of_replicas, tracer_at, walk_calls
 from xlalint.analysis.costs import costs_of
 from xlalint.analysis.hazard import Confidence
@@ -222,7 +223,7 @@ class Decisions:
         if policy.only_repeated:
             if context.function is not None and context.function in self._traced:
                 return "traced itself"
-            if variant == AGAIN and context not in self._find_repeated():
+            if variant == AGAIN and not _computes(root, context) and context not in self._find_repeated():
                 return "runs once"
         if _only_compiler_minds(policy, variant) and context in self._hosting:
             return "own runtime"
@@ -233,6 +234,18 @@ class Decisions:
         if self._again is None:
             self._again = set(walk_calls(inner for context, _ in self.chains for inner in context.repeated))
         return self._again
+
+
+def _computes(root: RootContext, context: Context) -> bool:
+    """Return whether a context is that of a library's function of arrays, which its users call again and again.
+
+    What sets something up is a method, or is given no array.
+    """
+    function = context.function
+    if root.tier != 2 or context is not root.context or function is None or function.owner is not None:
+        return False
+    given = [value for param, value in zip(function.params, context.args, strict=False) if param.default is None]
+    return any(isinstance(value, Tensor) and value.sure for value in given)
 
 
 def _only_compiler_minds(policy: Policy, variant: str) -> bool:

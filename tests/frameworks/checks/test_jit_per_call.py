@@ -28,6 +28,14 @@ SILENT = {
     "with static arguments": "for x in xs:\n    jax.jit(f, static_argnums=1)(x, 2)",
     "once": "step = jax.jit(lambda x: x)\nfor x in xs:\n    step(x)",
     "once, called at once": "y = jax.jit(lambda x: x)(x)",
+    "a function of the module, in a function of arrays": "def run(x: jax.Array):\n    return jax.jit(f)(x)",
+    "in a function of which nothing says that it is given arrays": "def make(model, key):\n    return jax.jit(lambda k: model(k))(key)",
+    "in a method that sets up": (
+        "class Net:\n    def init(self, key: jax.Array):\n        return jax.jit(lambda k: k * 2)(key)"
+    ),
+    "in a function of arrays that runs once": (
+        "def run(x: jax.Array):\n    return jax.jit(lambda y: y * 2)(x)\nrun(jnp.ones(3))"
+    ),
     "one lambda": "g = lambda x: x\nfor x in xs:\n    jax.jit(g)(x)",
     "one partial": "g = partial(f, k=2)\nfor x in xs:\n    jax.jit(g)(x)",
     "used by an inner loop": """
@@ -94,6 +102,8 @@ SILENT = {
         """,
 }
 FOUND = {
+    "in a function of arrays": ("def run(x: jax.Array, k):\n    return jax.jit(partial(f, k=k))(x)", [2]),
+    "of a gradient, in a function of arrays": ("def run(x: jax.Array):\n    return jax.jit(jax.grad(f))(x)", [2]),
     "a lambda": ("for x in xs:\n    jax.jit(lambda x: x)(x)", [2]),
     "a lambda by a name": ("for x in xs:\n    step = jax.jit(lambda x: x)\n    step(x)", [2]),
     "a partial": ("while True:\n    x = jax.jit(partial(f, k=2))(x)", [2]),

@@ -26,6 +26,29 @@ class Plain:
     def __init__(self, k):
         self.k = k
 
+class Compiled:
+    @jax.jit
+    def run(self, x):
+        return x
+    @partial(jax.jit, static_argnums=0)
+    def fixed(self, x):
+        return x
+    @partial(jax.jit, static_argnames="self")
+    def named(self, x):
+        return x
+    @staticmethod
+    @jax.jit
+    def apart(x):
+        return x
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass
+class Tree:
+    w: jax.Array
+    @jax.jit
+    def run(self, x):
+        return x * self.w
+
 class Equal:
     def __init__(self, k):
         self.k = k
@@ -67,6 +90,10 @@ def found(text: str, head: str) -> list[str]:
 
 
 SILENT = {
+    "a method with a static self": "one = Compiled()\nfor i in range(99):\n    one.fixed(x)\n    one.named(x)\n    one.apart(x)",
+    "a method of a structure": "Tree(x).run(x)",
+    "a method of a fresh object, once": "Compiled().fixed(x)",
+    "a method of what is not known": "def go(one):\n    for i in range(99):\n        one.run(x)",
     "what only its use makes an array": "def run(axis):\n    n = axis.size\n    return step(jnp.ones(n), axis)\n\nrun(Frozen(3))",
     "one value": "for i in range(99):\n    step(x, 3)",
     "a setting": "for i in range(99):\n    step(x, config.size)",
@@ -86,6 +113,9 @@ SILENT = {
     "arguments in a row": "for i in range(99):\n    step(*pair)",
 }
 FOUND = {
+    "a method whose self is no array": ("Compiled().run(x)", ["1:error"]),
+    "a method of a kept object": ("one = Compiled()\ndef main(x):\n    return one.run(x)\nmain(x)", ["3:error"]),
+    "a method of a fresh object": ("for i in range(99):\n    Compiled().fixed(x)", ["2:warning"]),
     "a number that counts": ("for i in range(99):\n    step(x, i)", ["2:warning"]),
     "of a number that counts": ("for i, y in enumerate(ys):\n    step(y, 2 * i + 1)", ["2:warning"]),
     "a counter": ("i = 0\nwhile True:\n    i += 1\n    x = step(x, i)", ["4:warning"]),

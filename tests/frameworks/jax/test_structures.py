@@ -28,7 +28,8 @@ class Net(nn.Module):
 SILENT = {
     "a key is looked for": "@jax.jit\ndef f(batch):\n    return batch['x'] * 2 if 'mask' in batch else batch['x']",
     "a key of one part is looked for in another": (
-        "def unpack(batch):\n    for key in batch['now'].keys():\n        if key not in batch['next']:\n            return batch['now'][key]\n"
+        "def unpack(batch):\n    for key in batch['now'].keys():\n        if key not in batch['next']:\n"
+        "            return batch['now'][key]\n"
         "    return batch['next']['x']\n\n@jax.jit\ndef f(batch):\n    return unpack(batch) * 2"
     ),
     "the shape of a leaf": "@jax.jit\ndef f(batch):\n    x = batch['x']\n    return x * 2 if x.shape[0] > 1 and x.ndim == 2 else x",

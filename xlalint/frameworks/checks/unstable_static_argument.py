@@ -10,10 +10,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from xlalint.abstract.values import (
+    UNKNOWN,
     Class,
     Const,
     Function,
     Host,
+    Instance,
     LibrarySymbol,
     Mapping,
     Sequence,
@@ -32,7 +34,7 @@ from xlalint.interpreter.device_loops import is_long
 from xlalint.interpreter.spelling import position, spelling
 from xlalint.interpreter.tracing import constants, hand_over
 from xlalint.lowering import ir
-from xlalint.program.linker import FunctionInfo
+from xlalint.program.linker import ClassInfo, FunctionInfo
 from xlalint.rules.variants import AGAIN
 
 if TYPE_CHECKING:
@@ -47,12 +49,14 @@ _UNHASHABLE: Final = ("list", "set", "dict")
 
 class Compiled(NamedTuple):
     """How a function of the program is compiled: by which framework, which arguments are static, whether a signature says what it takes,
-    and whether one program may serve for all lengths of an argument."""
+    whether one program may serve for all lengths of an argument, and whether it is a plain `jit`, to which each object must be an array, a
+    structure of arrays, or static."""
 
     framework: str
     static: tuple[object, ...] = ()
     signed: bool = False
     any_size: bool = False
+    plain: bool = False
 
 
 class Passed(NamedTuple):
@@ -80,6 +84,8 @@ def check_compiled_call(call: CallSite) -> None:
     compiled = _find_compiler(call, callee) if isinstance(callee, Function) else None
     if compiled is None or not isinstance(callee, Function):
         return
+    if type(callee.receiver) is Instance and compiled.framework == "jax":
+        _check_receiver(call, callee.info, callee.receiver.klass, compiled)
     changing = _changing(call) if call.frame.loops.depth else set()
     for passed in _passed_arguments(call, callee):
         if call.frame.loops.depth and _check_growth(call, passed, compiled):
@@ -90,6 +96,35 @@ def check_compiled_call(call: CallSite) -> None:
             _check_static(call, passed, callee.info, changing)
         elif call.frame.loops.depth:
             _check_drift(call, passed, callee.info)
+
+
+def _check_receiver(call: CallSite, info: FunctionInfo, klass: ClassInfo, compiled: Compiled) -> None:
+    """`thing.step(x)` of a method that is compiled: `self` is an argument like any other."""
+    func = call.node.func
+    if type(func) is not ir.Attr or not info.params or not compiled.plain:
+        return
+    name = info.params[0].name
+    if 0 not in _places(compiled, info) and name not in compiled.static:
+        if not _may_be_structure(klass):
+            detail = f"is an object of `{klass.name}`, no array or structure of arrays, and not static in `{info.name}`: the call fails"
+            call.report("XLA405", "jax", name, detail, call.node.at, "unhashable")
+    elif fresh := _fresh(call.frame, Passed(0, name, func.value, UNKNOWN)):
+        detail = f"is {fresh} and static in `{info.name}`, which is compiled again each time"
+        _report_again(call, "jax", spelling(func.value), detail, call.node.at)
+
+
+def _may_be_structure(klass: ClassInfo) -> bool:
+    """Return whether JAX may take objects of a class apart: by a decorator, a base of a library, or a call that registers it."""
+    if klass.library_bases() or _is_decorated(klass):
+        return True
+    module = klass.module.unit
+    called = [*module.calls, *(name for function in module.functions for name in function.calls)]
+    hooks = ("tree_flatten", "__jax_array__", "__init_subclass__")
+    return any(map(_registers, called)) or any(klass.method(name) is not None for name in hooks)
+
+
+def _registers(name: str) -> bool:
+    return name.startswith("register")
 
 
 def _find_compiler(call: CallSite, callee: Function) -> Compiled | None:
@@ -121,7 +156,7 @@ def _of(name: str, static: tuple[object, ...], keywords: tuple[tuple[str, ir.Nod
     given = dict(keywords)
     signed = "input_signature" in given or "reduce_retracing" in given
     any_size = signed and given.get("jit_compile") != ir.Const(True)  # TensorFlow's own graph knows unknown sizes
-    return Compiled("tensorflow" if name in FUNCTION else "jax", static, signed, any_size)
+    return Compiled("tensorflow" if name in FUNCTION else "jax", static, signed, any_size, name.startswith("jax."))
 
 
 def _places(compiled: Compiled, info: FunctionInfo) -> set[int]:
@@ -218,10 +253,15 @@ def _fresh(frame: Frame, passed: Passed) -> str:
     func = frame.eval(node.func)
     if isinstance(func, LibrarySymbol) and func.name == "functools.partial":
         return "a new partial at each call"
-    if isinstance(func, Class) and not func.info.makes_record() and not func.info.library_bases():
+    if isinstance(func, Class) and not func.info.library_bases() and not _is_decorated(func.info):
         equals = any(func.info.method(name) is not None for name in ("__eq__", "__hash__"))
         return "" if equals else "a new object at each call, equal to no other"
     return ""
+
+
+def _is_decorated(klass: ClassInfo) -> bool:
+    """Return whether a decorator may give a class, or one that it extends, an equality of its own."""
+    return any(base.ir.decorators for base in klass.mro if not isinstance(base, str))
 
 
 def _is_guessed(frame: Frame, node: ir.Node) -> bool:
