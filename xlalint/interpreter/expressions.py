@@ -352,8 +352,8 @@ def _membership(
 ) -> Value:
     for container in members(right):
         if isinstance(container, Tensor):
-            if not container.sure and any(type(other) is Mapping for other in members(right)):
-                continue  # it may as well be a dict, which says so itself
+            if any(type(other) is Mapping for other in members(right)):
+                continue  # it may as well be a dict: who asks for a key has one
             if not (host_text(left) or _may_be_key(frame, container, left)):
                 # A part of what a tracer was passed is a dict more often than an array: few look for a value in an array.
                 part = (

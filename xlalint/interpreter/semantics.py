@@ -104,7 +104,8 @@ class Semantics:
       `of_tensors` take nothing but tensors. `folded` give what a compiler knows where it knows what they are given.
     - `containers` are the classes of each kind of module container, the class of their methods first. `not_tensors` are (beginnings of)
       classes of which no tensor is an instance. `tests` are functions that ask whether something is a tensor.
-    - `tapes` and `graphs` are the context managers that record for a gradient, and under which a separate graph is filled.
+    - `tapes` and `graphs` are the context managers that record for a gradient, and under which a separate graph is filled. Under
+      `eager_blocks` a tracer runs at once what depends on none of its arguments.
       `differentiates` are the functions that differentiate in reverse mode. What calls one of `ends_gradients`, by its last name, says
       itself where gradients stop or what they are: none may go through what it leads to.
     - `shared_names` are attributes of its tensors that other objects have as well. `device_uses` show a parameter not to be an array
@@ -173,6 +174,7 @@ class Semantics:
         tests: frozenset[str] = frozenset(),
         tapes: frozenset[str] = frozenset(),
         graphs: frozenset[str] = frozenset(),
+        eager_blocks: frozenset[str] = frozenset(),
         differentiates: frozenset[str] = frozenset(),
         ends_gradients: frozenset[str] = frozenset(),
         shared_names: frozenset[str] = frozenset(),
@@ -251,6 +253,7 @@ class Semantics:
         self.tests = tests
         self.tapes = tapes
         self.graphs = graphs
+        self.eager_blocks = eager_blocks
         self.differentiates = differentiates
         self.ends_gradients = ends_gradients
         self.shared_names = shared_names
@@ -305,6 +308,7 @@ class Libraries:
         self.tests = {name: one.name for one in everything for name in one.tests}
         self.tapes = _union([one.tapes for one in everything])
         self.graphs = _union([one.graphs for one in everything])
+        self.eager_blocks = tuple([(one.name, one.eager_blocks) for one in everything if one.eager_blocks])
         self.differentiates = _union([one.differentiates for one in everything])
         self.ends_gradients = _union([one.ends_gradients for one in everything])
         self.shared_names = _union([one.shared_names for one in everything])

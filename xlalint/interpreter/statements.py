@@ -529,6 +529,7 @@ def with_(frame: Frame, node: ir.With) -> bool:
     frame.statement = node.at
     tapes = apart = 0
     interpreter = frame.interpreter
+    tracing, mapping = interpreter.tracing, interpreter.mapping
     scope = interpreter.scope
     surroundings = frame.libraries.surroundings if scope else None
     for expression, target in node.items:
@@ -537,6 +538,9 @@ def with_(frame: Frame, node: ir.With) -> bool:
             interpreter.scope = surroundings.within(frame, expression, value)
         tapes += _enters_one_of(frame, value, frame.libraries.tapes)
         apart += _enters_one_of(frame, value, frame.libraries.graphs)
+        for name in [one for one, blocks in frame.libraries.eager_blocks if _enters_one_of(frame, value, blocks)]:
+            interpreter.tracing, interpreter.mapping = "", name
+            apart += 1  # what is written there is meant for values that are known, also where the analysis does not know them
         if target is not None:
             bind_target(frame, target, frame.interpreter.open_with(frame, value))
     frame.paths.tapes += tapes
@@ -544,6 +548,7 @@ def with_(frame: Frame, node: ir.With) -> bool:
     falls = frame.exec(node.body)
     frame.paths.separate_graph -= apart
     frame.paths.tapes -= tapes
+    interpreter.tracing, interpreter.mapping = tracing, mapping
     if scope:
         interpreter.scope = scope
     return falls

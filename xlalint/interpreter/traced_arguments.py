@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from xlalint.abstract.lattice import join
 from xlalint.abstract.structures import map_leaves
-from xlalint.abstract.values import ARRAYS, HOST, UNKNOWN, Instance, Tensor, Union, Value, tensor
+from xlalint.abstract.values import ARRAYS, HOST, UNKNOWN, Function, Instance, Tensor, Union, Value, function, tensor
 from xlalint.lowering import ir
 
 if TYPE_CHECKING:
@@ -36,6 +36,9 @@ def as_recorded(value: Value, framework: str) -> Value:
 
 
 def _with_value(leaf: Value, framework: str, *, known: bool) -> Value:
+    if known and type(leaf) is Function and leaf.closure:
+        closure = tuple([(name, as_known(value, framework)) for name, value in leaf.closure])
+        return function(leaf.info, leaf.receiver, closure)
     if type(leaf) is not Tensor or leaf.framework != framework or leaf.static is known:
         return leaf
     return tensor(leaf.framework, leaf.dtype, leaf.rank, leaf.place, leaf.sure, known)

@@ -153,8 +153,48 @@ SILENT = {
             def run(self, scale):
                 return jax.grad(lambda x: scaled(x, scale).sum())(jnp.ones(3))
         """,
+    "what is evaluated while the function is compiled": """
+        @jax.jit
+        def f(x, phi=jnp.tanh):
+            with jax.ensure_compile_time_eval():
+                c = jnp.mean(phi(jnp.arange(4.0))).item()
+                if jnp.allclose(c, 1.0):
+                    return x
+                rows = jnp.arange(4) > c
+            return x * c + jnp.arange(4.0)[rows].sum()
+        """,
+    "a function that closes over a mask, under another that is compiled": """
+        def constraint(bounds):
+            inside = jnp.logical_not(jnp.isinf(bounds))
+
+            def outside(u):
+                return u[inside] - bounds[inside]
+
+            return outside
+
+        def solver(bounds, cost):
+            c = constraint(bounds)
+
+            @jax.jit
+            def lagrangian(u):
+                return cost(u) + c(u).sum()
+
+            return lagrangian
+        """,
 }
 FOUND = {
+    "behind what was evaluated while the function is compiled": (
+        """
+        @jax.jit
+        def f(x):
+            with jax.ensure_compile_time_eval():
+                c = jnp.arange(4.0).sum()
+            if c * x.sum() > 0:
+                return x
+            return -x
+        """,
+        ["XLA101"],
+    ),
     "a mask that the traced function makes, under a name of the function around it": (
         """
         def make(limit):

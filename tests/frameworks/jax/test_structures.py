@@ -27,6 +27,12 @@ class Net(nn.Module):
 # Of these kinds of code JAX 0.10.2 was run on; each of them traces.
 SILENT = {
     "a key is looked for": "@jax.jit\ndef f(batch):\n    return batch['x'] * 2 if 'mask' in batch else batch['x']",
+    "a key of what is declared an array or a dict": (
+        "import typing\nData = typing.Union[np.ndarray, typing.Dict[str, 'Data']]\n\n"
+        "def unpack(batch):\n    for key in batch['now'].keys():\n        if key not in batch['next']:\n"
+        "            return batch['now'][key]\n    return batch['next']['x']\n\n"
+        "@jax.jit\ndef f(batch: typing.Dict[str, Data]):\n    return unpack(batch) * 2"
+    ),
     "a key of one part is looked for in another": (
         "def unpack(batch):\n    for key in batch['now'].keys():\n        if key not in batch['next']:\n"
         "            return batch['now'][key]\n"

@@ -29,6 +29,7 @@ _SEMANTICS = Semantics(
     differentiates=transformations.REVERSE,
     ends_gradients=transformations.ENDING,
     runs_known=transformations.EAGER,
+    eager_blocks=frozenset(("jax.ensure_compile_time_eval",)),
     filters=transformations.FILTERS,
     on_library_call=(calls.make_ready,),
     on_callbacks=(check_callbacks,),
