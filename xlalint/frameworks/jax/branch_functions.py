@@ -115,12 +115,14 @@ def _check_gradient(call: LibraryCall) -> None:
         value, node = call.argument("init_val"), call.node_of("init_val")
         held = next(iter(_tensors(value)), None)
         if held is not None and may_flow(call.frame, node):
-            call.frame.report("XLA102", call.node.at, held, node, "reverse-mode differentiation cannot go through it")
+            detail = "reverse-mode differentiation cannot go through it"
+            call.frame.report("XLA102", call.node.at, held, node, detail, variant="reverse")
         return
     for param in ("lower", "upper"):
         value = call.argument(param)
         if value is not None and any(isinstance(member, Tensor) for member in members(value)):
-            call.frame.report("XLA102", call.node.at, value, call.node_of(param), "its gradient needs a fixed bound")
+            detail = "that needs bounds that are known while tracing"
+            call.frame.report("XLA102", call.node.at, value, call.node_of(param), detail, variant="reverse")
 
 
 def _tensors(value: Value | None) -> list[Tensor]:
