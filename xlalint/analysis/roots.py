@@ -205,6 +205,7 @@ class Roots:
             if candidate.of_base
             else interpreter.standalone(info, interpreter.replacing(traced_by), static, only)
         )
+        args = interpreter.with_passed(info, args, info.module, traced_by)
         if candidate.tier == 2 and not candidate.drives and not self._meets_tensors(info, args):
             return
         # An object that is called is called again and again, all of it: a pipeline for each image.

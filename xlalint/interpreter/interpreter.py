@@ -61,6 +61,7 @@ from xlalint.interpreter.frame import Env, Frame
 from xlalint.interpreter.library_calls import LibraryCall
 from xlalint.interpreter.library_functions import call_external
 from xlalint.interpreter.occasions import Occasions
+from xlalint.interpreter.passed_values import passed_values
 from xlalint.interpreter.spelling import path_of
 from xlalint.interpreter.targets import Targets
 from xlalint.interpreter.traced_arguments import (
@@ -516,6 +517,15 @@ class Interpreter:
             replaced = param.kind in ("", "/", "k") and position not in kept and (only is None or position in only)
             values.append(self.as_argument(value, traced_by) if traced_by and replaced else value)
         return static_arguments(tuple(values), kept) if kept else tuple(values)
+
+    def with_passed(
+        self, info: FunctionInfo, args: tuple[Value, ...], module: ModuleInfo, framework: str
+    ) -> tuple[Value, ...]:
+        """The arguments, with what a module's calls pass for those that a framework's tracer leaves as they are."""
+        if not framework or not self.libraries.of(framework).keeps_numbers:
+            return args
+        passed = passed_values(info, module)
+        return tuple([passed.get(position, value) for position, value in enumerate(args)]) if passed else args
 
     def arguments_of_method(self, info: FunctionInfo, framework: str) -> tuple[Value, ...]:
         """The arguments of a method that a framework calls on what it traces."""
@@ -1043,6 +1053,7 @@ class Interpreter:
             only = semantics.traces(call, len(bound)) if semantics.traces is not None else None
             only = self.find_replaced(info, framework, call.name) if only is None else only
             args = self.standalone(info, self.replacing(framework), static, only)
+            args = self.with_passed(info, args, frame.module, framework) if traced else args
             args = (*bound, *args[len(bound) :])[: len(args)]
             args = tuple(arguments.keywords.get(p.name, v) for p, v in zip(info.params, args, strict=True))
         else:

@@ -86,7 +86,8 @@ class Semantics:
     - `part_of(interpreter, name)` is what an attribute of a tensor gives that no tensor has: the tracer passes objects that hold tensors.
       `of_record(interpreter, object)` is an object of a class of the program's as the tracer passes it.
     - `records_known`: its tracers record each operation, also on what is known while they run; those that `runs_known` names do not.
-      `filters` are tracers that replace arrays alone, and leave all else as it is.
+      `filters` are tracers that replace arrays alone, and leave all else as it is. `keeps_numbers`: so do all of its tracers, and what
+      is passed to what they trace is taken from the calls.
     - `stages_loops`: `while` and `for` on its tensors become loops of the graph, which Python's own iteration cannot be.
     - `formatted(frame, value, node, at, specified)` reports a tensor that becomes text. `branched(frame, branch)` looks at an `if`
       on a tensor. `indexed(frame, base, part, node, at, detail)` looks at each part of an index. `static(call, bound)` gives the
@@ -162,6 +163,7 @@ class Semantics:
         records_known: bool = False,
         runs_known: frozenset[str] = frozenset(),
         filters: frozenset[str] = frozenset(),
+        keeps_numbers: bool = False,
         functions: Mapping[str, Special] = MappingProxyType({}),
         results: Mapping[str, Callable[[Arguments], Value]] = MappingProxyType({}),
         annotated: Mapping[str, Callable[[], Value]] = MappingProxyType({}),
@@ -241,6 +243,7 @@ class Semantics:
         self.records_known = records_known
         self.runs_known = runs_known
         self.filters = filters
+        self.keeps_numbers = keeps_numbers
         self.functions = functions
         self.results = results
         self.annotated = annotated

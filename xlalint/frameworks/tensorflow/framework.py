@@ -20,6 +20,7 @@ _SEMANTICS = Semantics(
     replaces_arguments=True,
     raises=True,
     compiles_if_asked=True,
+    keeps_numbers=True,
     folded=calls.FOLDED,
     accepts_numbers=True,
     slice_severity=(("tf:tpu", "info"),),
