@@ -21,7 +21,7 @@ from xlalint.interpreter.context import HOST_TIER
 from xlalint.interpreter.rates import Cost
 from xlalint.interpreter.tracer import UNTRACED
 from xlalint.rules.policy import NO_POLICY, Policies, Policy
-from xlalint.rules.variants import AGAIN, ANY_GRAPH, EAGER, LOOP
+from xlalint.rules.variants import AGAIN, ANY_GRAPH, COLLECTED, EAGER, LOOP
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,6 +49,7 @@ nothing repeats it; it runs in TensorFlow's own runtime."""
 
 
 _FAR = 2
+_AT_EACH_TURN = frozenset((LOOP, COLLECTED))
 """Over how many calls what is known of values becomes too uncertain, if they lead through several files."""
 
 
@@ -106,7 +107,7 @@ class Decisions:
                 return Verdict("attached TPU", "", pending.confidence)
             reason: Reason = "converted" if self._rewritten(tracer, pending.framework) else "other tracer"
             return Verdict(reason, "", pending.confidence)
-        extent = Extent.TRACED if variant == LOOP else needed_reach(policy, pending.framework)
+        extent = Extent.TRACED if variant in _AT_EACH_TURN else needed_reach(policy, pending.framework)
         reason = self._objection(pending.framework, policy, variant, extent, reach[0], root)
         confidence = pending.confidence
         if extent is None and root.tier == 2:
@@ -218,7 +219,7 @@ class Decisions:
             return "untraced"
         elif context.function is None and not context.per_turn:
             return "module level"
-        if (variant == LOOP or around_compiled(policy, framework)) and context.function in self._traced:
+        if (variant in _AT_EACH_TURN or around_compiled(policy, framework)) and context.function in self._traced:
             return "traced itself"
         if policy.only_repeated:
             if context.function is not None and context.function in self._traced:

@@ -320,7 +320,11 @@ class Annotations:
         declared = self.value(info.module, param.annotation)
         if declared is None:
             declared = self._by_use(info, param)
-            if default is not None and default is not NONE and declared is UNKNOWN:
+            if (
+                default is not None
+                and default is not NONE
+                and (declared is UNKNOWN or self._is_flag(info, param, default))
+            ):
                 return _any_like(default)
         if default is not None and isinstance(default, Const) and default is not NONE and isinstance(declared, Union):
             plain = [member for member in declared.members if isinstance(member, Host)]
@@ -337,6 +341,11 @@ class Annotations:
             return UNKNOWN
         framework = ARRAYS if self._names_arrays(info.module, use) else self.framework(info.module)
         return tensor(framework, sure=False)
+
+    def _is_flag(self, info: FunctionInfo, param: ir.Param, default: Value) -> bool:
+        """Return whether a parameter is a flag by its default, where it is only passed on to what takes tensors and numbers alike."""
+        flag = isinstance(default, Const) and isinstance(default.value, bool)
+        return flag and self.telling_use(info, param).endswith(ir.PASSED)
 
     def telling_use(self, info: FunctionInfo, param: ir.Param) -> str:
         """The use of a parameter that shows it to be a tensor, as `ir.Param.uses` writes it; "" where none does."""

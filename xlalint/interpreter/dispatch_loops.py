@@ -1,10 +1,13 @@
 """Loops of the host that call a compiled function: what it gives is computed while the host goes on, until that reads it.
 
 A result is marked with the depth of the loop in which it is made, in `Tensor.place`. Arithmetic keeps the mark. What is read behind the
-loop, or once in many turns, is not read at each turn.
+loop, or once in many turns, is not read at each turn. A loop that trains nothing, as far as that can be told, is there to collect what it
+reads: its results have a mark of their own.
 """
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from xlalint.abstract.structures import map_leaves
 from xlalint.abstract.values import (
@@ -21,7 +24,11 @@ from xlalint.abstract.values import (
     tensor,
 )
 
+if TYPE_CHECKING:
+    from xlalint.interpreter.context import Context
+
 _MARK = "turn:"
+_COLLECTED = "~"
 # In a function's closure: no name of Python's reads so.
 _COMPILED = "<compiled by>"
 
@@ -41,9 +48,22 @@ def compiled_by(func: Function) -> str:
     return str(getattr(found, "value", ""))
 
 
-def mark_result(value: Value, framework: str, depth: int, *, whole: bool) -> Value:
+def leads_to(context: Context, names: frozenset[str]) -> bool:
+    """Return whether what a context runs, or what that calls in turn, calls something of one of these names."""
+    seen, todo = {context}, [context]
+    while todo:
+        one = todo.pop()
+        if one.function is not None and not names.isdisjoint(one.function.ir.calls):
+            return True
+        fresh = [inner for inner in one.calls if inner not in seen]
+        seen.update(fresh)
+        todo.extend(fresh)
+    return False
+
+
+def mark_result(value: Value, framework: str, depth: int, *, whole: bool, trains: bool = True) -> Value:
     """Mark the tensors that a compiled function gives in a turn of a loop; with `whole`, all that is not known is such a tensor."""
-    place = f"{_MARK}{depth}"
+    place = f"{_MARK}{depth}{'' if trains else _COLLECTED}"
 
     def mark(leaf: Value) -> Value:
         if type(leaf) is Tensor and leaf.framework != ARRAYS:
@@ -66,4 +86,9 @@ def _without_mark(leaf: Value) -> Value:
 
 def is_of_turn(value: Tensor, depth: int) -> bool:
     """Return whether a tensor is made in each turn of a loop around code at this depth."""
-    return value.place.startswith(_MARK) and int(value.place.removeprefix(_MARK)) <= depth
+    return value.place.startswith(_MARK) and int(value.place.removeprefix(_MARK).removesuffix(_COLLECTED)) <= depth
+
+
+def is_collected(value: Tensor) -> bool:
+    """Return whether a tensor is made in a loop that trains nothing."""
+    return value.place.startswith(_MARK) and value.place.endswith(_COLLECTED)

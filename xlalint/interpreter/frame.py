@@ -10,16 +10,24 @@ from xlalint.abstract.values import ARRAYS, NEVER, NONE, UNKNOWN, Function, Host
 from xlalint.analysis.hazard import Confidence, Frequency
 from xlalint.interpreter.budget import MAX_WORK, CutOff
 from xlalint.interpreter.context import Context, PendingHazard
-from xlalint.interpreter.dispatch_loops import is_of_turn
+from xlalint.interpreter.dispatch_loops import is_collected, is_of_turn
 from xlalint.interpreter.frame_state import Loops, Paths, Scope
-from xlalint.interpreter.guards import Counting, asks_when, assigned_once, guard_of, may_guard, tests_remainder
+from xlalint.interpreter.guards import (
+    Counting,
+    asks_clock,
+    asks_when,
+    assigned_once,
+    guard_of,
+    may_guard,
+    tests_remainder,
+)
 from xlalint.interpreter.rates import ALWAYS, Rate
 from xlalint.interpreter.spelling import calls_within, position, spelling
 from xlalint.interpreter.step_sequence import Pace
 from xlalint.lowering import ir
 from xlalint.rules.codes import BRANCH_MISMATCH, ITEM, PRINT_TENSOR
 from xlalint.rules.policy import NO_POLICY, Policy
-from xlalint.rules.variants import LOOP
+from xlalint.rules.variants import COLLECTED, LOOP
 
 if TYPE_CHECKING:
     from xlalint.interpreter.interpreter import Interpreter
@@ -265,8 +273,9 @@ class Frame:
         if self.loops.rate.ceiling < Frequency.STEP or (self.function is not None and self.function.name == "__init__"):
             return  # what sets an object up waits once
         body = body_of(self) if self.paths.tests else ()
-        if any(asks_when(assigned_once(test, body), around) for test in self.paths.tests):
-            return
+        for test in self.paths.tests:
+            if asks_when(assigned_once(test, body), around) or asks_clock(test, body):
+                return
         at += self.base
         statement = self.statement + (self.base & 0xFFFFFFFF)
         spelled = spelling(node) if node is not None else ""
@@ -281,7 +290,7 @@ class Frame:
                 confidence,
                 spelled,
                 "",
-                LOOP,
+                COLLECTED if is_collected(value) else LOOP,
                 rate=ALWAYS.in_steps(Frequency.STEP),
             ),
         )

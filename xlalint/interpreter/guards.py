@@ -11,12 +11,13 @@ from typing import Final, NamedTuple
 
 from xlalint.abstract.values import UNKNOWN, Const, Function, Host, Instance, Value, members
 from xlalint.analysis.hazard import Frequency
-from xlalint.interpreter.device_loops import names_added_to
+from xlalint.interpreter.device_loops import last_name, names_added_to
 from xlalint.interpreter.spelling import path_of
 from xlalint.lowering import ir
 from xlalint.program.linker import ClassInfo
 
 _FEW: Final = 10
+_CLOCKS: Final = frozenset(("time", "perf_counter", "monotonic", "now", "process_time"))
 _CONSTRUCTORS: Final = frozenset(("__init__", "__post_init__", "setup", "build", "_setup"))
 _SIMPLE: Final = frozenset((ir.Name, ir.Attr, ir.Call, ir.Sub, ir.Const))
 _SUMMING: Final = frozenset(("+", "-", "*", "//"))
@@ -58,6 +59,20 @@ def asks_when(test: ir.Node, around: Counting) -> bool:
     if type(test) is ir.Bool:
         return any(asks_when(one, around) for one in test.values)
     return tests_remainder(test) or (type(test) is ir.Call and _of_call(test, around) is not None)
+
+
+def asks_clock(test: ir.Node, body: tuple[ir.Statement, ...]) -> bool:
+    """Return whether a condition, or a part of it, asks how much time went by: `now - last >= 60`, where `now` is the clock's."""
+    if type(test) is ir.Bool:
+        return any(asks_clock(one, body) for one in test.values)
+    if type(test) is not ir.Compare:
+        return False
+    sides = [side for side in (test.left, *test.rights) if type(side) is ir.Bin and side.op == "-"]
+    return any(_is_clock(assigned_once(one, body)) for side in sides for one in (side.left, side.right))
+
+
+def _is_clock(node: ir.Node) -> bool:
+    return type(node) is ir.Call and isinstance(node.func, (ir.Attr, ir.Name)) and last_name(node.func) in _CLOCKS
 
 
 def assigned_once(node: ir.Node, body: tuple[ir.Statement, ...]) -> ir.Node:
@@ -197,4 +212,4 @@ def _is_changed(klass: ClassInfo, name: str) -> bool:
     return not assigned and name not in klass.ir.methods
 
 
-__all__ = ["Counting", "asks_when", "assigned_once", "guard_of", "may_guard", "tests_remainder"]
+__all__ = ["Counting", "asks_clock", "asks_when", "assigned_once", "guard_of", "may_guard", "tests_remainder"]

@@ -55,7 +55,7 @@ from xlalint.interpreter.comparisons import names_compared
 from xlalint.interpreter.context import Context, RootContext
 from xlalint.interpreter.decorators import Carried, Decorators, passes_on
 from xlalint.interpreter.device_loops import entering
-from xlalint.interpreter.dispatch_loops import compiled_by, mark_result
+from xlalint.interpreter.dispatch_loops import compiled_by, leads_to, mark_result
 from xlalint.interpreter.drivers import Drivers
 from xlalint.interpreter.frame import Env, Frame
 from xlalint.interpreter.library_calls import LibraryCall
@@ -804,7 +804,7 @@ class Interpreter:
         if not context.done:
             return context.returns if context.returns is not NEVER else self._return_declared(info)
         if frame.loops.lasting and not self.tracing:
-            return self._dispatch(frame, func, context.returns)
+            return self._dispatch(frame, func, context)
         return context.returns
 
     def _call_overrides(
@@ -825,13 +825,20 @@ class Interpreter:
                 results.append(self.call_function(frame, bound, arguments, at))
         return join_all(results) if func.info.promises_nothing() else self._return_declared(func.info)
 
-    def _dispatch(self, frame: Frame, func: Function, result: Value) -> Value:
+    def _dispatch(self, frame: Frame, func: Function, context: Context) -> Value:
         """Return what a function gives to a loop of the host: if it is compiled, tensors that are being computed."""
         framework = compiled_by(func) or (self.compiled.of(func.info) if func.info.ir.decorators else "")
         if not framework:
-            return result
-        whole = self.libraries.of(framework).converts_arrays
-        return mark_result(result, framework, frame.loops.depth, whole=whole)
+            return context.returns
+        semantics = self.libraries.of(framework)
+        depth, whole = frame.loops.depth, semantics.converts_arrays
+        trains = not semantics.training or self._trains(frame, context, semantics.training)
+        return mark_result(context.returns, framework, depth, whole=whole, trains=trains)
+
+    def _trains(self, frame: Frame, step: Context, names: frozenset[str]) -> bool:
+        """Return whether a step that a loop takes changes what is trained, or the code around the loop does with what it gave."""
+        around = frame.function.ir.calls if frame.function is not None else frame.module.unit.calls
+        return not names.isdisjoint(around) or leads_to(step, names)
 
     def _enter_from_branch(
         self, frame: Frame, info: FunctionInfo, args: tuple[Value, ...], closure: tuple[tuple[str, Value], ...]
@@ -1206,6 +1213,7 @@ class Interpreter:
                 args = self.standalone(
                     info, self.replacing(framework), given.static, self.find_replaced(info, framework, given.name)
                 )
+                args = self.with_passed(info, args, info.module, framework)
                 context = self.enter_traced(info, args, closure, framework, given.name)
                 self.add_root(frame, RootContext(context, f"decorated with `{given.name}`", 1, given.tracer))
         return self.decorators.applied_in(frame, info, value) if info.ir.decorators else value

@@ -1,7 +1,7 @@
 """What the calls of a function pass for its parameters, where that is written out: numbers, flags and texts of the host.
 
-A tracer that replaces arrays alone leaves these as they are: `tf.function` traces `step(x, 3)` with the number 3, not with a tensor. Calls are
-found by the function's name in the module that hands it to the tracer.
+A tracer that replaces arrays alone leaves these as they are: `tf.function` traces `step(x, 3)` with the number 3, not with a tensor. Calls
+are found by the function's name in the module that hands it to the tracer.
 """
 
 from __future__ import annotations
@@ -44,20 +44,26 @@ def passed_values(info: FunctionInfo, module: ModuleInfo) -> dict[int, Value]:
 
 def _find_sites(info: FunctionInfo, module: ModuleInfo) -> Iterator[_Site]:
     module.reader.read_whole(module)
-    bodies: list[tuple[ir.Statement, ...]] = [ir.decode_body(module.unit.body)]
-    bodies.extend(one.body for one in module.functions)
-    for body in bodies:
+    for body in _list_bodies(info, module):
         for node in ir.walk(body):
-            if type(node) is ir.Call and _calls(info, node):
+            if type(node) is ir.Call and _calls(info, node, module):
                 yield _Site(node, body)
 
 
-def _calls(info: FunctionInfo, call: ir.Call) -> bool:
+def _list_bodies(info: FunctionInfo, module: ModuleInfo) -> list[tuple[ir.Statement, ...]]:
+    """The code in which a function's name is known: a nested one's where it is defined, the module otherwise."""
+    outer = info.ir.outer if info.module is module and info.ir.owner < 0 else -1
+    inside = [one.body for one in module.functions if one is not info and (outer < 0 or one.ir.outer == outer)]
+    return [ir.decode_body(module.unit.body) if outer < 0 else module.functions[outer].body, *inside]
+
+
+def _calls(info: FunctionInfo, call: ir.Call, module: ModuleInfo) -> bool:
     """Return whether a call names the function, or what a tracer just made of it: `tf.function(step)(x, 3)`."""
     callee = call.func
     if type(callee) is ir.Call:
         return bool(callee.args) and _last_name(callee.args[0]) == info.name
-    return _last_name(callee) == info.name
+    of_object = info.ir.owner >= 0 or info.module is not module
+    return type(callee) is (ir.Attr if of_object else ir.Name) and _last_name(callee) == info.name
 
 
 def _last_name(node: ir.Node) -> str:

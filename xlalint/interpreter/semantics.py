@@ -88,6 +88,8 @@ class Semantics:
     - `records_known`: its tracers record each operation, also on what is known while they run; those that `runs_known` names do not.
       `filters` are tracers that replace arrays alone, and leave all else as it is. `keeps_numbers`: so do all of its tracers, and what
       is passed to what they trace is taken from the calls.
+    - `training` are last names of calls that change what is trained. A compiled function that leads to none of them takes no training step;
+      empty where functions are pure, and nothing tells.
     - `stages_loops`: `while` and `for` on its tensors become loops of the graph, which Python's own iteration cannot be.
     - `formatted(frame, value, node, at, specified)` reports a tensor that becomes text. `branched(frame, branch)` looks at an `if`
       on a tensor. `indexed(frame, base, part, node, at, detail)` looks at each part of an index. `static(call, bound)` gives the
@@ -164,6 +166,7 @@ class Semantics:
         runs_known: frozenset[str] = frozenset(),
         filters: frozenset[str] = frozenset(),
         keeps_numbers: bool = False,
+        training: frozenset[str] = frozenset(),
         functions: Mapping[str, Special] = MappingProxyType({}),
         results: Mapping[str, Callable[[Arguments], Value]] = MappingProxyType({}),
         annotated: Mapping[str, Callable[[], Value]] = MappingProxyType({}),
@@ -244,6 +247,7 @@ class Semantics:
         self.runs_known = runs_known
         self.filters = filters
         self.keeps_numbers = keeps_numbers
+        self.training = training
         self.functions = functions
         self.results = results
         self.annotated = annotated

@@ -482,7 +482,9 @@ def for_(frame: Frame, node: ir.For) -> bool:
         look(frame, node)
     outer = frame.loops.kind, frame.loops.names_before
     if any(is_staged(frame, member) for member in members(iterable)):
-        frame.report(AUTOGRAPH_UNSUPPORTED, position(node.iterable), iterable, node.iterable, variant=NO_AUTOGRAPH)
+        # What may as well be a list of tensors is one: who writes a loop that no tracer converts goes through a list.
+        if any(isinstance(member, Tensor) and member.sure for member in members(iterable)):
+            frame.report(AUTOGRAPH_UNSUPPORTED, position(node.iterable), iterable, node.iterable, variant=NO_AUTOGRAPH)
         _carry(frame, node)
         frame.loops.kind, frame.loops.names_before = "", frozenset(frame.env)
     else:

@@ -13,6 +13,9 @@ EAGER: Final = "eager"
 LOOP: Final = "loop"
 """The host reads it in the loop that calls the compiled function which computes it."""
 
+COLLECTED: Final = "collected"
+"""So it does, in a loop that trains nothing."""
+
 NO_AUTOGRAPH: Final = "no-autograph"
 """The tracer does not rewrite the control flow around it."""
 

@@ -21,6 +21,23 @@ _SEMANTICS = Semantics(
     raises=True,
     compiles_if_asked=True,
     keeps_numbers=True,
+    training=frozenset(
+        (
+            "apply_gradients",
+            "minimize",
+            "apply",
+            "assign",
+            "assign_add",
+            "assign_sub",
+            "train_on_batch",
+            "train_step",
+            "train",
+            "update",
+            "update_step",
+            "optimize",
+            "learn",
+        )
+    ),
     folded=calls.FOLDED,
     accepts_numbers=True,
     slice_severity=(("tf:tpu", "info"),),
