@@ -31,7 +31,10 @@ LEAK: Final = "leak"
 DRAWN: Final = "drawn"
 """It is about a number that the host draws at random, and no tensor."""
 
-ANY_GRAPH = frozenset((NO_AUTOGRAPH, FORMAT))
+VARIABLE: Final = "variable"
+"""A variable that belongs to a graph is made anew at each call."""
+
+ANY_GRAPH = frozenset((NO_AUTOGRAPH, FORMAT, VARIABLE))
 """What fails while a graph is recorded, whatever is to run it."""
 
 WRONG_RESULTS = frozenset((NO_AUTOGRAPH, UNREDUCED))

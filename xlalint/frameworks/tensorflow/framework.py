@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from xlalint.frameworks.base import Framework
-from xlalint.frameworks.tensorflow import autograph, calls
+from xlalint.frameworks.tensorflow import autograph, calls, graph_resources
 from xlalint.frameworks.tensorflow.checks import (
     eager_strategy_run,
     jit_compile_on_tpu,
@@ -58,7 +58,8 @@ _SEMANTICS = Semantics(
     ),
     on_unknown_call=(calls.strategy_run,),
     on_return=(outside_strategy_scope.take_over,),
-    on_assign=(autograph.check_growth,),
+    on_assign=(autograph.check_growth, graph_resources.check_variable),
+    on_for=(graph_resources.check_data,),
     on_operands=dict.fromkeys(autograph.ARITHMETIC, autograph.check_cast),
     converts=converts,
     bounds_loop=autograph.bounded,
