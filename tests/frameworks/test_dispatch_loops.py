@@ -30,7 +30,14 @@ w = tf.Variable(tf.ones([3, 1]))
 
 @tf.function(jit_compile=True)
 def step(x: tf.Tensor):
-    return tf.reduce_mean(tf.matmul(x, w) ** 2)
+    loss = tf.reduce_mean(tf.matmul(x, w) ** 2)
+    w.assign_sub(0.1 * loss * w)
+    return loss
+
+
+@tf.function(jit_compile=True)
+def predict(x: tf.Tensor):
+    return tf.matmul(x, w)
 """
 LOOP = """
 def train(params, loader):
@@ -122,9 +129,24 @@ SILENT_TF = {
         "def train(ds):\n    for i, x in enumerate(ds):\n        loss = step(x)\n"
         "        if i % 50 == 0:\n            print(loss.numpy())"
     ),
+    "once in a while, by the clock": (
+        "import time\n\ndef train(ds):\n    last = 0.0\n    for x in ds:\n        loss = step(x)\n        now = time.time()\n"
+        "        if now - last >= 60:\n            print(loss.numpy())\n            last = now"
+    ),
+    "what is collected where nothing trains": (
+        "def collect(ds):\n    found = []\n    for x in ds:\n        found.append(predict(x).numpy())\n    return found"
+    ),
     "a loop of the graph": "@tf.function\ndef train(ds):\n    for x in ds:\n        w.assign_add(step(x) * tf.ones([3, 1]))",
 }
 FOUND_TF = {
+    "a step whose gradients the loop applies": (
+        "def train(ds, optimizer):\n    for x in ds:\n        grad = predict(x)\n        optimizer.apply_gradients([(grad, w)])\n"
+        "        print(grad.numpy())"
+    ),
+    "by a clock that is not asked for what went by": (
+        "import time\n\ndef train(ds):\n    for x in ds:\n        loss = step(x)\n"
+        "        if time.time() > 60:\n            print(loss.numpy())"
+    ),
     "a sum of the host's": "total = 0.0\nfor x in tf.data.Dataset.from_tensors(tf.ones([2, 3])):\n    total += step(x).numpy()",
     "a condition": (
         "def train(ds):\n    best = 1.0\n    for x in ds:\n        loss = step(x)\n"

@@ -1,4 +1,4 @@
-"""What the calls of a function pass for its parameters, where that is written out: numbers, flags and texts of the host.
+"""Host values that the calls of a function pass for its parameters, where they are written out: numbers, flags and texts.
 
 A tracer that replaces arrays alone leaves these as they are: `tf.function` traces `step(x, 3)` with the number 3, not with a tensor. Calls
 are found by the function's name in the module that hands it to the tracer.
@@ -99,7 +99,7 @@ def _literal(node: ir.Node, body: tuple[ir.Statement, ...], depth: int) -> Value
     if type(node) is ir.Display:
         return _literals(node, body, depth)
     if type(node) is ir.Name and depth:
-        return _joined(_bound(node.id, body), body, depth - 1)
+        return _join_known(_find_bindings(node.id, body), body, depth - 1)
     return None
 
 
@@ -110,14 +110,14 @@ def _literals(node: ir.Display, body: tuple[ir.Statement, ...], depth: int) -> V
     return sequence(kind, known, join_all(known)) if kind and len(known) == len(items) else None
 
 
-def _joined(nodes: Iterable[ir.Node | None], body: tuple[ir.Statement, ...], depth: int) -> Value | None:
+def _join_known(nodes: Iterable[ir.Node | None], body: tuple[ir.Statement, ...], depth: int) -> Value | None:
     told = [_literal(node, body, depth) if node is not None else None for node in nodes]
     known = [value for value in told if value is not None]
     return join_all(known) if known and len(known) == len(told) else None
 
 
-def _bound(name: str, body: tuple[ir.Statement, ...]) -> Iterator[ir.Node | None]:
-    """What a body's statements give a name: None for one that binds it otherwise."""
+def _find_bindings(name: str, body: tuple[ir.Statement, ...]) -> Iterator[ir.Node | None]:
+    """Yield what a body's statements give a name, None for one that binds it otherwise."""
     for node in ir.walk(body):
         if type(node) is ir.Assign:
             for target in node.targets:
@@ -134,10 +134,10 @@ def _names(target: ir.Node, name: str) -> bool:
 
 
 def _elements(loop: ir.For, body: tuple[ir.Statement, ...]) -> Iterator[ir.Node | None]:
-    """What a loop's single name goes through, if that is written out."""
+    """Yield what a loop's single name goes through, None where that is not written out."""
     over = loop.iterable
     if type(over) is ir.Name:
-        assigned = list(_bound(over.id, body))
+        assigned = list(_find_bindings(over.id, body))
         over = assigned[0] if len(assigned) == 1 and assigned[0] is not None else over
     if type(loop.target) is not ir.Name:
         yield None

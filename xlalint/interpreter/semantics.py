@@ -202,7 +202,7 @@ class Semantics:
         on_item: tuple[Callable[[Frame, ir.Sub, Value, Value], None], ...] = (),
         on_random_branch: tuple[Callable[[Frame, ir.If, ir.Node, tuple[Env, ...]], None], ...] = (),
         on_drawn_test: tuple[Callable[[Frame, ir.Node, str, int], None], ...] = (),
-        on_for: tuple[Callable[[Frame, ir.For], None], ...] = (),
+        on_for: tuple[Callable[[Frame, ir.For, Value], None], ...] = (),
         on_loop: tuple[LoopWatch, ...] = (),
         on_define: tuple[Callable[[Frame, ir.Define, ir.Node, str], None], ...] = (),
         on_operands: Mapping[str, Callable[[Frame, str, int, Operand, Operand], None]] = MappingProxyType({}),

@@ -479,7 +479,7 @@ def for_(frame: Frame, node: ir.For) -> bool:
     if frame.context.per_turn and driven_body(frame).paces(node.body):
         element = values_of_turn(node, element)
     for look in frame.libraries.on_for:
-        look(frame, node)
+        look(frame, node, iterable)
     outer = frame.loops.kind, frame.loops.names_before
     if any(is_staged(frame, member) for member in members(iterable)):
         # What may as well be a list of tensors is one: who writes a loop that no tracer converts goes through a list.

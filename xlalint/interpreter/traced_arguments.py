@@ -7,7 +7,19 @@ from typing import TYPE_CHECKING
 
 from xlalint.abstract.lattice import join
 from xlalint.abstract.structures import map_leaves
-from xlalint.abstract.values import ARRAYS, HOST, UNKNOWN, Function, Instance, Tensor, Union, Value, function, tensor
+from xlalint.abstract.values import (
+    ARRAYS,
+    HOST,
+    UNKNOWN,
+    Function,
+    Instance,
+    Tensor,
+    Union,
+    Value,
+    constant,
+    function,
+    tensor,
+)
 from xlalint.lowering import ir
 
 if TYPE_CHECKING:
@@ -70,7 +82,8 @@ def replace_unknown(value: Value, framework: str, of_record: Callable[[Instance]
 def arguments_of_method(info: FunctionInfo, args: tuple[Value, ...], framework: str, count: int) -> tuple[Value, ...]:
     """The arguments of a method that a framework calls, where nothing is known of its callers.
 
-    The first `count` are tensors, or structures of tensors. So may the others be, but for flags and what is compared with a name.
+    The first `count` are tensors, or structures of tensors. So may the others be, but for flags and what is compared with a name. The
+    framework passes no texts: a mode is the one that the default says.
     """
     placed = [i for i, param in enumerate(info.params) if param.kind in _PLACED and i]
     found = list(args)
@@ -82,6 +95,12 @@ def arguments_of_method(info: FunctionInfo, args: tuple[Value, ...], framework: 
         elif value is UNKNOWN and param.default is None and not (chooses(info, param.name) or _sizes(info, param.name)):
             known = tensor(framework, sure=False)
             found[position] = known if position in placed[:count] else join(known, UNKNOWN)
+        elif (
+            position not in placed[:count]
+            and isinstance(param.default, ir.Const)
+            and isinstance(param.default.value, str)
+        ):
+            found[position] = constant(param.default.value)
     return tuple(found)
 
 

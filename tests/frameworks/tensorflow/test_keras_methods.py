@@ -27,6 +27,19 @@ def decode(x):
 
 # None of these was run on Keras as it stands here; each is taken to trace.
 SILENT = {
+    "a list that a layer is given": (
+        "class Own(keras.layers.Layer):\n    def call(self, inputs):\n        found = []\n"
+        "        for x in inputs:\n            found.append(x * 2)\n        return found\n"
+    ),
+    "a flag that is passed on to what takes tensors": (
+        "class Own(keras.layers.BatchNormalization):\n    def call(self, x, training=False):\n        if not training:\n"
+        "            training = tf.constant(False)\n        training = tf.logical_and(training, self.trainable)\n"
+        "        return super().call(x, training)\n"
+    ),
+    "a mode that Keras does not pass": (
+        "class Own(keras.Model):\n    def call(self, batch, mode='train'):\n        names, x = batch\n"
+        "        if mode == 'test' and x[0] == -1:\n            print(names[0].numpy())\n        return x\n"
+    ),
     "a flag": LAYER.format("x = x * 2 if training else x"),
     "what may be absent": LAYER.format("x = x * mask if mask is not None else x"),
     "a shape": LAYER.format("x = x * 2 if x.shape[-1] == 3 else x"),

@@ -1,4 +1,4 @@
-"""What a graph of TensorFlow cannot hold, or XLA cannot compile: variables that it makes itself, and the host's data sets.
+"""Report resources that a graph of TensorFlow cannot hold, or XLA not compile: variables of its own, and the host's data sets.
 
 Measured on TensorFlow 2.21: a `tf.function` that makes a variable at each call raises ValueError at the second ("only supports singleton
 tf.Variables"), under `jit_compile=True` UnimplementedError at the first; an iterator of `tf.data` has no XLA kernel.
@@ -45,9 +45,8 @@ def _is_kept(body: tuple[ir.Statement, ...], name: str) -> bool:
     return False
 
 
-def check_data(frame: Frame, node: ir.For) -> None:
+def check_data(frame: Frame, node: ir.For, over: Value) -> None:
     """Report a loop over a data set in a graph: XLA compiles none of it."""
-    over = frame.eval(node.iterable)
     if frame.function is not None and isinstance(over, LibraryInstance) and over.name.startswith(_DATA):
         detail = "`IteratorGetNext`"
         frame.note(NO_KERNEL, position(node.iterable), "tensorflow", spelling(node.iterable), detail, "operation")

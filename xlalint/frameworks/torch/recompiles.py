@@ -256,7 +256,7 @@ def _check_offsets(call: LibraryCall) -> None:
                     return
 
 
-def check_turns(frame: Frame, node: ir.For) -> None:
+def check_turns(frame: Frame, node: ir.For, _over: Value) -> None:
     """Report a loop whose number of turns is another one at each step, where it does more than call something."""
     counter = node.iterable
     if not (type(counter) is ir.Call and type(counter.func) is ir.Name and counter.func.id == "range"):
