@@ -481,10 +481,9 @@ def for_(frame: Frame, node: ir.For) -> bool:
     for look in frame.libraries.on_for:
         look(frame, node, iterable)
     outer = frame.loops.kind, frame.loops.names_before
-    if any(is_staged(frame, member) for member in members(iterable)):
-        # What may as well be a list of tensors is one: who writes a loop that no tracer converts goes through a list.
-        if any(isinstance(member, Tensor) and member.sure for member in members(iterable)):
-            frame.report(AUTOGRAPH_UNSUPPORTED, position(node.iterable), iterable, node.iterable, variant=NO_AUTOGRAPH)
+    # What may as well be a list of tensors is one: who goes through it by a loop of Python's collects what it makes of each.
+    if any(is_staged(frame, member) and isinstance(member, Tensor) and member.sure for member in members(iterable)):
+        frame.report(AUTOGRAPH_UNSUPPORTED, position(node.iterable), iterable, node.iterable, variant=NO_AUTOGRAPH)
         _carry(frame, node)
         frame.loops.kind, frame.loops.names_before = "", frozenset(frame.env)
     else:

@@ -29,7 +29,7 @@ def decode(x):
 SILENT = {
     "a list that a layer is given": (
         "class Own(keras.layers.Layer):\n    def call(self, inputs):\n        found = []\n"
-        "        for x in inputs:\n            found.append(x * 2)\n        return found\n"
+        "        for x in inputs:\n            found.append(tf.reshape(x, [-1]))\n        return found\n"
     ),
     "a flag that is passed on to what takes tensors": (
         "class Own(keras.layers.BatchNormalization):\n    def call(self, x, training=False):\n        if not training:\n"
