@@ -48,8 +48,8 @@ tracer; the TPU is on the program's machine; the program does not run where the 
 nothing repeats it; it runs in TensorFlow's own runtime."""
 
 
-_FAR = 2
 _AT_EACH_TURN = frozenset((LOOP, COLLECTED))
+_FAR = 2
 """Over how many calls what is known of values becomes too uncertain, if they lead through several files."""
 
 

@@ -26,7 +26,9 @@ _SETTING_UP: Final = frozenset(("__init__", "build", "setup", "reset_state"))
 def check_variable(frame: Frame, node: ir.Assign, _value: Value) -> None:
     """Report a local name that gets a variable of its own: one behind a test, or kept elsewhere, may be made at the first call alone."""
     call, target = node.value, node.targets[0]
-    if type(call) is not ir.Call or type(target) is not ir.Name or frame.function is None or frame.paths.tests:
+    if type(call) is not ir.Call or "tensorflow" not in frame.module.packages:
+        return
+    if type(target) is not ir.Name or frame.function is None or frame.paths.tests:
         return
     if frame.function.name in _SETTING_UP or _is_kept(frame.function.body, target.id):
         return
