@@ -242,8 +242,8 @@ def as_number(site: Site, node: cst.BaseExpression) -> list[str] | NoFix:
     used = _host_use(scene, node, set())
     if used:
         return NoFix(f"the number is needed on the host: `{brief(used)}`")
-    if site.framework == "tensorflow" or _takes_tensor(scene, node):
-        return []  # TensorFlow's was a tensor
+    if values.is_tensor(scene.value(node), site.framework) or _takes_tensor(scene, node):
+        return []  # what TensorFlow says of a size is a tensor, but for `len` and static shapes
     return [number_as_tensor(site.framework)]
 
 
