@@ -41,6 +41,9 @@ FOUND = {
     "a ternary": ("x = x + 1 if random.random() < self.p else x", ["XLA105"]),
     "a generator of its own": ("if self.rng.randrange(4) > 2:\n            x = x + 1", ["XLA101"]),
     "NumPy's": ("x = x * np.random.rand()", ["XLA301"]),
+    "NumPy's choice": ("x = x * np.random.choice([1, 2])", ["XLA301"]),
+    "an array that torch does not draw": ("x = x * torch.from_numpy(np.random.beta(0.3, 0.3, size=4))", ["XLA301"]),
+    "NumPy's generator": ("x = x * np.random.default_rng().random(4)", ["XLA301"]),
     "NumPy's in a branch": ("if np.random.uniform() < self.p:\n            x = x + 1", ["XLA301"]),
 }
 QUIET = {
@@ -51,6 +54,11 @@ QUIET = {
     "what was drawn before": "if self.order[0] == 1:\n            x = x + 1",
     "the seed": "random.seed(3)",
     "NumPy without a draw": "x = x * np.sqrt(2.0)",
+    "an array of NumPy's": "x = x + torch.from_numpy(np.random.rand(4))",
+    "one of a shape": "x = x + torch.from_numpy(np.random.randn(*x.shape))",
+    "one of a size": "x = x + torch.from_numpy(np.random.uniform(0, 1, size=4))",
+    "one of a size by place": "x = x[torch.from_numpy(np.random.randint(0, 3, (4,)))]",
+    "a shuffled array": "order = np.arange(4)\n        np.random.shuffle(order)\n        x = x[torch.from_numpy(order)]",
     "NumPy's seed": "np.random.seed(3)",
     "on the device": "x = torch.where(torch.rand(()) < self.p, x, x + 1)",
     "a name that is assigned anew": "go = random.random() < self.p\n        go = self.training\n        if go:\n            x = x + 1",

@@ -1,13 +1,15 @@
 """Numbers that the host draws at random within what `torch.compile` traces.
 
 Dynamo takes such a number for a value of the graph: to take a branch by it, it must end the graph there. NumPy's are arrays to it, as
-tensors are, and a call that gives a number reads it. Measured with torch 2.14.1; 2.9.1 breaks at the drawing itself in most cases.
+tensors are: an array becomes a part of the graph, and a call that gives a number reads it. Of NumPy's functions it knows some, and ends the
+graph at the others. Measured with torch 2.14.1 and 2.9.1, which breaks at the drawing itself in most cases.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from xlalint.interpreter.device_loops import last_name
 from xlalint.interpreter.spelling import spelling
 from xlalint.rules.codes import ITEM, TENSOR_ASSERT
 from xlalint.rules.variants import DRAWN
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
 _TARGET: Final = "torch_compile"
 _FRAMEWORK: Final = "torch"
 _FROZEN: Final = "XLA306"  # what other tracers draw once
+# The functions of `numpy.random` that Dynamo puts into a graph, where they give an array: by the place of its size among the arguments.
+_CAPTURED: Final = {"rand": 0, "randn": 0, "random": 0, "random_sample": 0, "randint": 2, "normal": 2, "uniform": 2}
+_SHUFFLE: Final = "shuffle"
 
 
 def check_test(frame: Frame, node: ir.Node, rule: str, at: int) -> None:
@@ -31,9 +36,19 @@ def check_test(frame: Frame, node: ir.Node, rule: str, at: int) -> None:
 
 
 def check_draw(call: LibraryCall, spec: Spec, _result: Value) -> None:
-    """Report a draw of NumPy's."""
-    if spec.rule == _FROZEN and call.entry.framework == "numpy" and _is_compiled(call.frame):
+    """Report a draw of NumPy's at which the graph ends."""
+    if spec.rule == _FROZEN and call.entry.framework == "numpy" and _is_compiled(call.frame) and not _is_captured(call):
         call.frame.note(ITEM, call.node.at, _FRAMEWORK, spelling(call.node), variant=DRAWN)
+
+
+def _is_captured(call: LibraryCall) -> bool:
+    """Return whether a draw becomes a part of the graph: of an array, or in place."""
+    name, node = last_name(call.node.func), call.node
+    if call.owner is not None or call.receiver is not None:
+        return False
+    if name not in _CAPTURED:
+        return name == _SHUFFLE
+    return len(node.args) > _CAPTURED[name] or any(keyword in ("size", "") for keyword, _ in node.keywords)
 
 
 def _is_compiled(frame: Frame) -> bool:
