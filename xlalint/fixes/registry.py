@@ -77,7 +77,7 @@ from xlalint.fixes.toolkit.dataflow import touches
 from xlalint.fixes.toolkit.function_source import Document, Exhausted, FunctionSource, Replacement
 from xlalint.fixes.toolkit.worth import keep_comments, refusal
 from xlalint.fixes.unsupported import cpu_fallback, unsupported_dtype
-from xlalint.rules.variants import DRAWN
+from xlalint.rules.variants import DRAWN, HOST_ARRAY
 from xlalint.source.unused import Unused
 
 # Of comments, which are in no syntax tree, a rewrite gets the directive as it was read, with its extent.
@@ -221,6 +221,7 @@ ANYWHERE: tuple[Rewriter, ...] = (validators.drop_validation,)
 _EXHAUSTED = "the function has too many findings to look for all fixes at once; apply the offered ones first"
 _TOO_DEEP = NoFix("the function contains a chain of hundreds of operators or calls; split it first")
 _OF_HOST = NoFix("what is drawn is no tensor: draw it outside of the compiled function, or on the device")
+_OF_ARRAY = NoFix("an array of NumPy's is no tensor: make it outside of the compiled function, or of the device's")
 _UNKNOWN_FORM = NoFix("xlalint has no rewrite for this form; `help` says what to do by hand")
 
 
@@ -234,6 +235,8 @@ def outcome_of(hazard: Hazard, document: Document, target: str) -> FixResult:
         return _UNKNOWN_FORM
     if hazard.variant == DRAWN:
         return _OF_HOST
+    if hazard.variant == HOST_ARRAY:
+        return _OF_ARRAY
     try:
         made = _rewrite(Site(hazard, node, scene, target))
         return made if isinstance(made, NoFix) else _fix(made, scene)

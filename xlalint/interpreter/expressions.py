@@ -51,6 +51,7 @@ from xlalint.rules.codes import (
     TENSOR_MEMBERSHIP,
     TENSOR_TERNARY,
 )
+from xlalint.rules.variants import ASSERT, HOST_ASSERT
 
 __all__ = ["binary_value", "store_subscript", "test"]
 
@@ -471,7 +472,7 @@ def _fold_comparison(op: str, x: Any, y: Any) -> Value:
 def test(frame: Frame, node: ir.Node, rule: str, variant: str = "") -> bool | None:
     """Evaluate a condition where Python needs a bool; report tensors under `rule`. Leaves the environment as it was."""
     if type(node) is ir.Not:
-        inner = test(frame, node.value, rule, variant)
+        inner = test(frame, node.value, rule, HOST_ASSERT if variant == ASSERT else variant)
         return None if inner is None else not inner
     if type(node) is ir.Bool:
         return _test_chain(frame, node, rule, variant)
@@ -484,8 +485,9 @@ def _test_chain(frame: Frame, node: ir.Bool, rule: str, variant: str) -> bool | 
     outcome: bool | None = node.is_and
     saved = frame.env
     frame.env = dict(saved)
+    last = node.values[-1]
     for operand in node.values:
-        result = test(frame, operand, rule, variant)
+        result = test(frame, operand, rule, HOST_ASSERT if variant == ASSERT and operand is not last else variant)
         if result is not None and result is not node.is_and:
             outcome = result
             break

@@ -27,7 +27,7 @@ from xlalint.interpreter.step_sequence import Pace
 from xlalint.lowering import ir
 from xlalint.rules.codes import BRANCH_MISMATCH, ITEM, PRINT_TENSOR
 from xlalint.rules.policy import NO_POLICY, Policy
-from xlalint.rules.variants import COLLECTED, LOOP
+from xlalint.rules.variants import ASSERT, COLLECTED, HOST_ASSERT, LOOP
 
 if TYPE_CHECKING:
     from xlalint.interpreter.interpreter import Interpreter
@@ -220,6 +220,8 @@ class Frame:
         at += self.base
         culprit = device_tensor(value)
         if culprit is None:
+            for look in self.libraries.on_array_read:
+                look(self, rule, at - self.base, value, node, variant)
             self._withhold(rule, at, value, "host")
             return
         policy = self.interpreter.policies.get(rule, NO_POLICY)
@@ -228,7 +230,7 @@ class Frame:
             and (policy.reads_value or rule == PRINT_TENSOR)
             and not policy.eager_recompiles
             and not severity
-            and variant != "assert"  # who checks results at each turn waits for them on purpose
+            and variant not in (ASSERT, HOST_ASSERT)  # who checks results at each turn waits for them on purpose
         ):
             self.read_in_turn(at - self.base, culprit, node)
         raises = self.interpreter.libraries.of(culprit.framework).raises

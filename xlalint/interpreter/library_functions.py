@@ -22,6 +22,7 @@ from xlalint.interpreter.builtin_calls import BUILTINS, element_of, is_container
 from xlalint.interpreter.library_calls import LibraryCall
 from xlalint.lowering import ir
 from xlalint.rules.codes import TENSOR_MEMBERSHIP
+from xlalint.rules.codes import ITEM, TENSOR_MEMBERSHIP
 
 if TYPE_CHECKING:
     from xlalint.interpreter.frame import Frame
@@ -88,8 +89,21 @@ def _call_builtin(interpreter: Interpreter, frame: Frame, name: str, arguments: 
                 _order_by_key(interpreter, frame, arguments, node)
             elif (found := call.hazard()) is not None:
                 return found
+            elif name in _TAKE_VALUES and len(node.args) == 1:
+                for look in frame.libraries.on_array_read:
+                    look(frame, _TAKE_VALUES[name], node.at, args[0], node.args[0], "")
     return handler(frame, args, node) if handler is not None else UNKNOWN
 
+
+# Those that take the value of what they are given, or of each of its elements, with the rule for a tensor.
+_TAKE_VALUES: Final = {
+    "builtins.int": ITEM,
+    "builtins.float": ITEM,
+    "builtins.complex": ITEM,
+    "builtins.bool": ITEM,
+    "builtins.any": TENSOR_MEMBERSHIP,
+    "builtins.all": TENSOR_MEMBERSHIP,
+}
 
 # Builtins of which the tables say when they read a tensor, and for which frameworks that is a hazard.
 _READERS: Final = frozenset(

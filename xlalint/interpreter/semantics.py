@@ -119,7 +119,8 @@ class Semantics:
 
     - `on_call`, before a call; `on_library_call`, after one that a table describes; `on_callbacks`, after a library called back.
     - `on_assign`, `on_augmented` (whose value, if any, replaces the result), `on_attribute`, `on_own_attribute`, `on_item`: assignments.
-    - `on_random_branch`, `on_drawn_test` (of a number that the host draws; with the rule for a tensor's, and the place), `on_for`,
+    - `on_random_branch`, `on_drawn_test` (of a number that the host draws; with the rule for a tensor's, and the place), `on_array_read`
+      (of what is no tensor on the device, where a tensor would meet a rule: with that, the place, the variant), `on_for`,
       `on_loop`, `on_define` (of a nested function that a tracer gets), `on_return` (of a call).
     - `on_operands`, by operator. `on_unknown_call`, of what is not known. `converts(interpreter, info)` is false for functions that
       the tracer leaves as they are; `bounds_loop(body)` says that a loop's body bounds its turns.
@@ -201,6 +202,7 @@ class Semantics:
         on_own_attribute: tuple[Callable[[Frame, str], None], ...] = (),
         on_item: tuple[Callable[[Frame, ir.Sub, Value, Value], None], ...] = (),
         on_random_branch: tuple[Callable[[Frame, ir.If, ir.Node, tuple[Env, ...]], None], ...] = (),
+        on_array_read: tuple[Callable[[Frame, str, int, Value, ir.Node | None, str], None], ...] = (),
         on_drawn_test: tuple[Callable[[Frame, ir.Node, str, int], None], ...] = (),
         on_for: tuple[Callable[[Frame, ir.For, Value], None], ...] = (),
         on_loop: tuple[LoopWatch, ...] = (),
@@ -282,6 +284,7 @@ class Semantics:
         self.on_own_attribute = on_own_attribute
         self.on_item = on_item
         self.on_random_branch = on_random_branch
+        self.on_array_read = on_array_read
         self.on_drawn_test = on_drawn_test
         self.on_for = on_for
         self.on_loop = on_loop
@@ -339,6 +342,7 @@ class Libraries:
         self.on_own_attribute = tuple([hook for one in everything for hook in one.on_own_attribute])
         self.on_item = tuple([hook for one in everything for hook in one.on_item])
         self.on_random_branch = tuple([hook for one in everything for hook in one.on_random_branch])
+        self.on_array_read = tuple([hook for one in everything for hook in one.on_array_read])
         self.on_drawn_test = tuple([hook for one in everything for hook in one.on_drawn_test])
         self.on_for = tuple([hook for one in everything for hook in one.on_for])
         self.on_loop = tuple([watch for one in everything for watch in one.on_loop])

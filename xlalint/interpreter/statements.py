@@ -48,7 +48,7 @@ from xlalint.rules.codes import (
     TRACE_TIME_EFFECT,
     VALUE_SIZED_SHAPE,
 )
-from xlalint.rules.variants import NO_AUTOGRAPH
+from xlalint.rules.variants import ASSERT, HOST_ASSERT, NO_AUTOGRAPH
 
 _LOOP_PASSES: Final = 3
 _UNROLLED: Final = 12
@@ -607,7 +607,8 @@ def raise_(frame: Frame, node: ir.Raise) -> bool:
 
 def assert_(frame: Frame, node: ir.Assert) -> bool:
     frame.statement = node.at
-    if test(frame, node.test, TENSOR_ASSERT, "assert") is False:
+    told = node.message is None or (type(node.message) is ir.Const and isinstance(node.message.value, str))
+    if test(frame, node.test, TENSOR_ASSERT, ASSERT if told else HOST_ASSERT) is False:
         return False
     assume(frame, node.test, True)
     return True

@@ -31,6 +31,15 @@ LEAK: Final = "leak"
 DRAWN: Final = "drawn"
 """It is about a number that the host draws at random, and no tensor."""
 
+HOST_ARRAY: Final = "array"
+"""It is about an array of NumPy's, which the tracer makes a value of its graph."""
+
+ASSERT: Final = "assert"
+"""An assertion that the tracer can make one of its graph."""
+
+HOST_ASSERT: Final = "host-assert"
+"""An assertion that it cannot."""
+
 VARIABLE: Final = "variable"
 """A variable that belongs to a graph is made anew at each call."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from xlalint.abstract.values import NONE, field, members
 from xlalint.interpreter.device_loops import last_name
 from xlalint.interpreter.spelling import spelling
 from xlalint.rules.codes import ITEM, TENSOR_ASSERT
@@ -31,13 +32,13 @@ _SHUFFLE: Final = "shuffle"
 
 def check_test(frame: Frame, node: ir.Node, rule: str, at: int) -> None:
     """Report Python's test of a number that was drawn: a break of the graph. An assertion is made one of the graph."""
-    if rule != TENSOR_ASSERT and _is_compiled(frame):
+    if rule != TENSOR_ASSERT and is_compiled(frame):
         frame.note(rule, at, _FRAMEWORK, spelling(node), variant=DRAWN)
 
 
 def check_draw(call: LibraryCall, spec: Spec, _result: Value) -> None:
     """Report a draw of NumPy's at which the graph ends."""
-    if spec.rule == _FROZEN and call.entry.framework == "numpy" and _is_compiled(call.frame) and not _is_captured(call):
+    if spec.rule == _FROZEN and call.entry.framework == "numpy" and is_compiled(call.frame) and not _is_captured(call):
         call.frame.note(ITEM, call.node.at, _FRAMEWORK, spelling(call.node), variant=DRAWN)
 
 
@@ -48,10 +49,12 @@ def _is_captured(call: LibraryCall) -> bool:
         return False
     if name not in _CAPTURED:
         return name == _SHUFFLE
-    return len(node.args) > _CAPTURED[name] or any(keyword in ("size", "") for keyword, _ in node.keywords)
+    place = _CAPTURED[name]
+    size = call.args[place] if len(call.args) > place else field(call.keywords, "size")
+    return call.starred if size is None else NONE not in members(size)
 
 
-def _is_compiled(frame: Frame) -> bool:
+def is_compiled(frame: Frame) -> bool:
     """Return whether the code is judged for `torch.compile`."""
     return (
         _TARGET in frame.module.taught.targets and frame.interpreter.annotations.framework(frame.module) == _FRAMEWORK

@@ -6,7 +6,7 @@ from xlalint.abstract.values import host, sequence, tensor
 from xlalint.frameworks.base import Framework
 from xlalint.frameworks.checks import unsupported_dtype
 from xlalint.frameworks.registry import row_of
-from xlalint.frameworks.torch import calls, distributions, draws, recompiles
+from xlalint.frameworks.torch import calls, distributions, draws, host_arrays, recompiles
 from xlalint.frameworks.torch.checks import (
     compiled_optimizer,
     cuda_on_xla,
@@ -367,12 +367,14 @@ _SEMANTICS = Semantics(
         distributions.check_construction,
         distributions.check_values,
         draws.check_draw,
+        host_arrays.check_call,
     ),
     on_assign=(recompiles.check_accumulation, cuda_on_xla.check_choice),
     on_augmented=(recompiles.count,),
     on_own_attribute=(recompiles.note_assignment,),
     on_item=(removed_xla_environment.item_assigned, tpu_debug_mode.check_variable),
     on_random_branch=(recompiles.check_choice,),
+    on_array_read=(host_arrays.check_read,),
     on_drawn_test=(draws.check_test,),
     on_for=(recompiles.check_turns,),
     on_loop=(LoopWatch(missing_step_barrier.begin_loop, missing_step_barrier.end_loop),),
