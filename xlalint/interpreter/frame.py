@@ -24,6 +24,7 @@ from xlalint.interpreter.guards import (
 from xlalint.interpreter.rates import ALWAYS, Rate
 from xlalint.interpreter.spelling import calls_within, position, spelling
 from xlalint.interpreter.step_sequence import Pace
+from xlalint.interpreter.traced_arguments import is_structure
 from xlalint.lowering import ir
 from xlalint.rules.codes import BRANCH_MISMATCH, ITEM, PRINT_TENSOR
 from xlalint.rules.policy import NO_POLICY, Policy
@@ -424,7 +425,7 @@ class Frame:
         culprit = device_tensor(value)
         if culprit is None or not self.interpreter.replacing(culprit.framework) or self.function is None:
             return False
-        return all(param.name != node.id for param in self.function.params)
+        return all(param.name != node.id for param in self.function.params) or is_structure(self.function, node.id)
 
 
 def _is_of_host(value: Value) -> bool:

@@ -69,6 +69,7 @@ from xlalint.interpreter.traced_arguments import (
     as_known,
     as_traced,
     is_number,
+    is_shape,
     replace_unknown,
     static_arguments,
     static_places,
@@ -514,6 +515,9 @@ class Interpreter:
                 values.append(self.as_closed_over(receiver, traced_by) if 0 in kept and traced_by else receiver)
                 continue
             value = self.parameter(info, position, defaults[position])
+            default = defaults[position]
+            if traced_by and default is not None and is_shape(default):
+                value = default  # a tracer replaces what is passed; nothing says that this is
             replaced = param.kind in ("", "/", "k") and position not in kept and (only is None or position in only)
             values.append(self.as_argument(value, traced_by) if traced_by and replaced else value)
         return static_arguments(tuple(values), kept) if kept else tuple(values)
@@ -785,7 +789,7 @@ class Interpreter:
         args = bind_parameters(self, info, func.receiver, arguments)
         traced_by = self.jitted.of(info) if info.ir.decorators else ""
         if traced_by:
-            args = tuple([as_traced(value, traced_by) for value in args])
+            args = self._leave_static(info, tuple([as_traced(value, traced_by) for value in args]))
         if self.scope and (frame.paths.tests or frame.paths.suppressed):
             context = self._enter_from_branch(frame, info, args, func.closure)
         elif traced_by:
@@ -860,6 +864,16 @@ class Interpreter:
         """The framework whose tensors a function is run on, whatever arrays its calls pass; "" of others."""
         tracers = [one.tracer.framework for one in self.handed.of(info) if one is not None]
         return next((name for name in tracers if self.libraries.of(name).converts_arrays), "")
+
+    def _leave_static(self, info: FunctionInfo, args: tuple[Value, ...]) -> tuple[Value, ...]:
+        """Return the arguments of a call of a decorated function: what its decorators call static is the host's, whatever the call passes.
+
+        Of values that are passed in a row, `f(*xs, flag)`, which one goes where is not known.
+        """
+        for given in self.handed.of(info):
+            if given is not None and given.static:
+                args = static_arguments(args, static_places(info, given.static))
+        return args
 
     def _find_compiled(self, info: FunctionInfo) -> str:
         """The framework that compiles a function which a decorator hands over, and dispatches its calls; "" of others."""

@@ -35,7 +35,7 @@ from xlalint.interpreter.rates import Rate
 from xlalint.interpreter.semantics import Branch
 from xlalint.interpreter.spelling import path_of, position
 from xlalint.interpreter.subscripts import kept_under
-from xlalint.interpreter.traced_arguments import as_recorded
+from xlalint.interpreter.traced_arguments import as_known, as_recorded
 from xlalint.interpreter.tracing import hand_over
 from xlalint.lowering import ir
 from xlalint.program.linker import FunctionInfo
@@ -529,6 +529,7 @@ def jump(frame: Frame, node: ir.Jump) -> bool:
 def with_(frame: Frame, node: ir.With) -> bool:
     frame.statement = node.at
     tapes = apart = 0
+    eager = ""
     interpreter = frame.interpreter
     tracing, mapping = interpreter.tracing, interpreter.mapping
     scope = interpreter.scope
@@ -540,7 +541,7 @@ def with_(frame: Frame, node: ir.With) -> bool:
         tapes += _enters_one_of(frame, value, frame.libraries.tapes)
         apart += _enters_one_of(frame, value, frame.libraries.graphs)
         for name in [one for one, blocks in frame.libraries.eager_blocks if _enters_one_of(frame, value, blocks)]:
-            interpreter.tracing, interpreter.mapping = "", name
+            interpreter.tracing, interpreter.mapping, eager = "", name, name
             apart += 1  # what is written there is meant for values that are known, also where the analysis does not know them
         if target is not None:
             bind_target(frame, target, frame.interpreter.open_with(frame, value))
@@ -552,7 +553,17 @@ def with_(frame: Frame, node: ir.With) -> bool:
     interpreter.tracing, interpreter.mapping = tracing, mapping
     if scope:
         interpreter.scope = scope
+    if eager:
+        _keep_known(frame, node.body, eager)
     return falls
+
+
+def _keep_known(frame: Frame, body: tuple[ir.Statement, ...], framework: str) -> None:
+    """Mark what a block that runs at once gives names: its values are known behind the block, too."""
+    targets = [target for one in ir.walk(body) if isinstance(one, ir.Assign) for target in one.targets]
+    for target in targets:
+        if isinstance(target, ir.Name) and target.id in frame.env:
+            frame.env[target.id] = as_known(frame.env[target.id], framework)
 
 
 def _enters_one_of(frame: Frame, value: Value, names: frozenset[str]) -> bool:

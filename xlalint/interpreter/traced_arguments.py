@@ -11,8 +11,10 @@ from xlalint.abstract.values import (
     ARRAYS,
     HOST,
     UNKNOWN,
+    Const,
     Function,
     Instance,
+    Sequence,
     Tensor,
     Union,
     Value,
@@ -28,6 +30,10 @@ if TYPE_CHECKING:
 _PLACED = ("", "/", "k")
 # Functions that make arrays of a size.
 _OF_SIZES = frozenset(("arange", "zeros", "ones", "full", "eye"))
+# What dicts, lists and named tuples have, and arrays have not.
+_OF_STRUCTURES = frozenset(
+    ("items", "keys", "values", "get", "pop", "update", "append", "extend", "_replace", "_asdict", "_fields")
+)
 # Functions whose second argument is a shape.
 _SHAPED = frozenset(("broadcast_to", "reshape", "tile"))
 
@@ -164,6 +170,27 @@ def _is_text(node: ir.Node) -> bool:
     return isinstance(node, ir.Const) and isinstance(node.value, str)
 
 
+def is_structure(info: FunctionInfo, name: str) -> bool:
+    """Return whether a body takes a bare name apart as no array is: by texts, as a dict or a named tuple, into names or arguments."""
+    for node in ir.walk(info.body):
+        if isinstance(node, ir.Sub) and _is_name(node.value, name) and _is_text(node.index):
+            return True
+        if isinstance(node, ir.Attr) and _is_name(node.value, name) and node.name in _OF_STRUCTURES:
+            return True
+        if isinstance(node, ir.Star) and _is_name(node.value, name):
+            return True
+        if isinstance(node, ir.Assign) and _is_name(node.value, name) and isinstance(node.targets[0], ir.Display):
+            return True
+        if isinstance(node, ir.Call) and any(not key and _is_name(value, name) for key, value in node.keywords):
+            return True
+    return False
+
+
+def is_shape(default: Value) -> bool:
+    """Return whether a parameter's default is a tuple or list of numbers of the host, as shapes and axes are."""
+    return type(default) is Sequence and default.items is not None and all(type(one) is Const for one in default.items)
+
+
 def static_places(info: FunctionInfo, static: tuple[object, ...]) -> frozenset[int]:
     """Number the parameters that `static` names or numbers."""
     params = info.params
@@ -183,6 +210,8 @@ __all__ = [
     "as_traced",
     "chooses",
     "is_number",
+    "is_shape",
+    "is_structure",
     "replace_unknown",
     "static_arguments",
     "static_places",

@@ -123,12 +123,38 @@ def _judge(
     if loops and frame.loops.depth:
         inner = loops[-1]
         same = framework == "jax" and isinstance(given, ir.Name) and not _makes(inner, given.id)
-        if is_long(inner) and not same:
+        if is_long(inner) and not same and not _is_made_once(inner, node):
             report(frame, "XLA404", framework, spelled, f"in each iteration of the loop, with {made}", at)
             return
     if frame.function is not None and not loops and not frame.function.decorated("cache", "lru_cache"):
         detail = f"in each call of `{frame.function.name}`, with {made}"
         report(frame, "XLA404", framework, spelled, detail, at, AGAIN, (), Confidence.LIKELY)
+
+
+def _is_made_once(loop: Loop, node: ir.Node | ir.Statement) -> bool:
+    """Return whether a branch in a loop makes something in one turn, or where it is missing.
+
+    The branch asks for a turn by its number, or for a name that it then assigns: `if fresh: f = jit(g); fresh = False`.
+    """
+    branches = [one for one in ir.walk(loop.body) if isinstance(one, ir.If)]
+    held = [one for one in branches if any(inner == node for inner in ir.walk(one.body))]
+    turns = {one.id for one in ir.walk(loop.target) if isinstance(one, ir.Name)} if isinstance(loop, ir.For) else set()
+    return any(_asks_for_turn(one.test, turns) or _answers_itself(one) for one in held)
+
+
+def _asks_for_turn(test: ir.Node, turns: set[str]) -> bool:
+    number = isinstance(test, ir.Compare) and test.ops == ("==",) and isinstance(test.rights[0], ir.Const)
+    return number and isinstance(test.left, ir.Name) and test.left.id in turns  # type: ignore[attr-defined]
+
+
+def _answers_itself(branch: ir.If) -> bool:
+    asked = {one.id for one in ir.walk(branch.test) if isinstance(one, ir.Name)}
+    return any(
+        isinstance(target, ir.Name) and target.id in asked
+        for one in ir.walk(branch.body)
+        if isinstance(one, ir.Assign)
+        for target in one.targets
+    )
 
 
 def _makes(loop: Loop, name: str) -> bool:
