@@ -129,12 +129,13 @@ class Decisions:
         framework = self._frameworks.get(pending.framework)
         if framework is None or not framework.semantics.raises or self.chains[reach].depth < _FAR:
             return False
-        module, caller = reach[0].module, self.chains[reach].caller
+        calls, elsewhere = 0, False
+        inner, caller = reach[0], self.chains[reach].caller
         while caller is not None:
-            if caller[0].module is not module:
-                return True
-            caller = self.chains[caller].caller
-        return False
+            calls += not _stands_in(inner, caller[0])
+            elsewhere = elsewhere or caller[0].module is not reach[0].module
+            inner, caller = caller[0], self.chains[caller].caller
+        return elsewhere and calls >= _FAR
 
     def _runner(self, name: str, policy: Policy, variant: str, tracer: Tracer) -> Runner:
         """Return what runs the graph of a hazard that only XLA minds: its compiler, if the user's target says that the code is for that."""
@@ -235,6 +236,14 @@ class Decisions:
         if self._again is None:
             self._again = set(walk_calls(inner for context, _ in self.chains for inner in context.repeated))
         return self._again
+
+
+def _stands_in(inner: Context, outer: Context) -> bool:
+    """Return whether a context's function is defined in that of another: it is a part of it, and no call away."""
+    function, around = inner.function, outer.function
+    if function is None or around is None or function.module is not around.module:
+        return False
+    return function.ir.outer == around.index
 
 
 def _computes(root: RootContext, context: Context) -> bool:

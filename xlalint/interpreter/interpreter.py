@@ -1083,6 +1083,7 @@ class Interpreter:
                 args = tuple([as_traced(value, framework) for value in args])
         differentiates = call.name in self.libraries.differentiates
         self.differentiating += differentiates
+        inner = self.tracing != ""
         if traced:
             self.staged.add(info)
             frame.context.staged.append(info)
@@ -1091,7 +1092,7 @@ class Interpreter:
             context = self.enter(info, args, func.closure)
         self.differentiating -= differentiates
         frame.enters(context, call.node.at)
-        if traced:
+        if traced and not inner:  # else the code around it is traced, and leads there
             why = statements_name(call.node)
             tracer = tracer_of(self.libraries, call.entry, call.argument("autograph"), call.argument("jit_compile"))
             self.add_root(frame, RootContext(context, f"given to `{why}`", 1, tracer))
