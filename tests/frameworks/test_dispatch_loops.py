@@ -47,7 +47,52 @@ def train(params, loader):
         {0}
 """
 
+AGENT = '''
+class Agent:
+    def __init__(self, params):
+        self.params, start = step(params, params)
+        self.start = float(start["loss"])
+
+    def update(self, batch):
+        self.params, m = step(self.params, batch)
+        return m["loss"]
+
+    def score(self, batch) -> float:
+        _, m = step(self.params, batch)
+        return float(m["loss"])
+
+    def loss(self, batch) -> float:
+        _, m = step(self.params, batch)
+        return m["loss"]
+
+def log(at, value):
+    print(at, float(value))
+
+def epoch(params, loader):
+    for batch in loader:
+        params, m = step(params, batch)
+    return params, m["loss"]
+'''
+
 SILENT = {
+    "a function that reads, once": AGENT + "def train(params, loader):\n    return Agent(params).score(loader[0])",
+    "a function that reads, behind the loop": AGENT
+    + "def train(params, loader):\n    agent = Agent(params)\n    for b in loader:\n        agent.update(b)\n    return agent.score(b)",
+    "a function that reads, at every n-th turn": AGENT
+    + "def train(params, loader):\n    for i, b in enumerate(loader):\n        params, m = step(params, b)\n"
+    "        if i % 100 == 0:\n            log(i, m['loss'])",
+    "a function that reads, once an epoch": AGENT
+    + "def train(params, loader):\n    agent = Agent(params)\n    for e in range(100):\n        for b in loader:\n            agent.update(b)\n"
+    "        print(agent.score(b))",
+    "what a function's loop ended with, once an epoch": AGENT
+    + "def train(params, loader):\n    for e in range(100):\n        params, loss = epoch(params, loader)\n        print(float(loss))",
+    "what a function hands on to be read later": AGENT
+    + "def train(params, loader):\n    agent = Agent(params)\n    losses = [agent.update(b) for b in loader]\n    return float(sum(losses))",
+    "the text of a shape": LOOP.format("print(str(metrics['loss'].shape))"),
+    "behind a long loop within": (
+        "def train(params, loader, n):\n    for e in range(n):\n        for b in loader:\n            params, m = step(params, b)\n"
+        "        print(float(m['loss']))"
+    ),
     "what an earlier turn kept": (
         "def train(params, loader):\n    kept = []\n    for b in loader:\n        params, m = step(params, b)\n        kept.append(m)\n"
         "        if len(kept) > 2:\n            kept[-2] = jax.tree_util.tree_map(np.asarray, kept[-2])"
@@ -94,6 +139,25 @@ SILENT = {
     "what the host makes": LOOP.format("print(float(np.mean(batch['x'])))"),
 }
 FOUND = {
+    "in the function that it is given to": AGENT
+    + "def train(params, loader):\n    for i, b in enumerate(loader):\n        params, m = step(params, b)\n        log(i, m['loss'])",
+    "in the method that calls it": AGENT
+    + "def train(params, loader):\n    agent = Agent(params)\n    for b in loader:\n        total = agent.score(b)",
+    "what a method returns that is said to be a number": AGENT
+    + "def train(params, loader):\n    agent = Agent(params)\n    for b in loader:\n        print(agent.loss(b))",
+    "in a function of a tree's leaves": LOOP.format("jax.tree_util.tree_map(lambda v: v.item(), metrics)"),
+    "as a text": LOOP.format("print(str(metrics['loss']))"),
+    "of the first device's part": "from flax import jax_utils\n" + LOOP.format("float(jax_utils.unreplicate(metrics)['loss'])"),
+    "behind a loop of a few turns": (
+        "FEW = 4\n\ndef train(params, loader, n):\n    for e in range(n):\n        for _ in range(FEW):\n"
+        "            params, m = step(params, next(loader))\n        print(float(m['loss']))"
+    ),
+    "in the turns of an evaluation at every n-th step": (
+        "def train(params, loader, test, n):\n    for i, b in enumerate(loader):\n        params, m = step(params, b)\n"
+        "        if i % n == 0:\n            losses = []\n            for t in test:\n                _, k = step(params, t)\n"
+        "                losses.append(float(k['loss']))"
+    ),
+    "under the name of a number": LOOP.format("loss: float = metrics['loss']\n        print(loss)"),
     "where a function is asked of something else": (
         "def train(params, loader, config):\n    def due(n, every):\n        return n % every == 0\n\n"
         "    for at, batch in zip(range(1, 9), loader):\n        params, m = step(params, batch)\n"

@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from xlalint.abstract.values import Tensor
 from xlalint.analysis.chains import Link, Reach, chains_of, hosts_of_replicas, tracer_at, walk_calls
 from xlalint.analysis.costs import costs_of
-from xlalint.analysis.hazard import Confidence
+from xlalint.analysis.hazard import Confidence, Frequency
 from xlalint.frameworks.base import Platforms, reaches
 from xlalint.frameworks.base import Reach as Extent
 from xlalint.frameworks.platforms import around_compiled, needed_reach
 from xlalint.frameworks.registry import frameworks, row_of
 from xlalint.interpreter.context import HOST_TIER
-from xlalint.interpreter.rates import Cost
+from xlalint.interpreter.rates import ALWAYS, Cost
 from xlalint.interpreter.tracer import UNTRACED
 from xlalint.rules.policy import NO_POLICY, Policies, Policy
-from xlalint.rules.variants import AGAIN, ANY_GRAPH, COLLECTED, EAGER, LOOP
+from xlalint.rules.variants import AGAIN, ANY_GRAPH, CALLED, COLLECTED, EAGER, LOOP
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,7 +48,7 @@ tracer; the TPU is on the program's machine; the program does not run where the 
 nothing repeats it; it runs in TensorFlow's own runtime."""
 
 
-_AT_EACH_TURN = frozenset((LOOP, COLLECTED))
+_AT_EACH_TURN = frozenset((LOOP, COLLECTED, CALLED))
 _FAR = 2
 """Over how many calls what is known of values becomes too uncertain, if they lead through several files."""
 
@@ -88,6 +88,7 @@ class Decisions:
         self._remote: dict[str, str | None] = {}
         self._traced = {context.function for (context, _), link in self.chains.items() if link.root.tier == 1}
         self._again: set[Context] | None = None
+        self._each_turn: set[Context] | None = None
 
     def decide_untraced(self, pending: PendingHazard) -> Verdict:
         """Decide on a hazard in a context that nothing leads to."""
@@ -227,9 +228,25 @@ class Decisions:
                 return "traced itself"
             if variant == AGAIN and not _computes(root, context) and context not in self._find_repeated():
                 return "runs once"
+        if variant == CALLED and context not in self._find_called_at_turns():
+            return "runs once"
         if _only_compiler_minds(policy, variant) and context in self._hosting:
             return "own runtime"
         return ""
+
+    def _find_called_at_turns(self) -> set[Context]:
+        """Find the contexts that an innermost loop calls at each turn, and what these call whenever they run."""
+        if self._each_turn is None:
+            found = {inner for context, _ in self.chains for inner in context.each_turn}
+            todo = list(found)
+            while todo:
+                outer = todo.pop()
+                often = (one for one in outer.calls if outer.rates.get(one, ALWAYS).ceiling >= Frequency.STEP)
+                fresh = [one for one in often if one not in found]
+                found.update(fresh)
+                todo += fresh
+            self._each_turn = found
+        return self._each_turn
 
     def _find_repeated(self) -> set[Context]:
         """Find the contexts that a loop somewhere repeats, and what these call in turn."""

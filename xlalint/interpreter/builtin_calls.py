@@ -307,6 +307,8 @@ def _bool(frame: Frame, args: Arguments, node: ir.Call) -> Value:
 
 
 def _str(frame: Frame, args: Arguments, node: ir.Call) -> Value:
+    for value in tensors(args[0]) if args else ():
+        frame.read_in_turn(node.at, value, node.args[0] if node.args else None)
     return STR
 
 

@@ -73,7 +73,8 @@ class Context(DependencySet):
     each with the byte offset of a call; `rates` say how often, of those that do not run once whenever this one does; `stores` are
     attributes assigned on the receiver, `items` what is stored in dicts under known keys; `yields` joins what a generator yields. `outward`
     are the contexts of installed libraries that the user's code enters, by the extent of each call, with the byte offset of the statement
-    that calls; `inward` those that a library's code surely enters in turn. `repeated` are those of `calls` that a loop here repeats.
+    that calls; `inward` those that a library's code surely enters in turn. `repeated` are those of `calls` that a loop here repeats,
+    `each_turn` those of them that an innermost loop calls at each turn. What it `dispatches` and returns is being computed by the device.
     `converts` is false where AutoGraph leaves the function as it is, however it is reached; `restarts` is true where it rewrites the
     function whatever calls it, since a decorator asks for it.
     In a `per_turn` context only what a loop repeats counts: it is host code that drives the device. One that `replicates` gives a function
@@ -97,7 +98,9 @@ class Context(DependencySet):
         "converts",
         "cut",
         "depth",
+        "dispatches",
         "done",
+        "each_turn",
         "function",
         "inward",
         "items",
@@ -137,6 +140,8 @@ class Context(DependencySet):
         self.outward: dict[tuple[int, Context], int] = {}
         self.inward: dict[Context, None] = {}
         self.repeated: dict[Context, None] = {}
+        self.each_turn: dict[Context, None] = {}
+        self.dispatches = False
         self.stores: dict[str, Value] = {}
         self.items: dict[str, Value] = {}
         self.steps: list[str] = []

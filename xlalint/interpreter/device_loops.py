@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple, Union
 
 from xlalint.abstract.lattice import join_all
-from xlalint.abstract.values import Host, Sequence, Value, host, sequence
+from xlalint.abstract.values import Const, Host, Sequence, Value, host, sequence
 from xlalint.lowering import ir
 
 if TYPE_CHECKING:
@@ -82,6 +82,11 @@ def is_long(loop: Loop) -> bool:
         last = over.args[min(len(over.args) - 1, 1)] if over.args else None
         return not (type(last) is ir.Const and isinstance(last.value, (int, float)) and last.value <= _FEW)
     return not isinstance(over, (ir.Display, ir.DictDisplay, ir.Const, ir.Literal))
+
+
+def counts_to_few(end: Value) -> bool:
+    """Return whether a loop that counts to a value takes a few turns only."""
+    return type(end) is Const and isinstance(end.value, int) and end.value <= _FEW
 
 
 # ------------------------------------------------------------------------------------------ what a loop counts
@@ -158,6 +163,7 @@ __all__ = [
     "DeviceSteps",
     "Loop",
     "blocks",
+    "counts_to_few",
     "entering",
     "is_long",
     "last_name",

@@ -23,9 +23,12 @@ from xlalint.abstract.values import (
     partial,
     tensor,
 )
+from xlalint.interpreter.device_loops import is_long
+from xlalint.lowering import ir
 
 if TYPE_CHECKING:
     from xlalint.interpreter.context import Context
+    from xlalint.program.linker import FunctionInfo
 
 _MARK = "turn:"
 _COLLECTED = "~"
@@ -84,9 +87,44 @@ def _without_mark(leaf: Value) -> Value:
     return leaf
 
 
+def handed_on(value: Value, depth: int, *, given: bool = False) -> Value:
+    """Return what a function gives back that calls a compiled one: where it has no loop itself, its caller's turn computes that.
+
+    With `given`, what a turn's results are to a function that they are passed to: computed in each of its calls, as those of no depth are.
+    """
+
+    def mark(leaf: Value) -> Value:
+        if type(leaf) is not Tensor or not leaf.place.startswith(_MARK):
+            return leaf
+        if _depth_of(leaf) and not given:
+            return _without_mark(leaf)
+        return tensor(leaf.framework, leaf.dtype, leaf.rank, f"{_MARK}{depth}", leaf.sure)
+
+    return map_leaves(value, mark)
+
+
+def takes_no_turns(info: FunctionInfo) -> bool:
+    """Return whether a function has no loop of its own of more than a few turns."""
+    return not any(is_long(one) for one in ir.walk(info.body) if isinstance(one, (ir.For, ir.While)))
+
+
+def _depth_of(value: Tensor) -> int:
+    return int(value.place.removeprefix(_MARK).removesuffix(_COLLECTED))
+
+
 def is_of_turn(value: Tensor, depth: int) -> bool:
     """Return whether a tensor is made in each turn of a loop around code at this depth."""
-    return value.place.startswith(_MARK) and int(value.place.removeprefix(_MARK).removesuffix(_COLLECTED)) <= depth
+    return value.place.startswith(_MARK) and 0 < _depth_of(value) <= depth
+
+
+def is_of_call(value: Tensor) -> bool:
+    """Return whether a tensor is made in each call of the function that code stands in, which has no loop."""
+    return value.place.startswith(_MARK) and not _depth_of(value)
+
+
+def is_of_innermost(value: Tensor, depth: int) -> bool:
+    """Return whether a tensor is made in the innermost of so many loops."""
+    return value.place.startswith(_MARK) and _depth_of(value) == depth
 
 
 def is_collected(value: Tensor) -> bool:

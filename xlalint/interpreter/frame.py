@@ -10,7 +10,7 @@ from xlalint.abstract.values import ARRAYS, NEVER, NONE, UNKNOWN, Function, Host
 from xlalint.analysis.hazard import Confidence, Frequency
 from xlalint.interpreter.budget import MAX_WORK, CutOff
 from xlalint.interpreter.context import Context, PendingHazard
-from xlalint.interpreter.dispatch_loops import is_collected, is_of_turn
+from xlalint.interpreter.dispatch_loops import is_collected, is_of_call, is_of_innermost, is_of_turn
 from xlalint.interpreter.frame_state import Loops, Paths, Scope
 from xlalint.interpreter.guards import (
     Counting,
@@ -28,7 +28,7 @@ from xlalint.interpreter.traced_arguments import is_structure
 from xlalint.lowering import ir
 from xlalint.rules.codes import BRANCH_MISMATCH, ITEM, PRINT_TENSOR
 from xlalint.rules.policy import NO_POLICY, Policy
-from xlalint.rules.variants import ASSERT, COLLECTED, HOST_ASSERT, LOOP
+from xlalint.rules.variants import ASSERT, CALLED, COLLECTED, HOST_ASSERT, LOOP
 
 if TYPE_CHECKING:
     from xlalint.interpreter.interpreter import Interpreter
@@ -169,6 +169,8 @@ class Frame:
             self._calls_at(context, at, self.loops.rate)
             if self.loops.lasting:
                 self.context.repeated[context] = None
+                if self.loops.is_innermost and self._runs_at_each_turn(whole=False):
+                    self.context.each_turn[context] = None
             if context.pace is not None and context.pace is not self.context.pace:
                 self._keeps_pace(context, context.pace, at)
             if context.module.followed and at and not self.paths.suppressed and not self.paths.ambiguous_callee:
@@ -270,15 +272,15 @@ class Frame:
 
     def read_in_turn(self, at: int, value: Tensor, node: ir.Node | None) -> None:
         """Record that the host reads what it dispatched in the same turn of a loop, if it did."""
-        if not value.place or not is_of_turn(value, self.loops.depth) or self._excuse():
-            return
-        around = Counting(self.eval, self.loops.counted, (), (), drives=False)
-        if self.loops.rate.ceiling < Frequency.STEP or (self.function is not None and self.function.name == "__init__"):
+        if not value.place or self._excuse() or (self.function is not None and self.function.name == "__init__"):
             return  # what sets an object up waits once
-        body = body_of(self) if self.paths.tests else ()
-        for test in self.paths.tests:
-            if asks_when(assigned_once(test, body), around) or asks_clock(test, body):
-                return
+        lasting = self.loops.lasting
+        called = is_of_call(value)
+        if not called and not is_of_turn(value, lasting):
+            return
+        if not self._runs_at_each_turn(whole=called or not is_of_innermost(value, lasting)):
+            return
+        variant = CALLED if called else COLLECTED if is_collected(value) else LOOP
         at += self.base
         statement = self.statement + (self.base & 0xFFFFFFFF)
         spelled = spelling(node) if node is not None else ""
@@ -293,10 +295,26 @@ class Frame:
                 confidence,
                 spelled,
                 "",
-                COLLECTED if is_collected(value) else LOOP,
+                variant,
                 rate=ALWAYS.in_steps(Frequency.STEP),
             ),
         )
+
+    def _runs_at_each_turn(self, *, whole: bool) -> bool:
+        """Return whether code runs whenever the innermost lasting loop turns; as a `whole`, whenever all around it do.
+
+        An evaluation that a guard lets run at every n-th step reads in each of its own turns.
+        """
+        rate = self.loops.rate
+        if rate.ceiling < Frequency.STEP and (whole or not rate.looped):
+            return False
+        tests = self.paths.tests if whole else self.paths.tests[self.loops.tests_before :]
+        body = body_of(self) if tests else ()
+        around = Counting(self.eval, self.loops.counted, (), (), drives=False)
+        for test in tests:
+            if asks_when(assigned_once(test, body), around) or asks_clock(test, body):
+                return False
+        return True
 
     def _withhold(self, rule: str, at: int, value: Value, excuse: Excuse) -> None:
         """Tell who watches of a hazard that does not count."""

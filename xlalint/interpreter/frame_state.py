@@ -39,6 +39,7 @@ class Loops:
     `depth` counts the loops (in code that drives a device: those whose turns are its steps), `lasting` those of more than a few turns;
     `step_depth` is what `depth` was where the innermost loop began that drives the device, 0 without one. `rate` is how often the code
     under way runs, `counters` are the names that the loops which drive the device bind at each turn, `counted` those that all loops do.
+    `dispatches` says that results of compiled functions are marked in them. Of the innermost lasting loop, `tests_before` is how many tests stand around it, `is_innermost` that no lasting loop stands in it.
     """
 
     __slots__ = (
@@ -47,11 +48,14 @@ class Loops:
         "counted",
         "counters",
         "depth",
+        "dispatches",
+        "is_innermost",
         "kind",
         "lasting",
         "names_before",
         "rate",
         "step_depth",
+        "tests_before",
     )
 
     def __init__(self) -> None:
@@ -61,6 +65,9 @@ class Loops:
         self.names_before: frozenset[str] = frozenset()
         self.depth = 0
         self.lasting = 0
+        self.dispatches = False
+        self.tests_before = 0
+        self.is_innermost = False
         self.step_depth = 0
         self.rate = ALWAYS
         self.counters: frozenset[str] = frozenset()

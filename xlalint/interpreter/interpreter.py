@@ -55,7 +55,7 @@ from xlalint.interpreter.comparisons import names_compared
 from xlalint.interpreter.context import Context, RootContext
 from xlalint.interpreter.decorators import Carried, Decorators, passes_on
 from xlalint.interpreter.device_loops import entering
-from xlalint.interpreter.dispatch_loops import compiled_by, leads_to, mark_result
+from xlalint.interpreter.dispatch_loops import compiled_by, handed_on, leads_to, mark_result, takes_no_turns
 from xlalint.interpreter.drivers import Drivers
 from xlalint.interpreter.frame import Env, Frame
 from xlalint.interpreter.library_calls import LibraryCall
@@ -787,6 +787,8 @@ class Interpreter:
             if carried is not None:
                 return self._call_through(frame, func, carried, arguments, at)
         args = bind_parameters(self, info, func.receiver, arguments)
+        if frame.loops.dispatches:
+            args = tuple([handed_on(value, 0, given=True) for value in args])
         traced_by = self.jitted.of(info) if info.ir.decorators else ""
         if traced_by:
             args = self._leave_static(info, tuple([as_traced(value, traced_by) for value in args]))
@@ -807,9 +809,7 @@ class Interpreter:
             _change_object(frame, callee.value, func.receiver, context.stores)
         if not context.done:
             return context.returns if context.returns is not NEVER else self._return_declared(info)
-        if frame.loops.lasting and not self.tracing:
-            return self._dispatch(frame, func, context)
-        return context.returns
+        return context.returns if self.tracing else self._dispatch(frame, func, context)
 
     def _call_overrides(
         self,
@@ -830,12 +830,22 @@ class Interpreter:
         return join_all(results) if func.info.promises_nothing() else self._return_declared(func.info)
 
     def _dispatch(self, frame: Frame, func: Function, context: Context) -> Value:
-        """Return what a function gives to a loop of the host: if it is compiled, tensors that are being computed."""
+        """Return what a function gives to code of the host: if it is compiled, tensors that are being computed."""
         framework = compiled_by(func) or (self.compiled.of(func.info) if func.info.ir.decorators else "")
+        depth = frame.loops.lasting
         if not framework:
-            return context.returns
+            if not context.dispatches:
+                return context.returns
+            frame.context.dispatches = frame.loops.dispatches = True
+            return handed_on(context.returns, depth)
         semantics = self.libraries.of(framework)
-        depth, whole = frame.loops.depth, semantics.converts_arrays
+        whole = semantics.converts_arrays
+        if not depth:
+            if semantics.training or frame.function is None or self.in_tables or not takes_no_turns(frame.function):
+                return context.returns
+            frame.context.dispatches = frame.loops.dispatches = True
+            return mark_result(context.returns, framework, depth, whole=whole)
+        frame.context.dispatches = frame.loops.dispatches = True
         trains = not semantics.training or self._trains(frame, context, semantics.training)
         return mark_result(context.returns, framework, depth, whole=whole, trains=trains)
 
@@ -1079,6 +1089,8 @@ class Interpreter:
             args = tuple(arguments.keywords.get(p.name, v) for p, v in zip(info.params, args, strict=True))
         else:
             args = bind_parameters(self, info, func.receiver, arguments)
+            if frame.loops.dispatches:
+                args = tuple([handed_on(value, 0, given=True) for value in args])
             if traced and self.libraries.of(framework).converts_arrays:  # so are carries, whatever a loop began with
                 args = tuple([as_traced(value, framework) for value in args])
         differentiates = call.name in self.libraries.differentiates

@@ -25,7 +25,15 @@ from xlalint.abstract.values import (
 from xlalint.analysis.hazard import Frequency
 from xlalint.interpreter.budget import tell_depth
 from xlalint.interpreter.builtin_calls import element_of, is_staged
-from xlalint.interpreter.device_loops import Loop, is_long, mark_counted, names_counted, values_of_turn
+from xlalint.interpreter.device_loops import (
+    Loop,
+    counts_to_few,
+    is_long,
+    loops,
+    mark_counted,
+    names_counted,
+    values_of_turn,
+)
 from xlalint.interpreter.drivers import DrivenBody
 from xlalint.interpreter.expressions import binary_value, store_subscript, test
 from xlalint.interpreter.frame import _EXEC, Env, Frame, join_into
@@ -326,10 +334,14 @@ def _loop(frame: Frame, node: Loop, once: Callable[[], bool]) -> bool:
     around = frame.loops.rate, frame.loops.counters, frame.loops.counted
     frame.loops.break_envs = []
     turns = frame.loops.depth > 0 or not frame.context.per_turn or _turns(frame, node)
-    lasts = is_long(node)
+    lasts = is_long(node) and not _takes_few(frame, node)
     inside = _rate_of_turns(frame, node, turns, lasts)
     frame.loops.depth += turns
     frame.loops.lasting += lasts
+    turning = frame.loops.tests_before, frame.loops.is_innermost
+    if lasts:
+        frame.loops.tests_before = len(frame.paths.tests)
+        frame.loops.is_innermost = not any(map(is_long, loops(node.body)))
     frame.loops.counted |= names_counted(node)
     if frame.context.per_turn and driven_body(frame).paces(node.body):
         frame.loops.step_depth = frame.loops.depth
@@ -348,6 +360,7 @@ def _loop(frame: Frame, node: Loop, once: Callable[[], bool]) -> bool:
             break
     frame.loops.depth -= turns
     frame.loops.lasting -= lasts
+    frame.loops.tests_before, frame.loops.is_innermost = turning
     frame.loops.step_depth = outer[2]
     frame.loops.rate, frame.loops.counters, frame.loops.counted = around
     falls = endable
@@ -359,6 +372,14 @@ def _loop(frame: Frame, node: Loop, once: Callable[[], bool]) -> bool:
         frame.merge(exits)
     frame.loops.break_envs, frame.loops.continue_envs, _ = outer
     return falls or bool(exits)
+
+
+def _takes_few(frame: Frame, node: Loop) -> bool:
+    """Return whether a loop counts to a number that is known and small, whatever name it has."""
+    if type(node) is not ir.For or type(node.iterable) is not ir.Call or path_of(node.iterable.func) != "range":
+        return False
+    last = node.iterable.args[-1] if len(node.iterable.args) == 1 else None
+    return isinstance(last, (ir.Name, ir.Attr)) and counts_to_few(frame.eval(last))
 
 
 def _is_fixed_point(frame: Frame, node: Loop, start: Env) -> bool:

@@ -13,6 +13,9 @@ EAGER: Final = "eager"
 LOOP: Final = "loop"
 """The host reads it in the loop that calls the compiled function which computes it."""
 
+CALLED: Final = "called"
+"""So it does in a function, at the call that computes it: it counts if a loop calls the function at each turn."""
+
 COLLECTED: Final = "collected"
 """So it does, in a loop that trains nothing."""
 

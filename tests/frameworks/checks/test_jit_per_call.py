@@ -24,6 +24,11 @@ def f(x, k=1):
 
 
 SILENT = {
+    "in the first turn": "for i, x in enumerate(xs):\n    if i == 0:\n        g = jax.jit(lambda y: f(y))\n    g(x)",
+    "where it is missing": "g = None\nfor x in xs:\n    if g is None:\n        g = jax.jit(lambda y: f(y))\n    g(x)",
+    "under a flag that it clears": (
+        "fresh = True\nfor x in xs:\n    if fresh:\n        g = jax.jit(lambda y: f(y))\n        fresh = False\n    g(x)"
+    ),
     "a function of the module": "for x in xs:\n    jax.jit(f)(x)",
     "with static arguments": "for x in xs:\n    jax.jit(f, static_argnums=1)(x, 2)",
     "once": "step = jax.jit(lambda x: x)\nfor x in xs:\n    step(x)",
@@ -102,6 +107,7 @@ SILENT = {
         """,
 }
 FOUND = {
+    "under a test that stays": ("for x in xs:\n    if x.ndim:\n        g = jax.jit(lambda y: f(y))\n        g(x)", [3]),
     "in a function of arrays": ("def run(x: jax.Array, k):\n    return jax.jit(partial(f, k=k))(x)", [2]),
     "of a gradient, in a function of arrays": ("def run(x: jax.Array):\n    return jax.jit(jax.grad(f))(x)", [2]),
     "a lambda": ("for x in xs:\n    jax.jit(lambda x: x)(x)", [2]),

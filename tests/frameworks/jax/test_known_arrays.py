@@ -18,6 +18,58 @@ class Box:
 
 # JAX 0.10.2 traces each of these.
 SILENT = {
+    "what was found while the function is compiled, behind the block": """
+        def is_diagonal(m):
+            return jnp.allclose(jnp.diag(jnp.diag(m)), m)
+
+        @jax.jit
+        def f(x):
+            with jax.ensure_compile_time_eval():
+                diagonal = is_diagonal(jnp.eye(3))
+            return x if diagonal else -x
+        """,
+    "a shape that is a default": """
+        DRAWS = {"normal": lambda key, shape=(): jax.random.normal(key, shape=shape)}
+
+        def draw(name, keys):
+            return jax.vmap(DRAWS[name])(keys)
+        """,
+    "a flag that is static, behind a row of arguments": """
+        class Solver:
+            @functools.partial(jax.jit, static_argnums=0)
+            def residual(self, primals, duals, more):
+                return self.hessian(*primals, *duals, True, more)
+
+            @functools.partial(jax.jit, static_argnums=(0, 4))
+            def hessian(self, u, x, y, gauss_newton, more):
+                if gauss_newton:
+                    return u + x
+                return u - x + y
+        """,
+    "a mask that a method closes over": """
+        class Solver:
+            def __init__(self, bounds):
+                self.constraint = self.make(bounds)
+
+            def make(self, bounds):
+                lower, upper = bounds
+                finite = jnp.logical_not(jnp.isinf(lower))
+
+                def constraint(u, t):
+                    return u[finite] - lower[finite]
+
+                return jax.jit(constraint)
+        """,
+    "the truth of a tuple and of a dict": """
+        @jax.jit
+        def f(state, params):
+            a, b = state
+            if state:
+                a = a + 1
+            if not params:
+                return a
+            return params["w"] * a
+        """,
     "a mask of the object whose method is handed over": BOX
     + "    def pick(self, x):\n        return x[self.keep] * 2\n\npick = jax.jit(Box(np.arange(3)).pick)",
     "a mask of a static self": BOX
@@ -183,6 +235,25 @@ SILENT = {
         """,
 }
 FOUND = {
+    "a flag that is not static": (
+        "@functools.partial(jax.jit, static_argnums=0)\ndef f(n, x, flag):\n    if flag:\n        return x * n\n    return x",
+        ["XLA101"],
+    ),
+    "a truth in what a loss's function calls": (
+        """
+        def clipped(x):
+            if jnp.max(x) > 1:
+                return x / 2
+            return x
+
+        @jax.jit
+        def train(w, x):
+            def loss(w):
+                return jnp.sum(clipped(x * w))
+            return jax.grad(loss)(w)
+        """,
+        ["XLA101"],
+    ),
     "behind what was evaluated while the function is compiled": (
         """
         @jax.jit

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from xlalint.abstract.structures import as_arrays
-from xlalint.abstract.values import NONE, Value, tensors
+from xlalint.abstract.structures import as_arrays, map_leaves
+from xlalint.abstract.values import NONE, UNKNOWN, Tensor, Value, tensor, tensors
 from xlalint.interpreter.arguments import Arguments
 from xlalint.interpreter.dispatch_loops import of_earlier_turn
 from xlalint.interpreter.library_calls import LibraryCall, run_function
@@ -55,6 +55,19 @@ def _block_until_ready(interpreter: Interpreter, frame: Frame, arguments: Argume
     return ready
 
 
+def _unreplicate(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
+    """Take one device's part of what `pmap` gave, leaf by leaf: it is still being computed."""
+
+    def first(leaf: Value) -> Value:
+        return (
+            tensor(leaf.framework, leaf.dtype, -1, leaf.place, leaf.sure, leaf.static)
+            if type(leaf) is Tensor
+            else leaf
+        )
+
+    return map_leaves(arguments.args[0], first) if arguments.args else UNKNOWN
+
+
 def make_ready(call: LibraryCall, spec: Spec, result: Value) -> None:
     """Take the receiver of `x.block_until_ready()` for computed: those who read it behind that wait no more."""
     method = call.node.func
@@ -77,6 +90,7 @@ def report_format(frame: Frame, value: Value, node: ir.Node, at: int, specified:
 
 
 FUNCTIONS: Final[dict[str, Special]] = {
+    "flax.jax_utils.unreplicate": _unreplicate,
     "jax.block_until_ready": _block_until_ready,
     "jax.device_get": _device_get,
     "jax.experimental.checkify.check": _checkify,
