@@ -47,7 +47,7 @@ def train(params, loader):
         {0}
 """
 
-AGENT = '''
+AGENT = """
 class Agent:
     def __init__(self, params):
         self.params, start = step(params, params)
@@ -72,9 +72,18 @@ def epoch(params, loader):
     for batch in loader:
         params, m = step(params, batch)
     return params, m["loss"]
-'''
+"""
 
 SILENT = {
+    "a wait that is measured": (
+        "import time\n\ndef measure(params, loader):\n    for b in loader:\n        start = time.time()\n"
+        "        step(params, b)[1]['loss'].block_until_ready()\n        print(time.time() - start)"
+    ),
+    "behind a call that takes many steps": (
+        "@jax.jit\ndef many(w):\n    return jax.lax.scan(lambda w, _: (w * 0.9, w.sum()), w, None, length=100)\n\n"
+        "def log(losses):\n    print(np.asarray(losses))\n\n"
+        "def train(w):\n    for _ in range(50):\n        w, losses = many(w)\n        log(losses)"
+    ),
     "a function that reads, once": AGENT + "def train(params, loader):\n    return Agent(params).score(loader[0])",
     "a function that reads, behind the loop": AGENT
     + "def train(params, loader):\n    agent = Agent(params)\n    for b in loader:\n        agent.update(b)\n    return agent.score(b)",
@@ -82,12 +91,12 @@ SILENT = {
     + "def train(params, loader):\n    for i, b in enumerate(loader):\n        params, m = step(params, b)\n"
     "        if i % 100 == 0:\n            log(i, m['loss'])",
     "a function that reads, once an epoch": AGENT
-    + "def train(params, loader):\n    agent = Agent(params)\n    for e in range(100):\n        for b in loader:\n            agent.update(b)\n"
+    + "def train(params, loader):\n    agent = Agent(params)\n    for e in range(9):\n        for b in loader:\n            agent.update(b)\n"
     "        print(agent.score(b))",
     "what a function's loop ended with, once an epoch": AGENT
     + "def train(params, loader):\n    for e in range(100):\n        params, loss = epoch(params, loader)\n        print(float(loss))",
     "what a function hands on to be read later": AGENT
-    + "def train(params, loader):\n    agent = Agent(params)\n    losses = [agent.update(b) for b in loader]\n    return float(sum(losses))",
+    + "def train(params, loader):\n    agent = Agent(params)\n    kept = [agent.update(b) for b in loader]\n    return float(sum(kept))",
     "the text of a shape": LOOP.format("print(str(metrics['loss'].shape))"),
     "behind a long loop within": (
         "def train(params, loader, n):\n    for e in range(n):\n        for b in loader:\n            params, m = step(params, b)\n"
@@ -139,6 +148,7 @@ SILENT = {
     "what the host makes": LOOP.format("print(float(np.mean(batch['x'])))"),
 }
 FOUND = {
+    "a name that is read twice": LOOP.format("loss = metrics['loss']\n        print(float(loss), float(loss))"),
     "in the function that it is given to": AGENT
     + "def train(params, loader):\n    for i, b in enumerate(loader):\n        params, m = step(params, b)\n        log(i, m['loss'])",
     "in the method that calls it": AGENT
@@ -147,7 +157,8 @@ FOUND = {
     + "def train(params, loader):\n    agent = Agent(params)\n    for b in loader:\n        print(agent.loss(b))",
     "in a function of a tree's leaves": LOOP.format("jax.tree_util.tree_map(lambda v: v.item(), metrics)"),
     "as a text": LOOP.format("print(str(metrics['loss']))"),
-    "of the first device's part": "from flax import jax_utils\n" + LOOP.format("float(jax_utils.unreplicate(metrics)['loss'])"),
+    "of the first device's part": "from flax import jax_utils\n"
+    + LOOP.format("float(jax_utils.unreplicate(metrics)['loss'])"),
     "behind a loop of a few turns": (
         "FEW = 4\n\ndef train(params, loader, n):\n    for e in range(n):\n        for _ in range(FEW):\n"
         "            params, m = step(params, next(loader))\n        print(float(m['loss']))"

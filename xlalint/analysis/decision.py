@@ -49,6 +49,7 @@ nothing repeats it; it runs in TensorFlow's own runtime."""
 
 
 _AT_EACH_TURN = frozenset((LOOP, COLLECTED, CALLED))
+_TESTING = frozenset(("pytest", "unittest"))
 _FAR = 2
 """Over how many calls what is known of values becomes too uncertain, if they lead through several files."""
 
@@ -228,6 +229,8 @@ class Decisions:
                 return "traced itself"
             if variant == AGAIN and not _computes(root, context) and context not in self._find_repeated():
                 return "runs once"
+        if variant in _AT_EACH_TURN and not _TESTING.isdisjoint(context.module.packages):
+            return "runs once"
         if variant == CALLED and context not in self._find_called_at_turns():
             return "runs once"
         if _only_compiler_minds(policy, variant) and context in self._hosting:

@@ -7,6 +7,7 @@ reads: its results have a mark of their own.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from xlalint.abstract.structures import map_leaves
@@ -53,15 +54,24 @@ def compiled_by(func: Function) -> str:
 
 def leads_to(context: Context, names: frozenset[str]) -> bool:
     """Return whether what a context runs, or what that calls in turn, calls something of one of these names."""
+    return any(
+        one.function is not None and not names.isdisjoint(one.function.ir.calls) for one in _walk_callees(context)
+    )
+
+
+def takes_many_steps(context: Context) -> bool:
+    """Return whether what a context runs, or what that calls in turn, takes many steps by itself: who reads that reads seldom."""
+    return any(one.takes_steps for one in _walk_callees(context))
+
+
+def _walk_callees(context: Context) -> Iterator[Context]:
     seen, todo = {context}, [context]
     while todo:
         one = todo.pop()
-        if one.function is not None and not names.isdisjoint(one.function.ir.calls):
-            return True
+        yield one
         fresh = [inner for inner in one.calls if inner not in seen]
         seen.update(fresh)
         todo.extend(fresh)
-    return False
 
 
 def mark_result(value: Value, framework: str, depth: int, *, whole: bool, trains: bool = True) -> Value:
@@ -98,7 +108,8 @@ def handed_on(value: Value, depth: int, *, given: bool = False) -> Value:
             return leaf
         if _depth_of(leaf) and not given:
             return _without_mark(leaf)
-        return tensor(leaf.framework, leaf.dtype, leaf.rank, f"{_MARK}{depth}", leaf.sure)
+        suffix = _COLLECTED if is_collected(leaf) else ""
+        return tensor(leaf.framework, leaf.dtype, leaf.rank, f"{_MARK}{depth}{suffix}", leaf.sure)
 
     return map_leaves(value, mark)
 

@@ -10,7 +10,7 @@ from xlalint.abstract.values import ARRAYS, NEVER, NONE, UNKNOWN, Function, Host
 from xlalint.analysis.hazard import Confidence, Frequency
 from xlalint.interpreter.budget import MAX_WORK, CutOff
 from xlalint.interpreter.context import Context, PendingHazard
-from xlalint.interpreter.dispatch_loops import is_collected, is_of_call, is_of_innermost, is_of_turn
+from xlalint.interpreter.dispatch_loops import is_collected, is_of_call, is_of_innermost, is_of_turn, of_earlier_turn
 from xlalint.interpreter.frame_state import Loops, Paths, Scope
 from xlalint.interpreter.guards import (
     Counting,
@@ -280,6 +280,8 @@ class Frame:
             return
         if not self._runs_at_each_turn(whole=called or not is_of_innermost(value, lasting)):
             return
+        if called and is_collected(value):
+            return
         variant = CALLED if called else COLLECTED if is_collected(value) else LOOP
         at += self.base
         statement = self.statement + (self.base & 0xFFFFFFFF)
@@ -300,6 +302,15 @@ class Frame:
             ),
         )
 
+        self._has_read(node)
+
+    def _has_read(self, node: ir.Node | None) -> None:
+        """Take names for computed that the host has read, by themselves or in a comparison: it waits for them once."""
+        sides = (node.left, *node.rights) if type(node) is ir.Compare else (node,)
+        for side in sides:
+            if type(side) is ir.Name and side.id in self.env:
+                self.env[side.id] = of_earlier_turn(self.env[side.id])
+
     def _runs_at_each_turn(self, *, whole: bool) -> bool:
         """Return whether code runs whenever the innermost lasting loop turns; as a `whole`, whenever all around it do.
 
@@ -311,10 +322,7 @@ class Frame:
         tests = self.paths.tests if whole else self.paths.tests[self.loops.tests_before :]
         body = body_of(self) if tests else ()
         around = Counting(self.eval, self.loops.counted, (), (), drives=False)
-        for test in tests:
-            if asks_when(assigned_once(test, body), around) or asks_clock(test, body):
-                return False
-        return True
+        return not any(asks_when(assigned_once(test, body), around) or asks_clock(test, body) for test in tests)
 
     def _withhold(self, rule: str, at: int, value: Value, excuse: Excuse) -> None:
         """Tell who watches of a hazard that does not count."""

@@ -39,7 +39,8 @@ class Loops:
     `depth` counts the loops (in code that drives a device: those whose turns are its steps), `lasting` those of more than a few turns;
     `step_depth` is what `depth` was where the innermost loop began that drives the device, 0 without one. `rate` is how often the code
     under way runs, `counters` are the names that the loops which drive the device bind at each turn, `counted` those that all loops do.
-    `dispatches` says that results of compiled functions are marked in them. Of the innermost lasting loop, `tests_before` is how many tests stand around it, `is_innermost` that no lasting loop stands in it.
+    `dispatches` says that results of compiled functions are marked in them. Of the innermost lasting loop, `tests_before` is how many
+    tests stand around it, `is_innermost` that no lasting loop stands in it.
     """
 
     __slots__ = (

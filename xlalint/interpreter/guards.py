@@ -71,7 +71,12 @@ def asks_clock(test: ir.Node, body: tuple[ir.Statement, ...]) -> bool:
     return any(_is_clock(assigned_once(one, body)) for side in sides for one in (side.left, side.right))
 
 
-def _is_clock(node: ir.Node) -> bool:
+def reads_clock(body: tuple[ir.Statement, ...]) -> bool:
+    """Return whether statements ask what time it is."""
+    return any(map(_is_clock, ir.walk(body)))
+
+
+def _is_clock(node: ir.Node | ir.Statement) -> bool:
     return type(node) is ir.Call and isinstance(node.func, (ir.Attr, ir.Name)) and last_name(node.func) in _CLOCKS
 
 
@@ -212,4 +217,13 @@ def _is_changed(klass: ClassInfo, name: str) -> bool:
     return not assigned and name not in klass.ir.methods
 
 
-__all__ = ["Counting", "asks_clock", "asks_when", "assigned_once", "guard_of", "may_guard", "tests_remainder"]
+__all__ = [
+    "Counting",
+    "asks_clock",
+    "asks_when",
+    "assigned_once",
+    "guard_of",
+    "may_guard",
+    "reads_clock",
+    "tests_remainder",
+]

@@ -55,7 +55,14 @@ from xlalint.interpreter.comparisons import names_compared
 from xlalint.interpreter.context import Context, RootContext
 from xlalint.interpreter.decorators import Carried, Decorators, passes_on
 from xlalint.interpreter.device_loops import entering
-from xlalint.interpreter.dispatch_loops import compiled_by, handed_on, leads_to, mark_result, takes_no_turns
+from xlalint.interpreter.dispatch_loops import (
+    compiled_by,
+    handed_on,
+    leads_to,
+    mark_result,
+    takes_many_steps,
+    takes_no_turns,
+)
 from xlalint.interpreter.drivers import Drivers
 from xlalint.interpreter.frame import Env, Frame
 from xlalint.interpreter.library_calls import LibraryCall
@@ -809,6 +816,9 @@ class Interpreter:
             _change_object(frame, callee.value, func.receiver, context.stores)
         if not context.done:
             return context.returns if context.returns is not NEVER else self._return_declared(info)
+        if info.ir.decorators and info.decorated(*self.libraries.with_gradient):
+            returned = context.returns
+            return returned.items[0] if isinstance(returned, Sequence) and returned.items else UNKNOWN
         return context.returns if self.tracing else self._dispatch(frame, func, context)
 
     def _call_overrides(
@@ -844,9 +854,11 @@ class Interpreter:
             if semantics.training or frame.function is None or self.in_tables or not takes_no_turns(frame.function):
                 return context.returns
             frame.context.dispatches = frame.loops.dispatches = True
-            return mark_result(context.returns, framework, depth, whole=whole)
+            return mark_result(context.returns, framework, depth, whole=whole, trains=not takes_many_steps(context))
         frame.context.dispatches = frame.loops.dispatches = True
-        trains = not semantics.training or self._trains(frame, context, semantics.training)
+        trains = (
+            self._trains(frame, context, semantics.training) if semantics.training else not takes_many_steps(context)
+        )
         return mark_result(context.returns, framework, depth, whole=whole, trains=trains)
 
     def _trains(self, frame: Frame, step: Context, names: frozenset[str]) -> bool:

@@ -110,7 +110,8 @@ class Semantics:
     - `tapes` and `graphs` are the context managers that record for a gradient, and under which a separate graph is filled. Under
       `eager_blocks` a tracer runs at once what depends on none of its arguments.
       `differentiates` are the functions that differentiate in reverse mode. What calls one of `ends_gradients`, by its last name, says
-      itself where gradients stop or what they are: none may go through what it leads to.
+      itself where gradients stop or what they are: none may go through what it leads to. What one of `with_gradient` decorates, by its
+      last name, returns its gradient as well, which callers do not get.
     - `shared_names` are attributes of its tensors that other objects have as well. `device_uses` show a parameter not to be an array
       of the host. `makers` are last names of functions whose arguments need not be tensors. `options` are attributes whose assignment
       is looked at. On `placeless_targets` it does not matter where a tensor is.
@@ -183,6 +184,7 @@ class Semantics:
         eager_blocks: frozenset[str] = frozenset(),
         differentiates: frozenset[str] = frozenset(),
         ends_gradients: frozenset[str] = frozenset(),
+        with_gradient: frozenset[str] = frozenset(),
         shared_names: frozenset[str] = frozenset(),
         device_uses: frozenset[str] = frozenset(),
         makers: frozenset[str] = frozenset(),
@@ -265,6 +267,7 @@ class Semantics:
         self.eager_blocks = eager_blocks
         self.differentiates = differentiates
         self.ends_gradients = ends_gradients
+        self.with_gradient = with_gradient
         self.shared_names = shared_names
         self.device_uses = device_uses
         self.makers = makers
@@ -321,6 +324,7 @@ class Libraries:
         self.eager_blocks = tuple([(one.name, one.eager_blocks) for one in everything if one.eager_blocks])
         self.differentiates = _union([one.differentiates for one in everything])
         self.ends_gradients = _union([one.ends_gradients for one in everything])
+        self.with_gradient = tuple(sorted(_union([one.with_gradient for one in everything])))
         self.shared_names = _union([one.shared_names for one in everything])
         self.device_uses = _union([one.device_uses for one in everything])
         self.of_host_arrays = _union([one.host_arrays for one in everything])

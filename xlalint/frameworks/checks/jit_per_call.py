@@ -143,8 +143,9 @@ def _is_made_once(loop: Loop, node: ir.Node | ir.Statement) -> bool:
 
 
 def _asks_for_turn(test: ir.Node, turns: set[str]) -> bool:
-    number = isinstance(test, ir.Compare) and test.ops == ("==",) and isinstance(test.rights[0], ir.Const)
-    return number and isinstance(test.left, ir.Name) and test.left.id in turns  # type: ignore[attr-defined]
+    if not isinstance(test, ir.Compare) or test.ops != ("==",) or not isinstance(test.rights[0], ir.Const):
+        return False
+    return isinstance(test.left, ir.Name) and test.left.id in turns
 
 
 def _answers_itself(branch: ir.If) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from xlalint.abstract.values import Function, Sequence, Tensor, Value, members
+from xlalint.abstract.values import NONE, Function, Sequence, Tensor, Value, members
 from xlalint.frameworks.jax.gradient_flow import may_flow
 from xlalint.lowering import ir
 
@@ -21,6 +21,8 @@ def check_callbacks(call: LibraryCall) -> None:
         _check_branches(call)
     elif call.name in _WHILE:
         _check_gradient(call)
+    elif call.name == "jax.lax.scan" and call.argument("xs") in (None, NONE):
+        call.frame.context.takes_steps = True
 
 
 def _check_branches(call: LibraryCall) -> None:

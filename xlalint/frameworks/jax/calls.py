@@ -5,12 +5,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from xlalint.abstract.structures import as_arrays, map_leaves
-from xlalint.abstract.values import NONE, UNKNOWN, Tensor, Value, tensor, tensors
+from xlalint.abstract.values import (
+    NONE,
+    UNKNOWN,
+    Tensor,
+    Value,
+    tensor,
+    tensors,
+)
+from xlalint.frameworks.checks.surrounding_loops import loops_around
 from xlalint.interpreter.arguments import Arguments
 from xlalint.interpreter.dispatch_loops import of_earlier_turn
+from xlalint.interpreter.guards import reads_clock
 from xlalint.interpreter.library_calls import LibraryCall, run_function
 from xlalint.interpreter.spelling import path_of
 from xlalint.interpreter.subscripts import rebind
+from xlalint.interpreter.traced_arguments import as_traced
 from xlalint.interpreter.tracing import constants, numbers_of_none
 from xlalint.lowering import ir
 from xlalint.rules.codes import PRINT_TENSOR
@@ -55,14 +65,17 @@ def _block_until_ready(interpreter: Interpreter, frame: Frame, arguments: Argume
     return ready
 
 
+def _device_put(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
+    """Arrays of JAX's, of whatever is given."""
+    return as_traced(run_function(frame, "jax.device_put", arguments, node), "jax")
+
+
 def _unreplicate(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
     """Take one device's part of what `pmap` gave, leaf by leaf: it is still being computed."""
 
     def first(leaf: Value) -> Value:
         return (
-            tensor(leaf.framework, leaf.dtype, -1, leaf.place, leaf.sure, leaf.static)
-            if type(leaf) is Tensor
-            else leaf
+            tensor(leaf.framework, leaf.dtype, -1, leaf.place, leaf.sure, leaf.static) if type(leaf) is Tensor else leaf
         )
 
     return map_leaves(arguments.args[0], first) if arguments.args else UNKNOWN
@@ -72,6 +85,10 @@ def make_ready(call: LibraryCall, spec: Spec, result: Value) -> None:
     """Take the receiver of `x.block_until_ready()` for computed: those who read it behind that wait no more."""
     method = call.node.func
     if call.receiver is not None and isinstance(method, ir.Attr) and method.name == "block_until_ready":
+        around = loops_around(call.frame, call.node)
+        if not around or not reads_clock(around[-1].body):  # else it waits to measure how long it takes
+            for value in tensors(call.receiver):
+                call.frame.read_in_turn(call.node.at, value, method.value)
         rebind(call.frame, method.value, of_earlier_turn(call.receiver))
 
 
@@ -93,5 +110,6 @@ FUNCTIONS: Final[dict[str, Special]] = {
     "flax.jax_utils.unreplicate": _unreplicate,
     "jax.block_until_ready": _block_until_ready,
     "jax.device_get": _device_get,
+    "jax.device_put": _device_put,
     "jax.experimental.checkify.check": _checkify,
 }

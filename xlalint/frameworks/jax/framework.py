@@ -28,6 +28,7 @@ _SEMANTICS = Semantics(
     records_known=True,
     differentiates=transformations.REVERSE,
     ends_gradients=transformations.ENDING,
+    with_gradient=frozenset(("custom_gradient",)),
     runs_known=transformations.EAGER,
     eager_blocks=frozenset(("jax.ensure_compile_time_eval",)),
     filters=transformations.FILTERS,

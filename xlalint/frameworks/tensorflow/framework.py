@@ -46,6 +46,7 @@ _SEMANTICS = Semantics(
     branched=autograph.check_branches,
     functions=calls.FUNCTIONS,
     tests=frozenset(("is_tf_tensor",)),
+    with_gradient=frozenset(("custom_gradient",)),
     makers=frozenset(("convert_to_tensor", "constant", "cast")),
     tapes=frozenset(("tensorflow.GradientTape",)),
     # A graph of its own, and outside of any.
