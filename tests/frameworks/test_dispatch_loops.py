@@ -91,7 +91,7 @@ SILENT = {
     + "def train(params, loader):\n    for i, b in enumerate(loader):\n        params, m = step(params, b)\n"
     "        if i % 100 == 0:\n            log(i, m['loss'])",
     "a function that reads, once an epoch": AGENT
-    + "def train(params, loader):\n    agent = Agent(params)\n    for e in range(9):\n        for b in loader:\n            agent.update(b)\n"
+    + "def train(params, loader):\n    agent = Agent(params)\n    for e in epochs:\n        for b in loader:\n            agent.update(b)\n"
     "        print(agent.score(b))",
     "what a function's loop ended with, once an epoch": AGENT
     + "def train(params, loader):\n    for e in range(100):\n        params, loss = epoch(params, loader)\n        print(float(loss))",

@@ -73,10 +73,10 @@ def asks_clock(test: ir.Node, body: tuple[ir.Statement, ...]) -> bool:
 
 def reads_clock(body: tuple[ir.Statement, ...]) -> bool:
     """Return whether statements ask what time it is."""
-    return any(map(_is_clock, ir.walk(body)))
+    return any(isinstance(one, ir.Call) and _is_clock(one) for one in ir.walk(body))
 
 
-def _is_clock(node: ir.Node | ir.Statement) -> bool:
+def _is_clock(node: ir.Node) -> bool:
     return type(node) is ir.Call and isinstance(node.func, (ir.Attr, ir.Name)) and last_name(node.func) in _CLOCKS
 
 

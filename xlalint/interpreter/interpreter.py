@@ -77,6 +77,7 @@ from xlalint.interpreter.traced_arguments import (
     as_traced,
     is_number,
     is_shape,
+    is_structure,
     replace_unknown,
     static_arguments,
     static_places,
@@ -583,7 +584,13 @@ class Interpreter:
         """Number the parameters that a tracer of that name may replace, where it leaves alone what is no array; None: all."""
         if tracer not in self.libraries.of(framework).filters:
             return None
-        return frozenset([i for i, param in enumerate(info.params) if not is_number(info, param.name)])
+        return frozenset(
+            [
+                position
+                for position, param in enumerate(info.params)
+                if not is_number(info, param.name) and not is_structure(info, param.name)
+            ]
+        )
 
     def parameter(self, info: FunctionInfo, position: int, default: Value | None) -> Value:
         """Return what a parameter holds when nothing is known of what is passed."""
@@ -817,8 +824,8 @@ class Interpreter:
         if not context.done:
             return context.returns if context.returns is not NEVER else self._return_declared(info)
         if info.ir.decorators and info.decorated(*self.libraries.with_gradient):
-            returned = context.returns
-            return returned.items[0] if isinstance(returned, Sequence) and returned.items else UNKNOWN
+            pair = context.returns
+            return pair.items[0] if isinstance(pair, Sequence) and pair.items else UNKNOWN
         return context.returns if self.tracing else self._dispatch(frame, func, context)
 
     def _call_overrides(
@@ -1062,6 +1069,8 @@ class Interpreter:
     ) -> Value:
         """A library calls a function that it was given; `traced`: under its tracer, which makes it a root."""
         result: Value = NEVER
+        if len(members(func)) > 1 and call.name in self.libraries.of(call.entry.framework).runs_known:
+            traced = False  # which one it maps is not known, nor what that one is passed
         for member in members(func):
             if isinstance(member, Partial):
                 func_args = Arguments([*member.args, *args], {**dict(member.keywords), **keywords})
@@ -1129,7 +1138,7 @@ class Interpreter:
         semantics = self.libraries.of(framework)
         if not semantics.records_known or self.tracing:
             return self.enter(info, args, closure)
-        known = tuple([(name, as_known(value, framework)) for name, value in closure])
+        known = tuple([(name, self.as_closed_over(as_known(value, framework), framework)) for name, value in closure])
         mapping = self.mapping
         if tracer in semantics.runs_known:
             self.mapping = framework

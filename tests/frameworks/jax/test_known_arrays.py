@@ -18,6 +18,41 @@ class Box:
 
 # JAX 0.10.2 traces each of these.
 SILENT = {
+    "a flag of an object that a scan's body closes over": """
+        class Process:
+            def __init__(self, noise):
+                self.spatial = jnp.any(jnp.isnan(noise))
+
+            def predict(self, x):
+                if self.spatial:
+                    return x * 2
+                return x
+
+            def sample(self, xs: jax.Array):
+                def one(i, x):
+                    return i + 1, self.predict(x)
+                return jax.lax.scan(one, 0, xs)
+        """,
+    "one of several functions that is mapped": """
+        def evolve(rho, n):
+            return rho * jnp.zeros(n)
+
+        def riemann(rho, u):
+            return rho * u
+
+        class Solver:
+            def __init__(self, kind):
+                if kind == "plain":
+                    self.evolve = evolve
+                else:
+                    self.evolve = riemann
+                self.kind = kind
+
+            def step(self, rho: jax.Array, u: jax.Array, n: int):
+                if self.kind == "plain":
+                    return self.evolve(rho, n)
+                return jax.vmap(self.evolve)(rho, u)
+        """,
     "NumPy's array that was put on a device": """
         def make(table: np.ndarray):
             table = jax.device_put(table, jax.local_devices(backend="cpu")[0])
