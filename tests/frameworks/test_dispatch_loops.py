@@ -74,7 +74,23 @@ def epoch(params, loader):
     return params, m["loss"]
 """
 
+PLAY = """
+@jax.jit
+def choose(params, seen):
+    return jnp.argmax(seen @ params)
+
+def play(params, env):
+    seen = env.reset()
+    for _ in range(100):
+        action = choose(params, jnp.asarray(seen))
+        {0}
+"""
+
 SILENT = {
+    "an action that a simulation needs": PLAY.format("seen, reward = env.step(np.asarray(action))"),
+    "an action that a simulation needs, by another name": PLAY.format(
+        "later = env.step(int(action))\n        seen = later"
+    ),
     "a wait that is measured": (
         "import time\n\ndef measure(params, loader):\n    for b in loader:\n        start = time.time()\n"
         "        step(params, b)[1]['loss'].block_until_ready()\n        print(time.time() - start)"
@@ -148,6 +164,8 @@ SILENT = {
     "what the host makes": LOOP.format("print(float(np.mean(batch['x'])))"),
 }
 FOUND = {
+    "an action that nothing waits for": PLAY.format("env.log(int(action))"),
+    "what a record is made of": PLAY.format("reward = env.score(float(action))"),
     "a name that is read twice": LOOP.format("loss = metrics['loss']\n        print(float(loss), float(loss))"),
     "in the function that it is given to": AGENT
     + "def train(params, loader):\n    for i, b in enumerate(loader):\n        params, m = step(params, b)\n        log(i, m['loss'])",

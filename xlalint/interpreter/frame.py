@@ -25,6 +25,7 @@ from xlalint.interpreter.rates import ALWAYS, Rate
 from xlalint.interpreter.spelling import calls_within, position, spelling
 from xlalint.interpreter.step_sequence import Pace
 from xlalint.interpreter.traced_arguments import is_structure
+from xlalint.interpreter.turn_flow import feeds_next_turn
 from xlalint.lowering import ir
 from xlalint.rules.codes import BRANCH_MISMATCH, ITEM, PRINT_TENSOR
 from xlalint.rules.policy import NO_POLICY, Policy
@@ -282,6 +283,8 @@ class Frame:
             return
         if called and is_collected(value):
             return
+        if not called and node is not None and self._is_needed_by_host(value, node):
+            return
         variant = CALLED if called else COLLECTED if is_collected(value) else LOOP
         at += self.base
         statement = self.statement + (self.base & 0xFFFFFFFF)
@@ -303,6 +306,20 @@ class Frame:
         )
 
         self._has_read(node)
+
+    def _is_needed_by_host(self, value: Tensor, node: ir.Node) -> bool:
+        """Return whether code of the host makes what the next turn begins with of what it reads: it cannot read that later."""
+        loop = self.loops.innermost
+        return loop is not None and feeds_next_turn(loop, node, lambda func: self._is_of_host(func, value.framework))
+
+    def _is_of_host(self, func: ir.Node, framework: str) -> bool:
+        """Return whether what is called is neither the framework's nor of a module that uses it."""
+        if not isinstance(func, (ir.Name, ir.Attr)):
+            return False
+        called = self.eval(func)
+        if type(called) is Function:
+            return self.interpreter.annotations.framework(called.info.module) != framework
+        return called is UNKNOWN
 
     def _has_read(self, node: ir.Node | None) -> None:
         """Take names for computed that the host has read, by themselves or in a comparison: it waits for them once."""

@@ -40,7 +40,7 @@ class Loops:
     `step_depth` is what `depth` was where the innermost loop began that drives the device, 0 without one. `rate` is how often the code
     under way runs, `counters` are the names that the loops which drive the device bind at each turn, `counted` those that all loops do.
     `dispatches` says that results of compiled functions are marked in them. Of the innermost lasting loop, `tests_before` is how many
-    tests stand around it, `is_innermost` that no lasting loop stands in it.
+    tests stand around it, `is_innermost` that no lasting loop stands in it, `innermost` the loop itself.
     """
 
     __slots__ = (
@@ -50,6 +50,7 @@ class Loops:
         "counters",
         "depth",
         "dispatches",
+        "innermost",
         "is_innermost",
         "kind",
         "lasting",
@@ -69,6 +70,7 @@ class Loops:
         self.dispatches = False
         self.tests_before = 0
         self.is_innermost = False
+        self.innermost: ir.For | ir.While | None = None
         self.step_depth = 0
         self.rate = ALWAYS
         self.counters: frozenset[str] = frozenset()

@@ -338,9 +338,9 @@ def _loop(frame: Frame, node: Loop, once: Callable[[], bool]) -> bool:
     inside = _rate_of_turns(frame, node, turns, lasts)
     frame.loops.depth += turns
     frame.loops.lasting += lasts
-    turning = frame.loops.tests_before, frame.loops.is_innermost
+    turning = frame.loops.tests_before, frame.loops.is_innermost, frame.loops.innermost
     if lasts:
-        frame.loops.tests_before = len(frame.paths.tests)
+        frame.loops.tests_before, frame.loops.innermost = len(frame.paths.tests), node
         frame.loops.is_innermost = not any(map(is_long, loops(node.body)))
     frame.loops.counted |= names_counted(node)
     if frame.context.per_turn and driven_body(frame).paces(node.body):
@@ -360,7 +360,7 @@ def _loop(frame: Frame, node: Loop, once: Callable[[], bool]) -> bool:
             break
     frame.loops.depth -= turns
     frame.loops.lasting -= lasts
-    frame.loops.tests_before, frame.loops.is_innermost = turning
+    frame.loops.tests_before, frame.loops.is_innermost, frame.loops.innermost = turning
     frame.loops.step_depth = outer[2]
     frame.loops.rate, frame.loops.counters, frame.loops.counted = around
     falls = endable
