@@ -32,7 +32,9 @@ def test_the_schema_in_the_repository_is_current(capsys: pytest.CaptureFixture[s
 
 def test_it_is_a_schema_of_all_settings() -> None:
     Draft7Validator.check_schema(schema())
-    assert {"root", "config_file", "nested", "requirements", *OPTIONS} == set(Settings.__struct_fields__)
+    assert {"root", "config_file", "extends", "nested", "requirements", *OPTIONS} - {"extend"} == set(
+        Settings.__struct_fields__
+    )
 
 
 @pytest.mark.parametrize(

@@ -177,7 +177,7 @@ def _choose_cache() -> str:
 
 
 def _list_allowed(unsafe: bool) -> tuple[str, ...]:
-    return ("--unsafe-fixes",) if unsafe else ()
+    return ("--unsafe-fixes" if unsafe else "--no-unsafe-fixes",)
 
 
 async def _check(*arguments: str, text: str = "") -> list[Finding]:

@@ -102,6 +102,7 @@ def command(paths: tuple[Path, ...], **options: Any) -> int:
     if options["stdin_filename"] is None and from_stdin:
         options["no_project"] = True
     found = _find_program(paths, options, told, saved=not from_stdin)
+    options["unsafe_fixes"] = found.survey.settings.unsafe_fixes
     if options["show_settings"]:
         return _show_settings(found)
     if options["watch"]:
@@ -133,7 +134,9 @@ def _find_program(
         if not (options["show_settings"] or options["watch"]):
             raise
     program = (*paths, *options["project"])
-    configuration = load_configuration(program, config=options["config"], isolated=options["isolated"], options=told)
+    configuration = load_configuration(
+        program, config=options["config"].file, isolated=options["isolated"], options=told
+    )
     return ProgramSurvey(configuration, Survey([], configuration.settings), program)
 
 

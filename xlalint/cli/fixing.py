@@ -24,7 +24,11 @@ _READING = ("XLA001", "XLA002", "XLA003", "XLA004")  # no comment silences a fil
 
 _OPTIONS = (
     click.option("--fix", is_flag=True, help="Apply the safe fixes, and report what is left."),
-    click.option("--unsafe-fixes", is_flag=True, help="Also take the fixes that may change a result."),
+    click.option(
+        "--unsafe-fixes/--no-unsafe-fixes", default=None, help="Also take the fixes that may change a result."
+    ),
+    click.option("--fixable", multiple=True, metavar="RULES", help="Rules whose findings may be fixed (default: all)."),
+    click.option("--unfixable", multiple=True, metavar="RULES", help="Rules whose findings are not to be fixed."),
     click.option("--fix-only", is_flag=True, help="Apply fixes and report nothing else (implies --fix)."),
     click.option("--diff", is_flag=True, help="Show what the fixes would change, and write nothing."),
     click.option(

@@ -77,14 +77,21 @@ def _table(settings: Settings, program: Sequence[Path] = (), without: Sequence[s
     given = msgspec.structs.asdict(settings).items()
     told = {key: value for key, value in given if value is not None and key not in ("nested", *without)}
     comments = f"# root: {told.pop('root')}\n# file: {told.pop('config_file', 'none')}\n"
+    comments += "".join(f"# extends: {file}\n" for file in told.pop("extends"))
     comments += "".join(f"# program: {folder}\n" for folder in program)
-    for key in ("select", "extend_select", "ignore"):
+    for key in ("select", "extend_select", "ignore", "fixable", "unfixable"):
         told[key] = _selectors(told[key])
-    per_file = [(pattern, _selectors(codes)) for pattern, codes in told.pop("per_file_ignores")]
+    per_file: dict[str, list[tuple[str, Any]]] = {
+        "per-file-ignores": [(pattern, _selectors(codes)) for pattern, codes in told.pop("per_file_ignores")],
+        "per-file-target": told.pop("per_file_target"),
+        "per-file-device": told.pop("per_file_device"),
+    }
     entries = told.pop("verify", ())
     lines = [f"{key.replace('_', '-')} = {toml(value)}\n" for key, value in told.items()]
-    table = [f"{toml(pattern)} = {toml(codes)}\n" for pattern, codes in per_file]
-    tables = ["\n[per-file-ignores]\n", *table] if table else []
+    tables: list[str] = []
+    for name, rows in per_file.items():
+        table = [f"{toml(pattern)} = {toml(value)}\n" for pattern, value in rows]
+        tables += [f"\n[{name}]\n", *table] if table else []
     for entry in entries:
         tables.append("\n[[verify]]\n")
         told = {key: value for key, value in msgspec.structs.asdict(entry).items() if value not in ("", None)}

@@ -39,7 +39,7 @@ def find_program(
 
     if project and options["no_project"]:
         raise click.UsageError("`--project` and `--no-project` exclude each other")
-    given: dict[str, Any] = {"config": options["config"], "isolated": options["isolated"], "options": told}
+    given: dict[str, Any] = {"config": options["config"].file, "isolated": options["isolated"], "options": told}
     if project or options["no_project"]:
         program = (*(paths if saved else ()), *project)
         configuration = load_configuration((*paths, *project), **given)

@@ -10,14 +10,15 @@ import click
 
 from xlalint.cli import CLEAN
 from xlalint.cli.saying import show
+from xlalint.cli.settings import GivenConfig, config_option
 
 
 @click.command("rule")
 @click.argument("rule")
 @click.option("--output-format", type=click.Choice(("text", "json")), default="text", show_default=True)
-@click.option("--config", type=click.Path(path_type=Path, dir_okay=False), help="The configuration file to use.")
+@config_option
 @click.option("--isolated", is_flag=True, help="Use no configuration file.")
-def command(rule: str, output_format: str, config: Path | None, isolated: bool) -> int:
+def command(rule: str, output_format: str, config: GivenConfig, isolated: bool) -> int:
     """Explain a rule, given by its code (XLA101) or name (tensor-if)."""
     from xlalint.cli.pages import as_entry, as_markdown
     from xlalint.config import load_settings
@@ -26,7 +27,7 @@ def command(rule: str, output_format: str, config: Path | None, isolated: bool) 
     from xlalint.report.view import wants_colour
     from xlalint.rules import find_rule
 
-    settings = load_settings(config=config, isolated=isolated)
+    settings = load_settings(config=config.file, isolated=isolated, options=config.inline)
     found = find_rule(rule, tuple(map(Path, settings.extend_rules)))
     if output_format == "json":
         click.echo(array([{**as_entry(found), "text": found.text}]), nl=False)

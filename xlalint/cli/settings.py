@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, TypeVar
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from xlalint.config import Configuration, Settings, Survey
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
-_LISTS = ("select", "ignore", "extend_select", "include", "exclude", "extend_exclude")
+_LISTS = ("select", "ignore", "extend_select", "fixable", "unfixable", "include", "exclude", "extend_exclude")
 _PLAIN = (
     "target",
     "device",
@@ -30,6 +31,42 @@ _PLAIN = (
     "python",
     "jobs",
     "max_file_size",
+    "ignore_noqa",
+    "unsafe_fixes",
+)
+
+
+class GivenConfig(NamedTuple):
+    """Holds the values of `--config`: the file to use, if one is named, and settings that go over it, in snake_case."""
+
+    file: Path | None = None
+    inline: Mapping[str, object] = MappingProxyType({})
+
+
+def read_config_option(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> GivenConfig:
+    """Tell files from settings among the values of `--config`. Raises `ConfigError`."""
+    from xlalint.config.loading import read_inline
+
+    file: Path | None = None
+    inline: dict[str, object] = {}
+    for value in values:
+        if "=" in value and not os.path.lexists(value):
+            inline |= read_inline(value)
+        elif file is not None:
+            raise click.UsageError(
+                f"`--config` names two files, `{file}` and `{value}`: one is used, and may extend the other"
+            )
+        else:
+            file = Path(value)
+    return GivenConfig(file, inline)
+
+
+config_option = click.option(
+    "--config",
+    multiple=True,
+    metavar="FILE | KEY=VALUE",
+    callback=read_config_option,
+    help="The configuration file to use, or a setting, in TOML, that goes over the file's; repeatable.",
 )
 
 _OPTIONS = (
@@ -42,6 +79,19 @@ _OPTIONS = (
     click.option("--ignore", multiple=True, metavar="RULES", help="Rules to leave out."),
     click.option("--extend-select", multiple=True, metavar="RULES", help="More rules to look for."),
     click.option("--per-file-ignores", multiple=True, metavar="PATTERN:RULE", help="Rules to leave out in some files."),
+    click.option(
+        "--per-file-target",
+        multiple=True,
+        metavar="PATTERN:TARGET",
+        help="The target of the files that a pattern matches; the first one counts.",
+    ),
+    click.option(
+        "--per-file-device",
+        multiple=True,
+        metavar="PATTERN:DEVICE",
+        help="The device of the files that a pattern matches; the first one counts.",
+    ),
+    click.option("--ignore-noqa", is_flag=True, default=None, help="Report what comments silence, too."),
     click.option("--target", metavar="TARGET", help="torch_xla, torch_tpu, torch_compile, tf or jax."),
     click.option("--device", metavar="DEVICE", help="tpu, gpu or cpu."),
     click.option("--min-confidence", metavar="LEVEL", help="certain, likely (the default) or possible."),
@@ -57,7 +107,7 @@ _RUNNING = (
         help="The interpreter or environment whose installed packages are followed (default: the active environment, else the "
         'project\'s .venv); "" for none.',
     ),
-    click.option("--config", type=click.Path(path_type=Path, dir_okay=False), help="The configuration file to use."),
+    config_option,
     click.option("--isolated", is_flag=True, help="Use no configuration file."),
     click.option(
         "--include", multiple=True, metavar="PATTERNS", help="Files to check in folders (default: *.py, *.ipynb)."
@@ -89,9 +139,13 @@ def running_options(command: _Command) -> _Command:
 
 
 def collect_settings(options: Mapping[str, Any]) -> dict[str, object]:
-    """Collect the options that speak of settings and were given."""
-    told: dict[str, object] = {key: options[key] for key in _PLAIN if options[key] is not None}
-    told |= {key: _split(options[key]) for key in _LISTS if options[key]}
+    """Collect the options that speak of settings and were given; what `--config` says has less weight than an option of its own."""
+    told: dict[str, object] = dict(options["config"].inline)
+    told |= {key: options[key] for key in _PLAIN if options.get(key) is not None}
+    told |= {key: _split(options[key]) for key in _LISTS if options.get(key)}
+    for key in ("per_file_target", "per_file_device"):
+        if options[key]:
+            told[key] = _by_pattern(_split(options[key]), key)
     if options["per_file_ignores"]:
         told["per_file_ignores"] = _per_file(_split(options["per_file_ignores"]))
     return told
@@ -143,6 +197,20 @@ def cores() -> int:
 
 def _split(values: tuple[str, ...]) -> list[str]:
     return [word.strip() for value in values for word in value.split(",") if word.strip()]
+
+
+def _by_pattern(entries: list[str], key: str) -> dict[str, str]:
+    """`train/*:jax` entries."""
+    found: dict[str, str] = {}
+    for entry in entries:
+        pattern, _, word = entry.rpartition(":")
+        if not pattern or not word:
+            name = key.replace("_", "-")
+            raise click.BadParameter(
+                f"`{entry}` is not PATTERN:{name.rpartition('-')[2].upper()}", param_hint=f"--{name}"
+            )
+        found[pattern] = word
+    return found
 
 
 def _per_file(entries: list[str]) -> dict[str, list[str]]:

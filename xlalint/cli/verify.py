@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from xlalint.cli import CLEAN, FAILED, FINDINGS
-from xlalint.cli.settings import survey_files
+from xlalint.cli.settings import config_option, survey_files
 
 if TYPE_CHECKING:
     from xlalint.config import Settings
@@ -69,7 +69,7 @@ _NAMED = {"tf": "tensorflow", "torch_compile": "torch_compile"}  # targets of th
     help="Limit on resident memory, of all processes together.",
 )
 @click.option("--output-format", type=click.Choice(("text", "json")), default="text", show_default=True)
-@click.option("--config", type=click.Path(path_type=Path, dir_okay=False), help="The configuration file to use.")
+@config_option
 @click.option("--isolated", is_flag=True, help="Use no configuration file.")
 def command(targets: tuple[str, ...], **options: Any) -> int:
     """Run functions on a real XLA device, in child processes, and say whether they compile again, wait for the host or fall back.
@@ -86,7 +86,8 @@ def command(targets: tuple[str, ...], **options: Any) -> int:
     from xlalint.config import load_configuration
 
     paths = [Path(file) for target in targets if (file := target.partition(".py")[0] + ".py") and Path(file).exists()]
-    configuration = load_configuration(paths, config=options["config"], isolated=options["isolated"])
+    given = options["config"]
+    configuration = load_configuration(paths, config=given.file, isolated=options["isolated"], options=given.inline)
     settings = survey_files(configuration, paths).settings
     if options["against"] or options["against_rev"]:
         return _compare(targets, settings, options)

@@ -103,7 +103,13 @@ class _Relevant:
         self._files = {path for path in named if path not in folders}
         self._folders = tuple(folder.rstrip(os.sep) + os.sep for folder in folders)
         self._told = tuple(
-            filter(None, (settings.config_file, settings.baseline, *(one.config_file for one in settings.nested)))
+            filter(
+                None,
+                (
+                    settings.baseline,
+                    *(file for one in (settings, *settings.nested) for file in (one.config_file, *one.extends)),
+                ),
+            )
         )
         self._rules = settings.extend_rules
         self._settings = settings

@@ -77,6 +77,19 @@ def _one_of(literal: object) -> Callable[[object], str]:
     return check
 
 
+def _words_by_pattern(literal: object) -> Callable[[object], tuple[tuple[str, str], ...]]:
+    check = _one_of(literal)
+
+    def each(value: object) -> tuple[tuple[str, str], ...]:
+        if not isinstance(value, Mapping):
+            raise OptionError(
+                f"must be a table from patterns to words ({', '.join(get_args(literal))}), not {_show(value)}"
+            )
+        return tuple((str(pattern), check(word)) for pattern, word in value.items())
+
+    return each
+
+
 def _entries(value: object) -> tuple[VerifyEntry, ...]:
     if not isinstance(value, (list, tuple)) or not all(isinstance(item, Mapping) for item in value):
         raise OptionError(f"must be tables, [[tool.xlalint.verify]], not {_show(value)}")
@@ -135,6 +148,10 @@ def _words(literal: object) -> dict[str, Any]:
     return {"enum": list(get_args(literal))}
 
 
+def _by_pattern(literal: object) -> dict[str, Any]:
+    return {"type": "object", "additionalProperties": _words(literal)}
+
+
 _ENTRY: dict[str, Option] = {
     "target": Option(_string, _STRING, "What to run: `path/file.py:fn`, `path/file.py:Class` or `pkg.mod:fn`."),
     "inputs": Option(
@@ -150,6 +167,11 @@ _ENTRY: dict[str, Option] = {
 }
 
 OPTIONS: dict[str, Option] = {
+    "extend": Option(
+        _string,
+        _STRING,
+        "A configuration file that this one extends: what it says holds where this one says nothing else.",
+    ),
     "select": Option(_strings, _STRINGS, "Rules to look for: codes, prefixes of codes, names, or `ALL`."),
     "extend_select": Option(_strings, _STRINGS, "Rules to look for in addition to those selected."),
     "ignore": Option(_strings, _STRINGS, "Rules to leave out."),
@@ -158,8 +180,24 @@ OPTIONS: dict[str, Option] = {
         _one_of(Target), _words(Target), "How the code reaches XLA; by default the usual way of its framework."
     ),
     "device": Option(_one_of(Device), _words(Device), "The kind of device."),
+    "per_file_target": Option(
+        _words_by_pattern(Target),
+        _by_pattern(Target),
+        "The target of the files that a pattern matches; the first one counts.",
+    ),
+    "per_file_device": Option(
+        _words_by_pattern(Device),
+        _by_pattern(Device),
+        "The device of the files that a pattern matches; the first one counts.",
+    ),
     "min_confidence": Option(_one_of(Confidence), _words(Confidence), "How certain a finding must be to be reported."),
     "show_info": Option(_flag, _FLAG, "Report findings of severity `info` too."),
+    "ignore_noqa": Option(_flag, _FLAG, "Report what comments silence, too."),
+    "fixable": Option(
+        _strings, _STRINGS, "Rules whose findings may be fixed: codes, prefixes of codes, names, or `ALL`."
+    ),
+    "unfixable": Option(_strings, _STRINGS, "Rules whose findings are not to be fixed."),
+    "unsafe_fixes": Option(_flag, _FLAG, "Take fixes that may change a result, too."),
     "include": Option(_strings, _STRINGS, "Patterns of the files that are checked in folders."),
     "exclude": Option(_strings, _STRINGS, "Patterns of files and folders that are excluded."),
     "extend_exclude": Option(_strings, _STRINGS, "Patterns of more files and folders that are excluded."),

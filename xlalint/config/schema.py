@@ -34,6 +34,8 @@ def defaults_of() -> dict[str, Any]:
     for field in msgspec.structs.fields(Settings):
         if field.name in OPTIONS and field.default is not None:
             told[field.name] = msgspec.to_builtins(field.default)
-    told["select"] = [prefix or "ALL" for prefix in EVERY_RULE]
-    told["per_file_ignores"] = dict(told["per_file_ignores"])
+    for key in ("select", "fixable"):
+        told[key] = [prefix or "ALL" for prefix in EVERY_RULE]
+    for key in ("per_file_ignores", "per_file_target", "per_file_device"):
+        told[key] = dict(told[key])
     return {key: list(value) if isinstance(value, tuple) else value for key, value in told.items()}

@@ -30,7 +30,8 @@ def _prefix(word: str, extra: tuple[str, ...], where: str) -> str:
 
 
 def merged_selection(in_file: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
-    """The command line over the file: `--select` starts afresh; the others add, and win over what the file says of the same codes."""
+    """The command line over the file: `--select` and `--fixable` start afresh; the others add, and win over what the file says of the same
+    codes."""
     fresh = "select" in given
     base: Mapping[str, Any] = {} if fresh else in_file
     ignore, extend = given.get("ignore", ()), given.get("extend_select", ())
@@ -38,6 +39,8 @@ def merged_selection(in_file: Mapping[str, Any], given: Mapping[str, Any]) -> di
         "select": given["select"] if fresh else _outside(base.get("select", EVERY_RULE), ignore),
         "extend_select": (*_outside(base.get("extend_select", ()), ignore), *extend),
         "ignore": (*_outside(base.get("ignore", ()), extend), *ignore),
+        "fixable": given.get("fixable", in_file.get("fixable", EVERY_RULE)),
+        "unfixable": (*_outside(in_file.get("unfixable", ()), given.get("fixable", ())), *given.get("unfixable", ())),
     }
 
 

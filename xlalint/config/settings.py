@@ -6,7 +6,7 @@ import os
 from functools import cached_property, lru_cache
 from hashlib import blake2b
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 import msgspec
 
@@ -17,6 +17,8 @@ Target = Literal["torch_xla", "torch_tpu", "torch_compile", "tf", "jax"]
 Device = Literal["tpu", "gpu", "cpu"]
 Backend = Literal["torch_xla", "torch_compile", "torch_export", "tensorflow", "jax"]
 Confidence = Literal["certain", "likely", "possible"]
+
+_Word = TypeVar("_Word", bound=str)
 
 DEFAULT_EXCLUDE = (
     ".bzr",
@@ -63,9 +65,10 @@ class VerifyEntry(msgspec.Struct, frozen=True):
 
 
 # What is one for the whole program: the configuration of the run says it, those of folders below do not. (Whether what is named is excluded
-# too, and whether git is asked, is of the run as well; so does Ruff.)
+# too, whether git is asked, and whether unsafe fixes are taken is of the run as well; so does Ruff.)
 PROGRAM_KEYS = (
     "roots",
+    "unsafe_fixes",
     "extend_rules",
     "cache_dir",
     "python",
@@ -82,9 +85,11 @@ PROGRAM_KEYS = (
 class Settings(msgspec.Struct, frozen=True, dict=True):
     """Everything a run was told.
 
-    `root` is the folder that relative patterns start from: that of the configuration file, else the working directory.
+    `root` is the folder that relative patterns start from: that of the configuration file, else the working directory. `extends` are the
+    files that this one extends, the nearest first.
     `select`, `extend_select` and `ignore` hold codes and prefixes of codes ("" is the prefix of all); a longer prefix beats a
-    shorter one, and `ignore` wins a tie. `target` is None where the code's own framework decides.
+    shorter one, and `ignore` wins a tie; so it is with `fixable` and `unfixable`. `target` is None where the code's own framework decides.
+    `per_file_target` and `per_file_device` say otherwise for the files that a pattern matches, the first one first.
     `roots`, `static` and `tensor` are dotted globs. `extend_rules` and `cache_dir` are absolute paths, and so is
     `python`: the interpreter or the environment whose installed packages are followed, None for none. `jobs` = 0: one per core.
     `baseline` is the absolute path of the file whose findings are not reported. Files of more than `max_file_size` bytes are not read.
@@ -96,14 +101,21 @@ class Settings(msgspec.Struct, frozen=True, dict=True):
 
     root: str = "."
     config_file: str | None = None
+    extends: tuple[str, ...] = ()
     select: tuple[str, ...] = EVERY_RULE
     extend_select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     per_file_ignores: tuple[tuple[str, tuple[str, ...]], ...] = ()
     target: Target | None = None
     device: Device = "tpu"
+    per_file_target: tuple[tuple[str, Target], ...] = ()
+    per_file_device: tuple[tuple[str, Device], ...] = ()
     min_confidence: Confidence = "likely"
     show_info: bool = False
+    ignore_noqa: bool = False
+    fixable: tuple[str, ...] = EVERY_RULE
+    unfixable: tuple[str, ...] = ()
+    unsafe_fixes: bool = False
     include: tuple[str, ...] = DEFAULT_INCLUDE
     exclude: tuple[str, ...] = DEFAULT_EXCLUDE
     extend_exclude: tuple[str, ...] = ()
@@ -128,8 +140,25 @@ class Settings(msgspec.Struct, frozen=True, dict=True):
         return self
 
     def of(self, path: str) -> Settings:
-        """The settings of a file, by absolute path: those of the nearest configuration above it."""
-        return self.around(os.path.dirname(path)) if self.nested else self  # noqa: PTH120
+        """The settings of a file, by absolute path: those of the nearest configuration above it, with the file's own target and device."""
+        found = self.around(os.path.dirname(path)) if self.nested else self  # noqa: PTH120
+        return found._of_file(path) if found.per_file_target or found.per_file_device else found
+
+    def _of_file(self, path: str) -> Settings:
+        """These settings with the target and device that the first pattern which matches the file says."""
+        target = _first_match(self.per_file_target, self.root, path) or self.target
+        device = _first_match(self.per_file_device, self.root, path) or self.device
+        found = self._by_place.get((target, device))
+        if found is None:
+            found = self._by_place[target, device] = msgspec.structs.replace(
+                self, target=target, device=device, per_file_target=(), per_file_device=()
+            )
+        return found
+
+    @cached_property
+    def _by_place(self) -> dict[tuple[str | None, str], Settings]:
+        """By target and device, the settings of the files for which patterns say them."""
+        return {}
 
     def around(self, folder: str) -> Settings:
         """The settings that hold in a folder."""
@@ -174,6 +203,10 @@ class Settings(msgspec.Struct, frozen=True, dict=True):
             or not code.startswith(_per_file(self.per_file_ignores, self.root, path))
         )
 
+    def may_fix(self, code: str) -> bool:
+        """Return whether findings of a rule may be fixed."""
+        return _longest(code, self.fixable) > _longest(code, self.unfixable)
+
     def fingerprint(self) -> str:
         """A hash of all that can change a file's findings, for cache keys; `extend-rules` counts by content.
 
@@ -192,9 +225,11 @@ class Settings(msgspec.Struct, frozen=True, dict=True):
             "jobs",
             "verify",
             "baseline",
+            "unsafe_fixes",
+            "extends",
         ):
             del told[name]
-        if not self.per_file_ignores:
+        if not (self.per_file_ignores or self.per_file_target or self.per_file_device):
             del told["root"]
         del told["nested"]
         try:
@@ -224,13 +259,20 @@ def _longest(code: str, prefixes: tuple[str, ...]) -> int:
 
 @lru_cache(maxsize=4096)
 def _per_file(ignores: tuple[tuple[str, tuple[str, ...]], ...], root: str, path: str) -> tuple[str, ...]:
-    """The prefixes that are ignored in one file. A pattern that begins with `!` means the files that it does not match."""
-    found: list[str] = []
-    for pattern, codes in ignores:
-        wanted = not pattern.startswith("!")
-        if Globs([pattern.removeprefix("!")], root).match(path) == wanted:
-            found.extend(codes)
-    return tuple(found)
+    """The prefixes that are ignored in one file."""
+    return tuple(code for pattern, codes in ignores if _matches(pattern, root, path) for code in codes)
+
+
+def _first_match(choices: tuple[tuple[str, _Word], ...], root: str, path: str) -> _Word | None:
+    """Return what the first pattern that matches a file says."""
+    return next((word for pattern, word in choices if _matches(pattern, root, path)), None)
+
+
+@lru_cache(maxsize=4096)
+def _matches(pattern: str, root: str, path: str) -> bool:
+    """Return whether a pattern means a file; one that begins with `!` means the files that the rest of it does not."""
+    wanted = not pattern.startswith("!")
+    return Globs([pattern.removeprefix("!")], root).match(path) == wanted
 
 
 def _content(page: Path) -> bytes:

@@ -16,14 +16,13 @@ from typing import NamedTuple
 
 from msgspec import structs
 
-from xlalint.config.loading import Origin, common_of, config_in, load_settings, read_config, settings_from
+from xlalint.config.loading import Origin, anchor, common_of, config_in, load_settings, read_config, settings_from
 from xlalint.config.settings import PROGRAM_KEYS, ConfigError, Settings
 from xlalint.source.discovery import SearchLimit, walk_files
 
 _HEADER = re.compile(r"\s*\[\[?\s*([^\]]+?)\s*\]")
 _KEY = re.compile(r"""\s*(?:"([^"]+)"|'([^']+)'|([\w-]+))\s*[=.]""")
 _TABLE = "tool.xlalint"
-_WILD = re.compile(r"[*?\[]")
 _ROW = re.compile(r"\(at line (\d+), column \d+\)$")
 
 
@@ -46,7 +45,7 @@ class Configuration:
         self, settings: Settings, paths: Sequence[Path], options: Mapping[str, object], *, nested: bool
     ) -> None:
         self.settings = settings
-        self._options = _anchor({k: v for k, v in options.items() if k not in PROGRAM_KEYS}, settings.root)
+        self._options = anchor({k: v for k, v in options.items() if k not in PROGRAM_KEYS}, settings.root)
         self._nested = nested
         common = common_of(paths)
         # Configurations here and above were looked for: the nearest is the run's.
@@ -145,28 +144,6 @@ def rows_of_keys(text: str) -> dict[str, int]:
         if name:
             rows.setdefault(name, row)
     return rows
-
-
-def _anchor(options: Mapping[str, object], root: str) -> dict[str, object]:
-    """Options whose patterns mean the same in every folder: paths in them start at the root of the run."""
-    made = dict(options)
-    for key in ("include", "exclude", "extend_exclude"):
-        patterns = made.get(key)
-        if isinstance(patterns, (list, tuple)):
-            made[key] = [_absolute(pattern, root) if isinstance(pattern, str) else pattern for pattern in patterns]
-    ignores = made.get("per_file_ignores")
-    if isinstance(ignores, Mapping):
-        made["per_file_ignores"] = {_absolute(str(pattern), root): codes for pattern, codes in ignores.items()}
-    return made
-
-
-def _absolute(pattern: str, root: str) -> str:
-    wanted = "" if not pattern.startswith("!") else "!"
-    path = pattern.removeprefix("!").replace("\\", "/").removeprefix("./")
-    if "/" not in path.rstrip("/") or Path(path).is_absolute():
-        return pattern
-    escaped = _WILD.sub(r"[\g<0>]", root.replace("\\", "/").rstrip("/"))
-    return f"{wanted}{escaped}/{path}"
 
 
 def _place(message: str) -> str:

@@ -19,6 +19,8 @@ class NoFix(msgspec.Struct, frozen=True):
     text: str
 
 
+NOT_FIXABLE = NoFix("the configuration leaves its rule out of `fixable`, or has it in `unfixable`")
+
 FixResult = Union[Fix, NoFix]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fnmatch import fnmatchcase
 from types import MappingProxyType
 
@@ -33,6 +33,7 @@ class UserHints:
         self.tracks_place = True
         self.below = below
         self._known: dict[str, str] = {}
+        self._choose: Callable[[str], UserHints | None] | None = None
 
     def __bool__(self) -> bool:
         return bool(self.static or self.tensor) or any(map(bool, self.below.values()))
@@ -44,8 +45,15 @@ class UserHints:
             folder = folder.rpartition(os.sep)[0]
             found = self.below.get(folder)
             if found is not None:
-                return found
-        return self
+                return found._of_file(path)
+        return self._of_file(path)
+
+    def choose_by_file(self, choose: Callable[[str], UserHints | None]) -> None:
+        """Have some files, by absolute path, go by hints of their own: those that `choose` gives them."""
+        self._choose = choose
+
+    def _of_file(self, path: str) -> UserHints:
+        return (self._choose(path) if self._choose is not None else None) or self
 
     def target_among(self, targets: tuple[str, ...]) -> str:
         """Return the one of some targets for which files are judged; "" where it is none of them."""

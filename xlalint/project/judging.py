@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from xlalint.diagnostics import judge, visible
 from xlalint.diagnostics.finding import Finding, Fix, Location
-from xlalint.fixes.model import FixResult, NoFix
+from xlalint.fixes.model import NOT_FIXABLE, FixResult, NoFix
 from xlalint.fixes.registry import COMMENT_REWRITES
 from xlalint.program.failures import describe_failure
 from xlalint.project.packing import Decoder, encode
@@ -163,12 +163,15 @@ def _of_file(
         return visible(findings, settings), failures
     names = {code: rule.name for code, rule in rules.items()}
     kept, unused = apply(findings, lowered.suppressions, names, lambda code: settings.enabled(code, path))
+    if settings.ignore_noqa:
+        kept = findings
     # In a notebook with cells that were not read, a comment may belong to what was not looked for.
-    idle = [] if lowered.problems else [_idle(rules["XLA003"], path, entry) for entry in unused]
+    idle = [] if lowered.problems else [_idle(rules["XLA003"], path, entry, settings) for entry in unused]
     found = visible(kept, settings) + idle
     return sorted(found, key=lambda finding: (finding.location, finding.end_location, finding.code)), failures
 
 
-def _idle(rule: Rule, path: str, unused: Unused) -> Finding:
+def _idle(rule: Rule, path: str, unused: Unused, settings: Settings) -> Finding:
     start, end = Location(unused.row, unused.column), Location(unused.row, unused.end_column)
-    return _tool_finding(rule, path, unused.message, start, end, COMMENT_REWRITES[rule.code](unused))
+    outcome = COMMENT_REWRITES[rule.code](unused) if settings.may_fix(rule.code) else NOT_FIXABLE
+    return _tool_finding(rule, path, unused.message, start, end, outcome)

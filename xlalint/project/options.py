@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import structs
 
 from xlalint.api_tables.lookup import Apis, api_table
 from xlalint.frameworks.registry import ROWS, tables
@@ -50,6 +53,16 @@ def _targets(settings: Settings) -> tuple[str, ...]:
 def _hints(settings: Settings) -> UserHints:
     """The hints of the settings, and of those that are nested in them."""
     below = {nested.root: _hints(nested) for nested in settings.nested}
-    return UserHints(
+    made = UserHints(
         settings.static, settings.tensor, settings.target or "", _targets(settings), below, settings.requirements
     )
+    if settings.per_file_target:
+        own = structs.replace(settings, nested=())
+        made.choose_by_file(partial(_hints_of_file, own))
+    return made
+
+
+def _hints_of_file(settings: Settings, path: str) -> UserHints | None:
+    """The hints for a file that has a target of its own."""
+    found = settings.of(path)
+    return _hints(found) if found.target != settings.target else None

@@ -20,7 +20,7 @@ from xlalint.analysis.chains import Key
 from xlalint.analysis.hazard import Hazard
 from xlalint.diagnostics.finding import Finding, Fix, Location
 from xlalint.diagnostics.judge import target_of_hazard
-from xlalint.fixes.model import FixResult, NoFix
+from xlalint.fixes.model import NOT_FIXABLE, FixResult, NoFix
 from xlalint.fixes.registry import outcome_of
 from xlalint.fixes.toolkit import data_files
 from xlalint.fixes.toolkit.function_source import Document
@@ -213,14 +213,18 @@ class Rewriting:
         lines = Lines(self._source(path).text.encode())
         for hazard in self._hazards[path]:
             place = path, hazard.rule, Location(*lines.place(hazard.start)), Location(*lines.place(hazard.end))
-            outcome = data_files.rewrite(hazard, lines)
+            wanted = self._settings.of(path).may_fix(hazard.rule)
+            outcome = data_files.rewrite(hazard, lines) if wanted else NOT_FIXABLE
             made = (None, outcome.text) if isinstance(outcome, NoFix) else (outcome, "")
             yield _Made(place, *made)
 
     def _make(self, place: Place, hazard: Hazard, document: Document) -> _Made:
+        settings = self._settings.of(place[0])
         outcome: FixResult = NoFix(f"the operations of {hazard.framework} are not known")
-        if row_of(hazard.framework).rewritten:
-            outcome = outcome_of(hazard, document, target_of_hazard(hazard, self._settings.of(place[0])))
+        if not settings.may_fix(hazard.rule):
+            outcome = NOT_FIXABLE
+        elif row_of(hazard.framework).rewritten:
+            outcome = outcome_of(hazard, document, target_of_hazard(hazard, settings))
         if isinstance(outcome, NoFix):
             return _Made(place, None, outcome.text)
         return _Made(place, outcome, "")

@@ -19,13 +19,12 @@ _PATHS = ("cache_dir", "python")
 
 
 class Preferences(NamedTuple):
-    """`options` are settings of the analysis, `config` is the configuration file to use, `isolated` says to use none. `unsafe_fixes`: fix
-    all takes unsafe fixes too; `inlay_hints`, `code_lens`: show them. `unknown` are keys that mean nothing."""
+    """`options` are settings of the analysis, `config` is the configuration file to use, `isolated` says to use none. `inlay_hints`,
+    `code_lens`: show them. `unknown` are keys that mean nothing."""
 
     options: Mapping[str, object] = {}
     config: str | None = None
     isolated: bool = False
-    unsafe_fixes: bool = False
     inlay_hints: bool = False
     code_lens: bool = True
     unknown: tuple[str, ...] = ()
@@ -43,9 +42,9 @@ def preferences(told: object, root: Path) -> Preferences:
         name = _CAPITAL.sub(lambda match: f"_{match[0].lower()}", str(key)).replace("-", "_")
         if value is None:
             continue
-        if name in OPTIONS:
+        if name in OPTIONS and name != "extend":
             options[name] = str(root / Path(str(value)).expanduser()) if name in _PATHS and value != "" else value
-        elif name in ("isolated", "unsafe_fixes", "inlay_hints", "code_lens") and isinstance(value, bool):
+        elif name in ("isolated", "inlay_hints", "code_lens") and isinstance(value, bool):
             own[name] = value
         elif name == "configuration" and isinstance(value, str):
             own["config"] = str(root / Path(value).expanduser()) if value else None

@@ -121,6 +121,10 @@ class Program:
         """Return whether a file lies in the folder."""
         return Path(path).is_relative_to(self.root)
 
+    def extends(self, path: str) -> bool:
+        """Return whether a configuration of the program takes something from a file."""
+        return any(path in one.extends for one in (self.settings, *self.settings.nested))
+
     def shows(self, path: str) -> bool:
         """Return whether a file is one of those that the user looks at, opened or not."""
         return any(Path(path).is_relative_to(folder) for folder in self.folders)

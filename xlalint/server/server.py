@@ -398,7 +398,7 @@ class Server(LanguageServer):  # type: ignore[misc]
         opened = self.model.find_open(snapshot.path)
         if session is None or opened is None:
             return None
-        unsafe = self.model.preferences_of(snapshot.path).unsafe_fixes
+        unsafe = session.settings.unsafe_fixes
         return Actions(session, opened, self.model.diagnostics(), cell, unsafe=unsafe)
 
     async def hover(self, params: types.HoverParams) -> types.Hover | None:

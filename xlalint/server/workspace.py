@@ -294,7 +294,7 @@ class Workspace:
         come: set[int] = set()
         touched: dict[int, list[str]] = {}
         for path, kind in changes:
-            if os.path.basename(path) in _CONFIGURATIONS:  # noqa: PTH119
+            if os.path.basename(path) in _CONFIGURATIONS or any(program.extends(path) for program in self._programs):  # noqa: PTH119
                 configured.add(path)
                 continue
             for number, program in enumerate(self._programs):
@@ -312,7 +312,10 @@ class Workspace:
                 session.reread([path for path in paths if session.holds(path)])
         for program in programs:
             above = {str(program.root), *map(str, program.root.parents)}
-            if any(os.path.dirname(path) in above or program.holds(path) for path in configured):  # noqa: PTH120
+            if any(
+                os.path.dirname(path) in above or program.holds(path) or program.extends(path)  # noqa: PTH120
+                for path in configured
+            ):
                 self._restart(program)
 
     # ------------------------------------------------------------------------------------------------ answering
