@@ -266,3 +266,81 @@ def applied(unused: Unused, text: str) -> str:
     start = sum(map(len, lines[: unused.row - 1])) + unused.cut - 1
     end = sum(map(len, lines[: unused.cut_row - 1])) + unused.cut_end - 1
     return text[:start] + unused.content + text[end:]
+
+
+# ------------------------------------------------------------------------------------------------ ranges
+
+RANGE = "a\n# xlalint: disable=XLA101,item\nb\nc\n# xlalint: enable=XLA101,item\nd\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        pytest.param("a\nb\nc\nd\n", [1, 2, 3, 4], id="none"),
+        pytest.param("a\n# xlalint: disable=XLA102\nc\n# xlalint: enable=XLA102\n", [1, 2, 3, 4], id="another-code"),
+        pytest.param("a\n# xlalint: enable=XLA101\nc\nd\n", [1, 2, 3, 4], id="an-end-alone"),
+        pytest.param("'''\n# xlalint: disable=XLA101\n'''\nd\n", [1, 2, 3, 4], id="in-a-string"),
+        pytest.param(RANGE, [1, 6], id="by-code"),
+        pytest.param(RANGE.replace("XLA101", "tensor-if"), [1, 6], id="by-name"),
+        pytest.param(RANGE.replace("=XLA101,item", "[XLA1, XLA3]"), [1, 6], id="by-prefix-in-brackets"),
+        pytest.param(RANGE.replace("=XLA101,item", ""), [1, 6], id="of-all"),
+        pytest.param(RANGE.replace("enable=XLA101,item", "enable"), [1, 6], id="ended-by-one-for-all"),
+        pytest.param(RANGE.replace("enable=XLA101", "enable=xla101"), [1, 6], id="another-case"),
+        pytest.param(
+            RANGE.replace("disable=XLA101,item", "disable=XLA101,item until it is moved"), [1, 6], id="reason"
+        ),
+        pytest.param("a\n# xlalint: disable=XLA101\nc\nd\n", [1], id="to-the-end"),
+        pytest.param("a\nb  # xlalint: disable=XLA101\nc\n# xlalint: enable\nd\n", [1, 5], id="from-its-statement"),
+        pytest.param(RANGE + RANGE, [1, 6, 7, 12], id="twice"),
+    ],
+)
+def test_a_range_silences_what_begins_in_it(text: str, kept: list[int]) -> None:
+    rows = range(1, text.count("\n") + 1)
+    left, _ = apply([found("XLA101", row) for row in rows], suppressions(text), NAMES)
+    assert [one.location.row for one in left] == kept
+
+
+@pytest.mark.parametrize(
+    ("text", "messages"),
+    [
+        pytest.param(RANGE.replace(",item", ""), [], id="of-use"),
+        pytest.param(RANGE, ["`# xlalint: disable=XLA101,item` is partly unused: no `item` here"], id="a-part"),
+        pytest.param(
+            "# xlalint: disable=XLA101\na\n",
+            ["nothing ends `# xlalint: disable=XLA101`: it holds to the end"],
+            id="no-end",
+        ),
+        pytest.param(
+            "a\n# xlalint: enable=XLA101\n",
+            ["`# xlalint: enable=XLA101` ends nothing that a `disable` above it begins"],
+            id="no-beginning",
+        ),
+        pytest.param(
+            "# xlalint: disable=XLA1O1\na\n# xlalint: enable=XLA1O1\n",
+            ["`# xlalint: disable=XLA1O1` suppresses nothing: unknown rule `XLA1O1`, did you mean `XLA101`?"],
+            id="unknown-rule",
+        ),
+        pytest.param(
+            "# xlalint: disable=XLA101\n# xlalint: disable=XLA101\na\n# xlalint: enable=XLA101\n",
+            ["`# xlalint: disable=XLA101` suppresses nothing: no `XLA101` here"],
+            id="one-in-another",
+        ),
+        pytest.param(
+            "# xlalint: disabel=XLA101\n",
+            ["unknown directive `xlalint: disabel`; did you mean `disable`?"],
+            id="misspelt",
+        ),
+    ],
+)
+def test_what_is_wrong_with_ranges_is_told(text: str, messages: list[str]) -> None:
+    rows = range(1, text.count("\n") + 1)
+    _, unused = apply([found("XLA101", row) for row in rows], suppressions(text), NAMES)
+    assert [one.message for one in unused] == messages
+
+
+def test_a_range_in_a_cell_ends_with_it() -> None:
+    from xlalint.source.directives import shift
+
+    told = shift(suppressions("# xlalint: disable=XLA101\na\n"), 10, 2)
+    left, _ = apply([found("XLA101", row) for row in (10, 11, 12, 13)], told, NAMES)
+    assert [one.location.row for one in left] == [10, 13]

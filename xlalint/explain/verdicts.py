@@ -119,6 +119,8 @@ class Verdicts:
 
     def _comment(self, finding: Finding) -> str:
         """The comment that silences a finding."""
+        if self.settings.ignore_noqa:
+            return ""
         names = {code: rule.name for code, rule in self.rules.items()}
         for directive in self.suppressions.directives:
             kept, _ = apply([finding], Suppressions((directive,)), names)

@@ -6,6 +6,7 @@
 | `# xlalint: ignore`, `# xlalint: ignore[XLA101, tensor-if]` | the same; on a line of its own: of the statement below |
 | `# xlalint: ignore-file`, `# xlalint: ignore-file[XLA1]` | findings of the whole file |
 | `# xlalint: noqa`, `# xlalint: noqa: XLA1` | the whole file on a line of its own, else its statement |
+| `# xlalint: disable=XLA101,tensor-if` … `# xlalint: enable=XLA101,tensor-if` | what begins between the two |
 
 `# xlalint: static` and `# xlalint: tensor` silence nothing: they teach the analysis what the values are that are assigned on their line, or
 its parameters; `# xlalint: static[n, m]` that only `n` and `m` are that, anywhere in its statement.
@@ -22,18 +23,21 @@ import msgspec
 
 from xlalint.source.comments import Comment, comments
 
-Scope = Literal["statement", "file"]
+Scope = Literal["statement", "file", "range", "range-end"]
 HintKind = Literal["static", "tensor"]
 
 _WORDS = ("noqa", "NOQA", "NoQA", "NoQa", "Noqa", "xlalint")
 _DIRECTIVE = re.compile(
-    r"#\s*(?:xlalint:\s*(?P<verb>[a-z][a-z-]*)(?P<bracket>\s*\[(?P<inside>[^\]#]*)\])?(?P<own>\s*:\s*)?"
+    r"#\s*(?:xlalint:\s*(?P<verb>[a-z][a-z-]*)"
+    r"(?P<bracket>\s*\[(?P<inside>[^\]#]*)\])?(?P<equals>\s*=\s*(?P<given>[\w-]+(?:\s*,\s*[\w-]+)*))?(?P<own>\s*:\s*)?"
     r"|(?:noqa|NOQA|NoQA|NoQa|Noqa)\b(?P<colon>\s*:\s*)?)"
 )
 _CODE = re.compile(r"[A-Za-z]+[0-9]+\b")
 _BRACKETED = re.compile(r"[^\s,]+")
 _SEPARATOR = re.compile(r"[\s,]+")
-_VERBS = ("ignore", "ignore-file", "noqa", "static", "tensor")
+_VERBS = ("ignore", "ignore-file", "noqa", "static", "tensor", "disable", "enable")
+_RANGES: dict[str, Scope] = {"disable": "range", "enable": "range-end"}
+_LAST = 1 << 30  # past the last row of any text
 
 
 class Directive(msgspec.Struct, frozen=True, array_like=True):
@@ -43,6 +47,10 @@ class Directive(msgspec.Struct, frozen=True, array_like=True):
     or last of these. `start` to `end` are its columns in row `at` (from 1, end exclusive). `words` are the codes, prefixes and names it
     lists, with their columns; `blanket` says that it lists none and means every rule. `shared` says that other tools read it too.
     `cut` is where its removal begins: with the blanks before it, if nothing follows. `whole` says that the line holds nothing else.
+
+    One of scope "range" holds from `row` on; `ends` has the last row for each of its words (for a blanket one, one row), 0 where an
+    earlier one that has the word holds already. It is `open` where no comment ends it. Of one of scope "range-end", `ends` has 0 for each
+    word that it ends nothing of.
     """
 
     scope: Scope
@@ -58,6 +66,13 @@ class Directive(msgspec.Struct, frozen=True, array_like=True):
     whole: bool
     text: str
     words: tuple[tuple[str, int, int], ...] = ()
+    ends: tuple[int, ...] = ()
+    open: bool = False
+
+    @property
+    def listed(self) -> tuple[str, ...]:
+        """The words; of a blanket one, the empty word."""
+        return ("",) if self.blanket else tuple(word for word, _, _ in self.words)
 
 
 class Teaching(msgspec.Struct, frozen=True, array_like=True):
@@ -83,15 +98,17 @@ class Suppressions(msgspec.Struct, frozen=True, array_like=True):
 
     `misspelt` are comments with an unknown verb that is close to a known one: (row, column, end column, verb, nearest). `unheeded` are
     those that teach of names which their statements do not have, known once the file is lowered: (row, column, end column, message).
+    `endless` are comments that end a range which none begins, wholly or in part.
     """
 
     directives: tuple[Directive, ...] = ()
     taught: tuple[Teaching, ...] = ()
     misspelt: tuple[tuple[int, int, int, str, str], ...] = ()
     unheeded: tuple[tuple[int, int, int, str], ...] = ()
+    endless: tuple[Directive, ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.directives or self.taught or self.misspelt)
+        return bool(self.directives or self.taught or self.misspelt or self.endless)
 
 
 def suppressions(text: str) -> Suppressions:
@@ -111,11 +128,38 @@ def suppressions(text: str) -> Suppressions:
             elif nearest := get_close_matches(verb, _VERBS, n=1, cutoff=0.75):
                 column = comment.column + match.start()
                 misspelt.append((comment.row, column, column + len(match[0]), verb, nearest[0]))
-    return Suppressions(tuple(directives), tuple(taught), tuple(misspelt))
+    directives, endless = _pair(directives)
+    return Suppressions(tuple(directives), tuple(taught), tuple(misspelt), endless=tuple(endless))
 
 
-def shift(given: Suppressions, rows: int) -> Suppressions:
-    """Return the suppressions of a text as part of another, below so many rows."""
+def _pair(directives: list[Directive]) -> tuple[list[Directive], list[Directive]]:
+    """Find where ranges end: the directives with that, and the ends that end nothing, wholly or in part."""
+    if all(one.scope != "range" and one.scope != "range-end" for one in directives):
+        return directives, []
+    ends = {i: [0] * len(one.listed) for i, one in enumerate(directives) if one.scope in ("range", "range-end")}
+    begun: dict[str, tuple[int, int]] = {}
+    for i, one in enumerate(directives):
+        if one.scope == "range":
+            for place, word in enumerate(one.listed):
+                if word.lower() not in begun:
+                    begun[word.lower()] = i, place
+                    ends[i][place] = _LAST
+        elif one.scope == "range-end":
+            for place, word in enumerate(one.listed):
+                for ended in list(begun) if one.blanket else [word.lower()]:
+                    if ended in begun:
+                        which, at = begun.pop(ended)
+                        ends[which][at] = ends[i][place] = one.at
+    made = [
+        msgspec.structs.replace(one, ends=tuple(ends[i]), open=_LAST in ends[i]) if i in ends else one
+        for i, one in enumerate(directives)
+    ]
+    endless = [one for one in made if one.scope == "range-end" and 0 in (one.ends or (0,))]
+    return [one for one in made if one.scope != "range-end"], endless
+
+
+def shift(given: Suppressions, rows: int, height: int) -> Suppressions:
+    """Return the suppressions of a text, of so many rows (`height`), as part of another, below `rows` rows."""
     return Suppressions(
         tuple(
             msgspec.structs.replace(
@@ -124,6 +168,7 @@ def shift(given: Suppressions, rows: int) -> Suppressions:
                 first=directive.first + rows,
                 last=directive.last + rows,
                 at=directive.at + rows,
+                ends=tuple(min(end, height) + rows if end else 0 for end in directive.ends),
             )
             for directive in given.directives
         ),
@@ -134,6 +179,7 @@ def shift(given: Suppressions, rows: int) -> Suppressions:
             for one in given.taught
         ),
         tuple((row + rows, *rest) for row, *rest in given.misspelt),  # type: ignore[misc]
+        endless=tuple(msgspec.structs.replace(one, at=one.at + rows) for one in given.endless),
     )
 
 
@@ -151,8 +197,11 @@ def _directive(comment: Comment, match: re.Match[str], end: int) -> Directive:
     plain_noqa = match["verb"] is None
     # flake8 and its heirs read a plain noqa for its own line only, wherever it stands.
     row = comment.row if plain_noqa else comment.covers
+    scope = _RANGES.get(verb, "file" if to_file else "statement")
+    if scope == "range":
+        row = comment.row if comment.alone else comment.first
     return Directive(
-        scope="file" if to_file else "statement",
+        scope=scope,
         row=row,
         first=row if plain_noqa and comment.alone else comment.first,
         last=row if plain_noqa and comment.alone else comment.last,
@@ -201,6 +250,8 @@ def _words(comment: Comment, match: re.Match[str], end: int) -> tuple[bool, tupl
     """Return whether the directive lists anything, and the words that it lists, with their columns."""
     if match["bracket"] is not None:
         listed, spans = True, [m.span() for m in _BRACKETED.finditer(comment.text, *match.span("inside"))]
+    elif match["equals"] is not None:
+        listed, spans = True, [m.span() for m in _BRACKETED.finditer(comment.text, *match.span("given"))]
     else:
         spans = list(_codes(comment.text, match.end(), end)) if match["colon"] or match["own"] else []
         # After a noqa, a colon and words that are no codes list nothing (as Ruff has it); after our own verbs they are a reason.

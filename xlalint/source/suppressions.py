@@ -5,6 +5,7 @@ What the comments look like is said in `xlalint.source.directives`.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Protocol, TypeVar
@@ -18,6 +19,7 @@ __all__ = ["Directive", "Suppressions", "Unused", "apply", "suppressions", "supp
 
 # Errors of reading: after one of them nothing else was looked for, so nothing can be called unused.
 _UNREAD = ("XLA001", "XLA002", "XLA004")
+_END = 1 << 31  # past the end of any range
 
 
 class Placed(Protocol):
@@ -47,13 +49,14 @@ def suppressions_of(source: SourceFile) -> Suppressions:
         return suppressions(source.text)
     rows = split_rows(source.text)
     told = [
-        shift(suppressions("".join(rows[cell.first - 1 : cell.first - 1 + cell.rows])), cell.first - 1)
+        shift(suppressions("".join(rows[cell.first - 1 : cell.first - 1 + cell.rows])), cell.first - 1, cell.rows)
         for cell in source.cells
     ]
     return Suppressions(
         tuple(directive for each in told for directive in each.directives),
         tuple(one for each in told for one in each.taught),
         tuple(word for each in told for word in each.misspelt),
+        endless=tuple(one for each in told for one in each.endless),
     )
 
 
@@ -89,9 +92,15 @@ class _Covering:
     def __init__(self, directives: Sequence[Directive]) -> None:
         self.everywhere: list[tuple[int, Directive]] = []
         self.by_row: defaultdict[int, list[tuple[int, Directive]]] = defaultdict(list)
+        # By word, the ranges that it holds in, which do not overlap: first and last row, and the directive's index.
+        self.ranges: defaultdict[str, list[tuple[int, int, int]]] = defaultdict(list)
         for entry in enumerate(directives):
             directive = entry[1]
-            if directive.scope == "file":
+            if directive.scope == "range":
+                for word, end in zip(directive.listed, directive.ends, strict=True):
+                    if end:
+                        self.ranges[word].append((directive.row, end, entry[0]))
+            elif directive.scope == "file":
                 self.everywhere.append(entry)
             elif directive.row in (directive.first, directive.last):
                 for row in range(directive.first, directive.last + 1):
@@ -105,6 +114,13 @@ class _Covering:
         for at in range(row, end_row + 1):
             yield from self.by_row.get(at, ())
 
+    def around(self, row: int) -> Iterator[tuple[int, str]]:
+        """The directives of ranges that hold for a finding which begins in a row, with their words."""
+        for word, spans in self.ranges.items():
+            at = bisect_right(spans, (row, _END, 0)) - 1
+            if at >= 0 and row <= spans[at][1]:
+                yield spans[at][2], word
+
 
 def _silencing(finding: Placed, covering: _Covering, names: Mapping[str, str]) -> Iterator[tuple[int, str]]:
     """Find the directives, and their words ("" for a blanket one), that silence the finding."""
@@ -114,3 +130,6 @@ def _silencing(finding: Placed, covering: _Covering, names: Mapping[str, str]) -
         for word, _, _ in directive.words:
             if means(word, finding.code, names):
                 yield i, word
+    for i, word in covering.around(finding.location.row):
+        if not word or means(word, finding.code, names):
+            yield i, word

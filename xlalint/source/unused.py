@@ -47,6 +47,14 @@ def find_unused(
             continue
         if (idle := _idle(directive, i, used, names, judged)) is not None:
             yield idle
+    for directive in given.directives:
+        if directive.open:
+            message = f"nothing ends `{directive.text}`: it holds to the end"
+            yield Unused(
+                message, directive.at, directive.start, directive.end, no_fix="only its author knows where it shall end"
+            )
+    for directive in given.endless:
+        yield _endless(directive)
     for row, column, end_column, verb, nearest in given.misspelt:
         message = f"unknown directive `xlalint: {verb}`; did you mean `{nearest}`?"
         yield Unused(message, row, column, end_column, no_fix="only its author knows which directive was meant")
@@ -75,6 +83,15 @@ def _idle(
     if len(idle) == len(directive.words):
         return None if directive.shared and not idle else _removal(directive, message)
     return _shorten(directive, idle, message.replace("suppresses nothing", "is partly unused", 1))
+
+
+def _endless(directive: Directive) -> Unused:
+    """A comment that ends a range, or a part of one, that no comment above begins."""
+    idle = [entry for entry, end in zip(directive.words, directive.ends, strict=False) if not end]
+    message = f"`{directive.text}` ends nothing that a `disable` above it begins"
+    if len(idle) == len(directive.words):
+        return _removal(directive, message)
+    return _shorten(directive, idle, f"{message}: {', '.join(word for word, _, _ in idle)}")
 
 
 def _foreign(word: str, directive: Directive, names: Mapping[str, str]) -> bool:
