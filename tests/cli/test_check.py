@@ -337,3 +337,53 @@ def test_the_order_of_findings(
 def test_only_text_has_an_order(form: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", "--sort", "cost", "--output-format", form]) == 2
     assert "`--sort` has the formats full, concise" in capsys.readouterr().err
+
+
+# ------------------------------------------------------------------------------------------------ how much is said
+
+
+def test_quiet_has_findings_and_nothing_else(run: Any, bad: Path) -> None:
+    done = run("check", "-q", "--output-format", "concise")
+    assert (done.code, done.out, done.err) == (1, "bad.py:1:4: XLA101 `if` needs `t`\n", "")
+    bad.unlink()
+    done = run("check", "--quiet")  # no warning that there is nothing to check
+    assert (done.code, done.out, done.err) == (0, "", "")
+
+
+def test_silent_tells_by_its_exit_code(run: Any, bad: Path, pipeline: Any) -> None:
+    done = run("check", "--silent")
+    assert (done.code, done.out, done.err) == (1, "", "")
+    assert run("check", "-s", "--output-format", "json", "--output-file", "r.json").code == 1
+    assert len(json.loads((bad.parent / "r.json").read_text())) == 1
+    pipeline.failures = ["bad.py: RuntimeError: no"]
+    done = run("check", "--silent")
+    assert (done.code, done.out, done.err) == (2, "", "xlalint: internal error: bad.py: RuntimeError: no\n")
+
+
+def test_verbose_tells_what_was_found_and_what_takes_how_long(run: Any, bad: Path) -> None:
+    plain, done = run("check"), run("check", "--verbose")
+    assert (done.code, done.out) == (plain.code, plain.out)
+    assert re.search(r"^xlalint: configuration: none$", done.err, re.MULTILINE)
+    assert re.search(r"^xlalint: +\d+\.\d{3} s  configuration and files$", done.err, re.MULTILINE)
+
+
+def test_how_much_is_said_is_one_choice(run: Any, bad: Path) -> None:
+    done = run("check", "-q", "-v")
+    assert (done.code, done.out) == (2, "")
+    assert "exclude each other" in done.err
+
+
+def test_colours_are_as_chosen(run: Any, bad: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "\x1b[" in run("check", "--color", "always").out
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert "\x1b[" in run("check", "--color", "auto").out
+    assert "\x1b[" not in run("check", "--color", "never").out
+    assert run("check", "--color", "sometimes").code == 2
+
+
+def test_comments_that_silence_give_a_reason(run: Any, bad: Path) -> None:
+    done = run("check", "--add-ignore", "--reason", "older than the linter")
+    assert (done.code, done.out) == (0, "Silenced 1 finding.\n")
+    assert bad.read_text() == "if t:  # xlalint: ignore[XLA101] older than the linter\n    pass\n"
+    assert "`--reason` needs `--add-ignore`" in run("check", "--reason", "x").err
+    assert "one line" in run("check", "--add-ignore", "--reason", "a\nb").err

@@ -17,7 +17,7 @@ from xlalint.diagnostics.finding import Edit, Finding, Fix, Location, TraceStep
 from xlalint.report import Checked, View, fix_hint, fixes, render, statistics, summary
 from xlalint.report.diff import diff
 from xlalint.report.printable import printable
-from xlalint.report.view import wants_colour
+from xlalint.report.view import wants_colour, width
 
 TEXT = "def f(mask):\n    y = 1\n    if mask.any():\n        return y\n"
 
@@ -230,7 +230,15 @@ def test_statistics() -> None:
         "kind": "control-flow",
         "severity": "error",
         "count": 2,
+        "fixable_safe": 0,
+        "fixable_unsafe": 0,
     }
+    fixable = [finding(fix=Fix(how, "Use it", ())) for how in ("safe", "safe", "unsafe")]
+    assert statistics([*fixable, finding()], "full", view()) == (
+        "4  XLA101  tensor-if  error    [*] 2 fixable, 1 with --unsafe-fixes\n"
+    )
+    [entry] = json.loads(statistics(fixable, "json", view()))
+    assert (entry["fixable_safe"], entry["fixable_unsafe"]) == (2, 1)
     assert statistics([], "full", view()) == ""
     assert statistics([], "json", view()) == "[]\n"
 
@@ -326,3 +334,24 @@ def test_diff() -> None:
         "\x1b[1m--- a.py\x1b[0m\n\x1b[1m+++ a.py\x1b[0m\n\x1b[36m@@ -1 +1 @@\x1b[0m\n"
         "\x1b[31m-␛]0;\x1b[0m\n\x1b[32m+    \x1b[0m\n"
     )
+
+
+@pytest.mark.parametrize("columns", [1, 20, 33, 40, 60, 80, 100, 200])
+def test_prose_is_broken_at_words_at_any_width(columns: int) -> None:
+    steps = (TraceStep("/p/a.py", 1, "Model.forward", "nn.Module.forward"), TraceStep("/p/a.py", 2, "loss", ""))
+    made = finding(
+        trace=steps,
+        help="Keep the full shape: `torch.where(mask, x, 0)`, then divide. 幅の広い文字もここに入ります。 end",
+    )
+    plain, wrapped = full(made), full(made, columns=columns)
+    assert " ".join(wrapped.split()) == " ".join(plain.split())
+    prose = [line for line in wrapped.splitlines() if "|" not in line and "-->" not in line]
+    # Only a word that does not fit by itself goes past the edge.
+    assert all(width(line) <= columns or len(line.split()) <= 5 for line in prose)
+    if columns >= 60:
+        assert all(width(line) <= columns for line in prose)
+
+
+def test_what_fits_is_not_broken() -> None:
+    made = finding(help="Use `where`.")
+    assert full(made, columns=200) == full(made)

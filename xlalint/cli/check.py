@@ -27,7 +27,7 @@ from xlalint.cli.fixing import (
 from xlalint.cli.narrowing import given_baseline, narrowing, narrowing_options
 from xlalint.cli.programs import find_program, wanted_files, within
 from xlalint.cli.proving import proving
-from xlalint.cli.saying import say, show, warn
+from xlalint.cli.saying import Verbosity, say, show, stages, verbosity, verbosity_options, warn
 from xlalint.cli.settings import cache_of, collect_settings, cores, rule_options, running_options
 from xlalint.cli.telling import Telling, check_format
 
@@ -81,12 +81,17 @@ _FORMATS = (  # those of `xlalint.report`, which takes longer to import than to 
 @click.option("--show-files", is_flag=True, help="Show the files that would be checked, and stop.")
 @click.option("--show-settings", is_flag=True, help="Show the settings, and stop.")
 @running_options
+@verbosity_options
 def command(paths: tuple[Path, ...], **options: Any) -> int:
     """Find tensor values that reach the host program, in files and folders (default: here; `-`: standard input)."""
 
     _no_files(click.get_current_context().obj)
     if options["add_ignore"] and (wants_fixes(options) or Path(STDIN) in paths):
         raise click.UsageError("`--add-ignore` works on files, and on its own: fix first, then silence what is left")
+    if options["reason"] is not None and not options["add_ignore"]:
+        raise click.UsageError("`--reason` needs `--add-ignore`")
+    if options["reason"] and ("#" in options["reason"] or len(options["reason"].splitlines()) > 1):
+        raise click.UsageError("`--reason` is one line of a comment, without `#`")
     from_stdin = _reads_stdin(paths, options["stdin_filename"])
     if from_stdin and options["project"] and not options["stdin_filename"]:
         raise click.UsageError(
@@ -101,7 +106,11 @@ def command(paths: tuple[Path, ...], **options: Any) -> int:
     told = collect_settings(options) | given_baseline(options)
     if options["stdin_filename"] is None and from_stdin:
         options["no_project"] = True
-    found = _find_program(paths, options, told, saved=not from_stdin)
+    timed = stages()
+    with timed("configuration and files") if timed is not None else nullcontext():
+        found = _find_program(paths, options, told, saved=not from_stdin)
+    if verbosity() is Verbosity.VERBOSE:
+        _describe_program(found)
     options["unsafe_fixes"] = found.survey.settings.unsafe_fixes
     if options["show_settings"]:
         return _show_settings(found)
@@ -159,6 +168,22 @@ def _reads_stdin(paths: tuple[Path, ...], stdin_filename: str | None) -> bool:
     return True
 
 
+def _describe_program(found: ProgramSurvey) -> None:
+    """Tell what is checked, by which configuration."""
+    from xlalint.cli.programs import shorten
+
+    settings = found.survey.settings
+    say(f"configuration: {settings.config_file or 'none'}")
+    for file in settings.extends:
+        say(f"    extends {file}")
+    for nested in settings.nested:
+        say(f"    nested: {nested.config_file}")
+    say(
+        f"program: {', '.join(map(shorten, found.around.folders)) or 'what is named'}, {len(found.survey.files):,} to check"
+    )
+    say(f"packages: {settings.python or 'none'}")
+
+
 def _show_settings(found: ProgramSurvey) -> int:
     from xlalint.cli.output import settings_text
 
@@ -205,6 +230,7 @@ def _check_paths(paths: tuple[Path, ...], options: Mapping[str, Any], found: Pro
                 troubles=troubles,
                 found=survey.files,
                 wanted=wanted,
+                stages=stages(),
             )
 
         with proving(options, settings, cache) as proofs:
@@ -225,7 +251,7 @@ def _check_paths(paths: tuple[Path, ...], options: Mapping[str, Any], found: Pro
         warn("no Python files found under the given paths")
     narrowed.warn(paths, settings)
     if options["add_ignore"]:
-        return FAILED if report.failures or not add_ignore(report, settings) else CLEAN
+        return FAILED if report.failures or not add_ignore(report, settings, options["reason"] or "") else CLEAN
     telling = Telling(options, settings, narrowed, proofs, within(found, wanted))
     if fixed is None:
         return telling.tell(report, failed=bool(survey.errors))
@@ -308,6 +334,7 @@ def _check_stdin(options: Mapping[str, Any], found: ProgramSurvey) -> int:
                 fixes=memory,
                 found=files,
                 wanted=wanted,
+                stages=stages(),
             )
 
         telling = Telling(options, settings, narrowed, proofs, within(found, wanted))

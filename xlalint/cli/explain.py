@@ -11,6 +11,7 @@ import click
 
 from xlalint.cli import CLEAN
 from xlalint.cli.programs import find_program, no_project
+from xlalint.cli.saying import color_option
 from xlalint.cli.settings import cache_of, collect_settings, cores, rule_options, running_options
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ _CONTEXTS = 3
 @click.option("--output-format", type=click.Choice(("text", "json")), default="text", show_default=True)
 @rule_options
 @running_options
+@color_option
 def command(what: str, paths: tuple[Path, ...], **options: Any) -> int:
     """Say what the analysis believes at a place: kinds of values and where they come from, why the code is traced, and what became
     of each rule there. Given a rule (XLA101, tensor-if) it shows the rule's page.

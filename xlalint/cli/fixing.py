@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from xlalint.cli import CLEAN, FAILED, FINDINGS
-from xlalint.cli.saying import say, warn
+from xlalint.cli.saying import Verbosity, say, verbosity, warn
 
 if TYPE_CHECKING:
     from xlalint.config import Settings
@@ -63,6 +63,7 @@ _OPTIONS = (
         is_flag=True,
         help="Silence all findings with `# xlalint: ignore[CODE]` comments, and report nothing.",
     ),
+    click.option("--reason", metavar="TEXT", help="With --add-ignore: why, at the end of each new comment."),
 )
 
 
@@ -113,6 +114,8 @@ def show_diff(fixed: Fixed) -> None:
     from xlalint.report.diff import cell_diff, diff, patch
     from xlalint.source.reading import decode, is_notebook
 
+    if verbosity() is Verbosity.SILENT:
+        return
     looked = view()
     for path, (before, after) in fixed.files.items():
         if is_notebook(path):
@@ -136,8 +139,8 @@ def write_files(fixed: Fixed, settings: Settings) -> dict[str, str]:
     return unwritten
 
 
-def add_ignore(report: Report, settings: Settings) -> bool:
-    """Silence the findings of a report by comments in their files, and say how many; whether all could be written."""
+def add_ignore(report: Report, settings: Settings, reason: str = "") -> bool:
+    """Silence the findings of a report by comments in their files, which give a reason, and say how many; whether all could be written."""
     from itertools import groupby
 
     from xlalint.fixes.ignore_comments import silencing
@@ -153,13 +156,14 @@ def add_ignore(report: Report, settings: Settings) -> bool:
         try:
             before = read_bytes(path)
             text = text_of(path, before)
-            write(path, before, content_of(path, before, text, silencing(text, own)), settings.root)
+            write(path, before, content_of(path, before, text, silencing(text, own, reason)), settings.root)
             done += len(own)
         except (SourceError, WriteError) as error:
             failed += 1
             say(f"`{path}` is left as it was: {error}")
-    click.echo(f"Silenced {done:,} finding{'' if done == 1 else 's'}.")
-    if beyond:
+    if verbosity() >= Verbosity.USUAL:
+        click.echo(f"Silenced {done:,} finding{'' if done == 1 else 's'}.")
+    if beyond and verbosity() >= Verbosity.USUAL:
         what = "files that cannot be read, and comments that silence nothing"
         click.echo(f"{beyond:,} more cannot be silenced by a comment: {what}.")
     return not failed

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from xlalint.cli.programs import no_project
-from xlalint.cli.saying import say
+from xlalint.cli.saying import Verbosity, say, verbosity
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -97,7 +97,7 @@ class Narrowing:
 
     def warn(self, paths: Sequence[Path], settings: Settings) -> None:
         """Say what the baseline holds that was looked for and is no longer found."""
-        if self._baseline is None or not self.gone:
+        if self._baseline is None or not self.gone or verbosity() < Verbosity.USUAL:
             return
         checked = checked_by(paths, settings)
         gone = sum(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,11 +13,11 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 import msgspec
 
+from xlalint.cli.saying import Verbosity, colour_on, verbosity
 from xlalint.config.settings import PROGRAM_KEYS
 from xlalint.diagnostics.finding import Location
 from xlalint.report import FOR_PEOPLE, Cells, Checked, View, cells_of, fix_hint, fixes, render, statistics, summary
 from xlalint.report.json import encode
-from xlalint.report.view import wants_colour
 from xlalint.source.files import MOST_BYTES
 from xlalint.source.model import SourceError
 from xlalint.source.reading import decode, decode_json, read_bytes
@@ -45,11 +46,12 @@ def publish(
     looked = looked._replace(order=order, show_copies=options["show_copies"])
     findings = Cells(lambda path: _content(path, texts, limit)).locate(findings)
     said = statistics(findings, form, looked) if options["statistics"] else render(findings, form, looked)
-    if form in FOR_PEOPLE:
+    if form in FOR_PEOPLE and verbosity() >= Verbosity.USUAL:
         said += summary(findings, looked, form)
         said += fix_hint(findings, fixing=options["fix"], unsafe=options["unsafe_fixes"])
     if file is None:
-        stream.write(said)
+        if verbosity() > Verbosity.SILENT:
+            stream.write(said)
         return
     try:
         with file.open("w", encoding="utf-8", errors="backslashreplace") as written:
@@ -60,7 +62,7 @@ def publish(
 
 def publish_fixes(fixed: Sequence[Finding], options: Mapping[str, Any], stream: TextIO) -> None:
     """Say what was fixed, or with `diff` what would be; where nothing was, only if nothing else is said."""
-    if not fixed and not options["diff"] and not options["fix_only"]:
+    if verbosity() < Verbosity.USUAL or (not fixed and not options["diff"] and not options["fix_only"]):
         return
     verb = "Would fix" if options["diff"] else "Fixed"
     stream.write(fixes(fixed, verb, view(stream=stream), listed=options["show_fixes"]))
@@ -114,7 +116,7 @@ def view(
     encoding = (stream.encoding or "ascii").lower().replace("-", "")
     return View(
         folder=str(Path.cwd()),
-        colour=file is None and wants_colour(stream, os.environ),
+        colour=file is None and colour_on(stream),
         text_of=lambda filename: texts[filename] if filename in texts else _text(filename, limit),
         cells_of=lambda filename: _cells(filename, texts, limit),
         json_place=lambda filename, cell, place: _json_place(_content(filename, texts, limit), cell, place),
@@ -122,6 +124,7 @@ def view(
         # Azure's code scanning asks for one; GitHub's takes the `category` of the upload where there is none.
         analysis="xlalint" if os.environ.get("TF_BUILD") else "",
         ascii_only=file is None and encoding != "utf8",
+        columns=shutil.get_terminal_size().columns if file is None and stream.isatty() else 0,
     )
 
 

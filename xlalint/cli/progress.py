@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, TextIO
 
+from xlalint.cli.saying import Verbosity, verbosity
+
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
     from rich.progress import TaskID
@@ -17,7 +19,7 @@ class Progress:
     """Call it with how many files are done, of how many. Costs a look at the clock until there is something to show."""
 
     def __init__(self, stream: TextIO) -> None:
-        self._shown = stream.isatty()
+        self._shown = stream.isatty() and verbosity() >= Verbosity.USUAL
         self._due = time.monotonic() + _PATIENCE
         self._bar: Bar | None = None
         self._task: TaskID | None = None

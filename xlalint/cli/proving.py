@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from xlalint.cli.saying import say
+from xlalint.cli.saying import Verbosity, say, verbosity
 
 if TYPE_CHECKING:
     from xlalint.cache import Cache
@@ -68,7 +68,7 @@ class Proving:
 
     def tell(self, stream: TextIO) -> None:
         """Print what was refuted, with the inputs that show it, what could not be run, and how many of each."""
-        if self.accept is None:
+        if self.accept is None or verbosity() < Verbosity.USUAL:
             return
         from xlalint.cli.output import view
         from xlalint.report.printable import printable

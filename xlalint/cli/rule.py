@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 
 import click
 
 from xlalint.cli import CLEAN
-from xlalint.cli.saying import show
+from xlalint.cli.saying import color_option, colour_on, show
 from xlalint.cli.settings import GivenConfig, config_option
 
 
@@ -17,6 +16,7 @@ from xlalint.cli.settings import GivenConfig, config_option
 @click.argument("rule")
 @click.option("--output-format", type=click.Choice(("text", "json")), default="text", show_default=True)
 @config_option
+@color_option
 @click.option("--isolated", is_flag=True, help="Use no configuration file.")
 def command(rule: str, output_format: str, config: GivenConfig, isolated: bool) -> int:
     """Explain a rule, given by its code (XLA101) or name (tensor-if)."""
@@ -24,14 +24,13 @@ def command(rule: str, output_format: str, config: GivenConfig, isolated: bool) 
     from xlalint.config import load_settings
     from xlalint.report.json import array
     from xlalint.report.printable import printable_lines
-    from xlalint.report.view import wants_colour
     from xlalint.rules import find_rule
 
     settings = load_settings(config=config.file, isolated=isolated, options=config.inline)
     found = find_rule(rule, tuple(map(Path, settings.extend_rules)))
     if output_format == "json":
         click.echo(array([{**as_entry(found), "text": found.text}]), nl=False)
-    elif wants_colour(sys.stdout, os.environ):
+    elif colour_on(sys.stdout):
         from rich.console import Console
         from rich.markdown import Markdown
 

@@ -2,10 +2,93 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
+
 import click
 
+if TYPE_CHECKING:
+    from xlalint.project.stages import Stages
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
 # On several lines, and they name nothing that anybody gave. Older versions of click have no error for a command without arguments.
 _OWN_WORDS = (click.MissingParameter, getattr(click.exceptions, "NoArgsIsHelpError", click.MissingParameter))
+
+
+class Verbosity(IntEnum):
+    """How much is said beside what was asked for."""
+
+    SILENT = -2
+    QUIET = -1
+    USUAL = 0
+    VERBOSE = 1
+
+
+_KEY = "xlalint.verbosity"
+
+
+def verbosity() -> Verbosity:
+    """Return how much the command that runs now shall say."""
+    context = click.get_current_context(silent=True)
+    found: Verbosity = context.meta.get(_KEY, Verbosity.USUAL) if context is not None else Verbosity.USUAL
+    return found
+
+
+def colour_on(stream: TextIO) -> bool:
+    """Return whether what goes to a stream has colours: as `--color` says, else as the stream and the environment do."""
+    from xlalint.report.view import wants_colour
+
+    context = click.get_current_context(silent=True)
+    chosen = context.color if context is not None else None
+    return wants_colour(stream, os.environ) if chosen is None else chosen
+
+
+def _choose_verbosity(context: click.Context, parameter: click.Parameter, given: bool) -> None:
+    if not given:
+        return
+    if _KEY in context.meta:
+        raise click.UsageError("`--quiet`, `--silent` and `--verbose` exclude each other")
+    context.meta[_KEY] = Verbosity[(parameter.name or "").upper()]
+
+
+def _choose_colour(context: click.Context, parameter: click.Parameter, given: str) -> None:
+    context.color = {"always": True, "never": False}.get(given)
+
+
+color_option = click.option(
+    "--color",
+    type=click.Choice(("auto", "always", "never")),
+    default="auto",
+    show_default=True,
+    expose_value=False,
+    is_eager=True,
+    callback=_choose_colour,
+    help="Use colours; `auto`: on a terminal, unless NO_COLOR or FORCE_COLOR say otherwise.",
+)
+_VERBOSITIES = {
+    "quiet": ("-q", "Report findings, and nothing else."),
+    "silent": ("-s", "Print nothing but errors of xlalint itself; the exit code tells."),
+    "verbose": ("-v", "Tell on standard error what is done, and how long it takes."),
+}
+
+
+def verbosity_options(command: _Command) -> _Command:
+    """Add the options that say how much is told, and in which colours."""
+    command = color_option(command)
+    for name, (letter, help_text) in reversed(_VERBOSITIES.items()):
+        add = click.option(
+            letter,
+            f"--{name}",
+            is_flag=True,
+            expose_value=False,
+            is_eager=True,
+            callback=_choose_verbosity,
+            help=help_text,
+        )
+        command = add(command)
+    return command
 
 
 def say(message: str) -> None:
@@ -16,8 +99,23 @@ def say(message: str) -> None:
 
 
 def warn(message: str) -> None:
-    """Tell of something that the user may have meant otherwise."""
-    say(f"warning: {message}")
+    """Tell of something that the user may have meant otherwise, unless nothing but findings is wanted."""
+    if verbosity() >= Verbosity.USUAL:
+        say(f"warning: {message}")
+
+
+def tell_stage(name: str, seconds: float) -> None:
+    """Tell how long a stage of the work took."""
+    say(f"{seconds:8.3f} s  {name}")
+
+
+def stages() -> Stages | None:
+    """Return what times the stages of the work and tells of them, with `--verbose`."""
+    if verbosity() is not Verbosity.VERBOSE:
+        return None
+    from xlalint.project.stages import Stages
+
+    return Stages(tell_stage)
 
 
 def show(text: str, *, end: str = "\n") -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from xlalint.cli import CLEAN, FAILED, FINDINGS
+from xlalint.cli.saying import color_option
 from xlalint.cli.settings import config_option, survey_files
 
 if TYPE_CHECKING:
@@ -70,6 +71,7 @@ _NAMED = {"tf": "tensorflow", "torch_compile": "torch_compile"}  # targets of th
 )
 @click.option("--output-format", type=click.Choice(("text", "json")), default="text", show_default=True)
 @config_option
+@color_option
 @click.option("--isolated", is_flag=True, help="Use no configuration file.")
 def command(targets: tuple[str, ...], **options: Any) -> int:
     """Run functions on a real XLA device, in child processes, and say whether they compile again, wait for the host or fall back.

@@ -17,8 +17,9 @@ from xlalint.source.directives import Directive, suppressions
 from xlalint.source.lines import Lines
 
 
-def silencing(text: str, findings: Iterable[Finding]) -> list[Span]:
-    """The edits of a file's text that put comments which silence these findings of it; a directive that is there already is extended."""
+def silencing(text: str, findings: Iterable[Finding], reason: str = "") -> list[Span]:
+    """The edits of a file's text that put comments which silence these findings of it, and give the reason; a directive that is there
+    already is extended."""
     data = text.encode()
     lines = Lines(data)
     extents = list(logical_lines(data))
@@ -30,7 +31,7 @@ def silencing(text: str, findings: Iterable[Finding]) -> list[Span]:
     rows = [data[start:end].decode() for start, end in zip(lines.starts, ends, strict=True)]
     starts = [0, *accumulate(map(len, rows))]
     return [
-        Span(starts[row - 1], starts[row], _with(rows[row - 1], sorted(codes), present.get(row)))
+        Span(starts[row - 1], starts[row], _with(rows[row - 1], sorted(codes), present.get(row), reason))
         for row, codes in sorted(wanted.items())
     ]
 
@@ -48,11 +49,12 @@ def _extends(directive: Directive) -> bool:
     return bool(directive.words) and directive.scope == "statement" and not (directive.whole or directive.shared)
 
 
-def _with(row: str, codes: list[str], directive: Directive | None) -> str:
+def _with(row: str, codes: list[str], directive: Directive | None, reason: str) -> str:
     """A row with the codes in its directive, or in a new one at its end."""
     if directive is not None:
         at = directive.words[-1][2] - 1
         listed = {word for word, _, _ in directive.words}
         return row[:at] + "".join(f", {code}" for code in codes if code not in listed) + row[at:]
     content = row.rstrip("\r\n")
-    return f"{content.rstrip()}  # xlalint: ignore[{', '.join(codes)}]{row[len(content) :]}"
+    said = f" {reason.strip()}" if reason.strip() else ""
+    return f"{content.rstrip()}  # xlalint: ignore[{', '.join(codes)}]{said}{row[len(content) :]}"

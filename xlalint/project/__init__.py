@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from xlalint.cache import Cache
     from xlalint.config import Settings
     from xlalint.project.rewriting import Memory
+    from xlalint.project.stages import Stages
 
 __all__ = ["Report", "check_paths", "check_text"]
 
@@ -36,18 +37,23 @@ def check_paths(
     troubles: Counter[str] | None = None,
     found: Sequence[Path] | None = None,
     wanted: Set[str] | None = None,
+    stages: Stages | None = None,
 ) -> Report:
     """Check all Python files under the paths as one program. `found` are these files, where `Configuration.survey` gave them; only those
     that are `wanted`, by absolute path, are reported on.
 
     `jobs` is the number of processes; `progress` is called with the number of files done and of all files; `contents` holds
     what files shall be read as, by absolute path; with `fixes`, which remembers them, findings have their fixes. With an
-    `executor` of any kind files are lowered by it, and what it does not give is lowered here: `troubles` counts why. Raises
-    `DiscoveryError` for a path that does not exist, `RuleError` and `TableError` for rules of the user that cannot be used.
+    `executor` of any kind files are lowered by it, and what it does not give is lowered here: `troubles` counts why.
+    `stages` times the work.
+
+    Raises `DiscoveryError` for a path that does not exist, `RuleError` and `TableError` for rules of the user that cannot be used.
     """
     from xlalint.project.pipeline import Run
 
-    run = Run(settings, cache, jobs, progress, contents, fixes=fixes, executor=executor, troubles=troubles)
+    run = Run(
+        settings, cache, jobs, progress, contents, fixes=fixes, executor=executor, troubles=troubles, stages=stages
+    )
     return run.check(paths, found, wanted)
 
 

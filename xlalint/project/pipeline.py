@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from xlalint.project.looked import NOTHING, SearchFingerprint, decode_looked, encode_looked
 from xlalint.project.report import Report, decode_report, encode_report
+from xlalint.project.stages import UNTIMED, Stages
 from xlalint.source.discovery import discover
 from xlalint.source.reading import digest, digest_of_large, forget_packages, from_bytes, module_name, too_large
 
@@ -55,6 +56,7 @@ class Run:
         fixes: Memory | None = None,
         executor: Executor | None = None,
         troubles: Counter[str] | None = None,
+        stages: Stages | None = None,
     ) -> None:
         self.settings = settings
         self.cache = cache
@@ -64,6 +66,7 @@ class Run:
         self.fixes = fixes
         self.executor = executor
         self.troubles: Counter[str] = Counter() if troubles is None else troubles
+        self.stages = stages or UNTIMED
         forget_packages()
 
     def check(
@@ -72,21 +75,40 @@ class Run:
         """The findings in all files under the paths, or in those that are `wanted`; `found` are the files, where they were looked for
         already."""
         files = [str(path) for path in (discover(paths, self.settings) if found is None else found)]
-        digests, stats = self._read_known(files)
-        kept = self._find_report(files, digests, wanted)
+        timed = self.stages
+        with timed(f"looking for results in the cache (files: {len(files):,})"):
+            digests, stats = self._read_known(files)
+            kept = self._find_report(files, digests, wanted)
         if kept is not None:
             return kept
         with _without_collector():
-            lowered = self._lower(files, digests)
-            followed, looked = self.follow(lowered)
+            with timed(f"reading and lowering (files: {len(files):,})"):
+                lowered = self._lower(files, digests)
+            with timed("reading installed packages"):
+                followed, looked = self.follow(lowered)
             report = self._judge(lowered, followed, wanted)
+        if self.cache is not None:
+            with timed("keeping results"):
+                self._keep(files, lowered, digests, stats, looked, report, wanted)
+        return report
+
+    def _keep(
+        self,
+        files: Sequence[str],
+        lowered: Sequence[Lowered],
+        digests: dict[str, str],
+        stats: dict[str, tuple[int, int]],
+        looked: SearchFingerprint,
+        report: Report,
+        wanted: Set[str] | None,
+    ) -> None:
+        """Keep what was worked out for the next run."""
         if self.cache is not None:
             self._keep_stats(files, lowered, digests, stats)
             if not report.failures and all(entry.digest for entry in lowered):
                 known = {file: entry.digest for file, entry in zip(files, lowered, strict=True)}
                 self._keep_result(self._key(files, known, wanted), looked, report)
             self.cache.prune()
-        return report
 
     def program(
         self, paths: Sequence[Path], wanted: Set[str] | None = None
@@ -274,18 +296,23 @@ class Run:
         units = [entry.unit for entry in lowered if entry.unit is not None]
         options = AnalysisOptions.from_settings(self.settings)
         kept = ResultCache(self.cache, self.settings.fingerprint()) if self.cache is not None else None
-        analysed = analyse(units, options, followed, self.jobs, kept)
+        with self.stages(f"linking and analysing (modules: {len(units):,}, of installed packages: {len(followed):,})"):
+            analysed = analyse(units, options, followed, self.jobs, kept)
         texts = self._texts(lowered)
         own = lowered
         if wanted is not None:
             own = [entry for entry in lowered if entry.path in wanted]
             analysed = analysed.narrow(wanted)
-        findings, more = findings_of(own, analysed.hazards, pages, self.settings, texts, kept)
+        with self.stages("judging findings"):
+            findings, more = findings_of(own, analysed.hazards, pages, self.settings, texts, kept)
         told = findings, analysed
         shown = sum(_count_code(entry.unit) for entry in own if entry.unit is not None) <= _FIXES_SHOWN
         errors: list[str] = []
         if shown or self.fixes is not None:
-            findings, errors = _with_fixes(told, units, followed, options, self.settings, texts, self.fixes, self.jobs)
+            with self.stages("looking for fixes"):
+                findings, errors = _with_fixes(
+                    told, units, followed, options, self.settings, texts, self.fixes, self.jobs
+                )
         return Report(findings, len(lowered), analysed.failures + more + errors, analysed.unjudged, _targets(analysed))
 
     def _texts(self, lowered: list[Lowered]) -> dict[str, SourceFile]:

@@ -10,10 +10,12 @@ from xlalint.report.copies import Folded, describe_copies, fold_copies
 from xlalint.report.frame import frame
 from xlalint.report.printable import printable
 from xlalint.report.view import SEVERITY_STYLE, View
+from xlalint.report.wrapping import wrap_words
 
 if TYPE_CHECKING:
     from xlalint.diagnostics.finding import Finding
 
+_HANGING = 4  # blanks before what goes on in another line
 _LINE_END = re.compile(r"\r\n?|\n")
 
 
@@ -39,7 +41,11 @@ def _block(entry: Folded, lines: Sequence[str] | None, view: View) -> Iterator[s
     finding = entry.finding
     style = SEVERITY_STYLE[finding.severity]
     head = view.paint(f"{finding.severity}[{finding.code}]", *style)
-    yield f"{head} {view.mark(finding)}{view.paint(finding.name, 'bold')}: {printable(finding.message)}"
+    marked = 4 if view.mark(finding) else 0
+    taken = len(f"{finding.severity}[{finding.code}] {finding.name}: ") + marked
+    first, *more = wrap_words(printable(finding.message), view.columns, taken, _HANGING)
+    yield f"{head} {view.mark(finding)}{view.paint(finding.name, 'bold')}: {first}"
+    yield from more
     shown = frame(finding, lines, view) if lines is not None else None
     margin = " " * (shown.margin if shown else 1)
     yield f"{margin}{view.paint('-->', 'blue')} {view.place(finding)}"
@@ -47,7 +53,10 @@ def _block(entry: Folded, lines: Sequence[str] | None, view: View) -> Iterator[s
         yield from shown.lines
     copies = [("copies", describe_copies(entry.copies, view))] if entry.copies else []
     for label, said in (*copies, *notes(finding, view)):
-        yield f"{margin} {view.paint('=', 'blue')} {view.paint(f'{label}:', 'bold')} {printable(said)}"
+        indent = len(margin) + len(" = ")
+        first, *more = wrap_words(printable(said), view.columns, indent + len(f"{label}: "), indent + _HANGING)
+        yield f"{margin} {view.paint('=', 'blue')} {view.paint(f'{label}:', 'bold')} {first}"
+        yield from more
 
 
 def notes(finding: Finding, view: View) -> Iterator[tuple[str, str]]:

@@ -49,7 +49,8 @@ class View(NamedTuple):
     a notebook, by number; `json_place` where in a notebook's file a place in one of its cells is; `unsafe_fixes` says whether these count
     as fixes; `checkout` is the folder of the repository, which forges have paths relative to; `analysis` is what a forge that asks for it
     shall call this one. `order` is that of the findings; `usual_confidence` is what most of them have, which goes without saying.
-    `show_copies` says that findings in copies of one function are shown one by one.
+    `show_copies` says that findings in copies of one function are shown one by one. Prose is broken at words to fit `columns`, if that is
+    not 0.
     """
 
     folder: str
@@ -65,6 +66,7 @@ class View(NamedTuple):
     order: Order = "file"
     usual_confidence: ConfidenceName = "certain"
     show_copies: bool = False
+    columns: int = 0
 
     @property
     def base(self) -> str:
