@@ -16,7 +16,21 @@ import click
 from xlalint import __version__, interrupts
 
 CLEAN, FINDINGS, FAILED = 0, 1, 2
-_COMMANDS = ("check", "verify", "run", "explain", "server", "rule", "rules", "config", "baseline", "mcp", "clean")
+_COMMANDS = (
+    "check",
+    "verify",
+    "run",
+    "explain",
+    "server",
+    "rule",
+    "rules",
+    "config",
+    "init",
+    "doctor",
+    "baseline",
+    "mcp",
+    "clean",
+)
 _DEBUG = "XLALINT_DEBUG"
 _FULL = (errno.ENOSPC, errno.EIO, errno.EFBIG)
 
