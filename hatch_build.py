@@ -1,7 +1,7 @@
 """Build hook: compiles the hot modules with mypyc, as mypy itself is built.
 
 The same modules run uncompiled, two to three times slower. So a machine without a C compiler, an editable install, or
-`XLALINT_PURE=1` in the environment gets the Python modules alone.
+`XLALINT_PURE=1` in the environment gets the Python modules alone; with `XLALINT_COMPILED=1` they are an error.
 """
 
 from __future__ import annotations
@@ -98,7 +98,9 @@ class CompileHook(BuildHookInterface[Any]):
         self._folder = tempfile.mkdtemp(prefix="xlalint-build-")
         try:
             built = compile_modules(Path(self.root), Path(self._folder))
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever a compiler or its absence brings
+        except (Exception, SystemExit) as error:
+            if os.environ.get("XLALINT_COMPILED"):
+                raise RuntimeError("a compiled wheel was asked for (XLALINT_COMPILED)") from error
             self.app.display_warning(f"xlalint is built without compiled modules: {type(error).__name__}: {error}")
             return
         build_data["pure_python"] = False

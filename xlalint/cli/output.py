@@ -113,10 +113,11 @@ def view(
 ) -> View:
     """How the reader looks at what goes to a file, or to a stream (standard output)."""
     stream = stream or sys.stdout
+    colour = file is None and colour_on(stream)
     encoding = (stream.encoding or "ascii").lower().replace("-", "")
     return View(
         folder=str(Path.cwd()),
-        colour=file is None and colour_on(stream),
+        colour=colour,
         text_of=lambda filename: texts[filename] if filename in texts else _text(filename, limit),
         cells_of=lambda filename: _cells(filename, texts, limit),
         json_place=lambda filename, cell, place: _json_place(_content(filename, texts, limit), cell, place),
@@ -124,6 +125,7 @@ def view(
         # Azure's code scanning asks for one; GitHub's takes the `category` of the upload where there is none.
         analysis="xlalint" if os.environ.get("TF_BUILD") else "",
         ascii_only=file is None and encoding != "utf8",
+        links=colour and stream.isatty() and os.environ.get("TERM") not in ("dumb", "linux"),
         columns=shutil.get_terminal_size().columns if file is None and stream.isatty() else 0,
     )
 

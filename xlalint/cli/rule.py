@@ -9,11 +9,11 @@ import click
 
 from xlalint.cli import CLEAN
 from xlalint.cli.saying import color_option, colour_on, show
-from xlalint.cli.settings import GivenConfig, config_option
+from xlalint.cli.settings import GivenConfig, complete_rules, config_option
 
 
 @click.command("rule")
-@click.argument("rule")
+@click.argument("rule", shell_complete=complete_rules)
 @click.option("--output-format", type=click.Choice(("text", "json")), default="text", show_default=True)
 @config_option
 @color_option

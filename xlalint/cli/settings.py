@@ -15,6 +15,8 @@ import click
 from xlalint.cli.saying import say, warn
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from xlalint.cache import Cache
     from xlalint.config import Configuration, Settings, Survey
 
@@ -61,6 +63,33 @@ def read_config_option(context: click.Context, parameter: click.Parameter, value
     return GivenConfig(file, inline)
 
 
+def complete_rules(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Complete the last of some codes and names, separated by commas."""
+    from click.shell_completion import CompletionItem
+
+    from xlalint.rules import rules
+
+    before, comma, word = incomplete.rpartition(",")
+    words = {name: rule.summary for rule in rules().values() for name in (rule.code, rule.name)} | {"ALL": "every rule"}
+    wanted = word.lower()
+    return [
+        CompletionItem(before + comma + name, help=summary)
+        for name, summary in words.items()
+        if name.lower().startswith(wanted)
+    ]
+
+
+def _complete_words(key: str) -> Callable[[click.Context, click.Parameter, str], list[str]]:
+    """Complete the words that a key of the configuration may have."""
+
+    def complete(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+        from xlalint.config.options import OPTIONS
+
+        return [word for word in OPTIONS[key].schema["enum"] if word.startswith(incomplete)]
+
+    return complete
+
+
 config_option = click.option(
     "--config",
     multiple=True,
@@ -74,10 +103,13 @@ _OPTIONS = (
         "--select",
         multiple=True,
         metavar="RULES",
+        shell_complete=complete_rules,
         help="Rules to look for: codes, prefixes or names, separated by commas.",
     ),
-    click.option("--ignore", multiple=True, metavar="RULES", help="Rules to leave out."),
-    click.option("--extend-select", multiple=True, metavar="RULES", help="More rules to look for."),
+    click.option("--ignore", multiple=True, metavar="RULES", shell_complete=complete_rules, help="Rules to leave out."),
+    click.option(
+        "--extend-select", multiple=True, metavar="RULES", shell_complete=complete_rules, help="More rules to look for."
+    ),
     click.option("--per-file-ignores", multiple=True, metavar="PATTERN:RULE", help="Rules to leave out in some files."),
     click.option(
         "--per-file-target",
@@ -92,9 +124,19 @@ _OPTIONS = (
         help="The device of the files that a pattern matches; the first one counts.",
     ),
     click.option("--ignore-noqa", is_flag=True, default=None, help="Report what comments silence, too."),
-    click.option("--target", metavar="TARGET", help="torch_xla, torch_tpu, torch_compile, tf or jax."),
-    click.option("--device", metavar="DEVICE", help="tpu, gpu or cpu."),
-    click.option("--min-confidence", metavar="LEVEL", help="certain, likely (the default) or possible."),
+    click.option(
+        "--target",
+        metavar="TARGET",
+        shell_complete=_complete_words("target"),
+        help="torch_xla, torch_tpu, torch_compile, tf or jax.",
+    ),
+    click.option("--device", metavar="DEVICE", shell_complete=_complete_words("device"), help="tpu, gpu or cpu."),
+    click.option(
+        "--min-confidence",
+        metavar="LEVEL",
+        shell_complete=_complete_words("min_confidence"),
+        help="certain, likely (the default) or possible.",
+    ),
     click.option("--show-info/--no-show-info", default=None, help="Show findings of severity `info` too."),
 )
 _RUNNING = (

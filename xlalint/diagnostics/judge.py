@@ -9,6 +9,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, cast
 
+from xlalint.addresses import rule_address
 from xlalint.analysis.hazard import Confidence, Hazard, Inside
 from xlalint.config import Settings
 from xlalint.diagnostics.finding import ConfidenceName, Finding, Location, Severity, TraceStep
@@ -16,6 +17,7 @@ from xlalint.diagnostics.frequency import NAMES, describe_frequency, is_occasion
 from xlalint.frameworks.registry import row_of
 from xlalint.program.failures import describe_failure, in_function
 from xlalint.rules import Rule
+from xlalint.rules.catalogue import rules_folder
 from xlalint.rules.policy import OCCASIONAL
 from xlalint.source.data_files import is_data
 from xlalint.source.lines import Lines
@@ -230,4 +232,4 @@ def _one_line(source: str) -> str:
 
 @cache
 def _url(page: Path) -> str:
-    return page.absolute().as_uri()
+    return rule_address(page, rules_folder())

@@ -7,12 +7,14 @@ from collections.abc import Iterable, Mapping
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
+from xlalint.addresses import rule_address
 from xlalint.diagnostics import judge, visible
 from xlalint.diagnostics.finding import Finding, Fix, Location
 from xlalint.fixes.model import NOT_FIXABLE, FixResult, NoFix
 from xlalint.fixes.registry import COMMENT_REWRITES
 from xlalint.program.failures import describe_failure
 from xlalint.project.packing import Decoder, encode
+from xlalint.rules.catalogue import rules_folder
 from xlalint.source.model import SourceError, SourceFile
 from xlalint.source.reading import read_source
 from xlalint.source.suppressions import Unused, apply
@@ -138,7 +140,7 @@ def _tool_finding(
         trace=(),
         framework=None,
         fix=outcome if isinstance(outcome, Fix) else None,
-        url=rule.path.absolute().as_uri(),
+        url=rule_address(rule.path, rules_folder()),
         help=rule.help_for(None),
         no_fix=outcome.text if isinstance(outcome, NoFix) else "",
     )

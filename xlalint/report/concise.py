@@ -18,5 +18,5 @@ def render(findings: Sequence[Finding], view: View) -> str:
 
 
 def _line(finding: Finding, view: View) -> str:
-    code = view.paint(finding.code, *SEVERITY_STYLE[finding.severity])
+    code = view.link(view.paint(finding.code, *SEVERITY_STYLE[finding.severity]), finding.url)
     return f"{view.paint(view.place(finding), 'bold')}: {code} {view.mark(finding)}{printable(finding.message)}"

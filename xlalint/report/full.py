@@ -40,7 +40,7 @@ def _lines(filename: str, cell: int | None, view: View) -> list[str] | None:
 def _block(entry: Folded, lines: Sequence[str] | None, view: View) -> Iterator[str]:
     finding = entry.finding
     style = SEVERITY_STYLE[finding.severity]
-    head = view.paint(f"{finding.severity}[{finding.code}]", *style)
+    head = view.link(view.paint(f"{finding.severity}[{finding.code}]", *style), finding.url)
     marked = 4 if view.mark(finding) else 0
     taken = len(f"{finding.severity}[{finding.code}] {finding.name}: ") + marked
     first, *more = wrap_words(printable(finding.message), view.columns, taken, _HANGING)

@@ -50,7 +50,7 @@ class View(NamedTuple):
     as fixes; `checkout` is the folder of the repository, which forges have paths relative to; `analysis` is what a forge that asks for it
     shall call this one. `order` is that of the findings; `usual_confidence` is what most of them have, which goes without saying.
     `show_copies` says that findings in copies of one function are shown one by one. Prose is broken at words to fit `columns`, if that is
-    not 0.
+    not 0. `links` says that the terminal opens addresses (OSC 8).
     """
 
     folder: str
@@ -67,6 +67,7 @@ class View(NamedTuple):
     usual_confidence: ConfidenceName = "certain"
     show_copies: bool = False
     columns: int = 0
+    links: bool = False
 
     @property
     def base(self) -> str:
@@ -96,6 +97,12 @@ class View(NamedTuple):
         if not self.colour or not text:
             return text
         return f"\x1b[{';'.join(_CODES[style] for style in styles)}m{text}\x1b[0m"
+
+    def link(self, text: str, address: str) -> str:
+        """The text, which opens an address where the terminal can do that."""
+        if not self.links or not address or not address.isascii() or not address.isprintable():
+            return text
+        return f"\x1b]8;;{address}\x1b\\{text}\x1b]8;;\x1b\\"
 
     def relative(self, filename: str) -> str:
         """The path from the folder, where that is shorter than climbing up."""

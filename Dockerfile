@@ -1,0 +1,15 @@
+# docker build -t xlalint . && docker run --rm -v "$PWD:/src:ro" xlalint check
+FROM python:3.12-slim AS build
+RUN apt-get update && apt-get install --yes --no-install-recommends gcc libc6-dev && rm -rf /var/lib/apt/lists/*
+COPY . /xlalint
+RUN python -m venv /opt/xlalint && /opt/xlalint/bin/pip install --no-cache-dir "/xlalint[report]"
+
+FROM python:3.12-slim
+RUN apt-get update && apt-get install --yes --no-install-recommends git && rm -rf /var/lib/apt/lists/* \
+    && useradd --create-home xlalint
+COPY --from=build /opt/xlalint /opt/xlalint
+ENV PATH=/opt/xlalint/bin:$PATH XLALINT_CACHE_DIR=/tmp/xlalint-cache
+USER xlalint
+WORKDIR /src
+ENTRYPOINT ["xlalint"]
+CMD ["check"]
