@@ -29,7 +29,9 @@ def fill(root: Path, owner: str, site: str) -> list[Path]:
     repository = f"https://github.com/{owner}/xlalint"
     texts = {path: (root / path).read_text(encoding="utf-8") for path in (ADDRESSES, PROJECT, *PAGES)}
     made = dict(texts)
-    made[ADDRESSES] = re.sub(r'^REPOSITORY = ".*"$', f'REPOSITORY = "{repository}"', made[ADDRESSES], flags=re.MULTILINE)
+    made[ADDRESSES] = re.sub(
+        r'^REPOSITORY = ".*"$', f'REPOSITORY = "{repository}"', made[ADDRESSES], flags=re.MULTILINE
+    )
     made[ADDRESSES] = re.sub(r'^SITE = ".*"$', f'SITE = "{site}"', made[ADDRESSES], flags=re.MULTILINE)
     made[PROJECT] = _URLS.sub("\n", made[PROJECT]).replace(
         "\n[project.optional-dependencies]", f"\n{_urls(repository, site)}\n[project.optional-dependencies]", 1
