@@ -310,7 +310,7 @@ def test_markdown_is_no_longer_than_a_comment(view: View) -> None:
 class _Page(HTMLParser):
     """What is in a page: its text, ids, links, and whether all that was opened was closed."""
 
-    EMPTY = frozenset({"meta", "br", "hr"})
+    EMPTY = frozenset({"meta", "br", "hr", "input"})
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -366,6 +366,40 @@ def test_a_page_shows_the_source_and_the_rules(view: View) -> None:
     assert "xlalint: 1 error, 3 warnings, 1 for information in 3 files" in page.words
     assert "Finds ifs & <others>." in page.words
     assert "why traced: train (decorated with x) → Model.forward → here" in page.words
+
+
+def test_a_page_begins_with_what_is_worst_and_lists_folders_once(view: View) -> None:
+    pytest.importorskip("jinja2")
+    trace = (TraceStep("/p/b/m.py", 1, "Model.forward", "Module.forward"),)
+    found = [
+        _finding(1, 1, 1, 2, filename="/p/a/x.py", severity="warning", frequency="step", trace=trace),
+        _finding(2, 1, 2, 2, filename="/p/a/x.py", severity="warning", code="XLA301"),
+        _finding(1, 1, 1, 2, filename="/p/b/m.py", severity="error", trace=trace),
+        _finding(1, 1, 1, 2, filename="/p/a/z.py", severity="info"),
+    ]
+    text = render(sorted(found, key=lambda one: one.filename), "html", view._replace(text_of=lambda _: "a\nb\n"))
+    assert re.findall(r'data-path="(.*?)"', text) == ["b/m.py", "a/x.py", "a/z.py"]
+    assert re.findall(r'<p class="soft"><code>(.*?)</code></p>', text) == ["b/", "a/"]
+    rules = re.findall(r"<tr class=\"(\w+)\">\s*<td class=\"what\"><a href=\"#XLA", text)
+    assert rules == ["error", "warning", "warning", "info"]
+    starts = re.findall(r'<a href="#([^"]+)"><b>Model.forward</b>', text)
+    assert starts == ["b/m.py:1", "a/x.py:1"]
+    assert set(starts) <= set(_Page(text).ids)
+
+
+def test_findings_of_a_page_can_be_chosen(view: View) -> None:
+    pytest.importorskip("jinja2")
+    text = render(FOUND, "html", view)
+    offered = set(re.findall(r'<select name="(\w+)">', text))
+    assert {"severity", "rule"} <= offered
+    for label in offered:
+        chosen = set(
+            re.findall(
+                r"<option value=\"(.+?)\">", text.partition(f'<select name="{label}">')[2].partition("</select>")[0]
+            )
+        )
+        assert chosen <= set(re.findall(f'data-{label}="(.*?)"', text))
+    assert "<select" not in render(FOUND[:1], "html", view)  # nothing to choose
 
 
 def test_the_page_of_nothing_says_so(view: View) -> None:

@@ -243,6 +243,8 @@ _PRINTERS = {  # modules that print what was made inert before, or nothing that 
     "cli/proving.py",
     "cli/fixing.py",
     "cli/baseline.py",
+    "cli/doctor.py",
+    "cli/init.py",
 }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
@@ -18,6 +18,7 @@ from pygments.lexers import get_lexer_by_name
 from pygments.util import ClassNotFound
 
 from xlalint.report.full import notes
+from xlalint.report.order import sort_findings
 from xlalint.report.pages import SHADES, around, highlight_rows, lines_of, page
 from xlalint.report.printable import printable
 from xlalint.report.summary import by_severity, format_count
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from xlalint.rules import Rule
 
 _QUOTED = re.compile(r"`([^`]+)`")
+_SEVERITIES = ("error", "warning", "info")
+_HOLDERS = 12  # functions to begin with
+_CHOICES = 200
 _OPEN = 20  # files whose source is shown at once; of more, each is opened by a click
 
 
@@ -71,6 +75,17 @@ class File(NamedTuple):
     parts: list[Part]
 
 
+class Holder(NamedTuple):
+    """A function that holds findings: how many, how many that cost at every step, and the severity and `anchor` of what costs most."""
+
+    name: str
+    path: str
+    anchor: str
+    severity: str
+    found: int
+    costly: int
+
+
 class Broken(NamedTuple):
     """A rule as it was broken in one severity, and how often; `width` is a percentage."""
 
@@ -93,18 +108,23 @@ class Text(NamedTuple):
 
 def render(findings: Sequence[Finding], view: View) -> str:
     """The page."""
-    files = list(_files(findings, view))
+    files = sorted(_files(findings, view), key=_worst_first(findings, view))
     known = view.checked.rules()
-    tiles = [(folder, list(group)) for folder, group in groupby(files, key=lambda file: file.folder)]
+    tiles: defaultdict[str, list[File]] = defaultdict(list)
+    for file in files:
+        tiles[file.folder].append(file)
     text = page(
         "html.jinja",
+        root_of=root_of,
         checked=f"{format_count(view.checked.files, 'file')} checked",
         found=by_severity(findings) if findings else "",
         places=format_count(len(files), "file"),
         failures=view.checked.failures,
         rules=_list_broken(findings, known),
         texts=_texts(findings, known),
-        folders=tiles,
+        folders=list(tiles.items()),
+        holders=_list_holders(findings, view),
+        choices=_list_choices(findings),
         files=files,
         opened=len(files) <= _OPEN,
     )
@@ -124,6 +144,63 @@ def _files(findings: Sequence[Finding], view: View) -> Iterator[File]:
         parts = [_part(path, list(own), view) for _, own in cells]
         heat = _shade(counts[filename], most)
         yield File(path, _anchor(path), f"{folder}/" if folder else "", name, counts[filename], heat, parts)
+
+
+def _worst_first(findings: Sequence[Finding], view: View) -> Callable[[File], tuple[int, int, int, str]]:
+    """The order of files: most errors first, then what costs in each step, then all, then by path."""
+    errors = Counter(view.path(finding.filename) for finding in findings if finding.severity == "error")
+    steps = Counter(view.path(finding.filename) for finding in findings if _is_costly(finding))
+    return lambda file: (-errors[file.path], -steps[file.path], -file.found, file.path)
+
+
+def _is_costly(finding: Finding) -> bool:
+    return finding.frequency == "step" and finding.severity != "info"
+
+
+def _list_holders(findings: Sequence[Finding], view: View) -> list[Holder]:
+    """The functions to begin with: those of most errors, then of what costs in each step, then of most findings."""
+    by_holder: defaultdict[tuple[str, str], list[Finding]] = defaultdict(list)
+    for finding in sort_findings(findings, "cost"):
+        if finding.trace:
+            by_holder[finding.filename, finding.trace[-1].name].append(finding)
+    found = [
+        Holder(
+            name,
+            view.path(filename),
+            _anchor(f"{view.path(filename)}{f':cell {own[0].cell}' if own[0].cell else ''}:{own[0].location.row}"),
+            own[0].severity,
+            len(own),
+            sum(map(_is_costly, own)),
+        )
+        for (filename, name), own in by_holder.items()
+    ]
+    errors = Counter((one.filename, one.trace[-1].name) for one in findings if one.trace and one.severity == "error")
+    by_path = {view.path(filename): filename for filename, _ in by_holder}
+    found.sort(key=lambda one: (-errors[by_path[one.path], one.name], -one.costly, -one.found, one.path, one.name))
+    return found[:_HOLDERS]
+
+
+def _list_choices(findings: Sequence[Finding]) -> list[tuple[str, list[tuple[str, int]]]]:
+    """List the facts that findings can be chosen by: a label, and its values with how many have them; none with a single value."""
+    asked: dict[str, Callable[[Finding], str]] = {
+        "severity": lambda one: one.severity,
+        "rule": lambda one: one.code,
+        "framework": lambda one: one.framework or "",
+        "confidence": lambda one: one.confidence,
+        "frequency": lambda one: one.frequency or "",
+        "root": root_of,
+    }
+    counted = ((label, Counter(filter(None, map(value, findings)))) for label, value in asked.items())
+    return [
+        (label, sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:_CHOICES])
+        for label, counts in counted
+        if len(counts) > 1
+    ]
+
+
+def root_of(finding: Finding) -> str:
+    """The name of the function that tracing begins with."""
+    return finding.trace[0].name if finding.trace else ""
 
 
 def _anchor(place: str) -> str:
@@ -205,7 +282,9 @@ def _list_broken(findings: Sequence[Finding], known: Mapping[str, Rule]) -> list
             number,
             100 * number / most,
         )
-        for (code, name, severity), number in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+        for (code, name, severity), number in sorted(
+            counts.items(), key=lambda item: (_SEVERITIES.index(item[0][2]), -item[1], item[0])
+        )
     ]
 
 
