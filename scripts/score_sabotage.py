@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """How many wrong rewrites does the prover call proven?
 
-The files below tests/xla/sabotage hold rewrites of this project's own kinds, each with a condition of its legality negated: inputs, the body of
-a function, `---`, the body that is wrong. A wrong rewrite that is `proven` is a defect of the prover; its coverage is printed beside it.
+The files below tests/xla/sabotage hold rewrites of this project's own kinds, each with a condition of its legality
+negated. A wrong rewrite that is `proven` is a defect of the prover; what its proof rests on is printed beside it.
 
 usage: score_sabotage.py [--only torch,tensorflow,jax] [--match TEXT] [--json FILE]
 """
@@ -45,7 +45,9 @@ def main() -> None:
     print(dict(total), "of", sum(total.values()))
     if seconds:
         ordered = sorted(seconds)
-        print(f"seconds each: median {statistics.median(ordered):.2f}, 95th {ordered[int(len(ordered) * 0.95) - 1]:.2f}")
+        print(
+            f"seconds each: median {statistics.median(ordered):.2f}, 95th {ordered[int(len(ordered) * 0.95) - 1]:.2f}"
+        )
     if args.json:
         args.json.write_text(json.dumps(told, indent=1))
 

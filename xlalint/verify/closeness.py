@@ -4,7 +4,7 @@ as far as the first program's own results move when its inputs do so by one unit
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -34,13 +34,42 @@ Noise = Sequence[Any]
 
 
 def differ(
-    one: Content, other: Content, *, exact: bool = False, noise: Noise | None = None, signs: bool = True, terms: int = 0
+    one: Content,
+    other: Content,
+    *,
+    exact: bool = False,
+    noise: Noise | None = None,
+    signs: bool = True,
+    terms: int = 0,
+    chosen: Collection[int] = (),
 ) -> str:
     """Why two values are not the same, "" where they are: their containers, then what is in them."""
     named = all(content.paths or not content.leaves for content in (one, other))
     if list(one.parts) != list(other.parts) or (named and list(one.paths) != list(other.paths)):
         return _containers(one, other)
-    return difference(one.leaves, other.leaves, exact=exact, noise=noise, paths=one.paths, signs=signs, terms=terms)
+    return difference(
+        one.leaves, other.leaves, exact=exact, noise=noise, paths=one.paths, signs=signs, terms=terms, chosen=chosen
+    )
+
+
+def signs_differ(one: Content, other: Content) -> bool:
+    """Return whether zeros of two values have other signs at some place."""
+    pairs = ((a, b) for (_, a), (_, b) in zip(one.leaves, other.leaves, strict=False))
+    return any(
+        a.dtype.kind == b.dtype.kind == "f"
+        and a.shape == b.shape
+        and bool(((a == 0) & (b == 0) & (np.signbit(a) != np.signbit(b))).any())
+        for a, b in pairs
+    )
+
+
+def is_chosen_from(leaf: Leaf, arrays: Sequence[Any]) -> bool:
+    """Return whether each element of a float array is one of those of some arrays, as of a maximum, and of no sum."""
+    array = _plain(leaf[1])
+    if array.dtype.kind != "f" or not array.size:
+        return False
+    given = [_plain(one).reshape(-1) for one in arrays if one.dtype.kind == "f" or one.dtype.name == "bfloat16"]
+    return bool(given) and bool(np.isin(array, np.concatenate(given)).all())
 
 
 def _containers(one: Content, other: Content) -> str:
@@ -79,6 +108,7 @@ def difference(
     paths: Sequence[str] = (),
     signs: bool = True,
     terms: int = 0,
+    chosen: Collection[int] = (),
 ) -> str:
     """Why two lists of values are not the same, "" where they are: a Python number is as good as an array of no dimensions of its kind.
 
@@ -90,13 +120,15 @@ def difference(
         paths: of the values, for words.
         signs: whether zeros have signs.
         terms: what has fewer elements than this is made of sums, whose zeros have none.
+        chosen: positions of those that are made of no sums all the same.
     """
     if len(one) != len(other):
         return f"{len(one)} values against {len(other)}"
     for n, ((kind, a), (other_kind, b)) in enumerate(zip(one, other, strict=True)):
         where = f"{paths[n].lstrip('.')} " if n < len(paths) and paths[n] else ""
         moved = noise[n] if noise is not None and n < len(noise) else None
-        why = _leaf((kind, a), (other_kind, b), exact=exact, moved=moved, loose=loose, signs=signs and b.size >= terms)
+        signed = signs and (b.size >= terms or n in chosen)
+        why = _leaf((kind, a), (other_kind, b), exact=exact, moved=moved, loose=loose, signs=signed)
         if why:
             return where + why
     return ""

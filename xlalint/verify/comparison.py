@@ -7,9 +7,10 @@ the smallest inputs that show it are looked for and told as Python text.
 from __future__ import annotations
 
 import ast
+import functools
 import itertools
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Union
 
 import numpy as np
@@ -18,14 +19,22 @@ from xlalint.diagnostics.finding import Coverage
 from xlalint.verify import layout, places
 from xlalint.verify.alarms import alarm
 from xlalint.verify.backends import Backend, Content, Mode, Options, Program, Result, Setting
-from xlalint.verify.closeness import Noise, allow_rounding, differ, difference, movement
+from xlalint.verify.closeness import (
+    Noise,
+    allow_rounding,
+    differ,
+    difference,
+    is_chosen_from,
+    movement,
+    signs_differ,
+)
 from xlalint.verify.counterexample import size_of, text_of
 from xlalint.verify.emitted import listening
 from xlalint.verify.inputs.draws import Values, is_floating, resize
 from xlalint.verify.inputs.edges import DTYPE_KINDS, NOTHING, OUTSIDE, Hints, basic_edges, edges
 from xlalint.verify.inputs.hints import hints_of, together
 from xlalint.verify.model import ArraySpec, Specs, Step, Verdict, VerdictKind
-from xlalint.verify.taken import Branches, is_check
+from xlalint.verify.taken import Branches, check_of
 
 ENOUGH = 8  # draws on which the first program must run before anything is proven
 _MOVES = 3  # runs on inputs that are all moved by their last place, to see how far a result moves
@@ -37,6 +46,7 @@ _MOST_TURNS = 4  # arguments that are moved alone
 _ORDINARY = Setting()
 _ALONE = ("nan", "not finite")  # kinds whose draws leave nothing behind for the next
 _DOUBLE = 8  # bytes
+_SIGNS = "the signs of zeros differ in sums"
 _BUDGET = 10.0  # seconds of this process for the first program on all draws; what kinds are left out is told
 
 
@@ -121,6 +131,7 @@ class _Comparison:
         self.draws: list[Draw] = []
         self.late: list[str] = []  # kinds of draws for which there was no time
         self._noise: dict[int, Mapping[str, Noise]] = {}
+        self._signs = False  # whether zeros of results that are sums have other signs
         self._stiff: set[str] = set()  # kinds of draws of another dtype that the first program's results do not follow
 
     def run(self, hear_before: Hear, hear_after: Hear) -> Verdict:
@@ -227,12 +238,16 @@ class _Comparison:
         """The differences, and those on draws that the declared inputs exclude."""
         differing: list[Difference] = []
         self._stiff = _find_stiff(self.draws, expected)
+        chosen = _find_chosen(self.draws, expected)
         pairs: list[tuple[int, layout.Layouts]] = []
         for index, after in found.items():
             before, draw = expected[index], self.draws[index]
             if isinstance(before, Raised):
                 continue
-            differing += _differences(self.pair, before, after, draw, lambda index=index: self._measure_noise(index))  # type: ignore[misc]
+            moved = functools.partial(self._measure_noise, index)
+            differing += _differences(self.pair, before, after, draw, chosen, moved)
+            if isinstance(after, Result) and signs_differ(before.outputs, after.outputs):
+                self._signs = True
             told = isinstance(after, Result) and "layout" in before.effects and "layout" in after.effects
             if told and draw.edge != "empty":  # nothing has no memory
                 assert isinstance(after, Result)
@@ -318,7 +333,7 @@ class _Comparison:
         tried = {draw.edge for draw in self.draws} & set(DTYPE_KINDS)
         not_varied += [f"{dtype} (the original raises)" for dtype in DTYPE_KINDS if dtype in tried - set(draws)]
         not_varied += [f"integers outside {text}" for text in _ranges(self.specs)]
-        notes = list(self._lost)
+        notes = [*self._lost, *([_SIGNS] if self._signs else [])]
         if outside:
             notes += list(
                 {one.draw.edge: f"{one.draw.edge}: {one.respect} differ: {one.why}" for one in outside}.values()
@@ -445,13 +460,7 @@ def _patience(pair: Pair, draw: Draw) -> float:
 
 
 def _describe_raised(error: BaseException, program: Program) -> Raised:
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    own = trace is not None and trace.tb_frame.f_code.co_filename == program.file
-    line = trace.tb_lineno if own and trace is not None else 0
-    check = line if line and is_check(program.file, line) else 0
-    return Raised(places.headline(error), isinstance(error, TimeoutError), check)
+    return Raised(places.headline(error), isinstance(error, TimeoutError), check_of(error, program.file))
 
 
 def _limit(pair: Pair, program: Program, draws: Sequence[Draw], options: Options) -> Iterator[tuple[Step, Result]]:
@@ -523,6 +532,17 @@ def _find_stiff(draws: Sequence[Draw], outcomes: Outcomes) -> set[str]:
     return found
 
 
+def _find_chosen(draws: Sequence[Draw], outcomes: Outcomes) -> set[int]:
+    """The positions of results that the first program chooses from its inputs on all ordinary draws: zeros keep their signs there."""
+    chosen: set[int] | None = None
+    for index, one in outcomes.items():
+        if draws[index].edge == "step" and isinstance(one, Result):
+            arrays = [value for value in draws[index].values.values() if is_floating(value)]
+            own = {n for n, leaf in enumerate(one.outputs.leaves) if is_chosen_from(leaf, arrays)}
+            chosen = own if chosen is None else chosen & own
+    return chosen or set()
+
+
 def _contents(result: Result) -> dict[str, Content]:
     return {"values": result.outputs, "gradients": Content(result.gradients), **result.effects}
 
@@ -544,9 +564,14 @@ def _noise_of(
 
 
 def _differences(
-    pair: Pair, before: Result, after: Outcome, draw: Draw, moved: Callable[[], Mapping[str, Noise]]
+    pair: Pair,
+    before: Result,
+    after: Outcome,
+    draw: Draw,
+    chosen: Collection[int],
+    moved: Callable[[], Mapping[str, Noise]],
 ) -> Iterator[Difference]:
-    """In what two outcomes differ."""
+    """In what two outcomes differ. `chosen` are the positions of results whose zeros have signs however few elements they have."""
     if isinstance(after, Raised):
         yield Difference(draw, "values", f"raises {after.what}")
         return
@@ -558,7 +583,8 @@ def _differences(
     terms = max((value.size for value in draw.values.values() if is_floating(value)), default=0)
     exact = pair.exact and draw.edge not in DTYPE_KINDS and not draw.setting.autocast
     for respect, (one, other) in respects.items():
-        if respect not in pair.unlike and (why := _unlike(respect, one, other, exact, signs, terms, moved)):
+        own = chosen if respect == "values" else ()
+        if respect not in pair.unlike and (why := _unlike(respect, one, other, exact, signs, terms, own, moved)):
             yield Difference(draw, respect, why)
     if "gradients" not in pair.unlike and (why := _unlike_gradients(before, after, exact, moved)):
         yield Difference(draw, "gradients", why)
@@ -575,13 +601,14 @@ def _unlike(
     exact: bool,
     signs: bool,
     terms: int,
+    chosen: Collection[int],
     moved: Callable[[], Mapping[str, Noise]],
 ) -> str:
     """Why two contents are not the same. How far results move by themselves is asked only where they are not at first sight."""
-    why = differ(one, other, exact=exact, signs=signs, terms=terms)
+    why = differ(one, other, exact=exact, signs=signs, terms=terms, chosen=chosen)
     if not why or exact:
         return why
-    return differ(one, other, noise=moved().get(respect), signs=signs, terms=terms)
+    return differ(one, other, noise=moved().get(respect), signs=signs, terms=terms, chosen=chosen)
 
 
 def _unlike_gradients(before: Result, after: Result, exact: bool, moved: Callable[[], Mapping[str, Noise]]) -> str:
@@ -589,6 +616,10 @@ def _unlike_gradients(before: Result, after: Result, exact: bool, moved: Callabl
         return ""
     if after.refused:
         return f"some against none: {after.refused}"
+    lost = [n for n in before.ends if n not in after.ends] if before.traced else []
+    if lost and len(before.outputs.paths) > lost[0]:
+        path = before.outputs.paths[lost[0]].lstrip(".")
+        return f"{path or 'the result'} took part in training, and does so no more"
     one, other = before.gradients, after.gradients
     why = difference(one, other, exact=exact, signs=False)
     if why and not exact:

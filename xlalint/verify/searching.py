@@ -17,6 +17,7 @@ from xlalint.verify.inputs.draws import draw
 from xlalint.verify.loading import LoadError, load
 from xlalint.verify.model import Specs, Subject
 from xlalint.verify.requests import Found
+from xlalint.verify.taken import check_of
 
 _DRAWS = (0, 1, 2)
 _CALL = 5.0  # seconds that a call may take
@@ -69,15 +70,18 @@ def _try(backend: Backend, program: Program, candidates: Sequence[Specs], lines:
 
 
 def runs(backend: Backend, program: Program, specs: Specs, numbers: Sequence[int] = _DRAWS) -> str:
-    """Why a program does not run on some draws, "" where it does."""
-    try:
-        for number in numbers:
+    """Why a program does not run on some draws, "" where it does. Where a check of its own raises, it does if it runs on one of them."""
+    refused: list[str] = []
+    for number in numbers:
+        try:
             with quiet(), alarm(_CALL):
                 for _ in backend.run(program, [draw(specs, number)], Options(mode="eager")):
                     pass
-    except (Exception, SystemExit) as error:  # noqa: BLE001 (whatever it raises, it does not run)
-        return places.headline(error)
-    return ""
+        except (Exception, SystemExit) as error:  # noqa: BLE001 (whatever it raises, it does not run)
+            refused.append(places.headline(error))
+            if not check_of(error, program.file):
+                return refused[0]
+    return refused[0] if refused and len(refused) == len(numbers) else ""
 
 
 @contextlib.contextmanager

@@ -121,3 +121,13 @@ def is_check(file: str, line: int) -> bool:
         return False
     checks = (node for node in ast.walk(tree) if isinstance(node, (ast.Raise, ast.Assert)))
     return any(node.lineno <= line <= (node.end_lineno or node.lineno) for node in checks)
+
+
+def check_of(error: BaseException, file: str) -> int:
+    """Return the line of the `raise` or `assert` in a file that raised an error; 0 where none of these did."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    own = trace is not None and trace.tb_frame.f_code.co_filename == file
+    line = trace.tb_lineno if own and trace is not None else 0
+    return line if line and is_check(file, line) else 0

@@ -1,10 +1,10 @@
 """Wrong rewrites of this project's own kinds, each with a condition of its legality negated, as data.
 
-    === name: in what it is wrong
-    x="f32[8]", mask="bool[8]"
-    body of the function
-    ---
-    body of the rewrite
+=== name: in what it is wrong
+x="f32[8]", mask="bool[8]"
+body of the function
+---
+body of the rewrite
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.lib.array_utils import byte_bounds
 
 from xlalint.verify.backends import Content, Leaf, Program, Result, Setting, values
 from xlalint.verify.content import Anatomy, Kinds, take_apart
@@ -169,12 +170,14 @@ class ProgramCall:
         """Tell which results are not contiguous, and whose memory each result shares: an argument's, or one that the instance holds."""
         held = take_apart(held_by(self._subject), STATE_KINDS)
         owners = [*self._given.items(), *zip(held.paths, held.items, strict=True)]
-        memory = {pointer: name for name, one in reversed(owners) if (pointer := _pointer(one))}
+        memory = [(extent, name) for name, one in owners if (extent := _extent(one))]
         parts = []
         for path, one in zip(self._outputs.paths, self._outputs.items, strict=True):
             if isinstance(one, torch.Tensor) and one.layout is torch.strided and not one.is_contiguous():
                 parts.append((path, NOT_CONTIGUOUS))
-            if (owner := memory.get(_pointer(one), "")) and one.numel():
+            own = _extent(one)
+            owner = next((name for extent, name in memory if own and own.start in extent), "")
+            if owner:
                 parts.append((path, f"{SHARES}{owner}"))
         return Content(parts=parts)
 
@@ -187,11 +190,17 @@ def _snapshot_of(held: Mapping[str, Any]) -> HeldSnapshot:
     return snapshot(held, STATE_KINDS, leaves)
 
 
-def _pointer(value: Any) -> int:
-    """The address of a tensor's memory, 0 for what has none."""
+def _extent(value: Any) -> range:
+    """The addresses of the memory that a tensor or an array of NumPy lies in; empty for what has none."""
+    if isinstance(value, np.ndarray) and value.size:
+        start, end = byte_bounds(value)
+        return range(start, end)
     if not isinstance(value, torch.Tensor) or value.layout is not torch.strided or value.device.type != "cpu":
-        return 0
-    return int(value.untyped_storage().data_ptr())
+        return range(0)
+    if not value.numel():
+        return range(0)
+    storage = value.untyped_storage()
+    return range(storage.data_ptr(), storage.data_ptr() + storage.nbytes())
 
 
 def _device_of(arguments: Mapping[str, Any]) -> str:

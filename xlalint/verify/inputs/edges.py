@@ -7,8 +7,9 @@ module.
 from __future__ import annotations
 
 import ast
+import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -21,6 +22,8 @@ from xlalint.verify.model import ArraySpec, Literally, Spec, Specs
 _MOST_CONSTANTS = 8
 _MOST_ELEMENTS = 400_000
 _LARGE = 600
+_MOST_COMBINATIONS = 36
+_MOST_BEYOND = 1 << 27  # more may be a size of what a function makes, and take all memory
 _APART = 3  # floating arguments that take turns at a constant
 
 
@@ -75,9 +78,21 @@ def _nan(specs: Specs, hints: Hints) -> Drawn:
 
 
 def _odd(specs: Specs, hints: Hints) -> Drawn:
-    """One element that is not finite."""
+    """One element that is not finite: the last, and the first that masks of the same leading shape select; all are infinite."""
     for number, odd in enumerate((np.nan, np.inf, -np.inf)):
-        yield _map(draw(specs, number), lambda value, odd=odd: _put(value, -1, odd))  # type: ignore[misc]
+        values = draw(specs, number)
+        yield _map(values, lambda value, odd=odd: _put(value, -1, odd))  # type: ignore[misc]
+        if np.isinf(odd):
+            yield _map(values, lambda value, odd=odd: np.full_like(value, odd))  # type: ignore[misc]
+        masks = [value for value in values.values() if _kind(value) == "b" and value.any()]
+        if masks:
+            yield _map(values, lambda value, odd=odd, masks=masks: _put(value, _first_selected(value, masks), odd))  # type: ignore[misc]
+
+
+def _first_selected(value: Any, masks: Sequence[Any]) -> int:
+    fitting = (one for one in masks if one.shape == value.shape[: one.ndim])
+    mask = next(fitting, None)
+    return 0 if mask is None else int(np.argmax(mask.reshape(-1))) * (value.size // mask.size)
 
 
 def _zeros(specs: Specs, hints: Hints) -> Drawn:
@@ -174,6 +189,20 @@ def _scale(values: Values, scale: float) -> Values:
     return _map(values, lambda value: np.asarray(value * scale).astype(value.dtype))
 
 
+def _alike(specs: Specs, hints: Hints) -> Drawn:
+    """Arguments that are the same, and nearly so: what compares them within a tolerance says another thing than what compares them."""
+    floats = [name for name, value in draw(specs, 0).items() if is_floating(value) and value.dtype.kind != "c"]
+    if len(floats) <= 1:
+        return
+    for step, off in enumerate((0.0, 1e-6, 1e-4)):
+        values = draw(specs, step)
+        first = values[floats[0]].astype(np.float64)
+        others = {
+            name: np.resize(first * (1 + off), values[name].shape).astype(values[name].dtype) for name in floats[1:]
+        }
+        yield {**values, **others}
+
+
 def _masks(specs: Specs, hints: Hints) -> Drawn:
     """Masks with whole rows, and whole columns, of one value."""
     for number in range(4):
@@ -193,12 +222,24 @@ def _alternating(shape: tuple[int, ...], axis: int, first: int) -> Any:
 
 def _integers(specs: Specs, hints: Hints) -> Drawn:
     """Integers that are all the smallest, all the largest, by turns, ascending, descending."""
-    ranges = {k: s for k, s in specs.arguments.items() if isinstance(s, ArraySpec) and s.dtype[0] in "iu" and s.shape}
-    if not ranges:
-        return
-    for number, form in enumerate(_FORMS):
+    whole = {k: s for k, s in specs.arguments.items() if isinstance(s, ArraySpec) and s.dtype[0] in "iu"}
+    yield from _combinations(specs, {k: s for k, s in whole.items() if not s.shape})
+    ranges = {k: s for k, s in whole.items() if s.shape}
+    for number, form in enumerate(_FORMS if ranges else ()):
         values = draw(specs, number)
         yield {k: form(v, ranges[k].low, ranges[k].high) if k in ranges else v for k, v in values.items()}
+
+
+def _combinations(specs: Specs, scalars: Mapping[str, ArraySpec]) -> Drawn:
+    """All that scalars can be together, where that is few; else their ends."""
+    all_of = [range(one.low, one.high + 1) for one in scalars.values()]
+    few = math.prod(map(len, all_of)) <= _MOST_COMBINATIONS
+    choices = all_of if few else [(one.low, one.high) for one in scalars.values()]
+    chosen = itertools.islice(itertools.product(*choices), _MOST_COMBINATIONS)
+    for number, numbers in enumerate(chosen if scalars else ()):
+        values = draw(specs, number % STEPS)
+        given = zip(scalars, numbers, strict=True)
+        yield {**values, **{name: np.asarray(one, values[name].dtype) for name, one in given}}
 
 
 _FORMS: tuple[Callable[[Any, int, int], Any], ...] = (
@@ -211,7 +252,7 @@ _FORMS: tuple[Callable[[Any, int, int], Any], ...] = (
 
 
 def _beyond(specs: Specs, hints: Hints) -> Drawn:
-    """Integers outside of the range that is declared: negative ones, large ones, the largest of their dtype."""
+    """Integers outside of the range that is declared: negative ones, large ones, the largest of small dtypes."""
     names = {k: s for k, s in specs.arguments.items() if isinstance(s, ArraySpec) and s.dtype[0] in "iu"}
     if not names:
         return
@@ -223,7 +264,7 @@ def _beyond(specs: Specs, hints: Hints) -> Drawn:
 _OUTSIDE: tuple[Callable[[Any, Any], Any], ...] = (
     lambda value, info: -value if info.min else value,
     lambda value, info: value + np.asarray(min(info.max - int(value.max(initial=0)), 1 << 25), value.dtype),
-    lambda value, info: np.full_like(value, info.max),
+    lambda value, info: np.full_like(value, min(info.max, _MOST_BEYOND)),
 )
 
 
@@ -283,6 +324,7 @@ _MORE_KINDS: Mapping[str, Callable[[Specs, Hints], Drawn]] = MappingProxyType(
     {
         "constants": _constants,
         "options": _options,
+        "alike": _alike,
         "masks": _masks,
         "integers": _integers,
         "signed zeros": _signed_zeros,

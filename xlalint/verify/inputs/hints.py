@@ -9,6 +9,7 @@ from xlalint.verify.inputs.edges import Hints
 
 _SIZES = ("shape", "size", "ndim", "numel", "len", "__len__", "dim")
 _LARGEST_SIZE = 1 << 14
+_FILLS = 1000  # whole numbers from which on an argument may stand for infinity
 _OTHER = {"True": ("False",), "False": ("True",)}
 
 
@@ -28,7 +29,8 @@ def hints_of(functions: Sequence[ast.AST], tree: ast.Module, given: Sequence[str
     for node in (one for function in functions for one in ast.walk(function)):
         if isinstance(node, ast.Call):
             arguments = [*node.args, *(one.value for one in node.keywords if one.arg not in ("dim", "axis"))]
-            values |= {number: None for one in arguments for number in _numbers(one, {}) if number != int(number)}
+            told = [number for one in arguments for number in _numbers(one, {})]
+            values |= {number: None for number in told if number != int(number) or abs(number) >= _FILLS}
     options: dict[str, tuple[str, ...]] = {}
     for function in functions[:1]:
         options |= {name: texts for name, texts in _options(function) if name not in given}
