@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from xlalint.verify.inputs.spec import format_spec
+from xlalint.verify.inputs.containers import nest, write
+from xlalint.verify.inputs.spec import format_inputs
 from xlalint.verify.model import Specs
 
 if TYPE_CHECKING:
@@ -70,28 +72,29 @@ def text_of(backend: str, name: str, specs: Specs, draw: Draw) -> str:
     if any(array.dtype.kind in "fcV" and not np.isfinite(array.astype(complex)).all() for array in arrays.values()):
         lines.append("from math import inf, nan")
     lines += [f"{_variable(key)} = {_array(array, style)}" for key, array in arrays.items()]
-    given = (_variable(key) if key in arrays else repr(value) for key, value in values.items())
-    call = ", ".join(one if key.isdigit() else f"{key}={one}" for key, one in zip(values, given, strict=True))
+    given = nest({key: _variable(key) if key in arrays else repr(value) for key, value in values.items()})
+    call = ", ".join(write(one) if key.isdigit() else f"{key}={write(one)}" for key, one in given.items())
     return "\n".join([*lines, f"{name}({call})"]) + "\n"
 
 
 def _write_draw(style: _Style, name: str, specs: Specs, draw: Draw) -> str:
-    inputs = ", ".join(
-        format_spec(spec, specs.sizes) if key.isdigit() else f"{key}={format_spec(spec, specs.sizes)}"
-        for key, spec in specs.arguments.items()
-    )
+    inputs = format_inputs(specs)
     made = f"{style.drawn}(value) if hasattr(value, 'dtype') else value" if style.drawn else "value"
     keyword = all(not key.isdigit() for key in draw.values)
-    call = "**inputs" if keyword else "*inputs.values()"
+    held = any(not key.isidentifier() and not key.isdigit() for key in draw.values)
+    whole = "nest(inputs)" if held else "inputs"
+    call = f"**{whole}" if keyword else f"*{whole}.values()"
+    nesting = "from xlalint.verify.inputs.containers import nest\n" if held else ""
     return (
-        f"{style.imports}\nfrom xlalint.verify.inputs.edges import example\n"
+        f"{style.imports}\n{nesting}from xlalint.verify.inputs.edges import example\n"
         f"drawn = example({inputs!r}, {draw.edge!r}, {draw.number})\n"
         f"inputs = {{name: {made} for name, value in drawn.items()}}\n{name}({call})\n"
     )
 
 
 def _variable(name: str) -> str:
-    return f"argument_{name}" if name.isdigit() else name
+    """A name for an input that is one in Python: `batch_x` for `batch{x}`."""
+    return f"argument_{name}" if name.isdigit() else re.sub(r"\W+", "_", name).strip("_")
 
 
 def _array(array: Any, style: _Style) -> str:

@@ -20,6 +20,7 @@ from xlalint.config.settings import Settings, VerifyEntry
 from xlalint.source.model import SourceError
 from xlalint.source.reading import decode, is_notebook, read_bytes
 from xlalint.verify.inputs import SpecError, merge_specs, parse_inputs
+from xlalint.verify.inputs.containers import nest
 from xlalint.verify.inputs.marks import Definition, Mark, callables, definition, marks
 from xlalint.verify.inputs.signatures import Signature, signature_of
 from xlalint.verify.model import Place, Specs, Subject
@@ -254,13 +255,14 @@ def specs_of(module: Module, name: str, node: Definition | None, place: Place, s
     signature = signature_of(node) if node is not None else Signature(Specs({}), {})
     whole = merge_specs([*found, signature.specs])
     parameters = signature.parameters
-    for argument in whole.arguments:
+    given = list(nest(whole.arguments))
+    for argument in given:
         if not (argument.isdigit() or argument in parameters or signature.open):
             near = get_close_matches(argument, parameters, n=1)
             hint = f"did you mean `{near[0]}`?" if near else f"it takes {', '.join(parameters) or 'none'}"
             raise TargetError(f"`{name}` has no parameter `{argument}`; {hint}", place)
-    positional = sum(argument.isdigit() for argument in whole.arguments)
-    missing = [one for one in signature.unknown if one not in whole.arguments and one not in parameters[:positional]]
+    positional = sum(argument.isdigit() for argument in given)
+    missing = [one for one in signature.unknown if one not in given and one not in parameters[:positional]]
     if missing:
         raise UndeclaredError(_how_to_declare(name, missing, whole, signature), place, whole)
     return whole

@@ -19,6 +19,7 @@ from xlalint.report.printable import printable, printable_lines
 from xlalint.report.view import View
 from xlalint.source.comments import comments
 from xlalint.verify.inputs import fill_sizes, format_spec
+from xlalint.verify.inputs.containers import nest, write
 from xlalint.verify.judging import Judgement, StepCause
 from xlalint.verify.model import ArraySpec, Observation, Place, Specs, Step, TpuProgram
 
@@ -87,7 +88,7 @@ def line_text(place: Place, view: View, file: str) -> str:
 def inputs_text(specs: Specs) -> str:
     """Inputs as they are written, with the sizes of named dimensions."""
     whole = fill_sizes(specs)
-    told = []
+    told: dict[str, str] = {}
     known: set[str] = set()
     for name, spec in whole.arguments.items():
         text = format_spec(spec)
@@ -95,8 +96,9 @@ def inputs_text(specs: Specs) -> str:
             if isinstance(dimension, str) and dimension not in known:
                 known.add(dimension)
                 text = _write_size(text, dimension, whole.sizes[dimension])
-        told.append(text if name.isdigit() else f"{name}={text}")
-    return ", ".join(told) or "no inputs"
+        told[name] = text
+    given = ((name, write(text)) for name, text in nest(told).items())
+    return ", ".join(text if name.isdigit() else f"{name}={text}" for name, text in given) or "no inputs"
 
 
 def _as_declared(one: Verified) -> Iterator[str]:

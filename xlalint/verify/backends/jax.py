@@ -60,7 +60,9 @@ class Jax:
             for number, given in enumerate(steps):
                 with jax.disable_jit(options.mode == "eager"):
                     before = _take_snapshot(subject) if options.effects else None
-                    step, outputs, after = _step(meter, applied, number, put_on_device(given))
+                    arguments = put_on_device(given)
+                    held = _snapshot_arguments(arguments)
+                    step, outputs, after = _step(meter, applied, number, arguments)
                     content = values.content_of(take_apart(outputs, KINDS), _leaves)
                     found = Gradients()
                     effects: dict[str, Content] = {}
@@ -68,6 +70,7 @@ class Jax:
                         arrays = values.content_of(take_apart(after, KINDS), _leaves)
                         effects = {"state": changes(before, _take_snapshot(subject)), "random": values.generators()}
                         effects["variables"] = arrays
+                        effects["arguments"] = changes(held, _snapshot_arguments(arguments))
                     if options.gradients:
                         with listening():
                             found = gradients(applied, put_on_device(given), options.ends_of(number))
@@ -84,6 +87,13 @@ class Jax:
 def _take_snapshot(subject: Any) -> HeldSnapshot:
     """Take a snapshot of what Python holds of a subject; the arrays of modules are given to them and come back as variables."""
     return snapshot(held_by(subject), STATE_KINDS, _leaves)
+
+
+def _snapshot_arguments(arguments: values.Arguments) -> HeldSnapshot:
+    """Take a snapshot of the containers among arguments, which a program may change; it cannot change arrays."""
+    positional, named = arguments
+    held = {**{str(n): one for n, one in enumerate(positional)}, **named}
+    return snapshot({k: v for k, v in held.items() if isinstance(v, (dict, list))}, STATE_KINDS, _leaves)
 
 
 def put_on_device(given: Mapping[str, Any]) -> values.Arguments:

@@ -57,13 +57,16 @@ class TensorFlow:
             for number, given in enumerate(steps):
                 seed(number)
                 before = _take_snapshot(subject, applied.owner) if options.effects else None
-                step, outputs = _step(meter, applied, number, make_tensors(given))
+                arguments = make_tensors(given)
+                held = _snapshot_arguments(arguments)
+                step, outputs = _step(meter, applied, number, arguments)
                 content = values.content_of(take_apart(outputs, KINDS), _leaves)
                 effects: dict[str, Content] = {}
                 if before is not None:
                     effects = {
                         "state": changes(before, _take_snapshot(subject, applied.owner)),
                         "random": values.generators(),
+                        "arguments": changes(held, _snapshot_arguments(arguments)),
                     }
                     effects["variables"] = Content(_leaves(getattr(applied.owner, "variables", ())))
                 found = Gradients()
@@ -98,6 +101,13 @@ def seed(number: int) -> None:
     random.seed(number)
     np.random.seed(number)
     tf.random.set_seed(number)
+
+
+def _snapshot_arguments(arguments: values.Arguments) -> HeldSnapshot:
+    """Take a snapshot of the containers among arguments, which a program may change; it cannot change tensors."""
+    positional, named = arguments
+    held = {**{str(n): one for n, one in enumerate(positional)}, **named}
+    return snapshot({k: v for k, v in held.items() if isinstance(v, (dict, list))}, STATE_KINDS, _leaves)
 
 
 def make_tensors(given: Mapping[str, Any]) -> values.Arguments:

@@ -13,6 +13,7 @@ from numpy.lib.array_utils import byte_bounds
 from xlalint.verify.backends import Content, Leaf, Program, Result, Setting, values
 from xlalint.verify.content import Anatomy, Kinds, take_apart
 from xlalint.verify.held import HeldSnapshot, changes, held_by, is_of_users, snapshot
+from xlalint.verify.inputs.containers import nest
 from xlalint.verify.layout import NOT_CONTIGUOUS, SHARES
 from xlalint.verify.places import headline
 
@@ -121,15 +122,16 @@ class ProgramCall:
         self._arguments = arguments
         self._setting = setting
         self._given = {name: one.clone() if _differentiable(one) else one for name, one in arguments.items()}
+        self._whole = nest(self._given)
         self._held = self._snapshot(self._subject) if effects else None
-        self._before = _snapshot_of({"argument": self._given}) if effects else None
+        self._before = _snapshot_of({"argument": self._whole}) if effects else None
         self._outputs = Anatomy((), (), (), ())
         self._gradients: list[torch.Tensor] = []
         self._ends: tuple[int, ...] = ()
         self._refused = ""
 
     def forward(self) -> None:
-        positional, named = values.split(self._given)
+        positional, named = values.split(self._whole)
         with torch.autocast(_device_of(self._given), torch.bfloat16, enabled=self._setting.autocast):
             self._outputs = take_apart(self._call(*positional, **named), KINDS)
 
@@ -157,7 +159,7 @@ class ProgramCall:
         if self._held is None or self._before is None:
             return {}
         return {
-            "arguments": changes(self._before, _snapshot_of({"argument": self._given})),
+            "arguments": changes(self._before, _snapshot_of({"argument": self._whole})),
             "state": changes(self._held, self._snapshot(self._subject)),
             "random": values.generators(*leaves([torch.get_rng_state()])),
             "settings": Content(

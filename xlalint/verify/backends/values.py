@@ -14,6 +14,7 @@ from msgspec import structs
 from xlalint.verify.backends import Content, Leaf
 from xlalint.verify.content import Anatomy
 from xlalint.verify.held import ToLeaves
+from xlalint.verify.inputs.containers import nest
 from xlalint.verify.model import Place, Step
 
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
@@ -28,7 +29,8 @@ class Gradients(NamedTuple):
 
 
 def split(values: Mapping[str, Any]) -> Arguments:
-    """Arguments as a call takes them: those named by numbers are positional."""
+    """Arguments as a call takes them: those named by numbers are positional, those of a container together."""
+    values = nest(values)
     positional = sorted((name for name in values if name.isdigit()), key=int)
     return tuple(values[name] for name in positional), {k: v for k, v in values.items() if not k.isdigit()}
 

@@ -1,7 +1,7 @@
 """Inputs as people write them: `x="f32[8,128]", mask="bool[B,8]", lens="i64[B=4] 1..6", n=4`.
 
 A string that names a dtype and a shape stands for an array: a dimension is a size, a name, or a name with its size (`B=8`); integers may
-have an inclusive range. `[]` is a scalar. Any other literal is passed as it is.
+have an inclusive range. `[]` is a scalar. A dict, list or tuple may hold arrays. Any other literal is passed as it is.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from typing import Union
 
+from xlalint.verify.inputs.containers import flatten, nest, write
 from xlalint.verify.model import ArraySpec, Literally, Spec, Specs
 
 DTYPES = {
@@ -78,11 +79,12 @@ def specs_of(values: Mapping[str, object]) -> Specs:
     sizes: Sizes = {}
     for name, value in values.items():
         try:
-            arguments[name], given = spec_of(value)
-            for dimension, size in given.items():
-                if sizes.setdefault(dimension, size) != size:
-                    raise SpecError(f"`{dimension}` is {sizes[dimension]} in one place and {size} in another")
-        except SpecError as error:
+            for path, one in flatten(name, value):
+                arguments[path], given = spec_of(one)
+                for dimension, size in given.items():
+                    if sizes.setdefault(dimension, size) != size:
+                        raise SpecError(f"`{dimension}` is {sizes[dimension]} in one place and {size} in another")
+        except ValueError as error:
             raise SpecError(f"input `{name}`: {error}") from None
     return Specs(arguments, sizes)
 
@@ -144,6 +146,12 @@ def format_spec(spec: Spec, sizes: Mapping[str, int] | None = None) -> str:
     shape = ",".join(str(known.get(size, size) if isinstance(size, str) else size) for size in spec.shape)
     bounds = f" {spec.low}..{spec.high}" if spec.dtype[0] in "iu" and (spec.low, spec.high) != (0, 3) else ""
     return f'"{spec.dtype}[{shape}]{bounds}"'
+
+
+def format_inputs(specs: Specs) -> str:
+    """Write inputs as users do, between the parentheses of `inputs(...)`; names of dimensions are replaced by their sizes."""
+    texts = nest({name: format_spec(spec, specs.sizes) for name, spec in specs.arguments.items()})
+    return ", ".join(write(one) if name.isdigit() else f"{name}={write(one)}" for name, one in texts.items())
 
 
 def _literal(name: str, node: ast.expr) -> object:
