@@ -272,6 +272,28 @@ def allow_rounding(
     return found
 
 
+def largest_of(leaf: Leaf) -> float:
+    """Return the largest finite element of a float array, 0 where there is none."""
+    array = _plain(leaf[1])
+    if array.dtype.kind != "f":
+        return 0.0
+    return float(np.abs(array, where=np.isfinite(array), out=np.zeros(array.shape)).max(initial=0.0))
+
+
+def allow_cancelling(noise: Noise, one: Sequence[Leaf], scales: Sequence[float]) -> Noise:
+    """How far values may be off whose terms cancel: by rounding of the scale that they have elsewhere, if that is known."""
+    if not len(noise) == len(one) == len(scales):
+        return noise
+    found = list(noise)
+    for n, (kind, array) in enumerate(one):
+        plain = _plain(array)
+        if plain.dtype.kind == "f":
+            unit = 2.0**-8 if kind == "bfloat16" else float(np.finfo(plain.dtype).eps)
+            least = np.full(plain.shape, 2 * _UNITS * unit * scales[n])
+            found[n] = least if found[n] is None else np.maximum(found[n], least)
+    return found
+
+
 def _apart(one: Any, other: Any) -> Any:
     """How far two arrays of floats are from one another, None where they cannot be compared."""
     if other is None or one.dtype.kind != "f" or other.dtype.kind != "f" or one.shape != other.shape:

@@ -21,17 +21,19 @@ from xlalint.verify.alarms import alarm
 from xlalint.verify.backends import Backend, Content, Mode, Options, Program, Result, Setting
 from xlalint.verify.closeness import (
     Noise,
+    allow_cancelling,
     allow_rounding,
     differ,
     difference,
     is_chosen_from,
+    largest_of,
     movement,
     signs_differ,
 )
 from xlalint.verify.counterexample import size_of, text_of
 from xlalint.verify.emitted import listening
 from xlalint.verify.inputs.draws import Values, is_floating, resize
-from xlalint.verify.inputs.edges import DTYPE_KINDS, NOTHING, OUTSIDE, Hints, basic_edges, edges
+from xlalint.verify.inputs.edges import CANCELLING, DTYPE_KINDS, NOTHING, OUTSIDE, Hints, basic_edges, edges
 from xlalint.verify.inputs.hints import hints_of, together
 from xlalint.verify.model import ArraySpec, Specs, Step, Verdict, VerdictKind
 from xlalint.verify.taken import Branches, check_of
@@ -131,6 +133,7 @@ class _Comparison:
         self.draws: list[Draw] = []
         self.late: list[str] = []  # kinds of draws for which there was no time
         self._noise: dict[int, Mapping[str, Noise]] = {}
+        self._scales: list[float] = []  # the largest element of each of the first program's results on ordinary draws
         self._signs = False  # whether zeros of results that are sums have other signs
         self._stiff: set[str] = set()  # kinds of draws of another dtype that the first program's results do not follow
 
@@ -238,6 +241,7 @@ class _Comparison:
         """The differences, and those on draws that the declared inputs exclude."""
         differing: list[Difference] = []
         self._stiff = _find_stiff(self.draws, expected)
+        self._scales = self._scales or _find_scales(self.draws, expected)
         chosen = _find_chosen(self.draws, expected)
         pairs: list[tuple[int, layout.Layouts]] = []
         for index, after in found.items():
@@ -277,7 +281,11 @@ class _Comparison:
             joint = [run(values) for values in _moves(draw.values, rng)]
             first = run(draw.values)
             noise = _noise_of(first, apart, joint, draw.values)
-            self._noise[index] = self._allow_rounding(noise, first, draw) if isinstance(first, Result) else noise
+            if isinstance(first, Result):
+                noise = self._allow_rounding(noise, first, draw)
+                if draw.edge == CANCELLING:
+                    noise = {**noise, "values": allow_cancelling(noise["values"], first.outputs.leaves, self._scales)}
+            self._noise[index] = noise
         return self._noise[index]
 
     def _allow_rounding(self, noise: Mapping[str, Noise], first: Result, draw: Draw) -> Mapping[str, Noise]:
@@ -532,6 +540,15 @@ def _find_stiff(draws: Sequence[Draw], outcomes: Outcomes) -> set[str]:
     return found
 
 
+def _find_scales(draws: Sequence[Draw], outcomes: Outcomes) -> list[float]:
+    found: list[float] = []
+    for index, one in outcomes.items():
+        if draws[index].edge == "step" and isinstance(one, Result):
+            own = [largest_of(leaf) for leaf in one.outputs.leaves]
+            found = list(map(max, found, own)) if len(found) == len(own) else own
+    return found
+
+
 def _find_chosen(draws: Sequence[Draw], outcomes: Outcomes) -> set[int]:
     """The positions of results that the first program chooses from its inputs on all ordinary draws: zeros keep their signs there."""
     chosen: set[int] | None = None
@@ -586,7 +603,12 @@ def _differences(
         own = chosen if respect == "values" else ()
         if respect not in pair.unlike and (why := _unlike(respect, one, other, exact, signs, terms, own, moved)):
             yield Difference(draw, respect, why)
-    if "gradients" not in pair.unlike and (why := _unlike_gradients(before, after, exact, moved)):
+    # Where terms cancel, a gradient is that of what rounding left.
+    if (
+        "gradients" not in pair.unlike
+        and draw.edge != CANCELLING
+        and (why := _unlike_gradients(before, after, exact, moved))
+    ):
         yield Difference(draw, "gradients", why)
     if "layout" in before.effects and "layout" not in pair.unlike:
         pairs = layout.Layouts(before.effects["layout"], after.effects.get("layout", Content()))
@@ -643,7 +665,7 @@ def _refute(comparison: _Comparison, first: Difference) -> Verdict:
             return None
         after = _outcomes(pair, pair.after, [draw], [[0]], gradients, like={0: before})[0]
         fresh = _Comparison(pair, specs, name)
-        fresh.gradients, fresh.draws = gradients, [draw]
+        fresh.gradients, fresh.draws, fresh._scales = gradients, [draw], comparison._scales
         differing, _ = fresh._find_differences({0: before}, {0: after})
         return differing[0] if differing else None
 

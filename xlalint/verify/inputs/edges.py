@@ -339,6 +339,8 @@ _MORE_KINDS: Mapping[str, Callable[[Specs, Hints], Drawn]] = MappingProxyType(
 )
 LARGEST = _LARGE
 DTYPE_KINDS = tuple(kind for kind in _MORE_KINDS if kind in DTYPES)
+CANCELLING = "alike"
+"""The draws whose arguments may cancel one another, so that a result is what rounding leaves of its terms."""
 OUTSIDE = ("beyond the range", "denormal", "f16")
 """The kinds of draws that the declared inputs exclude, or no TPU computes with: a difference there is told, and refutes nothing."""
 
