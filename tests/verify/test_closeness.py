@@ -67,3 +67,29 @@ def test_rounding_is_small() -> None:
     one, after = leaf(1.0, 1e-3), leaf(1.0, 2e-3)
     noise = allow_rounding([], [one], [WIDE], [WIDE], ["float32"])
     assert difference([one], [after], noise=noise)
+
+
+def test_the_zeros_of_sums_have_no_signs_and_those_of_chosen_elements_do() -> None:
+    one, other = [leaf(0.0)], [leaf(-0.0)]
+    assert not difference(one, other, terms=8)
+    assert difference(one, other, terms=8, chosen={0})
+
+
+@pytest.mark.parametrize(
+    ("result", "chosen"),
+    [
+        pytest.param(leaf(2.0), True, id="a maximum"),
+        pytest.param(leaf(3.0), False, id="a sum"),
+        pytest.param(leaf(2, dtype="int64"), False, id="a number that is no float"),
+        pytest.param(leaf(), False, id="nothing"),
+    ],
+)
+def test_what_is_chosen_from_inputs(result: tuple[str, Any], chosen: bool) -> None:
+    assert closeness.is_chosen_from(result, [np.asarray([1.0, 2.0], "float32")]) is chosen
+
+
+def test_terms_that_cancel_leave_rounding_of_their_own_scale() -> None:
+    one, other = [leaf(1e-8)], [leaf(0.0)]
+    assert difference(one, other)
+    assert not difference(one, other, noise=closeness.allow_cancelling([None], one, [1.0]))
+    assert difference([leaf(1e-4)], other, noise=closeness.allow_cancelling([None], one, [1.0]))
