@@ -21,7 +21,6 @@ from xlalint.interpreter.arguments import Arguments
 from xlalint.interpreter.builtin_calls import BUILTINS, element_of, is_container
 from xlalint.interpreter.library_calls import LibraryCall
 from xlalint.lowering import ir
-from xlalint.rules.codes import TENSOR_MEMBERSHIP
 from xlalint.rules.codes import ITEM, TENSOR_MEMBERSHIP
 
 if TYPE_CHECKING:
@@ -89,9 +88,9 @@ def _call_builtin(interpreter: Interpreter, frame: Frame, name: str, arguments: 
                 _order_by_key(interpreter, frame, arguments, node)
             elif (found := call.hazard()) is not None:
                 return found
-            elif name in _TAKE_VALUES and len(node.args) == 1:
-                for look in frame.libraries.on_array_read:
-                    look(frame, _TAKE_VALUES[name], node.at, args[0], node.args[0], "")
+    if name in _TAKE_VALUES and len(node.args) == 1:
+        for look in frame.libraries.on_array_read:
+            look(frame, _TAKE_VALUES[name], node.at, args[0], node.args[0], "")
     return handler(frame, args, node) if handler is not None else UNKNOWN
 
 

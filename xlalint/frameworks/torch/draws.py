@@ -44,7 +44,7 @@ def check_draw(call: LibraryCall, spec: Spec, _result: Value) -> None:
 
 def _is_captured(call: LibraryCall) -> bool:
     """Return whether a draw becomes a part of the graph: of an array, or in place."""
-    name, node = last_name(call.node.func), call.node
+    name = last_name(call.node.func)
     if call.owner is not None or call.receiver is not None:
         return False
     if name not in _CAPTURED:
