@@ -33,7 +33,16 @@ from xlalint.verify.closeness import (
 from xlalint.verify.counterexample import size_of, text_of
 from xlalint.verify.emitted import listening
 from xlalint.verify.inputs.draws import Values, is_floating, resize
-from xlalint.verify.inputs.edges import CANCELLING, DTYPE_KINDS, NOTHING, OUTSIDE, Hints, basic_edges, edges
+from xlalint.verify.inputs.edges import (
+    CANCELLING,
+    DTYPE_KINDS,
+    NOTHING,
+    OUTSIDE,
+    WITHOUT_GRADIENTS,
+    Hints,
+    basic_edges,
+    edges,
+)
 from xlalint.verify.inputs.hints import hints_of, together
 from xlalint.verify.model import ArraySpec, Specs, Step, Verdict, VerdictKind
 from xlalint.verify.taken import Branches, check_of
@@ -41,12 +50,12 @@ from xlalint.verify.taken import Branches, check_of
 ENOUGH = 8  # draws on which the first program must run before anything is proven
 _MOVES = 3  # runs on inputs that are all moved by their last place, to see how far a result moves
 _STEPS_EACH = 5  # draws in each of the circumstances besides the ordinary ones
-_FAMILIES = {"not finite": "nan", "signed zeros": "zeros"}  # kinds that are left out with others
+_FAMILIES = {"not finite": "nan", "infinite": "nan", "signed zeros": "zeros"}  # kinds that are left out with others
 _AT_EDGES = 1.0  # seconds that the first program may take on a draw that is at an edge
 _LONGER = 4  # times the original's patience for the rewrite
 _MOST_TURNS = 4  # arguments that are moved alone
 _ORDINARY = Setting()
-_ALONE = ("nan", "not finite")  # kinds whose draws leave nothing behind for the next
+_ALONE = ("nan", "not finite", "infinite")  # kinds whose draws leave nothing behind for the next
 _DOUBLE = 8  # bytes
 _SIGNS = "the signs of zeros differ in sums"
 _BUDGET = 10.0  # seconds of this process for the first program on all draws; what kinds are left out is told
@@ -603,10 +612,9 @@ def _differences(
         own = chosen if respect == "values" else ()
         if respect not in pair.unlike and (why := _unlike(respect, one, other, exact, signs, terms, own, moved)):
             yield Difference(draw, respect, why)
-    # Where terms cancel, a gradient is that of what rounding left.
     if (
         "gradients" not in pair.unlike
-        and draw.edge != CANCELLING
+        and draw.edge not in WITHOUT_GRADIENTS
         and (why := _unlike_gradients(before, after, exact, moved))
     ):
         yield Difference(draw, "gradients", why)

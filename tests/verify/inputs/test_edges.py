@@ -30,7 +30,7 @@ def test_an_odd_element_lies_where_the_mask_selects() -> None:
 
 
 def test_all_are_infinite() -> None:
-    assert sum(np.isinf(one["x"]).all() for one in drawn('x="f32[4]"', "not finite")) == 2
+    assert sum(np.isinf(one["x"]).all() for one in drawn('x="f32[4]"', "infinite")) == 2
 
 
 def test_arguments_are_the_same_and_nearly_so() -> None:

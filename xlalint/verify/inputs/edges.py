@@ -78,15 +78,19 @@ def _nan(specs: Specs, hints: Hints) -> Drawn:
 
 
 def _odd(specs: Specs, hints: Hints) -> Drawn:
-    """One element that is not finite: the last, and the first that masks of the same leading shape select; all are infinite."""
+    """One element that is not finite: the last, and the first that masks of the same leading shape select."""
     for number, odd in enumerate((np.nan, np.inf, -np.inf)):
         values = draw(specs, number)
         yield _map(values, lambda value, odd=odd: _put(value, -1, odd))  # type: ignore[misc]
-        if np.isinf(odd):
-            yield _map(values, lambda value, odd=odd: np.full_like(value, odd))  # type: ignore[misc]
         masks = [value for value in values.values() if _kind(value) == "b" and value.any()]
         if masks:
             yield _map(values, lambda value, odd=odd, masks=masks: _put(value, _first_selected(value, masks), odd))  # type: ignore[misc]
+
+
+def _infinite(specs: Specs, hints: Hints) -> Drawn:
+    """Nothing but infinities of one sign, which no number that stands for infinity equals."""
+    for number, odd in enumerate((np.inf, -np.inf)):
+        yield _map(draw(specs, number + 1), lambda value, odd=odd: np.full_like(value, odd))  # type: ignore[misc]
 
 
 def _first_selected(value: Any, masks: Sequence[Any]) -> int:
@@ -329,6 +333,7 @@ _MORE_KINDS: Mapping[str, Callable[[Specs, Hints], Drawn]] = MappingProxyType(
         "integers": _integers,
         "signed zeros": _signed_zeros,
         "not finite": _odd,
+        "infinite": _infinite,
         "magnitudes": _magnitudes,
         "denormal": _denormal,
         "bf16": _of_dtype("bf16"),
@@ -341,6 +346,8 @@ LARGEST = _LARGE
 DTYPE_KINDS = tuple(kind for kind in _MORE_KINDS if kind in DTYPES)
 CANCELLING = "alike"
 """The draws whose arguments may cancel one another, so that a result is what rounding leaves of its terms."""
+WITHOUT_GRADIENTS = (CANCELLING, "infinite")
+"""The draws of which only values count: a gradient there is that of what rounding left, or of ties with what stands for infinity."""
 OUTSIDE = ("beyond the range", "denormal", "f16")
 """The kinds of draws that the declared inputs exclude, or no TPU computes with: a difference there is told, and refutes nothing."""
 
