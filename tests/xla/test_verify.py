@@ -111,6 +111,43 @@ def test_verdicts(
     assert hurts in verdicts["bad"]["text"]
 
 
+HOST = {
+    "jax": """\
+import jax
+
+
+# xlalint: inputs(x="f32[4]")
+def jit_inside(x):
+    return jax.jit(lambda y: y * 2)(x)
+""",
+    "tensorflow": """\
+import tensorflow as tf
+
+
+# xlalint: inputs(x="f32[4]")
+def jit_inside(x):
+    return tf.function(lambda y: y * 2, jit_compile=True)(x)
+""",
+}
+
+
+@pytest.mark.parametrize("backend", [pytest.param(name, marks=getattr(pytest.mark, name)) for name in HOST])
+@pytest.mark.parametrize("configured", [False, True])
+def test_what_the_host_compiles_at_each_call_is_seen_as_it_is_written(
+    backend: str, configured: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    require(backend, "psutil", "ml_dtypes")
+    monkeypatch.chdir(tmp_path)
+    Path("model.py").write_text(HOST[backend])
+    Path("xlalint.toml").write_text('[[verify]]\ntarget = "model.py:jit_inside"\nas-written = true\n')
+    own = ("--config", "xlalint.toml") if configured else ("--isolated", "--as-written")
+    code = main(["verify", "--output-format", "json", *own, "model.py"])
+    (told,) = json.loads(capsys.readouterr().out)
+    assert code == 1, told
+    assert told["verdict"]["text"].startswith("compiles in every step after the warm-up: line 6")
+    assert main(["verify", "--isolated", "model.py"]) == 0
+
+
 @pytest.mark.jax
 def test_programs_are_compiled_for_tpus(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

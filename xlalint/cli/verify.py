@@ -59,6 +59,9 @@ _NAMED = {"tf": "tensorflow", "torch_compile": "torch_compile"}  # targets of th
 @click.option(
     "--max-compiles", type=click.IntRange(min=0), metavar="N", help="Allow N compilations, in all steps together."
 )
+@click.option(
+    "--as-written", is_flag=True, help="Compile only what the code compiles itself: for functions of the host."
+)
 @click.option("--against", metavar="TARGET", help="Say whether TARGET does what this other one does.")
 @click.option("--against-rev", metavar="REV", help="The same, of TARGET as its file was at this git revision.")
 @click.option("--time-limit", type=click.FloatRange(min=1), default=120.0, show_default=True, metavar="SECONDS")
@@ -194,6 +197,7 @@ def _observe(target: Target, options: Mapping[str, Any], limits: Limits, view: V
                 vary=_read_varied(options["vary"], target),
                 limits=limits,
                 programs=folder if options["tpus"] else "",
+                as_written=options["as_written"] or target.as_written,
             )
             compiled = tpu.compile_for_tpu(seen.programs, options["tpus"]) if options["tpus"] else []
     except (CannotRunError, MissingPackageError, SpecError, IsolationError) as error:

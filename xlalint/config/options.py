@@ -164,6 +164,7 @@ _ENTRY: dict[str, Option] = {
     "max-compiles": Option(
         lambda value: _count(value, "a whole number from 0"), _COUNT, "How many compilations are allowed in all steps."
     ),
+    "as-written": Option(_flag, _FLAG, "Whether only what the code compiles itself is compiled."),
 }
 
 OPTIONS: dict[str, Option] = {

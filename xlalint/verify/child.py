@@ -131,7 +131,8 @@ def _compare(backend: Backend, request: Compare, tell: Tell) -> None:
 
 
 def _steps(backend: Backend, program: Program, steps: list[dict[str, Any]], request: Observe) -> Iterator[Step]:
-    for step, _ in backend.run(program, steps, Options(programs=request.programs)):
+    options = Options(programs=request.programs, mode="as-written" if request.as_written else "compiled")
+    for step, _ in backend.run(program, steps, options):
         yield msgspec.structs.replace(step, sizes=request.steps[step.number])
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import logging
+import re
 import sys
 import warnings
 from collections.abc import Iterator
@@ -14,6 +15,10 @@ import numpy as np
 
 from xlalint.verify.backends import Content
 from xlalint.verify.places import is_users
+
+# More digits than float32 has: what a number of it looks like as Python's, which is how JAX's callbacks print outside of `jit`.
+_LONG = re.compile(r"-?\d+\.\d+(?:e[+-]?\d+)?")
+_DIGITS = 9
 
 
 class Emitted:
@@ -25,9 +30,16 @@ class Emitted:
         self.warned: list[str] = []
 
     def effects(self) -> dict[str, Content]:
-        """Return what was said, as effects of a step."""
+        """Return what was said, as effects of a step; numbers with more digits than float32 has are those of it that are nearest."""
         said = {"printed": self.printed.getvalue(), "logged": "\n".join(self.logged), "warned": "\n".join(self.warned)}
-        return {name: Content([("none", np.asarray(text))]) for name, text in said.items()}
+        return {name: Content([("none", np.asarray(_LONG.sub(_shorten, text)))]) for name, text in said.items()}
+
+
+def _shorten(match: re.Match[str]) -> str:
+    digits = match[0].partition("e")[0].lstrip("-0.").replace(".", "")
+    with np.errstate(all="ignore"):
+        short = np.float32(match[0])
+    return str(short) if len(digits) > _DIGITS and np.isfinite(short) else match[0]
 
 
 class _Handler(logging.Handler):

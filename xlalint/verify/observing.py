@@ -44,16 +44,18 @@ def observe(
     vary: Sequence[str] = (),
     limits: Limits = LIMITS,
     programs: str = "",
+    as_written: bool = False,
     on_step: Callable[[Step], None] = lambda step: None,
 ) -> Observation:
     """Run a subject for some steps, with other values in each; after the warm-up the named dimensions of `vary` take other sizes too.
 
-    `programs` is a folder for the StableHLO of the compiled programs, "" for none; `on_step` is called for each step when it is done.
+    `programs` is a folder for the StableHLO of the compiled programs, "" for none; with `as_written` only what the subject compiles
+    itself is compiled; `on_step` is called for each step when it is done.
 
     Raises: MissingPackageError, CannotRunError, SpecError, isolation.IsolationError.
     """
     sizes = tuple(sizes_of(specs, number, _find_varied(specs, vary)) for number in range(steps))
-    request = Observe(backend, subject, fill_sizes(specs), sizes, programs, _PATIENCE * limits.seconds)
+    request = Observe(backend, subject, fill_sizes(specs), sizes, programs, _PATIENCE * limits.seconds, as_written)
     done: list[Step] = []
     stage = _Stage()
 

@@ -14,7 +14,8 @@ Stage = Literal["start", "load", "run"]
 class Observe(Struct, frozen=True, tag="observe"):
     """Run a subject once per entry of `steps`, the sizes of named dimensions in that step; `programs` as in `backends.Options`.
 
-    Where it takes longer than `patience` seconds, the child writes to standard error which lines it is on.
+    `as_written`: what the subject does not compile itself is not compiled. Where it takes longer than `patience` seconds, the child writes
+    to standard error which lines it is on.
     """
 
     backend: str
@@ -23,6 +24,7 @@ class Observe(Struct, frozen=True, tag="observe"):
     steps: tuple[dict[str, int], ...]
     programs: str = ""
     patience: float = 0.0
+    as_written: bool = False
 
 
 class Compare(Struct, frozen=True, tag="compare"):

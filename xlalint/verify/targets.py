@@ -68,7 +68,7 @@ class Module(NamedTuple):
 
 
 class Target(NamedTuple):
-    """Something to verify; `max_compiles` is what its configuration says, None where it says nothing.
+    """Something to verify; `max_compiles` and `as_written` are what its configuration says, None and False where it says nothing.
 
     With `guesses` its inputs are not declared: what is to be tried, and `undeclared` says how to declare them. `rows` are the first and
     last of its definition, (0, 0) where it has none in its file.
@@ -82,6 +82,7 @@ class Target(NamedTuple):
     guesses: Guessed | None = None
     undeclared: str = ""
     rows: tuple[int, int] = (0, 0)
+    as_written: bool = False
 
 
 class Told(NamedTuple):
@@ -183,18 +184,18 @@ def _target_in(module: Module, name: str, told: Told, entry: VerifyEntry | None,
     place = Place(module.file, rows[0] or 1, name)
     factory = told.factory or (entry.factory if entry else "")
     subject = Subject(module.name, name, module.file, factory, text, module.path)
-    allowed = entry.max_compiles if entry else None
+    allowed, as_written = (entry.max_compiles, entry.as_written) if entry else (None, False)
     said = [told.inputs, entry.inputs if entry else ""]
     try:
         specs = specs_of(module, name, node, place, said)
         backend = told.backend or (entry.backend if entry else "") or _backend(module, told.torch_backend)
-        return Target(subject, specs, backend, place, allowed, rows=rows)
+        return Target(subject, specs, backend, place, allowed, rows=rows, as_written=as_written)
     except UndeclaredError as error:
         if told.settings is None:
             raise
         backend = told.backend or (entry.backend if entry else "") or _backend(module, told.torch_backend)
         guesses = _guess_inputs(module, subject, told.settings, backend, error)
-        return Target(subject, error.known, backend, place, allowed, guesses, str(error), rows)
+        return Target(subject, error.known, backend, place, allowed, guesses, str(error), rows, as_written)
 
 
 def _guess_inputs(
