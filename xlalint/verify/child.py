@@ -75,13 +75,15 @@ def serve(request: Request, tell: Tell) -> None:
 
 
 def _prove(backend: Backend, request: Prove, tell: Tell) -> None:
+    from xlalint.verify.ambient import kept_settings
     from xlalint.verify.proving import JobProver
 
     prover = JobProver(backend)
     for job in request.jobs:
         tell(Began(job.number))
         began = time.perf_counter()
-        shown = prover.prove(job)
+        with kept_settings():
+            shown = prover.prove(job)
         tell(
             Judged(job.number, shown.verdict, time.perf_counter() - began, shown.cached and job is not request.jobs[0])
         )

@@ -18,6 +18,7 @@ import numpy as np
 from xlalint.diagnostics.finding import Coverage
 from xlalint.verify import layout, places
 from xlalint.verify.alarms import alarm
+from xlalint.verify.ambient import kept_settings
 from xlalint.verify.backends import Backend, Content, Mode, Options, Program, Result, Setting
 from xlalint.verify.closeness import (
     Noise,
@@ -44,7 +45,7 @@ from xlalint.verify.inputs.edges import (
     edges,
 )
 from xlalint.verify.inputs.hints import hints_of, together
-from xlalint.verify.model import ArraySpec, Specs, Step, Verdict, VerdictKind
+from xlalint.verify.model import ArraySpec, Literally, Specs, Step, Verdict, VerdictKind
 from xlalint.verify.taken import Branches, check_of
 
 ENOUGH = 8  # draws on which the first program must run before anything is proven
@@ -350,6 +351,7 @@ class _Comparison:
         tried = {draw.edge for draw in self.draws} & set(DTYPE_KINDS)
         not_varied += [f"{dtype} (the original raises)" for dtype in DTYPE_KINDS if dtype in tried - set(draws)]
         not_varied += [f"integers outside {text}" for text in _ranges(self.specs)]
+        not_varied += list(_fixed([self.draws[index].values for index in ran], self.specs))
         notes = [*self._lost, *([_SIGNS] if self._signs else [])]
         if outside:
             notes += list(
@@ -398,6 +400,13 @@ def _ranges(specs: Specs) -> list[str]:
             if isinstance(one, ArraySpec) and one.dtype[0] in "iu"
         )
     )
+
+
+def _fixed(draws: Sequence[Values], specs: Specs) -> Iterator[str]:
+    """The arguments that are no arrays and were the same in all draws."""
+    for name, spec in specs.arguments.items():
+        if isinstance(spec, Literally) and all(repr(one.get(name)) == spec.text for one in draws):
+            yield f"`{name}` other than {spec.text}"
 
 
 def _chooses(function: ast.AST) -> bool:
@@ -454,11 +463,12 @@ def _outcomes(
                 # What the original did in time must not fail for a machine that is busy: only what never ends.
                 patience = _LONGER * pair.patience if like is not None else _patience(pair, draws[left[0]])
                 limited = pair._replace(patience=patience)
-                for step, result in _limit(limited, made, [draws[index] for index in left], options):
-                    if draws[left[done]].edge == "step" and not draws[left[done]].setting.text:
-                        hear(step)
-                    outcomes[left[done]] = result
-                    done += 1
+                with kept_settings():
+                    for step, result in _limit(limited, made, [draws[index] for index in left], options):
+                        if draws[left[done]].edge == "step" and not draws[left[done]].setting.text:
+                            hear(step)
+                        outcomes[left[done]] = result
+                        done += 1
             except (Exception, SystemExit) as error:  # noqa: BLE001 (whatever it is, it is what the program does)
                 outcomes[left[done]] = _describe_raised(error, program)
                 done += 1

@@ -9,6 +9,7 @@ Knows no framework: a backend says what an array is, and what its own containers
 from __future__ import annotations
 
 import enum
+import functools
 import itertools
 import types
 from collections import deque
@@ -91,7 +92,8 @@ class _Dissection:
             self.parts.append((path, f"{name} of {', '.join(keys)}"))
             self._visit_all((f"{path}[{key}]", one) for key, one in zip(keys, value.values(), strict=True))
         elif isinstance(value, (list, tuple, deque)):
-            self.parts.append((path, f"{name} of {len(value)}"))
+            most = f", at most {value.maxlen}" if isinstance(value, deque) and value.maxlen is not None else ""
+            self.parts.append((path, f"{name} of {len(value)}{most}"))
             self._visit_all((f"{path}[{n}]", one) for n, one in enumerate(value))
         elif isinstance(value, (set, frozenset)):
             self.parts.append((path, f"{name} of {len(value)}"))
@@ -124,6 +126,10 @@ class _Dissection:
             self.visit(value.__self__, f"{path}.__self__")
         elif isinstance(value, types.FunctionType):
             self._function(value, path)
+        elif isinstance(value, functools.partial):
+            self.parts.append((path, name))
+            inner = {"func": value.func, "args": value.args, "keywords": value.keywords}
+            self._visit_all((f"{path}.{key}", one) for key, one in inner.items())
         elif attributes is not None and self._kinds.enters(value):
             self.parts.append((path, name))
             self._visit_all((f"{path}.{key}", one) for key, one in attributes.items())

@@ -67,6 +67,7 @@ def held_by(call: Any, own: Mapping[str, Any] | None = None) -> dict[str, Any]:
         found["self"] = owner
     function = _function_of(call)
     if function is not None:
+        found["function"] = {name: one for name, one in vars(function).items() if _is_data(name, one)}
         found["closure"] = dict(_closed_over(function))
         found["globals"] = {name: value for name, value in function.__globals__.items() if _is_data(name, value)}
         found["classes"] = dict(_class_attributes(function))

@@ -9,6 +9,8 @@ from xlalint.verify.backends import Content
 
 NOT_CONTIGUOUS = "not contiguous"
 SHARES = "in the memory of "
+LEAF = "a leaf that wants gradients"
+NUMPY = "an array of NumPy"
 
 
 class Layouts(NamedTuple):
@@ -25,8 +27,10 @@ def worse(pair: Layouts) -> str:
 
 
 def find_lost(pairs: Sequence[Layouts]) -> tuple[list[str], list[str]]:
-    """Find which results share memory with something before and not after: on all draws, so that callers may rely on it, and on some."""
-    shared = [{part for part in pair.before.parts if part[1].startswith(SHARES)} for pair in pairs]
+    """Find which results share memory with something, or are NumPy's, before and not after: on all draws, so that callers may rely on it,
+    and on some.
+    """
+    shared = [{part for part in pair.before.parts if part[1] == NUMPY or part[1].startswith(SHARES)} for pair in pairs]
     gone = [own - set(pair.after.parts) for own, pair in zip(shared, pairs, strict=True)]
     always = set.intersection(*shared) if shared else set()
     every = {part for part in always if all(part in one for one in gone)}

@@ -14,7 +14,7 @@ from xlalint.verify.backends import Content, Leaf, Program, Result, Setting, val
 from xlalint.verify.content import Anatomy, Kinds, take_apart
 from xlalint.verify.held import HeldSnapshot, changes, held_by, is_of_users, snapshot
 from xlalint.verify.inputs.containers import nest
-from xlalint.verify.layout import NOT_CONTIGUOUS, SHARES
+from xlalint.verify.layout import LEAF, NOT_CONTIGUOUS, NUMPY, SHARES
 from xlalint.verify.places import headline
 
 ORDINARY = Setting()
@@ -70,7 +70,13 @@ def module_of(call: Callable[..., Any]) -> torch.nn.Module | None:
 
 
 def spread(array: Any) -> Any:
-    """The same values as every second one of a larger tensor, which is not contiguous."""
+    """The same values as every second one of a larger tensor, whose last two dimensions are swapped: `view` cannot flatten it."""
+    if array.ndim > 1:
+        return _spread(array.transpose(-1, -2)).transpose(-1, -2)
+    return _spread(array)
+
+
+def _spread(array: Any) -> Any:
     wide = torch.zeros((*array.shape, 2), dtype=array.dtype)
     wide[..., 0] = array
     return wide[..., 0]
@@ -169,7 +175,9 @@ class ProgramCall:
         }
 
     def _layout(self) -> Content:
-        """Tell which results are not contiguous, and whose memory each result shares: an argument's, or one that the instance holds."""
+        """Tell which results are not contiguous, NumPy's, or where gradients end; and whose memory each shares: an argument's, or one
+        that the instance holds.
+        """
         held = take_apart(held_by(self._subject), STATE_KINDS)
         owners = [*self._given.items(), *zip(held.paths, held.items, strict=True)]
         memory = [(extent, name) for name, one in owners if (extent := _extent(one))]
@@ -177,6 +185,10 @@ class ProgramCall:
         for path, one in zip(self._outputs.paths, self._outputs.items, strict=True):
             if isinstance(one, torch.Tensor) and one.layout is torch.strided and not one.is_contiguous():
                 parts.append((path, NOT_CONTIGUOUS))
+            if isinstance(one, np.ndarray):
+                parts.append((path, NUMPY))
+            if _differentiable(one) and one.is_leaf:
+                parts.append((path, LEAF))
             own = _extent(one)
             owner = next((name for extent, name in memory if own and own.start in extent), "")
             if owner:

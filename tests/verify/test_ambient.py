@@ -1,0 +1,50 @@
+"""What a program sets for its whole process is as it was when the next one runs."""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType, SimpleNamespace
+
+import pytest
+
+from xlalint.verify.ambient import kept_settings
+
+
+@pytest.fixture
+def framework(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    """A framework with a default dtype and a mode."""
+    state = SimpleNamespace(dtype="float32", gradients=True)
+    torch = ModuleType("torch")
+    for name, key in (("default_dtype", "dtype"), ("grad_enabled", "gradients")):
+        reader = "get_default_dtype" if key == "dtype" else "is_grad_enabled"
+        setattr(torch, reader, lambda key=key: getattr(state, key))
+        setattr(torch, f"set_{name}", lambda value, key=key: setattr(state, key, value))
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    return state
+
+
+def test_settings_are_restored(framework: SimpleNamespace) -> None:
+    with kept_settings():
+        framework.dtype, framework.gradients = "float64", False
+    assert (framework.dtype, framework.gradients) == ("float32", True)
+
+
+def test_settings_are_restored_after_an_error(framework: SimpleNamespace) -> None:
+    with pytest.raises(ValueError, match="no"), kept_settings():
+        framework.dtype = "float64"
+        raise ValueError("no")
+    assert framework.dtype == "float32"
+
+
+def test_what_was_set_before_stays(framework: SimpleNamespace) -> None:
+    framework.dtype = "bfloat16"
+    with kept_settings():
+        framework.dtype = "float64"
+    assert framework.dtype == "bfloat16"
+
+
+def test_no_framework_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("torch", "keras", "jax"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    with kept_settings():
+        pass
