@@ -7,7 +7,7 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
-from xlalint.verify.ambient import kept_settings
+from xlalint.verify.ambient import kept_settings, told_settings
 
 
 @pytest.fixture
@@ -20,6 +20,8 @@ def framework(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
         setattr(torch, reader, lambda key=key: getattr(state, key))
         setattr(torch, f"set_{name}", lambda value, key=key: setattr(state, key, value))
     monkeypatch.setitem(sys.modules, "torch", torch)
+    for name in ("keras", "jax"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
     return state
 
 
@@ -27,6 +29,13 @@ def test_settings_are_restored(framework: SimpleNamespace) -> None:
     with kept_settings():
         framework.dtype, framework.gradients = "float64", False
     assert (framework.dtype, framework.gradients) == ("float32", True)
+
+
+def test_settings_are_told(framework: SimpleNamespace) -> None:
+    before = told_settings()
+    framework.gradients = False
+    assert before == "torch.set_default_dtype float32, torch.set_grad_enabled True"
+    assert told_settings() == "torch.set_default_dtype float32, torch.set_grad_enabled False"
 
 
 def test_settings_are_restored_after_an_error(framework: SimpleNamespace) -> None:

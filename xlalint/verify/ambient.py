@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 # Module, and the names in it of what reads a setting and of what writes it.
 _SETTINGS = (
@@ -20,6 +20,19 @@ _SETTINGS = (
 _FLAGS = ("jax_enable_x64", "jax_debug_nans", "jax_default_matmul_precision")
 
 
+class _Setting(NamedTuple):
+    """A setting of a framework that is imported: its name, what it is now, and what sets it to that."""
+
+    name: str
+    value: object
+    restore: Callable[[], object]
+
+
+def told_settings() -> str:
+    """Say what holds for the whole process now."""
+    return ", ".join(f"{one.name} {one.value}" for one in _find_settings())
+
+
 @contextmanager
 def kept_settings() -> Iterator[None]:
     """Restore at the end of the `with` block what its code set for the whole process."""
@@ -28,18 +41,19 @@ def kept_settings() -> Iterator[None]:
         yield
     finally:
         for one in restore:
-            one()
+            one.restore()
 
 
-def _find_settings() -> Iterator[Callable[[], object]]:
-    """Yield what sets each setting of the frameworks that are imported to what it is now."""
+def _find_settings() -> Iterator[_Setting]:
     for module, reads, writes in _SETTINGS:
         reader, writer = _find(module, reads), _find(module, writes)
         if reader is not None and writer is not None:
-            yield partial(writer, reader())
+            value = reader()
+            yield _Setting(f"{module}.{writes}", value, partial(writer, value))
     config = _find("jax", "config")
     for flag in _FLAGS if config is not None else ():
-        yield partial(config.update, flag, getattr(config, flag))
+        value = getattr(config, flag)
+        yield _Setting(flag, value, partial(config.update, flag, value))
 
 
 def _find(module: str, path: str) -> Any:

@@ -70,6 +70,7 @@ class Jax:
                         arrays = values.content_of(take_apart(after, KINDS), _leaves)
                         effects = {"state": changes(before, _take_snapshot(subject)), "random": values.generators()}
                         effects["variables"] = arrays
+                        effects["settings"] = values.settings()
                         effects["arguments"] = changes(held, _snapshot_arguments(arguments))
                     if options.gradients:
                         with listening():

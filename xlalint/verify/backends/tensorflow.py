@@ -67,8 +67,11 @@ class TensorFlow:
                         "state": changes(before, _take_snapshot(subject, applied.owner)),
                         "random": values.generators(),
                         "arguments": changes(held, _snapshot_arguments(arguments)),
+                        "settings": values.settings(),
                     }
                     effects["variables"] = Content(_leaves(getattr(applied.owner, "variables", ())))
+                    if options.mode == "eager":  # compiled, they are of the graph
+                        effects["losses"] = Content(_leaves(getattr(applied.owner, "losses", ())))
                 found = Gradients()
                 if twin is not None:
                     seed(number)

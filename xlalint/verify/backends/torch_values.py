@@ -168,9 +168,7 @@ class ProgramCall:
             "arguments": changes(self._before, _snapshot_of({"argument": self._whole})),
             "state": changes(self._held, self._snapshot(self._subject)),
             "random": values.generators(*leaves([torch.get_rng_state()])),
-            "settings": Content(
-                [("none", np.asarray(f"gradients {torch.is_grad_enabled()}, {torch.get_default_dtype()}"))]
-            ),
+            "settings": values.settings(),
             "layout": self._layout(),
         }
 

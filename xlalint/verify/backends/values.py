@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from msgspec import structs
 
+from xlalint.verify.ambient import told_settings
 from xlalint.verify.backends import Content, Leaf
 from xlalint.verify.content import Anatomy
 from xlalint.verify.held import ToLeaves
@@ -71,6 +72,11 @@ def generators(*others: Leaf) -> Content:
     """The states of Python's and NumPy's generators, and of `others`."""
     state: Any = np.random.get_state()
     return Content([*others, *leaves([hash(random.getstate()) % 2**62, int(state[1].sum()), int(state[2])])])
+
+
+def settings() -> Content:
+    """What holds for the whole process."""
+    return Content(leaves([told_settings()]))
 
 
 class Programs:
