@@ -7,7 +7,7 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
-from xlalint.verify.ambient import kept_settings, told_settings
+from xlalint.verify.ambient import describe_settings, keep_settings
 
 
 @pytest.fixture
@@ -26,20 +26,20 @@ def framework(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
 
 
 def test_settings_are_restored(framework: SimpleNamespace) -> None:
-    with kept_settings():
+    with keep_settings():
         framework.dtype, framework.gradients = "float64", False
     assert (framework.dtype, framework.gradients) == ("float32", True)
 
 
 def test_settings_are_told(framework: SimpleNamespace) -> None:
-    before = told_settings()
+    before = describe_settings()
     framework.gradients = False
     assert before == "torch.set_default_dtype float32, torch.set_grad_enabled True"
-    assert told_settings() == "torch.set_default_dtype float32, torch.set_grad_enabled False"
+    assert describe_settings() == "torch.set_default_dtype float32, torch.set_grad_enabled False"
 
 
 def test_settings_are_restored_after_an_error(framework: SimpleNamespace) -> None:
-    with pytest.raises(ValueError, match="no"), kept_settings():
+    with pytest.raises(ValueError, match="no"), keep_settings():
         framework.dtype = "float64"
         raise ValueError("no")
     assert framework.dtype == "float32"
@@ -47,7 +47,7 @@ def test_settings_are_restored_after_an_error(framework: SimpleNamespace) -> Non
 
 def test_what_was_set_before_stays(framework: SimpleNamespace) -> None:
     framework.dtype = "bfloat16"
-    with kept_settings():
+    with keep_settings():
         framework.dtype = "float64"
     assert framework.dtype == "bfloat16"
 
@@ -55,5 +55,5 @@ def test_what_was_set_before_stays(framework: SimpleNamespace) -> None:
 def test_no_framework_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("torch", "keras", "jax"):
         monkeypatch.delitem(sys.modules, name, raising=False)
-    with kept_settings():
+    with keep_settings():
         pass

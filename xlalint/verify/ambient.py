@@ -1,4 +1,4 @@
-"""Keeps what holds for a whole process as it was: a program that sets a default dtype must not change what the next one does."""
+"""Keeps settings of the whole process as they were: a program that sets a default dtype must not change what the next one does."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ class _Setting(NamedTuple):
     restore: Callable[[], object]
 
 
-def told_settings() -> str:
+def describe_settings() -> str:
     """Say what holds for the whole process now."""
     return ", ".join(f"{one.name} {one.value}" for one in _find_settings())
 
 
 @contextmanager
-def kept_settings() -> Iterator[None]:
+def keep_settings() -> Iterator[None]:
     """Restore at the end of the `with` block what its code set for the whole process."""
     restore = list(_find_settings())
     try:

@@ -75,14 +75,14 @@ def serve(request: Request, tell: Tell) -> None:
 
 
 def _prove(backend: Backend, request: Prove, tell: Tell) -> None:
-    from xlalint.verify.ambient import kept_settings
+    from xlalint.verify.ambient import keep_settings
     from xlalint.verify.proving import JobProver
 
     prover = JobProver(backend)
     for job in request.jobs:
         tell(Began(job.number))
         began = time.perf_counter()
-        with kept_settings():
+        with keep_settings():
             shown = prover.prove(job)
         tell(
             Judged(job.number, shown.verdict, time.perf_counter() - began, shown.cached and job is not request.jobs[0])

@@ -18,7 +18,7 @@ import numpy as np
 from xlalint.diagnostics.finding import Coverage
 from xlalint.verify import layout, places
 from xlalint.verify.alarms import alarm
-from xlalint.verify.ambient import kept_settings
+from xlalint.verify.ambient import keep_settings
 from xlalint.verify.backends import Backend, Content, Mode, Options, Program, Result, Setting
 from xlalint.verify.closeness import (
     Noise,
@@ -351,7 +351,7 @@ class _Comparison:
         tried = {draw.edge for draw in self.draws} & set(DTYPE_KINDS)
         not_varied += [f"{dtype} (the original raises)" for dtype in DTYPE_KINDS if dtype in tried - set(draws)]
         not_varied += [f"integers outside {text}" for text in _ranges(self.specs)]
-        not_varied += list(_fixed([self.draws[index].values for index in ran], self.specs))
+        not_varied += list(_find_unvaried([self.draws[index].values for index in ran], self.specs))
         notes = [*self._lost, *([_SIGNS] if self._signs else [])]
         if outside:
             notes += list(
@@ -402,7 +402,7 @@ def _ranges(specs: Specs) -> list[str]:
     )
 
 
-def _fixed(draws: Sequence[Values], specs: Specs) -> Iterator[str]:
+def _find_unvaried(draws: Sequence[Values], specs: Specs) -> Iterator[str]:
     """The arguments that are no arrays and were the same in all draws."""
     for name, spec in specs.arguments.items():
         if isinstance(spec, Literally) and all(repr(one.get(name)) == spec.text for one in draws):
@@ -463,7 +463,7 @@ def _outcomes(
                 # What the original did in time must not fail for a machine that is busy: only what never ends.
                 patience = _LONGER * pair.patience if like is not None else _patience(pair, draws[left[0]])
                 limited = pair._replace(patience=patience)
-                with kept_settings():
+                with keep_settings():
                     for step, result in _limit(limited, made, [draws[index] for index in left], options):
                         if draws[left[done]].edge == "step" and not draws[left[done]].setting.text:
                             hear(step)

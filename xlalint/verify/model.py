@@ -40,10 +40,13 @@ Spec = Union[ArraySpec, Literally]
 
 
 class Specs(Struct, frozen=True):
-    """The inputs of a subject: arguments by name (those named "0", "1", … are positional), and the sizes of named dimensions."""
+    """The inputs of a subject: arguments by name (those named "0", "1", … are positional), the sizes of named dimensions, and conditions
+    that valid inputs fulfil.
+    """
 
     arguments: dict[str, Spec]
     sizes: dict[str, int] = {}
+    requires: tuple[str, ...] = ()
 
 
 class Subject(Struct, frozen=True):

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from msgspec import structs
 
-from xlalint.verify.ambient import told_settings
+from xlalint.verify.ambient import describe_settings
 from xlalint.verify.backends import Content, Leaf
 from xlalint.verify.content import Anatomy
 from xlalint.verify.held import ToLeaves
@@ -75,8 +75,8 @@ def generators(*others: Leaf) -> Content:
 
 
 def settings() -> Content:
-    """What holds for the whole process."""
-    return Content(leaves([told_settings()]))
+    """Tell what holds for the whole process."""
+    return Content(leaves([describe_settings()]))
 
 
 class Programs:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from xlalint.verify.inputs.conditions import meet
 from xlalint.verify.inputs.spec import DTYPES, fill_sizes
 from xlalint.verify.model import ArraySpec, Literally, Spec, Specs
 
@@ -28,7 +29,8 @@ def draw(specs: Specs, step: int, sizes: Mapping[str, int] | None = None) -> Val
     whole = fill_sizes(specs)
     known = {**whole.sizes, **(sizes or {})}
     rng = np.random.default_rng(1000 + step)
-    return {name: _value(spec, step, rng, known) for name, spec in whole.arguments.items()}
+    values = {name: _value(spec, step, rng, known) for name, spec in whole.arguments.items()}
+    return (meet(values, specs.requires) or values) if specs.requires else values
 
 
 def resize(specs: Specs, size: int) -> Specs:
@@ -38,14 +40,14 @@ def resize(specs: Specs, size: int) -> Specs:
     if first is None:
         return whole
     if isinstance(first, str):
-        return Specs(whole.arguments, {**whole.sizes, first: size})
+        return Specs(whole.arguments, {**whole.sizes, first: size}, whole.requires)
 
     def other(spec: Spec) -> Spec:
         if isinstance(spec, Literally):
             return spec
         return ArraySpec(spec.dtype, tuple(size if one == first else one for one in spec.shape), spec.low, spec.high)
 
-    return Specs({name: other(spec) for name, spec in whole.arguments.items()}, whole.sizes)
+    return Specs({name: other(spec) for name, spec in whole.arguments.items()}, whole.sizes, whole.requires)
 
 
 def is_floating(value: Any) -> bool:

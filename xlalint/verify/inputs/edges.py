@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from xlalint.verify.inputs.conditions import meet
 from xlalint.verify.inputs.draws import Values, draw, is_floating, resize
 from xlalint.verify.inputs.spec import DTYPES, STEPS, fill_sizes, parse_inputs
 from xlalint.verify.model import ArraySpec, Literally, Spec, Specs
@@ -48,15 +49,23 @@ def basic_edges(specs: Specs) -> Iterator[tuple[str, Values]]:
     often; "single" and "empty" one element, and none, along the dimension with which the first array begins.
     """
     for kind in ("step", "nan", "zeros", "ties", "single", "empty"):
-        for values in _KINDS[kind](specs, NOTHING):
+        for values in _draws(_KINDS[kind], specs, NOTHING):
             yield kind, values
 
 
 def edges(specs: Specs, hints: Hints = NOTHING) -> Iterator[tuple[str, Values]]:
     """All draws, by kind."""
     for kind, make in (*_KINDS.items(), *_MORE_KINDS.items()):
-        for values in make(specs, hints):
+        for values in _draws(make, specs, hints):
             yield kind, values
+
+
+def _draws(make: Callable[[Specs, Hints], Drawn], specs: Specs, hints: Hints) -> Drawn:
+    """The draws of a kind, moved to where the conditions on inputs hold; without those that cannot be."""
+    for values in make(specs, hints):
+        valid = meet(values, specs.requires) if specs.requires else values
+        if valid is not None:
+            yield valid
 
 
 def example(
@@ -64,7 +73,7 @@ def example(
 ) -> Values:
     """The inputs that a counterexample names: the `number`th of an edge."""
     make = {**_KINDS, **_MORE_KINDS}[edge]
-    return list(make(parse_inputs(inputs), Hints(constants, sizes)))[number]
+    return list(_draws(make, parse_inputs(inputs), Hints(constants, sizes)))[number]
 
 
 def _step(specs: Specs, hints: Hints) -> Drawn:
@@ -300,7 +309,9 @@ def _of_dtype(dtype: str) -> Callable[[Specs, Hints], Drawn]:
     def make(specs: Specs, hints: Hints) -> Drawn:
         whole = fill_sizes(specs)
         if any(isinstance(one, ArraySpec) and one.dtype == "f32" for one in whole.arguments.values()):
-            other = Specs({name: _cast(one, dtype) for name, one in whole.arguments.items()}, whole.sizes)
+            other = Specs(
+                {name: _cast(one, dtype) for name, one in whole.arguments.items()}, whole.sizes, whole.requires
+            )
             for step in (0, 1):
                 yield draw(other, step)
 

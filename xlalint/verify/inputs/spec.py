@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from typing import Union
 
+from xlalint.verify.inputs.conditions import ConditionError, check_condition, is_condition
 from xlalint.verify.inputs.containers import flatten, nest, write
 from xlalint.verify.model import ArraySpec, Literally, Spec, Specs
 
@@ -58,6 +59,7 @@ _ARRAY = re.compile(r"\s*(?P<dtype>\w+)\s*\[(?P<shape>[^\[\]]*)\]\s*(?:(?P<low>-
 _DIMENSION = re.compile(r"(?P<size>\d+)|(?P<name>[A-Za-z_]\w*)(?:\s*=\s*(?P<given>\d+))?")
 _EXAMPLE = '"f32[8,128]", "bool[8]", "i64[4] 1..6", "f32[B=8,64]", "f32[]"'
 _LARGEST = 1 << 31
+_REQUIRES = "requires"
 
 Sizes = dict[str, int]
 
@@ -74,19 +76,30 @@ def spec_of(value: object) -> tuple[Spec, Sizes]:
 
 
 def specs_of(values: Mapping[str, object]) -> Specs:
-    """The specs of written values by argument; two that give a name different sizes are an error."""
+    """The specs of written values by argument; two that give a name different sizes are an error. Comparisons as `requires` are no
+    argument, but a condition on the others.
+    """
     arguments: dict[str, Spec] = {}
     sizes: Sizes = {}
-    for name, value in values.items():
+    given = dict(values)
+    requires: tuple[str, ...] = ()
+    if is_condition(given.get(_REQUIRES)):
+        requires = (str(given.pop(_REQUIRES)),)
+    for name, value in given.items():
         try:
             for path, one in flatten(name, value):
-                arguments[path], given = spec_of(one)
-                for dimension, size in given.items():
+                arguments[path], known = spec_of(one)
+                for dimension, size in known.items():
                     if sizes.setdefault(dimension, size) != size:
                         raise SpecError(f"`{dimension}` is {sizes[dimension]} in one place and {size} in another")
         except ValueError as error:
             raise SpecError(f"input `{name}`: {error}") from None
-    return Specs(arguments, sizes)
+    try:
+        for text in requires:
+            check_condition(text, arguments)
+    except ConditionError as error:
+        raise SpecError(f"`{_REQUIRES}`: {error}") from None
+    return Specs(arguments, sizes, requires)
 
 
 def parse_inputs(text: str) -> Specs:
@@ -107,13 +120,15 @@ def parse_inputs(text: str) -> Specs:
 
 
 def merge_specs(specs: Iterable[Specs]) -> Specs:
-    """Lay specs over one another: an argument, or a size, is what the first that has it says."""
+    """Lay specs over one another: an argument, or a size, is what the first that has it says; all conditions hold."""
     arguments: dict[str, Spec] = {}
     sizes: Sizes = {}
+    requires: tuple[str, ...] = ()
     for one in specs:
+        requires = tuple(dict.fromkeys((*requires, *one.requires)))
         arguments = {**one.arguments, **arguments}
         sizes = {**one.sizes, **sizes}
-    return Specs(arguments, sizes)
+    return Specs(arguments, sizes, requires)
 
 
 def fill_sizes(specs: Specs) -> Specs:
@@ -127,7 +142,8 @@ def fill_sizes(specs: Specs) -> Specs:
     )
     taken = set(specs.sizes.values())
     free = iter([size for size in SIZES if size not in taken] + list(range(SIZES[-1] + 1, SIZES[-1] + 1 + len(named))))
-    return Specs(specs.arguments, {name: specs.sizes[name] if name in specs.sizes else next(free) for name in named})
+    sizes = {name: specs.sizes[name] if name in specs.sizes else next(free) for name in named}
+    return Specs(specs.arguments, sizes, specs.requires)
 
 
 def sizes_of(specs: Specs, step: int, vary: tuple[str, ...]) -> dict[str, int]:
@@ -151,7 +167,8 @@ def format_spec(spec: Spec, sizes: Mapping[str, int] | None = None) -> str:
 def format_inputs(specs: Specs) -> str:
     """Write inputs as users do, between the parentheses of `inputs(...)`; names of dimensions are replaced by their sizes."""
     texts = nest({name: format_spec(spec, specs.sizes) for name, spec in specs.arguments.items()})
-    return ", ".join(write(one) if name.isdigit() else f"{name}={write(one)}" for name, one in texts.items())
+    written = [write(one) if name.isdigit() else f"{name}={write(one)}" for name, one in texts.items()]
+    return ", ".join([*written, *([f"{_REQUIRES}={' and '.join(specs.requires)!r}"] if specs.requires else [])])
 
 
 def _literal(name: str, node: ast.expr) -> object:
