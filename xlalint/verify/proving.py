@@ -229,6 +229,11 @@ def _worse(before: Counted, after: Counted, way: Way, job: Job) -> Verdict | Non
         one, other = getattr(before.counts, field), getattr(after.counts, field)
         if other > one:
             return Verdict("refuted", f"it {text.format(other, one)}")
+    # Each program is compiled. Compilations do not tell: what both have in common was compiled for the rewrite, which ran first. What ran
+    # no program computed on the host.
+    if 0 < before.counts.executions < after.counts.executions:
+        said = f"it runs {after.counts.executions} programs on the device, {before.counts.executions} before"
+        return Verdict("refuted", said)
     kinds = _EVENTS.get(job.kind, ())
     seen, left = _at(before, way.lines, kinds), _at(after, way.after_lines, kinds)
     if seen and left >= seen and not job.others:
