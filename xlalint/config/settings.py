@@ -62,7 +62,7 @@ class VerifyEntry(msgspec.Struct, frozen=True):
     factory: str = ""
     backend: str = ""
     max_compiles: int | None = None
-    as_written: bool = False
+    as_written: bool | None = None
 
 
 # What is one for the whole program: the configuration of the run says it, those of folders below do not. (Whether what is named is excluded

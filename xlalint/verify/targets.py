@@ -184,7 +184,7 @@ def _target_in(module: Module, name: str, told: Told, entry: VerifyEntry | None,
     place = Place(module.file, rows[0] or 1, name)
     factory = told.factory or (entry.factory if entry else "")
     subject = Subject(module.name, name, module.file, factory, text, module.path)
-    allowed, as_written = (entry.max_compiles, entry.as_written) if entry else (None, False)
+    allowed, as_written = (entry.max_compiles, bool(entry.as_written)) if entry else (None, False)
     said = [told.inputs, entry.inputs if entry else ""]
     try:
         specs = specs_of(module, name, node, place, said)
