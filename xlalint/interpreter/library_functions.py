@@ -88,7 +88,7 @@ def _call_builtin(interpreter: Interpreter, frame: Frame, name: str, arguments: 
                 _order_by_key(interpreter, frame, arguments, node)
             elif (found := call.hazard()) is not None:
                 return found
-    if name in _TAKE_VALUES and len(node.args) == 1:
+    if name in _TAKE_VALUES and len(args) == 1 and len(node.args) == 1:
         for look in frame.libraries.on_array_read:
             look(frame, _TAKE_VALUES[name], node.at, args[0], node.args[0], "")
     return handler(frame, args, node) if handler is not None else UNKNOWN
