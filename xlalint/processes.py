@@ -29,6 +29,11 @@ sys.exit(main())
 """
 
 
+def interpreter() -> str:
+    """Return the path of the Python that runs this process, and those that it starts."""
+    return sys.executable
+
+
 def isolated_command(module: str, *arguments: str) -> list[str]:
     """Return the command that runs `main` of a module of xlalint, for processes that do xlalint's own work.
 
@@ -36,7 +41,7 @@ def isolated_command(module: str, *arguments: str) -> list[str]:
     packages add to that. `main` finds the arguments in `sys.argv`.
     """
     boot = _ISOLATED.format(path=ascii(_own_path()), module=module)
-    return [sys.executable, "-I", *_flags(), "-c", boot, *arguments]
+    return [interpreter(), "-I", *_flags(), "-c", boot, *arguments]
 
 
 def hosting(module: str, *arguments: str) -> list[str]:
@@ -45,7 +50,7 @@ def hosting(module: str, *arguments: str) -> list[str]:
     The environment counts as it does for `python`, which that code may need. The working directory is off the path until `main` puts it
     there, so that what xlalint imports before is Python's and its own.
     """
-    return [sys.executable, "-c", _HOSTING.format(root=ascii(_ROOT), module=module), *arguments]
+    return [interpreter(), "-c", _HOSTING.format(root=ascii(_ROOT), module=module), *arguments]
 
 
 def _own_path() -> list[str]:

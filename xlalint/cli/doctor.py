@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import platform
-import sys
 from collections.abc import Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
@@ -17,6 +16,7 @@ from xlalint import __version__
 from xlalint.cli import CLEAN, FAILED
 from xlalint.cli.saying import color_option, show
 from xlalint.cli.settings import GivenConfig, config_option
+from xlalint.processes import interpreter
 
 
 class Extra(NamedTuple):
@@ -70,7 +70,7 @@ def _describe_installation() -> dict[str, Any]:
         "version": __version__,
         "folder": str(Path(xlalint.__file__).parent),
         "compiled": not str(frame.__file__).endswith(".py"),
-        "python": sys.executable,
+        "python": interpreter(),
         "python_version": platform.python_version(),
         "system": platform.platform(),
         "extras": {

@@ -26,7 +26,7 @@ GRAMMARS = (
             "given": ["", ", device=x.device", ", dtype=torch.float64"],
             "function": ["exp", "sqrt", "abs", "tanh", "square", "log1p", "floor"],
         },
-        unlike=("empty",),
+        unlike=("empty", "layout"),
     ),
     Grammar(
         name="numpy-functions",

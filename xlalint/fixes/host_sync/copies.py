@@ -147,8 +147,9 @@ def keep_list_on_device(site: Site) -> Rewrite | NoFix | None:
         edits = [Replacement(*scene.span(node), detached), Replacement(*scene.span(call), scene.code(taken) + to)]
     else:
         edits = [Replacement(*scene.span(call), detached + to)]
-    kept = [] if "dtype" in given else [f"`{scene.code(tensor)}` has the default dtype"]
-    return Rewrite("Keep the tensor", tuple(edits), all_of([*kept, "the result is needed on its device"]))
+    dtype = "" if "dtype" in given else "has the default dtype and "
+    kept = f"`{scene.code(tensor)}` {dtype}is contiguous"
+    return Rewrite("Keep the tensor", tuple(edits), all_of([kept, "the result is needed on its device"]))
 
 
 def _only_use(scene: FunctionSource, node: cst.BaseExpression) -> tuple[cst.BaseExpression, bool]:
