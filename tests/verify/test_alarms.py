@@ -51,3 +51,19 @@ def test_where_nothing_can_be_raised_it_rings_again(capfd: pytest.CaptureFixture
         gc.callbacks.remove(collect)
     assert collected
     assert capfd.readouterr() == ("", "")
+
+
+def test_an_error_that_is_raised_for_it_does_not_hide_it() -> None:
+    def trace() -> None:
+        try:
+            signal.pause()
+        except TimeoutError as error:
+            raise RuntimeError("tracing failed") from error
+
+    with pytest.raises(TimeoutError, match=r"^not done within 0\.01 s$"), alarm(0.01):
+        trace()
+
+
+def test_another_error_stays_what_it_is() -> None:
+    with pytest.raises(RuntimeError, match="^its own$"), alarm(60):
+        raise RuntimeError("its own") from TimeoutError("of the program")
