@@ -65,5 +65,5 @@ def test_an_error_that_is_raised_for_it_does_not_hide_it() -> None:
 
 
 def test_another_error_stays_what_it_is() -> None:
-    with pytest.raises(RuntimeError, match="^its own$"), alarm(60):
+    with pytest.raises(RuntimeError, match=r"^its own$"), alarm(60):
         raise RuntimeError("its own") from TimeoutError("of the program")
