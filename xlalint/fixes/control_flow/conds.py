@@ -40,6 +40,8 @@ _NAMES = {
 _OWN = {"torch": "compiles without a graph break and gives a new tensor"}
 # torch 2.9.1: Inductor gives zeros for the gradient of `torch.cond(p, f, g, (x,)) - x`.
 _NO_GRADIENT = "no gradient is taken through `torch.cond`"
+# It raises where one branch keeps the strides of a transposed argument, as `clone` does, and the other gives its own, as `@` does.
+_ONE_LAYOUT = "both branches give the same strides"
 
 
 class _Made(NamedTuple):
@@ -206,6 +208,7 @@ class _Cond:
         if self.framework == "torch":
             self.assume([f"{' and '.join(f'`{one}`' for one in self.views)} share no memory"] if self.views[1:] else [])
             self.assume([] if without_gradient(self.scene, self.node) else [_NO_GRADIENT])
+            self.assume([_ONE_LAYOUT])
         return _Made(Rewrite(f"Use `{self.name}`", made, all_of(self.assumes)), self.assumes)
 
     def _stays(self, at: int, start: int) -> bool:
