@@ -30,10 +30,12 @@ def check_variable(frame: Frame, node: ir.Assign, _value: Value) -> None:
         return
     if type(target) is not ir.Name or frame.function is None or frame.paths.tests:
         return
-    if frame.function.name in _SETTING_UP or _is_kept(frame.function.body, target.id):
+    if frame.function.name in _SETTING_UP:
         return
     func = frame.eval(call.func)
-    if isinstance(func, LibrarySymbol) and frame.apis.canonical(func.name) == _VARIABLE:
+    if not isinstance(func, LibrarySymbol) or frame.apis.canonical(func.name) != _VARIABLE:
+        return
+    if not _is_kept(frame.function.body, target.id):
         frame.note(TRACE_TIME_EFFECT, call.at, "tensorflow", spelling(call.func), variant=VARIABLE)
 
 
