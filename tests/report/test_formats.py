@@ -9,6 +9,7 @@ import json
 import os
 import re
 from collections.abc import Mapping
+from html import unescape
 from html.parser import HTMLParser
 from importlib.util import find_spec
 from pathlib import Path
@@ -21,6 +22,7 @@ from xlalint import __version__
 from xlalint.cli.check import _FORMATS
 from xlalint.diagnostics.finding import Edit, Finding, Fix, Location, TraceStep
 from xlalint.report import FORMATS, Checked, View, render
+from xlalint.report.hunks import list_hunks
 from xlalint.rules import Rule
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -420,3 +422,31 @@ def test_pages_hold_no_script_of_others(view: View) -> None:
     odd = _finding(1, 1, 1, 2, message="<script>alert(1)</script> `<b>`", filename='/p/"><script>.py')
     text = render([odd], "html", view._replace(text_of=lambda _: "</style><script>\n"))
     assert len(re.findall("<script", text)) == 1
+
+
+@pytest.mark.skipif(find_spec("jinja2") is None, reason="pages are made by Jinja2")
+def test_a_page_folds_copies_and_names_them(view: View) -> None:
+    copies = [_finding(1, 1, 1, 2, filename=f"/p/{name}.py", copy_key="k") for name in "abc"]
+    text = render(copies, "html", view._replace(text_of=lambda _: "x\n"))
+    assert text.count(" data-copy>") == 2
+    assert "and 2 copies" in text and '<a href="#c.py:1">c.py:1</a>' in text
+    assert "copies one by one (2)" in text
+
+
+@pytest.mark.skipif(find_spec("jinja2") is None, reason="pages are made by Jinja2")
+def test_a_page_has_what_diffs_and_roots_are_made_of(view: View) -> None:
+    edit = Edit("a = 1", Location(2, 1), Location(2, 2))
+    found = _finding(2, 1, 2, 2, filename="/p/m.py", trace=TRACE, fix=Fix("safe", "m", (edit,)))
+    text = render([found], "html", view._replace(text_of=lambda _: "x\ny\nz\n"))
+    assert [json.loads(unescape(one)) for one in re.findall(r'data-hunks="(.*?)"', text)] == [[[2, "y", "a = 1"]]]
+    assert re.findall(r'data-leads="(.*?)"', text) == re.findall(r'data-root="(.*?)"', text) == ["train (train.py)"]
+
+
+def test_edits_that_touch_are_one_hunk() -> None:
+    lines = ["import a", "b", "c", "d", "e"]
+    edits = [
+        Edit("E", Location(5, 1), Location(5, 2)),
+        Edit("", Location(2, 1), Location(3, 1)),
+        Edit("x\n", Location(1, 1), Location(1, 1)),
+    ]
+    assert [tuple(one) for one in list_hunks(edits, lines)] == [(1, "import a\nb\nc", "x\nimport a\nc"), (5, "e", "E")]

@@ -12,7 +12,7 @@ from tests.report.test_report import finding, view
 from xlalint.analysis.hazard import DRIVES_STEPS
 from xlalint.diagnostics.finding import Finding, Fix, TraceStep
 from xlalint.report import render, summary
-from xlalint.report.order import find_usual_confidence, sort_findings
+from xlalint.report.order import find_usual_confidence, rank_files, sort_findings
 
 
 def made(place: str, **told: Any) -> Finding:
@@ -212,3 +212,32 @@ def test_other_formats_have_every_copy(form: str) -> None:
 )
 def test_what_is_no_copy_is_shown(other: dict[str, Any]) -> None:
     assert render([COPIES[0], made("z.py:9", **other)], "full", view()).count("[XLA101]") == 2
+
+
+# -------------------------------------------------------------------------------------------------- one order of files
+
+RANKED = [
+    made("a.py:1", severity="info"),
+    made("b.py:1", severity="warning", frequency="step"),
+    made("c.py:1", severity="warning"),
+    made("c.py:2", severity="warning"),
+    made("d.py:1", severity="error"),
+]
+WORST_FIRST = ["d.py", "b.py", "c.py", "a.py"]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_files_have_one_order_in_text_markdown_pages_and_overviews(seed: int) -> None:
+    found = Random(seed).sample(RANKED, len(RANKED))
+    looked = view({f"/p/{name}": "x\ny\n" for name in WORST_FIRST}, order="cost")
+    assert [name.removeprefix("/p/") for name in rank_files(found)] == WORST_FIRST
+    assert re.findall(r"#### `(.+?)`", render(found, "markdown", looked)) == WORST_FIRST
+    text = re.findall(r"--> (\w\.py)", render(found, "full", looked))
+    assert list(dict.fromkeys(text)) == WORST_FIRST
+    pytest.importorskip("jinja2")
+    assert re.findall(r'data-path="(.*?)"', render(found, "html", looked._replace(order="file"))) == WORST_FIRST
+
+
+def test_rules_that_are_errors_come_first_in_markdown() -> None:
+    table = re.findall(r"\| (error|warning|info) \|", render(RANKED, "markdown", view()))
+    assert table == ["error", "warning", "info"]

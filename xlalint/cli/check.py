@@ -66,7 +66,7 @@ _FORMATS = (  # those of `xlalint.report`, which takes longer to import than to 
 @click.option(
     "--sort",
     type=click.Choice(("file", "cost")),
-    help="The order of findings in text: by place, or what costs most first (default: cost in full, file in concise).",
+    help="The order of findings in text: by place, or what costs most first (default: cost in full and markdown, file in concise).",
 )
 @click.option("--show-copies", is_flag=True, help="In full, show findings in copies of one function one by one.")
 @click.option("--statistics", is_flag=True, help="Show how often each rule was found.")

@@ -42,7 +42,7 @@ def publish(
     """
     form, file = options["output_format"], options["output_file"]
     looked = view(file, texts, stream, limit)._replace(unsafe_fixes=options["unsafe_fixes"], checked=checked)
-    order: Order = options["sort"] or ("cost" if form == "full" else "file")
+    order: Order = options["sort"] or ("cost" if form in ("full", "markdown") else "file")
     looked = looked._replace(order=order, show_copies=options["show_copies"])
     findings = Cells(lambda path: _content(path, texts, limit)).locate(findings)
     said = statistics(findings, form, looked) if options["statistics"] else render(findings, form, looked)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
@@ -17,8 +18,10 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 from pygments.util import ClassNotFound
 
+from xlalint.report.copies import fold_copies
 from xlalint.report.full import notes
-from xlalint.report.order import sort_findings
+from xlalint.report.hunks import list_hunks
+from xlalint.report.order import is_costly, rank_files, rank_rules, sort_findings
 from xlalint.report.pages import SHADES, around, highlight_rows, lines_of, page
 from xlalint.report.printable import printable
 from xlalint.report.summary import by_severity, format_count
@@ -29,18 +32,22 @@ if TYPE_CHECKING:
     from xlalint.rules import Rule
 
 _QUOTED = re.compile(r"`([^`]+)`")
-_SEVERITIES = ("error", "warning", "info")
 _HOLDERS = 12  # functions to begin with
-_CHOICES = 200
 _OPEN = 20  # files whose source is shown at once; of more, each is opened by a click
 
 
 class Note(NamedTuple):
-    """A finding below the row that it is in."""
+    """A finding below the row that it is in. `facts` are what findings are chosen by, `hunks` the rows that its fix changes, as JSON, and
+    `copies` the places and anchors of those like it in copies of the function, where it stands for them; one of these `is_copy`.
+    """
 
     finding: Finding
     message: Markup
     details: list[tuple[str, Markup]]
+    facts: dict[str, str]
+    hunks: str
+    copies: list[tuple[str, str]]
+    is_copy: bool
 
 
 class Row(NamedTuple):
@@ -86,6 +93,15 @@ class Holder(NamedTuple):
     costly: int
 
 
+class Root(NamedTuple):
+    """A function that tracing begins with, by the name that `facts` have: what it leads to."""
+
+    name: str
+    found: int
+    errors: int
+    costly: int
+
+
 class Broken(NamedTuple):
     """A rule as it was broken in one severity, and how often; `width` is a percentage."""
 
@@ -108,14 +124,14 @@ class Text(NamedTuple):
 
 def render(findings: Sequence[Finding], view: View) -> str:
     """The page."""
-    files = sorted(_files(findings, view), key=_worst_first(findings, view))
+    place = {view.path(filename): rank for rank, filename in enumerate(rank_files(findings))}
+    files = sorted(_Files(findings, view).list_all(), key=lambda file: place[file.path])
     known = view.checked.rules()
     tiles: defaultdict[str, list[File]] = defaultdict(list)
     for file in files:
         tiles[file.folder].append(file)
     text = page(
         "html.jinja",
-        root_of=root_of,
         checked=f"{format_count(view.checked.files, 'file')} checked",
         found=by_severity(findings) if findings else "",
         places=format_count(len(files), "file"),
@@ -124,7 +140,9 @@ def render(findings: Sequence[Finding], view: View) -> str:
         texts=_texts(findings, known),
         folders=list(tiles.items()),
         holders=_list_holders(findings, view),
-        choices=_list_choices(findings),
+        choices=_list_choices(findings, view),
+        roots=_list_roots(findings, view),
+        folded=len(findings) - len(fold_copies(findings)),
         files=files,
         opened=len(files) <= _OPEN,
     )
@@ -132,29 +150,6 @@ def render(findings: Sequence[Finding], view: View) -> str:
 
 
 # ------------------------------------------------------------------------------------------------------------ files
-
-
-def _files(findings: Sequence[Finding], view: View) -> Iterator[File]:
-    counts = Counter(finding.filename for finding in findings)
-    most = max(counts.values(), default=1)
-    for filename, group in groupby(findings, key=lambda finding: finding.filename):
-        path = view.path(filename)
-        folder, _, name = path.rpartition("/")
-        cells = groupby(group, key=lambda finding: finding.cell)
-        parts = [_part(path, list(own), view) for _, own in cells]
-        heat = _shade(counts[filename], most)
-        yield File(path, _anchor(path), f"{folder}/" if folder else "", name, counts[filename], heat, parts)
-
-
-def _worst_first(findings: Sequence[Finding], view: View) -> Callable[[File], tuple[int, int, int, str]]:
-    """The order of files: most errors first, then what costs in each step, then all, then by path."""
-    errors = Counter(view.path(finding.filename) for finding in findings if finding.severity == "error")
-    steps = Counter(view.path(finding.filename) for finding in findings if _is_costly(finding))
-    return lambda file: (-errors[file.path], -steps[file.path], -file.found, file.path)
-
-
-def _is_costly(finding: Finding) -> bool:
-    return finding.frequency == "step" and finding.severity != "info"
 
 
 def _list_holders(findings: Sequence[Finding], view: View) -> list[Holder]:
@@ -167,10 +162,10 @@ def _list_holders(findings: Sequence[Finding], view: View) -> list[Holder]:
         Holder(
             name,
             view.path(filename),
-            _anchor(f"{view.path(filename)}{f':cell {own[0].cell}' if own[0].cell else ''}:{own[0].location.row}"),
+            _anchor_of(own[0], view),
             own[0].severity,
             len(own),
-            sum(map(_is_costly, own)),
+            sum(map(is_costly, own)),
         )
         for (filename, name), own in by_holder.items()
     ]
@@ -180,27 +175,57 @@ def _list_holders(findings: Sequence[Finding], view: View) -> list[Holder]:
     return found[:_HOLDERS]
 
 
-def _list_choices(findings: Sequence[Finding]) -> list[tuple[str, list[tuple[str, int]]]]:
-    """List the facts that findings can be chosen by: a label, and its values with how many have them; none with a single value."""
-    asked: dict[str, Callable[[Finding], str]] = {
-        "severity": lambda one: one.severity,
-        "rule": lambda one: one.code,
-        "framework": lambda one: one.framework or "",
-        "confidence": lambda one: one.confidence,
-        "frequency": lambda one: one.frequency or "",
-        "root": root_of,
+def _facts(finding: Finding, view: View) -> dict[str, str]:
+    """What findings can be chosen by."""
+    return {
+        "severity": finding.severity,
+        "rule": finding.code,
+        "framework": finding.framework or "",
+        "confidence": finding.confidence,
+        "frequency": finding.frequency or "",
+        "root": _name_root(finding, view),
     }
-    counted = ((label, Counter(filter(None, map(value, findings)))) for label, value in asked.items())
+
+
+def _name_root(finding: Finding, view: View) -> str:
+    """The function that tracing begins with, and its file: several have one name."""
+    return f"{finding.trace[0].name} ({view.path(finding.trace[0].filename)})" if finding.trace else ""
+
+
+def _list_choices(findings: Sequence[Finding], view: View) -> list[tuple[str, list[tuple[str, int]]]]:
+    """List the facts that findings can be chosen by: a label, and its values with how many have them; none with a single value."""
+    counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for finding in findings:
+        for label, value in _facts(finding, view).items():
+            if value and label != "root":  # of which there are too many to list
+                counts[label][value] += 1
     return [
-        (label, sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:_CHOICES])
-        for label, counts in counted
-        if len(counts) > 1
+        (label, sorted(own.items(), key=lambda item: (-item[1], item[0])))
+        for label, own in counts.items()
+        if len(own) > 1
     ]
 
 
-def root_of(finding: Finding) -> str:
-    """The name of the function that tracing begins with."""
-    return finding.trace[0].name if finding.trace else ""
+def _list_roots(findings: Sequence[Finding], view: View) -> list[Root]:
+    """The functions that tracing begins with: those that lead to most errors first, then to most that costs in each step."""
+    by_root: defaultdict[str, list[Finding]] = defaultdict(list)
+    for finding in findings:
+        if finding.trace:
+            by_root[_name_root(finding, view)].append(finding)
+    found = [
+        Root(name, len(own), sum(one.severity == "error" for one in own), sum(map(is_costly, own)))
+        for name, own in by_root.items()
+    ]
+    return sorted(found, key=lambda one: (-one.errors, -one.costly, -one.found, one.name))
+
+
+def _anchor_of(finding: Finding, view: View) -> str:
+    """The anchor of the row that a finding is in."""
+    return _anchor(f"{_place(view.path(finding.filename), finding.cell)}:{finding.location.row}")
+
+
+def _place(path: str, cell: int | None) -> str:
+    return path if cell is None else f"{path}:cell {cell}"
 
 
 def _anchor(place: str) -> str:
@@ -208,39 +233,81 @@ def _anchor(place: str) -> str:
     return quote(place, safe="/:")
 
 
-def _part(path: str, findings: list[Finding], view: View) -> Part:
-    cell = findings[0].cell
-    place = path if cell is None else f"{path}:cell {cell}"
-    text = view.texts.of(findings[0])
-    title = "" if cell is None else f"cell {cell}"
-    if text is None:
-        return Part(title, [], [_note(finding, view) for finding in findings])
-    marks: dict[int, list[tuple[int, int]]] = defaultdict(list)
-    for finding in findings:
-        for row, extent in _extents(finding):
-            marks[row].append(extent)
-    lines = lines_of(text)
-    by_row: dict[int, list[Finding]] = defaultdict(list)
-    for finding in findings:
-        by_row[finding.location.row].append(finding)
-    loose = [_note(finding, view) for row, own in by_row.items() if row > len(lines) for finding in own]
-    code = highlight_rows(lines, around(by_row, len(lines)), marks)
-    return Part(title, list(_rows(code, len(lines), by_row, place, view)), loose)
+class _Files:
+    """Makes the files of a page."""
 
+    def __init__(self, findings: Sequence[Finding], view: View) -> None:
+        self._findings = findings
+        self._view = view
+        self._copies: dict[int, list[Finding]] = {}
+        self._copied: set[int] = set()
+        for entry in fold_copies(findings):
+            self._copies[id(entry.finding)] = entry.copies
+            self._copied.update(map(id, entry.copies))
 
-def _rows(
-    code: Mapping[int, Markup], count: int, by_row: Mapping[int, Sequence[Finding]], place: str, view: View
-) -> Iterator[Row | None]:
-    last = 0
-    for row, line in code.items():
-        if row > last + 1:
+    def list_all(self) -> Iterator[File]:
+        """Yield the files, in order of their findings."""
+        counts = Counter(finding.filename for finding in self._findings)
+        most = max(counts.values(), default=1)
+        for filename, group in groupby(self._findings, key=lambda finding: finding.filename):
+            path = self._view.path(filename)
+            folder, _, name = path.rpartition("/")
+            cells = groupby(group, key=lambda finding: finding.cell)
+            parts = [self._part(path, list(own)) for _, own in cells]
+            heat = _shade(counts[filename], most)
+            yield File(path, _anchor(path), f"{folder}/" if folder else "", name, counts[filename], heat, parts)
+
+    def _part(self, path: str, findings: list[Finding]) -> Part:
+        cell = findings[0].cell
+        place = _place(path, cell)
+        text = self._view.texts.of(findings[0])
+        title = "" if cell is None else f"cell {cell}"
+        if text is None:
+            return Part(title, [], [self._note(finding, ()) for finding in findings])
+        marks: dict[int, list[tuple[int, int]]] = defaultdict(list)
+        for finding in findings:
+            for row, extent in _extents(finding):
+                marks[row].append(extent)
+        lines = lines_of(text)
+        by_row: dict[int, list[Finding]] = defaultdict(list)
+        for finding in findings:
+            by_row[finding.location.row].append(finding)
+        loose = [self._note(finding, lines) for row, own in by_row.items() if row > len(lines) for finding in own]
+        code = highlight_rows(lines, around(by_row, len(lines)), marks)
+        return Part(title, list(self._rows(code, lines, by_row, place)), loose)
+
+    def _rows(
+        self, code: Mapping[int, Markup], lines: Sequence[str], by_row: Mapping[int, Sequence[Finding]], place: str
+    ) -> Iterator[Row | None]:
+        last = 0
+        for row, line in code.items():
+            if row > last + 1:
+                yield None
+            last = row
+            own = by_row.get(row, ())
+            heat = {"error": 3, "warning": 2, "info": 1}[own[0].severity] if own else 0
+            yield Row(row, _anchor(f"{place}:{row}"), line, heat, [self._note(finding, lines) for finding in own])
+        if last < len(lines):
             yield None
-        last = row
-        own = by_row.get(row, ())
-        heat = {"error": 3, "warning": 2, "info": 1}[own[0].severity] if own else 0
-        yield Row(row, _anchor(f"{place}:{row}"), line, heat, [_note(finding, view) for finding in own])
-    if last < count:
-        yield None
+
+    def _note(self, finding: Finding, lines: Sequence[str]) -> Note:
+        view = self._view
+        told = [(label, _write_sentence(text)) for label, text in notes(finding, view)]
+        edits = [edit for edit in finding.fix.edits if edit.cell == finding.cell] if finding.fix is not None else []
+        hunks = [(one.row, one.before, one.after) for one in list_hunks(edits, lines)]
+        copies = [
+            (f"{view.path(one.filename)}:{view.row(one)}", _anchor_of(one, view))
+            for one in self._copies.get(id(finding), ())
+        ]
+        return Note(
+            finding,
+            _write_sentence(finding.message),
+            told,
+            _facts(finding, view),
+            json.dumps(hunks) if hunks else "",
+            copies,
+            id(finding) in self._copied,
+        )
 
 
 def _extents(finding: Finding) -> Iterator[tuple[int, tuple[int, int]]]:
@@ -248,11 +315,6 @@ def _extents(finding: Finding) -> Iterator[tuple[int, tuple[int, int]]]:
     start, end = finding.location, finding.end_location
     for row in range(start.row, end.row + 1):
         yield row, (start.column - 1 if row == start.row else 0, end.column - 1 if row == end.row else 1 << 30)
-
-
-def _note(finding: Finding, view: View) -> Note:
-    told = [(label, _write_sentence(text)) for label, text in notes(finding, view)]
-    return Note(finding, _write_sentence(finding.message), told)
 
 
 def _write_sentence(text: str) -> Markup:
@@ -271,8 +333,8 @@ def _shade(count: int, most: int) -> int:
 
 
 def _list_broken(findings: Sequence[Finding], known: Mapping[str, Rule]) -> list[Broken]:
-    counts = Counter((finding.code, finding.name, finding.severity) for finding in findings)
-    most = max(counts.values(), default=1)
+    ranked = rank_rules(findings)
+    most = max((number for *_, number in ranked), default=1)
     return [
         Broken(
             code,
@@ -282,9 +344,7 @@ def _list_broken(findings: Sequence[Finding], known: Mapping[str, Rule]) -> list
             number,
             100 * number / most,
         )
-        for (code, name, severity), number in sorted(
-            counts.items(), key=lambda item: (_SEVERITIES.index(item[0][2]), -item[1], item[0])
-        )
+        for code, name, severity, number in ranked
     ]
 
 

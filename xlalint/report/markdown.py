@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from itertools import groupby
-from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from xlalint.report.full import notes
+from xlalint.report.order import rank_files, rank_rules
 from xlalint.report.printable import printable
 from xlalint.report.summary import by_severity, describe_program, describe_unjudged, format_count
 from xlalint.report.view import View
@@ -31,9 +30,14 @@ def render(findings: Sequence[Finding], view: View) -> str:
     head, tail = list(_head(findings, view)), list(_failures(view))
     room = _LONGEST - _ROOM - sum(len(line) + 1 for line in (*head, *tail))
     shown = 0
-    for filename, group in groupby(findings, key=attrgetter("filename")):
+    groups: defaultdict[str, list[Finding]] = defaultdict(list)
+    for finding in findings:
+        groups[finding.filename].append(finding)
+    files = rank_files(findings) if view.order == "cost" else list(groups)
+    findings = [finding for filename in files for finding in groups[filename]]
+    for filename in files:
         title = f"\n#### {_code(view.path(filename))}\n"
-        for finding in group:
+        for finding in groups[filename]:
             lines = [*([title] if title else []), *_finding(finding, view)]
             room -= sum(len(line) + 1 for line in lines)
             if room < 0:
@@ -75,8 +79,7 @@ def _failures(view: View) -> Iterator[str]:
 def _table(findings: Sequence[Finding]) -> Iterator[str]:
     yield "| rule | | severity | found |"
     yield "| --- | --- | --- | ---: |"
-    counts = Counter((finding.code, finding.name, finding.severity) for finding in findings)
-    for (code, name, severity), number in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
+    for code, name, severity, number in rank_rules(findings):
         yield f"| {code} | {escape(name)} | {severity} | {number:,} |"
 
 

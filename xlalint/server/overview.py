@@ -10,6 +10,7 @@ from lsprotocol import types
 
 from xlalint.diagnostics.finding import Finding
 from xlalint.project.packing import encode
+from xlalint.report.order import rank_files
 from xlalint.server.documents import path_of
 from xlalint.server.workspace import Workspace
 
@@ -43,12 +44,18 @@ class Overview:
         return made
 
     def reports(self, before: Mapping[str, str]) -> Reports:
-        """Report what is new to the client in all files, and what is not. Files that it knows and that are gone have no diagnostics."""
+        """Report what is new to the client in all files, and what is not, in the order in which reports for people have files.
+
+        Files that it knows and that are gone have no diagnostics.
+        """
         told: Reports = []
         known = {path_of(uri.partition("#")[0]) for uri in before} if before else set()
         diagnostics = self._model.diagnostics()
         left = set(before)
-        for path, findings in self._model.everything().items():
+        found = self._model.everything()
+        ranked = rank_files(one for findings in found.values() for one in findings)
+        for path in dict.fromkeys((*ranked, *found)):
+            findings = found.get(path, [])
             snapshot = self._model.find_open(path)
             if not findings and snapshot is None and path not in known:
                 continue
