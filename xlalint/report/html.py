@@ -176,7 +176,7 @@ def _list_holders(findings: Sequence[Finding], view: View) -> list[Holder]:
 
 
 def _facts(finding: Finding, view: View) -> dict[str, str]:
-    """What findings can be chosen by."""
+    """Values by which findings can be chosen."""
     return {
         "severity": finding.severity,
         "rule": finding.code,
