@@ -30,14 +30,14 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
 
 from xlalint.cache import Cache
 from xlalint.config import Settings, load_settings
-from xlalint.project import analysis, check_paths
+from xlalint.project import analysis, check_paths, judging
 from xlalint.project.analysis import Analysis, ModuleOutcome, deep
 from xlalint.project.options import AnalysisOptions
 from xlalint.project.pipeline import Run
@@ -61,14 +61,15 @@ def shared_out(folder: Path) -> None:
     size = sum(path.stat().st_size for path in folder.rglob("*.py"))
     analysis._SMALLEST_SHARED = 0
     analysis._CHUNK_BYTES = max(SMALLEST_CHUNK, size // CHUNKS)
+    judging._SMALLEST_SHARED = 0
 
 
 def last_to_first() -> None:
     """Have the analysis go through the modules from the last to the first."""
     forward = analysis._run
 
-    def backward(one: Analysis, modules: list[int], jobs: int) -> list[ModuleOutcome]:
-        return forward(one, modules[::-1], jobs)[::-1]
+    def backward(one: Analysis, modules: list[int], jobs: int, meanwhile: Callable[[], None]) -> list[ModuleOutcome]:
+        return forward(one, modules[::-1], jobs, meanwhile)[::-1]
 
     analysis._run = backward
 

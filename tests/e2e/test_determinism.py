@@ -14,7 +14,7 @@ import msgspec
 import pytest
 
 from xlalint.config import load_settings
-from xlalint.project import analysis, check_paths, rewriting
+from xlalint.project import analysis, check_paths, judging, rewriting
 from xlalint.project.rewriting import Memory
 
 ROOT = Path(__file__).parents[2]
@@ -48,6 +48,7 @@ def test_cached_touched_and_changed_files(check: Callable[..., Any], project: Pa
 def test_the_number_of_processes_changes_nothing(project: Path, monkeypatch: pytest.MonkeyPatch, chunks: int) -> None:
     size = sum(len(file.read_bytes()) for file in project.rglob("*.py"))
     monkeypatch.setattr(analysis, "_SMALLEST_SHARED", 0)
+    monkeypatch.setattr(judging, "_SMALLEST_SHARED", 0)
     monkeypatch.setattr(analysis, "_CHUNK_BYTES", size // chunks + 1)
     settings = load_settings([project], isolated=True)
     reports = [check_paths([project], settings, jobs=jobs) for jobs in (1, 2, 3, 1)]

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from xlalint.project.options import AnalysisOptions
 
 _CHUNK_BYTES = 1_500_000
+_LAST_CHUNK_BYTES = 150_000
 _SMALLEST_SHARED = 1_500_000
 _RECURSION_LIMIT = 20_000
 
@@ -183,13 +184,15 @@ class Analysis:
             self.restart()  # what was left half done must not show in the next module
         return outcome
 
-    def chunks(self, modules: Sequence[int]) -> list[list[int]]:
-        """Modules in chunks of about the same amount of code."""
+    def chunks(self, modules: Sequence[int], jobs: int = 1) -> list[list[int]]:
+        """Modules in chunks of about the same amount of code; towards the end they get smaller, so that all processes end together."""
         chunks: list[list[int]] = [[]]
+        left = sum(self.sizes[index] for index in modules)
         size = 0
         for index in modules:
-            if size >= _CHUNK_BYTES:
+            if size >= min(_CHUNK_BYTES, max(left // (2 * jobs), _LAST_CHUNK_BYTES)):
                 chunks.append([])
+                left -= size
                 size = 0
             chunks[-1].append(index)
             size += self.sizes[index]
@@ -230,16 +233,18 @@ def analyse(
     followed: Sequence[Unit] = (),
     jobs: int = 1,
     kept: ResultCache | None = None,
+    meanwhile: Callable[[], None] = lambda: None,
 ) -> Analysed:
     """The hazards of a program made of these units.
 
-    `followed` are the units of installed modules that the program leads to; `kept` holds the outcomes of earlier runs.
+    `followed` are the units of installed modules that the program leads to; `kept` holds the outcomes of earlier runs. `meanwhile` is
+    called while other processes work, if there are any: what has to be done anyway is best done there.
     One analysis at a time in a process: the abstract values are the process's own.
     """
     analysis = Analysis(units, options, followed)
     outcomes = kept_outcomes(analysis, kept)
     missing = [index for index in range(len(units)) if index not in outcomes]
-    fresh = dict(zip(missing, _run(analysis, missing, jobs), strict=True))
+    fresh = dict(zip(missing, _run(analysis, missing, jobs, meanwhile), strict=True))
     if kept is not None:
         keep_outcomes(analysis, kept, fresh)
     outcomes.update(fresh)
@@ -272,19 +277,18 @@ def keep_outcomes(analysis: Analysis, kept: ResultCache, outcomes: Mapping[int, 
     kept.put_outcomes(analysis.states.modules, rows)
 
 
-def _run(analysis: Analysis, modules: list[int], jobs: int) -> list[ModuleOutcome]:
+def _run(analysis: Analysis, modules: list[int], jobs: int, meanwhile: Callable[[], None]) -> list[ModuleOutcome]:
     global _shared
-    chunks = analysis.chunks(modules)
+    chunks = analysis.chunks(modules, jobs)
     small = sum(analysis.sizes[index] for index in modules) < _SMALLEST_SHARED
     if jobs < 2 or small or "fork" not in multiprocessing.get_all_start_methods():
         return [outcome for chunk in chunks for outcome in analysis.run(chunk)]
     _shared = analysis
     try:
         context = multiprocessing.get_context("fork")
-        return [
-            outcome
-            for blob in map_in_processes(_run_shared, chunks, jobs, context)
-            for outcome in _decoder.decode(blob)
-        ]
+        blobs = map_in_processes(_run_shared, chunks, jobs, context)
+        first = next(blobs)
+        meanwhile()
+        return [outcome for blob in (first, *blobs) for outcome in _decoder.decode(blob)]
     finally:
         _shared = None

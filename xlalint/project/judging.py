@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from hashlib import blake2b
+from itertools import chain
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from xlalint.addresses import rule_address
 from xlalint.diagnostics import judge, visible
@@ -14,6 +17,7 @@ from xlalint.fixes.model import NOT_FIXABLE, FixResult, NoFix
 from xlalint.fixes.registry import COMMENT_REWRITES
 from xlalint.program.failures import describe_failure
 from xlalint.project.packing import Decoder, encode
+from xlalint.project.workers import forks, map_in_processes
 from xlalint.rules.catalogue import rules_folder
 from xlalint.source.model import SourceError, SourceFile
 from xlalint.source.reading import read_source
@@ -28,7 +32,20 @@ if TYPE_CHECKING:
     from xlalint.rules import Rule
 
 
+_SMALLEST_SHARED = 400  # hazards, of which each takes some 0.4 ms; processes take 50 ms to start
+_BATCH = 8
+
+
+class _FileOutcome(msgspec.Struct, frozen=True, array_like=True):
+    """The visible findings of a file and internal errors; `settled` says that the next run over the same file would find the same."""
+
+    findings: list[Finding]
+    failures: list[str]
+    settled: bool
+
+
 _decoder: Decoder[list[Finding]] = Decoder(list[Finding])
+_outcomes_decoder: Decoder[list[_FileOutcome]] = Decoder(list[_FileOutcome])
 
 
 def findings_of(
@@ -39,10 +56,12 @@ def findings_of(
     texts: Mapping[str, SourceFile],
     kept: ResultCache | None = None,
     anchors: Anchors | None = None,
+    jobs: int = 1,
 ) -> tuple[list[Finding], list[str]]:
     """The visible findings of all files, suppressions applied, and internal errors.
 
-    `texts` holds sources that are not to be read from disk; `kept` the findings of earlier runs; `anchors` remember what they parse.
+    `texts` holds sources that are not to be read from disk; `kept` the findings of earlier runs; `anchors` remember what they parse, in
+    this process. Where there is much to judge, it is shared among `jobs` processes.
     """
     by_path: defaultdict[str, list[Hazard]] = defaultdict(list)
     for hazard in hazards:
@@ -54,36 +73,66 @@ def findings_of(
         if kept is not None and lowered.digest and lowered.path in by_path and lowered.path not in texts
     }
     known = _load_known(kept, digests) if kept is not None else {}
+    judged = _judge_all(
+        [one for one in files if one.error is None and one.path not in known and _has_findings(one, by_path)],
+        lambda lowered: _judge_one(lowered, by_path.get(lowered.path, []), rules, settings, texts, anchors),
+        jobs if sum(map(len, by_path.values())) >= _SMALLEST_SHARED else 1,
+    )
     fresh: list[tuple[str, str, bytes]] = []
     found: list[Finding] = []
     failures: list[str] = []
     for lowered in files:
-        own = by_path.get(lowered.path, [])
-        asked = settings.of(lowered.path)
         if lowered.error is not None:
-            found += _unread(lowered.path, lowered.error, rules, asked)
+            found += _unread(lowered.path, lowered.error, rules, settings.of(lowered.path))
             continue
-        found += _problems(lowered, rules, asked)
-        if lowered.path in known:
-            found += known[lowered.path]
-        elif own or lowered.suppressions:
-            try:
-                findings, lines = _of_file(lowered, own, rules, asked, texts, anchors)
-            except SourceError as error:
-                found += _unread(lowered.path, _find_change(error), rules, asked)
-                continue
-            except Exception as error:  # noqa: BLE001 - an internal error names the file and lets the others go on
-                failures.append(describe_failure(lowered.path, error))
-                continue
-            found += findings
-            failures += lines
-            if lowered.path in digests and not lines:
-                fresh.append((lowered.path, digests[lowered.path], encode(findings)))
+        found += _problems(lowered, rules, settings.of(lowered.path))
+        found += known.get(lowered.path, [])
+        outcome = judged.get(lowered.path)
+        if outcome is not None:
+            found += outcome.findings
+            failures += outcome.failures
+            if lowered.path in digests and outcome.settled:
+                fresh.append((lowered.path, digests[lowered.path], encode(outcome.findings)))
         if lowered.failure:
             failures.append(lowered.failure)
     if kept is not None:
         kept.put_findings(fresh)
     return found, failures
+
+
+def _has_findings(lowered: Lowered, by_path: Mapping[str, list[Hazard]]) -> bool:
+    return bool(by_path.get(lowered.path) or lowered.suppressions)
+
+
+def _judge_all(
+    files: list[Lowered], judge_one: Callable[[Lowered], _FileOutcome], jobs: int
+) -> dict[str, _FileOutcome]:
+    """Judge files, each by itself: what became of them, by path."""
+    batches = [files[start : start + _BATCH] for start in range(0, len(files), _BATCH)]
+    if jobs < 2 or len(batches) < 2 or forks() is None:
+        return {lowered.path: judge_one(lowered) for lowered in files}
+    blobs = map_in_processes(lambda batch: encode([judge_one(lowered) for lowered in batch]), batches, jobs)
+    outcomes = chain.from_iterable(map(_outcomes_decoder.decode, blobs))
+    return {lowered.path: outcome for lowered, outcome in zip(files, outcomes, strict=True)}
+
+
+def _judge_one(
+    lowered: Lowered,
+    hazards: list[Hazard],
+    rules: Mapping[str, Rule],
+    settings: Settings,
+    texts: Mapping[str, SourceFile],
+    anchors: Anchors | None,
+) -> _FileOutcome:
+    """Judge a file; an internal error names it, and lets the others go on."""
+    asked = settings.of(lowered.path)
+    try:
+        findings, failures = _of_file(lowered, hazards, rules, asked, texts, anchors)
+    except SourceError as error:
+        return _FileOutcome(_unread(lowered.path, _find_change(error), rules, asked), [], False)
+    except Exception as error:  # noqa: BLE001 - as above
+        return _FileOutcome([], [describe_failure(lowered.path, error)], False)
+    return _FileOutcome(findings, failures, not failures)
 
 
 def _load_known(kept: ResultCache, digests: Mapping[str, str]) -> dict[str, list[Finding]]:

@@ -286,7 +286,6 @@ class Run:
 
     def _judge(self, lowered: list[Lowered], followed: list[Unit], wanted: Set[str] | None) -> Report:
         from xlalint.project.analysis import analyse
-        from xlalint.project.judging import findings_of
         from xlalint.project.kept import ResultCache
         from xlalint.project.options import AnalysisOptions
         from xlalint.rules import rules
@@ -297,14 +296,16 @@ class Run:
         options = AnalysisOptions.from_settings(self.settings)
         kept = ResultCache(self.cache, self.settings.fingerprint()) if self.cache is not None else None
         with self.stages(f"linking and analysing (modules: {len(units):,}, of installed packages: {len(followed):,})"):
-            analysed = analyse(units, options, followed, self.jobs, kept)
+            analysed = analyse(units, options, followed, self.jobs, kept, _import_judging)
+        from xlalint.project.judging import findings_of
+
         texts = self._texts(lowered)
         own = lowered
         if wanted is not None:
             own = [entry for entry in lowered if entry.path in wanted]
             analysed = analysed.narrow(wanted)
         with self.stages("judging findings"):
-            findings, more = findings_of(own, analysed.hazards, pages, self.settings, texts, kept)
+            findings, more = findings_of(own, analysed.hazards, pages, self.settings, texts, kept, jobs=self.jobs)
         told = findings, analysed
         shown = sum(_count_code(entry.unit) for entry in own if entry.unit is not None) <= _FIXES_SHOWN
         errors: list[str] = []
@@ -319,6 +320,12 @@ class Run:
         """The sources that are not on the disk."""
         given = [entry.path for entry in lowered if entry.path in self.contents and entry.error is None]
         return {path: from_bytes(path, self.contents[path]) for path in given}
+
+
+def _import_judging() -> None:
+    """Import what judges findings: it brings libcst, which takes a quarter of a second."""
+    import xlalint.diagnostics.anchor
+    import xlalint.project.judging  # noqa: F401
 
 
 def check_one(text: str, filename: str, settings: Settings, *, fixes: Memory | None = None) -> Report:

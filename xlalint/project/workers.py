@@ -24,7 +24,7 @@ from xlalint.interrupts import SIGNALS
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-_FEW = 4  # items for each worker: these are handed out one at a time, for the last ones to be shared fairly
+_FEW = 4  # items for each worker: the last ones are handed out one at a time, for them to be shared fairly
 _PATIENCE = 5.0  # seconds for a worker that has nothing left to do to end
 
 
@@ -65,8 +65,8 @@ class _Crew(Generic[Item, Result]):
         self, work: Callable[[Item], Result], items: Sequence[Item], processes: int, context: BaseContext
     ) -> None:
         self._left = iter(range(len(items)))
-        self._size = len(items)
-        self._ahead = 1 if len(items) <= _FEW * processes else 2
+        self._size = self._unsent = len(items)
+        self._few = _FEW * processes
         self._pipes: list[Connection[Any, Any]] = []
         self._workers: list[BaseProcess] = []
         self._owed = [0] * processes
@@ -87,8 +87,7 @@ class _Crew(Generic[Item, Result]):
     def results(self) -> Iterator[Result]:
         """The results in the order of the items."""
         for number in range(len(self._workers)):
-            for _ in range(self._ahead):
-                self._hand_on(number)
+            self._hand_on(number)
         early: dict[int, Result] = {}
         for index in range(self._size):
             while index not in early:
@@ -97,8 +96,12 @@ class _Crew(Generic[Item, Result]):
             yield early.pop(index)
 
     def _hand_on(self, number: int) -> None:
-        index = next(self._left, None)
-        if index is not None:
+        """Give a worker what it is to do next, and one item more while there are many: it then need not wait for this process."""
+        while self._owed[number] < (2 if self._unsent > self._few else 1):
+            index = next(self._left, None)
+            if index is None:
+                return
+            self._unsent -= 1
             self._owed[number] += 1
             with suppress(OSError):  # of a worker that has ended the mail tells
                 self._pipes[number].send(index)
