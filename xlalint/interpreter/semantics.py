@@ -300,12 +300,13 @@ class Semantics:
 class Libraries:
     """The semantics of all frameworks, in the order of the registry.
 
-    `shared` are those of several frameworks, and of libraries that trace nothing. `default` names the framework of code that names none.
+    `installed` are the packages that are there wherever their arrays are met. `shared` are those of several frameworks, and of libraries that trace nothing. `default` names the framework of code that names none.
     """
 
     def __init__(self, frameworks: tuple[Semantics, ...], shared: tuple[Semantics, ...] = ()) -> None:
         everything = (*shared, *frameworks)
         self.names = tuple([one.name for one in frameworks])
+        self.installed = frozenset(self.names)
         self.default = self.names[0] if self.names else ""
         self._known = {one.name: one for one in everything}
         self._plain = Semantics("")

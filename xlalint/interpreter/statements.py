@@ -606,6 +606,8 @@ def try_(frame: Frame, node: ir.Try) -> bool:
     join_into(start, after)
     ends: list[Env] = [after] if falls else []
     for handler in node.handlers:
+        if not frame.libraries.installed.isdisjoint(handler.missing):
+            continue  # it runs where there is no such framework, and nothing of it to trace
         frame.env = dict(start)
         if handler.name:
             frame.bind(handler.name, UNKNOWN)

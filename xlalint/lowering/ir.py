@@ -325,11 +325,15 @@ class With(Stmt, frozen=True, tag=8):
 
 
 class Handler(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """One `except type as name:` clause."""
+    """One `except type as name:` clause.
+
+    `missing` are the packages that the body of the `try` imports, if the clause catches that there is none of them.
+    """
 
     type: Union[Node, None]
     name: Union[str, None]
     body: tuple[Statement, ...]
+    missing: tuple[str, ...] = ()
 
 
 @final

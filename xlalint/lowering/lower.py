@@ -433,12 +433,14 @@ class Lowerer:
 
     def try_(self, node: Any) -> ir.Statement:
         self.guards += 1
-        body = self.block(node.body)
+        body, imported = self.block(node.body), _imported_packages(node.body)
         handlers = []
         for handler in node.handlers:
             if handler.name:
                 self.scope.bound.add(handler.name)
-            handlers.append(ir.Handler(self.maybe(handler.type), handler.name, self.block(handler.body)))
+            kind = self.maybe(handler.type)
+            missing = imported if _catches_missing(handler.type) else ()
+            handlers.append(ir.Handler(kind, handler.name, self.block(handler.body), missing))
         self.guards -= 1
         return ir.Try(body, tuple(handlers), self.block(node.orelse), self.block(node.finalbody), self.start(node))
 
@@ -605,6 +607,22 @@ def _encodable(statement: ir.Statement) -> ir.Statement:
     except RecursionError:
         return ir.TooDeep()
     return statement
+
+
+def _imported_packages(body: list[ast.stmt]) -> tuple[str, ...]:
+    """Return the top-level packages that statements of a block import."""
+    named = [alias.name for one in body if isinstance(one, ast.Import) for alias in one.names]
+    named += [one.module or "" for one in body if isinstance(one, ast.ImportFrom) and not one.level]
+    return tuple(sorted({name.partition(".")[0] for name in named}))
+
+
+_MISSING: Final = frozenset(("ImportError", "ModuleNotFoundError", "Exception", "BaseException"))
+
+
+def _catches_missing(kind: ast.expr | None) -> bool:
+    """Return whether an `except` clause catches that a module cannot be imported."""
+    kinds = kind.elts if isinstance(kind, ast.Tuple) else [kind]
+    return kind is None or any(isinstance(one, ast.Name) and one.id in _MISSING for one in kinds)
 
 
 def _is_accessor(node: Any) -> bool:

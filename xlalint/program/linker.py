@@ -43,7 +43,14 @@ class ModuleInfo:
     says of it, from the moment on when it is interpreted, and `shown_targets` are the targets for which it shows to be written.
     """
 
-    def __init__(self, unit: ir.Unit, index: int, reader: DependencyTracker, followed: bool = False) -> None:
+    def __init__(
+        self,
+        unit: ir.Unit,
+        index: int,
+        reader: DependencyTracker,
+        followed: bool = False,
+        installed: frozenset[str] = frozenset(),
+    ) -> None:
         self.unit = unit
         self.followed = followed
         self.reader = reader
@@ -51,7 +58,7 @@ class ModuleInfo:
         self.bit = 1 << index
         self.name = unit.module
         self.path = unit.path
-        self.imports = {binding.local: binding for binding in unit.imports if binding.local != "*"}
+        self.imports = _choose_imports(unit.imports, installed)
         self._rebound = _rebound(unit.imports)
         self.stars = [binding for binding in unit.imports if binding.local == "*"]
         self.packages = frozenset(binding.module.partition(".")[0] for binding in unit.imports if not binding.level)
@@ -345,6 +352,21 @@ def _last_name(node: ir.Node) -> str:
     return node.name if type(node) is ir.Attr else node.id if type(node) is ir.Name else ""
 
 
+def _choose_imports(bindings: Iterable[ir.Binding], installed: frozenset[str]) -> dict[str, ir.Binding]:
+    """Return which import binds each name: the last, or of those that the program may do without that of an installed package."""
+    chosen: dict[str, ir.Binding] = {}
+    for one in bindings:
+        earlier = chosen.get(one.local)
+        stays = one.guarded and earlier is not None and earlier.guarded and _is_of(earlier, installed)
+        if one.local != "*" and not (stays and not _is_of(one, installed)):
+            chosen[one.local] = one
+    return chosen
+
+
+def _is_of(binding: ir.Binding, packages: frozenset[str]) -> bool:
+    return not binding.level and binding.module.partition(".")[0] in packages
+
+
 def _rebound(bindings: Iterable[ir.Binding]) -> dict[str, tuple[int, int]]:
     """The names that imports surely bind to different things, and the statements of module level between the first and the last."""
     last: dict[str, ir.Binding] = {}
@@ -390,7 +412,7 @@ class Program:
     """All modules of a run, by dotted name and by path; the installed ones that are `followed` come last.
 
     `data` are its files of data. `described` says of a dotted name whether it is known what the library's thing of that name does: then its
-    source is not asked.
+    source is not asked. `installed` are packages that a program has whose imports provide for their absence.
     """
 
     def __init__(
@@ -398,15 +420,17 @@ class Program:
         units: Iterable[ir.Unit],
         followed: Iterable[ir.Unit] = (),
         described: Callable[[str], bool] = _undescribed,
+        installed: frozenset[str] = frozenset(),
     ) -> None:
         self.reader = DependencyTracker()
         self.progress = Progress()
-        self.modules = [ModuleInfo(unit, index, self.reader) for index, unit in enumerate(units)]
+        self.modules = [ModuleInfo(unit, index, self.reader, installed=installed) for index, unit in enumerate(units)]
         self.linted = len(self.modules)
         for unit in followed:
-            self.modules.append(ModuleInfo(unit, len(self.modules), self.reader, followed=True))
+            self.modules.append(ModuleInfo(unit, len(self.modules), self.reader, followed=True, installed=installed))
         self.data = [module for module in self.modules if names_data(module.name)]
         self.described = described
+        self.installed = installed
         self.by_name: dict[str, ModuleInfo] = {}
         for module in self.modules:
             self.by_name.setdefault(module.name, module)
@@ -505,9 +529,10 @@ class Program:
         index = module.unit.defs.get(name)
         if index is not None and self._may_be_rebound(module, name):
             return self.evaluate(module, name) or self.decorate(module.functions[index])
-        if index is not None:
-            return function(module.functions[index]) if index >= 0 else class_value(module.classes[-1 - index])
         binding = module.imports.get(name)
+        stands_in = binding is not None and binding.guarded and _is_of(binding, self.installed)
+        if index is not None and not stands_in:
+            return function(module.functions[index]) if index >= 0 else class_value(module.classes[-1 - index])
         if binding is not None:
             return UNKNOWN if module.changes(name) else self.resolve_import(module, binding)
         if name in module.assigned:
@@ -626,6 +651,7 @@ def link(
     units: Iterable[ir.Unit],
     followed: Iterable[ir.Unit] = (),
     described: Callable[[str], bool] = _undescribed,
+    installed: frozenset[str] = frozenset(),
 ) -> Program:
     """Link units into one program. Units with the same module name stay apart; imports find the first."""
-    return Program(units, followed, described)
+    return Program(units, followed, described, installed)

@@ -100,7 +100,7 @@ class Analysis:
     ) -> None:
         self._libraries = libraries()  # before values are forgotten: their constants are to last
         begin()
-        self.program: Program = link(units, followed, options.apis.describes)
+        self.program: Program = link(units, followed, options.apis.describes, self._libraries.installed)
         self._options = options
         self._pulse = pulse
         self.restart()
