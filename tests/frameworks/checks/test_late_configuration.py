@@ -15,6 +15,10 @@ IN_TIME = {
     "an import that may not be": (
         "import os\ntry:\n    import jax\nexcept ImportError:\n    jax = None\nos.environ['JAX_PLATFORMS'] = 'cpu'"
     ),
+    "given to JAX besides": "import os\nimport jax\njax.config.update('jax_platform_name', 'cpu')\nos.environ['JAX_PLATFORM_NAME'] = 'cpu'",
+    "given to JAX by another name": (
+        "import os\nfrom jax import config\ndef main():\n    os.environ['JAX_PLATFORMS'] = 'cpu'\n    config.update('jax_platform_name', 'cpu')"
+    ),
     "of nobody's": "import os\nimport jax\nos.environ['JAX_HOME'] = 'there'",
     "of a cluster's": "import os\nimport jax\nos.environ['JAX_COORDINATOR_ADDRESS'] = 'host:1'",
     "flags of XLA before the start": "import os\nimport jax\nos.environ['XLA_FLAGS'] = '--xla_a'\njax.devices()",
@@ -34,6 +38,12 @@ LATE = {
     "after the import": "import os\nimport jax\nos.environ['JAX_PLATFORMS'] = 'cpu'",
     "after an import that imports it": "import os\nfrom flax import linen\nimport jax.numpy as jnp\nos.environ['JAX_PLATFORMS'] = 'cpu'",
     "between imports": "import os\nimport jax\nos.environ['JAX_DISABLE_JIT'] = 'True'\nimport optax",
+    "where JAX is given something else": (
+        "import os\nimport jax\njax.config.update('jax_enable_x64', True)\nos.environ['JAX_PLATFORMS'] = 'cpu'"
+    ),
+    "where a function gives it to JAX": (
+        "import os\nimport jax\nos.environ['JAX_PLATFORMS'] = 'cpu'\ndef main():\n    jax.config.update('jax_platforms', 'cpu')"
+    ),
     "a default": "import os\nimport jax\nos.environ.setdefault('JAX_ENABLE_X64', '1')",
     "several at once": "import os\nimport jax\nos.environ.update(JAX_ENABLE_X64='1')",
     "in a function": "import os\nimport jax\ndef main():\n    os.environ['JAX_COMPILATION_CACHE_DIR'] = 'cache'",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from typing import TYPE_CHECKING
 
 from xlalint.frameworks.checks.call_site import (
@@ -78,12 +79,13 @@ _STARTING = (
     *(f"jax.numpy.{name}" for name in ("array", "asarray", "zeros", "ones", "full", "arange", "linspace", "eye")),
 )
 _UPDATE = "jax.config.update"
+_PLATFORM = frozenset(("jax_platforms", "jax_platform_name"))
 
 
 def check_late(frame: Frame, name: str, at: int) -> None:
     """A variable of the environment is set."""
     if name.lower() in JAX_FLAGS and name.isupper():
-        if _imported(frame, _WITH_JAX):
+        if _imported(frame, _WITH_JAX) and not _is_updated(frame, name.lower()):
             detail = "is set too late to have an effect: importing `jax` read it"
             report(frame, "XLA516", "jax", name, detail, at)
     elif name in _TORCH_AT_IMPORT:
@@ -113,7 +115,7 @@ def check_update(call: CallSite) -> None:
     touch = _find_start(call.frame, "jax")
     if touch is None or _UPDATE not in (call.name, path_of(call.node.func)):
         return
-    if name in ("jax_platforms", "jax_platform_name"):
+    if name in _PLATFORM:
         detail = f"is set after `{touch.spelled}` started JAX's backend, which does not change any more"
         call.report("XLA516", "jax", f'"{name}"', detail)
     elif name == "jax_num_cpu_devices":
@@ -128,6 +130,18 @@ def check_initialize(call: CallSite) -> None:
     if touch is not None:
         detail = f"comes after `{touch.spelled}` started JAX's backend: this raises an error"
         call.report("XLA516", "jax", call.spelled, detail, 0, "raises")
+
+
+def _is_updated(frame: Frame, flag: str) -> bool:
+    """Return whether the same code gives a flag by `jax.config.update`: the variable is then for the processes that it starts."""
+    flags = _PLATFORM if flag in _PLATFORM else {flag}
+    body = ir.decode_body(frame.module.unit.body) if frame.function is None else frame.function.body
+    calls = (one for one in ir.walk(body) if isinstance(one, ir.Call) and one.args)
+    return any(path_of(call.func).endswith("config.update") and _is_one_of(call.args[0], flags) for call in calls)
+
+
+def _is_one_of(node: ir.Node, flags: Set[str]) -> bool:
+    return isinstance(node, ir.Const) and node.value in flags
 
 
 def _find_start(frame: Frame, framework: str) -> RuntimeStart | None:
