@@ -86,11 +86,26 @@ def play(params, env):
         {0}
 """
 
+SERVE = """
+@jax.jit
+def choose(params, seen):
+    return jnp.argmax(seen @ params)
+
+def play(params, env, log, self):
+    for _ in range(100):
+        seen, reward, ids = env.recv()
+        action = choose(params, seen)
+        {0}
+"""
+
 SILENT = {
     "an action that a simulation needs": PLAY.format("seen, reward = env.step(np.asarray(action))"),
     "an action that a simulation needs, by another name": PLAY.format(
         "later = env.step(int(action))\n        seen = later"
     ),
+    "an action that a simulation needs, as a name": PLAY.format("sent = np.array(action)\n        seen, reward = env.step(sent)"),
+    "an action that is sent to what is asked at the next turn": SERVE.format("env.send(np.array(action), ids)"),
+    "an action that is sent, by keyword and as a name": SERVE.format("sent = np.array(action)\n        env.send(ids, action=sent)"),
     "a wait that is measured": (
         "import time\n\ndef measure(params, loader):\n    for b in loader:\n        start = time.time()\n"
         "        step(params, b)[1]['loss'].block_until_ready()\n        print(time.time() - start)"
@@ -164,6 +179,11 @@ SILENT = {
     "what the host makes": LOOP.format("print(float(np.mean(batch['x'])))"),
 }
 FOUND = {
+    "an action that is told to something else": SERVE.format("log.send(np.array(action), ids)"),
+    "an action that another part of an object is told": SERVE.format("self.log.add(int(action))"),
+    "an action that an object writes down of which a setting is asked": PLAY.format(
+        "env.log(int(action))\n        action = choose(params, env.size)"
+    ),
     "an action that nothing waits for": PLAY.format("env.log(int(action))"),
     "what a record is made of": PLAY.format("reward = env.score(float(action))"),
     "a name that is read twice": LOOP.format("loss = metrics['loss']\n        print(float(loss), float(loss))"),

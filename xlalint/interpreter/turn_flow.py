@@ -1,6 +1,6 @@
 """Values that the turns of a loop hand on to each other through code of the host: an action that a simulation needs before it goes on.
 
-Only the source of the loop is looked at: which names its statements assign, and of which others.
+Only the source of the loop is looked at: which names its statements assign, of which others, and which objects of the host are called.
 """
 
 from __future__ import annotations
@@ -8,25 +8,62 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from xlalint.interpreter.device_loops import Loop
+from xlalint.interpreter.spelling import path_of
 from xlalint.lowering import ir
+
+_Assigned = list[tuple[set[str], ir.Node]]
 
 
 def feeds_next_turn(loop: Loop, read: ir.Node, is_of_host: Callable[[ir.Node], bool]) -> bool:
     """Return whether a call of the host takes what is read, and gives what the value of the next turn is computed of.
 
-    `is_of_host` says of what is called that it is none of the framework's.
+    It gives that by itself, or the object does whose method it is: by a call of another one. `is_of_host` says of what is called that it is
+    none of the framework's.
     """
     names = _names_in(read)
     assigned = list(_assignments(loop))
+    carriers = _carriers_of(read, assigned)
     given: set[str] = set()
     for targets, value in assigned:
-        if any(isinstance(call, ir.Call) and _takes(call, read, is_of_host) for call in ir.walk(value)):
+        if any(isinstance(call, ir.Call) and _takes(call, read, carriers, is_of_host) for call in ir.walk(value)):
             given |= targets
-    return bool(given) and not given.isdisjoint(_sources_of(names, assigned))
+    sources = _sources_of(names, assigned)
+    if not given.isdisjoint(sources):
+        return True
+    receivers = {
+        path
+        for call in ir.walk(loop.body)
+        if isinstance(call, ir.Call) and (path := _receiver(call)) and _takes(call, read, carriers, is_of_host)
+    }
+    return any(
+        _receiver(call) in receivers
+        for targets, value in assigned
+        if not targets.isdisjoint(sources | names)
+        for call in ir.walk(value)
+        if isinstance(call, ir.Call) and is_of_host(call.func)
+    )
 
 
-def _takes(call: ir.Call, read: ir.Node, is_of_host: Callable[[ir.Node], bool]) -> bool:
-    return any(one == read for arg in call.args for one in ir.walk(arg)) and is_of_host(call.func)
+def _carriers_of(read: ir.Node, assigned: _Assigned) -> set[str]:
+    """Return the names that stand for what is read: those of what the host makes of it at once, and other names of these."""
+    names: set[str] = set()
+    for targets, value in assigned:
+        stands_for = isinstance(value, ir.Name) and value.id in names
+        if stands_for or (value is not read and any(one == read for one in ir.walk(value))):
+            names |= targets
+    return names - _names_in(read)
+
+
+def _takes(call: ir.Call, read: ir.Node, carriers: set[str], is_of_host: Callable[[ir.Node], bool]) -> bool:
+    given = (one for arg in (*call.args, *dict(call.keywords).values()) for one in ir.walk(arg))
+    return any(one == read or (isinstance(one, ir.Name) and one.id in carriers) for one in given) and is_of_host(
+        call.func
+    )
+
+
+def _receiver(call: ir.Call) -> str:
+    """Return the path of the object whose method is called, "" where a function is."""
+    return path_of(call.func.value) if isinstance(call.func, ir.Attr) else ""
 
 
 def _assignments(loop: Loop) -> Iterator[tuple[set[str], ir.Node]]:
@@ -35,7 +72,7 @@ def _assignments(loop: Loop) -> Iterator[tuple[set[str], ir.Node]]:
             yield set().union(*map(_names_in, one.targets)), one.value
 
 
-def _sources_of(names: set[str], assigned: list[tuple[set[str], ir.Node]]) -> set[str]:
+def _sources_of(names: set[str], assigned: _Assigned) -> set[str]:
     """Return the names that values are computed of which a loop's body gives to names, and those that these are computed of."""
     known: set[str] = set()
     todo = set(names)
