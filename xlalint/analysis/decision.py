@@ -114,13 +114,19 @@ class Decisions:
         confidence = pending.confidence
         if extent is None and root.tier == 2:
             variant, confidence = self._by_itself(pending, policy, variant, root)
-            if variant == EAGER and reach[0].function in self._traced:  # the program does not call it eagerly
-                reason = reason or "traced itself"
+            if variant == EAGER:
+                reason = reason or self._object_to_eager(reach[0], root)
         elif extent is None and self._is_far(pending, reach):
             confidence = Confidence.POSSIBLE
         return Verdict(
             reason, variant, confidence, extent is not None, self._runner(pending.framework, policy, variant, tracer)
         )
+
+    def _object_to_eager(self, context: Context, root: RootContext) -> Reason:
+        """Say what speaks against that code which nothing traces is compiled for one size after another."""
+        if context.function in self._traced:  # the program does not call it eagerly
+            return "traced itself"
+        return "" if _computes(root, context) or context in self._find_repeated() else "runs once"
 
     def _is_far(self, pending: PendingHazard, reach: Reach) -> bool:
         """Return whether the values at a place come over several calls from other files, and a tracer would raise an exception there.
