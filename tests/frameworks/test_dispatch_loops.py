@@ -103,9 +103,13 @@ SILENT = {
     "an action that a simulation needs, by another name": PLAY.format(
         "later = env.step(int(action))\n        seen = later"
     ),
-    "an action that a simulation needs, as a name": PLAY.format("sent = np.array(action)\n        seen, reward = env.step(sent)"),
+    "an action that a simulation needs, as a name": PLAY.format(
+        "sent = np.array(action)\n        seen, reward = env.step(sent)"
+    ),
     "an action that is sent to what is asked at the next turn": SERVE.format("env.send(np.array(action), ids)"),
-    "an action that is sent, by keyword and as a name": SERVE.format("sent = np.array(action)\n        env.send(ids, action=sent)"),
+    "an action that is sent, by keyword and as a name": SERVE.format(
+        "sent = np.array(action)\n        env.send(ids, action=sent)"
+    ),
     "a wait that is measured": (
         "import time\n\ndef measure(params, loader):\n    for b in loader:\n        start = time.time()\n"
         "        step(params, b)[1]['loss'].block_until_ready()\n        print(time.time() - start)"
@@ -166,6 +170,9 @@ SILENT = {
     ),
     "a few turns": "def f(p, b):\n    for _ in range(3):\n        p, m = step(p, b)\n        print(float(m['loss']))",
     "its shape": LOOP.format("print(metrics['loss'].shape, len(metrics))"),
+    "on purpose, and a read behind it": LOOP.format(
+        "m = metrics['loss']\n        m.block_until_ready()\n        print(float(m))"
+    ),
     "on purpose": LOOP.format("jax.block_until_ready(metrics)"),
     "what was waited for": LOOP.format("jax.block_until_ready(metrics)\n        print(float(metrics['loss']))"),
     "what is given back by the wait": LOOP.format(
@@ -227,9 +234,6 @@ FOUND = {
         "class Trainer:\n    def __init__(self):\n        self.step = jax.jit(self._step)\n\n"
         "    def _step(self, s, b):\n        return s, (s * b).sum()\n\n"
         "    def fit(self, s, data):\n        for b in data:\n            s, loss = self.step(s, b)\n            print(loss.item())"
-    ),
-    "a wait of its own, once": LOOP.format(
-        "m = metrics['loss']\n        m.block_until_ready()\n        print(float(m))"
     ),
     "at module level": "p = {'w': jnp.ones(3)}\nfor b in load():\n    p, m = step(p, b)\n    total = float(m['loss'])",
 }

@@ -1102,12 +1102,14 @@ class Interpreter:
                 receiver = self.as_closed_over(receiver, framework)
             bound = [receiver, *given] if receiver is not None else given
             static = semantics.static(call, len(bound)) if semantics.static is not None else ()
-            only = semantics.traces(call, len(bound)) if semantics.traces is not None else None
-            only = self.find_replaced(info, framework, call.name) if only is None else only
+            traced_alone = semantics.traces(call, len(bound)) if semantics.traces is not None else None
+            only = self.find_replaced(info, framework, call.name) if traced_alone is None else traced_alone
             args = self.standalone(info, self.replacing(framework), static, only)
             args = self.with_passed(info, args, frame.module, framework) if traced else args
             args = (*bound, *args[len(bound) :])[: len(args)]
             args = tuple(arguments.keywords.get(p.name, v) for p, v in zip(info.params, args, strict=True))
+            if traced_alone is not None and semantics.records_known and not self.tracing:
+                args = tuple([v if i in traced_alone else as_known(v, framework) for i, v in enumerate(args)])
         else:
             args = bind_parameters(self, info, func.receiver, arguments)
             if frame.loops.dispatches:

@@ -300,7 +300,8 @@ class Semantics:
 class Libraries:
     """The semantics of all frameworks, in the order of the registry.
 
-    `installed` are the packages that are there wherever their arrays are met. `shared` are those of several frameworks, and of libraries that trace nothing. `default` names the framework of code that names none.
+    `installed` are the packages that are there wherever their arrays are met.
+    `shared` are those of several frameworks, and of libraries that trace nothing. `default` names the framework of code that names none.
     """
 
     def __init__(self, frameworks: tuple[Semantics, ...], shared: tuple[Semantics, ...] = ()) -> None:

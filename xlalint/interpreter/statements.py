@@ -10,9 +10,11 @@ from xlalint.abstract.values import (
     NEVER,
     NONE,
     UNKNOWN,
+    Class,
     Const,
     Host,
     LibraryInstance,
+    LibrarySymbol,
     Sequence,
     Tensor,
     Union,
@@ -595,7 +597,7 @@ def _enters_one_of(frame: Frame, value: Value, names: frozenset[str]) -> bool:
 
 def try_(frame: Frame, node: ir.Try) -> bool:
     before = dict(frame.env)
-    guards = any(map(_catches_tracing, node.handlers))
+    guards = any(_catches_tracing(frame, handler) for handler in node.handlers)
     frame.paths.try_depth += guards
     falls = frame.exec(node.body)
     frame.paths.try_depth -= guards
@@ -623,15 +625,35 @@ def try_(frame: Frame, node: ir.Try) -> bool:
 
 _EXITS: Final = frozenset(("sys.exit", "exit", "quit", "os._exit", "os.abort"))
 _TRACING_ERRORS: Final = frozenset(
-    ("Exception", "BaseException", "TypeError", "ConcretizationTypeError", "OperatorNotAllowedInGraphError")
+    (
+        "Exception",
+        "BaseException",
+        "TypeError",
+        "JAXTypeError",
+        "ConcretizationTypeError",
+        "TracerBoolConversionError",
+        "TracerArrayConversionError",
+        "TracerIntegerConversionError",
+        "NonConcreteBooleanIndexError",
+        "OperatorNotAllowedInGraphError",
+    )
 )
 
 
-def _catches_tracing(handler: ir.Handler) -> bool:
+def _catches_tracing(frame: Frame, handler: ir.Handler) -> bool:
     """Return whether a handler catches what a tracer raises where a value is asked for: the code provides for it."""
+    if handler.type is None:
+        return True
     kinds = handler.type.items if type(handler.type) is ir.Display else (handler.type,)
-    names = (kind.name if type(kind) is ir.Attr else kind.id if type(kind) is ir.Name else "" for kind in kinds)
-    return handler.type is None or not _TRACING_ERRORS.isdisjoint(names)
+    return any(_is_tracing_error(frame, kind) for kind in kinds)
+
+
+def _is_tracing_error(frame: Frame, kind: ir.Node) -> bool:
+    """Return whether an `except` clause's expression is, or may be, what a tracer raises: a name may stand for several exceptions."""
+    name = kind.name if type(kind) is ir.Attr else kind.id if type(kind) is ir.Name else ""
+    if name in _TRACING_ERRORS:
+        return True
+    return type(kind) is ir.Name and not isinstance(frame.eval(kind), (LibrarySymbol, Class))
 
 
 def raise_(frame: Frame, node: ir.Raise) -> bool:

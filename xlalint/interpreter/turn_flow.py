@@ -51,7 +51,7 @@ def _carriers_of(read: ir.Node, assigned: _Assigned) -> set[str]:
         stands_for = isinstance(value, ir.Name) and value.id in names
         if stands_for or (value is not read and any(one == read for one in ir.walk(value))):
             names |= targets
-    return names - _names_in(read)
+    return names
 
 
 def _takes(call: ir.Call, read: ir.Node, carriers: set[str], is_of_host: Callable[[ir.Node], bool]) -> bool:

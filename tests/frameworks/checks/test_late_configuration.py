@@ -17,7 +17,8 @@ IN_TIME = {
     ),
     "given to JAX besides": "import os\nimport jax\njax.config.update('jax_platform_name', 'cpu')\nos.environ['JAX_PLATFORM_NAME'] = 'cpu'",
     "given to JAX by another name": (
-        "import os\nfrom jax import config\ndef main():\n    os.environ['JAX_PLATFORMS'] = 'cpu'\n    config.update('jax_platform_name', 'cpu')"
+        "import os\nfrom jax import config\ndef main():\n"
+        "    os.environ['JAX_PLATFORMS'] = 'cpu'\n    config.update('jax_platform_name', 'cpu')"
     ),
     "of nobody's": "import os\nimport jax\nos.environ['JAX_HOME'] = 'there'",
     "of a cluster's": "import os\nimport jax\nos.environ['JAX_COORDINATOR_ADDRESS'] = 'host:1'",

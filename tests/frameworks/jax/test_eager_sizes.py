@@ -10,9 +10,11 @@ START = "import jax\nimport jax.numpy as jnp\n\n"
 HELPER = "def present(x: jax.Array):\n    return x[x > 0]\n\n"
 
 SILENT = {
-    "a helper that a library's function calls once": HELPER + "def scale(x: jax.Array):\n    return jnp.sum(present(x))\n",
+    "a helper that a library's function calls once": HELPER
+    + "def scale(x: jax.Array):\n    return jnp.sum(present(x))\n",
     "two calls deep": (
-        HELPER + "def scale(x: jax.Array):\n    return jnp.sum(present(x))\n\ndef correct(x: jax.Array):\n    return x * scale(x)\n"
+        HELPER
+        + "def scale(x: jax.Array):\n    return jnp.sum(present(x))\n\ndef correct(x: jax.Array):\n    return x * scale(x)\n"
     ),
     "a method": "class Result:\n    def __init__(self, actions: jax.Array):\n        self.actions = jnp.asarray(actions)\n\n"
     "    def solution(self):\n        return self.actions[self.actions != 0]\n",

@@ -13,10 +13,8 @@ from xlalint.abstract.values import (
     tensor,
     tensors,
 )
-from xlalint.frameworks.checks.surrounding_loops import loops_around
 from xlalint.interpreter.arguments import Arguments
 from xlalint.interpreter.dispatch_loops import of_earlier_turn
-from xlalint.interpreter.guards import reads_clock
 from xlalint.interpreter.library_calls import LibraryCall, run_function
 from xlalint.interpreter.spelling import path_of
 from xlalint.interpreter.subscripts import rebind
@@ -82,13 +80,9 @@ def _unreplicate(interpreter: Interpreter, frame: Frame, arguments: Arguments, n
 
 
 def make_ready(call: LibraryCall, spec: Spec, result: Value) -> None:
-    """Take the receiver of `x.block_until_ready()` for computed: those who read it behind that wait no more."""
+    """Take the receiver of `x.block_until_ready()` for computed: who calls that waits on purpose, who reads it behind that no more."""
     method = call.node.func
     if call.receiver is not None and isinstance(method, ir.Attr) and method.name == "block_until_ready":
-        around = loops_around(call.frame, call.node)
-        if not around or not reads_clock(around[-1].body):  # else it waits to measure how long it takes
-            for value in tensors(call.receiver):
-                call.frame.read_in_turn(call.node.at, value, method.value)
         rebind(call.frame, method.value, of_earlier_turn(call.receiver))
 
 
