@@ -18,6 +18,15 @@ class Box:
 
 # JAX 0.10.2 traces each of these.
 SILENT = {
+    "what a gradient does not trace, in a function": (
+        """
+        def loss(p: jnp.ndarray, t: jnp.ndarray, q: float):
+            return jnp.sum(p) * float(t[1] - t[0]) * q
+
+        def check():
+            return jax.grad(loss, argnums=0)(jnp.ones(3), jnp.ones(4), 0.1)
+        """
+    ),
     "a flag of an object that a scan's body closes over": """
         class Process:
             def __init__(self, noise):
@@ -289,6 +298,16 @@ SILENT = {
         """,
 }
 FOUND = {
+    "what a gradient does not trace, where jit does": (
+        "def loss(p: jnp.ndarray, t: jnp.ndarray):\n    return jnp.sum(p) * float(t[1] - t[0])\n\n"
+        "@jax.jit\ndef step(p, t):\n    return jax.grad(loss)(p, t)",
+        ["XLA301"],
+    ),
+    "what a gradient traces by number": (
+        "def loss(p: jnp.ndarray, t: jnp.ndarray):\n    return jnp.sum(p) * float(t[1] - t[0])\n\n"
+        "def check():\n    return jax.grad(loss, argnums=1)(jnp.ones(3), jnp.ones(4))",
+        ["XLA301"],
+    ),
     "a flag that is not static": (
         "@functools.partial(jax.jit, static_argnums=0)\ndef f(n, x, flag):\n    if flag:\n        return x * n\n    return x",
         ["XLA101"],
