@@ -106,7 +106,9 @@ SILENT = {
     "an action that a simulation needs, as a name": PLAY.format(
         "sent = np.array(action)\n        seen, reward = env.step(sent)"
     ),
-    "an action that is bound to its own name": SERVE.format("action = np.asarray(action[0, 0])\n        env.send(action)"),
+    "an action that is bound to its own name": SERVE.format(
+        "action = np.asarray(action[0, 0])\n        env.send(action)"
+    ),
     "an action that is sent to what is asked at the next turn": SERVE.format("env.send(np.array(action), ids)"),
     "an action that is sent, by keyword and as a name": SERVE.format(
         "sent = np.array(action)\n        env.send(ids, action=sent)"
