@@ -11,6 +11,8 @@ NOT_CONTIGUOUS = "not contiguous"
 SHARES = "in the memory of "
 LEAF = "a leaf that wants gradients"
 NUMPY = "an array of NumPy"
+HOST = "an array of NumPy, which nothing traces"
+"""In JAX and TensorFlow. A result that was one and is none any more is what a rewrite for a compiler makes."""
 
 
 class Layouts(NamedTuple):

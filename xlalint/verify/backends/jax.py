@@ -63,7 +63,8 @@ class Jax:
                     arguments = put_on_device(given)
                     held = _snapshot_arguments(arguments)
                     step, outputs, after = _step(meter, applied, number, arguments)
-                    content = values.content_of(take_apart(outputs, KINDS), _leaves)
+                    anatomy = take_apart(outputs, KINDS)
+                    content = values.content_of(anatomy, _leaves)
                     found = Gradients()
                     effects: dict[str, Content] = {}
                     if before is not None:
@@ -72,6 +73,7 @@ class Jax:
                         effects["variables"] = arrays
                         effects["settings"] = values.settings()
                         effects["arguments"] = changes(held, _snapshot_arguments(arguments))
+                        effects["layout"] = values.host_arrays(anatomy)
                     if options.gradients:
                         with listening():
                             found = gradients(applied, put_on_device(given), options.ends_of(number))

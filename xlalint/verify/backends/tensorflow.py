@@ -20,6 +20,7 @@ import numpy as np
 import tensorflow as tf
 
 from xlalint.verify.backends import Content, Leaf, Mode, Options, Program, Result, values
+from xlalint.verify.backends.tensorflow_prints import heard_by_python
 from xlalint.verify.backends.values import Gradients
 from xlalint.verify.content import Kinds, take_apart
 from xlalint.verify.emitted import listening
@@ -59,8 +60,10 @@ class TensorFlow:
                 before = _take_snapshot(subject, applied.owner) if options.effects else None
                 arguments = make_tensors(given)
                 held = _snapshot_arguments(arguments)
-                step, outputs = _step(meter, applied, number, arguments)
-                content = values.content_of(take_apart(outputs, KINDS), _leaves)
+                with heard_by_python():
+                    step, outputs = _step(meter, applied, number, arguments)
+                anatomy = take_apart(outputs, KINDS)
+                content = values.content_of(anatomy, _leaves)
                 effects: dict[str, Content] = {}
                 if before is not None:
                     effects = {
@@ -68,6 +71,7 @@ class TensorFlow:
                         "random": values.generators(),
                         "arguments": changes(held, _snapshot_arguments(arguments)),
                         "settings": values.settings(),
+                        "layout": values.host_arrays(anatomy),
                     }
                     effects["variables"] = Content(_leaves(getattr(applied.owner, "variables", ())))
                     if options.mode == "eager":  # compiled, they are of the graph

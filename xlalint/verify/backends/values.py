@@ -16,6 +16,7 @@ from xlalint.verify.backends import Content, Leaf
 from xlalint.verify.content import Anatomy
 from xlalint.verify.held import ToLeaves
 from xlalint.verify.inputs.containers import nest
+from xlalint.verify.layout import HOST
 from xlalint.verify.model import Place, Step
 
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
@@ -60,6 +61,12 @@ def _leaf(value: Any, to_array: Callable[[Any], Any]) -> Leaf:
 def content_of(anatomy: Anatomy, to_leaves: ToLeaves) -> Content:
     """Make arrays of what a value holds."""
     return Content(to_leaves(anatomy.items), anatomy.paths, anatomy.parts, anatomy.opaque)
+
+
+def host_arrays(anatomy: Anatomy) -> Content:
+    """Tell which results are NumPy's, by path."""
+    pairs = zip(anatomy.paths, anatomy.items, strict=True)
+    return Content(parts=[(path, HOST) for path, one in pairs if isinstance(one, (np.ndarray, np.generic))])
 
 
 def fill_places(step: Step, defined: Place | None) -> Step:
