@@ -62,3 +62,77 @@ def test_differences(framework: str, before: str, after: str, respect: str, pair
     form = FORMS[framework]
     found = pairs.differences(framework, form.format(before), form.format(after), exact=False)
     assert [one.partition(":")[0] for one in found] == ([respect] if respect else []), found
+
+
+HELD = """
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+{imports}
+
+
+@dataclass
+class Batch:
+    x: Any
+    n: int = 2
+
+
+class Pair(NamedTuple):
+    a: Any
+    b: Any
+
+
+# xlalint: inputs({inputs})
+def f({parameters}):
+    {body}
+"""
+IMPORTS = {"torch": "import torch", "tensorflow": "import tensorflow as tf", "jax": "import jax.numpy as jnp"}
+BATCH = 'batch=Batch(x="f32[3]")', "batch"
+PAIR = 'p=Pair("f32[3]", b="f32[3]")', "p"
+BATCHES = 'batches=iter([{"x": "f32[3]"}, {"x": "f32[3]"}])', "batches"
+FUNCTION = 'x="f32[3]", act=relu, two=maximum', "x, *, act, two"
+MANY = '"f32[3]", "f32[3]", scale=2.0', "*xs, scale"
+# Inputs with the parameters that take them, the two bodies, and the respect in which they differ; "" for none.
+HELD_CASES = {
+    "a dataclass": (BATCH, "return batch.x * batch.n", "return batch.x + batch.x", ""),
+    "a dataclass of the module's own": (
+        BATCH,
+        "assert isinstance(batch, Batch)\n    return batch.x",
+        "return batch.x",
+        "",
+    ),
+    "a dataclass, changed": (BATCH, "return batch.x * 2", "batch.n = 3\n    return batch.x * 2", "arguments"),
+    "a dataclass, other values": (
+        BATCH,
+        "return batch.x * batch.n",
+        "return batch.x * (batch.n + 1)",
+        "values or gradients",
+    ),
+    "a named tuple": (PAIR, "return p.a + p.b * 2", "a, b = p\n    return a + 2 * b", ""),
+    "a named tuple, exchanged": (PAIR, "return p.a - p.b", "a, b = p\n    return b - a", "values or gradients"),
+    "batches": (BATCHES, "return [one['x'] * 2 for one in batches]", "return [b['x'] + b['x'] for b in batches]", ""),
+    "batches, one left": (BATCHES, "return list(batches)[0]['x'] * 2", "return next(batches)['x'] * 2", "arguments"),
+    "functions": (FUNCTION, "return two(act(x), x)", "y = act(x)\n    return two(y, x)", ""),
+    "functions, one left out": (FUNCTION, "return act(x) * 2", "return x * 2", "values or gradients"),
+    "starred and keyword-only": (MANY, "return (xs[0] + xs[1]) * scale", "return scale * (xs[1] + xs[0])", ""),
+    "starred, one left out": (
+        MANY,
+        "return xs[0] * scale + xs[1] * 0",
+        "return xs[1] * 0 + xs[1]",
+        "values or gradients",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", HELD_CASES)
+@pytest.mark.parametrize(
+    "framework", [pytest.param(one, marks=getattr(pytest.mark, mark)) for one, mark in MARKS.items()]
+)
+def test_inputs_that_hold_arrays(framework: str, case: str, pairs: Any) -> None:
+    (inputs, parameters), *bodies, respect = HELD_CASES[case]
+    texts = [
+        HELD.format(imports=IMPORTS[framework], inputs=inputs, parameters=parameters, body=body) for body in bodies
+    ]
+    found = pairs.differences(framework, *texts, exact=False)
+    assert len(found) == bool(respect), found
+    assert all(one.partition(":")[0] in respect for one in found), found

@@ -33,6 +33,7 @@ from xlalint.verify.closeness import (
 )
 from xlalint.verify.counterexample import size_of, text_of
 from xlalint.verify.emitted import listening
+from xlalint.verify.inputs.containers import access_of
 from xlalint.verify.inputs.draws import Values, is_floating, resize
 from xlalint.verify.inputs.edges import (
     CANCELLING,
@@ -45,7 +46,7 @@ from xlalint.verify.inputs.edges import (
     edges,
 )
 from xlalint.verify.inputs.hints import hints_of, together
-from xlalint.verify.model import ArraySpec, Literally, Specs, Step, Verdict, VerdictKind
+from xlalint.verify.model import ArraySpec, Function, Literally, Specs, Step, Verdict, VerdictKind
 from xlalint.verify.taken import Branches, check_of
 
 ENOUGH = 8  # draws on which the first program must run before anything is proven
@@ -405,8 +406,9 @@ def _ranges(specs: Specs) -> list[str]:
 def _find_unvaried(draws: Sequence[Values], specs: Specs) -> Iterator[str]:
     """The arguments that are no arrays and were the same in all draws."""
     for name, spec in specs.arguments.items():
-        if isinstance(spec, Literally) and all(repr(one.get(name)) == spec.text for one in draws):
-            yield f"`{name}` other than {spec.text}"
+        text = spec.text if isinstance(spec, Literally) else spec.name if isinstance(spec, Function) else ""
+        if isinstance(spec, Function) or (text and all(repr(one.get(name)) == text for one in draws)):
+            yield f"`{access_of(name)}` other than {text}"
 
 
 def _chooses(function: ast.AST) -> bool:

@@ -18,6 +18,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from xlalint.verify.inputs.containers import Batches
+
 _MOST = 20_000  # parts and items; what holds more is not looked at further
 _DRAINED = 4_096  # items that a generator gives
 _TEXTS = (str, bytes, bytearray, type(None))
@@ -98,6 +100,9 @@ class _Dissection:
         elif isinstance(value, (set, frozenset)):
             self.parts.append((path, f"{name} of {len(value)}"))
             self._set(value, path)
+        elif isinstance(value, Batches):
+            self.parts.append((path, f"iterator, {value.taken} of {len(value.items)} taken"))
+            self._visit_all((f"{path}[{n}]", one) for n, one in enumerate(value.items))
         elif isinstance(value, Iterator) and not hasattr(value, "fileno"):
             drained = list(itertools.islice(value, _DRAINED))
             self.parts.append((path, f"{name} of {len(drained)}"))

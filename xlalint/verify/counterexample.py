@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from xlalint.verify.inputs.containers import nest, write
+from xlalint.verify.inputs.functions import text_of as function_text
 from xlalint.verify.inputs.spec import format_inputs
-from xlalint.verify.model import Specs
+from xlalint.verify.model import Function, Specs
 
 if TYPE_CHECKING:
     from xlalint.verify.comparison import Draw
@@ -26,6 +27,7 @@ class _Style(NamedTuple):
     array: str
     empty: str
     drawn: str
+    framework: str = "torch"
 
 
 _TORCH = _Style(
@@ -43,12 +45,14 @@ _STYLES = MappingProxyType(
             "tf.constant({values}, tf.{dtype})",
             "tf.zeros({shape}, tf.{dtype})",
             "tf.convert_to_tensor",
+            "tensorflow",
         ),
         "jax": _Style(
             "import jax.numpy as jnp",
             "jnp.array({values}, jnp.{dtype})",
             "jnp.zeros({shape}, jnp.{dtype})",
             "jnp.asarray",
+            "jax",
         ),
     }
 )
@@ -72,9 +76,13 @@ def text_of(backend: str, name: str, specs: Specs, draw: Draw) -> str:
     if any(array.dtype.kind in "fcV" and not np.isfinite(array.astype(complex)).all() for array in arrays.values()):
         lines.append("from math import inf, nan")
     lines += [f"{_variable(key)} = {_array(array, style)}" for key, array in arrays.items()]
-    given = nest({key: _variable(key) if key in arrays else repr(value) for key, value in values.items()})
+    given = nest({key: _variable(key) if key in arrays else _write(value, style) for key, value in values.items()})
     call = ", ".join(write(one) if key.isdigit() else f"{key}={write(one)}" for key, one in given.items())
     return "\n".join([*lines, f"{name}({call})"]) + "\n"
+
+
+def _write(value: Any, style: _Style) -> str:
+    return function_text(value.name, style.framework) if isinstance(value, Function) else repr(value)
 
 
 def _write_draw(style: _Style, name: str, specs: Specs, draw: Draw) -> str:
@@ -82,13 +90,15 @@ def _write_draw(style: _Style, name: str, specs: Specs, draw: Draw) -> str:
     made = f"{style.drawn}(value) if hasattr(value, 'dtype') else value" if style.drawn else "value"
     keyword = all(not key.isdigit() for key in draw.values)
     held = any(not key.isidentifier() and not key.isdigit() for key in draw.values)
-    whole = "nest(inputs)" if held else "inputs"
+    whole = "nest(inputs, builder(globals()))" if held else "inputs"
     call = f"**{whole}" if keyword else f"*{whole}.values()"
-    nesting = "from xlalint.verify.inputs.containers import nest\n" if held else ""
+    nesting = "from xlalint.verify.inputs.containers import builder, nest\n" if held else ""
+    functions = {key: _write(one, style) for key, one in draw.values.items() if isinstance(one, Function)}
+    given = "".join(f"inputs[{key!r}] = {text}\n" for key, text in functions.items())
     return (
         f"{style.imports}\n{nesting}from xlalint.verify.inputs.edges import example\n"
         f"drawn = example({inputs!r}, {draw.edge!r}, {draw.number})\n"
-        f"inputs = {{name: {made} for name, value in drawn.items()}}\n{name}({call})\n"
+        f"inputs = {{name: {made} for name, value in drawn.items()}}\n{given}{name}({call})\n"
     )
 
 

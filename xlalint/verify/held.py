@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from xlalint.verify.backends import Content, Leaf
 from xlalint.verify.content import Anatomy, Kinds, take_apart
+from xlalint.verify.inputs.containers import Batches
 from xlalint.verify.places import is_users
 
 _METHODS = ("forward", "call", "train_step", "__call__")  # of torch, of Keras, of flax and equinox
@@ -72,6 +73,11 @@ def held_by(call: Any, own: Mapping[str, Any] | None = None) -> dict[str, Any]:
         found["globals"] = {name: value for name, value in function.__globals__.items() if _is_data(name, value)}
         found["classes"] = dict(_class_attributes(function))
     return found
+
+
+def can_change(value: Any) -> bool:
+    """Return whether a function can change an argument, where arrays cannot be written into."""
+    return isinstance(value, (dict, list, Batches)) or is_of_users(value)
 
 
 def is_of_users(value: Any) -> bool:

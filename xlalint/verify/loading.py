@@ -15,6 +15,7 @@ from typing import Any
 
 from xlalint.verify import places
 from xlalint.verify.backends import Program
+from xlalint.verify.inputs.containers import builder
 from xlalint.verify.model import Subject
 from xlalint.verify.modules import LoadError, Source, execute_source, import_source, source_of
 
@@ -37,13 +38,14 @@ def load(subject: Subject) -> Program:
 
     def make(given: Mapping[str, Any] = _NONE) -> Callable[..., Any]:
         seed()
-        module = fresh.pop() if fresh else _again(source, kept)
+        latest[0] = module = fresh.pop() if fresh else _again(source, kept)
         seed()
         return _callable(module, subject, source, given)
 
     kept = fresh[0]
+    latest = [kept]
     variants = {f"{name}={value!r}": partial(make, {name: value}) for name, value in _alternatives(kept, subject)}
-    return Program(make, source.lines, variants)
+    return Program(make, source.lines, variants, lambda: builder(vars(latest[0])))
 
 
 def _alternatives(module: ModuleType, subject: Subject) -> Iterator[tuple[str, bool | float]]:

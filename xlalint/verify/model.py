@@ -36,7 +36,13 @@ class Literally(Struct, frozen=True, tag="literal"):
     text: str
 
 
-Spec = Union[ArraySpec, Literally]
+class Function(Struct, frozen=True, tag="function"):
+    """An argument that is a function of arrays, by its name in `inputs.functions`; each framework has its own of that name."""
+
+    name: str
+
+
+Spec = Union[ArraySpec, Literally, Function]
 
 
 class Specs(Struct, frozen=True):

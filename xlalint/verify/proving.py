@@ -144,7 +144,7 @@ class JobProver:
     def _on_device(self, case: Case, way: Way, job: Job, verdict: Verdict) -> Attempt:
         """Compare a rewrite that gives the same values with the original on the device."""
         before, after = case.programs
-        eager = Program(_once(before), before.file)
+        eager = before._replace(make=_once(before))
         numbers = [number for number in range(STEPS) if not runs(self._backend, eager, case.specs, (number,))]
         if len(numbers) < _ENOUGH:
             reason = f"the original runs on {len(numbers)} of {STEPS} steps, too few to count on"

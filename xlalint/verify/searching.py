@@ -45,7 +45,7 @@ def search(
         except LoadError as error:
             reason = reason or str(error)
             continue
-        kept = Program(lambda call=call: call, program.file)  # type: ignore[misc]
+        kept = program._replace(make=lambda call=call: call)  # type: ignore[misc]
         found = _try(backend, kept, candidates, lines)
         if found.told.candidate >= 0:
             return Hit(Found(number, found.told.candidate), program, found.reached)

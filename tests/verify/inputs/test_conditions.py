@@ -26,6 +26,21 @@ LENGTHS = 'x="f32[3,7]", lengths="i64[3] 0..40", requires="lengths <= x.shape[1]
             id="lengths",
         ),
         pytest.param('a="i64[]", b="i64[]", requires="a < b"', lambda v: v["a"] < v["b"], id="scalars"),
+        pytest.param(
+            'batch={"ids": "i64[8] -5..20", "n": "f32[3]"}, k=5, requires="0 <= batch[\'ids\'] < k"',
+            lambda v: (v["batch{ids}"] >= 0).all() and (v["batch{ids}"] < 5).all(),
+            id="in a dict",
+        ),
+        pytest.param(
+            'p=("f32[4]", "f32[4,2]"), requires="p[0] <= p[1][:, 0] and p[0].shape[0] >= 0"',
+            lambda v: (v["p(0)"] <= v["p(1)"][:, 0]).all(),
+            id="in a tuple",
+        ),
+        pytest.param(
+            'b=Batch(x="f32[3,7]", lengths="i64[3] 0..40"), requires="b.lengths <= b.x.shape[1]"',
+            lambda v: (v["b<Batch:lengths>"] <= v["b<Batch:x>"].shape[1]).all(),
+            id="in a dataclass",
+        ),
         pytest.param('x="f32[4]", y="f32[4]", requires="x == y"', lambda v: (v["x"] == v["y"]).all(), id="equal"),
     ],
 )

@@ -15,6 +15,7 @@ from importlib.util import find_spec
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, Protocol
 
+from xlalint.verify.inputs.containers import Build, builder
 from xlalint.verify.model import Step
 
 Leaf = tuple[str, Any]  # dtype ("python" for a Python scalar, "none" for None and strings), NumPy array
@@ -52,12 +53,14 @@ class Result(NamedTuple):
 class Program(NamedTuple):
     """A subject that was loaded: `make()` gives a fresh callable (same weights each time), `file` is where its lines lie.
 
-    `variants` are other ways to make it, by the arguments of its class that are not what they are by default ("p=0.5").
+    `variants` are other ways to make it, by the arguments of its class that are not what they are by default ("p=0.5"). `builder()` gives
+    what makes inputs that are of classes of its own: those of the callable that was made last.
     """
 
     make: Callable[[], Callable[..., Any]]
     file: str
     variants: Mapping[str, Callable[[], Callable[..., Any]]] = MappingProxyType({})
+    builder: Callable[[], Build] = lambda: builder({})
 
     def made_with(self, arguments: str) -> Program:
         """The program, made with other arguments; as it is for ""."""

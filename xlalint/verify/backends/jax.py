@@ -23,9 +23,11 @@ from xlalint.verify.backends import Content, Leaf, Mode, Options, Program, Resul
 from xlalint.verify.backends.values import Gradients
 from xlalint.verify.content import Kinds, take_apart
 from xlalint.verify.emitted import listening
-from xlalint.verify.held import HeldSnapshot, changes, held_by, is_of_users, snapshot
+from xlalint.verify.held import HeldSnapshot, can_change, changes, held_by, is_of_users, snapshot
+from xlalint.verify.inputs.containers import Build
+from xlalint.verify.inputs.functions import function_of
 from xlalint.verify.meters.jax import JaxMeter
-from xlalint.verify.model import Step
+from xlalint.verify.model import Function, Step
 from xlalint.verify.places import definition, headline
 
 
@@ -56,11 +58,12 @@ class Jax:
             jax.config.update("jax_enable_x64", doubles or options.setting.wide)
             with jax.disable_jit(options.mode == "eager"):
                 subject = program.make()
-                applied = applied_of(subject, put_on_device(steps[0]) if steps else ((), {}), options.mode)
+                build = program.builder()
+                applied = applied_of(subject, put_on_device(steps[0], build) if steps else ((), {}), options.mode)
             for number, given in enumerate(steps):
                 with jax.disable_jit(options.mode == "eager"):
                     before = _take_snapshot(subject) if options.effects else None
-                    arguments = put_on_device(given)
+                    arguments = put_on_device(given, build)
                     held = _snapshot_arguments(arguments)
                     step, outputs, after = _step(meter, applied, number, arguments)
                     anatomy = take_apart(outputs, KINDS)
@@ -76,10 +79,10 @@ class Jax:
                         effects["layout"] = values.host_arrays(anatomy)
                     if options.gradients:
                         with listening():
-                            found = gradients(applied, put_on_device(given), options.ends_of(number))
+                            found = gradients(applied, put_on_device(given, build), options.ends_of(number))
                     result = Result(content, found.leaves, effects, found.ends, found.refused)
                     if programs.wanted and step.counts.compilations and applied.lower is not None:
-                        _write(programs, applied, put_on_device(given))
+                        _write(programs, applied, put_on_device(given, build))
                 yield values.fill_places(step, definition(subject)), result
                 applied = applied._replace(state=(applied.state[0], after))
         finally:
@@ -96,12 +99,18 @@ def _snapshot_arguments(arguments: values.Arguments) -> HeldSnapshot:
     """Take a snapshot of the containers among arguments, which a program may change; it cannot change arrays."""
     positional, named = arguments
     held = {**{str(n): one for n, one in enumerate(positional)}, **named}
-    return snapshot({k: v for k, v in held.items() if isinstance(v, (dict, list))}, STATE_KINDS, _leaves)
+    return snapshot({k: v for k, v in held.items() if can_change(v)}, STATE_KINDS, _leaves)
 
 
-def put_on_device(given: Mapping[str, Any]) -> values.Arguments:
+def put_on_device(given: Mapping[str, Any], build: Build) -> values.Arguments:
     """Put arrays on the device; other values stay as they are."""
-    return values.split({k: jnp.asarray(v) if isinstance(v, (np.ndarray, np.generic)) else v for k, v in given.items()})
+    return values.split({name: _put_on_device(value) for name, value in given.items()}, build)
+
+
+def _put_on_device(value: Any) -> Any:
+    if isinstance(value, Function):
+        return function_of(value.name, "jax")
+    return jnp.asarray(value) if isinstance(value, (np.ndarray, np.generic)) else value
 
 
 def _step(meter: JaxMeter, applied: PureSubject, number: int, arguments: values.Arguments) -> tuple[Step, Any, Any]:
@@ -273,11 +282,11 @@ def _function(subject: Any, first: values.Arguments, mode: Mode) -> PureSubject:
 
 
 def _texts(arguments: values.Arguments) -> dict[str, Any]:
-    """Arguments that `jit` takes only as static: strings."""
+    """Arguments that `jit` takes only as static: strings and functions."""
     args, kwargs = arguments
     return {
-        "static_argnums": tuple(n for n, one in enumerate(args) if isinstance(one, str)),
-        "static_argnames": tuple(name for name, one in kwargs.items() if isinstance(one, str)),
+        "static_argnums": tuple(n for n, one in enumerate(args) if isinstance(one, str) or callable(one)),
+        "static_argnames": tuple(name for name, one in kwargs.items() if isinstance(one, str) or callable(one)),
     }
 
 

@@ -24,9 +24,11 @@ from xlalint.verify.backends.tensorflow_prints import heard_by_python
 from xlalint.verify.backends.values import Gradients
 from xlalint.verify.content import Kinds, take_apart
 from xlalint.verify.emitted import listening
-from xlalint.verify.held import HeldSnapshot, changes, held_by, is_of_users, snapshot
+from xlalint.verify.held import HeldSnapshot, can_change, changes, held_by, is_of_users, snapshot
+from xlalint.verify.inputs.containers import Build
+from xlalint.verify.inputs.functions import function_of
 from xlalint.verify.meters.tensorflow import TensorFlowMeter
-from xlalint.verify.model import Place, Step
+from xlalint.verify.model import Function, Place, Step
 from xlalint.verify.places import definition, headline, is_users
 
 
@@ -54,11 +56,13 @@ class TensorFlow:
         try:
             subject = program.make()
             applied = applied_of(subject, options.mode)
+            build = program.builder()
             twin = applied_of(program.make(), options.mode) if options.gradients else None
+            twins_build = program.builder()
             for number, given in enumerate(steps):
                 seed(number)
                 before = _take_snapshot(subject, applied.owner) if options.effects else None
-                arguments = make_tensors(given)
+                arguments = make_tensors(given, build)
                 held = _snapshot_arguments(arguments)
                 with heard_by_python():
                     step, outputs = _step(meter, applied, number, arguments)
@@ -80,9 +84,9 @@ class TensorFlow:
                 if twin is not None:
                     seed(number)
                     with listening():
-                        found = gradients(twin, make_tensors(given), options.ends_of(number))
+                        found = gradients(twin, make_tensors(given, twins_build), options.ends_of(number))
                 if programs.wanted and step.counts.compilations and applied.function is not None:
-                    _write(programs, applied.function, make_tensors(given))
+                    _write(programs, applied.function, make_tensors(given, build))
                 yield (
                     values.fill_places(step, definition(subject)),
                     Result(content, found.leaves, effects, found.ends, found.refused),
@@ -114,14 +118,18 @@ def _snapshot_arguments(arguments: values.Arguments) -> HeldSnapshot:
     """Take a snapshot of the containers among arguments, which a program may change; it cannot change tensors."""
     positional, named = arguments
     held = {**{str(n): one for n, one in enumerate(positional)}, **named}
-    return snapshot({k: v for k, v in held.items() if isinstance(v, (dict, list))}, STATE_KINDS, _leaves)
+    return snapshot({k: v for k, v in held.items() if can_change(v)}, STATE_KINDS, _leaves)
 
 
-def make_tensors(given: Mapping[str, Any]) -> values.Arguments:
+def make_tensors(given: Mapping[str, Any], build: Build) -> values.Arguments:
     """Make tensors of arrays; other values stay as they are."""
-    return values.split(
-        {k: tf.convert_to_tensor(v) if isinstance(v, (np.ndarray, np.generic)) else v for k, v in given.items()}
-    )
+    return values.split({name: _make_tensor(value) for name, value in given.items()}, build)
+
+
+def _make_tensor(value: Any) -> Any:
+    if isinstance(value, Function):
+        return function_of(value.name, "tensorflow")
+    return tf.convert_to_tensor(value) if isinstance(value, (np.ndarray, np.generic)) else value
 
 
 def applied_of(subject: Any, mode: Mode) -> ReadySubject:
@@ -200,7 +208,7 @@ def gradients(applied: ReadySubject, arguments: values.Arguments, ends: Sequence
     that were used.
     """
     args, kwargs = arguments
-    given = [one for one in tf.nest.flatten([args, kwargs]) if _is_floating(one)]
+    given = [one for one in take_apart([args, kwargs], KINDS).items if _is_floating(one)]
     try:
         with tf.GradientTape() as tape:
             tape.watch(given)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -19,7 +20,8 @@ def heard_by_python() -> Iterator[None]:
         if not tf.executing_eagerly():
             return written(input, output_stream=output_stream, end=end, name=name)
         text = input.numpy() if hasattr(input, "numpy") else input
-        print(output_stream, text.decode(errors="replace") if isinstance(text, bytes) else text, sep=": ", end=end)
+        plain = text.decode(errors="replace") if isinstance(text, bytes) else str(text)
+        sys.stdout.write(f"{output_stream}: {plain}{end}")
         return None
 
     gen_logging_ops.print_v2 = write

@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from xlalint.verify.backends import Options, Program, Result, Setting, torch_values
+from xlalint.verify.inputs.containers import Build
 from xlalint.verify.meters.torch_compile import TorchCompileMeter
 from xlalint.verify.model import Step
 
@@ -21,9 +22,10 @@ _CPU = torch.device("cpu")
 def eager(program: Program, steps: Sequence[Mapping[str, Any]], options: Options) -> Iterator[tuple[Step, Result]]:
     """The steps as PyTorch runs them on the CPU, with nothing compiled."""
     call, meter = make_callable(program, options.setting), TorchCompileMeter()
+    build = program.builder()
     with capturing():  # once for all steps: what is logged is asked of every logger again each time
         for number, values in enumerate(steps):
-            yield capture_step(number, call, values, options, meter)
+            yield capture_step(number, call, values, options, meter, build)
 
 
 def make_callable(program: Program, setting: Setting = torch_values.ORDINARY) -> Callable[..., Any]:
@@ -42,13 +44,14 @@ def capture_step(
     values: Mapping[str, Any],
     options: Options,
     meter: TorchCompileMeter,
+    build: Build,
     subject: Any = None,
 ) -> tuple[Step, Result]:
     """Run one step of a callable that was captured from `subject`."""
     torch_values.seed_cpu(number + 1)
     setting = options.setting
     given = on_cpu(values, options.gradients and not setting.detached, setting.layout)
-    run = torch_values.ProgramCall(call, given, subject, setting, options.effects)
+    run = torch_values.ProgramCall(call, given, subject, setting, options.effects, build)
     meter.start()
     began = time.perf_counter()
     run.forward()

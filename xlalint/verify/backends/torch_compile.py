@@ -36,13 +36,14 @@ class TorchCompile:
             return
         torch._dynamo.reset()
         subject = make_callable(program)
+        build = program.builder()
         as_it_is = options.mode == "as-written" or hasattr(subject, "_torchdynamo_orig_callable")
         call = subject if as_it_is else torch.compile(subject, backend=self._compiler)
         meter = TorchCompileMeter()
         broken = False
         for number, values in enumerate(steps):
             with capturing():
-                step, result = capture_step(number, call, values, options, meter, subject)
+                step, result = capture_step(number, call, values, options, meter, build, subject)
                 broken |= bool(step.counts.graph_breaks)
                 if number == len(steps) - 1 and not (broken or as_it_is):
                     step = _with(step, self.refusal(program, values))
@@ -53,7 +54,7 @@ class TorchCompile:
         torch._dynamo.reset()
         call = torch.compile(make_callable(program), backend=self._compiler, fullgraph=True)
         try:
-            torch_values.ProgramCall(call, on_cpu(values)).forward()
+            torch_values.ProgramCall(call, on_cpu(values), build=program.builder()).forward()
         except torch._dynamo.exc.TorchDynamoException as error:
             return Event("graph-break", headline_of(str(error)), places.of_error(error, program.file))
         return None

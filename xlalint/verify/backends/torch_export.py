@@ -10,6 +10,7 @@ import torch
 from xlalint.verify.backends import Options, Program, Result, torch_values
 from xlalint.verify.backends.torch_capture import capture_step, capturing, eager, make_callable, on_cpu
 from xlalint.verify.backends.values import split
+from xlalint.verify.inputs.containers import Build
 from xlalint.verify.meters.torch_compile import TorchCompileMeter
 from xlalint.verify.model import Step
 
@@ -28,6 +29,7 @@ class TorchExport:
             return
         torch._dynamo.reset()
         call = make_callable(program)
+        build = program.builder()
         module = torch_values.module_of(call)
         whole = module if module is not None and module is call else _Whole(call, module)
         exported: Callable[..., Any] | None = None
@@ -35,8 +37,8 @@ class TorchExport:
         for number, values in enumerate(steps):
             with capturing():
                 if exported is None:
-                    exported = _export(whole, values)
-                step, result = capture_step(number, exported, values, options, meter)
+                    exported = _export(whole, values, build)
+                step, result = capture_step(number, exported, values, options, meter, build)
             yield step, result
 
 
@@ -52,8 +54,8 @@ class _Whole(torch.nn.Module):  # type: ignore[misc]
         return self._call(*args, **kwargs)
 
 
-def _export(module: torch.nn.Module, values: Mapping[str, Any]) -> Callable[..., Any]:
-    positional, named = split(on_cpu(values))
+def _export(module: torch.nn.Module, values: Mapping[str, Any], build: Build) -> Callable[..., Any]:
+    positional, named = split(on_cpu(values), build)
     call: Callable[..., Any] = torch.export.export(module, positional, named).module()
     return call
 

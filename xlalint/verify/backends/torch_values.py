@@ -13,11 +13,14 @@ from numpy.lib.array_utils import byte_bounds
 from xlalint.verify.backends import Content, Leaf, Program, Result, Setting, values
 from xlalint.verify.content import Anatomy, Kinds, take_apart
 from xlalint.verify.held import HeldSnapshot, changes, held_by, is_of_users, snapshot
-from xlalint.verify.inputs.containers import nest
+from xlalint.verify.inputs.containers import Build, builder, nest
+from xlalint.verify.inputs.functions import function_of
 from xlalint.verify.layout import LEAF, NOT_CONTIGUOUS, NUMPY, SHARES
+from xlalint.verify.model import Function
 from xlalint.verify.places import headline
 
 ORDINARY = Setting()
+PLAIN = builder({})
 SETTINGS = ("layout", "evaluation", "autocast", "weights", "detached")
 
 
@@ -89,6 +92,8 @@ def tensor(value: Any, device: torch.device, differentiable: bool, apart: bool =
     the program, which makes another graph; the result of a computation, as a training step has it, is not shared. `apart`: it is not
     contiguous.
     """
+    if isinstance(value, Function):
+        return function_of(value.name, "torch")
     if not isinstance(value, (np.ndarray, np.generic)):
         return value
     array = np.asarray(value)
@@ -113,6 +118,7 @@ class ProgramCall:
         subject: what `call` was made from, and whose parameters and globals it uses; itself, if none is given.
         setting: the circumstances of the call.
         effects: whether the result tells of them.
+        build: makes arguments that are of the program's own classes.
     """
 
     def __init__(
@@ -122,13 +128,14 @@ class ProgramCall:
         subject: Any = None,
         setting: Setting = ORDINARY,
         effects: bool = True,
+        build: Build = PLAIN,
     ) -> None:
         self._call = call
         self._subject = call if subject is None else subject
         self._arguments = arguments
         self._setting = setting
         self._given = {name: one.clone() if _differentiable(one) else one for name, one in arguments.items()}
-        self._whole = nest(self._given)
+        self._whole = nest(self._given, build)
         self._held = self._snapshot(self._subject) if effects else None
         self._before = _snapshot_of({"argument": self._whole}) if effects else None
         self._outputs = Anatomy((), (), (), ())
@@ -137,7 +144,7 @@ class ProgramCall:
         self._refused = ""
 
     def forward(self) -> None:
-        positional, named = values.split(self._whole)
+        positional, named = values.order(self._whole)
         with torch.autocast(_device_of(self._given), torch.bfloat16, enabled=self._setting.autocast):
             self._outputs = take_apart(self._call(*positional, **named), KINDS)
 

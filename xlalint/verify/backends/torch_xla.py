@@ -39,12 +39,13 @@ class TorchXla:
             return
         device = torch_xla.device()
         call = torch_values.make_callable(program, device)
+        build = program.builder()
         meter = TorchXlaMeter(thorough=True)
         programs = values.Programs(options.programs, self.name)
         for number, given in enumerate(steps):
             torch_values.seed(number + 1)
             arguments = {name: torch_values.tensor(value, device, options.gradients) for name, value in given.items()}
-            run = torch_values.ProgramCall(call, arguments, effects=options.effects)
+            run = torch_values.ProgramCall(call, arguments, effects=options.effects, build=build)
             _finish()
             step = _step(number, run, options, meter, programs)
             yield values.fill_places(step, definition(call)), run.result()

@@ -15,7 +15,7 @@ from xlalint.verify.ambient import describe_settings
 from xlalint.verify.backends import Content, Leaf
 from xlalint.verify.content import Anatomy
 from xlalint.verify.held import ToLeaves
-from xlalint.verify.inputs.containers import nest
+from xlalint.verify.inputs.containers import Build, nest
 from xlalint.verify.layout import HOST
 from xlalint.verify.model import Place, Step
 
@@ -30,9 +30,13 @@ class Gradients(NamedTuple):
     refused: str = ""
 
 
-def split(values: Mapping[str, Any]) -> Arguments:
+def split(values: Mapping[str, Any], build: Build) -> Arguments:
     """Arguments as a call takes them: those named by numbers are positional, those of a container together."""
-    values = nest(values)
+    return order(nest(values, build))
+
+
+def order(values: Mapping[str, Any]) -> Arguments:
+    """Put whole arguments in order: those named by numbers are positional."""
     positional = sorted((name for name in values if name.isdigit()), key=int)
     return tuple(values[name] for name in positional), {k: v for k, v in values.items() if not k.isdigit()}
 

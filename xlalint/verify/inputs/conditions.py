@@ -1,5 +1,7 @@
 """Conditions that valid inputs fulfil beside their ranges: `requires="labels < classes and boxes[:, :2] <= boxes[:, 2:]"`.
 
+What a container holds is written as Python comes to it: `batch["labels"] < classes`, `pair[0]`, `batch.lengths`.
+
 A condition is checked where it is written; drawn values that break it are moved to where it holds, in the child process, which alone has
 NumPy.
 """
@@ -11,6 +13,8 @@ import operator
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
+
+from xlalint.verify.inputs.containers import access_of
 
 _COMPARED: Mapping[type, Callable[[Any, Any], Any]] = MappingProxyType(
     {
@@ -46,15 +50,24 @@ def is_condition(value: object) -> bool:
 
 
 def check_condition(text: str, names: Mapping[str, Any]) -> None:
-    """Raise `ConditionError` for what is no condition on the inputs of these names."""
+    """Raise `ConditionError` for what is no condition on inputs that Python comes to by these names (`batch['labels']`)."""
     for pair in _pairs(text):
-        for node in (*ast.walk(pair.left), *ast.walk(pair.right)):
+        for node in (*_walk(pair.left, names), *_walk(pair.right, names)):
             if isinstance(node, ast.Name) and node.id not in names:
                 raise ConditionError(f"`{text}` speaks of `{node.id}`, which is no input")
             if isinstance(node, ast.Attribute) and node.attr != "shape":
                 raise ConditionError(f"`{text}` has `.{node.attr}`: only `.shape` is known; {_FORM}")
             if not isinstance(node, _ALLOWED):
                 raise ConditionError(f"`{text}` has `{ast.unparse(node)}`; {_FORM}")
+
+
+def _walk(node: ast.AST, names: Mapping[str, Any]) -> Iterator[ast.AST]:
+    """Yield the nodes of an expression, but for those that lead to an input."""
+    if isinstance(node, ast.expr) and ast.unparse(node) in names:
+        return
+    yield node
+    for one in ast.iter_child_nodes(node):
+        yield from _walk(one, names)
 
 
 _ALLOWED = (
@@ -79,15 +92,16 @@ def meet(values: Mapping[str, Any], conditions: tuple[str, ...]) -> dict[str, An
     """
     import numpy as np
 
-    found = {name: np.array(value) if hasattr(value, "dtype") else value for name, value in values.items()}
+    found = {access_of(n): np.array(value) if hasattr(value, "dtype") else value for n, value in values.items()}
     pairs = [pair for text in conditions for pair in _pairs(text)]
     for _ in range(_TURNS):
         broken = [pair for pair in pairs if not _holds(pair, found)]
         if not broken:
-            return found
+            break
         for pair in broken:
             _mend(pair, found)
-    return found if all(_holds(pair, found) for pair in pairs) else None
+    held = all(_holds(pair, found) for pair in pairs)
+    return {name: found[access_of(name)] for name in values} if held else None
 
 
 def _pairs(text: str) -> Iterator[_Pair]:
@@ -109,8 +123,8 @@ def _holds(pair: _Pair, values: Mapping[str, Any]) -> bool:
 
 def _value(node: ast.expr, values: Mapping[str, Any]) -> Any:
     """Evaluate an expression, whose forms were checked."""
-    if isinstance(node, ast.Name):
-        return values[node.id]
+    if (name := ast.unparse(node)) in values:
+        return values[name]
     if isinstance(node, ast.Attribute):
         return _value(node.value, values).shape
     if isinstance(node, ast.Subscript):
@@ -150,8 +164,9 @@ def _mend(pair: _Pair, values: dict[str, Any]) -> None:
 
 def _place(node: ast.expr, values: Mapping[str, Any]) -> tuple[Any, Any] | None:
     """The array, and what of it, that an expression stands for; None where it is computed, or no array."""
-    of, index = (node.value, _index(node.slice)) if isinstance(node, ast.Subscript) else (node, ...)
-    array = values.get(of.id) if isinstance(of, ast.Name) else None
+    whole = ast.unparse(node) in values or not isinstance(node, ast.Subscript)
+    of, index = (node, ...) if whole else (node.value, _index(node.slice))  # type: ignore[attr-defined]
+    array = values.get(ast.unparse(of))
     return (array, index) if hasattr(array, "dtype") else None
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from xlalint.verify.inputs.conditions import meet
 from xlalint.verify.inputs.spec import DTYPES, fill_sizes
-from xlalint.verify.model import ArraySpec, Literally, Spec, Specs
+from xlalint.verify.model import ArraySpec, Function, Literally, Spec, Specs
 
 # Per step, after two ordinary ones come the edges: a mask that selects nothing, one that selects everything. Further steps begin anew.
 _MASK_SHARES = (0.5, 0.3, 0.7, 0.0, 1.0, 0.5, 0.2, 0.9)
@@ -43,7 +43,7 @@ def resize(specs: Specs, size: int) -> Specs:
         return Specs(whole.arguments, {**whole.sizes, first: size}, whole.requires)
 
     def other(spec: Spec) -> Spec:
-        if isinstance(spec, Literally):
+        if not isinstance(spec, ArraySpec):
             return spec
         return ArraySpec(spec.dtype, tuple(size if one == first else one for one in spec.shape), spec.low, spec.high)
 
@@ -56,6 +56,8 @@ def is_floating(value: Any) -> bool:
 
 
 def _value(spec: Spec, step: int, rng: np.random.Generator, sizes: Mapping[str, int]) -> Any:
+    if isinstance(spec, Function):
+        return spec
     if isinstance(spec, Literally):
         return ast.literal_eval(spec.text)
     shape = tuple(sizes[size] if isinstance(size, str) else size for size in spec.shape)

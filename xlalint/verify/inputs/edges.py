@@ -18,7 +18,7 @@ import numpy as np
 from xlalint.verify.inputs.conditions import meet
 from xlalint.verify.inputs.draws import Values, draw, is_floating, resize
 from xlalint.verify.inputs.spec import DTYPES, STEPS, fill_sizes, parse_inputs
-from xlalint.verify.model import ArraySpec, Literally, Spec, Specs
+from xlalint.verify.model import ArraySpec, Spec, Specs
 
 _MOST_CONSTANTS = 8
 _MOST_ELEMENTS = 400_000
@@ -298,7 +298,7 @@ def _ramp(value: Any) -> Any:
 
 
 def _elements(spec: Spec, sizes: Mapping[str, int]) -> int:
-    if isinstance(spec, Literally):
+    if not isinstance(spec, ArraySpec):
         return 0
     return math.prod(sizes[one] if isinstance(one, str) else one for one in spec.shape)
 
@@ -319,7 +319,7 @@ def _of_dtype(dtype: str) -> Callable[[Specs, Hints], Drawn]:
 
 
 def _cast(spec: Spec, dtype: str) -> Spec:
-    if isinstance(spec, Literally) or spec.dtype != "f32":
+    if not isinstance(spec, ArraySpec) or spec.dtype != "f32":
         return spec
     return ArraySpec(dtype, spec.shape, spec.low, spec.high)
 

@@ -1,7 +1,9 @@
 """Inputs as people write them: `x="f32[8,128]", mask="bool[B,8]", lens="i64[B=4] 1..6", n=4`.
 
 A string that names a dtype and a shape stands for an array: a dimension is a size, a name, or a name with its size (`B=8`); integers may
-have an inclusive range. `[]` is a scalar. A dict, list or tuple may hold arrays. Any other literal is passed as it is.
+have an inclusive range. `[]` is a scalar. A dict, list or tuple may hold arrays; so may a call of a class of the program's own,
+`batch=Batch(x="f32[8]")`, and of `iter`, which gives an iterator. A name of `functions` is a function. Any other literal is passed
+as it is.
 """
 
 from __future__ import annotations
@@ -13,8 +15,9 @@ from difflib import get_close_matches
 from typing import Union
 
 from xlalint.verify.inputs.conditions import ConditionError, check_condition, is_condition
-from xlalint.verify.inputs.containers import flatten, nest, write
-from xlalint.verify.model import ArraySpec, Literally, Spec, Specs
+from xlalint.verify.inputs.containers import ITERATOR, Made, access_of, flatten, holds_array, nest, root_of, write
+from xlalint.verify.inputs.functions import FUNCTIONS
+from xlalint.verify.model import ArraySpec, Function, Literally, Spec, Specs
 
 DTYPES = {
     "bool": "bool",
@@ -59,6 +62,8 @@ _ARRAY = re.compile(r"\s*(?P<dtype>\w+)\s*\[(?P<shape>[^\[\]]*)\]\s*(?:(?P<low>-
 _DIMENSION = re.compile(r"(?P<size>\d+)|(?P<name>[A-Za-z_]\w*)(?:\s*=\s*(?P<given>\d+))?")
 _EXAMPLE = '"f32[8,128]", "bool[8]", "i64[4] 1..6", "f32[B=8,64]", "f32[]"'
 _LARGEST = 1 << 31
+_CLASS = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
+_CALL = re.compile(r"\s*[A-Za-z_][\w.]*\(")
 _REQUIRES = "requires"
 
 Sizes = dict[str, int]
@@ -70,6 +75,8 @@ class SpecError(ValueError):
 
 def spec_of(value: object) -> tuple[Spec, Sizes]:
     """The spec that a written value stands for, and the sizes that it gives to named dimensions."""
+    if isinstance(value, Function):
+        return value, {}
     if isinstance(value, str) and ("[" in value or "]" in value):
         return _array(value)
     return Literally(repr(value)), {}
@@ -87,7 +94,7 @@ def specs_of(values: Mapping[str, object]) -> Specs:
         requires = (str(given.pop(_REQUIRES)),)
     for name, value in given.items():
         try:
-            for path, one in flatten(name, value):
+            for path, one in flatten(name, _read_text(value)):
                 arguments[path], known = spec_of(one)
                 for dimension, size in known.items():
                     if sizes.setdefault(dimension, size) != size:
@@ -96,7 +103,7 @@ def specs_of(values: Mapping[str, object]) -> Specs:
             raise SpecError(f"input `{name}`: {error}") from None
     try:
         for text in requires:
-            check_condition(text, arguments)
+            check_condition(text, {access_of(path): one for path, one in arguments.items()})
     except ConditionError as error:
         raise SpecError(f"`{_REQUIRES}`: {error}") from None
     return Specs(arguments, sizes, requires)
@@ -126,7 +133,9 @@ def merge_specs(specs: Iterable[Specs]) -> Specs:
     requires: tuple[str, ...] = ()
     for one in specs:
         requires = tuple(dict.fromkeys((*requires, *one.requires)))
-        arguments = {**one.arguments, **arguments}
+        known = {root_of(path) for path in arguments}
+        own = {path: spec for path, spec in one.arguments.items() if path in arguments or root_of(path) not in known}
+        arguments = {**own, **arguments}
         sizes = {**one.sizes, **sizes}
     return Specs(arguments, sizes, requires)
 
@@ -156,6 +165,8 @@ def sizes_of(specs: Specs, step: int, vary: tuple[str, ...]) -> dict[str, int]:
 
 def format_spec(spec: Spec, sizes: Mapping[str, int] | None = None) -> str:
     """Write a spec as users do; with `sizes`, names are replaced by them."""
+    if isinstance(spec, Function):
+        return spec.name
     if isinstance(spec, Literally):
         return spec.text
     known = sizes or {}
@@ -173,11 +184,59 @@ def format_inputs(specs: Specs) -> str:
 
 def _literal(name: str, node: ast.expr) -> object:
     try:
-        return ast.literal_eval(node)
+        return _read(node)
     except (ValueError, TypeError, SyntaxError, RecursionError):
         text = ast.unparse(node)
+        if isinstance(node, ast.Name):
+            raise SpecError(
+                f"input `{name}`: `{text}` is not a function that is known here ({', '.join(FUNCTIONS)})"
+            ) from None
         hint = f'"{text}"' if "[" in text else '"f32[8,128]" for an array, or a number, a string, True, None'
         raise SpecError(f"input `{name}`: `{text}` is not a literal; write {hint}") from None
+
+
+def _read(node: ast.expr) -> object:
+    """Read a literal whose parts may be calls and names of functions.
+
+    Raises: as `ast.literal_eval` does.
+    """
+    if isinstance(node, ast.Dict) and all(node.keys):
+        return {ast.literal_eval(key): _read(one) for key, one in zip(node.keys, node.values, strict=True) if key}
+    if isinstance(node, (ast.List, ast.Tuple)):
+        return (list if isinstance(node, ast.List) else tuple)(map(_read, node.elts))
+    if isinstance(node, ast.Name) and node.id in FUNCTIONS:
+        return Function(node.id)
+    if isinstance(node, ast.Call) and isinstance(node.func, (ast.Name, ast.Attribute)):
+        return _read_call(node, ast.unparse(node.func))
+    return ast.literal_eval(node)
+
+
+def _read_call(node: ast.Call, name: str) -> Made:
+    given = node.args
+    if name == ITERATOR and len(given) == 1 and isinstance(given[0], (ast.List, ast.Tuple)):
+        given = given[0].elts
+    elif name == ITERATOR or any(one.arg is None for one in node.keywords) or not _CLASS.fullmatch(name):
+        raise ValueError(name)
+    arguments = {str(number): _read(one) for number, one in enumerate(given)}
+    made = Made(name, {**arguments, **{one.arg: _read(one.value) for one in node.keywords if one.arg is not None}})
+    # A class may hold anything; a function that is given no array makes one that never varies.
+    if name != ITERATOR and not name.rpartition(".")[2][0].isupper() and not holds_array(made.arguments):
+        raise ValueError(name)
+    return made
+
+
+def _read_text(value: object) -> object:
+    """A text that has a call in it, as TOML holds one, as what it stands for; other values as they are."""
+    if isinstance(value, dict):
+        return {key: _read_text(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return list(map(_read_text, value))
+    if not (isinstance(value, str) and "[" in value and _CALL.match(value)):
+        return value
+    try:
+        return _read(ast.parse(value.strip(), mode="eval").body)
+    except (ValueError, TypeError, SyntaxError, RecursionError):
+        return value
 
 
 def _array(text: str) -> tuple[ArraySpec, Sizes]:

@@ -1,0 +1,55 @@
+"""The functions that can be given as arguments, `inputs(x="f32[8]", activation=relu)`, by the names that frameworks have for them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+
+class Spelled(NamedTuple):
+    """Where each framework has a function: a module and the name in it, parted by a colon."""
+
+    torch: str
+    tensorflow: str
+    jax: str
+
+
+FUNCTIONS: Mapping[str, Spelled] = MappingProxyType(
+    {
+        "relu": Spelled("torch:relu", "tensorflow:nn.relu", "jax:nn.relu"),
+        "gelu": Spelled("torch.nn.functional:gelu", "tensorflow:nn.gelu", "jax:nn.gelu"),
+        "silu": Spelled("torch.nn.functional:silu", "tensorflow:nn.silu", "jax:nn.silu"),
+        "softplus": Spelled("torch.nn.functional:softplus", "tensorflow:nn.softplus", "jax:nn.softplus"),
+        "sigmoid": Spelled("torch:sigmoid", "tensorflow:sigmoid", "jax:nn.sigmoid"),
+        "tanh": Spelled("torch:tanh", "tensorflow:tanh", "jax.numpy:tanh"),
+        "exp": Spelled("torch:exp", "tensorflow:exp", "jax.numpy:exp"),
+        "sin": Spelled("torch:sin", "tensorflow:sin", "jax.numpy:sin"),
+        "square": Spelled("torch:square", "tensorflow:square", "jax.numpy:square"),
+        "identity": Spelled("torch:clone", "tensorflow:identity", "jax.numpy:copy"),
+        "mean": Spelled("torch:mean", "tensorflow:reduce_mean", "jax.numpy:mean"),
+        "sum": Spelled("torch:sum", "tensorflow:reduce_sum", "jax.numpy:sum"),
+        "add": Spelled("torch:add", "tensorflow:add", "jax.numpy:add"),
+        "multiply": Spelled("torch:mul", "tensorflow:multiply", "jax.numpy:multiply"),
+        "maximum": Spelled("torch:maximum", "tensorflow:maximum", "jax.numpy:maximum"),
+    }
+)
+"""Of one array, but for the last three, which take two."""
+
+_ALIASES = MappingProxyType({"tensorflow": "tf", "jax.numpy": "jnp"})
+
+
+def function_of(name: str, framework: str) -> Any:
+    """The function of a name, as a framework has it, which is imported."""
+    module, _, path = getattr(FUNCTIONS[name], framework).partition(":")
+    found: Any = import_module(module)
+    for one in path.split("."):
+        found = getattr(found, one)
+    return found
+
+
+def text_of(name: str, framework: str) -> str:
+    """Write the function of a name as Python text does, with the usual names of modules."""
+    module, _, path = getattr(FUNCTIONS[name], framework).partition(":")
+    return f"{_ALIASES.get(module, module)}.{path}"
