@@ -46,7 +46,7 @@ from xlalint.verify.inputs.edges import (
     edges,
 )
 from xlalint.verify.inputs.hints import hints_of, together
-from xlalint.verify.model import ArraySpec, Function, Literally, Specs, Step, Verdict, VerdictKind
+from xlalint.verify.model import ArraySpec, Literally, NamedFunction, Specs, Step, Verdict, VerdictKind
 from xlalint.verify.taken import Branches, check_of
 
 ENOUGH = 8  # draws on which the first program must run before anything is proven
@@ -406,8 +406,8 @@ def _ranges(specs: Specs) -> list[str]:
 def _find_unvaried(draws: Sequence[Values], specs: Specs) -> Iterator[str]:
     """The arguments that are no arrays and were the same in all draws."""
     for name, spec in specs.arguments.items():
-        text = spec.text if isinstance(spec, Literally) else spec.name if isinstance(spec, Function) else ""
-        if isinstance(spec, Function) or (text and all(repr(one.get(name)) == text for one in draws)):
+        text = spec.text if isinstance(spec, Literally) else spec.name if isinstance(spec, NamedFunction) else ""
+        if isinstance(spec, NamedFunction) or (text and all(repr(one.get(name)) == text for one in draws)):
             yield f"`{access_of(name)}` other than {text}"
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from xlalint.verify.inputs.containers import nest, write
 from xlalint.verify.inputs.functions import text_of as function_text
 from xlalint.verify.inputs.spec import format_inputs
-from xlalint.verify.model import Function, Specs
+from xlalint.verify.model import NamedFunction, Specs
 
 if TYPE_CHECKING:
     from xlalint.verify.comparison import Draw
@@ -82,7 +82,7 @@ def text_of(backend: str, name: str, specs: Specs, draw: Draw) -> str:
 
 
 def _write(value: Any, style: _Style) -> str:
-    return function_text(value.name, style.framework) if isinstance(value, Function) else repr(value)
+    return function_text(value.name, style.framework) if isinstance(value, NamedFunction) else repr(value)
 
 
 def _write_draw(style: _Style, name: str, specs: Specs, draw: Draw) -> str:
@@ -93,7 +93,7 @@ def _write_draw(style: _Style, name: str, specs: Specs, draw: Draw) -> str:
     whole = "nest(inputs, builder(globals()))" if held else "inputs"
     call = f"**{whole}" if keyword else f"*{whole}.values()"
     nesting = "from xlalint.verify.inputs.containers import builder, nest\n" if held else ""
-    functions = {key: _write(one, style) for key, one in draw.values.items() if isinstance(one, Function)}
+    functions = {key: _write(one, style) for key, one in draw.values.items() if isinstance(one, NamedFunction)}
     given = "".join(f"inputs[{key!r}] = {text}\n" for key, text in functions.items())
     return (
         f"{style.imports}\n{nesting}from xlalint.verify.inputs.edges import example\n"

@@ -36,13 +36,13 @@ class Literally(Struct, frozen=True, tag="literal"):
     text: str
 
 
-class Function(Struct, frozen=True, tag="function"):
+class NamedFunction(Struct, frozen=True, tag="function"):
     """An argument that is a function of arrays, by its name in `inputs.functions`; each framework has its own of that name."""
 
     name: str
 
 
-Spec = Union[ArraySpec, Literally, Function]
+Spec = Union[ArraySpec, Literally, NamedFunction]
 
 
 class Specs(Struct, frozen=True):

@@ -27,7 +27,7 @@ from xlalint.verify.held import HeldSnapshot, can_change, changes, held_by, is_o
 from xlalint.verify.inputs.containers import Build
 from xlalint.verify.inputs.functions import function_of
 from xlalint.verify.meters.jax import JaxMeter
-from xlalint.verify.model import Function, Step
+from xlalint.verify.model import NamedFunction, Step
 from xlalint.verify.places import definition, headline
 
 
@@ -108,7 +108,7 @@ def put_on_device(given: Mapping[str, Any], build: Build) -> values.Arguments:
 
 
 def _put_on_device(value: Any) -> Any:
-    if isinstance(value, Function):
+    if isinstance(value, NamedFunction):
         return function_of(value.name, "jax")
     return jnp.asarray(value) if isinstance(value, (np.ndarray, np.generic)) else value
 

@@ -28,7 +28,7 @@ from xlalint.verify.held import HeldSnapshot, can_change, changes, held_by, is_o
 from xlalint.verify.inputs.containers import Build
 from xlalint.verify.inputs.functions import function_of
 from xlalint.verify.meters.tensorflow import TensorFlowMeter
-from xlalint.verify.model import Function, Place, Step
+from xlalint.verify.model import NamedFunction, Place, Step
 from xlalint.verify.places import definition, headline, is_users
 
 
@@ -127,7 +127,7 @@ def make_tensors(given: Mapping[str, Any], build: Build) -> values.Arguments:
 
 
 def _make_tensor(value: Any) -> Any:
-    if isinstance(value, Function):
+    if isinstance(value, NamedFunction):
         return function_of(value.name, "tensorflow")
     return tf.convert_to_tensor(value) if isinstance(value, (np.ndarray, np.generic)) else value
 

@@ -1,4 +1,4 @@
-"""What `tf.print` writes: TensorFlow's runtime writes it to the process's descriptors, where nothing of Python's hears it."""
+"""Hears what `tf.print` writes: TensorFlow's runtime writes it to the process's descriptors, past Python's own streams."""
 
 from __future__ import annotations
 

@@ -13,14 +13,13 @@ from numpy.lib.array_utils import byte_bounds
 from xlalint.verify.backends import Content, Leaf, Program, Result, Setting, values
 from xlalint.verify.content import Anatomy, Kinds, take_apart
 from xlalint.verify.held import HeldSnapshot, changes, held_by, is_of_users, snapshot
-from xlalint.verify.inputs.containers import Build, builder, nest
+from xlalint.verify.inputs.containers import Build, nest
 from xlalint.verify.inputs.functions import function_of
 from xlalint.verify.layout import LEAF, NOT_CONTIGUOUS, NUMPY, SHARES
-from xlalint.verify.model import Function
+from xlalint.verify.model import NamedFunction
 from xlalint.verify.places import headline
 
 ORDINARY = Setting()
-PLAIN = builder({})
 SETTINGS = ("layout", "evaluation", "autocast", "weights", "detached")
 
 
@@ -92,7 +91,7 @@ def tensor(value: Any, device: torch.device, differentiable: bool, apart: bool =
     the program, which makes another graph; the result of a computation, as a training step has it, is not shared. `apart`: it is not
     contiguous.
     """
-    if isinstance(value, Function):
+    if isinstance(value, NamedFunction):
         return function_of(value.name, "torch")
     if not isinstance(value, (np.ndarray, np.generic)):
         return value
@@ -128,7 +127,7 @@ class ProgramCall:
         subject: Any = None,
         setting: Setting = ORDINARY,
         effects: bool = True,
-        build: Build = PLAIN,
+        build: Build = values.PLAIN,
     ) -> None:
         self._call = call
         self._subject = call if subject is None else subject

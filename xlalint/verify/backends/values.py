@@ -15,11 +15,12 @@ from xlalint.verify.ambient import describe_settings
 from xlalint.verify.backends import Content, Leaf
 from xlalint.verify.content import Anatomy
 from xlalint.verify.held import ToLeaves
-from xlalint.verify.inputs.containers import Build, nest
+from xlalint.verify.inputs.containers import Build, builder, nest
 from xlalint.verify.layout import HOST
 from xlalint.verify.model import Place, Step
 
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
+PLAIN = builder({})
 
 
 class Gradients(NamedTuple):
@@ -30,7 +31,7 @@ class Gradients(NamedTuple):
     refused: str = ""
 
 
-def split(values: Mapping[str, Any], build: Build) -> Arguments:
+def split(values: Mapping[str, Any], build: Build = PLAIN) -> Arguments:
     """Arguments as a call takes them: those named by numbers are positional, those of a container together."""
     return order(nest(values, build))
 

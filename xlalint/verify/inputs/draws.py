@@ -14,7 +14,7 @@ import numpy as np
 
 from xlalint.verify.inputs.conditions import meet
 from xlalint.verify.inputs.spec import DTYPES, fill_sizes
-from xlalint.verify.model import ArraySpec, Function, Literally, Spec, Specs
+from xlalint.verify.model import ArraySpec, Literally, NamedFunction, Spec, Specs
 
 # Per step, after two ordinary ones come the edges: a mask that selects nothing, one that selects everything. Further steps begin anew.
 _MASK_SHARES = (0.5, 0.3, 0.7, 0.0, 1.0, 0.5, 0.2, 0.9)
@@ -56,7 +56,7 @@ def is_floating(value: Any) -> bool:
 
 
 def _value(spec: Spec, step: int, rng: np.random.Generator, sizes: Mapping[str, int]) -> Any:
-    if isinstance(spec, Function):
+    if isinstance(spec, NamedFunction):
         return spec
     if isinstance(spec, Literally):
         return ast.literal_eval(spec.text)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 
 class Spelled(NamedTuple):
-    """Where each framework has a function: a module and the name in it, parted by a colon."""
+    """Says where each framework has a function: a module and the name in it, parted by a colon."""
 
     torch: str
     tensorflow: str

@@ -17,7 +17,7 @@ from typing import Union
 from xlalint.verify.inputs.conditions import ConditionError, check_condition, is_condition
 from xlalint.verify.inputs.containers import ITERATOR, Made, access_of, flatten, holds_array, nest, root_of, write
 from xlalint.verify.inputs.functions import FUNCTIONS
-from xlalint.verify.model import ArraySpec, Function, Literally, Spec, Specs
+from xlalint.verify.model import ArraySpec, Literally, NamedFunction, Spec, Specs
 
 DTYPES = {
     "bool": "bool",
@@ -75,7 +75,7 @@ class SpecError(ValueError):
 
 def spec_of(value: object) -> tuple[Spec, Sizes]:
     """The spec that a written value stands for, and the sizes that it gives to named dimensions."""
-    if isinstance(value, Function):
+    if isinstance(value, NamedFunction):
         return value, {}
     if isinstance(value, str) and ("[" in value or "]" in value):
         return _array(value)
@@ -165,7 +165,7 @@ def sizes_of(specs: Specs, step: int, vary: tuple[str, ...]) -> dict[str, int]:
 
 def format_spec(spec: Spec, sizes: Mapping[str, int] | None = None) -> str:
     """Write a spec as users do; with `sizes`, names are replaced by them."""
-    if isinstance(spec, Function):
+    if isinstance(spec, NamedFunction):
         return spec.name
     if isinstance(spec, Literally):
         return spec.text
@@ -205,7 +205,7 @@ def _read(node: ast.expr) -> object:
     if isinstance(node, (ast.List, ast.Tuple)):
         return (list if isinstance(node, ast.List) else tuple)(map(_read, node.elts))
     if isinstance(node, ast.Name) and node.id in FUNCTIONS:
-        return Function(node.id)
+        return NamedFunction(node.id)
     if isinstance(node, ast.Call) and isinstance(node.func, (ast.Name, ast.Attribute)):
         return _read_call(node, ast.unparse(node.func))
     return ast.literal_eval(node)
