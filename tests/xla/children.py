@@ -42,16 +42,17 @@ def marked(code: str) -> tuple[str, Specs]:
 
 
 def serve(observe: Observe, answer: str) -> None:
-    """Observe every example that stdin lists and write the observations to a file."""
+    """Observe every example that stdin lists and write the observations to a file; `answer.at` names the one that is being observed."""
     examples = json.load(sys.stdin)
     by_ident = {example["ident"]: example for example in examples}
     results: dict[str, Any] = {}
     for example in examples:
+        Path(f"{answer}.at").write_text(example["ident"], encoding="utf-8")
         try:
             results[example["ident"]] = observe(example, by_ident.get(example["of"]))
         except Exception:  # noqa: BLE001 (one broken example leaves the others)
             results[example["ident"]] = {"broken": traceback.format_exc()}
-    Path(answer).write_text(json.dumps(results), encoding="utf-8")
+        Path(answer).write_text(json.dumps(results), encoding="utf-8")
 
 
 def converse(answer: Callable[[dict[str, Any]], Any]) -> None:

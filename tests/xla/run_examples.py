@@ -16,6 +16,7 @@ from xlalint.verify.backends import backend_of
 
 BACKENDS = {  # by targets; the first sets the environment that its framework reads
     "torch": {"torch_xla": "torch_xla", "torch_compile": "torch_compile"},
+    "torch_tpu": {"torch_tpu": "torch_tpu"},
     "tensorflow": {"tf": "tensorflow"},
     "jax": {"jax": "jax"},
 }
@@ -28,4 +29,4 @@ if __name__ == "__main__":
         import torch
 
         torch._dynamo.config.automatic_dynamic_shapes = True  # as without torch_xla, which switches it off on import
-    serve(Observer(backends, repeats=framework != "torch"), answer)
+    serve(Observer(backends, repeats=not framework.startswith("torch")), answer)

@@ -23,11 +23,15 @@ if TYPE_CHECKING:
     from xlalint.verify.isolation import Limits
     from xlalint.verify.targets import Target, Told
 
-_BACKENDS = ("torch_xla", "torch_compile", "torch_export", "tensorflow", "jax")
+_BACKENDS = ("torch_xla", "torch_tpu", "torch_compile", "torch_export", "tensorflow", "jax")
 _TPUS = ("v4", "v5e", "v5p", "v6e")
 _UNITS = {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}
 _SHAPE = "shape"
-_NAMED = {"tf": "tensorflow", "torch_compile": "torch_compile"}  # targets of the analysis, as backends here
+_NAMED = {
+    "tf": "tensorflow",
+    "torch_compile": "torch_compile",
+    "torch_tpu": "torch_tpu",
+}  # targets of the analysis, as backends here
 
 
 @click.command("verify")

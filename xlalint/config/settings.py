@@ -15,7 +15,7 @@ from xlalint.source.globs import Globs
 
 Target = Literal["torch_xla", "torch_tpu", "torch_compile", "tf", "jax"]
 Device = Literal["tpu", "gpu", "cpu"]
-Backend = Literal["torch_xla", "torch_compile", "torch_export", "tensorflow", "jax"]
+Backend = Literal["torch_xla", "torch_tpu", "torch_compile", "torch_export", "tensorflow", "jax"]
 Confidence = Literal["certain", "likely", "possible"]
 
 _Word = TypeVar("_Word", bound=str)

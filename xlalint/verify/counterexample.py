@@ -39,6 +39,7 @@ _TORCH = _Style(
 _STYLES = MappingProxyType(
     {
         "torch_xla": _TORCH,
+        "torch_tpu": _TORCH,
         "torch_compile": _TORCH,
         "tensorflow": _Style(
             "import tensorflow as tf",

@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from types import MappingProxyType
 
+from xlalint.verify import plugin
+
 COUNTS_COMPILATIONS = MappingProxyType({"TF_CPP_MIN_LOG_LEVEL": "0", "TF_CPP_VMODULE": "device_compilation_profiler=1"})
 """What makes TensorFlow tell of each XLA compilation; `device_compilation_profiler` may stand in a longer list."""
 
@@ -39,15 +41,34 @@ OWN_GRAPHS = "xlalint-graphs-"
 """How folders are named whose graphs are there for xlalint alone; a user's own are left as they are."""
 
 
+def has_tpu() -> bool:
+    """Return whether the machine has a TPU."""
+    return any(Path(device).exists() for device in ("/dev/accel0", "/dev/vfio/0"))
+
+
 def for_torch_xla(folder: str) -> dict[str, str]:
     """Return variables that make torch_xla use the TPU if there is one, else the CPU, and write its graphs into a folder, for
     `meters.graphs` to compare.
     """
-    tpu = any(Path(device).exists() for device in ("/dev/accel0", "/dev/vfio/0"))
-    wanted = {"PJRT_DEVICE": "TPU" if tpu else "CPU"}
+    wanted = {"PJRT_DEVICE": "TPU" if has_tpu() else "CPU"}
     if "XLA_SAVE_TENSORS_FILE" not in os.environ:
         wanted |= {"XLA_SAVE_TENSORS_FILE": f"{folder}/graphs", "XLA_SAVE_TENSORS_FMT": "hlo"}
     return {name: value for name, value in wanted.items() if name != "PJRT_DEVICE" or name not in os.environ}
+
+
+def for_torch_tpu() -> dict[str, str]:
+    """Return variables that let TorchTPU run where there is no TPU, by the plugin that forwards to the CPU. Builds it on first use.
+
+    Raises: plugin.PluginError.
+    """
+    if has_tpu() or plugin.LOADED_FROM in os.environ:
+        return {}
+    return {
+        plugin.LOADED_FROM: str(plugin.build()),
+        plugin.FORWARDS_TO: str(plugin.find_cpu_plugin()),
+        "TPU_SKIP_MDS_QUERY": "1",  # of the cloud's metadata server, which is not there
+        "TORCH_COMPILE_FORCE_DISABLE_CACHES": "1",  # a program of an earlier process would not be compiled, nor counted
+    }
 
 
 def for_jax() -> dict[str, str]:

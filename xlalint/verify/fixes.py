@@ -193,7 +193,7 @@ class Prover:
 
     def _backend(self, finding: Finding) -> str:
         target = self._settings.of(finding.filename).target
-        torch = "torch_compile" if target == "torch_compile" else "torch_xla"
+        torch = target if target in ("torch_tpu", "torch_compile") else "torch_xla"
         return {"torch": torch, "tensorflow": "tensorflow", "jax": "jax"}.get(finding.framework or "", "")
 
     # ------------------------------------------------------------------------------------------------ jobs

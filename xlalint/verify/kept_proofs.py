@@ -36,6 +36,7 @@ FORMAT = 1
 _PROVER = 1  # raise it where the same code would get another verdict
 _PACKAGES: Mapping[str, tuple[str, ...]] = {
     "torch_xla": ("torch", "torch_xla"),
+    "torch_tpu": ("torch", "torch_tpu"),
     "torch_compile": ("torch",),
     "tensorflow": ("tensorflow", "tensorflow-cpu", "keras"),
     "jax": ("jax", "jaxlib", "flax"),

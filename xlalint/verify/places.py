@@ -17,8 +17,8 @@ from xlalint.verify.model import Place
 
 _NAMES = (
     "_pytest absl attr chex distrax einops equinox fire flax functorch google haiku jax jaxlib jaxtyping keras libcst libtpu lightning"
-    " ml_dtypes msgspec numpy opt_einsum optax orbax pluggy pytest tensorflow tf_keras torch torch_xla torchgen torchvision typeguard"
-    " typing_extensions"
+    " ml_dtypes msgspec numpy opt_einsum optax orbax pluggy pytest tensorflow tf_keras torch torch_tpu torch_xla torchgen torchvision"
+    " typeguard typing_extensions"
 )
 _LIBRARIES = frozenset(_NAMES.split())
 _STDLIB = tuple({sysconfig.get_path("stdlib") + "/", sysconfig.get_path("platstdlib") + "/"})

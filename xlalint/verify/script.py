@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from xlalint.verify import environment
+from xlalint.verify.plugin import PluginError
 from xlalint.verify.recording import Recorder
 from xlalint.verify.steps import notice_steps
 
@@ -56,7 +57,13 @@ def main() -> int:
 def _prepare(graphs: Path) -> None:
     """Set what frameworks read when they are imported: where to write graphs, and the CPU where there is nothing else."""
     graphs.mkdir()
-    for name, value in (*environment.for_torch_xla(str(graphs)).items(), *environment.for_jax().items()):
+    wanted = {**environment.for_torch_xla(str(graphs)), **environment.for_jax()}
+    if find_spec("torch_tpu") is not None:
+        try:
+            wanted |= environment.for_torch_tpu()
+        except PluginError as error:
+            print(f"xlalint: TorchTPU has no device here: {error}", file=sys.stderr)  # noqa: T201
+    for name, value in wanted.items():
         os.environ.setdefault(name, value)
 
 

@@ -32,7 +32,8 @@ def notice_steps(framework: str, ended: Ended, note: Callable[[Event], None]) ->
     if framework.startswith("torch"):
         notice_batches(note)
     known = {"torch_xla": _torch_xla, "torch._dynamo": _torch, "tensorflow": _tensorflow, "jax": _jax}
-    known[framework](ended)
+    if framework in known:
+        known[framework](ended)
 
 
 class _Depth(threading.local):

@@ -39,7 +39,13 @@ class Meter(Protocol):
 
 
 METERS = MappingProxyType(
-    {"torch_xla": "torch_xla", "torch._dynamo": "torch_compile", "tensorflow": "tensorflow", "jax": "jax"}
+    {
+        "torch_xla": "torch_xla",
+        "torch_tpu._loader": "torch_tpu",
+        "torch._dynamo": "torch_compile",
+        "tensorflow": "tensorflow",
+        "jax": "jax",
+    }
 )
 """The imported module that calls for a meter → the module here that makes it."""
 
