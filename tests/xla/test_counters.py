@@ -1,0 +1,39 @@
+"""xlalint's counts of compilations, reads, fallbacks and graph breaks, against the frameworks' own counters."""
+
+from __future__ import annotations
+
+import pytest
+
+from scripts.score_counters import TARGETS, ask, compared, hurts
+
+MARKS = {"torch_xla": "torch_xla", "torch_compile": "torch_xla", "torch_export": "torch_xla"}
+QUIET = [[1, 0, 0, 0], *[[0, 0, 0, 0]] * 7]
+UNKNOWN = [[1, -1, -1, -1], *[[0, -1, -1, -1]] * 7]
+
+
+@pytest.mark.parametrize(
+    "backend", [pytest.param(one, marks=getattr(pytest.mark, MARKS.get(one, one))) for one in TARGETS]
+)
+def test_counts_agree_with_the_frameworks_own(backend: str) -> None:
+    own, others = ask(backend, "xlalint"), ask(backend, "framework")
+    assert {name: (one, others[name]) for name, one in own.items() if compared(one, others[name]) != "agree"} == {}
+    assert len(own) >= 20
+    assert len([one for one in own.values() if not hurts(one)]) >= 7
+    assert len([one for one in own.values() if hurts(one)]) >= 2
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "said"),
+    [
+        (QUIET, QUIET, "agree"),
+        (QUIET, UNKNOWN, "agree"),
+        ([], [], "agree"),
+        ([[2, 0, 0, 0], *QUIET[1:]], QUIET, "disagree"),
+        (QUIET[:3], QUIET[:2], "disagree"),
+        (QUIET, QUIET[:2], "wrong"),
+        (QUIET, [*QUIET[:7], [1, 0, 0, 0]], "wrong"),
+        (QUIET, [*QUIET[:7], [0, 1, 0, 0]], "wrong"),
+    ],
+)
+def test_what_agreement_is(one: list[list[int]], other: list[list[int]], said: str) -> None:
+    assert compared(one, other) == said
