@@ -16,6 +16,7 @@ import msgspec
 
 from xlalint.diagnostics.finding import Finding, Proof
 from xlalint.fixes.toolkit.edits import Change, Offsets, together
+from xlalint.fixes.toolkit.leftover_imports import LEFT_BY, leftover_imports
 from xlalint.project.report import Report
 from xlalint.project.rewriting import Memory
 from xlalint.source.data_files import is_data
@@ -139,6 +140,7 @@ class _Rounds:
         self._contents: dict[str, bytes] = {}
         self._dropped: defaultdict[str, set[tuple[str, int]]] = defaultdict(set)
         self._fixed: list[Finding] = []
+        self._tidied: set[str] = set()
         self._troubles: list[str] = []
         self._failures: dict[str, None] = {}
 
@@ -151,9 +153,13 @@ class _Rounds:
         report = self._check_round({}, self._memory)
         for _ in range(MOST_ROUNDS):
             proposals = dict(self._propose(report))
-            if not proposals:
+            if proposals:
+                report = self._judge(report, proposals)
+                continue
+            leftovers = dict(self._find_leftovers())
+            if not leftovers:
                 return self._finish(report)
-            report = self._judge(report, proposals)
+            report = self._judge(report, leftovers)
         left = sorted({finding.code for finding in self._fixable(report)})
         if left:
             self._troubles.append(f"after {MOST_ROUNDS} rounds there is still something to fix: {', '.join(left)}")
@@ -243,6 +249,18 @@ class _Rounds:
             else:
                 return _Proposal(text, change, content)
         return None
+
+    def _find_leftovers(self) -> Iterator[tuple[str, _Proposal]]:
+        """The files whose fixes left imports without use, and what becomes of them."""
+        for path, raw in self._contents.items():
+            packages = {LEFT_BY[one.code] for one in self._fixed if one.filename == path and one.code in LEFT_BY}
+            if not packages or is_data(path) or path in self._tidied:
+                continue
+            text = text_of(path, raw)
+            change = Change((), leftover_imports(text, packages))
+            if change.spans:
+                self._tidied.add(path)
+                yield path, _Proposal(text, change, _apply(path, change, raw, text))
 
     def _judge(self, report: Report, proposals: Mapping[str, _Proposal]) -> Report:
         """Take the results of a round that are good; the report on the program as it then is."""

@@ -12,6 +12,8 @@ START = (
     "opt = torch.optim.SGD(model.parameters())\n"
 )
 
+PORTED = "import torch\n\nmodel = torch.nn.Linear(2, 2)\nopt = torch.optim.SGD(model.parameters())\n"
+
 LEFT_ALONE = {
     "a loader": ("pl.MpDeviceLoader(loader, device)\n", "no single call"),
     "a device by its number": ("xm.xla_device(1)\n", "number"),
@@ -43,4 +45,4 @@ def test_left_alone_with_a_reason(text: str, why: str) -> None:
 
 @pytest.mark.parametrize(("before", "after", "applicability"), FIXED.values(), ids=FIXED)
 def test_fixed(before: str, after: str, applicability: str) -> None:
-    expect_fixed(outcome(START + before, "XLA527", target="torch_tpu"), START + after, applicability)
+    expect_fixed(outcome(START + before, "XLA527", target="torch_tpu"), PORTED + after, applicability)
