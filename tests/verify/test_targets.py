@@ -44,6 +44,14 @@ def nothing(): ...
 compiled = jax.jit(step)
 """
 
+LAZY = """\
+def own(x): ...
+
+
+def __getattr__(name):
+    raise RuntimeError("imported")
+"""
+
 
 @pytest.fixture(autouse=True)
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -51,6 +59,11 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for folder in ("pkg", "pkg/inner"):
         (tmp_path / folder / "__init__.py").write_text("raise RuntimeError('imported')\n")
     (tmp_path / "pkg" / "inner" / "model.py").write_text(MODEL)
+    (tmp_path / "lazy" / "inner").mkdir(parents=True)
+    (tmp_path / "lazy" / "__init__.py").write_text(LAZY)
+    (tmp_path / "lazy" / "inner" / "model.py").write_text(MODEL)
+    (tmp_path / "lazy" / "one.py").write_text("class Twice: ...\n")
+    (tmp_path / "lazy" / "two.py").write_text("def Twice(x): ...\ndef outer():\n    def hidden(x): ...\n")
     (tmp_path / "model.py").write_text(MODEL)
     (tmp_path / "none.py").write_text("def f(x): ...\n")
     (tmp_path / "broken.py").write_text("x = 1\ndef f(:\n")
@@ -78,6 +91,9 @@ def one(text: str, told: Told = Told(), *entries: VerifyEntry) -> Target | Targe
         ("model.py:bare", Told(inputs='"f32[8]", "i64[8]", "bool[8]"'), '"f32[8]", "i64[8]", "bool[8]"'),
         ("model.py:compiled", Told(inputs='x="f32[8]"'), 'x="f32[8]"'),
         ("model.py:nothing", Told(), ""),
+        ("lazy:step", Told(), 'x="f32[B=8,4]", mask="bool[B]"'),
+        ("lazy:Model", Told(), 'x="f32[2]"'),
+        ("lazy:Model.forward", Told(), 'x="f32[2]"'),
     ],
 )
 def test_targets(text: str, told: Told, inputs: str) -> None:
@@ -97,6 +113,12 @@ def test_targets(text: str, told: Told, inputs: str) -> None:
         ("no.py:f", Told(), "no.py: "),
         ("no.such.module:f", Told(), "no module `no.such.module` in .* a target is"),
         ("pkg.inner", Told(), "`pkg.inner` is not a target; a target is `pkg.mod:fn`"),
+        ("pkg.inner:step", Told(), "no `step` in .*__init__.py"),
+        ("lazy/__init__.py:step", Told(), "no `step` in .*__init__.py"),
+        ("lazy:stpe", Told(), "no `stpe` in .*__init__.py"),
+        ("lazy:hidden", Told(), "no `hidden` in .*__init__.py"),
+        ("lazy:own", Told(inputs="x=1"), "__init__.py imports no framework"),
+        ("lazy:Twice", Told(), "several of its modules define it: name one of `lazy.one:Twice`, `lazy.two:Twice`"),
         ("a b:f", Told(), "`a b` is not a target; a target is"),
         ("broken.py:f", Told(), "broken.py: not Python"),
         ("none.py", Told(), r"none.py declares nothing to verify: .*; name one, as in `none.py:f`"),

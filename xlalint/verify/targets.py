@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from xlalint.config.settings import Settings, VerifyEntry
 from xlalint.source.model import SourceError
 from xlalint.source.reading import decode, is_notebook, read_bytes
+from xlalint.verify.exports import find_definitions, is_lazy
 from xlalint.verify.inputs import SpecError, merge_specs, parse_inputs
 from xlalint.verify.inputs.containers import nest
 from xlalint.verify.inputs.marks import Definition, Mark, callables, definition, marks
@@ -174,6 +175,7 @@ def _target(text: str, told: Told, entry: VerifyEntry | None) -> Target:
 
 def _target_in(module: Module, name: str, told: Told, entry: VerifyEntry | None, text: str | None = None) -> Target:
     """A target in a module that was read. `text` is the module's, where that is not what its file holds."""
+    module = _find_exported(module, name) or module
     node = definition(module.tree, name)
     if node is None and name not in _find_assigned(module.tree):
         known = callables(module.tree)
@@ -196,6 +198,22 @@ def _target_in(module: Module, name: str, told: Told, entry: VerifyEntry | None,
         backend = told.backend or (entry.backend if entry else "") or _backend(module, told.torch_backend)
         guesses = _guess_inputs(module, subject, told.settings, backend, error)
         return Target(subject, error.known, backend, place, allowed, guesses, str(error), rows, as_written)
+
+
+def _find_exported(module: Module, name: str) -> Module | None:
+    """Find the module of a package that defines a name which the package itself exports lazily.
+
+    Raises: TargetError where several do.
+    """
+    file, first = Path(module.file), name.partition(".")[0]
+    known = definition(module.tree, first) is not None or first in _find_assigned(module.tree)
+    if known or not module.name or file.name != "__init__.py" or not is_lazy(module.text):
+        return None
+    found = find_definitions(module.name, file.parent, first)
+    if len(found) > 1:
+        more = ", ".join(f"`{dotted}:{name}`" for dotted, _ in found[:4])
+        raise TargetError(f"`{module.name}` does not bind `{first}` itself, and several of its modules define it: name one of {more}")
+    return module_of(str(found[0][1]))._replace(name=found[0][0], path=module.path) if found else None
 
 
 def _guess_inputs(
