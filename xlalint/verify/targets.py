@@ -212,7 +212,9 @@ def _find_exported(module: Module, name: str) -> Module | None:
     found = find_definitions(module.name, file.parent, first)
     if len(found) > 1:
         more = ", ".join(f"`{dotted}:{name}`" for dotted, _ in found[:4])
-        raise TargetError(f"`{module.name}` does not bind `{first}` itself, and several of its modules define it: name one of {more}")
+        raise TargetError(
+            f"`{module.name}` does not bind `{first}` itself, and several of its modules define it: name one of {more}"
+        )
     return module_of(str(found[0][1]))._replace(name=found[0][0], path=module.path) if found else None
 
 
