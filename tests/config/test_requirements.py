@@ -19,6 +19,8 @@ QUIET = {
     ),
     "what cannot be parsed": ("setup.py", "setup(install_requires=['tensorflow==2.11'"),
     "an entry point": ("setup.py", "ENTRY = 'a-tool=package.module:main'\n"),
+    "what a lock file names besides": ("poetry.lock", '[[package]]\nname = "numpy"\nversion = "2.1.0"\n'),
+    "a lock file's own version": ("uv.lock", 'version = 1\nrequires-python = ">=3.10"\n'),
     "no files": ("train.py", "import tensorflow\n"),
 }
 FOUND = {
@@ -36,6 +38,11 @@ FOUND = {
         ("tensorflow-gpu==2.7.0",),
     ),
     "of a configuration": ("setup.cfg", "[options]\ninstall_requires =\n    tensorflow~=2.11\n", ("tensorflow~=2.11",)),
+    "of uv's lock file": (
+        "uv.lock",
+        'version = 1\n[[package]]\nname = "Torch"\nversion = "2.9.1+cpu"\nsource = { registry = "…" }\n',
+        ("torch==2.9.1",),
+    ),
     "of a project": (
         "pyproject.toml",
         '[project]\ndependencies = ["tf_keras<2.17", "numpy>=1"]\n',

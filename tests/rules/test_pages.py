@@ -18,6 +18,7 @@ CODES = {
     *(f"XLA{n}" for n in (401, 402, 403, 404, 405, 406, 407, 408, 409)),
     *(f"XLA{n}" for n in (*range(501, 514), *range(515, 520), *range(521, 528))),
     *(f"XLA{n}" for n in (601, 602, 603, 604)),
+    *(f"XLA{n}" for n in range(701, 710)),
 }
 KINDS = {
     "0": "tool",
@@ -27,6 +28,7 @@ KINDS = {
     "4": "recompile",
     "5": "config",
     "6": "unsupported",
+    "7": "graph-break",
 }
 SECTIONS = ["What it does", "Why it matters on XLA", "Examples", "Fix safety", "See also"]
 

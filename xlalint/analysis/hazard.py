@@ -7,7 +7,9 @@ from typing import Literal
 
 import msgspec
 
-Kind = Literal["control-flow", "dynamic-shape", "host-sync", "recompile", "config", "unsupported", "tool"]
+Kind = Literal[
+    "control-flow", "dynamic-shape", "host-sync", "recompile", "config", "unsupported", "graph-break", "tool"
+]
 
 
 DRIVES_STEPS = "steps an XLA device in a loop"

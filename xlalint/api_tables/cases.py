@@ -43,6 +43,9 @@ class Call(Protocol):
     def rank(self, name: str) -> int:
         """The argument's rank, -1 when unknown; "" is the receiver or the first tensor argument."""
 
+    def release(self) -> tuple[int, ...]:
+        """The framework's release for which the code is judged."""
+
 
 def choose(cases: tuple[Spec, ...], call: Call, targets: tuple[str, ...] = ()) -> Spec | None:
     """The first case that surely holds for the call, or None."""
@@ -71,6 +74,8 @@ def holds(when: Conditions, call: Call, targets: tuple[str, ...]) -> bool:
         and all(call.rank(name) == rank for name, rank in when.rank)
         and (not when.receiver or call.tensor("") is True)
         and (not when.target or any(target in when.target for target in targets))
+        and (not when.since or call.release() >= when.since)
+        and (not when.until or call.release() < when.until)
     )
 
 

@@ -19,7 +19,8 @@ class Conditions(msgspec.Struct, frozen=True, array_like=True, omit_defaults=Tru
     that of the receiver or first tensor argument is among these. `const`: a known constant, or a
     library's class or function by its dotted name, among the listed ones;
     `unlike`: one that is not. `rank`: known rank of the argument ("" is the receiver or first tensor). `target`: one of
-    these targets is checked. `receiver`: "tensor" for functions whose first argument is one.
+    these targets is checked. `receiver`: "tensor" for functions whose first argument is one. `since`: the framework's release for
+    which the code is judged is this one or a later one; `until`: it is an earlier one.
     """
 
     args: int = ANY_COUNT
@@ -36,6 +37,8 @@ class Conditions(msgspec.Struct, frozen=True, array_like=True, omit_defaults=Tru
     framework: tuple[str, ...] = ()
     unlike: tuple[tuple[str, tuple[Constant, ...]], ...] = ()
     none: tuple[str, ...] = ()
+    since: tuple[int, ...] = ()
+    until: tuple[int, ...] = ()
 
 
 ALWAYS = Conditions()

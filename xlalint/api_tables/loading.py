@@ -23,10 +23,11 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-FORMAT = "xlalint-apis-4"
+FORMAT = "xlalint-apis-5"
 _DIGEST = 20
 _NAME_CONDITIONS = ("missing", "given", "tensor", "boolean", "host", "target", "items", "framework", "none")
-_CONDITIONS = {*_NAME_CONDITIONS, "args", "const", "unlike", "rank", "receiver"}
+_RELEASES = ("since", "until")
+_CONDITIONS = {*_NAME_CONDITIONS, *_RELEASES, "args", "const", "unlike", "rank", "receiver"}
 _CASE_KEYS = {*_CONDITIONS, "returns", "rule", "detail", "variant", "severity", "subject"}
 _ENTRY_KEYS = {"params", "cases", "calls"}
 _CLASS_KEYS = {"base", "bases", "init", "call", "methods", "attributes", "traced"}
@@ -45,6 +46,7 @@ _TABLE_KEYS = {
     "unsupported_methods",
     "unsupported_calls",
     "constants",
+    "graph_breaks",
 }
 
 
@@ -63,6 +65,7 @@ class Compiled(msgspec.Struct, frozen=True, array_like=True):
     classes: dict[str, msgspec.Raw]
     aliases: dict[str, str]
     packages: dict[str, str]
+    graph_breaks: dict[str, msgspec.Raw] = {}
 
 
 _compiled = msgspec.msgpack.Decoder(Compiled)
@@ -143,7 +146,7 @@ def _keep(path: Path, payload: bytes) -> None:
 
 def compile_tables(texts: Iterable[tuple[str, str]]) -> Compiled:
     """Parse and merge tables, given as (file name, text); raises TableError for one that cannot be used."""
-    merged = Compiled({}, {}, {}, {}, {}, {}, {}, {})
+    merged = Compiled({}, {}, {}, {}, {}, {}, {}, {}, {})
     unsupported: dict[tuple[str, str, str], tuple[Spec, ...]] = {}
     constants: dict[tuple[str, str], tuple[str, ...]] = {}
     for name, text in texts:
@@ -179,6 +182,9 @@ def _merge(merged: Compiled, table: Mapping[str, Any]) -> None:
     for name, written in table.get("classes", {}).items():
         with _reading(name):
             merged.classes[name] = _raw(_class(framework, name, written))
+    for name, written in table.get("graph_breaks", {}).items():
+        with _reading(name):
+            merged.graph_breaks[name] = _raw(_entry(framework, name, written))
 
 
 def _texts(table: Mapping[str, Any], section: str) -> dict[str, str]:
@@ -289,6 +295,8 @@ def _case(name: str, written: Any) -> Spec:
         unlike=_read_constants(written.get("unlike", {})),
         rank=tuple(written.get("rank", {}).items()),
         receiver=written.get("receiver", ""),
+        since=_release(written.get("since", "")),
+        until=_release(written.get("until", "")),
         **when,
     )
     return Spec(
@@ -300,6 +308,11 @@ def _case(name: str, written: Any) -> Spec:
         subject=written.get("subject", ""),
         when=conditions if _CONDITIONS.intersection(written) else ALWAYS,
     )
+
+
+def _release(written: str) -> tuple[int, ...]:
+    """Read a release, `2.14`, as numbers."""
+    return tuple(int(part) for part in written.split(".")) if written else ()
 
 
 def _class(framework: str, name: str, written: Any) -> ClassSpec:

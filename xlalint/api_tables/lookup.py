@@ -31,6 +31,7 @@ class Apis:
     def __init__(self, compiled: Compiled) -> None:
         self._compiled = compiled
         self._functions: dict[str, Entry | None] = {}
+        self._breaks: dict[str, Entry | None] = {}
         self._methods: dict[tuple[str, str], Entry | None] = {}
         self._classes: dict[str, ClassSpec | None] = {}
         self._names: dict[str, str] = {}
@@ -46,6 +47,14 @@ class Apis:
             raw = self._find(self._compiled.functions, dotted) or self._wildcard(self._compiled.functions, dotted)
             self._functions[dotted] = None if raw is None else _entry.decode(raw)
         return self._functions[dotted]
+
+    def graph_break(self, dotted: str) -> Entry | None:
+        """The cases in which a call of that name ends the graph of a tracer that goes on behind it; names are as of `function`, and methods
+        bear that of their class: `torch.Tensor.data_ptr`."""
+        if dotted not in self._breaks:
+            raw = self._find(self._compiled.graph_breaks, dotted) or self._wildcard(self._compiled.graph_breaks, dotted)
+            self._breaks[dotted] = None if raw is None else _entry.decode(raw)
+        return self._breaks[dotted]
 
     def method(self, framework: str, name: str) -> Entry | None:
         """The method of that framework's tensors ("numpy" for arrays)."""

@@ -130,6 +130,12 @@ _OPTIONS = (
         shell_complete=_complete_words("target"),
         help="torch_xla, torch_tpu, torch_compile, tf or jax.",
     ),
+    click.option(
+        "--target-version",
+        metavar="RELEASE",
+        shell_complete=_complete_words("target_version"),
+        help="The release of PyTorch that code is judged for: torch2.6 to torch2.15.",
+    ),
     click.option("--device", metavar="DEVICE", shell_complete=_complete_words("device"), help="tpu, gpu or cpu."),
     click.option(
         "--min-confidence",

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from typing import Any, NamedTuple, get_args
 
+from xlalint.config.releases import TargetVersion
 from xlalint.config.settings import Backend, Confidence, Device, Target, VerifyEntry
 from xlalint.source.files import MOST_BYTES, shown_size
 
@@ -181,6 +182,11 @@ OPTIONS: dict[str, Option] = {
         _one_of(Target), _words(Target), "How the code reaches XLA; by default the usual way of its framework."
     ),
     "device": Option(_one_of(Device), _words(Device), "The kind of device."),
+    "target_version": Option(
+        _one_of(TargetVersion),
+        _words(TargetVersion),
+        "The release of PyTorch for which code is judged; by default the newest that the project's requirements admit.",
+    ),
     "per_file_target": Option(
         _words_by_pattern(Target),
         _by_pattern(Target),

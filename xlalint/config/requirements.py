@@ -1,4 +1,4 @@
-"""The releases that a project asks for: what its `pyproject.toml`, `setup.py`, `setup.cfg` and requirement files say of packages' versions.
+"""The releases that a project asks for: what its `pyproject.toml`, `setup.py`, `setup.cfg`, requirement and lock files say of versions.
 
 What bounds a version from above tells which of the releases that a framework's code may meet it does not meet; what bounds it from
 below, for which of them it was written.
@@ -15,7 +15,10 @@ from xlalint.source.files import MOST_TEXT, read_file
 
 _FILES = ("pyproject.toml", "setup.cfg", "setup.py", "environment.yml")
 _LISTS = ("requirements*.txt", "requirements/*.txt")
-_ROOTS = (*_FILES[:3], "requirements.txt")
+_LOCKS = ("uv.lock", "poetry.lock", "pdm.lock")
+_ROOTS = (*_FILES[:3], "requirements.txt", *_LOCKS)
+# Of all that a lock file names, that of which releases differ in what is said of code.
+_OF_USE = frozenset(("jax", "keras", "tensorflow", "tf-keras", "torch"))
 _MOST_FILES = 20
 # A package's name, extras aside, and clauses of which one bounds the version from above: `keras < 3`, `tensorflow~=2.11`.
 _REQUIREMENT = re.compile(
@@ -23,6 +26,7 @@ _REQUIREMENT = re.compile(
 )
 _BOUND = re.compile(r"(==|~=|<=|<)\s*(\d+(?:\.\d+)*)")
 _LEAST = re.compile(r">=?\s*(\d+(?:\.\d+)*)")
+_LOCKED = re.compile(r'^name = "([\w.-]+)"\nversion = "(\d[\w.]*)', re.MULTILINE)
 _QUOTED = re.compile(r"""["']([^"'\n]+)["']""")
 
 
@@ -34,7 +38,19 @@ def find_requirements(place: Path) -> tuple[str, ...]:
     files = [project / name for name in _FILES]
     files += [file for pattern in _LISTS for file in sorted(project.glob(pattern))]
     found = {told for file in files[:_MOST_FILES] for told in _find_bounds(_lines(file))}
+    found |= {told for name in _LOCKS for told in _find_locked(project / name)}
     return tuple(sorted(found))
+
+
+def _find_locked(file: Path) -> Iterator[str]:
+    """Give the versions that a lock file has chosen, as requirements; of a package for which it has several, the last."""
+    try:
+        text = read_file(file, MOST_TEXT).decode("utf-8", "replace")
+    except OSError:
+        return
+    for name, version in dict(_LOCKED.findall(text)).items():
+        if name.lower() in _OF_USE:
+            yield f"{name.lower()}=={version}"
 
 
 def _find_bounds(lines: Iterable[str]) -> Iterator[str]:

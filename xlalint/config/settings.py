@@ -10,6 +10,7 @@ from typing import Literal, TypeVar
 
 import msgspec
 
+from xlalint.config.releases import TargetVersion
 from xlalint.source.files import MOST_TEXT, read_file
 from xlalint.source.globs import Globs
 
@@ -94,6 +95,7 @@ class Settings(msgspec.Struct, frozen=True, dict=True):
     `roots`, `static` and `tensor` are dotted globs. `extend_rules` and `cache_dir` are absolute paths, and so is
     `python`: the interpreter or the environment whose installed packages are followed, None for none. `jobs` = 0: one per core.
     `baseline` is the absolute path of the file whose findings are not reported. Files of more than `max_file_size` bytes are not read.
+    `target_version` is the release of PyTorch for which code is judged, None where the requirements tell.
     `requirements` are those of the project that bound versions from above; they are found, and cannot be told.
 
     `nested` are the settings of the folders below that have a configuration of their own, by `root`, in order: what concerns one file is
@@ -132,6 +134,7 @@ class Settings(msgspec.Struct, frozen=True, dict=True):
     verify: tuple[VerifyEntry, ...] = ()
     baseline: str | None = None
     max_file_size: int = 5_000_000
+    target_version: TargetVersion | None = None
     requirements: tuple[str, ...] = ()
     nested: tuple[Settings, ...] = ()
 

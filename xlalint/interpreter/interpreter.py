@@ -165,7 +165,14 @@ class Interpreter:
         self.libraries = libraries
         rank_frameworks(libraries.names)
         self.teaches = bool(taught)
-        whole = UserHints(taught.static, taught.tensor, taught.target, targets, requirements=taught.requirements)
+        whole = UserHints(
+            taught.static,
+            taught.tensor,
+            taught.target,
+            targets,
+            requirements=taught.requirements,
+            release=taught.release,
+        )
         for module in program.modules:
             own = taught.of(module.path) if taught.below and not module.followed else taught
             module.taught = whole if own is taught else own
@@ -813,7 +820,8 @@ class Interpreter:
         else:
             paced = frame.context.per_turn and not frame.loops.depth
             context = self.enter(info, args, func.closure, paced and self.drivers.counts_turns(info))
-        frame.enters(context, at)
+        if not any(skips(frame, info) for skips in self.libraries.skips):
+            frame.enters(context, at)
         if context.steps or context.claims:
             for returned in self.libraries.on_return:
                 returned(frame, context)

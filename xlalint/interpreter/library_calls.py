@@ -208,6 +208,9 @@ class LibraryCall:
         found = only_tensor(value) if value is not None else None
         return found.rank if found is not None else -1
 
+    def release(self) -> tuple[int, ...]:
+        return self.frame.module.taught.release
+
     # --------------------------------------------------------------------------------------------- effects
 
     def run(self) -> Value:

@@ -123,6 +123,7 @@ class Semantics:
     - `on_random_branch`, `on_drawn_test` (of a number that the host draws; with the rule for a tensor's, and the place), `on_array_read`
       (of what is no tensor on the device, where a tensor would meet a rule: with that, the place, the variant), `on_for`,
       `on_loop`, `on_define` (of a nested function that a tracer gets), `on_return` (of a call).
+    - `skips(frame, info)` is true of a function of the program that the tracer of the code which calls it does not enter.
     - `on_operands`, by operator. `on_unknown_call`, of what is not known. `converts(interpreter, info)` is false for functions that
       the tracer leaves as they are; `bounds_loop(body)` says that a loop's body bounds its turns.
     """
@@ -210,6 +211,7 @@ class Semantics:
         on_loop: tuple[LoopWatch, ...] = (),
         on_define: tuple[Callable[[Frame, ir.Define, ir.Node, str], None], ...] = (),
         on_operands: Mapping[str, Callable[[Frame, str, int, Operand, Operand], None]] = MappingProxyType({}),
+        skips: Callable[[Frame, FunctionInfo], bool] | None = None,
         converts: Callable[[Interpreter, FunctionInfo], bool] | None = None,
         bounds_loop: Callable[[tuple[ir.Statement, ...]], bool] | None = None,
     ) -> None:
@@ -293,6 +295,7 @@ class Semantics:
         self.on_loop = on_loop
         self.on_define = on_define
         self.on_operands = on_operands
+        self.skips = skips
         self.converts = converts
         self.bounds_loop = bounds_loop
 
@@ -354,6 +357,7 @@ class Libraries:
         self.on_loop = tuple([watch for one in everything for watch in one.on_loop])
         self.on_define = tuple([hook for one in everything for hook in one.on_define])
         self.on_operands = {op: hook for one in everything for op, hook in one.on_operands.items()}
+        self.skips = tuple([one.skips for one in everything if one.skips is not None])
         self.converts = tuple([one.converts for one in everything if one.converts is not None])
         self.bounds_loop = tuple([one.bounds_loop for one in everything if one.bounds_loop is not None])
 

@@ -11,7 +11,8 @@ from types import MappingProxyType
 class UserHints:
     """Dotted globs of names and attribute paths (`config.*`, `self.step`) that are host values, or tensors; and the target, "" where none
     is given. `targets` are those that API tables may ask for; `tracks_place` says, from when the file is interpreted, that
-    on these it matters which tensors stay in host memory. `requirements` are those of the project that bound packages' versions from above.
+    on these it matters which tensors stay in host memory. `requirements` are those of the project that bound packages' versions from above,
+    `release` is the one of PyTorch for which the code is judged.
 
     `below` says otherwise for the files below some folders, by absolute path: the nearest counts.
     """
@@ -24,7 +25,9 @@ class UserHints:
         targets: tuple[str, ...] = (),
         below: Mapping[str, UserHints] = MappingProxyType({}),
         requirements: tuple[str, ...] = (),
+        release: tuple[int, ...] = (),
     ) -> None:
+        self.release = release
         self.requirements = requirements
         self.static = static
         self.tensor = tensor
@@ -64,7 +67,7 @@ class UserHints:
         targets = tuple([target if one in among else one for one in self.targets])
         if targets == self.targets:
             return self
-        return UserHints(self.static, self.tensor, self.target, targets, self.below, self.requirements)
+        return UserHints(self.static, self.tensor, self.target, targets, self.below, self.requirements, self.release)
 
     def kind(self, path: str) -> str:
         """ "static", "tensor" or "" for a name or attribute path as the source writes it."""

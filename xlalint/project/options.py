@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec import structs
 
 from xlalint.api_tables.lookup import Apis, api_table
+from xlalint.config.releases import release_of
 from xlalint.frameworks.registry import ROWS, tables
 from xlalint.program.hints import NOTHING_TAUGHT, UserHints
 from xlalint.rules import Policies, policies
@@ -54,7 +55,13 @@ def _hints(settings: Settings) -> UserHints:
     """The hints of the settings, and of those that are nested in them."""
     below = {nested.root: _hints(nested) for nested in settings.nested}
     made = UserHints(
-        settings.static, settings.tensor, settings.target or "", _targets(settings), below, settings.requirements
+        settings.static,
+        settings.tensor,
+        settings.target or "",
+        _targets(settings),
+        below,
+        settings.requirements,
+        release_of(settings.target_version, settings.requirements),
     )
     if settings.per_file_target:
         own = structs.replace(settings, nested=())

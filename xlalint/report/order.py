@@ -15,7 +15,7 @@ _SEVERITIES = ("error", "warning", "info")
 # A setting holds for every step.
 _FREQUENCIES = ("step", None, "call", "evaluation", "nth-step", "epoch", "run")
 # A compilation takes seconds, a device round trip a part of a step.
-_KINDS = ("recompile", "dynamic-shape", "control-flow", "unsupported", "host-sync")
+_KINDS = ("recompile", "dynamic-shape", "control-flow", "graph-break", "unsupported", "host-sync")
 _SUREST: tuple[ConfidenceName, ...] = ("certain", "likely", "possible")
 
 

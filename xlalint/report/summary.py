@@ -23,6 +23,7 @@ _IN_A_STEP = (
     ("control-flow", "branch on a value", "branches on values"),
     ("host-sync", "read", "reads"),
     ("unsupported", "unsupported operation", "unsupported operations"),
+    ("graph-break", "graph break", "graph breaks"),
 )
 
 

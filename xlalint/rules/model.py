@@ -16,7 +16,7 @@ ExampleKind = Literal["bad", "good", "fixed"]
 FRAMEWORK_TARGETS = {row.name: row.targets for row in ROWS}
 FRAMEWORKS = tuple(FRAMEWORK_TARGETS)
 TARGETS = tuple(target for row in ROWS for target in row.targets)
-KINDS = ("tool", "control-flow", "dynamic-shape", "host-sync", "recompile", "config", "unsupported")
+KINDS = ("tool", "control-flow", "dynamic-shape", "host-sync", "recompile", "config", "unsupported", "graph-break")
 FIXES = ("none", "safe", "unsafe", "sometimes")
 SEVERITIES = ("error", "warning", "info")
 

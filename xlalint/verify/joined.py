@@ -21,7 +21,7 @@ from xlalint.verify.seen import shorten_path
 
 _SHAPE = re.compile(r"\[[\d, ]*\]|\((?:\d+,\s*)*\d*,?\)")
 _AHEAD = 3  # steps within which a batch is used: loaders fetch ahead
-_FAMILIES = {"control-flow", "dynamic-shape", "host-sync", "recompile", "unsupported"}
+_FAMILIES = {"control-flow", "dynamic-shape", "host-sync", "recompile", "unsupported", "graph-break"}
 """The kinds of findings that a run can bear out; settings cannot be seen at work."""
 
 

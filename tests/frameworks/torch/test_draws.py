@@ -42,8 +42,8 @@ FOUND = {
     "a generator of its own": ("if self.rng.randrange(4) > 2:\n            x = x + 1", ["XLA101"]),
     "NumPy's": ("x = x * np.random.rand()", ["XLA301"]),
     "NumPy's choice": ("x = x * np.random.choice([1, 2])", ["XLA301"]),
-    "an array that torch does not draw": ("x = x * torch.from_numpy(np.random.beta(0.3, 0.3, size=4))", ["XLA301"]),
-    "NumPy's generator": ("x = x * np.random.default_rng().random(4)", ["XLA301"]),
+    "an array that torch does not draw": ("x = x * torch.from_numpy(np.random.beta(0.3, 0.3, size=4))", ["XLA708"]),
+    "NumPy's generator": ("x = x * np.random.default_rng().random(4)", ["XLA708", "XLA708"]),
     "NumPy's in a branch": ("if np.random.uniform() < self.p:\n            x = x + 1", ["XLA301"]),
 }
 QUIET = {

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from xlalint.abstract.values import NONE, field, members
 from xlalint.interpreter.device_loops import last_name
 from xlalint.interpreter.spelling import spelling
-from xlalint.rules.codes import ITEM, TENSOR_ASSERT
+from xlalint.rules.codes import ITEM, RANDOM_STATE, TENSOR_ASSERT
 from xlalint.rules.variants import DRAWN
 
 if TYPE_CHECKING:
@@ -38,8 +38,15 @@ def check_test(frame: Frame, node: ir.Node, rule: str, at: int) -> None:
 
 def check_draw(call: LibraryCall, spec: Spec, _result: Value) -> None:
     """Report a draw of NumPy's at which the graph ends."""
-    if spec.rule == _FROZEN and call.entry.framework == "numpy" and is_compiled(call.frame) and not _is_captured(call):
+    if spec.rule == _FROZEN and call.entry.framework == "numpy" and is_compiled(call.frame):
+        if _is_captured(call) or _ends_graph(call):
+            return
         call.frame.note(ITEM, call.node.at, _FRAMEWORK, spelling(call.node), variant=DRAWN)
+
+
+def _ends_graph(call: LibraryCall) -> bool:
+    """Return whether the call was said to end the graph, whatever becomes of what it gives."""
+    return (RANDOM_STATE, call.node.at + call.frame.base) in call.frame.context.sightings
 
 
 def _is_captured(call: LibraryCall) -> bool:

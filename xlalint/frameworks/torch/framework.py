@@ -6,7 +6,7 @@ from xlalint.abstract.values import host, sequence, tensor
 from xlalint.frameworks.base import Framework
 from xlalint.frameworks.checks import unsupported_dtype
 from xlalint.frameworks.registry import row_of
-from xlalint.frameworks.torch import calls, distributions, draws, host_arrays, recompiles
+from xlalint.frameworks.torch import calls, distributions, draws, graph_breaks, host_arrays, recompiles
 from xlalint.frameworks.torch.checks import (
     compiled_optimizer,
     cuda_on_xla,
@@ -357,7 +357,7 @@ _SEMANTICS = Semantics(
     ),
     takes_tensors=_TAKES_TENSORS,
     parameter_of=distributions.parameter_of,
-    on_call=(recompiles.check_compiled_call,),
+    on_call=(recompiles.check_compiled_call, graph_breaks.check_call),
     on_unknown_call=(calls.convert_unknown, calls.prove_by_gradient),
     on_library_call=(
         calls.check_moved,
@@ -376,6 +376,7 @@ _SEMANTICS = Semantics(
     on_random_branch=(recompiles.check_choice,),
     on_array_read=(host_arrays.check_read,),
     on_drawn_test=(draws.check_test,),
+    skips=graph_breaks.skips,
     on_for=(recompiles.check_turns,),
     on_loop=(LoopWatch(missing_step_barrier.begin_loop, missing_step_barrier.end_loop),),
     on_operands={

@@ -1,0 +1,113 @@
+"""Calls at which torch.compile ends a graph, and calls that it traces."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.conftest import Loud
+
+START = """
+import contextlib
+import copy
+import importlib
+import inspect
+import logging
+import math
+import os
+import pickle
+import random
+import sys
+import time
+import numpy as np
+import scipy.special
+import torch
+from torch import nn
+from torch.utils.checkpoint import checkpoint
+
+log = logging.getLogger(__name__)
+RNG = np.random.RandomState(0)
+
+@torch.compiler.disable
+def left_out(x):
+    return x.item()
+
+def traced(x):
+    return x * 2
+
+class Block(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.rnn = nn.LSTM(4, 4)
+        self.cell = nn.LSTMCell(4, 4)
+        self.generator = torch.Generator()
+        self.began = time.time()
+
+    def forward(self, x: torch.Tensor):
+        {body}
+        return x
+"""
+
+QUIET = {
+    "a function of the program": "x = traced(x)",
+    "a variable of the environment": 'x = x * float(os.environ.get("SCALE", "1")) if os.getenv("A") else x',
+    "a path": 'name = os.path.join("a", "b")',
+    "a signature": "n = len(inspect.signature(traced).parameters)",
+    "a copy of a list": "sizes = copy.deepcopy([1, 2])",
+    "numbers": "x = x * math.sqrt(2.0)",
+    "draws that it traces": "x = x * random.uniform(0.0, 1.0)",
+    "draws that 2.14 traces": "x = x * random.random()",
+    "draws of torch": "x = x + torch.rand(4)",
+    "draws without a generator": "x = x + torch.randn(4, generator=None)",
+    "a recurrent cell": "x, _ = self.cell(x)",
+    "contexts that it traces": "with torch.no_grad(), contextlib.nullcontext():\n            x = x * 2",
+    "gradients of functions": "x = torch.func.grad(lambda t: (t * 2).sum())(x)",
+    "a checkpoint": "x = checkpoint(traced, x, use_reentrant=False)",
+    "NumPy's that torch has": "grid = np.linspace(0.0, 1.0, 8)",
+    "an array of numbers": "rows = np.zeros(3, dtype=np.float32)",
+    "the tensor's data": "x = x.data.as_strided((2, 2), (1, 2))",
+    "what comes before an error": 'if x.ndim > 4:\n            log.error("no")\n            raise ValueError("no")',
+}
+FOUND = {
+    "a clock": ("t = time.perf_counter()", ["XLA701"]),
+    "a clock by another name": ("clock = time.time\n        t = clock()", ["XLA701"]),
+    "a log call": ('log.info("x")', ["XLA701"]),
+    "a file": ('h = open("a")', ["XLA701"]),
+    "a pickle": ("b = pickle.dumps([1])", ["XLA701"]),
+    "a module by name": ('m = importlib.import_module("math")', ["XLA701"]),
+    "a frame": ("f = sys._getframe()", ["XLA701"]),
+    "SciPy": ("y = scipy.special.gamma(2.0)", ["XLA701"]),
+    "a function that is left out, and nothing within it": ("x = left_out(x)", ["XLA702"]),
+    "one that is left out here": ("x = torch.compiler.disable(traced)(x)", ["XLA702"]),
+    "a break asked for": ("torch._dynamo.graph_break()", ["XLA702"]),
+    "a fork of random numbers": ("with torch.random.fork_rng():\n            x = x * 2", ["XLA703"]),
+    "anomalies": ("with torch.autograd.detect_anomaly():\n            x = x * 2", ["XLA703"]),
+    "NumPy's that torch lacks": ("y = np.interp(0.5, [0.0, 1.0], [0.0, 1.0])", ["XLA704"]),
+    "an array of objects": ("rows = np.empty(3, dtype=object)", ["XLA704"]),
+    "a recurrent module": ("x, _ = self.rnn(x)", ["XLA705"]),
+    "its parameters in one piece": ("self.rnn.flatten_parameters()", ["XLA705"]),
+    "a gradient": ("(g,) = torch.autograd.grad(x.sum(), x)", ["XLA706"]),
+    "a backward pass": ("x.sum().backward()", ["XLA706"]),
+    "a sparse tensor": ("x = x.to_sparse()", ["XLA707"]),
+    "a seed": ("torch.manual_seed(0)", ["XLA708"]),
+    "a generator": ("x = x + torch.randn(4, generator=self.generator)", ["XLA708"]),
+    "NumPy's state": ("y = RNG.uniform()", ["XLA708"]),
+    "a choice": ("k = random.choice([1, 2])", ["XLA708"]),
+    "a copy of a tensor": ("x = x + copy.deepcopy(x)", ["XLA709"]),
+    "memory that is resized": ("x.resize_(2, 2)", ["XLA709"]),
+}
+
+
+@pytest.mark.parametrize("body", QUIET.values(), ids=list(QUIET))
+def test_quiet(body: str, loud: Loud) -> None:
+    assert loud(START.replace("{body}", body), "torch_compile") == []
+
+
+@pytest.mark.parametrize("target", ["torch_xla", "torch_tpu"])
+@pytest.mark.parametrize("body", [body for body, _ in FOUND.values()], ids=list(FOUND))
+def test_other_targets_have_no_graph_breaks(body: str, target: str, loud: Loud) -> None:
+    assert not [code for code in loud(START.replace("{body}", body), target) if code.startswith("XLA7")]
+
+
+@pytest.mark.parametrize(("body", "codes"), FOUND.values(), ids=list(FOUND))
+def test_found(body: str, codes: list[str], loud: Loud) -> None:
+    assert loud(START.replace("{body}", body), "torch_compile") == codes
