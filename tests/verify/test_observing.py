@@ -122,5 +122,5 @@ def test_a_missing_package_says_the_one_command(
     monkeypatch.setattr("xlalint.verify.backends.find_spec", lambda name: None if name == "torch_xla" else name)
     with pytest.raises(MissingPackageError) as caught:
         observe(subject(""), X, "torch_xla")
-    said = "backend torch_xla: `torch_xla` is not installed here; install: pip install 'xlalint[torch]'"
+    said = "backend torch_xla: `torch_xla` is not installed here; install: pip install 'xlalint[torch-xla]'"
     assert str(caught.value) == said

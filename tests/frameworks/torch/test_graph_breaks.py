@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import pytest
 
 from tests.conftest import Loud
+from xlalint.config.releases import TargetVersion
+from xlalint.config.settings import Settings
+from xlalint.project import check_text
 
 START = """
 import contextlib
@@ -65,7 +70,6 @@ QUIET = {
     "NumPy's that torch has": "grid = np.linspace(0.0, 1.0, 8)",
     "an array of numbers": "rows = np.zeros(3, dtype=np.float32)",
     "the tensor's data": "x = x.data.as_strided((2, 2), (1, 2))",
-    "what comes before an error": 'if x.ndim > 4:\n            log.error("no")\n            raise ValueError("no")',
 }
 FOUND = {
     "a clock": ("t = time.perf_counter()", ["XLA701"]),
@@ -111,3 +115,24 @@ def test_other_targets_have_no_graph_breaks(body: str, target: str, loud: Loud) 
 @pytest.mark.parametrize(("body", "codes"), FOUND.values(), ids=list(FOUND))
 def test_found(body: str, codes: list[str], loud: Loud) -> None:
     assert loud(START.replace("{body}", body), "torch_compile") == codes
+
+
+RELEASES = {
+    "traced from 2.14 on": ("x = x * random.random()", "torch2.13", "torch2.14", ["XLA708"]),
+    "traced from 2.13 on": (
+        "with contextlib.suppress(ValueError):\n            x = x * 2",
+        "torch2.9",
+        "torch2.13",
+        ["XLA703"],
+    ),
+    "of a list": ("sizes = copy.deepcopy([1, 2])", "torch2.9", "torch2.14", ["XLA709"]),
+    "a break since then": ("same = x.data_ptr() == 0", "torch2.14", "torch2.9", ["XLA709"]),
+}
+
+
+@pytest.mark.parametrize(("body", "broken", "traced", "codes"), RELEASES.values(), ids=list(RELEASES))
+def test_release_decides(body: str, broken: str, traced: str, codes: list[str]) -> None:
+    for release, wanted in ((broken, codes), (traced, [])):
+        settings = Settings(target="torch_compile", target_version=cast("TargetVersion", release))
+        report = check_text(START.replace("{body}", body), "block.py", settings)
+        assert [found.code for found in report.findings if found.severity != "info"] == wanted

@@ -157,7 +157,7 @@ class Needs(NamedTuple):
 
 NEEDS = MappingProxyType(
     {
-        "torch_xla": Needs(("torch", "torch_xla"), "torch"),
+        "torch_xla": Needs(("torch", "torch_xla"), "torch-xla"),
         "torch_tpu": Needs(("torch", "torch_tpu", "lammps_jax_pjrt_cpu"), "torch-tpu"),
         "torch_compile": Needs(("torch",), "torch"),
         "torch_export": Needs(("torch",), "torch"),

@@ -1,0 +1,82 @@
+"""Programs that torch.compile may break, on each release that was measured: what is said of them, and what the newest release does.
+
+`graph_breaks/outcomes.json` has what `graph_breaks/record.py` saw, without and with `fullgraph=True`. The newest release gets an
+environment of its own, kept in the user's cache folder; where that cannot be had, the test says why and skips.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import venv
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from tests.xla.graph_breaks.record import read_programs
+from xlalint.cache_folder import user_caches
+from xlalint.config.releases import TargetVersion
+from xlalint.config.settings import Settings
+from xlalint.project import check_text
+
+FOLDER = Path(__file__).with_name("graph_breaks")
+OUTCOMES: dict[str, dict[str, list[str] | None]] = json.loads((FOLDER / "outcomes.json").read_text())
+RELEASES = ("2.9.1", "2.13.0", "2.14.1")
+NEWEST = RELEASES[-1]
+# How many of the programs that break are found: those that are missed wait for what tells them.
+LEAST_FOUND = {"2.9.1": 126, "2.13.0": 117, "2.14.1": 113}
+BROKEN = ("log_info", "time_time", "lstm", "random_choice", "np_interp", "cm_fork_rng", "disable_fn", "autograd_grad")
+QUIET = ("copy_deepcopy_list", "random_random", "grucell", "cm_no_grad", "func_grad", "b_eval", "clip_grad_norm")
+
+
+def loud(code: str, release: str) -> list[str]:
+    version = cast("TargetVersion", f"torch{release.rpartition('.')[0]}")
+    settings = Settings(target="torch_compile", target_version=version, python=None)
+    report = check_text(f"{code}\nstep = torch.compile(f)\n", "program.py", settings)
+    return [found.code for found in report.findings if found.severity != "info"]
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_findings_agree_with_what_happened(release: str) -> None:
+    programs = read_programs()
+    assert set(programs) == set(OUTCOMES)
+    known = {name: outcome for name in programs if (outcome := OUTCOMES[name][release]) is not None}
+    found = {name: loud(programs[name], release) for name in known}
+    assert {name: found[name] for name, outcome in known.items() if not any(outcome) and found[name]} == {}
+    assert sum(bool(found[name]) for name, outcome in known.items() if any(outcome)) >= LEAST_FOUND[release]
+
+
+@pytest.fixture(scope="session")
+def newest_torch() -> Path:
+    """The interpreter of an environment with the newest release of PyTorch that was measured, made on first use."""
+    folder = user_caches() / f"torch-{NEWEST}-{sys.version_info.major}.{sys.version_info.minor}"
+    python = folder / "bin" / "python"
+    if (folder / "complete").exists():
+        return python
+    try:
+        venv.create(folder, with_pip=True, clear=True)
+        command = [str(python), "-m", "pip", "install", "--quiet", f"torch=={NEWEST}", "numpy", "scipy"]
+        subprocess.run(command, check=True, capture_output=True, text=True, timeout=900)
+    except (OSError, subprocess.SubprocessError) as error:
+        told = (getattr(error, "stderr", None) or str(error)).strip().splitlines()
+        pytest.skip(f"torch {NEWEST} cannot be installed into an environment of its own: {told[-1] if told else error}")
+    (folder / "complete").touch()
+    return python
+
+
+def test_newest_release_does_what_was_recorded(newest_torch: Path) -> None:
+    names = (*BROKEN, *QUIET)
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    run = subprocess.run(
+        [str(newest_torch), str(FOLDER / "record.py"), *names],
+        env={**environment, "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    seen: dict[str, Any] = json.loads(run.stdout)
+    assert seen["torch"].startswith(NEWEST)
+    assert seen["outcomes"] == {name: OUTCOMES[name][NEWEST] for name in names}
