@@ -98,6 +98,20 @@ def play(params, env, log, self):
         {0}
 """
 
+COLLECT = """
+@jax.jit
+def predict(params, batch):
+    return batch @ params
+
+def evaluate(params, agent, loader):
+    kept = []
+    for batch in loader:
+        batch = jnp.asarray(batch["x"])
+        rows = predict(params, batch)
+        {0}
+    return kept
+"""
+
 SILENT = {
     "an action that a simulation needs": PLAY.format("seen, reward = env.step(np.asarray(action))"),
     "an action that a simulation needs, by another name": PLAY.format(
@@ -112,6 +126,10 @@ SILENT = {
     "an action that is sent to what is asked at the next turn": SERVE.format("env.send(np.array(action), ids)"),
     "an action that is sent, by keyword and as a name": SERVE.format(
         "sent = np.array(action)\n        env.send(ids, action=sent)"
+    ),
+    "arrays that an evaluation collects": COLLECT.format("kept.append(np.asarray(rows))"),
+    "arrays that an evaluation copies, under another name": COLLECT.format(
+        "rows = jax.device_get(rows)\n        kept.append(rows)"
     ),
     "a wait that is measured": (
         "import time\n\ndef measure(params, loader):\n    for b in loader:\n        start = time.time()\n"
@@ -189,6 +207,11 @@ SILENT = {
     "what the host makes": LOOP.format("print(float(np.mean(batch['x'])))"),
 }
 FOUND = {
+    "a number that an evaluation reads": COLLECT.format("kept.append(float(rows.mean()))"),
+    "an array of which the next turn computes": COLLECT.format(
+        "params = params + rows.sum()\n        kept.append(np.asarray(rows))"
+    ),
+    "an array of a trained state": LOOP.format("kept = np.asarray(params['w'])"),
     "an action that is told to something else": SERVE.format("log.send(np.array(action), ids)"),
     "an action that another part of an object is told": SERVE.format("self.log.add(int(action))"),
     "an action that an object writes down of which a setting is asked": PLAY.format(

@@ -6,7 +6,20 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from xlalint.abstract.lattice import join
-from xlalint.abstract.values import ARRAYS, NEVER, NONE, UNKNOWN, Function, Host, Tensor, Value, is_leaf, members
+from xlalint.abstract.values import (
+    ARRAYS,
+    NEVER,
+    NONE,
+    UNKNOWN,
+    Function,
+    Host,
+    LibrarySymbol,
+    Module,
+    Tensor,
+    Value,
+    is_leaf,
+    members,
+)
 from xlalint.analysis.hazard import Confidence, Frequency
 from xlalint.interpreter.budget import MAX_WORK, CutOff
 from xlalint.interpreter.context import Context, PendingHazard
@@ -25,9 +38,9 @@ from xlalint.interpreter.rates import ALWAYS, Rate
 from xlalint.interpreter.spelling import calls_within, position, spelling
 from xlalint.interpreter.step_sequence import Pace
 from xlalint.interpreter.traced_arguments import is_structure
-from xlalint.interpreter.turn_flow import feeds_next_turn
+from xlalint.interpreter.turn_flow import carries_state, feeds_next_turn
 from xlalint.lowering import ir
-from xlalint.rules.codes import BRANCH_MISMATCH, ITEM, PRINT_TENSOR
+from xlalint.rules.codes import BRANCH_MISMATCH, ITEM, PRINT_TENSOR, TO_HOST
 from xlalint.rules.policy import NO_POLICY, Policy
 from xlalint.rules.variants import ASSERT, CALLED, COLLECTED, HOST_ASSERT, LOOP
 
@@ -236,7 +249,7 @@ class Frame:
             and not severity
             and variant not in (ASSERT, HOST_ASSERT)  # who checks results at each turn waits for them on purpose
         ):
-            self.read_in_turn(at - self.base, culprit, node)
+            self.read_in_turn(at - self.base, culprit, node, copies=rule == TO_HOST)
         raises = self.interpreter.libraries.of(culprit.framework).raises
         excuse = self._excuse(policy)
         if not excuse and self.paths.try_depth and raises and policy.tracer_raises:
@@ -271,8 +284,8 @@ class Frame:
                 self.loops.rate,
             )
 
-    def read_in_turn(self, at: int, value: Tensor, node: ir.Node | None) -> None:
-        """Record that the host reads what it dispatched in the same turn of a loop, if it did."""
+    def read_in_turn(self, at: int, value: Tensor, node: ir.Node | None, *, copies: bool = False) -> None:
+        """Record that the host reads what it dispatched in the same turn of a loop, if it did; `copies`: as a whole array."""
         if not value.place or self._excuse() or (self.function is not None and self.function.name == "__init__"):
             return  # what sets an object up waits once
         lasting = self.loops.lasting
@@ -285,7 +298,8 @@ class Frame:
             return
         if not called and node is not None and self._is_needed_by_host(value, node):
             return
-        variant = CALLED if called else COLLECTED if is_collected(value) else LOOP
+        collected = is_collected(value) or (copies and not called and self._is_collected(value, node))
+        variant = CALLED if called else COLLECTED if collected else LOOP
         at += self.base
         statement = self.statement + (self.base & 0xFFFFFFFF)
         spelled = spelling(node) if node is not None else ""
@@ -311,6 +325,19 @@ class Frame:
         """Return whether code of the host makes what the next turn begins with of what it reads: it cannot read that later."""
         loop = self.loops.innermost
         return loop is not None and feeds_next_turn(loop, node, lambda func: self._is_of_host(func, value.framework))
+
+    def _is_collected(self, value: Tensor, node: ir.Node | None) -> bool:
+        """Return whether the turns of the loop compute what is copied each for itself: the copies are what the loop is there for.
+
+        A framework that trains by changing variables shows nothing of the state in the loop.
+        """
+        loop = self.loops.innermost
+        if loop is None or node is None or self.libraries.of(value.framework).training:
+            return False
+        return not carries_state(loop, node, self._may_hold_state)
+
+    def _may_hold_state(self, node: ir.Node) -> bool:
+        return not isinstance(self.eval(node), (LibrarySymbol, Module))
 
     def _is_of_host(self, func: ir.Node, framework: str) -> bool:
         """Return whether what is called is neither the framework's nor of a module that uses it."""

@@ -79,10 +79,10 @@ def load_subscript(frame: Frame, node: ir.Sub, base: Value, index: Value) -> Val
         loaded = tuple(
             _as_structure(frame, m) if isinstance(m, Tensor) and m.framework != ARRAYS else m for m in loaded
         )
-    elif _picks_several(index) and any(isinstance(member, Tensor) for member in loaded):
-        loaded = tuple(member for member in loaded if not isinstance(member, Sequence))
     elif len(loaded) > 1 and _is_refused(frame, index):
         loaded = tuple(member for member in loaded if not isinstance(member, (Sequence, Mapping))) or loaded
+    elif _picks_several(index) and any(isinstance(member, Tensor) for member in loaded):
+        loaded = tuple(member for member in loaded if not isinstance(member, Sequence))
     loaded = tuple(member for member in loaded if member is not NONE)
     doubt = len(loaded) > 1
     frame.paths.ambiguous_callee += doubt
@@ -314,11 +314,17 @@ def _as_mask(frame: Frame, base: Tensor, part: Value, node: ir.Node) -> Value:
     told = any(m is not UNKNOWN and not (isinstance(m, Tensor) and not m.dtype and m.rank < 0) for m in found)
     if told or base.framework == ARRAYS:
         return part
-    if not _NAMES_MASK(_last_word(node)) and not _compares(frame, node):
+    named = bool(_NAMES_MASK(_last_word(node))) and not _would_fail(frame, base)
+    if not named and not _compares(frame, node):
         return part
     if type(node) is ir.Name and node.id in frame.closure and frame.interpreter.replacing(base.framework):
         return part  # made before the tracing began, as far as is known
     return part if _chooses_numbers(frame, node) else tensor(base.framework, "b", sure=False)
+
+
+def _would_fail(frame: Frame, base: Tensor) -> bool:
+    """Return whether a tracer is at work that refuses masks: what is only called one holds positions then, or the code never ran."""
+    return frame.libraries.of(base.framework).replaces_arguments and bool(frame.interpreter.tracing)
 
 
 def _chooses_numbers(frame: Frame, node: ir.Node) -> bool:

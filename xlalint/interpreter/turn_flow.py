@@ -44,6 +44,28 @@ def feeds_next_turn(loop: Loop, read: ir.Node, is_of_host: Callable[[ir.Node], b
     )
 
 
+def carries_state(loop: Loop, read: ir.Node, holds_state: Callable[[ir.Node], bool]) -> bool:
+    """Return whether what is read is computed of what an earlier turn gave: by a name, or an object of which a method is called.
+
+    `holds_state` says of an expression that it is such an object. Where nothing is, the turns collect their results, as an evaluation does.
+    """
+    assigned = [one for one in _assignments(loop) if not any(inner == read for inner in ir.walk(one[1]))]
+    names = _names_in(read)
+    known = names | _sources_of(names, assigned)
+    given = {one.id for one in ir.walk(loop.target) if isinstance(one, ir.Name)} if isinstance(loop, ir.For) else set()
+    for name in known - given:
+        values = [value for targets, value in assigned if name in targets]
+        inner = set().union(*map(_names_in, values)) if values else set()
+        if name in inner | _sources_of(inner, assigned):
+            return True
+    return any(
+        isinstance(call, ir.Call) and isinstance(call.func, ir.Attr) and holds_state(call.func.value)
+        for targets, value in assigned
+        if not targets.isdisjoint(known)
+        for call in ir.walk(value)
+    )
+
+
 def _carriers_of(read: ir.Node, assigned: _Assigned) -> set[str]:
     """Return the names that stand for what is read: those of what the host makes of it at once, and other names of these."""
     names: set[str] = set()
@@ -88,4 +110,4 @@ def _names_in(node: ir.Node) -> set[str]:
     return {one.id for one in ir.walk(node) if isinstance(one, ir.Name)}
 
 
-__all__ = ["feeds_next_turn"]
+__all__ = ["carries_state", "feeds_next_turn"]

@@ -55,6 +55,11 @@ SILENT = {
             return pad(xs, (0, 64 - len(xs)))
         DataLoader(ds, 8, drop_last=True, collate_fn=collate)
         """,
+    "padded beside a tensor of the whole length": """
+        def collate(xs):
+            return pad_sequence(xs + [torch.zeros(256)], batch_first=True)[:-1]
+        DataLoader(ds, 8, drop_last=True, collate_fn=collate)
+        """,
     "padding that is no batch": "def collect(xs):\n    return pad_sequence(xs)",
     "a maximum that is no length": """
         def collate(xs):

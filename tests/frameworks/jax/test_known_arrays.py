@@ -18,6 +18,15 @@ class Box:
 
 # JAX 0.10.2 traces each of these.
 SILENT = {
+    "an index that is only called a mask": "@jax.jit\ndef f(x, QTmask):\n    return x[:, QTmask]",
+    "what may be an array or a dict, by positions": """
+        @jax.jit
+        def step(x, at):
+            return x[at] * 2
+
+        def run(x, at: jax.Array, named):
+            return step(named if named else x, jnp.arange(3))
+        """,
     "what a gradient does not trace, in a function": (
         """
         def loss(p: jnp.ndarray, t: jnp.ndarray, q: float):

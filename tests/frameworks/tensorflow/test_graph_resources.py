@@ -17,6 +17,10 @@ SILENT = {
         "class Own(tf.Module):\n    v = None\n\n    @tf.function\n    def run(self, x: tf.Tensor):\n"
         "        if self.v is None:\n            self.v = tf.Variable(x)\n        return self.v\n"
     ),
+    "one that a function gives back to be kept": (
+        "def make(x):\n    v = tf.Variable(x)\n    return v\n\nclass Own(tf.Module):\n    v = None\n\n    @tf.function\n"
+        "    def run(self, x: tf.Tensor):\n        if self.v is None:\n            self.v = make(x)\n        return self.v\n"
+    ),
     "in a layer's build": (
         "class Own(keras.layers.Layer):\n    def build(self, shape):\n        w = tf.Variable(tf.ones(3))\n        self.w = w\n\n"
         "    def call(self, x):\n        return x * self.w\n"

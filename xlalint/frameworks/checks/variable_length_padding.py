@@ -12,6 +12,7 @@ from xlalint.analysis.hazard import Confidence
 from xlalint.frameworks.base import Reach
 from xlalint.frameworks.checks.call_site import ALL, INFORMATION, CallSite, asks_about, consumer, report
 from xlalint.frameworks.checks.library_names import DATA_LOADER
+from xlalint.interpreter.guards import assigned_once
 from xlalint.interpreter.spelling import spelling
 from xlalint.lowering import ir
 
@@ -149,8 +150,17 @@ def check_pad_sequence(call: CallSite) -> None:
     """`pad_sequence(batch)` in a collate function, unless that pads further, to a length of its own."""
     function = call.frame.function
     if call.frame.interpreter.collating and function is not None and "pad" not in function.ir.calls:
+        if call.node.args and _adds_longest(call.node.args[0], function):
+            return
         framework = consumer(call.frame)
         call.report("XLA401", framework, call.spelled, "", 0, "", (), _confidence(call.frame))
+
+
+def _adds_longest(batch: ir.Node, function: FunctionInfo) -> bool:
+    """Return whether a tensor of a length of its own is put beside the examples: all are padded to that."""
+    source = assigned_once(batch, function.body)
+    sides = (source.left, source.right) if isinstance(source, ir.Bin) and source.op == "+" else ()
+    return any(isinstance(side, ir.Display) and any(isinstance(one, ir.Call) for one in side.items) for side in sides)
 
 
 @asks_about("torch", "builtins.max", reach=Reach.COMPILED, leads=False)

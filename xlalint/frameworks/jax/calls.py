@@ -51,7 +51,7 @@ def _device_get(interpreter: Interpreter, frame: Frame, arguments: Arguments, no
     if interpreter.tracing:
         return given
     for value in tensors(given):
-        frame.read_in_turn(node.at, value, node.args[0] if node.args else None)
+        frame.read_in_turn(node.at, value, node.args[0] if node.args else None, copies=True)
     return as_arrays(given)
 
 

@@ -40,8 +40,10 @@ def check_variable(frame: Frame, node: ir.Assign, _value: Value) -> None:
 
 
 def _is_kept(body: tuple[ir.Statement, ...], name: str) -> bool:
-    """Return whether a name is declared global or nonlocal, or what it holds is stored elsewhere."""
+    """Return whether a name is declared global or nonlocal, or what it holds is stored elsewhere or given back to who may store it."""
     for node in ir.walk(body):
+        if type(node) is ir.Return and type(node.value) is ir.Name and node.value.id == name:
+            return True
         if type(node) is ir.Outer and name in node.names:
             return True
         if type(node) is ir.Assign and type(node.value) is ir.Name and node.value.id == name:
