@@ -1,9 +1,10 @@
-"""Fill in who publishes xlalint, and where: in `xlalint/addresses.py`, `pyproject.toml`, and the pages that people copy from.
+"""Fill in who publishes xlalint, and where.
 
     python scripts/set_addresses.py --owner NAME [--site https://NAME.github.io/xlalint]
     python scripts/set_addresses.py --check        # says what is not filled in; the release workflow runs it
 
-The repository is taken to be https://github.com/NAME/xlalint. It may be run again with another owner.
+The repository is taken to be https://github.com/NAME/xlalint. Until it is run no page speaks of it: what it adds stands in `ADDED`, in
+`xlalint/addresses.py` and in `[project.urls]`. It may be run again with another owner.
 """
 
 from __future__ import annotations
@@ -16,35 +17,83 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 ADDRESSES = Path("xlalint/addresses.py")
 PROJECT = Path("pyproject.toml")
-PAGES = (Path("docs/adoption.md"), Path(".github/ISSUE_TEMPLATE/config.yml"))
-# What stands in pages until an owner is known, and what an earlier run made of it.
-_REPOSITORY = re.compile(r"\bREPO\b|https://github\.com/[\w.-]+/xlalint(?=[\s/\"']|$)")
-_ACTION = re.compile(r"(?<=uses: )[\w.-]+/xlalint@v")
-_NOTE = re.compile(r", with REPO the address of this repository")
+ADOPTION = Path("docs/adoption.md")
+FORMS = Path(".github/ISSUE_TEMPLATE/config.yml")
 _URLS = re.compile(r"\n\[project\.urls\]\n(?:[^\n\[]+\n)*")
+# By file: what is written at its mark, in place of what an earlier run wrote there, up to the end of its section.
+ADDED = {
+    ADOPTION: (
+        "<!-- from the repository -->\n",
+        """
+### From the repository
+
+With the hooks and the action of [the repository]({repository}) nothing needs to be installed before:
+
+```yaml
+repos:
+  - repo: {repository}
+    rev: v{version}
+    hooks:
+      - id: xlalint
+        args: [--min-confidence, certain]
+```
+
+`xlalint-fix` is the hook that applies the safe fixes, says which, and fails where there were any.
+
+```yaml
+steps:
+  - uses: actions/checkout@v4
+    with: {{ fetch-depth: 0 }}
+  - uses: {owner}/xlalint@v{version}
+    with:
+      paths: src
+      args: --diff-base origin/main
+```
+""",
+    ),
+    FORMS: (
+        "blank_issues_enabled: true\n",
+        """\
+contact_links:
+  - name: A hole in security
+    url: {repository}/security/advisories/new
+    about: Please do not open an issue; SECURITY.md says how to tell of it.
+""",
+    ),
+}
 
 
 def fill(root: Path, owner: str, site: str) -> list[Path]:
     """Fill in all files below a folder; return those that changed."""
     repository = f"https://github.com/{owner}/xlalint"
-    texts = {path: (root / path).read_text(encoding="utf-8") for path in (ADDRESSES, PROJECT, *PAGES)}
+    texts = {path: (root / path).read_text(encoding="utf-8") for path in (ADDRESSES, PROJECT, *ADDED)}
     made = dict(texts)
-    made[ADDRESSES] = re.sub(
-        r'^REPOSITORY = ".*"$', f'REPOSITORY = "{repository}"', made[ADDRESSES], flags=re.MULTILINE
-    )
-    made[ADDRESSES] = re.sub(r'^SITE = ".*"$', f'SITE = "{site}"', made[ADDRESSES], flags=re.MULTILINE)
+    for name, address in (("REPOSITORY", repository), ("SITE", site)):
+        made[ADDRESSES] = re.sub(rf'^{name} = ".*"$', f'{name} = "{address}"', made[ADDRESSES], flags=re.MULTILINE)
     made[PROJECT] = _URLS.sub("\n", made[PROJECT]).replace(
         "\n[project.optional-dependencies]", f"\n{_urls(repository, site)}\n[project.optional-dependencies]", 1
     )
     made[PROJECT] = re.sub(r"\n{3,}", "\n\n", made[PROJECT])
-    for page in PAGES:
-        text = _NOTE.sub("", made[page])
-        text = _REPOSITORY.sub(repository, text)
-        made[page] = _ACTION.sub(f"{owner}/xlalint@v", text)
+    for path, (mark, text) in ADDED.items():
+        before, found, after = texts[path].partition(mark)
+        if not found:
+            raise SystemExit(f"{path}: `{mark.strip()}` is missing, below which addresses are written")
+        rest = re.search(r"^## .*", after, re.MULTILINE | re.DOTALL)
+        written = text.format(repository=repository, owner=owner, version=_version(root))
+        made[path] = before + mark + written + (f"\n{rest[0]}" if rest else "")
     for path, text in made.items():
         if text != texts[path]:
             (root / path).write_text(text, encoding="utf-8", newline="\n")
     return [path for path, text in made.items() if text != texts[path]]
+
+
+def _version(root: Path) -> str:
+    found = re.search(
+        r'^__version__ = "(.+)"$', (root / "xlalint/__init__.py").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    if found is None:
+        raise SystemExit("xlalint/__init__.py has no version")
+    return found[1]
 
 
 def _urls(repository: str, site: str) -> str:
@@ -64,10 +113,8 @@ def find_unfilled(root: Path) -> list[str]:
         found.append(f"{ADDRESSES}: REPOSITORY")
     if "[project.urls]" not in (root / PROJECT).read_text(encoding="utf-8"):
         found.append(f"{PROJECT}: [project.urls]")
-    for page in PAGES:
-        names = set(re.findall(r"\b(?:REPO|OWNER)\b", (root / page).read_text(encoding="utf-8")))
-        found += [f"{page}: {name}" for name in sorted(names)]
-    return found
+    bare = [path for path in ADDED if "https://github.com/" not in (root / path).read_text(encoding="utf-8")]
+    return [*found, *(f"{path}: the repository's address" for path in bare)]
 
 
 def main() -> int:

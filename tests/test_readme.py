@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from tests.screens import shows
 from xlalint.config import load_settings
 from xlalint.diagnostics import Finding
 from xlalint.report import FORMATS
@@ -98,17 +99,48 @@ def test_a_project_begins_with_new_code(project: Path) -> None:
     assert _commands("adoption", "xlalint check --watch")
 
 
-def test_the_files_for_hooks_and_ci_have_what_is_used() -> None:
+def test_the_files_for_hooks_and_ci_have_what_is_used(project: Path) -> None:
     yaml = pytest.importorskip("ruamel.yaml")
-    hooks, *actions, component = (yaml.YAML(typ="safe").load(block) for block in _blocks("yaml", "adoption"))
-    known = yaml.YAML(typ="safe").load((ROOT / ".pre-commit-hooks.yaml").read_text())
-    assert {hook["id"] for hook in hooks["repos"][0]["hooks"]} <= {hook["id"] for hook in known}
-    inputs = yaml.YAML(typ="safe").load((ROOT / "action.yml").read_text())["inputs"]
-    used = [step["with"] for action in actions for step in action["steps"] if "/xlalint@" in step["uses"]]
-    assert len(used) == len(actions) == 2
-    assert all(set(told) <= set(inputs) for told in used)
-    spec = next(yaml.YAML(typ="safe").load_all((ROOT / "templates" / "xlalint.yml").read_text()))
+    hooks, *workflows, component = (yaml.YAML(typ="safe").load(block) for block in _blocks("yaml", "adoption")[:4])
+    (hook,) = hooks["repos"][0]["hooks"]
+    known = yaml.YAML(typ="safe").load((ROOT / ".pre-commit-hooks.yaml").read_text())[0]
+    assert hook["entry"].startswith(known["entry"])
+    assert {name: hook[name] for name in ("types_or", "require_serial")} == {
+        name: known[name] for name in ("types_or", "require_serial")
+    }
+    assert _run([*shlex.split(hook["entry"])[1:], "src/model.py"], project).returncode == 0
+    lines = [
+        step["run"] for workflow in workflows for step in workflow["steps"] if "xlalint check" in step.get("run", "")
+    ]
+    assert len(lines) == 3
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@b.c"]
+    for command in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "x"], ["branch", "origin/main"]):
+        subprocess.run([*git, *command], cwd=project, check=True)
+    for line in lines:
+        arguments = shlex.split(line.removeprefix("pipx run ").partition(" >> ")[0])
+        assert _run(arguments[1:], project).returncode == 0
+    spec = next(yaml.YAML(typ="safe").load_all((ROOT / component["include"][0]["local"]).read_text()))
     assert set(component["include"][0]["inputs"]) <= set(spec["spec"]["inputs"])
+
+
+def test_the_table_beside_ruff_names_all_that_there_is() -> None:
+    """And nothing else: "the same" stands for the options of the first cell."""
+    from xlalint.cli.check import command
+    from xlalint.config.options import OPTIONS
+
+    options, _, keys = (part.split("\n| ") for part in DOCS["ruff"].split("\n## ")[1:])
+    rows = [row.split(" | ") for row in options[2:]]
+    told = " ".join(row[0] if row[1].strip() == "the same" else row[1] for row in rows)
+    named = {name.removesuffix("`") for name in re.findall(r"--[a-z-]+`", told)}
+    assert named == {
+        max(parameter.opts, key=len) for parameter in command.params if parameter.param_type_name == "option"
+    } - {"--help"} - BESIDES
+    second = " ".join(row.split(" | ")[1] for row in keys[2:])
+    assert set(re.findall(r"`([a-z-]+)`", second)) == {name.replace("_", "-") for name in OPTIONS}
+
+
+BESIDES = {"--verify", "--allow-unverified", "--time-budget", "--log", "--reason", "--sort", "--show-copies"}
+"""Options of the command that Ruff has no counterpart for, beside others that the page names in a row of theirs."""
 
 
 def test_agents_are_served_as_the_readme_says() -> None:
@@ -176,13 +208,20 @@ def test_the_json_is_a_finding() -> None:
     assert set(msgspec.json.decode(_blocks("json", "output")[0])) == set(Finding.__struct_fields__)
 
 
-def test_the_screen_is_in_the_rules_words() -> None:
-    """The screen shows real output for a file that is not here; the words that rules give to it are checked."""
-    screen = _blocks("console")[0]
-    assert "Found " in screen
-    for code, name in re.findall(r"\[(XLA\d{3})\] ([a-z0-9-]+):", screen):
-        assert rules()[code].name == name
-        assert rules()[code].help_for("torch") in screen
+@pytest.mark.slow
+def test_the_screen_is_what_is_found_in_a_published_package(tmp_path: Path) -> None:
+    """The commands of the first screen, download included."""
+    fetch, *typed = re.split(r"^\$ ", _blocks("console")[0], flags=re.MULTILINE)[1:]
+    download, unpack = (shlex.split(command) for command in fetch.split(" && "))
+    fetched = subprocess.run([sys.executable, "-m", *download], cwd=tmp_path, capture_output=True, text=True)
+    if fetched.returncode and re.search(r"No matching distribution|resolution|onnection", fetched.stderr):
+        pytest.skip("the package index is out of reach")
+    subprocess.run([sys.executable, *unpack[1:]], cwd=tmp_path, check=True)
+    for one in typed:
+        command, _, screen = one.partition("\n")
+        printed = _run(shlex.split(command)[1:], tmp_path).stdout
+        assert shows(screen.rstrip("\n") + "\n", printed.rstrip("\n") + "\n"), printed
+    assert len(typed) == 2
 
 
 def test_the_explanation_is_what_explain_says(project: Path) -> None:

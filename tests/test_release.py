@@ -31,6 +31,7 @@ pytestmark = pytest.mark.skipif(not GITHUB.is_dir(), reason="a source distributi
 def copy(tmp_path: Path) -> Path:
     for name in (
         "xlalint/addresses.py",
+        "xlalint/__init__.py",
         "pyproject.toml",
         "docs/adoption.md",
         ".github/ISSUE_TEMPLATE/config.yml",
@@ -54,9 +55,11 @@ def test_addresses_are_filled_in_everywhere(copy: Path, script: dict[str, Any]) 
         assert urls["Repository"] == repository
         assert urls["Documentation"] == (site or f"{repository}#readme")
         adoption = (copy / "docs/adoption.md").read_text()
-        assert adoption.count(f"{owner}/xlalint@v") == 2
-        assert f"repo: {repository}\n" in adoption
-        assert "REPO" not in adoption
+        assert adoption.count(f"{owner}/xlalint@v{__version__}") == 1
+        assert adoption.count(f"repo: {repository}\n") == 1
+        assert adoption.startswith((ROOT / "docs/adoption.md").read_text().partition("<!-- from")[0])
+        contact = yaml.safe_load((copy / ".github/ISSUE_TEMPLATE/config.yml").read_text())["contact_links"]
+        assert contact[0]["url"].startswith(repository)
         addresses = runpy.run_path(str(copy / "xlalint/addresses.py"))
         assert (addresses["REPOSITORY"], addresses["SITE"]) == (repository, site)
         page = Path("/x/rules/XLA101-tensor-if.md")
@@ -71,6 +74,39 @@ def test_what_is_not_filled_in_is_told(copy: Path, script: dict[str, Any]) -> No
     script["fill"](copy, "someone", "")
     addresses.write_text(re.sub(r'REPOSITORY = ".*"', 'REPOSITORY = ""', addresses.read_text()))
     assert script["find_unfilled"](copy) == ["xlalint/addresses.py: REPOSITORY"]
+
+
+READ = (
+    "README.md",
+    "CHANGELOG.md",
+    "SECURITY.md",
+    "docs/*.md",
+    "editors/**/*.md",
+    ".github/**/*.yml",
+    "action.yml",
+    "templates/*.yml",
+)
+
+
+def test_nothing_that_is_read_has_a_place_to_fill_in() -> None:
+    pages = [page for pattern in READ for page in ROOT.glob(pattern) if "node_modules" not in page.parts]
+    assert len(pages) > 20
+    for page in pages:
+        assert not re.search(r"\b(?:REPO|OWNER|GROUP|YOUR_?NAME|TODO|TBD|FIXME)\b|example\.com", page.read_text()), page
+
+
+def test_the_hooks_and_the_action_that_are_written_are_those_of_the_repository(
+    copy: Path, script: dict[str, Any]
+) -> None:
+    script["fill"](copy, "someone", "")
+    _, _, added = (copy / "docs/adoption.md").read_text().partition("<!-- from the repository -->")
+    hooks, action = (
+        yaml.safe_load(block) for block in re.findall(r"^```yaml\n(.*?)^```", added, re.DOTALL | re.MULTILINE)
+    )
+    known = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
+    assert {hook["id"] for hook in hooks["repos"][0]["hooks"]} <= {hook["id"] for hook in known}
+    (used,) = (step["with"] for step in action["steps"] if "/xlalint@" in step["uses"])
+    assert set(used) <= set(yaml.safe_load((ROOT / "action.yml").read_text())["inputs"])
 
 
 def test_the_changelog_has_the_version() -> None:

@@ -80,6 +80,7 @@ def test_everything_that_is_printed() -> None:
         "no_fix": "",
         "frequency": None,
         "copy_key": "",
+        "target": "torch_xla",
     }
 
 

@@ -182,6 +182,7 @@ def test_json_has_the_documented_fields_in_their_order() -> None:
         "no_fix",
         "frequency",
         "copy_key",
+        "target",
     ]
     assert entry["location"] == {"row": 3, "column": 8}
     assert entry["cell"] is None

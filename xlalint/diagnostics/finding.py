@@ -101,7 +101,8 @@ class Finding(msgspec.Struct, frozen=True):
     `cell` is the 1-based notebook cell that rows count within, or None outside notebooks. (Until they are shown, rows of a notebook count
     within the module that its cells make, and `cell` is None: `xlalint.report.cells`.) `no_fix` says why there is no `fix`, where
     a rewrite was tried. `frequency` is None where it is no question how often code runs: of settings, of what shapes batches. `copy_key` is
-    the same for findings of one rule at one place in copies of one function, "" outside of functions.
+    the same for findings of one rule at one place in copies of one function, "" outside of functions. `target` is how the code reaches XLA:
+    for what it is judged.
     """
 
     code: str
@@ -122,6 +123,7 @@ class Finding(msgspec.Struct, frozen=True):
     no_fix: str = ""
     frequency: FrequencyName | None = None
     copy_key: str = ""
+    target: str | None = None
 
     def fixable(self, *, unsafe: bool) -> bool:
         """Return whether there is a fix that may be applied, where unsafe ones may or may not."""

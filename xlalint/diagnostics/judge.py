@@ -205,6 +205,7 @@ def finding_of(hazard: Hazard, severity: Severity, rule: Rule, data: bytes, line
         help=rule.help_for(hazard.framework, target),
         frequency=NAMES[hazard.frequency] if hazard.frequency is not None else None,
         copy_key=hazard.copy_key,
+        target=None if rule.kind == "tool" else target or None,
     )
 
 

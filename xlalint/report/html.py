@@ -181,6 +181,7 @@ def _facts(finding: Finding, view: View) -> dict[str, str]:
         "severity": finding.severity,
         "rule": finding.code,
         "framework": finding.framework or "",
+        "target": finding.target or "",
         "confidence": finding.confidence,
         "frequency": finding.frequency or "",
         "root": _name_root(finding, view),
