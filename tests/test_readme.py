@@ -123,24 +123,31 @@ def test_the_files_for_hooks_and_ci_have_what_is_used(project: Path) -> None:
     assert set(component["include"][0]["inputs"]) <= set(spec["spec"]["inputs"])
 
 
+BESIDES = {"--verify", "--allow-unverified", "--time-budget", "--log", "--sort", "--show-copies"} | {
+    f"--no-{name}" for name in ("unsafe-fixes", "show-info", "force-exclude", "respect-gitignore")
+}
+"""Options for which there is nothing to compare, and the other sides of those that the page names."""
+
+
 def test_the_table_beside_ruff_names_all_that_there_is() -> None:
     """And nothing else: "the same" stands for the options of the first cell."""
     from xlalint.cli.check import command
     from xlalint.config.options import OPTIONS
 
-    options, _, keys = (part.split("\n| ") for part in DOCS["ruff"].split("\n## ")[1:])
-    rows = [row.split(" | ") for row in options[2:]]
-    told = " ".join(row[0] if row[1].strip() == "the same" else row[1] for row in rows)
-    named = {name.removesuffix("`") for name in re.findall(r"--[a-z-]+`", told)}
-    assert named == {
-        max(parameter.opts, key=len) for parameter in command.params if parameter.param_type_name == "option"
-    } - {"--help"} - BESIDES
-    second = " ".join(row.split(" | ")[1] for row in keys[2:])
+    options, _, keys = (_rows(part) for part in DOCS["ruff"].split("\n## ")[1:])
+    told = " ".join(first if second == "the same" else second for first, second, *_ in options)
+    named = set(re.findall(r"--[a-z-]+", told))
+    known = {name for one in command.params for name in (*one.opts, *one.secondary_opts) if name.startswith("--")}
+    assert known - named == BESIDES
+    assert named <= known
+    second = " ".join(row[1] for row in keys)
     assert set(re.findall(r"`([a-z-]+)`", second)) == {name.replace("_", "-") for name in OPTIONS}
 
 
-BESIDES = {"--verify", "--allow-unverified", "--time-budget", "--log", "--reason", "--sort", "--show-copies"}
-"""Options of the command that Ruff has no counterpart for, beside others that the page names in a row of theirs."""
+def _rows(text: str) -> list[list[str]]:
+    """The cells of a table's rows."""
+    lines = [line for line in text.splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
 
 
 def test_agents_are_served_as_the_readme_says() -> None:

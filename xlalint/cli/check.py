@@ -62,7 +62,7 @@ _FORMATS = (  # those of `xlalint.report`, which takes longer to import than to 
 @fix_options
 @narrowing_options
 @click.option("--output-format", type=click.Choice(_FORMATS), default="full", show_default=True)
-@click.option("--output-file", type=click.Path(path_type=Path, dir_okay=False), help="Write the report here.")
+@click.option("--output-file", "-o", type=click.Path(path_type=Path, dir_okay=False), help="Write the report here.")
 @click.option(
     "--sort",
     type=click.Choice(("file", "cost")),
@@ -70,7 +70,7 @@ _FORMATS = (  # those of `xlalint.report`, which takes longer to import than to 
 )
 @click.option("--show-copies", is_flag=True, help="In full, show findings in copies of one function one by one.")
 @click.option("--statistics", is_flag=True, help="Show how often each rule was found.")
-@click.option("--exit-zero", is_flag=True, help="Exit with 0 even if something was found.")
+@click.option("--exit-zero", "-e", is_flag=True, help="Exit with 0 even if something was found.")
 @click.option("--stdin-filename", metavar="PATH", help="The file name to use for standard input.")
 @click.option(
     "--executor",

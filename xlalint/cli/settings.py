@@ -147,7 +147,7 @@ _OPTIONS = (
 )
 _RUNNING = (
     click.option("-j", "--jobs", type=click.IntRange(min=0), metavar="N", help="Processes to use; 0 is one per core."),
-    click.option("--no-cache", is_flag=True, help="Do not read or write the cache."),
+    click.option("--no-cache", "-n", is_flag=True, help="Do not read or write the cache."),
     click.option("--cache-dir", metavar="DIR", envvar="XLALINT_CACHE_DIR", help="Where to keep results."),
     click.option(
         "--python",
