@@ -48,18 +48,23 @@ class DeviceSteps(NamedTuple):
     at_once: frozenset[str] = frozenset()
 
 
+_WITH_BLOCKS: Final = frozenset((ir.For, ir.While, ir.If, ir.With, ir.Try, ir.Match))
+
+
 def loops(statements: Iterable[ir.Statement]) -> Iterator[Loop]:
     """The outermost loops among statements."""
     for statement in statements:
-        if isinstance(statement, (ir.For, ir.While)):
+        if type(statement) is ir.For or type(statement) is ir.While:
             yield statement
-        else:
+        elif type(statement) in _WITH_BLOCKS:
             yield from loops(blocks(statement))
 
 
 def blocks(statement: ir.Statement) -> tuple[ir.Statement, ...]:
     """The statements of a statement's blocks."""
-    if isinstance(statement, (ir.For, ir.While, ir.If)):
+    if type(statement) not in _WITH_BLOCKS:
+        return ()
+    if type(statement) is ir.If or type(statement) is ir.For or type(statement) is ir.While:
         return statement.body + statement.orelse
     if type(statement) is ir.With:
         return statement.body

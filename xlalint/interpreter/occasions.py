@@ -180,10 +180,10 @@ def _names_in_loops(body: tuple[ir.Statement, ...]) -> frozenset[str]:
     """Return the last names of what loops and comprehensions of a body call."""
     found: set[str] = set()
     for loop in loops(body):
-        found.update(last_name(one.func) for one in ir.walk(loop.body) if isinstance(one, ir.Call))
+        found.update([last_name(one.func) for one in ir.walk(loop.body) if type(one) is ir.Call])
     for comprehension in ir.walk(body):
-        if isinstance(comprehension, ir.Comprehension):
-            found.update(last_name(one.func) for one in ir.walk((comprehension,)) if isinstance(one, ir.Call))
+        if type(comprehension) is ir.Comprehension:
+            found.update([last_name(one.func) for one in ir.walk(comprehension) if type(one) is ir.Call])
     return frozenset(found)
 
 

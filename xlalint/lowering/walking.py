@@ -11,6 +11,7 @@ import msgspec
 
 _SCALARS: Final = frozenset(("str", "int", "bool", "bytes"))
 _fields: Final[dict[type, tuple[str, ...]]] = {}
+_nodes: Final[dict[type, bool]] = {}
 
 
 def parts(node: object) -> list[object]:
@@ -18,9 +19,9 @@ def parts(node: object) -> list[object]:
     found: list[object] = []
     for field in _fields_of(type(node)):
         value = getattr(node, field)
-        if isinstance(value, tuple):
-            found.extend([part for part in value if isinstance(part, (msgspec.Struct, tuple))])
-        elif isinstance(value, msgspec.Struct):
+        if type(value) is tuple:
+            found.extend([part for part in value if _may_hold_nodes(part)])
+        elif _may_hold_nodes(value):
             found.append(value)
     return found
 
@@ -31,12 +32,24 @@ def walk(node: object) -> list[object]:
     todo: list[object] = [node]
     while todo:
         one = todo.pop()
-        if isinstance(one, tuple):
-            todo.extend([part for part in reversed(one) if isinstance(part, (msgspec.Struct, tuple))])
-        else:
+        if type(one) is tuple:
+            todo.extend(reversed(one))
+        elif _is_node(type(one)):
             found.append(one)
-            todo.extend(reversed(parts(one)))
+            todo.extend([getattr(one, field) for field in reversed(_fields_of(type(one)))])
     return found
+
+
+def _may_hold_nodes(value: object) -> bool:
+    return type(value) is tuple or _is_node(type(value))
+
+
+def _is_node(kind: type[Any]) -> bool:
+    """Return whether a type is one of nodes; asked once for each, since `isinstance` of a class with a metaclass is slow."""
+    known = _nodes.get(kind)
+    if known is None:
+        known = _nodes[kind] = issubclass(kind, msgspec.Struct)
+    return known
 
 
 def _fields_of(kind: type[Any]) -> tuple[str, ...]:

@@ -102,9 +102,9 @@ def check_scaler(call: CallSite) -> None:
 def check_choice(frame: Frame, node: ir.Assign, _value: Value) -> None:
     """Look at `device = "cuda" if torch.cuda.is_available() else "cpu"`, which is the host where TorchTPU runs."""
     choice = node.value
-    if isinstance(choice, ir.Call) and path_of(choice.func) in ("torch.device", "device") and len(choice.args) == 1:
+    if type(choice) is ir.Call and len(choice.args) == 1 and path_of(choice.func) in ("torch.device", "device"):
         choice = choice.args[0]
-    if not isinstance(choice, ir.IfExp) or not isinstance(choice.test, ir.Call):
+    if type(choice) is not ir.IfExp or type(choice.test) is not ir.Call:
         return
     words = [one.value if isinstance(one, ir.Const) else None for one in (choice.body, choice.orelse)]
     named = isinstance(words[0], str) and words[0].partition(":")[0] == "cuda" and words[1] == "cpu"
