@@ -137,7 +137,7 @@ class ModuleInfo:
 class FunctionInfo:
     """One function, method or lambda of the program. `loop_names` are what turns of its loops take over, by the loops' positions."""
 
-    __slots__ = ("_answers", "_body", "_decorators", "index", "ir", "loop_names", "module", "params")
+    __slots__ = ("_answers", "_body", "_decorators", "index", "ir", "loop_names", "module", "name", "params")
 
     def __init__(self, module: ModuleInfo, index: int, function_ir: ir.Function) -> None:
         self.module = module
@@ -150,6 +150,7 @@ class FunctionInfo:
     def take(self, function_ir: ir.Function) -> None:
         """Take what the file's text says of the function."""
         self.ir = function_ir
+        self.name = function_ir.name
         self.params = function_ir.params
         self._decorators = tuple(map(_last_name, function_ir.decorators))
 
@@ -161,10 +162,6 @@ class FunctionInfo:
         if known is None:
             known = self._answers[question] = question(self)
         return known
-
-    @property
-    def name(self) -> str:
-        return self.ir.name
 
     @property
     def key(self) -> tuple[int, int]:
@@ -206,7 +203,7 @@ class FunctionInfo:
 
     def decorated(self, *names: str) -> bool:
         """Return whether a decorator's last name is one of these."""
-        return any(last in names for last in self._decorators)
+        return bool(self._decorators) and any(last in names for last in self._decorators)
 
     def promises_nothing(self) -> bool:
         """Return whether the annotation leaves open what is returned, or says that nothing is."""
