@@ -178,7 +178,7 @@ REWRITES: Mapping[str, tuple[Rewriter, ...]] = {
     "XLA502": (outside_strategy_scope.move_into_scope,),
     "XLA503": (tpu_initialisation.rename, tpu_initialisation.local, tpu_initialisation.insert_steps),
     "XLA504": (local_path_on_tpu.by_this_machine,),
-    "XLA506": (fp16_on_tpu.name_bfloat16, fp16_on_tpu.bfloat16),
+    "XLA506": (fp16_on_tpu.name_bfloat16, fp16_on_tpu.halve, fp16_on_tpu.bfloat16),
     "XLA507": (obsolete_xla_api.no_downcast,),
     "XLA508": (model_inside_launcher.outside,),
     "XLA510": (trainer_xla_options.repair_option,),

@@ -28,6 +28,11 @@ def test_left_alone_with_a_reason(code: str, text: str, why: str) -> None:
     expect_left_alone(outcome(f"{START}{text}\n", code), why)
 
 
+def test_model_in_half_precision() -> None:
+    before = "import torch\nmodel = torch.nn.Linear(2, 2).to('tpu').half()\n"
+    expect_fixed(outcome(before, "XLA506", target="torch_tpu"), before.replace("half", "bfloat16"), "unsafe")
+
+
 @pytest.mark.parametrize(("code", "text", "after", "applicability"), FIXED.values(), ids=FIXED)
 def test_fixed(code: str, text: str, after: str, applicability: str) -> None:
     expect_fixed(outcome(f"{START}{text}\n", code), f"{START}{after}\n", applicability)

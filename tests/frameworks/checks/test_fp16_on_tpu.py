@@ -55,12 +55,20 @@ SILENT_ON_TPU = {
     "by options": "torch.autocast('tpu', **options)",
     "another device's": "torch.autocast('cpu')",
     "by the device": "torch.autocast(model.device.type)",
+    "a tensor in float16": "torch.ones(2, device='tpu').half()",
+    "something in float16": "make().half()",
+    "a model in bfloat16": "model.bfloat16()",
+    "a method of the program's own": "class M(torch.nn.Module):\n    def half(self):\n        return 1\nM().to('tpu').half()",
+    "a model, by the device": "if device.type == 'cuda':\n    model.half()",
 }
 FOUND_ON_TPU = {
     "none": "torch.autocast('tpu')",
     "float16": "torch.autocast('tpu', dtype=torch.float16)",
     "half": "torch.amp.autocast('tpu', torch.half)",
     "by a variable": "kind = 'tpu'\nwith torch.autocast(kind):\n    pass",
+    "a model": "model.half()",
+    "a model of its own": "class M(torch.nn.Module):\n    pass\nm = M().to('tpu').half()",
+    "a container": "torch.nn.Sequential(model).half()",
 }
 
 

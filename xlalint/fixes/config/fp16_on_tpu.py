@@ -27,6 +27,14 @@ def name_bfloat16(site: Site) -> Rewrite | NoFix | None:
     return Rewrite("Use bfloat16", (added, *imports.needed), _DIGITS)
 
 
+def halve(site: Site) -> Rewrite | NoFix | None:
+    """`model.half()` → `model.bfloat16()`."""
+    node = site.node
+    if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute) or node.func.attr.value != "half":
+        return None
+    return Rewrite("Use bfloat16", (Replacement(*site.scene.span(node.func.attr), "bfloat16"),), _DIGITS)
+
+
 def bfloat16(site: Site) -> Rewrite | NoFix | None:
     """`fp16=True` → `bf16=True`, `"fp16"` → `"bf16"`, `torch.float16` → `torch.bfloat16`, each where it is written out."""
     scene, node = site.scene, site.node

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xlalint.abstract.values import FALSE, TRUE
+from xlalint.abstract.values import FALSE, TRUE, Instance, LibraryInstance, Method, Sequence
 from xlalint.frameworks.checks.call_site import NOT_ON_GPU, CallSite, asks_about, asks_for, surely
 from xlalint.frameworks.checks.library_names import TRAINING_ARGUMENTS
 from xlalint.interpreter.frame import Frame, body_of
@@ -83,6 +83,17 @@ def _check_autocast_of_tpu(call: CallSite) -> None:
     subject = f"dtype={spelling(dtype)}" if dtype is not None and half else f"{call.spelled}` without `dtype"
     place = call.place("dtype", 1) if half else call.node.at
     call.report("XLA506", "torch", subject, detail, place, "silent", (("torch_xla", "off"),))
+
+
+@asks_about("torch", methods=("half",))
+def check_half(call: CallSite) -> None:
+    """`model.half()`, which computes in float16 on TorchTPU's device, without a word."""
+    owner = call.callee.receiver if isinstance(call.callee, Method) else None
+    of_torch = isinstance(owner, LibraryInstance) and owner.name.startswith("torch.nn.")
+    holds_modules = isinstance(owner, Sequence) and owner.kind in ("modules", "chain")
+    if of_torch or holds_modules or isinstance(owner, Instance):
+        detail = "what exceeds float16's small range becomes infinite; a TPU's half precision is bfloat16"
+        call.report("XLA506", "torch", call.spelled, detail, 0, "silent", (("torch_xla", "off"),))
 
 
 @asks_about("tensorflow", *_POLICIES, *_POLICY)

@@ -285,6 +285,7 @@ OF_TENSORS: Final = frozenset(
         "linalg.tensorinv",
         "linalg.tensorsolve",
         "masked_select",
+        "nn.functional.one_hot",
     )
 )
 
