@@ -45,6 +45,7 @@ from xlalint.fixes.control_flow import (
     graph_loops,
     guards,
     membership,
+    shortcuts,
     tensor_bool_operator,
     tensor_ternary,
     tensorflow_loops,
@@ -86,8 +87,9 @@ COMMENT_REWRITES: Mapping[str, Callable[[Unused], FixResult]] = {"XLA003": unuse
 REWRITES: Mapping[str, tuple[Rewriter, ...]] = {
     "XLA101": (
         guards.remove_guard,
-        guards.kept_mask,
-        guards.returned_mask,
+        shortcuts.kept_mask,
+        shortcuts.returned_mask,
+        shortcuts.take_general_path,
         assertions.drop_report,
         conds.rewrite,
         branches.rewrite,
@@ -105,8 +107,12 @@ REWRITES: Mapping[str, tuple[Rewriter, ...]] = {
         graph_loops.conditional_elsewhere,
     ),
     "XLA103": (assertions.asynchronous, assertions.remove_check),
-    "XLA104": (tensor_bool_operator.chained_comparison, tensor_bool_operator.bool_operator),
-    "XLA105": (tensor_ternary.rewrite, tensor_ternary.filtered_sum),
+    "XLA104": (
+        shortcuts.take_general_path,
+        tensor_bool_operator.chained_comparison,
+        tensor_bool_operator.bool_operator,
+    ),
+    "XLA105": (shortcuts.take_general_path, tensor_ternary.rewrite, tensor_ternary.filtered_sum),
     "XLA106": (
         extrema.extremum,
         membership.compare_elements,

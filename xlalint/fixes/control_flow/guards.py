@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 import libcst as cst
 
-from xlalint.fixes.control_flow.assertions import drop_check
 from xlalint.fixes.model import NoFix, Rewrite, Site
 from xlalint.fixes.toolkit import values
 from xlalint.fixes.toolkit.aliasing import copy_shows
@@ -20,7 +19,7 @@ from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
 from xlalint.fixes.toolkit.gradients import FLAT, Slopes, without_gradient
 from xlalint.fixes.toolkit.imports import Imports
 from xlalint.fixes.toolkit.indexing import made_like
-from xlalint.fixes.toolkit.operations import BOOLEAN, CASTS, TO_BOOL, VIEWS, arguments_of, is_method, operation
+from xlalint.fixes.toolkit.operations import BOOLEAN, TO_BOOL, arguments_of, operation
 from xlalint.fixes.toolkit.ownership import owned
 from xlalint.fixes.toolkit.selection import kept_gradients, side_of, unchosen_gradient
 from xlalint.fixes.toolkit.shapes import SCALAR, Types, holds
@@ -84,86 +83,6 @@ def guard_of(scene: FunctionSource, node: cst.BaseExpression, *, turned: bool) -
     if (name, turned) == ("any", False):
         return _Guard(mask, some=True)
     return _Guard(mask, some=False) if (name, turned) == ("all", True) else None
-
-
-def kept_mask(site: Site) -> Rewrite | NoFix | None:
-    """`if mask.all(): mask = None` → nothing: a mask that masks nothing stays one."""
-    scene = site.scene
-    node = holder_of(scene, site.node)
-    if not isinstance(node, cst.If) or node.orelse is not None or isinstance(scene.parent(node), cst.If):
-        return None
-    line = node.body.body[0] if len(node.body.body) == 1 else None
-    small = line.body[0] if isinstance(line, cst.SimpleStatementLine) and len(line.body) == 1 else None
-    if not isinstance(small, cst.Assign) or len(small.targets) != 1 or scene.code(small.value) != "None":
-        return None
-    name = scene.code(small.targets[0].target)
-    asked = condition(scene, node.test, site.framework, Imports(scene, node))
-    if isinstance(asked, NoFix) or asked.turned or len(asked.tensors) != 1 or "mask" not in name:
-        return None
-    if not _all_of(scene, asked.tensors[0], name) or not isinstance(small.targets[0].target, cst.Name):
-        return None
-    made = drop_check(scene, node, f"`{name}` gives what None gives where it is true everywhere")
-    return made._replace(message=f"Keep `{name}`")
-
-
-def returned_mask(site: Site) -> Rewrite | None:
-    """`if mask.all(): return None` with a `return mask` behind it → that alone: a mask that masks nothing is returned."""
-    scene = site.scene
-    node = holder_of(scene, site.node)
-    if not isinstance(node, cst.If) or node.orelse is not None or isinstance(scene.parent(node), cst.If):
-        return None
-    siblings, index = scene.siblings(node)
-    early = _find_returned(node.body.body[0]) if len(node.body.body) == 1 else None
-    last = _find_returned(siblings[index + 1]) if index + 2 == len(siblings) else None
-    if early is None or scene.code(early) != "None" or last is None:
-        return None
-    name = scene.code(_unwrap_rearrangement(scene, last))
-    asked = condition(scene, node.test, site.framework, Imports(scene, node))
-    if isinstance(asked, NoFix) or asked.turned or len(asked.tensors) != 1 or "mask" not in name:
-        return None
-    if not name.isidentifier() or not _all_of(scene, asked.tensors[0], name):
-        return None
-    made = drop_check(scene, node, f"the caller treats `{name}` that is true everywhere like None")
-    return made._replace(message=f"Return `{name}`")
-
-
-def _find_returned(line: cst.CSTNode) -> cst.BaseExpression | None:
-    """Return the returned expression of a line that does nothing else."""
-    one = line.body[0] if isinstance(line, cst.SimpleStatementLine) and len(line.body) == 1 else None
-    return one.value if isinstance(one, cst.Return) else None
-
-
-def _unwrap_rearrangement(scene: FunctionSource, node: cst.BaseExpression) -> cst.BaseExpression:
-    """Return the expression that this one rearranges, takes a part of, or converts to another dtype."""
-    while True:
-        if isinstance(node, cst.Subscript):
-            node = node.value
-        elif isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and _rearranges(scene, node):
-            node = node.func.value
-        else:
-            return node
-
-
-def _rearranges(scene: FunctionSource, node: cst.Call) -> bool:
-    name = operation(scene, node)
-    return is_method(scene, node) and (name in VIEWS or name in CASTS or name in ("clone", "contiguous"))
-
-
-def _all_of(scene: FunctionSource, node: cst.BaseExpression, name: str) -> bool:
-    """Return whether an expression asks whether a mask is true everywhere: `mask.all()`, `torch.all(mask == 1)`."""
-    if not isinstance(node, cst.Call) or operation(scene, node).removeprefix("reduce_") != "all":
-        return False
-    operands = arguments_of(scene, node)
-    if len(operands) != 1 or len(node.args) > 1:
-        return False
-    mask = operands[0]
-    if isinstance(mask, cst.Comparison) and len(mask.comparisons) == 1:
-        compared = mask.comparisons[0]
-        whole = {cst.Equal: ("1", "True", "1.0"), cst.NotEqual: ("0", "False", "0.0"), cst.GreaterThan: ("0",)}
-        if scene.code(compared.comparator) not in whole.get(type(compared.operator), ()):
-            return False
-        mask = mask.left
-    return scene.code(mask) == name
 
 
 class _Block:
