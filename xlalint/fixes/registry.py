@@ -71,7 +71,7 @@ from xlalint.fixes.dynamic_shape import (
     slices,
     unique,
 )
-from xlalint.fixes.host_sync import copies, gathers, host_compare, prints, reads
+from xlalint.fixes.host_sync import copies, gathers, host_compare, islands, prints, reads
 from xlalint.fixes.model import FixResult, NoFix, Rewrite, Rewriter, Site
 from xlalint.fixes.recompile import batches, jit_per_call, unstable_static_argument
 from xlalint.fixes.toolkit.dataflow import touches
@@ -222,7 +222,7 @@ REWRITES: Mapping[str, tuple[Rewriter, ...]] = {
 }
 
 # Tried first, whatever the rule.
-ANYWHERE: tuple[Rewriter, ...] = (validators.drop_validation,)
+ANYWHERE: tuple[Rewriter, ...] = (validators.drop_validation, islands.compute_on_host)
 
 _EXHAUSTED = "the function has too many findings to look for all fixes at once; apply the offered ones first"
 _TOO_DEEP = NoFix("the function contains a chain of hundreds of operators or calls; split it first")

@@ -54,7 +54,8 @@ def take_general_path(site: Site) -> Rewrite | NoFix | None:
 def _shortcut(scene: FunctionSource, node: cst.BaseExpression) -> _Shortcut | None:
     """The test around a question of the host's that asks whether there is a mask that masks anything."""
     mask = find_whole_mask(scene, node)
-    holder, asked = scene.parent(node), node
+    holder: cst.CSTNode = scene.parent(node)
+    asked: cst.CSTNode = node
     joint: type[cst.BaseBooleanOp] = cst.Or
     if isinstance(holder, cst.UnaryOperation) and isinstance(holder.operator, cst.Not):
         holder, asked, joint = scene.parent(holder), holder, cst.And

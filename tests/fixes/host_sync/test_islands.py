@@ -1,0 +1,140 @@
+"""Functions whose loops need values on the host: their inputs are copied once."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+
+from tests.fixes.fixing import PATH, fixed
+from xlalint.config import Settings
+from xlalint.project import check_text
+from xlalint.project.rewriting import Memory
+
+HEAD = '''import itertools
+
+import torch
+from torch import nn
+
+TABLE = torch.zeros(4)
+
+
+def grid(start: int, size: torch.Tensor) -> torch.Tensor:
+    """Places of an image."""
+    height, width = size[0].item(), size[1].item()
+    return torch.arange(start, start + height * width)
+
+
+def scaled(x: torch.Tensor) -> torch.Tensor:
+    return x.mul_(2)
+
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embed = nn.Embedding(9, 4)
+        self.register_buffer("offsets", torch.zeros(4))
+        self.kept = None
+
+    def forward(self, ids: torch.Tensor, sizes: torch.Tensor, mask: torch.Tensor):
+        return self.place(ids, sizes, mask)
+
+    def place(self, ids: torch.Tensor, sizes: torch.Tensor, mask: torch.Tensor | None = None):
+'''
+LOOP = """made = []
+for row, one in enumerate(ids):
+    if mask is not None:
+        one = one[mask[row].bool()]
+    start = 0
+    for kind, group in itertools.groupby(one.tolist()):
+        count = len(list(group))
+        made.append(grid(start, sizes[row]))
+        start += count
+    out = torch.zeros(4, device=ids.device)
+    out[0] = one.max().item()
+"""
+
+
+def program(code: str) -> str:
+    return HEAD + textwrap.indent(code, " " * 8)
+
+
+COPIES = """device = ids.device
+ids = ids.cpu()
+sizes = sizes.cpu()
+mask = mask.cpu() if mask is not None else None
+"""
+
+
+def island(before: str, returned: str) -> tuple[str, str]:
+    """A body that returns an expression, and the same on the host."""
+    front, _, rest = before.partition("for row, one")
+    return f"{before}return {returned}\n", f"{front}{COPIES}for row, one{rest}"
+
+
+FOUND = {
+    "a tensor": ("torch.cat(made)", "torch.cat(made).to(device)"),
+    "two": ("torch.cat(made), out", "torch.cat(made).to(device), out.to(device)"),
+    "a sum": ("torch.cat(made) + 1", "(torch.cat(made) + 1).to(device)"),
+    "with a number": ("torch.cat(made), 3", "torch.cat(made).to(device), 3"),
+    "with None": ("torch.cat(made), None", "torch.cat(made).to(device), None"),
+}
+
+LEFT_ALONE = {
+    "a layer": LOOP + "return self.embed(torch.cat(made))\n",
+    "a buffer": LOOP + "return torch.cat(made) + self.offsets\n",
+    "a tensor of the module": LOOP + "return torch.cat(made) + TABLE\n",
+    "an attribute is set": LOOP + "self.kept = torch.cat(made)\nreturn self.kept\n",
+    "an input is written into": LOOP + "ids[0] = 1\nreturn torch.cat(made)\n",
+    "an input is changed in place": LOOP + "ids.add_(1)\nreturn torch.cat(made)\n",
+    "an input is changed by a function": LOOP + "scaled(ids)\nreturn torch.cat(made)\n",
+    "a row of an input is written into": LOOP + "one[0] = 1\nreturn torch.cat(made)\n",
+    "a tensor made in front": "table = torch.ones(3)\n" + LOOP + "return torch.cat(made) + table.sum()\n",
+    "a device taken in front": "where = self.offsets.device\n" + LOOP + "return torch.cat(made).to(where)\n",
+    "the module's device": LOOP + "return torch.cat(made).to(self.offsets.device)\n",
+    "a named device": LOOP + "return torch.cat(made).to('cuda')\n",
+    "random numbers": LOOP + "return torch.cat(made) + torch.rand(1)\n",
+    "a list of tensors": LOOP + "return made\n",
+    "a tensor or None": LOOP + "return torch.cat(made) if made else None\n",
+    "an unknown function": LOOP + "return self.kept(torch.cat(made))\n",
+    "a generator": LOOP + "yield torch.cat(made)\n",
+    "a block": LOOP + "with torch.no_grad():\n    made = torch.cat(made)\nreturn made\n",
+    "an input that is bound anew": "ids = ids + 1\n" + LOOP + "return torch.cat(made)\n",
+    "one read": "return torch.arange(int(ids.max()))\n",
+    "reads outside of loops": "return torch.arange(ids.max().item() + sizes.max().item() + mask.sum().item())\n",
+    "a loop over rows": "made = []\nfor row in ids:\n    made.append(row.sum().item())\nreturn torch.tensor(made)\n",
+    "few reads": "made = []\nfor n in sizes.tolist():\n    made.append(ids[:n])\nreturn torch.cat(made)\n",
+    "on the host already": COPIES + LOOP + "return torch.cat(made).to(device)\n",
+}
+
+
+@pytest.mark.parametrize(("returned", "back"), FOUND.values(), ids=FOUND)
+def test_the_inputs_are_copied_once(returned: str, back: str) -> None:
+    before, after = island(LOOP, returned)
+    text, done = fixed(program(before))
+    assert not done.report.failures
+    assert text == program(f"{after}return {back}\n")
+    assert fixed(text)[0] == text
+    assert "lie on one device" in done.findings[0].fix.message  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("before", LEFT_ALONE.values(), ids=LEFT_ALONE)
+def test_left_alone(before: str) -> None:
+    settings = Settings(target="torch_xla", python=None, show_info=True)
+    report = check_text(program(before), PATH, settings, fixes=Memory())
+    assert not report.failures
+    said = [finding.fix.message for finding in report.findings if finding.fix is not None]
+    assert report.findings
+    assert not any("Copy the inputs" in message for message in said)
+
+
+def test_a_break_of_the_graph_stays_one() -> None:
+    settings = Settings(target="torch_compile", python=None, show_info=True)
+    report = check_text(program(f"{LOOP}return torch.cat(made)\n"), PATH, settings, fixes=Memory())
+    said = [finding.fix.message for finding in report.findings if finding.fix is not None]
+    assert not any("Copy the inputs" in message for message in said)
+
+
+def test_another_name_where_there_is_a_device() -> None:
+    text, _ = fixed(program(f"{LOOP}device = 1\nreturn torch.cat(made) + device\n"))
+    assert "device_2 = ids.device" in text

@@ -1,0 +1,222 @@
+"""XLA101 to XLA302: a function that needs values on the host in every turn of a loop → one copy of each input, and all of it on the host.
+
+Positions that follow the sizes of images, groups of equal tokens: numbers steer such a function, and no operation of the device stands for
+them. Each read waits for the device. With its inputs copied once none of the others does, and what it makes goes back at its end.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import libcst as cst
+
+from xlalint.abstract.values import Const, Host, Tensor, Value, members
+from xlalint.fixes.model import NoFix, Rewrite, Site, all_of
+from xlalint.fixes.toolkit import values
+from xlalint.fixes.toolkit.dataflow import bindings, binds, reads, uses
+from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
+from xlalint.fixes.toolkit.operations import READS, operation
+from xlalint.fixes.toolkit.self_contained import find_hindrance
+from xlalint.fixes.toolkit.text import atom
+
+_TENSOR = re.compile(r"(?:Optional\[)?torch\.\w*Tensor(?:\]|\s*\|\s*None)?")
+_LEAST_READS = 3
+_PLACES = ("", "device")  # types of values that may say where a tensor lies
+
+
+class _Input(NamedTuple):
+    """A parameter that holds a tensor, and whether it may be None."""
+
+    name: str
+    optional: bool
+
+
+class _Island(NamedTuple):
+    """A function to compute on the host: its inputs, the statement in front of which they are copied, and the tensors that it returns."""
+
+    function: cst.FunctionDef
+    inputs: tuple[_Input, ...]
+    first: cst.BaseStatement
+    returned: tuple[cst.BaseExpression, ...]
+
+
+def compute_on_host(site: Site) -> Rewrite | NoFix | None:
+    """Copy the inputs of a function once: `x = x.cpu()` in front, `return y.to(device)` at its end."""
+    scene = site.scene
+    function = scene.function(site.node)
+    if site.framework != "torch" or site.target == "torch_compile" or function is None:
+        return None
+    inputs = _find_inputs(scene, function)
+    if not inputs or inputs[0].optional or not _needs_host(scene, function, inputs):
+        return None
+    first = _find_first(scene, function, inputs)
+    if first is None or not scene.span(first)[0] <= scene.span(site.node)[0]:
+        return None
+    region = _Region(scene, function, scene.span(first)[0])
+    if region.holds_earlier_tensors() or find_hindrance(scene, region.statements, {one.name for one in inputs}):
+        return None
+    returned = region.find_returned()
+    if returned is None:
+        return None
+    return _rewrite(site, _Island(function, inputs, first, returned))
+
+
+def _find_inputs(scene: FunctionSource, function: cst.FunctionDef) -> tuple[_Input, ...]:
+    """The parameters that hold tensors and are read, those first that are never None; none if one may be a tensor or something else."""
+    found = []
+    params = function.params
+    for param in (*params.posonly_params, *params.params, *params.kwonly_params):
+        read = uses(scene, function.body, param.name.value)
+        if not read or param.name.value == "self":
+            continue
+        kind = _classify(scene, param, read)
+        if kind is None or (kind and bindings(scene, function.body, param.name.value)):
+            return ()
+        found += [_Input(param.name.value, kind == "optional")] if kind else []
+    for star in (params.star_arg, params.star_kwarg):
+        if isinstance(star, cst.Param) and uses(scene, function.body, star.name.value):
+            return ()
+    return tuple(sorted(found, key=lambda one: one.optional))
+
+
+def _classify(scene: FunctionSource, param: cst.Param, read: list[cst.Name]) -> str | None:
+    """Return "tensor", "optional" for a tensor or None, "" for a value of the host's; None if it is not known."""
+    annotated = scene.code(param.annotation.annotation) if param.annotation is not None else ""
+    if _TENSOR.fullmatch(annotated):
+        return (
+            "optional"
+            if "None" in annotated or annotated.startswith("Optional") or _may_be_none(scene, param)
+            else "tensor"
+        )
+    found = {one for name in read for one in members(scene.value(name))}
+    if found and all(type(one) is Tensor and one.framework == "torch" and not one.place for one in found):
+        return "optional" if _may_be_none(scene, param) else "tensor"
+    kinds = {type(one) for one in found}
+    plain = (
+        bool(kinds) and kinds <= {Host, Const} and not any(type(one) is Host and one.type in _PLACES for one in found)
+    )
+    return "" if plain and param.name.value != "device" else None
+
+
+def _may_be_none(scene: FunctionSource, param: cst.Param) -> bool:
+    return param.default is not None and scene.code(param.default) == "None"
+
+
+def _needs_host(scene: FunctionSource, function: cst.FunctionDef, inputs: tuple[_Input, ...]) -> bool:
+    """Return whether loops read more often than the inputs are many, and numbers that were read steer the loops."""
+    loops = [*scene.descend(function.body, cst.For)]
+    steered = any(_reads(scene, loop.iter) for loop in loops)
+    inner = [
+        one
+        for loop in loops
+        if scene.nearest(scene.parent(loop), cst.For, cst.FunctionDef) is function
+        for one in _all_reads(scene, loop)
+    ]
+    return steered and len(inner) >= max(_LEAST_READS, len(inputs))
+
+
+def _all_reads(scene: FunctionSource, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """Yield what reads values in a node, or has a shape that depends on them."""
+    for call in scene.descend(node, cst.Call):
+        if operation(scene, call) in READS | {"tolist", "item"}:
+            yield call
+    for part in scene.descend(node, cst.Index):
+        if any(type(one) is Tensor and one.dtype == "b" and not one.place for one in members(scene.value(part.value))):
+            yield part
+
+
+def _reads(scene: FunctionSource, node: cst.BaseExpression) -> bool:
+    """Return whether an iterable is made of numbers that were read from a tensor."""
+    calls = (call for call in scene.descend(node, cst.Call) if isinstance(call.func, cst.Attribute))
+    return any(
+        call.func.attr.value == "tolist" and _on_device(scene.value(call.func.value))
+        for call in calls
+        if isinstance(call.func, cst.Attribute)
+    )
+
+
+def _on_device(value: Value) -> bool:
+    return any(type(one) is Tensor and one.framework == "torch" and not one.place for one in members(value))
+
+
+def _find_first(
+    scene: FunctionSource, function: cst.FunctionDef, inputs: tuple[_Input, ...]
+) -> cst.BaseStatement | None:
+    """The first statement of a function that reads one of its inputs."""
+    for line in function.body.body:
+        if any(uses(scene, line, one.name) for one in inputs):
+            return line if isinstance(line, cst.BaseStatement) else None
+    return None
+
+
+class _Region:
+    """The statements of a function from one on: what is computed on the host."""
+
+    def __init__(self, scene: FunctionSource, function: cst.FunctionDef, start: int) -> None:
+        self._scene = scene
+        self._function = function
+        self.statements = [line for line in function.body.body if scene.span(line)[0] >= start]
+
+    def holds_earlier_tensors(self) -> bool:
+        """Return whether a tensor, or a device, is made in front of the statements and read in them."""
+        scene, start = self._scene, self._scene.span(self.statements[0])[0]
+        for name in {one for line in self.statements for one in reads(scene, line)}:
+            for bound in bindings(scene, self._function.body, name):
+                kept = members(scene.value(bound)) if scene.span(bound)[0] < start else ()
+                if any(type(one) is Tensor or (type(one) is Host and one.type in _PLACES) for one in kept):
+                    return True
+        return False
+
+    def find_returned(self) -> tuple[cst.BaseExpression, ...] | None:
+        """The tensors that are returned; None where it is not known of all that is returned what it is."""
+        found: list[cst.BaseExpression] = []
+        for line in self.statements:
+            for one in self._scene.descend(line, cst.Return):
+                if self._scene.function(one) is not self._function or one.value is None:
+                    continue
+                parts = (
+                    [element.value for element in one.value.elements]
+                    if isinstance(one.value, cst.Tuple)
+                    else [one.value]
+                )
+                for part in parts:
+                    value = self._scene.value(part)
+                    if values.is_tensor(value, "torch"):
+                        found.append(part)
+                    elif not values.is_number(value) and not values.is_none(value):
+                        return None
+        return tuple(found) if found else None
+
+
+def _rewrite(site: Site, island: _Island) -> Rewrite:
+    scene = site.scene
+    device = _name_device(scene)
+    indent = scene.indent(island.first)
+    lines = [f"{device} = {island.inputs[0].name}.device"]
+    for name, optional in island.inputs:
+        lines.append(f"{name} = {name}.cpu() if {name} is not None else None" if optional else f"{name} = {name}.cpu()")
+    start = scene.span(island.first)[0]
+    copied = Replacement(start, start, "".join(f"{line}\n{indent}" for line in lines))
+    back = [_back(scene, part, device) for part in island.returned]
+    names = ", ".join(f"`{one.name}`" for one in island.inputs)
+    assumed = [f"{names} lie on one device, and what is returned is wanted there"]
+    assumed.append("nothing else that the function reads is a tensor")
+    assumed.append("nobody writes into a tensor that is both given and returned")
+    return Rewrite("Copy the inputs once, and compute on the host", (copied, *back), all_of(assumed))
+
+
+def _name_device(scene: FunctionSource) -> str:
+    """A name for the inputs' device; names of attributes and arguments do not count."""
+    if "device" in reads(scene, scene.root) | binds(scene, scene.root) or any(
+        one.name.value == "device" for one in scene.descend(scene.root, cst.Param)
+    ):
+        return scene.fresh("device")
+    scene.introduced.add("device")
+    return "device"
+
+
+def _back(scene: FunctionSource, node: cst.BaseExpression, device: str) -> Replacement:
+    start, end = scene.whole(node)
+    return Replacement(start, end, f"{atom(scene, node)}.to({device})")

@@ -1,0 +1,147 @@
+"""Asks of statements whether they can be computed on the host as they stand: nothing in them has a place of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import libcst as cst
+
+from xlalint.abstract.values import Function, LibrarySymbol, Method, Tensor, Value, members
+from xlalint.fixes.toolkit.dataflow import bindings
+from xlalint.fixes.toolkit.function_source import FunctionSource
+from xlalint.fixes.toolkit.operations import RANDOM, makes_new, names, operation
+from xlalint.lowering import ir
+from xlalint.program.linker import FunctionInfo
+
+_PLACED = names("cuda xla npu xpu tpu share_memory_ pin_memory")
+_DEVICES = ("cuda", "xla", "tpu", "meta")
+_PACKAGES = names("builtins itertools math torch")
+_DISPLAYS = (cst.List, cst.ListComp, cst.Dict, cst.DictComp, cst.Set, cst.SetComp)
+_ENDS = (cst.Yield, cst.Await, cst.Global, cst.Nonlocal, cst.FunctionDef, cst.ClassDef, cst.With, cst.Del)
+
+
+def find_hindrance(scene: FunctionSource, statements: Iterable[cst.CSTNode], inputs: set[str]) -> str:
+    """Find what in statements keeps them where they are, as code; "" if they can be computed on the host."""
+    for line in statements:
+        for node in (*scene.descend(line, *_ENDS), *_find_placed(scene, line, inputs), *_writes(scene, line)):
+            return scene.code(node)
+        for call in scene.descend(line, cst.Call):
+            if not _is_free(scene, call):
+                return scene.code(call)
+    return ""
+
+
+def _find_placed(scene: FunctionSource, line: cst.CSTNode, inputs: set[str]) -> Iterator[cst.CSTNode]:
+    """Yield what names a device, or a tensor that is no input and is not made here."""
+    for text in scene.descend(line, cst.SimpleString):
+        if any(kind in text.value for kind in _DEVICES):
+            yield text
+    for attribute in scene.descend(line, cst.Attribute):
+        root = _root(attribute)
+        if root is None or root.value == "torch" or _is_own(scene, root, inputs):
+            continue
+        if attribute.attr.value == "device" or _may_be_tensor(scene.value(attribute)):
+            yield attribute
+    for name in scene.descend(line, cst.Name):
+        if _may_be_tensor(scene.value(name)) and not _is_own(scene, name, inputs):
+            yield name
+
+
+def _root(node: cst.BaseExpression) -> cst.Name | None:
+    """The name that an attribute, element or call begins with; None for other expressions."""
+    while isinstance(node, (cst.Attribute, cst.Subscript, cst.Call)):
+        node = node.func if isinstance(node, cst.Call) else node.value
+    return node if isinstance(node, cst.Name) else None
+
+
+def _is_own(scene: FunctionSource, name: cst.Name, inputs: set[str]) -> bool:
+    """Return whether a name is that of an input, or is bound in the function."""
+    return name.value in inputs or bool(bindings(scene, scene.function(name) or scene.root, name.value))
+
+
+def _may_be_tensor(value: Value) -> bool:
+    return any(type(one) is Tensor for one in members(value))
+
+
+def _writes(scene: FunctionSource, line: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """Yield what is written into, unless the function has made it."""
+    targets: list[cst.BaseExpression] = [one.target for one in scene.descend(line, cst.AssignTarget)]
+    targets += [one.target for one in scene.descend(line, cst.AnnAssign)]
+    targets += [one.target for one in scene.descend(line, cst.AugAssign)]
+    for target in targets:
+        if isinstance(target, cst.Attribute) or (
+            isinstance(target, cst.Subscript) and not _is_made_here(scene, target.value)
+        ):
+            yield target
+    for one in scene.descend(line, cst.AugAssign):
+        if (
+            isinstance(one.target, cst.Name)
+            and _may_be_tensor(scene.value(one.target))
+            and not _is_made_here(scene, one.target)
+        ):
+            yield one
+    for call in scene.descend(line, cst.Call):
+        changes = operation(scene, call).endswith("_") or any(
+            arg.keyword and arg.keyword.value == "out" for arg in call.args
+        )
+        if changes and not (isinstance(call.func, cst.Attribute) and _is_made_here(scene, call.func.value)):
+            yield call
+
+
+def _is_made_here(scene: FunctionSource, node: cst.BaseExpression) -> bool:
+    """Return whether all that a name is bound to in the function is new: a list or dict, a tensor of its own, or a number."""
+    function = scene.function(node)
+    if not isinstance(node, cst.Name) or function is None:
+        return False
+    found = bindings(scene, function, node.value)
+    made = [_find_assigned(scene, one) for one in found]
+    return bool(made) and all(
+        one is not None and (isinstance(one, (*_DISPLAYS, cst.Integer)) or makes_new(scene, one)) for one in made
+    )
+
+
+def _find_assigned(scene: FunctionSource, name: cst.Name) -> cst.BaseExpression | None:
+    holder = scene.parent(name)
+    statement = scene.parent(holder) if isinstance(holder, cst.AssignTarget) else holder
+    if isinstance(statement, (cst.Assign, cst.AnnAssign, cst.AugAssign)):
+        return statement.value
+    return None
+
+
+def _is_free(scene: FunctionSource, call: cst.Call) -> bool:
+    """Return whether a call computes wherever its arguments lie: of torch, Python, a list, or a function of the program that does."""
+    found = members(scene.value(call.func))
+    return bool(found) and all(_is_free_callee(one) for one in found)
+
+
+def _is_free_callee(value: Value) -> bool:
+    if isinstance(value, Function):
+        return not value.info.ir.decorators and value.info.answers(_is_self_contained)
+    if type(value) is LibrarySymbol:
+        package, _, rest = value.name.partition(".")
+        name = rest.rpartition(".")[2]
+        return package in _PACKAGES and name not in RANDOM and name not in _PLACED and name != "print"
+    return type(value) is Method and value.name not in RANDOM and value.name not in _PLACED
+
+
+def _is_self_contained(info: FunctionInfo) -> bool:
+    """Return whether a function of the program works on its arguments alone, and changes nothing."""
+    if info.ir.is_generator or info.ir.is_async:
+        return False
+    bound = {param.name for param in info.params} - {"self"}
+    return all(_is_contained(node, bound) for node in ir.walk(info.body))
+
+
+def _is_contained(node: object, bound: set[str]) -> bool:
+    if isinstance(node, ir.Assign):
+        return all(isinstance(part, (ir.Name, ir.Display)) for part in node.targets)
+    if isinstance(node, ir.Call):
+        return isinstance(node.func, ir.Attr) or (isinstance(node.func, ir.Name) and node.func.id in _BUILTINS)
+    if isinstance(node, ir.Attr):
+        return node.name not in _PLACED and node.name not in RANDOM and not node.name.endswith("_")
+    if isinstance(node, ir.Name):
+        return node.id != "self"
+    return not isinstance(node, (ir.AugAssign, ir.With, ir.Lambda, ir.Define, ir.Import))
+
+
+_BUILTINS = names("abs enumerate float int len list max min range round sum tuple zip")
