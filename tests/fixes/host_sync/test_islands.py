@@ -99,7 +99,7 @@ LEFT_ALONE = {
     "an unknown function": LOOP + "return self.kept(torch.cat(made))\n",
     "a generator": LOOP + "yield torch.cat(made)\n",
     "a block": LOOP + "with torch.no_grad():\n    made = torch.cat(made)\nreturn made\n",
-    "an input that is bound anew": "ids = ids + 1\n" + LOOP + "return torch.cat(made)\n",
+    "an input that is bound anew": "ids = self.kept\n" + LOOP + "return torch.cat(made)\n",
     "one read": "return torch.arange(int(ids.max()))\n",
     "reads outside of loops": "return torch.arange(ids.max().item() + sizes.max().item() + mask.sum().item())\n",
     "a loop over rows": "made = []\nfor row in ids:\n    made.append(row.sum().item())\nreturn torch.tensor(made)\n",

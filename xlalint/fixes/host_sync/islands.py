@@ -22,7 +22,7 @@ from xlalint.fixes.toolkit.self_contained import find_hindrance
 from xlalint.fixes.toolkit.text import atom
 
 _TENSOR = re.compile(r"(?:Optional\[)?torch\.\w*Tensor(?:\]|\s*\|\s*None)?")
-_LEAST_READS = 3
+_LEAST_READS = 2
 _PLACES = ("", "device")  # types of values that may say where a tensor lies
 
 
@@ -49,10 +49,14 @@ def compute_on_host(site: Site) -> Rewrite | NoFix | None:
     if site.framework != "torch" or site.target == "torch_compile" or function is None:
         return None
     inputs = _find_inputs(scene, function)
-    if not inputs or inputs[0].optional or not _needs_host(scene, function, inputs):
+    if not inputs or inputs[0].optional or not _needs_host(scene, function):
         return None
     first = _find_first(scene, function, inputs)
-    if first is None or not scene.span(first)[0] <= scene.span(site.node)[0]:
+    if (
+        first is None
+        or _is_bound_before(scene, function, inputs, first)
+        or not scene.span(first)[0] <= scene.span(site.node)[0]
+    ):
         return None
     region = _Region(scene, function, scene.span(first)[0])
     if region.holds_earlier_tensors() or find_hindrance(scene, region.statements, {one.name for one in inputs}):
@@ -72,7 +76,7 @@ def _find_inputs(scene: FunctionSource, function: cst.FunctionDef) -> tuple[_Inp
         if not read or param.name.value == "self":
             continue
         kind = _classify(scene, param, read)
-        if kind is None or (kind and bindings(scene, function.body, param.name.value)):
+        if kind is None:
             return ()
         found += [_Input(param.name.value, kind == "optional")] if kind else []
     for star in (params.star_arg, params.star_kwarg):
@@ -104,17 +108,11 @@ def _may_be_none(scene: FunctionSource, param: cst.Param) -> bool:
     return param.default is not None and scene.code(param.default) == "None"
 
 
-def _needs_host(scene: FunctionSource, function: cst.FunctionDef, inputs: tuple[_Input, ...]) -> bool:
-    """Return whether loops read more often than the inputs are many, and numbers that were read steer the loops."""
-    loops = [*scene.descend(function.body, cst.For)]
-    steered = any(_reads(scene, loop.iter) for loop in loops)
-    inner = [
-        one
-        for loop in loops
-        if scene.nearest(scene.parent(loop), cst.For, cst.FunctionDef) is function
-        for one in _all_reads(scene, loop)
-    ]
-    return steered and len(inner) >= max(_LEAST_READS, len(inputs))
+def _needs_host(scene: FunctionSource, function: cst.FunctionDef) -> bool:
+    """Return whether numbers that are read in each turn of a loop steer a loop in it, and more is read there."""
+    inner = [one for one in scene.descend(function.body, cst.For) if _reads(scene, one.iter)]
+    outer = {scene.nearest(scene.parent(one), cst.For, cst.FunctionDef) for one in inner}
+    return any(isinstance(one, cst.For) and len(list(_all_reads(scene, one))) >= _LEAST_READS for one in outer)
 
 
 def _all_reads(scene: FunctionSource, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
@@ -149,6 +147,14 @@ def _find_first(
         if any(uses(scene, line, one.name) for one in inputs):
             return line if isinstance(line, cst.BaseStatement) else None
     return None
+
+
+def _is_bound_before(
+    scene: FunctionSource, function: cst.FunctionDef, inputs: tuple[_Input, ...], first: cst.BaseStatement
+) -> bool:
+    """Return whether an input is bound anew in front of a statement."""
+    start = scene.span(first)[0]
+    return any(scene.span(one)[0] < start for each in inputs for one in bindings(scene, function.body, each.name))
 
 
 class _Region:

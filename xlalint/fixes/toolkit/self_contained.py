@@ -9,7 +9,7 @@ import libcst as cst
 from xlalint.abstract.values import Function, LibrarySymbol, Method, Tensor, Value, members
 from xlalint.fixes.toolkit.dataflow import bindings
 from xlalint.fixes.toolkit.function_source import FunctionSource
-from xlalint.fixes.toolkit.operations import RANDOM, makes_new, names, operation
+from xlalint.fixes.toolkit.operations import MAKERS, NEW, RANDOM, VIEWS, makes_new, names, operation
 from xlalint.lowering import ir
 from xlalint.program.linker import FunctionInfo
 
@@ -93,7 +93,7 @@ def _is_made_here(scene: FunctionSource, node: cst.BaseExpression) -> bool:
     function = scene.function(node)
     if not isinstance(node, cst.Name) or function is None:
         return False
-    found = bindings(scene, function, node.value)
+    found = [one for one in bindings(scene, function, node.value) if not isinstance(scene.parent(one), cst.AugAssign)]
     made = [_find_assigned(scene, one) for one in found]
     return bool(made) and all(
         one is not None and (isinstance(one, (*_DISPLAYS, cst.Integer)) or makes_new(scene, one)) for one in made
@@ -103,9 +103,7 @@ def _is_made_here(scene: FunctionSource, node: cst.BaseExpression) -> bool:
 def _find_assigned(scene: FunctionSource, name: cst.Name) -> cst.BaseExpression | None:
     holder = scene.parent(name)
     statement = scene.parent(holder) if isinstance(holder, cst.AssignTarget) else holder
-    if isinstance(statement, (cst.Assign, cst.AnnAssign, cst.AugAssign)):
-        return statement.value
-    return None
+    return statement.value if isinstance(statement, (cst.Assign, cst.AnnAssign)) else None
 
 
 def _is_free(scene: FunctionSource, call: cst.Call) -> bool:
@@ -128,20 +126,46 @@ def _is_self_contained(info: FunctionInfo) -> bool:
     """Return whether a function of the program works on its arguments alone, and changes nothing."""
     if info.ir.is_generator or info.ir.is_async:
         return False
-    bound = {param.name for param in info.params} - {"self"}
-    return all(_is_contained(node, bound) for node in ir.walk(info.body))
+    body = tuple(ir.walk(info.body))
+    own = _find_own(body) - {param.name for param in info.params}
+    return all(_is_contained(node, own) for node in body)
 
 
-def _is_contained(node: object, bound: set[str]) -> bool:
+def _find_own(body: tuple[object, ...]) -> set[str]:
+    """The variables of a function that are only ever given numbers or tensors of their own."""
+    given: dict[str, list[ir.Node]] = {}
+    for node in body:
+        if isinstance(node, ir.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ir.Name):
+            given.setdefault(node.targets[0].id, []).append(node.value)
+    return {name for name, found in given.items() if all(map(_gives_own, found))}
+
+
+def _gives_own(node: ir.Node) -> bool:
+    """Return whether an expression gives a number, or a tensor of its own: `torch.stack(x)`, or that in another shape."""
+    if not isinstance(node, ir.Call) or not isinstance(node.func, ir.Attr):
+        return isinstance(node, ir.Const)
+    return node.func.name in NEW | MAKERS or (node.func.name in VIEWS and _gives_own(node.func.value))
+
+
+def _is_contained(node: object, own: set[str]) -> bool:
     if isinstance(node, ir.Assign):
-        return all(isinstance(part, (ir.Name, ir.Display)) for part in node.targets)
+        return all(_is_own_target(target, own) for target in node.targets)
+    if isinstance(node, ir.AugAssign):
+        target = node.target.value if isinstance(node.target, ir.Sub) else node.target
+        return isinstance(target, ir.Name) and target.id in own
     if isinstance(node, ir.Call):
         return isinstance(node.func, ir.Attr) or (isinstance(node.func, ir.Name) and node.func.id in _BUILTINS)
     if isinstance(node, ir.Attr):
         return node.name not in _PLACED and node.name not in RANDOM and not node.name.endswith("_")
     if isinstance(node, ir.Name):
         return node.id != "self"
-    return not isinstance(node, (ir.AugAssign, ir.With, ir.Lambda, ir.Define, ir.Import))
+    return not isinstance(node, (ir.With, ir.Lambda, ir.Define, ir.Import))
+
+
+def _is_own_target(target: ir.Node, own: set[str]) -> bool:
+    if isinstance(target, ir.Sub):
+        return isinstance(target.value, ir.Name) and target.value.id in own
+    return isinstance(target, (ir.Name, ir.Display))
 
 
 _BUILTINS = names("abs enumerate float int len list max min range round sum tuple zip")
