@@ -57,6 +57,7 @@ from xlalint.fixes.dynamic_shape import (
     counts,
     dynamic_op,
     dynamic_tensorarray,
+    elementwise_losses,
     experts,
     host_cuts,
     implicit_size,
@@ -126,6 +127,7 @@ REWRITES: Mapping[str, tuple[Rewriter, ...]] = {
     "XLA201": (
         last_rows.last_of_each_row,
         losses.cross_entropy,
+        elementwise_losses.elementwise,
         masked_reductions.reduction,
         masked_reductions.reduce_named,
         selected_counts.count_in_mask,
@@ -142,6 +144,7 @@ REWRITES: Mapping[str, tuple[Rewriter, ...]] = {
     "XLA203": (unique.count_neighbours, unique.give_size, unique.explain_values),
     "XLA204": (
         losses.cross_entropy,
+        elementwise_losses.elementwise,
         masked_reductions.reduction,
         masked_reductions.reduce_named,
         selected_counts.count_in_mask,

@@ -70,3 +70,35 @@ def test_changed(before: str, after: str) -> None:
 @pytest.mark.parametrize("body", LEFT.values(), ids=LEFT)
 def test_left_alone(body: str) -> None:
     expect_unchanged(HEAD.format(body=body), "XLA201")
+
+
+HELD = """import torch
+from torch import nn
+
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.criterion = nn.CrossEntropyLoss(label_smoothing=0.1)
+        self.other = nn.NLLLoss()
+
+    def forward(self, logits: torch.Tensor, labels: torch.Tensor, mask: torch.Tensor, n: int):
+        keep = mask > 0
+        rows = logits.view(-1, n)
+        flat = labels.view(-1)
+        return {body}
+"""
+
+
+def test_a_criterion_that_an_object_holds() -> None:
+    expect_fixed(
+        outcome(HELD.replace("{body}", "self.criterion(rows[keep], flat[keep])"), "XLA201"),
+        HELD.replace("{body}", "self.criterion(rows, torch.where(keep, flat, self.criterion.ignore_index))"),
+        "unsafe",
+        "`self.criterion` gives a mean or a sum",
+    )
+
+
+@pytest.mark.parametrize("body", ["self.other(rows[keep], flat[keep])", "self.criterion(rows[keep], flat)"])
+def test_other_criteria_are_left_alone(body: str) -> None:
+    assert "Ignore what" not in outcome(HELD.replace("{body}", body), "XLA201").message

@@ -6,11 +6,12 @@ finite makes a difference: its gradient is NaN then, instead of none.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import NamedTuple
 
 import libcst as cst
 
-from xlalint.abstract.values import Const
+from xlalint.abstract.values import Const, LibraryInstance, members
 from xlalint.fixes.model import NoFix, Rewrite, Site, all_of
 from xlalint.fixes.toolkit import values
 from xlalint.fixes.toolkit.dataflow import definition, unchanged, uses
@@ -27,7 +28,7 @@ _IGNORED = "-100"  # the framework's own choice
 _ORDER = "the order in which numbers are added does not matter"
 
 
-class _Loss(NamedTuple):
+class Loss(NamedTuple):
     """A call of the cross entropy, and what it is of: the selections of logits and labels, and whether these are made flat behind."""
 
     call: cst.Call
@@ -41,20 +42,24 @@ def cross_entropy(site: Site) -> Rewrite | NoFix | None:
     scene = site.scene
     if site.framework != "torch" or not isinstance(site.node, (cst.Subscript, cst.Call)):
         return None
-    call = _find_consumer(scene, site.node)
-    options = _options(scene, call) if call is not None else None
-    if call is None or options is None:
+    call = find_consumer(scene, site.node)
+    options = find_options(scene, call, (_FUNCTION,), _CLASS) if call is not None else None
+    held = call is not None and options is None and _is_held(scene, call)
+    if call is None or (options is None and not held):
         return None
-    found = _loss(scene, call)
+    found = find_loss(scene, call)
     if found is None:
         return None
     if scene.code(found.logits.mask) != scene.code(found.labels.mask):
         return NoFix("logits and labels are selected by different masks")
+    if options is None:
+        criterion = scene.code(call.func)
+        return _rewrite(site, found, f"{criterion}.ignore_index", f"`{criterion}` gives a mean or a sum")
     ignored = _find_ignored_label(scene, options)
     return _rewrite(site, found, ignored) if isinstance(ignored, str) else ignored
 
 
-def _find_consumer(scene: FunctionSource, node: cst.BaseExpression) -> cst.Call | None:
+def find_consumer(scene: FunctionSource, node: cst.BaseExpression) -> cst.Call | None:
     """The call that a selection, perhaps rearranged or given a name that is read once, is an argument of."""
     outer = _skip_rearrangements(scene, node)
     holder = scene.parent(outer)
@@ -79,22 +84,38 @@ def _skip_rearrangements(scene: FunctionSource, node: cst.BaseExpression) -> cst
     return node
 
 
-def _options(scene: FunctionSource, call: cst.Call) -> dict[str, cst.BaseExpression] | None:
-    """The options of a cross entropy, of a function's call or of the loss that is called; None for anything else."""
+def find_options(
+    scene: FunctionSource, call: cst.Call, functions: Collection[str], classes: Collection[str]
+) -> dict[str, cst.BaseExpression] | None:
+    """The options of a loss, of a function's call or of the object that is called; None for anything else."""
     given = [arg for arg in call.args if arg.keyword is None]
     if len(given) != 2 or any(arg.star for arg in call.args):
         return None
-    if values.callee(scene.value(call.func)) == _FUNCTION:
+    if values.callee(scene.value(call.func)) in functions:
         return {arg.keyword.value: arg.value for arg in call.args if arg.keyword is not None}
-    made: cst.BaseExpression | None = call.func
-    if isinstance(call.func, cst.Name):
-        assign = definition(scene, call.func)
-        made = assign.value if assign is not None else None
-    if not isinstance(made, cst.Call) or values.callee(scene.value(made.func)) not in _CLASS or len(call.args) != 2:
+    made = find_maker(scene, call)
+    if made is None or values.callee(scene.value(made.func)) not in classes or len(call.args) != 2:
         return None
     if any(arg.keyword is None for arg in made.args):
         return None
     return {arg.keyword.value: arg.value for arg in made.args if arg.keyword is not None}
+
+
+def find_maker(scene: FunctionSource, call: cst.Call) -> cst.Call | None:
+    """The call that made the object which is called: at once, or by the name that it was given in the function."""
+    made: cst.BaseExpression | None = call.func
+    if isinstance(call.func, cst.Name):
+        assign = definition(scene, call.func)
+        made = assign.value if assign is not None else None
+    return made if isinstance(made, cst.Call) else None
+
+
+def _is_held(scene: FunctionSource, call: cst.Call) -> bool:
+    """Return whether a call is of a cross entropy that an object holds: `self.criterion(logits, labels)`."""
+    found = members(scene.value(call.func))
+    plain = len(call.args) == 2 and not any(arg.star or arg.keyword for arg in call.args)
+    held = bool(found) and all(type(one) is LibraryInstance and one.name in _CLASS for one in found)
+    return plain and held and isinstance(call.func, cst.Attribute)
 
 
 def _find_ignored_label(scene: FunctionSource, options: dict[str, cst.BaseExpression]) -> str | NoFix:
@@ -113,11 +134,11 @@ def _find_ignored_label(scene: FunctionSource, options: dict[str, cst.BaseExpres
     )
 
 
-def _loss(scene: FunctionSource, call: cst.Call) -> _Loss | None:
+def find_loss(scene: FunctionSource, call: cst.Call) -> Loss | None:
     logits, labels = (_find_selection(scene, arg.value) for arg in call.args[:2])
     if logits is None or labels is None:
         return None
-    return _Loss(call, logits[0], labels[0], logits[1] and labels[1])
+    return Loss(call, logits[0], labels[0], logits[1] and labels[1])
 
 
 def _find_selection(
@@ -141,11 +162,11 @@ def _find_selection(
     return (inner[0], inner[1] or flat) if inner is not None else None
 
 
-def _rewrite(site: Site, found: _Loss, ignored: str) -> Rewrite | NoFix:
+def _rewrite(site: Site, found: Loss, ignored: str, *assumptions: str) -> Rewrite | NoFix:
     scene, logits, labels = site.scene, found.logits, found.labels
     since = min(scene.span(logits.node)[1], scene.span(labels.node)[1])
     later = max(labels.node, logits.node, key=lambda node: scene.span(node)[0])
-    assumed: list[str] = []
+    assumed: list[str] = [*assumptions]
     for told in (
         base_assumption(scene, logits.whole, "torch"),
         base_assumption(scene, labels.whole, "torch"),
@@ -174,7 +195,7 @@ def _rewrite(site: Site, found: _Loss, ignored: str) -> Rewrite | NoFix:
     return Rewrite("Ignore what the mask leaves out", (*made, *imports.needed), all_of(filter(None, assumed)))
 
 
-def _single(scene: FunctionSource, found: _Loss) -> bool:
+def _single(scene: FunctionSource, found: Loss) -> bool:
     """Return whether there is only one dimension of rows."""
     return (
         1 in (rank(scene, found.labels.mask), rank(scene, found.labels.whole)) or rank(scene, found.logits.whole) == 2
