@@ -64,10 +64,13 @@ _HAZARDS: tuple[tuple[EventKind, Callable[[Counts], int], str], ...] = (
 
 
 def judged_for_tpus(judgement: Judgement, programs: Sequence[TpuProgram], line: Line, backend: str) -> Judgement:
-    """A judgement with what does not compile for TPUs; without programs there is none."""
+    """A judgement with what does not compile for TPUs. Without programs there is none, nor where a program calls the host as it runs."""
     if judgement.ran and not programs:
         text = f"{judgement.text}; nothing to compile for TPUs: {backend} wrote no StableHLO"
         return replace(judgement, ok=False, ran=False, text=text)
+    calling = [one.error.what for one in programs if one.error is not None and one.error.kind == "host-sync"]
+    if calling:
+        return replace(judgement, ok=False, ran=False, text=f"{judgement.text}; not compiled for TPUs: {calling[0]}")
     failed = [one for one in programs if one.error is not None]
     if not failed:
         return judgement

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from xlalint.diagnostics.finding import Coverage
 
-EventKind = Literal["compilation", "host-sync", "fallback", "graph-break", "new-shape", "error"]
+EventKind = Literal["compilation", "host-sync", "fallback", "graph-break", "new-shape", "narrowed", "error"]
 EndKind = Literal["finished", "crashed", "timed-out", "out-of-memory"]
 VerdictKind = Literal["proven", "proven-except-check", "refuted", "unverified"]
 Scalar = Union[bool, int, float, str, None]
@@ -84,7 +84,8 @@ class Event(Struct, frozen=True):
 
     `what` is the framework's operation or reason ("aten::nonzero", "Data-dependent branching", "x: f32[8] was f32[6]"); `place` the
     innermost line that is not the framework's, None where the framework tells none; `count` how often in that step; `seconds` what it
-    took, 0.0 where that is not known. A "new-shape" costs nothing by itself: a batch had another shape than all before it.
+    took, 0.0 where that is not known. Two cost nothing by themselves: in a "new-shape" a batch had another shape than all before it, what
+    is "narrowed" is computed in a narrower dtype than it was declared in.
     """
 
     kind: EventKind

@@ -40,6 +40,10 @@ ENVIRONMENT = MappingProxyType(
 """What lets libtpu compile where there is no TPU, whatever is compiled for."""
 
 
+REFUSED = ".refused.json"
+"""Ends the names of files that tell, as an `Event`, why a program could not be written as StableHLO."""
+
+
 class Task(msgspec.Struct, frozen=True):
     """A StableHLO file to be compiled for one generation."""
 
@@ -68,13 +72,19 @@ def compile_for_tpu(
     """Compile StableHLO files (text or bytecode) for TPU generations: a result for each file and generation, in that order.
 
     A file `x.lines.json` beside `x.mlir` tells the user's lines by the names of operations; such files among `files` are passed over. A
-    compilation that takes longer than `patience` seconds, or that takes its process down, is an error of that program alone.
+    compilation that takes longer than `patience` seconds, or that takes its process down, is an error of that program alone. Programs that
+    could not be written come last, with the reason as their error.
 
     Raises: MissingPackageError; IsolationError where no process can be started.
     """
     require()
     tasks = [Task(file, one) for file, one in product(files, generations) if not file.endswith(".json")]
-    return list(_results(tasks, patience))
+    refused = product((file for file in files if file.endswith(REFUSED)), generations)
+    return [*_results(tasks, patience), *(TpuProgram(file, one, _read_event(file)) for file, one in refused)]
+
+
+def _read_event(file: str) -> Event:
+    return msgspec.json.decode(Path(file).read_bytes(), type=Event)
 
 
 def _results(tasks: Sequence[Task], patience: float) -> Iterator[TpuProgram]:

@@ -29,6 +29,7 @@ _ANY = re.compile("")
 _KINDS = {
     "compilation": "compilation",
     "host-sync": "host sync",
+    "narrowed": "narrowed",
     "fallback": "fallback",
     "graph-break": "graph break",
     "error": "error",

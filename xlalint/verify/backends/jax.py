@@ -7,27 +7,29 @@ Importing this module sets what JAX reads from its environment; it is for child 
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from xlalint.verify import environment
+from xlalint.verify import environment, places
 
 os.environ.update(environment.for_jax())
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from msgspec.structs import replace
 
 from xlalint.verify.backends import Content, Leaf, Mode, Options, Program, Result, values
 from xlalint.verify.backends.values import Gradients
 from xlalint.verify.content import Kinds, take_apart
 from xlalint.verify.emitted import listening
 from xlalint.verify.held import HeldSnapshot, can_change, changes, held_by, is_of_users, snapshot
-from xlalint.verify.inputs.containers import Build
+from xlalint.verify.inputs.containers import Build, access_of
 from xlalint.verify.inputs.functions import function_of
 from xlalint.verify.meters.jax import JaxMeter
-from xlalint.verify.model import NamedFunction, Step
+from xlalint.verify.model import Event, NamedFunction, Step
 from xlalint.verify.places import definition, headline
 
 
@@ -66,6 +68,8 @@ class Jax:
                     arguments = put_on_device(given, build)
                     held = _snapshot_arguments(arguments)
                     step, outputs, after = _step(meter, applied, number, arguments)
+                    if not number:
+                        step = replace(step, events=(*step.events, *_find_narrowed(given)))
                     anatomy = take_apart(outputs, KINDS)
                     content = values.content_of(anatomy, _leaves)
                     found = Gradients()
@@ -105,6 +109,15 @@ def _snapshot_arguments(arguments: values.Arguments) -> HeldSnapshot:
 def put_on_device(given: Mapping[str, Any], build: Build) -> values.Arguments:
     """Put arrays on the device; other values stay as they are."""
     return values.split({name: _put_on_device(value) for name, value in given.items()}, build)
+
+
+def _find_narrowed(given: Mapping[str, Any]) -> Iterator[Event]:
+    """Tell which arrays are of another dtype for JAX than they were declared."""
+    for name, value in given.items():
+        own = value.dtype.name if isinstance(value, np.ndarray) else ""
+        made = jax.dtypes.canonicalize_dtype(value.dtype).name if own else ""
+        if made != own:
+            yield Event("narrowed", f"`{access_of(name)}` is {own}, and computed as {made}: jax_enable_x64 is off")
 
 
 def _put_on_device(value: Any) -> Any:
@@ -191,9 +204,26 @@ def _write(programs: values.Programs, applied: PureSubject, arguments: values.Ar
     assert applied.lower is not None
     try:
         lowered = applied.lower(applied.state, *arguments)
-    except Exception:  # noqa: BLE001 (an operation without a lowering for TPUs; what it says must not hide what the step did)
+    except Exception as error:  # noqa: BLE001 (an operation without a lowering for TPUs; what it says must not hide what the step did)
+        programs.refuse(_describe_refusal(error, applied, arguments))
         return
     programs.write(lowered.as_text(debug_info=True).encode())
+
+
+def _describe_refusal(error: Exception, applied: PureSubject, arguments: values.Arguments) -> Event:
+    """Say why a call is not lowered. One that calls Python on the host is lowered only where the device is."""
+    state, (args, kwargs) = applied.state, arguments
+    try:
+        program = str(jax.make_jaxpr(lambda: applied.call(state, args, kwargs))())
+    except Exception:  # noqa: BLE001 (then the error has to do)
+        program = ""
+    found = _CALLBACK.search(program)
+    if found is None:
+        return Event("error", headline(error), places.of_error(error))
+    return Event("host-sync", f"it calls Python on the host ({found[0]}), which JAX lowers only where there is a TPU")
+
+
+_CALLBACK = re.compile(r"\b(?:pure|io|debug)_(?:callback|print)\b")
 
 
 def _lower(function: Any, *args: Any, **kwargs: Any) -> Any:

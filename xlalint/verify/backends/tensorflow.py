@@ -28,7 +28,7 @@ from xlalint.verify.held import HeldSnapshot, can_change, changes, held_by, is_o
 from xlalint.verify.inputs.containers import Build
 from xlalint.verify.inputs.functions import function_of
 from xlalint.verify.meters.tensorflow import TensorFlowMeter
-from xlalint.verify.model import NamedFunction, Place, Step
+from xlalint.verify.model import Event, NamedFunction, Place, Step
 from xlalint.verify.places import definition, headline, is_users
 
 
@@ -263,7 +263,8 @@ def _write(programs: values.Programs, function: Any, arguments: values.Arguments
         lowered, tensors = _of_tensors(function, arguments)
         code = lowered.experimental_get_compiler_ir(*tensors)(stage="stablehlo_serialized")
         graph = lowered.get_concrete_function(*tensors).graph
-    except Exception:  # noqa: BLE001 (TensorFlow cannot give it for every function that it can compile)
+    except Exception as error:  # noqa: BLE001 (TensorFlow cannot give it for every function that it can compile)
+        programs.refuse(Event("host-sync", f"TensorFlow gives no StableHLO of it: {headline(error)}"))
         return
     file = programs.write(code)
     if file is not None:

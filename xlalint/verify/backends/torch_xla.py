@@ -5,7 +5,9 @@ Importing this module sets, before it imports torch_xla, what that reads from it
 
 from __future__ import annotations
 
+import gc
 import os
+import re
 import tempfile
 
 from xlalint.verify import environment
@@ -16,6 +18,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import torch
 import torch_xla
 import torch_xla.core.xla_model as xm
 
@@ -62,7 +65,7 @@ def _step(
         if options.gradients:
             run.backward(options.ends_of(number))
         before = meter.read(wait=False)
-        code = xm.get_stablehlo_bytecode() if programs.wanted else b""
+        code = xm.get_stablehlo_bytecode(_list_pending()) if programs.wanted else b""
         counts = meter.read()
         seconds = time.perf_counter() - began
     finally:
@@ -70,6 +73,18 @@ def _step(
     if code and counts.executions > before.executions:  # compiled now, or for a program before that has the same graph
         programs.write(code)
     return Step(number, counts, seconds, meter.events())
+
+
+def _list_pending() -> list[torch.Tensor]:
+    """List the tensors that are still to be computed: what the program gives, and what it writes into. All others that live are none of
+    its results, though torch_xla's own graph of a step has them as outputs.
+    """
+    alive = [one for one in gc.get_objects() if type(one) in _TENSORS and one.device.type == "xla"]
+    return [one for one in alive if not _COMPUTED.search(torch_xla._XLAC._get_xla_tensor_debug_info(one))]
+
+
+_COMPUTED = re.compile(r"^IR: (?:None$|\S* xla::device_data\b)", re.MULTILINE)
+_TENSORS = (torch.Tensor, torch.nn.Parameter)
 
 
 def _finish() -> None:

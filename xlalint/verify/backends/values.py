@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
 import numpy as np
 from msgspec import structs
 
@@ -17,7 +18,8 @@ from xlalint.verify.content import Anatomy
 from xlalint.verify.held import ToLeaves
 from xlalint.verify.inputs.containers import Build, builder, nest
 from xlalint.verify.layout import HOST
-from xlalint.verify.model import Place, Step
+from xlalint.verify.model import Event, Place, Step
+from xlalint.verify.tpu import REFUSED
 
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 PLAIN = builder({})
@@ -104,12 +106,20 @@ class Programs:
     def wanted(self) -> bool:
         return self._folder is not None and len(self._seen) < self._most
 
+    def refuse(self, event: Event) -> None:
+        """Say why a program that runs here cannot be written: an error, or a "host-sync" where it calls the host while it runs."""
+        self.write_named(msgspec.json.encode(event), REFUSED)
+
     def write(self, code: bytes) -> Path | None:
         """The new file of a program, None for one that was written before."""
+        return self.write_named(code, ".mlir")
+
+    def write_named(self, code: bytes, suffix: str) -> Path | None:
+        """The new file of a content, None for one that was written before."""
         digest = hashlib.sha256(code).hexdigest()
         if self._folder is None or not self.wanted or digest in self._seen:
             return None
         self._seen.add(digest)
-        file = self._folder / f"{self._name}-{len(self._seen):02}.mlir"
+        file = self._folder / f"{self._name}-{len(self._seen):02}{suffix}"
         file.write_bytes(code)
         return file
