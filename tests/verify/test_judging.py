@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from xlalint.verify.judging import judge
-from xlalint.verify.model import Counts, Event, Observation, Place, Step
+from xlalint.verify.judging import judge, judged_for_tpus
+from xlalint.verify.model import Counts, Event, Observation, Place, Step, TpuProgram
 
 IF = Place("f.py", 12, "f")
 ITEM = Place("f.py", 14, "f")
@@ -91,3 +91,27 @@ def test_causes_of_one_line_are_one_and_those_that_hurt_come_first() -> None:
         ("compilation", 2, (2, 3), False),
         ("compilation", 1, (0,), True),
     ]
+
+
+GOOD = judge(Observation("jax", (Step(0, Counts(compilations=1)),)), 1, line)
+REFUSED = Event("error", "no rule for `eig` on tpu", IF)
+CALLING = Event("host-sync", "it calls Python on the host")
+
+
+@pytest.mark.parametrize(
+    ("errors", "ok", "ran", "text"),
+    [
+        ([None], True, True, "compiles once; no host syncs"),
+        ([None, None], True, True, "compiles once; no host syncs"),
+        ([], False, False, "nothing to compile for TPUs: jax wrote no StableHLO"),
+        ([REFUSED], False, True, "does not compile for v5e: no rule for `eig` on tpu: line 12"),
+        ([None, REFUSED], False, True, "does not compile for v5e: no rule for `eig` on tpu: line 12"),
+        ([CALLING], False, False, "compiles once; no host syncs; not compiled for TPUs: it calls Python on the host"),
+    ],
+)
+def test_what_tpus_refuse_is_bad_and_what_was_not_tried_was_not_run(
+    errors: list[Event | None], ok: bool, ran: bool, text: str
+) -> None:
+    judged = judged_for_tpus(GOOD, [TpuProgram("x.mlir", "v5e", error) for error in errors], line, "jax")
+    assert (judged.ok, judged.ran) == (ok, ran)
+    assert judged.text.endswith(text)

@@ -7,10 +7,12 @@ from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from xlalint.verify.model import Place, TpuProgram
+from xlalint.verify.model import Event, Place, TpuProgram
 from xlalint.verify.tpu import GENERATIONS, compile_for_tpu
+from xlalint.verify.tpu import REFUSED as REFUSED_FILE
 
 pytestmark = [
     pytest.mark.jax,
@@ -131,6 +133,14 @@ def test_several_processes_compile_at_once(tmp_path: Path) -> None:
     with ThreadPoolExecutor(3) as pool:
         found = list(pool.map(lambda file: compile_for_tpu([file], ("v5e", "v6e")), files))
     assert not [one.error for each in found for one in each if one.error]
+
+
+def test_what_could_not_be_written_is_told_for_each_generation_without_a_compiler(tmp_path: Path) -> None:
+    event = Event("host-sync", "it calls Python on the host")
+    file = tmp_path / f"one{REFUSED_FILE}"
+    file.write_bytes(msgspec.json.encode(event))
+    found = compile_for_tpu([str(file)], ("v4", "v5e"))
+    assert [(one.generation, one.error) for one in found] == [("v4", event), ("v5e", event)]
 
 
 def test_nothing_to_compile_starts_nothing() -> None:

@@ -161,3 +161,85 @@ def test_programs_are_compiled_for_tpus(
     assert all(one["arguments"] and one["error"] is None for one in told["tpu"])
     assert main(["verify", "--isolated", "model.py:good", "--tpu", "v5e"]) == 0
     assert "  padding  program 0: argument f32[8,4]" in capsys.readouterr().out
+
+
+ON_TPUS = {
+    "jax": """\
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+
+# xlalint: inputs(x="f64[8]", n="i64[]")
+def narrowed(x, n):
+    return x * n
+
+
+# xlalint: inputs(x="f32[8]")
+def calling(x):
+    return jax.pure_callback(np.sin, jax.ShapeDtypeStruct((8,), jnp.float32), x)
+
+
+# xlalint: inputs(x="f32[8,8]")
+def eigenvalues(x):
+    return jnp.linalg.eig(x)[0]
+""",
+    "torch_xla": """\
+import torch
+
+
+# xlalint: inputs(x="f32[8,128]")
+def result(x):
+    return x * 2
+
+
+# xlalint: inputs(x="f32[8,128]")
+def written(x):
+    x.add_(1)
+    return x.sum()
+""",
+}
+
+
+@pytest.mark.jax
+@pytest.mark.parametrize(
+    ("name", "code", "text"),
+    [
+        ("narrowed", 0, "compiles once; no host syncs"),
+        ("calling", 2, "calls Python on the host (pure_callback), which JAX lowers only where there is a TPU"),
+        ("eigenvalues", 1, "does not compile for v5e: NotImplementedError: MLIR translation rule for primitive 'eig'"),
+    ],
+)
+def test_why_nothing_is_compiled_for_tpus_is_said(
+    name: str, code: int, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    require("jax", "libtpu", "psutil", "ml_dtypes")
+    monkeypatch.chdir(tmp_path)
+    Path("model.py").write_text(ON_TPUS["jax"])
+    found, (told,) = verify(capsys, f"model.py:{name}", "--tpu", "v5e", "--steps", "2")
+    assert found == code, told
+    assert text in told["verdict"]["text"]
+    narrowed = [one["what"] for one in told["causes"] if one["kind"] == "narrowed"]
+    assert narrowed == (
+        [
+            "`x` is float64, and computed as float32: jax_enable_x64 is off",
+            "`n` is int64, and computed as int32: jax_enable_x64 is off",
+        ][-1:]
+        if name == "narrowed"
+        else []
+    )
+
+
+@pytest.mark.torch_xla
+@pytest.mark.parametrize(("name", "outputs"), [("result", 4096), ("written", 4096 + 512 + 512)])
+def test_memory_is_that_of_the_programs_own_results(
+    name: str, outputs: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    require("torch_xla", "jax", "libtpu", "psutil", "ml_dtypes")
+    monkeypatch.chdir(tmp_path)
+    Path("model.py").write_text(ON_TPUS["torch_xla"])
+    code, (told,) = verify(capsys, f"model.py:{name}", "--tpu", "v5e", "--steps", "2")
+    assert code == 0, told
+    (program,) = told["tpu"]
+    assert 4096 <= program["arguments"] <= 4096 + 512  # torch_xla gives the number as an argument, too
+    assert outputs - 512 <= program["outputs"] <= outputs  # a tuple of results has a table, and a scalar takes a tile
