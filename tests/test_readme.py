@@ -176,6 +176,7 @@ def test_checking_the_fixtures_finds_something() -> None:
     assert "XLA201" in done.stdout
 
 
+@pytest.mark.skipif(not (ROOT / ".ci").is_dir(), reason="a source distribution has no .ci")
 def test_continuous_integration_runs_the_tests_as_the_readme_does() -> None:
     """With the same extras, but of the wheel that is built there."""
     install, tests = _blocks("bash")[1].strip().split(" && ")[-2:]
