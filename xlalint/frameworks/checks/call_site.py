@@ -219,6 +219,7 @@ INFORMATION: Final = (("torch_xla", "info"), ("torch_tpu", "info"), ("tf", "info
 Check = Callable[[CallSite], None]
 
 NAMES: Final[dict[str, tuple[Check, ...]]] = {}
+PACKAGES: Final[dict[str, tuple[Check, ...]]] = {}
 METHODS: Final[dict[str, tuple[Check, ...]]] = {}
 # Per framework: the last names of what is asked about, and how far a program has to reach XLA for it. Functions that call none of them,
 # directly or not, are not entered for it.
@@ -230,16 +231,19 @@ def asks_about(
     frameworks: str | tuple[str, ...],
     *names: str,
     methods: tuple[str, ...] = (),
+    package: str = "",
     reach: Reach = Reach.DEVICE,
     leads: bool = True,
 ) -> Callable[[Check], Check]:
     """Register a check of calls of what bears these dotted names, re-exports listed one by one, and of methods of these names on
-    receivers that the program does not define. `frameworks` are those whose programs it is for, where they reach XLA that far; not
-    `leads`: no host code is entered for it, it looks at what is entered for other reasons."""
+    receivers that the program does not define; with `package`, of all that it has. `frameworks` are those whose programs it is for, where
+    they reach XLA that far; not `leads`: no host code is entered for it, it looks at what is entered for other reasons."""
 
     def register(check: Check) -> Check:
         for name in names:
             NAMES[name] = (*NAMES.get(name, ()), check)
+        if package:
+            PACKAGES[package] = (*PACKAGES.get(package, ()), check)
         for name in methods:
             METHODS[name] = (*METHODS.get(name, ()), check)
         if leads:

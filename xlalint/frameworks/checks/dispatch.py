@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from xlalint.abstract.values import UNKNOWN, Class, Function, Host, LibrarySymbol, Method, Value
 from xlalint.frameworks.checks import unstable_static_argument, variable_length_padding
-from xlalint.frameworks.checks.call_site import METHODS, NAMES, CallSite, Check
+from xlalint.frameworks.checks.call_site import METHODS, NAMES, PACKAGES, CallSite, Check
 from xlalint.lowering import ir
 from xlalint.program.linker import ClassInfo
 
@@ -43,8 +43,8 @@ def _checks(callee: Value, node: ir.Call) -> tuple[str, tuple[Check, ...]] | Non
     kind = type(callee)
     if kind is LibrarySymbol:
         name = callee.name  # type: ignore[attr-defined]
-        checks = NAMES.get(name)
-        return (name, checks) if checks is not None else None
+        checks = NAMES.get(name, ()) + PACKAGES.get(name.partition(".")[0], ())
+        return (name, checks) if checks else None
     if kind is Function:
         compiled = unstable_static_argument.may_be_compiled(node, callee.info)  # type: ignore[attr-defined]
         return ("", (unstable_static_argument.check_compiled_call,)) if compiled else None

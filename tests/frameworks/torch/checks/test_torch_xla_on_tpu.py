@@ -23,6 +23,8 @@ IN_ORDER = {
     "saving": 'torch.save(model, "a.pt")',
     "the host": 'model.to("cpu")',
     "a name": "model.to(device)",
+    "a process group": "torch.distributed.init_process_group()",
+    "of another package": "import torch_xlarge\ntorch_xlarge.sync()",
     "under a condition on the device": "if use_xla:\n    xm.mark_step()",
 }
 FOUND = {
@@ -36,6 +38,11 @@ FOUND = {
     "saving": ('xm.save(model.state_dict(), "a.pt")', "error"),
     "by name": ('model.to("xla")', "error"),
     "processes": ("torch_xla.launch(main)", "error"),
+    "what has no name here": ("xm.RateTracker()", "error"),
+    "a setting of the runtime": ('xr.initialize_cache("/tmp/cache")', "error"),
+    "of a module within": ("import torch_xla.debug.metrics as met\nmet.metrics_report()", "error"),
+    "eager mode": ("torch_xla.experimental.eager_mode(True)", "error"),
+    "a process group": ('torch.distributed.init_process_group("xla", init_method="xla://")', "error"),
 }
 
 

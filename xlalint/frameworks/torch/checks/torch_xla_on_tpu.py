@@ -33,6 +33,8 @@ OTHERS: Final = {
     "torch_xla.launch": "torchrun, which starts a process for each TPU",
     "torch_xla.distributed.xla_multiprocessing.spawn": "torchrun, which starts a process for each TPU",
     "torch_xla.compile": "torch.compile",
+    "torch_xla.manual_seed": "torch.manual_seed",
+    "torch_xla.experimental.eager_mode": "nothing in its place: TorchTPU runs each operation at once",
     "torch_xla.distributed.fsdp.XlaFullyShardedDataParallel": "torch.distributed.fsdp.fully_shard",
     "torch_xla.amp.autocast": 'torch.autocast("tpu", dtype=torch.bfloat16)',
 }
@@ -63,6 +65,23 @@ def check_step(call: CallSite) -> None:
 def check_other(call: CallSite) -> None:
     """`xm.save(…)`, `MpDeviceLoader(…)`, `torch_xla.launch(…)`."""
     _report(call, OTHERS[call.name])
+
+
+_KNOWN = frozenset((*DEVICES, *BARRIERS, *STEPS, *OTHERS))
+
+
+@asks_about("torch", package="torch_xla")
+def check_rest(call: CallSite) -> None:
+    """`xr.initialize_cache(…)`, `xm.RateTracker()`, and whatever else is called of torch_xla."""
+    if call.name not in _KNOWN:
+        call.report("XLA527", "torch", call.spelled, f"{_WRONG}, which cannot be imported beside TorchTPU")
+
+
+@asks_about("torch", "torch.distributed.init_process_group", "torch.distributed.distributed_c10d.init_process_group")
+def check_process_group(call: CallSite) -> None:
+    """`init_process_group("xla", init_method="xla://")`."""
+    if call.constant("backend", 0) == "xla":
+        call.report("XLA527", "torch", 'init_process_group("xla")', f"{_WRONG}; use `init_process_group()`")
 
 
 @asks_about("torch", methods=("to",))
