@@ -136,7 +136,22 @@ GENERAL = {
     ),
 }
 
+PARTS = {
+    "by a helper": (
+        "if n == 0 and (mask is None or (fast_all(mask[:, :n]) and fast_all(~mask[:, n:]))):\n    return True\nreturn False",
+        "if n == 0 and mask is None:\n    return True\nreturn False",
+    ),
+    "by methods": (
+        "if mask is None or (mask[:, :n].all() and (~mask[:, n:]).all()):\n    return True\nreturn False",
+        "if mask is None:\n    return True\nreturn False",
+    ),
+}
+
 NO_SHORTCUT = {
+    "a part of it, behind the host's": "if mask is None or (n > 1 and mask[:, :n].all()):\n    return True\nreturn False",
+    "a part or another": "if mask is None or (mask[:, :n].all() or mask[:, n:].all()):\n    return True\nreturn False",
+    "a part and any": "if mask is None or (mask[:, :n].all() and mask[:, n:].any()):\n    return True\nreturn False",
+    "an element and a part": "if mask is None or (mask[0, 0].all() and mask[:, n:].all()):\n    return True\nreturn False",
     "without a question for None": "if mask.all():\n    return True\nreturn False",
     "any": "if mask is None or mask.any():\n    return True\nreturn False",
     "none at all": "if mask is None or not mask.any():\n    return True\nreturn False",
@@ -164,6 +179,12 @@ def test_the_general_path_is_taken(before: str, after: str) -> None:
         "unsafe",
         "what runs for any other `mask` gives the same for one that is true everywhere",
     )
+
+
+@pytest.mark.parametrize(("before", "after"), PARTS.values(), ids=PARTS)
+def test_the_general_path_is_taken_where_parts_are_asked(before: str, after: str) -> None:
+    made = outcome(with_helper(before), "XLA101")
+    expect_fixed(made, with_helper(after), "unsafe", "what runs for any other `mask` gives the same for one of which")
 
 
 @pytest.mark.parametrize("before", NO_SHORTCUT.values(), ids=NO_SHORTCUT)

@@ -19,6 +19,7 @@ from xlalint.fixes.toolkit.dataflow import definition
 from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
 from xlalint.fixes.toolkit.imports import Imports
 from xlalint.fixes.toolkit.operations import CASTS, VIEWS, arguments_of, is_method, operation
+from xlalint.fixes.toolkit.text import brief
 from xlalint.lowering import ir
 from xlalint.program.linker import FunctionInfo
 
@@ -26,9 +27,11 @@ _WHOLE = {cst.Equal: ("1", "True", "1.0"), cst.NotEqual: ("0", "False", "0.0"), 
 
 
 class _Shortcut(NamedTuple):
-    """`mask is None or mask.all()`, or `mask is not None and not mask.all()`: the mask, the part on the host, and all of it."""
+    """`mask is None or mask.all()`, or `mask is not None and not mask.all()`: the mask, what is said of it where the shortcut is taken, the
+    part on the host, and all of it."""
 
     mask: str
+    asked: str
     host: cst.BaseExpression
     whole: cst.BooleanOperation
 
@@ -47,17 +50,21 @@ def take_general_path(site: Site) -> Rewrite | NoFix | None:
         return NoFix("the branch does more than take a shortcut: see what it would do for a mask that masks nothing")
     host = scene.document.text[slice(*scene.span(found.host))]
     made = Replacement(*_extent(scene, found.whole), host)
-    assumes = f"what runs for any other `{found.mask}` gives the same for one that is true everywhere"
+    assumes = f"what runs for any other `{found.mask}` gives the same for one {found.asked}"
     return Rewrite("Leave the shortcut to calls without a mask", (made,), assumes)
 
 
 def _shortcut(scene: FunctionSource, node: cst.BaseExpression) -> _Shortcut | None:
     """The test around a question of the host's that asks whether there is a mask that masks anything."""
-    mask = find_whole_mask(scene, node)
-    holder: cst.CSTNode = scene.parent(node)
+    mask, told = find_whole_mask(scene, node), "that is true everywhere"
     asked: cst.CSTNode = node
     joint: type[cst.BaseBooleanOp] = cst.Or
-    if isinstance(holder, cst.UnaryOperation) and isinstance(holder.operator, cst.Not):
+    if not mask:
+        asked = _all_parts(scene, node)
+        mask = _find_mask_of_part(scene, node) if asked is not node else ""
+        told = f"of which `{brief(scene.code(asked))}` holds"
+    holder = scene.parent(asked)
+    if isinstance(holder, cst.UnaryOperation) and isinstance(holder.operator, cst.Not) and asked is node:
         holder, asked, joint = scene.parent(holder), holder, cst.And
     if not mask or "mask" not in mask or not isinstance(holder, cst.BooleanOperation) or holder.right is not asked:
         return None
@@ -67,7 +74,7 @@ def _shortcut(scene: FunctionSource, node: cst.BaseExpression) -> _Shortcut | No
     if isinstance(nearest, cst.BooleanOperation) and isinstance(nearest.operator, joint):
         nearest = nearest.right
     wanted = cst.Is if joint is cst.Or else cst.IsNot
-    return _Shortcut(mask, holder.left, holder) if _is_none_test(scene, nearest, mask, wanted) else None
+    return _Shortcut(mask, told, holder.left, holder) if _is_none_test(scene, nearest, mask, wanted) else None
 
 
 def _is_none_test(
@@ -96,6 +103,34 @@ def find_whole_mask(scene: FunctionSource, node: cst.BaseExpression) -> str:
             return ""
         mask = mask.left
     return scene.code(mask) if isinstance(mask, (cst.Name, cst.Attribute)) else ""
+
+
+def _all_parts(scene: FunctionSource, node: cst.BaseExpression) -> cst.BaseExpression:
+    """The conjunction of questions about parts of one mask that a question stands in: `mask[:, :n].all() and (~mask[:, n:]).all()`."""
+    both = scene.parent(node)
+    if not isinstance(both, cst.BooleanOperation) or not isinstance(both.operator, cst.And):
+        return node
+    named = {_find_mask_of_part(scene, one) for one in (both.left, both.right)}
+    return both if len(named) == 1 and "" not in named else node
+
+
+def _find_mask_of_part(scene: FunctionSource, node: cst.BaseExpression) -> str:
+    """The name of the mask of which an expression asks whether a part, or what that leaves out, is true everywhere."""
+    if not isinstance(node, cst.Call):
+        return ""
+    operands = arguments_of(scene, node)
+    asks = operation(scene, node) == "all" and len(operands) == 1 and len(node.args) <= 1
+    if not asks and not _asks_by_helper(scene, node):
+        return ""
+    part = operands[0]
+    if isinstance(part, cst.UnaryOperation) and isinstance(part.operator, cst.BitInvert):
+        part = part.expression
+    sliced = isinstance(part, cst.Subscript) and all(isinstance(one.slice, cst.Slice) for one in part.slice)
+    return (
+        scene.code(part.value)
+        if sliced and isinstance(part, cst.Subscript) and isinstance(part.value, cst.Name)
+        else ""
+    )
 
 
 def _asks_by_helper(scene: FunctionSource, node: cst.Call) -> bool:
