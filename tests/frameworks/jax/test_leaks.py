@@ -20,6 +20,21 @@ SILENT = {
                 self.rank = x.ndim
                 return x
         """,
+    "what is added to a local name, and to what is traced": """
+        @jax.jit
+        def f(state, x):
+            total = 0
+            total += x.sum()
+            state.total += x.sum()
+            return total
+        """,
+    "a number of the host that is added": """
+        class A:
+            @functools.partial(jax.jit, static_argnums=0)
+            def step(self, x):
+                self.rows += x.shape[0]
+                return x
+        """,
     "a method that nothing traces": """
         class A:
             def step(self, x):
@@ -64,6 +79,13 @@ SILENT = {
     "before the call": "last = jnp.ones(3)\n\n@jax.jit\ndef f(x):\n    return x + last",
 }
 FOUND = {
+    "what is added to an attribute of a static self": """
+        class A:
+            @functools.partial(jax.jit, static_argnums=0)
+            def step(self, x):
+                self.total += x.sum()
+                return x
+        """,
     "an attribute of a static self": """
         class A:
             @functools.partial(jax.jit, static_argnums=0)

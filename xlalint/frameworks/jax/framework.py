@@ -33,6 +33,7 @@ _SEMANTICS = Semantics(
     eager_blocks=frozenset(("jax.ensure_compile_time_eval",)),
     filters=transformations.FILTERS,
     on_library_call=(calls.make_ready,),
+    on_augmented=(leaks.check_added,),
     on_callbacks=(check_callbacks,),
     on_assign=(leaks.check_kept,),
 )

@@ -19,11 +19,18 @@ _FRAMEWORK = "jax"
 
 def check_kept(frame: Frame, node: ir.Assign, value: Value) -> None:
     """Report a tracer that becomes an attribute of a static `self`, or a global, in a function that is jitted by a decorator."""
-    if not (isinstance(value, Tensor) and value.framework == _FRAMEWORK and not value.static):
-        return
     for target in node.targets:
-        if _outlives(frame, target):
-            frame.report(TRACE_TIME_EFFECT, position(target), value, target, variant=LEAK)
+        _check(frame, target, value)
+
+
+def check_added(frame: Frame, target: ir.Node, _old: Value, added: Value) -> None:
+    """Report what grows by a tracer, and was a number or an array of the host before: `self.total += x.sum()`."""
+    _check(frame, target, added)
+
+
+def _check(frame: Frame, target: ir.Node, value: Value) -> None:
+    if isinstance(value, Tensor) and value.framework == _FRAMEWORK and not value.static and _outlives(frame, target):
+        frame.report(TRACE_TIME_EFFECT, position(target), value, target, variant=LEAK)
 
 
 def _outlives(frame: Frame, target: ir.Node) -> bool:
