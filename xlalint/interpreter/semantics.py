@@ -76,7 +76,8 @@ class Semantics:
       `compiles_eagerly`: each operation is compiled by itself in code that no tracer runs. `compiles_if_asked`: XLA compiles a graph
       that its tracers record only where the program says so; the framework's own runtime runs the others.
       `converts_arrays`: it makes its own tensors of the host's arrays. `splits_graphs`: it goes on behind what it cannot trace.
-    - `hashable`. `immutable`: none of its elements can be assigned. `defers_equality`: to what a tensor is compared with.
+    - `hashable`. `immutable`: none of its elements can be assigned. `kernels`: packages whose functions are given references, which
+      elements can be assigned to, in the place of tensors. `defers_equality`: to what a tensor is compared with.
       `accepts_numbers`: its functions take numbers for tensors.
       `passed_as_numbers`: its tensors of one element are passed where numbers are asked for. `host_memory`: its tensors may be there.
     - `reads_scalar_index`: an index of one element is read on the host. `unclear_masks`: an index of which nothing is known is
@@ -148,6 +149,7 @@ class Semantics:
         splits_graphs: bool = False,
         hashable: bool = True,
         immutable: bool = False,
+        kernels: tuple[str, ...] = (),
         defers_equality: bool = False,
         accepts_numbers: bool = False,
         passed_as_numbers: bool = False,
@@ -232,6 +234,7 @@ class Semantics:
         self.splits_graphs = splits_graphs
         self.hashable = hashable
         self.immutable = immutable
+        self.kernels = kernels
         self.defers_equality = defers_equality
         self.accepts_numbers = accepts_numbers
         self.passed_as_numbers = passed_as_numbers

@@ -437,7 +437,7 @@ def store_subscript(frame: Frame, target: ir.Sub, base: Value, index: Value, val
     for member in members(base):
         if isinstance(member, Tensor):
             immutable = member.sure and frame.libraries.of(member.framework).immutable
-            if immutable and (_is_text(index) or not _is_surely_array(frame, target.value)):
+            if immutable and (_is_text(index) or not _is_surely_array(frame, member, target.value)):
                 continue
             if immutable:
                 frame.report(MASK_ASSIGNMENT, target.at, member, target.value, variant="immutable")
@@ -471,7 +471,7 @@ def _is_packed(base: Tensor, index: Value, value: Value) -> bool:
     return given.rank > base.rank - mask.rank
 
 
-def _is_surely_array(frame: Frame, node: ir.Node) -> bool:
+def _is_surely_array(frame: Frame, base: Tensor, node: ir.Node) -> bool:
     """Return whether an annotation is not all that calls it an array: it is made here, or a tracer passes it.
 
     Code that assigns elements of anything else was run on what allows that, as the references of a kernel do.
@@ -483,7 +483,15 @@ def _is_surely_array(frame: Frame, node: ir.Node) -> bool:
         return False
     if all(param.name != node.id for param in info.params):
         return True
+    if _writes_kernels(frame, frame.libraries.of(base.framework).kernels):
+        return False
     return info in frame.interpreter.staged or any(frame.interpreter.handed.of(info))
+
+
+def _writes_kernels(frame: Frame, packages: tuple[str, ...]) -> bool:
+    """Return whether a module imports what runs kernels: loops of theirs are traced as others are, and pass references on."""
+    imported = (f"{one.module}.{one.name}." for one in frame.module.unit.imports if not one.level)
+    return any(name.startswith(f"{package}.") for name in imported for package in packages)
 
 
 def _is_made_here(frame: Frame, node: ir.Node) -> bool:

@@ -25,7 +25,19 @@ class Net(nn.Module):
 """
 
 # Of these kinds of code JAX 0.10.2 was run on; each of them traces.
+LOOP = """
+from functools import partial
+
+def body(i, carry, ref: jax.Array):
+    ref[i, :] = jnp.zeros(3)
+    return carry
+
+def kernel(ref: jax.Array):
+    jax.lax.fori_loop(0, 4, partial(body, ref=ref), 0)
+"""
+
 SILENT = {
+    "an element of a kernel's reference": "from jax.experimental import pallas as pl\n" + LOOP,
     "a key is looked for": "@jax.jit\ndef f(batch):\n    return batch['x'] * 2 if 'mask' in batch else batch['x']",
     "a key of what is declared an array or a dict": (
         "import typing\nData = typing.Union[np.ndarray, typing.Dict[str, 'Data']]\n\n"
@@ -65,6 +77,11 @@ SILENT = {
     ),
 }
 FOUND = {
+    "an element of what a loop is given": (LOOP, ["XLA205"]),
+    "an element of an array, beside kernels": (
+        "from jax.experimental import pallas as pl\n\ndef f():\n    x = jnp.zeros(3)\n    x[0] = 1.0\n    return x\n\ng = jax.jit(f)",
+        ["XLA205"],
+    ),
     "an item of an array": (
         "def f():\n    x = jnp.zeros(3)\n    x[0] = 1.0\n    return x\n\ng = jax.jit(f)",
         ["XLA205"],

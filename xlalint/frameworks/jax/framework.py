@@ -18,6 +18,7 @@ _SEMANTICS = Semantics(
     hashable=False,
     immutable=True,
     indexer="at",
+    kernels=("jax.experimental.pallas", "jax._src.pallas"),
     part_of=structures.part_of,
     of_record=structures.of_record,
     formatted=calls.report_format,
