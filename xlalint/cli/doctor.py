@@ -29,6 +29,7 @@ class Extra(NamedTuple):
 EXTRAS: Mapping[str, Extra] = {
     "torch": Extra("torch", "`verify --backend torch_compile` and `torch_export`, and `run`, of PyTorch code"),
     "torch-xla": Extra("torch_xla", "`verify`, `run` and `check --verify` of PyTorch code on torch_xla"),
+    "torch-tpu": Extra("torch_tpu", "the same of PyTorch code on TorchTPU"),
     "tensorflow": Extra("tensorflow", "the same of TensorFlow and Keras code"),
     "jax": Extra("jax", "the same of JAX code"),
     "tpu": Extra("libtpu", "`verify --tpu`: the TPU's own compiler, without a TPU"),
