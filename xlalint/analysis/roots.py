@@ -301,6 +301,9 @@ class Roots:
 
     def _functions(self, module: ModuleInfo, framework: str) -> list[Candidate]:
         found: list[Candidate] = []
+        told = self.interpreter.libraries.of(framework).says_what_is_compiled
+        if told is not None and told(module):
+            framework = ""  # what takes tensors is no root for that
         for klass in module.classes:
             with self._contain(module, klass.ir.qualname):
                 found.extend(self._methods(klass, framework))

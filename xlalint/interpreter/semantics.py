@@ -125,6 +125,8 @@ class Semantics:
       (of what is no tensor on the device, where a tensor would meet a rule: with that, the place, the variant), `on_for`,
       `on_loop`, `on_define` (of a nested function that a tracer gets), `on_return` (of a call).
     - `skips(frame, info)` is true of a function of the program that the tracer of the code which calls it does not enter.
+    - `says_what_is_compiled(module)` is true of a script that names what it has compiled: no other function of it is a root
+      for taking tensors.
     - `on_operands`, by operator. `on_unknown_call`, of what is not known. `converts(interpreter, info)` is false for functions that
       the tracer leaves as they are; `bounds_loop(body)` says that a loop's body bounds its turns.
     """
@@ -213,6 +215,7 @@ class Semantics:
         on_loop: tuple[LoopWatch, ...] = (),
         on_define: tuple[Callable[[Frame, ir.Define, ir.Node, str], None], ...] = (),
         on_operands: Mapping[str, Callable[[Frame, str, int, Operand, Operand], None]] = MappingProxyType({}),
+        says_what_is_compiled: Callable[[ModuleInfo], bool] | None = None,
         skips: Callable[[Frame, FunctionInfo], bool] | None = None,
         converts: Callable[[Interpreter, FunctionInfo], bool] | None = None,
         bounds_loop: Callable[[tuple[ir.Statement, ...]], bool] | None = None,
@@ -298,6 +301,7 @@ class Semantics:
         self.on_loop = on_loop
         self.on_define = on_define
         self.on_operands = on_operands
+        self.says_what_is_compiled = says_what_is_compiled
         self.skips = skips
         self.converts = converts
         self.bounds_loop = bounds_loop

@@ -6,7 +6,15 @@ from xlalint.abstract.values import host, sequence, tensor
 from xlalint.frameworks.base import Framework
 from xlalint.frameworks.checks import unsupported_dtype
 from xlalint.frameworks.registry import row_of
-from xlalint.frameworks.torch import calls, distributions, draws, graph_breaks, host_arrays, recompiles
+from xlalint.frameworks.torch import (
+    calls,
+    compiled_scripts,
+    distributions,
+    draws,
+    graph_breaks,
+    host_arrays,
+    recompiles,
+)
 from xlalint.frameworks.torch.checks import (
     compiled_optimizer,
     cuda_on_xla,
@@ -377,6 +385,7 @@ _SEMANTICS = Semantics(
     on_array_read=(host_arrays.check_read,),
     on_drawn_test=(draws.check_test,),
     skips=graph_breaks.skips,
+    says_what_is_compiled=compiled_scripts.says_what_is_compiled,
     on_for=(recompiles.check_turns,),
     on_loop=(LoopWatch(missing_step_barrier.begin_loop, missing_step_barrier.end_loop),),
     on_operands={
