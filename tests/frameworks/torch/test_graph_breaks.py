@@ -117,6 +117,21 @@ def test_found(body: str, codes: list[str], loud: Loud) -> None:
     assert loud(START.replace("{body}", body), "torch_compile") == codes
 
 
+def test_loop_that_trains_is_host_code(loud: Loud) -> None:
+    code = """
+import time
+import torch
+
+def train(model: torch.nn.Module, optimizer: torch.optim.Optimizer, loader):
+    for batch in loader:
+        began = time.time()
+        optimizer.zero_grad()
+        model(batch).mean().backward()
+        optimizer.step()
+"""
+    assert not [found for found in loud(code, "torch_compile") if found.startswith("XLA7")]
+
+
 RELEASES = {
     "traced from 2.14 on": ("x = x * random.random()", "torch2.13", "torch2.14", ["XLA708"]),
     "traced from 2.13 on": (

@@ -22,6 +22,7 @@ from xlalint.abstract.values import (
 from xlalint.analysis.hazard import Confidence
 from xlalint.api_tables.cases import choose
 from xlalint.frameworks.torch.draws import is_compiled
+from xlalint.interpreter.drivers import Role
 from xlalint.interpreter.library_calls import LibraryCall
 from xlalint.interpreter.spelling import spelling
 from xlalint.rules.codes import DISABLED_FUNCTION
@@ -41,7 +42,7 @@ _SKIPPED: Final = "GB0098"
 
 def check_call(frame: Frame, node: ir.Call, found: tuple[Value, ...], arguments: Arguments) -> None:
     """Report a call at which the graph ends."""
-    if not found or not is_compiled(frame):
+    if not found or not is_compiled(frame) or _trains(frame):
         return
     surely = Confidence.LIKELY if len(found) > 1 or frame.paths.branch_depth else Confidence.CERTAIN
     for callee in found:
@@ -58,6 +59,11 @@ def check_call(frame: Frame, node: ir.Call, found: tuple[Value, ...], arguments:
             if spec is not None and spec.rule is not None:
                 _note(frame, node, spec.rule, spec.detail, surely)
             break
+
+
+def _trains(frame: Frame) -> bool:
+    """Return whether the code takes training steps: where it is not given to the compiler, it runs around what is."""
+    return frame.function is not None and frame.interpreter.drivers.role(frame.function) is not Role.NONE
 
 
 def is_disabled(info: FunctionInfo) -> bool:
