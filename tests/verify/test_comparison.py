@@ -287,3 +287,35 @@ def test_integers_outside_of_their_range_refute_nothing_and_are_told(judge: Judg
     assert verdict.kind == "proven", verdict
     assert "integers outside 50000..128000" in verdict.reason
     assert "beyond the range: values differ" in verdict.reason
+
+
+def test_kinds_on_which_the_original_does_not_end_are_named(judge: Judge) -> None:
+    verdict = judge(
+        "def f(x, **rest):\n    while not x.size: pass\n    return x * 2\n", "def f(x, **rest):\n    return x + x\n"
+    )
+    assert verdict.kind == "proven", verdict
+    assert verdict.coverage is not None
+    assert "empty (the original takes too long)" in verdict.coverage.not_varied
+    assert not [one for one in verdict.coverage.not_varied if one.startswith(("single", "nan"))]
+
+
+@pytest.mark.parametrize(
+    ("edge", "usual", "patience", "seconds"),
+    [
+        ("step", 0.0, 5.0, 5.0),
+        ("step", 2.0, 5.0, 5.0),
+        ("nan", 0.0, 5.0, 1.0),
+        ("nan", 0.2, 5.0, 1.0),
+        ("nan", 0.5, 5.0, 2.0),
+        ("empty", 2.0, 5.0, 5.0),
+        ("nan", 0.0, 0.5, 0.5),
+    ],
+)
+def test_an_original_that_is_slow_is_given_time_at_edges_too(
+    edge: str, usual: float, patience: float, seconds: float
+) -> None:
+    from xlalint.verify.comparison import Draw, Pair, _patience
+
+    nothing: Any = None
+    pair = Pair(nothing, nothing, nothing, patience=patience, usual=usual)
+    assert _patience(pair, Draw(edge, 0, {})) == seconds

@@ -53,7 +53,8 @@ ENOUGH = 8  # draws on which the first program must run before anything is prove
 _MOVES = 3  # runs on inputs that are all moved by their last place, to see how far a result moves
 _STEPS_EACH = 5  # draws in each of the circumstances besides the ordinary ones
 _FAMILIES = {"not finite": "nan", "infinite": "nan", "signed zeros": "zeros"}  # kinds that are left out with others
-_AT_EDGES = 1.0  # seconds that the first program may take on a draw that is at an edge
+_AT_EDGES = 1.0  # seconds that the first program may take on a draw that is at an edge, if its ordinary draws are fast
+_AS_LONG = 4  # times what an ordinary draw takes, if they are not
 _LONGER = 4  # times the original's patience for the rewrite
 _MOST_TURNS = 4  # arguments that are moved alone
 _ORDINARY = Setting()
@@ -106,7 +107,8 @@ Hear = Callable[[Step], None]
 
 class Pair(NamedTuple):
     """Two programs, and how they are compared: `exact`ly or within what dtypes hold; edges and respects of `unlike` do not count, nor do
-    the "signs" of zeros if it has these; `patience` is how many seconds one call may take.
+    the "signs" of zeros if it has these; `patience` is how many seconds one call may take, `usual` how many
+    an ordinary one of the first program takes.
 
     In the mode "eager", which costs no compilation, there are many more draws, programs begin anew at each kind of draws, so that what one
     leaves behind hides nothing at the next, and what they print, log and warn of counts, which under a compiler is said while it traces.
@@ -119,6 +121,7 @@ class Pair(NamedTuple):
     unlike: tuple[str, ...] = ()
     patience: float = 0.0
     mode: Mode = "compiled"
+    usual: float = 0.0
 
     @property
     def gradients(self) -> bool:
@@ -143,6 +146,7 @@ class _Comparison:
         self.branches = [Branches(one.file) for one in (pair.before, pair.after)]
         self.draws: list[Draw] = []
         self.late: list[str] = []  # kinds of draws for which there was no time
+        self.endless: list[str] = []  # kinds of draws on one of which the first program did not end in time
         self._noise: dict[int, Mapping[str, Noise]] = {}
         self._scales: list[float] = []  # the largest element of each of the first program's results on ordinary draws
         self._signs = False  # whether zeros of results that are sums have other signs
@@ -152,6 +156,7 @@ class _Comparison:
         expected = self._run_first(hear_before)
         ran = {index: one for index, one in expected.items() if isinstance(one, Result)}
         checked = {index: one for index, one in expected.items() if isinstance(one, Raised) and one.check}
+        self.endless = [self.draws[n].edge for n, one in expected.items() if isinstance(one, Raised) and one.endless]
         found = self._run_second(ran, checked, hear_after)
         differing, outside = self._find_differences({**ran, **checked}, found)
         if differing:
@@ -170,7 +175,9 @@ class _Comparison:
         """Run the first program on all draws. Where it cannot be differentiated on any, gradients are left out."""
         eager = self.pair.mode == "eager"
         self._add((edge, values) for edge, values in basic_edges(self.specs) if edge == "step" or not eager)
+        began = time.monotonic()
         outcomes = self._run_before(range(len(self.draws)), hear)
+        self.pair = self.pair._replace(usual=(time.monotonic() - began) / max(len(self.draws), 1))
         if self.gradients and all(isinstance(one, Raised) for one in outcomes.values()):
             self.gradients = False
             outcomes = self._run_before(range(len(self.draws)), hear)
@@ -349,6 +356,7 @@ class _Comparison:
         sizes = [max(np.shape(one), default=0) for index in ran for one in self.draws[index].values.values()]
         not_varied = [f"sizes above {max(sizes, default=0)}"] if any(sizes) else []
         not_varied += [f"{text} (no time)" for text in self.late]
+        not_varied += [f"{edge} (the original takes too long)" for edge in dict.fromkeys(self.endless)]
         tried = {draw.edge for draw in self.draws} & set(DTYPE_KINDS)
         not_varied += [f"{dtype} (the original raises)" for dtype in DTYPE_KINDS if dtype in tried - set(draws)]
         not_varied += [f"integers outside {text}" for text in _ranges(self.specs)]
@@ -485,7 +493,7 @@ def _outcomes(
 
 def _patience(pair: Pair, draw: Draw) -> float:
     """How many seconds the first program may take: at an edge, where many loops never end, not as many."""
-    return pair.patience if draw.edge == "step" else min(pair.patience, _AT_EDGES)
+    return pair.patience if draw.edge == "step" else min(pair.patience, max(_AT_EDGES, _AS_LONG * pair.usual))
 
 
 def _describe_raised(error: BaseException, program: Program) -> Raised:
