@@ -27,7 +27,7 @@ OUTCOMES: dict[str, dict[str, list[str] | None]] = json.loads((FOLDER / "outcome
 RELEASES = ("2.6.0", "2.9.1", "2.13.0", "2.14.1")
 NEWEST = RELEASES[-1]
 # How many of the programs that break are found: those that are missed wait for what tells them.
-LEAST_FOUND = {"2.6.0": 130, "2.9.1": 128, "2.13.0": 117, "2.14.1": 113}
+LEAST_FOUND = {"2.6.0": 128, "2.9.1": 126, "2.13.0": 113, "2.14.1": 109}
 BROKEN = ("log_info", "time_time", "lstm", "random_choice", "np_interp", "cm_fork_rng", "disable_fn", "autograd_grad")
 QUIET = ("copy_deepcopy_list", "random_random", "grucell", "cm_no_grad", "func_grad", "b_eval", "clip_grad_norm")
 

@@ -69,6 +69,8 @@ QUIET = {
     "a checkpoint": "x = checkpoint(traced, x, use_reentrant=False)",
     "NumPy's that torch has": "grid = np.linspace(0.0, 1.0, 8)",
     "an array of numbers": "rows = np.zeros(3, dtype=np.float32)",
+    "an address that nothing is compared with": "where = x.data_ptr()",
+    "a product that takes dense tensors too": "x = torch.sparse.mm(x, x)",
     "the tensor's data": "x = x.data.as_strided((2, 2), (1, 2))",
 }
 FOUND = {
@@ -141,7 +143,7 @@ RELEASES = {
         ["XLA703"],
     ),
     "of a list": ("sizes = copy.deepcopy([1, 2])", "torch2.9", "torch2.14", ["XLA709"]),
-    "a break since then": ("same = x.data_ptr() == 0", "torch2.14", "torch2.9", ["XLA709"]),
+    "a break since then": ("x = x.to_sparse()", "torch2.14", "torch2.6", ["XLA707"]),
 }
 
 
