@@ -35,6 +35,7 @@ from xlalint.verify.regions import NAME, RegionError, Side, region
 from xlalint.verify.requests import Job, Way
 from xlalint.verify.rewrites import Around, Rows, around, counterpart, find_named, rows_of, run_of, to_the_end
 from xlalint.verify.targets import Module, TargetError, find_declared, specs_of
+from xlalint.verify.whole_models import models_of
 
 _ALONE = "the rewritten lines alone"
 
@@ -115,7 +116,8 @@ class Prover:
         proofs.prove_all([job for _, job in jobs], backend, self._limits, hear, self._until)
 
     def _prove_together(self, asked: Sequence[Proposed], keys: Sequence[str]) -> None:
-        """Prove what is made of a function by all its fixes, those of earlier rounds too; where that is refuted, none of the new ones is.
+        """Prove what is made of a function, and of a model, by all its fixes, those of earlier rounds too; where that is refuted, none of
+        the new ones is.
 
         Each was proven alone. Two of them may change what the other one rests on.
         """
@@ -125,6 +127,7 @@ class Prover:
             place = around(ast.parse(one.before), one.finding.location.row)
             if place is not None and self._backend(one.finding):
                 by_function[one.path, place.name].append((one, key))
+        _add_models(by_function)
         by_backend: defaultdict[str, list[tuple[Job, _Joint]]] = defaultdict(list)
         for (path, name), own in by_function.items():
             first = self._first.setdefault((path, name), own[0][0].before)
@@ -287,6 +290,17 @@ class _Joint(NamedTuple):
     own: list[tuple[Proposed, str]]
     whole: Proposed
     content: str
+
+
+def _add_models(by_function: dict[tuple[str, str], list[tuple[Proposed, str]]]) -> None:
+    """Have the fixes of all that a model uses of its file stand with the method by which it is called."""
+    texts = {path: own[0][0].before for (path, _), own in by_function.items()}
+    for path, text in texts.items():
+        rewritten = [name for file, name in by_function if file == path]
+        for model in list(models_of(ast.parse(text), rewritten)):
+            by_function[path, model.called] = [
+                one for name in rewritten if name in model.functions for one in by_function[path, name]
+            ]
 
 
 def _proof_of(shown: proofs.Shown) -> Proof:
