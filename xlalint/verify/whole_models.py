@@ -27,7 +27,7 @@ def models_of(tree: ast.Module, rewritten: Collection[str]) -> Iterator[Rewritte
         name: {one.id for one in ast.walk(node) if isinstance(one, ast.Name)} & tops.keys()
         for name, node in tops.items()
     }
-    called = {name: method for name, node in tops.items() if (method := _called(node))}
+    called = {name: method for name, node in tops.items() if (method := _find_calling_method(node))}
     reached = {name: _reach(name, uses) for name in called}
     inner = {other for name in called for other in reached[name] if other != name}
     for name, method in called.items():
@@ -36,7 +36,7 @@ def models_of(tree: ast.Module, rewritten: Collection[str]) -> Iterator[Rewritte
             yield RewrittenModel(method, own)
 
 
-def _called(node: _Top) -> str:
+def _find_calling_method(node: _Top) -> str:
     """The qualified name of the method by which the instances of a class are called, "" where there is none."""
     names = (
         {one.name for one in node.body if isinstance(one, ast.FunctionDef)} if isinstance(node, ast.ClassDef) else ()
