@@ -1,7 +1,7 @@
 """Programs that torch.compile may break, on each release that was measured: what is said of them, and what the newest release does.
 
-`graph_breaks/outcomes.json` has what `graph_breaks/record.py` saw, without and with `fullgraph=True`. The newest release gets an
-environment of its own, kept in the user's cache folder; where that cannot be had, the test says why and skips.
+`graph_breaks/outcomes.json` has what `graph_breaks/record.py` saw, without and with `fullgraph=True`. The newest release is in the
+environment of TorchTPU's tests; where that cannot be had, the test says why and skips.
 """
 
 from __future__ import annotations
@@ -9,15 +9,13 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
-import venv
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
 from tests.xla.graph_breaks.record import read_programs
-from xlalint.cache_folder import user_caches
+from tests.xla.tpu_environment import require_torch_tpu
 from xlalint.config.releases import TargetVersion
 from xlalint.config.settings import Settings
 from xlalint.project import check_text
@@ -50,28 +48,16 @@ def test_findings_agree_with_what_happened(release: str) -> None:
 
 
 @pytest.fixture(scope="session")
-def newest_torch() -> Path:
-    """The interpreter of an environment with the newest release of PyTorch that was measured, made on first use."""
-    folder = user_caches() / f"torch-{NEWEST}-{sys.version_info.major}.{sys.version_info.minor}"
-    python = folder / "bin" / "python"
-    if (folder / "complete").exists():
-        return python
-    try:
-        venv.create(folder, with_pip=True, clear=True)
-        command = [str(python), "-m", "pip", "install", "--quiet", f"torch=={NEWEST}", "numpy", "scipy"]
-        subprocess.run(command, check=True, capture_output=True, text=True, timeout=900)
-    except (OSError, subprocess.SubprocessError) as error:
-        told = (getattr(error, "stderr", None) or str(error)).strip().splitlines()
-        pytest.skip(f"torch {NEWEST} cannot be installed into an environment of its own: {told[-1] if told else error}")
-    (folder / "complete").touch()
-    return python
+def newest_torch() -> str:
+    """The Python of an environment with the newest release of PyTorch that was measured: that of TorchTPU's tests."""
+    return require_torch_tpu()
 
 
-def test_newest_release_does_what_was_recorded(newest_torch: Path) -> None:
+def test_newest_release_does_what_was_recorded(newest_torch: str) -> None:
     names = (*BROKEN, *QUIET)
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     run = subprocess.run(
-        [str(newest_torch), str(FOLDER / "record.py"), *names],
+        [newest_torch, str(FOLDER / "record.py"), *names],
         env={**environment, "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"},
         capture_output=True,
         text=True,

@@ -14,7 +14,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-PINS = ("torch==2.14.1",)  # what the pages state was measured with
+PINS = ("torch==2.14.1", "scipy")  # what the pages state was measured with
 
 
 def requirements() -> list[str]:
