@@ -16,7 +16,7 @@ from xlalint import processes
 from xlalint.processes import hosting, isolated_command
 
 PACKAGE = Path(__file__).parents[1] / "xlalint"
-# What starts processes; each with the modules that do so, by a command of `xlalint.processes` or, of git, by its absolute path.
+# What starts processes; each with the modules that do so, by a command of `xlalint.processes` or, of git and compilers, by its path.
 _STARTING = {
     "subprocess.Popen": {
         "cli/watching.py",
@@ -25,7 +25,7 @@ _STARTING = {
         "verify/running.py",
         "verify/supervisor.py",
     },
-    "subprocess.run": {"source/git.py"},
+    "subprocess.run": {"source/git.py", "verify/plugin/__init__.py"},
     "asyncio.create_subprocess_exec": {"server/server.py"},
     "anyio.run_process": {"agents/tools.py"},
     "context.Process": {"project/workers.py"},
