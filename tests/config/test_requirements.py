@@ -21,6 +21,8 @@ QUIET = {
     "an entry point": ("setup.py", "ENTRY = 'a-tool=package.module:main'\n"),
     "what a lock file names besides": ("poetry.lock", '[[package]]\nname = "numpy"\nversion = "2.1.0"\n'),
     "a lock file's own version": ("uv.lock", 'version = 1\nrequires-python = ">=3.10"\n'),
+    "a package named like one that brings a device": ("requirements.txt", "torch-xla-tools\ntorch_xlator\n"),
+    "a device in a sentence": ("setup.py", "setup(description='torch_xla for everyone')\n"),
     "no files": ("train.py", "import tensorflow\n"),
 }
 FOUND = {
@@ -42,6 +44,14 @@ FOUND = {
         "uv.lock",
         'version = 1\n[[package]]\nname = "Torch"\nversion = "2.9.1+cpu"\nsource = { registry = "…" }\n',
         ("torch==2.9.1",),
+    ),
+    "a device without a version": ("requirements.txt", "torch_xla[tpu]  # from torch 2.5\n", ("torch-xla",)),
+    "a device by an address": ("requirements.txt", "torch_xla @ https://example.org/a.whl\n", ("torch-xla",)),
+    "a device of a conda environment": ("environment.yml", "dependencies:\n  - torch_tpu\n", ("torch-tpu",)),
+    "a device of a lock file": (
+        "uv.lock",
+        '[[package]]\nname = "torch-xla"\nversion = "2.9.0"\n',
+        ("torch-xla==2.9.0",),
     ),
     "of a project": (
         "pyproject.toml",

@@ -25,7 +25,7 @@ RULE = Rule(
     help="use where",
     path=Path("/rules/XLA101-tensor-if.md"),
     severity={
-        "torch_xla": "error",
+        "torch_tpu": "error",
         "torch_compile": "info",
         "tf:no-autograph": "error",
         "tf": "info",
@@ -80,7 +80,7 @@ def test_everything_that_is_printed() -> None:
         "no_fix": "",
         "frequency": None,
         "copy_key": "",
-        "target": "torch_xla",
+        "target": "torch_tpu",
     }
 
 
@@ -90,17 +90,17 @@ def test_columns_count_code_points() -> None:
 
 
 SEVERITIES = {
-    "torch-means-torch_xla": ({}, {}, "error"),
+    "torch-means-torch_tpu": ({}, {}, "error"),
     "another-torch-target": ({}, {"target": "torch_compile"}, "info"),
-    "target-without-the-rule": ({}, {"target": "torch_tpu"}, None),
+    "target-without-the-rule": ({}, {"target": "torch_xla"}, None),
     "target-of-another-framework": ({}, {"target": "jax"}, "error"),
     "framework": ({"framework": "tensorflow"}, {}, "info"),
     "variant": ({"framework": "tensorflow", "variant": "no-autograph"}, {}, "error"),
     "unknown-variant": ({"framework": "tensorflow", "variant": "keras"}, {}, "info"),
     "device": ({"framework": "jax"}, {}, "warning"),
     "another-device": ({"framework": "jax"}, {"device": "cpu"}, None),
-    "the-call-knows-better": ({"severity": (("torch_xla", "info"),)}, {}, "info"),
-    "the-call-is-clean": ({"severity": (("torch_xla", "off"),)}, {}, None),
+    "the-call-knows-better": ({"severity": (("torch_tpu", "info"),)}, {}, "info"),
+    "the-call-is-clean": ({"severity": (("torch_tpu", "off"),)}, {}, None),
     "the-call-speaks-of-another-target": ({"severity": (("torch_compile", "off"),)}, {}, "error"),
 }
 
@@ -112,7 +112,7 @@ def test_severity(hazard: dict[str, Any], settings: dict[str, Any], expected: st
 
 
 HIDDEN = {
-    "info": ({"severity": (("torch_xla", "info"),)}, {}),
+    "info": ({"severity": (("torch_tpu", "info"),)}, {}),
     "possible": ({"confidence": Confidence.POSSIBLE}, {}),
     "likely-where-certain-is-asked": ({"confidence": Confidence.LIKELY}, {"min_confidence": "certain"}),
     "ignored": ({}, {"ignore": ("XLA1",)}),
@@ -127,7 +127,7 @@ def test_not_shown(hazard: dict[str, Any], settings: dict[str, Any]) -> None:
 
 
 SHOWN = {
-    "info-asked-for": ({"severity": (("torch_xla", "info"),)}, {"show_info": True}),
+    "info-asked-for": ({"severity": (("torch_tpu", "info"),)}, {"show_info": True}),
     "possible-asked-for": ({"confidence": Confidence.POSSIBLE}, {"min_confidence": "possible"}),
     "likely": ({"confidence": Confidence.LIKELY}, {}),
     "longer-selector-wins": ({}, {"ignore": ("XLA",), "select": ("XLA101",)}),

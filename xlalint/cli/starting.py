@@ -22,7 +22,7 @@ _ROOTS = {
     "jax": ("jax", "flax", "equinox", "haiku", "optax"),
 }
 _CHOICES = {
-    "torch": '# target = "torch_compile"  # of PyTorch: torch_xla (usual), torch_tpu or torch_compile\n',
+    "torch": '# target = "torch_compile"  # of PyTorch: torch_tpu (usual), torch_xla or torch_compile\n',
 }
 _HOOK = {
     "id": "xlalint",

@@ -179,7 +179,9 @@ OPTIONS: dict[str, Option] = {
     "ignore": Option(_strings, _STRINGS, "Rules to leave out."),
     "per_file_ignores": Option(_per_file, _PER_FILE, "Rules to leave out in the files that a pattern matches."),
     "target": Option(
-        _one_of(Target), _words(Target), "How the code reaches XLA; by default the usual way of its framework."
+        _one_of(Target),
+        _words(Target),
+        "How the code reaches XLA; by default what the code and its requirements show, else the usual way of its framework.",
     ),
     "device": Option(_one_of(Device), _words(Device), "The kind of device."),
     "target_version": Option(

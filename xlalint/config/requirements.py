@@ -19,11 +19,14 @@ _LOCKS = ("uv.lock", "poetry.lock", "pdm.lock")
 _ROOTS = (*_FILES[:3], "requirements.txt", *_LOCKS)
 # Of all that a lock file names, that of which releases differ in what is said of code.
 _OF_USE = frozenset(("jax", "keras", "tensorflow", "tf-keras", "torch"))
+# Packages of which it counts that they are asked for, in whatever release.
+_DEVICES = frozenset(("torch-neuronx", "torch-tpu", "torch-xla"))
 _MOST_FILES = 20
 # A package's name, extras aside, and clauses of which one bounds the version from above: `keras < 3`, `tensorflow~=2.11`.
 _REQUIREMENT = re.compile(
     r"""^\s*-?\s*["']?(?P<name>[A-Za-z0-9][\w.-]*)(?:\[[\w., -]*\])?\s*\(?(?P<clauses>(?:==|~=|!=|>=|<=|<|>|=(?==))[^;#"')]*)"""
 )
+_NAME = re.compile(r"""^\s*-?\s*["']?(?P<name>[A-Za-z][\w.-]*)(?:\[[\w., -]*\])?\s*(?:$|[#;"'=~<>!@])""")
 _BOUND = re.compile(r"(==|~=|<=|<)\s*(\d+(?:\.\d+)*)")
 _LEAST = re.compile(r">=?\s*(\d+(?:\.\d+)*)")
 _LOCKED = re.compile(r'^name = "([\w.-]+)"\nversion = "(\d[\w.]*)', re.MULTILINE)
@@ -31,7 +34,10 @@ _QUOTED = re.compile(r"""["']([^"'\n]+)["']""")
 
 
 def find_requirements(place: Path) -> tuple[str, ...]:
-    """List the requirements that bound versions, as `name<clauses>`, of the project that a folder or file belongs to, sorted."""
+    """List the requirements that bound versions, as `name<clauses>`, of the project that a folder or file belongs to, sorted.
+
+    Packages that bring a device are listed without clauses, too.
+    """
     project = next((one for one in (place, *place.parents) if any((one / name).is_file() for name in _ROOTS)), None)
     if project is None:
         return ()
@@ -49,16 +55,21 @@ def _find_locked(file: Path) -> Iterator[str]:
     except OSError:
         return
     for name, version in dict(_LOCKED.findall(text)).items():
-        if name.lower() in _OF_USE:
-            yield f"{name.lower()}=={version}"
+        if _normal(name) in _OF_USE | _DEVICES:
+            yield f"{_normal(name)}=={version}"
 
 
 def _find_bounds(lines: Iterable[str]) -> Iterator[str]:
     for line in lines:
         match = _REQUIREMENT.match(line)
         if match is not None and (_BOUND.search(match["clauses"]) or _LEAST.search(match["clauses"])):
-            name = re.sub(r"[-_.]+", "-", match["name"]).lower()
-            yield name + "".join(match["clauses"].split())
+            yield _normal(match["name"]) + "".join(match["clauses"].split())
+        elif (named := _NAME.match(line)) is not None and _normal(named["name"]) in _DEVICES:
+            yield _normal(named["name"])
+
+
+def _normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def _lines(file: Path) -> Iterable[str]:
@@ -82,6 +93,11 @@ def _texts(text: str) -> list[str]:
     return [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
 
 
+def name_of(requirement: str) -> str:
+    """Return the name of the package that a requirement, as `find_requirements` lists them, is of."""
+    return re.split("[=~!<>]", requirement, maxsplit=1)[0]
+
+
 def admits(clauses: str, release: tuple[int, ...]) -> bool:
     """Return whether clauses that bound a version from above leave room for a release, or a later one."""
     for bound, written in _BOUND.findall(clauses):
@@ -101,4 +117,4 @@ def least_of(clauses: str) -> tuple[int, ...] | None:
     return None if written is None else tuple(int(part) for part in written[1].split("."))
 
 
-__all__ = ["admits", "find_requirements", "least_of"]
+__all__ = ["admits", "find_requirements", "least_of", "name_of"]

@@ -33,7 +33,7 @@ class Row(NamedTuple):
 
 
 ROWS: list[Row] = [
-    Row("torch", "PyTorch", "xlalint.frameworks.torch", ("torch_xla", "torch_tpu", "torch_compile"), raises=False),
+    Row("torch", "PyTorch", "xlalint.frameworks.torch", ("torch_tpu", "torch_xla", "torch_compile"), raises=False),
     Row("tensorflow", "TensorFlow", "xlalint.frameworks.tensorflow", ("tf",)),
     Row("jax", "JAX", "xlalint.frameworks.jax", ("jax",)),
 ]

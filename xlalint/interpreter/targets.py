@@ -1,7 +1,7 @@
 """Choose the target of each module: how its code reaches XLA, where the settings leave that open.
 
 A module is judged for the target that it shows. One that shows none is judged for the only one that the program's modules show, as a model
-beside the script that trains it is; where they show several, or none, for the usual one.
+beside the script that trains it is; where they show several, or none, for what the project's requirements tell, else for the usual one.
 """
 
 from __future__ import annotations
@@ -12,18 +12,29 @@ from typing import TYPE_CHECKING, NamedTuple
 from xlalint.program.dependencies import DependencySet
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from xlalint.lowering.ir import Unit
     from xlalint.program.linker import ModuleInfo, Program
 
 
 class TargetFinder(NamedTuple):
-    """The targets of a framework, and how to find the one that a module shows ("" where it shows none)."""
+    """The targets of a framework, and how to find the one that a module shows, or that a project's requirements and the release for which
+    it is judged tell ("" where they tell none)."""
 
     framework: str
     targets: tuple[str, ...]
     find: Callable[[ModuleInfo], str]
+    find_pinned: Callable[[tuple[str, ...], tuple[int, ...]], str]
+
+
+class Chosen(NamedTuple):
+    """The target for which a file is judged where the user does not say: its path, the target, and by what: "code", "pins", or "" where
+    nothing tells."""
+
+    path: str
+    target: str
+    by: str
 
 
 class Targets:
@@ -33,25 +44,33 @@ class Targets:
         self._frameworks = frameworks
         self._program = program
         self._known: dict[tuple[str, ModuleInfo], tuple[Unit, str]] = {}
-        self.unusual: list[tuple[str, str]] = []
+        self.chosen: list[Chosen] = []
 
     def choose(self) -> None:
         """Tell each module whose target the user did not choose for which it is judged.
 
-        `unusual` then lists the files of the program that are judged for another target than the usual one, by path.
+        `chosen` then lists the files of the program that use a framework with several targets, and for which.
         """
         for module in self._program.modules:
             module.shown_targets = frozenset()
         for framework in self._frameworks:
             shown = self._find_shown(framework)
             for module in self._program.modules:
-                taught = module.taught
                 module.shown_targets |= {shown[module]} if module in shown else frozenset()
-                target = shown.get(module) or shown.get(None, "")
-                if target and taught.target not in framework.targets:
-                    module.taught = taught.with_target(target, framework.targets)
-                    if target != framework.targets[0] and not module.followed:
-                        self.unusual.append((module.path, target))
+                if module.taught.target not in framework.targets:
+                    found = self._choose_for(module, framework, shown)
+                    module.taught = module.taught.with_target(found.target, framework.targets)
+                    if not module.followed and (module in shown or framework.framework in module.packages):
+                        self.chosen.append(found)
+
+    def _choose_for(
+        self, module: ModuleInfo, framework: TargetFinder, shown: Mapping[ModuleInfo | None, str]
+    ) -> Chosen:
+        if target := shown.get(module) or shown.get(None, ""):
+            return Chosen(module.path, target, "code")
+        if target := framework.find_pinned(module.taught.requirements, module.taught.release):
+            return Chosen(module.path, target, "pins")
+        return Chosen(module.path, framework.targets[0], "")
 
     def digest(self) -> bytes:
         """Digest what the modules show now: what was made of them holds as long as this is the same."""
@@ -81,4 +100,4 @@ class Targets:
         return known[1]
 
 
-__all__ = ["TargetFinder", "Targets"]
+__all__ = ["Chosen", "TargetFinder", "Targets"]

@@ -25,6 +25,7 @@ from xlalint.frameworks.loading import libraries
 from xlalint.interpreter.context import MODULE_LEVEL
 from xlalint.interpreter.interpreter import Interpreter
 from xlalint.interpreter.invalidation import forget
+from xlalint.interpreter.targets import Chosen
 from xlalint.lowering.ir import Unit
 from xlalint.program.linker import FunctionInfo, ModuleInfo, Program, link
 from xlalint.project.dependencies import Dependencies, States
@@ -63,20 +64,20 @@ class ModuleOutcome(msgspec.Struct, frozen=True, array_like=True):
 
 class Analysed(NamedTuple):
     """The hazards of a program, internal errors, and what the roots of each module gave, in the modules' order; where it trains without
-    being judged: path and row; which files are judged for a target that they show, and that is not the usual one: path and target."""
+    being judged: path and row; for which target files are judged, of those of a framework that has several."""
 
     hazards: list[Hazard]
     failures: list[str]
     harvests: list[ModuleResult]
     unjudged: list[tuple[str, int]]
-    unusual: Sequence[tuple[str, str]] = ()
+    chosen: Sequence[Chosen] = ()
 
     def narrow(self, paths: Set[str]) -> Analysed:
         """Return what of it is said of some files; what went wrong elsewhere may concern them too."""
         hazards = [hazard for hazard in self.hazards if hazard.path in paths]
         unjudged = [place for place in self.unjudged if place[0] in paths]
         return self._replace(
-            hazards=hazards, unjudged=unjudged, unusual=[one for one in self.unusual if one[0] in paths]
+            hazards=hazards, unjudged=unjudged, chosen=[one for one in self.chosen if one.path in paths]
         )
 
 
@@ -252,8 +253,8 @@ def analyse(
     failures = list(dict.fromkeys(line for outcome in ordered for line in outcome.failures()))
     harvests = [outcome.harvest for outcome in ordered]
     unjudged = list_unjudged(harvests, analysis.program, analysis.interpreter.drivers)
-    unusual = analysis.interpreter.shown_targets.unusual
-    return Analysed(merge(harvests, analysis.program), failures, harvests, unjudged, unusual)
+    chosen = analysis.interpreter.shown_targets.chosen
+    return Analysed(merge(harvests, analysis.program), failures, harvests, unjudged, chosen)
 
 
 def kept_outcomes(analysis: Analysis, kept: ResultCache | None) -> dict[int, ModuleOutcome]:

@@ -360,9 +360,9 @@ def check_one(text: str, filename: str, settings: Settings, *, fixes: Memory | N
     return Report(findings, 1, analysed.failures + more + errors, analysed.unjudged, _targets(analysed))
 
 
-def _targets(analysed: Analysed) -> list[str]:
-    """The targets that files show, besides the usual ones."""
-    return sorted({target for _, target in analysed.unusual})
+def _targets(analysed: Analysed) -> list[tuple[str, str]]:
+    """For which targets files are judged, and what tells."""
+    return sorted({(one.target, one.by) for one in analysed.chosen})
 
 
 def _with_fixes(

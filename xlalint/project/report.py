@@ -10,13 +10,14 @@ from xlalint.project.packing import Decoder, encode
 
 class Report(msgspec.Struct, frozen=True, array_like=True):
     """`findings` in order of place, `files` the number of files looked at, `failures` internal errors, a line each;
-    `unjudged` where code trains that nothing judged: path and row; `targets` those that files show, besides the usual ones."""
+    `unjudged` where code trains that nothing judged: path and row; `targets` those for which files of a framework that has several are
+    judged where the user does not say, and what tells: "code", "pins", or "" where nothing does."""
 
     findings: list[Finding]
     files: int
     failures: list[str]
     unjudged: list[tuple[str, int]] = []
-    targets: list[str] = []
+    targets: list[tuple[str, str]] = []
 
 
 _decoder: Decoder[Report] = Decoder(Report)

@@ -25,6 +25,11 @@ _IN_A_STEP = (
     ("unsupported", "unsupported operation", "unsupported operations"),
     ("graph-break", "graph break", "graph breaks"),
 )
+_TELLS = {
+    "code": "the code shows",
+    "pins": "the project's requirements tell",
+    "": "nothing says otherwise",
+}
 
 
 def summary(findings: Sequence[Finding], view: View, form: str = "concise") -> str:
@@ -67,9 +72,9 @@ def describe_unjudged(view: View) -> str:
 
 
 def _describe_targets(view: View) -> str:
-    """`Judged for torch_tpu, as the code shows; --target chooses another.`, where that is not the usual target: a line, or nothing."""
-    targets = view.checked.targets
-    return f"Judged for {' and '.join(targets)}, as the code shows; --target chooses another.\n" if targets else ""
+    """`Judged for torch_tpu, as the code shows; --target chooses another.`: a line, or nothing where the user chose."""
+    told = [f"{target}, as {_TELLS[by]}" for target, by in view.checked.targets]
+    return f"Judged for {', and for '.join(told)}; --target chooses another.\n" if told else ""
 
 
 def _describe_step(findings: Sequence[Finding]) -> str:

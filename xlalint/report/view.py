@@ -32,7 +32,7 @@ class Within(NamedTuple):
 class Checked(NamedTuple):
     """Holds what a report says of a run beside its findings: the number of files, internal errors, a line each, the rules that were
     looked for, by code, the number of further findings that a baseline knows, where code trains that nothing judged: path and row; and
-    the program around the files, where they are not all of it; the targets that the files show, besides the usual ones.
+    the program around the files, where they are not all of it; the targets that were chosen, and by what (`Report`).
     """
 
     files: int = 0
@@ -41,7 +41,7 @@ class Checked(NamedTuple):
     known: int = 0
     unjudged: tuple[tuple[str, int], ...] = ()
     within: Within | None = None
-    targets: tuple[str, ...] = ()
+    targets: tuple[tuple[str, str], ...] = ()
 
 
 class View(NamedTuple):

@@ -37,7 +37,7 @@ from xlalint.frameworks.torch.checks import (
 )
 from xlalint.frameworks.torch.launch_files import launch_root
 from xlalint.frameworks.torch.platform import platform_of
-from xlalint.frameworks.torch.tpu_device import shown_target
+from xlalint.frameworks.torch.shown_target import find_pinned, find_target
 from xlalint.interpreter.device_loops import DeviceSteps
 from xlalint.interpreter.semantics import LoopWatch, Semantics
 from xlalint.interpreter.targets import TargetFinder
@@ -351,7 +351,7 @@ _SEMANTICS = Semantics(
     device_uses=frozenset((".cpu", ".detach", ".numpy", ".device", ".to", "isinstance()")),
     makers=_MAKERS,
     placeless_targets=frozenset(("torch_compile",)),
-    shows_target=TargetFinder("torch", row_of("torch").targets, shown_target),
+    shows_target=TargetFinder("torch", row_of("torch").targets, find_target, find_pinned),
     steps=DeviceSteps(
         steps=frozenset(("optimizer_step", "mark_step", "sync", "step", _GRADIENTS)),
         gradients=frozenset((_GRADIENTS,)),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from xlalint.frameworks.base import ON_DEVICE, Platform
 from xlalint.frameworks.torch.launch_files import find_launch_file, is_launch_file
-from xlalint.frameworks.torch.tpu_device import find_tpu
+from xlalint.frameworks.torch.shown_target import find_tpu
 from xlalint.lowering import ir
 from xlalint.program.linker import needed_packages
 

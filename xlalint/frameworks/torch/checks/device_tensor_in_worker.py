@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from xlalint.abstract.values import Function, Instance, members
 from xlalint.analysis.hazard import Confidence
 from xlalint.frameworks.checks.call_site import CallSite, asks_about
-from xlalint.frameworks.torch.tpu_device import names_tpu
+from xlalint.frameworks.torch.named_device import TPU, body_names
 from xlalint.interpreter.frame import made_by
 from xlalint.lowering import ir
 
@@ -28,12 +28,12 @@ def check_loader(call: CallSite) -> None:
     if not call.lacks("multiprocessing_context", 10) and call.constant("multiprocessing_context", 10) != _FORKS:
         return
     for info in _find_in_workers(call):
-        if names_tpu(info.module, info.body):
+        if body_names(info.module, info.body, TPU):
             _report(call, f"`{info.ir.qualname}`")
             return
     given = call.node_of("dataset", 0)
     made = made_by(call.frame, given) if given is not None else None
-    if isinstance(made, ir.Call) and names_tpu(call.frame.module, (ir.Eval(made, 0),)):
+    if isinstance(made, ir.Call) and body_names(call.frame.module, (ir.Eval(made, 0),), TPU):
         _report(call, "the data set")
 
 

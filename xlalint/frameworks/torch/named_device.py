@@ -1,8 +1,7 @@
-"""Find out whether a module is written for TorchTPU: it imports `torch_tpu`, or names its device, "tpu".
+"""Find out whether a module names a kind of device: "tpu", which only TorchTPU has, or "xla", which only torch_xla has.
 
-No other backend of torch has a device of that name (torch_xla's is "xla"), so a module that surely asks for it is written for TorchTPU.
-What stands under an `if` or a `try` says that the program runs elsewhere too. A conditional expression does not: its author wants the TPU,
-and falls back.
+A module that surely asks for such a device is written for what has it. What stands under an `if` or a `try` says that the program runs
+elsewhere too. A conditional expression does not: its author wants the device, and falls back.
 """
 
 from __future__ import annotations
@@ -17,10 +16,8 @@ from xlalint.lowering import ir
 if TYPE_CHECKING:
     from xlalint.program.linker import ModuleInfo
 
-_DEVICE: Final = "tpu"
-_WORDS: Final = (bytes([0xA0 + len(_DEVICE)]) + _DEVICE.encode(), f"{_DEVICE}:".encode())
-_PACKAGE: Final = "torch_tpu"
-_OF_XLA: Final = "torch_xla"
+TPU: Final = "tpu"
+XLA: Final = "xla"
 # Functions of torch's whose first argument is a device, or its kind.
 _TAKE_DEVICES: Final = frozenset(
     (
@@ -38,43 +35,34 @@ _KEYWORDS: Final = frozenset(("device", "device_type", "map_location"))
 _OPTION: Final = "add_argument"
 
 
-def shown_target(module: ModuleInfo) -> str:
-    """Return the target that a module is written for: "torch_tpu", surely, or "torch_xla", perhaps; "" where nothing in it says so."""
-    if find_tpu(module):
-        return "torch_tpu"
-    return _OF_XLA if _OF_XLA in module.packages else ""
-
-
-def find_tpu(module: ModuleInfo) -> str:
-    """Say what shows that a module is written for TorchTPU; return "" where nothing does."""
-    if _PACKAGE in module.needs:
-        return f"it imports `{_PACKAGE}`"
-    if "torch" not in module.packages or not _mentions(module):
-        return ""
+def names_device(module: ModuleInfo, kind: str) -> bool:
+    """Return whether a module surely asks for a device of a kind, at its level or in a function."""
+    if "torch" not in module.packages or not _mentions(module, kind):
+        return False
     module.reader.read_whole(module)
     bodies = [ir.decode_body(module.unit.body), *(info.body for info in module.functions)]
-    return 'it names the device "tpu"' if any(names_tpu(module, body) for body in bodies) else ""
+    return any(body_names(module, body, kind) for body in bodies)
 
 
-def names_tpu(module: ModuleInfo, body: tuple[ir.Statement, ...]) -> bool:
-    """Return whether sure statements of a body of a module name TorchTPU's device."""
-    known = _names_of_device(ir.decode_body(module.unit.body)) | _names_of_device(body)
+def body_names(module: ModuleInfo, body: tuple[ir.Statement, ...], kind: str) -> bool:
+    """Return whether sure statements of a body of a module ask for a device of a kind."""
+    known = _names_of_device(ir.decode_body(module.unit.body), kind) | _names_of_device(body, kind)
     found = _walk_sure(tuple(_sure_expressions(body)))
-    return any(isinstance(one, ir.Expr) and _is_of_tpu(module, one, known) for one in found)
+    return any(isinstance(one, ir.Expr) and _is_of_device(module, one, known, kind) for one in found)
 
 
-def is_tpu(node: ir.Node | None) -> bool:
-    """Return whether an expression is "tpu", or "tpu" with a number, as it is written or where a condition holds."""
+def is_kind(node: ir.Node | None, kind: str) -> bool:
+    """Return whether an expression is the kind of a device, or that with a number, as it is written or where a condition holds."""
     if type(node) is ir.IfExp:
-        return is_tpu(node.body) or is_tpu(node.orelse)
-    return type(node) is ir.Const and isinstance(node.value, str) and node.value.partition(":")[0] == _DEVICE
+        return is_kind(node.body, kind) or is_kind(node.orelse, kind)
+    return type(node) is ir.Const and isinstance(node.value, str) and node.value.partition(":")[0] == kind
 
 
-def _mentions(module: ModuleInfo) -> bool:
+def _mentions(module: ModuleInfo, kind: str) -> bool:
     """Return whether a module's code holds the word by itself, or before a number: as MessagePack writes it, unlike that in "output"."""
-    return any(
-        word in body for body in (module.unit.body, *(info.ir.body for info in module.functions)) for word in _WORDS
-    )
+    words = (bytes([0xA0 + len(kind)]) + kind.encode(), f"{kind}:".encode())
+    bodies = (module.unit.body, *(info.ir.body for info in module.functions))
+    return any(word in body for body in bodies for word in words)
 
 
 def _sure_expressions(body: tuple[ir.Statement, ...]) -> Iterator[ir.Statement | ir.Node]:
@@ -114,41 +102,41 @@ def _asks_for_main(test: ir.Node) -> bool:
     return type(test) is ir.Compare and type(test.left) is ir.Name and test.left.id == "__name__"
 
 
-def _names_of_device(body: tuple[ir.Statement, ...]) -> frozenset[str]:
+def _names_of_device(body: tuple[ir.Statement, ...], kind: str) -> frozenset[str]:
     """The names and attributes to which sure statements of a body assign the name of the device."""
     return frozenset(
         path
         for statement in _sure_expressions(body)
-        if isinstance(statement, ir.Assign) and is_tpu(statement.value)
+        if isinstance(statement, ir.Assign) and is_kind(statement.value, kind)
         for path in map(path_of, statement.targets)
         if path
     )
 
 
-def _is_of_tpu(module: ModuleInfo, node: ir.Expr, known: frozenset[str]) -> bool:
-    """Return whether an expression is of TorchTPU's device: `torch.device("tpu")`, `x.to("tpu")`, `x.tpu()`, `torch.tpu.stream`."""
+def _is_of_device(module: ModuleInfo, node: ir.Expr, known: frozenset[str], kind: str) -> bool:
+    """Return whether an expression is of a device: `torch.device("tpu")`, `x.to("tpu")`, `x.tpu()`, `torch.tpu.stream`."""
     if type(node) is ir.Attr:
-        return _absolute(module, node.value) == f"torch.{_DEVICE}"
+        return _absolute(module, node.value) == f"torch.{kind}"
     if type(node) is not ir.Call:
         return False
-    if type(node.func) is ir.Attr and node.func.name == _DEVICE and not node.args and not node.keywords:
+    if type(node.func) is ir.Attr and node.func.name == kind and not node.args and not node.keywords:
         return True
     first = node.args[0] if node.args else None
     given = dict(node.keywords)
     if last_name(node.func) == _OPTION:
-        return is_tpu(given.get("default"))
+        return is_kind(given.get("default"), kind)
     name = _absolute(module, node.func)
     moves = type(node.func) is ir.Attr and node.func.name == "to"
-    if (moves or name in _TAKE_DEVICES) and _is_device(first, known):
+    if (moves or name in _TAKE_DEVICES) and _is_device(first, known, kind):
         return True
     of_torch = (
         moves or name.partition(".")[0] == "torch" or (type(node.func) is ir.Attr and node.func.name[:4] == "new_")
     )
-    return of_torch and any(_is_device(given.get(keyword), known) for keyword in _KEYWORDS)
+    return of_torch and any(_is_device(given.get(keyword), known, kind) for keyword in _KEYWORDS)
 
 
-def _is_device(node: ir.Node | None, known: frozenset[str]) -> bool:
-    return is_tpu(node) or (isinstance(node, (ir.Name, ir.Attr)) and path_of(node) in known)
+def _is_device(node: ir.Node | None, known: frozenset[str], kind: str) -> bool:
+    return is_kind(node, kind) or (isinstance(node, (ir.Name, ir.Attr)) and path_of(node) in known)
 
 
 def _absolute(module: ModuleInfo, node: ir.Node) -> str:
