@@ -198,8 +198,11 @@ REWRITES: Mapping[str, tuple[Rewriter, ...]] = {
     ),
     "XLA512": (obsolete_xla_api.rename, obsolete_xla_api.all_devices),
     "XLA513": (
+        cuda_on_xla.ask_accelerator,
         cuda_on_xla.use_accelerator,
         cuda_on_xla.choose_tpu,
+        cuda_on_xla.name_device,
+        cuda_on_xla.switch_scaler_off,
         cuda_on_xla.default_backend,
         cuda_on_xla.move_to_xla,
         cuda_on_xla.autocast,

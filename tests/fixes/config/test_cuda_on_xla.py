@@ -36,7 +36,21 @@ TPU = "import torch\n\nmodel = torch.nn.Linear(2, 2)\n"
 LEFT_ALONE_ON_TPU = {
     "a GPU by its number": ("model.cuda(1)\n", "by its number"),
     "a stream": ("torch.cuda.Stream()\n", "what it is used for"),
+    "an autocast of CUDA's own, by place": ("with torch.cuda.amp.autocast(True):\n    pass\n", "bfloat16"),
     "an autocast by place": ("with torch.autocast('cuda', torch.float16):\n    pass\n", "bfloat16"),
+    "a backend by an option": (
+        "import argparse\nparser = argparse.ArgumentParser()\nparser.add_argument('--backend', default='nccl')\n"
+        "args = parser.parse_args()\ntorch.distributed.init_process_group(args.backend)\n",
+        "named elsewhere",
+    ),
+    "a device by a name": ("kind = 'cuda'\ntorch.zeros(2, device=kind)\n", "named elsewhere"),
+    "a scaler by place": ("torch.amp.GradScaler('tpu', 2.0**10)\n", "enabled=False"),
+    "a flag": ("fast = torch.cuda.is_available()\nif fast:\n    device = 'cuda'\n", "asked elsewhere"),
+    "a question about CUDA's own": (
+        "if torch.cuda.is_available():\n    device = 'cuda'\n    torch.cuda.set_stream(stream)\n",
+        "only CUDA has",
+    ),
+    "a question, and a move": ("if torch.cuda.is_available():\n    device = 'cuda'\n    model.cuda()\n", ".cuda()"),
     "a backend among other arguments": (
         "torch.distributed.init_process_group('nccl', method)\n",
         "leave it out",
@@ -49,11 +63,43 @@ FIXED_ON_TPU = {
         "with torch.autocast('cuda', dtype=torch.float16):\n    pass\n",
         'with torch.autocast("tpu", dtype=torch.bfloat16):\n    pass\n',
     ),
+    "an autocast of CUDA's own, by a flag": (
+        "with torch.cuda.amp.autocast(enabled=flags.half):\n    pass\n",
+        'with torch.autocast("tpu", dtype=torch.bfloat16, enabled=flags.half):\n    pass\n',
+    ),
+    "an autocast by a keyword": (
+        "with torch.autocast(device_type='cuda', dtype=torch.float16):\n    pass\n",
+        'with torch.autocast("tpu", dtype=torch.bfloat16):\n    pass\n',
+    ),
     "waiting": ("torch.cuda.synchronize()\n", "torch.accelerator.synchronize()\n"),
     "processes": ("torch.distributed.init_process_group('nccl')\n", "torch.distributed.init_process_group()\n"),
     "processes by keyword": (
         "torch.distributed.init_process_group(backend='nccl', world_size=4)\n",
         "torch.distributed.init_process_group(world_size=4)\n",
+    ),
+    "a device": ("device = torch.device('cuda')\n", 'device = torch.device("tpu")\n'),
+    "a device by number": ("device = torch.device(f'cuda:{rank}')\n", 'device = torch.device("tpu")\n'),
+    "a scaler": ("torch.amp.GradScaler('tpu')\n", "torch.amp.GradScaler('tpu', enabled=False)\n"),
+    "a scaler by a flag": (
+        "torch.amp.GradScaler('tpu', enabled=flags.half)\n",
+        "torch.amp.GradScaler('tpu', enabled=False)\n",
+    ),
+    "made there": ("torch.zeros(2, device='cuda')\n", 'torch.zeros(2, device="tpu")\n'),
+    "loaded there": ("torch.load('a.pt', map_location='cuda:0')\n", "torch.load('a.pt', map_location=\"tpu\")\n"),
+    "a question": (
+        "if torch.cuda.is_available():\n    device = torch.device('cuda:0')\n    torch.cuda.manual_seed(1)\n"
+        "else:\n    device = torch.device('cpu')\n",
+        "if torch.accelerator.is_available():\n    device = torch.device('tpu')\n    torch.cuda.manual_seed(1)\n"
+        "else:\n    device = torch.device('cpu')\n",
+    ),
+    "a question how many": (
+        "if args.gpu and torch.cuda.is_available():\n    args.devices = torch.cuda.device_count()\n",
+        "if args.gpu and torch.accelerator.is_available():\n    args.devices = torch.accelerator.device_count()\n",
+    ),
+    "of a device": ("with torch.cuda.device(0):\n    pass\n", "with torch.accelerator.device_index(0):\n    pass\n"),
+    "a choice by a flag": (
+        "fast = torch.cuda.is_available()\ndevice = torch.device('cuda' if fast else 'cpu')\n",
+        "fast = torch.cuda.is_available()\ndevice = torch.device('tpu')\n",
     ),
     "a choice": (
         "device = torch.device('cuda' if torch.cuda.is_available() else 'cpu')\n",

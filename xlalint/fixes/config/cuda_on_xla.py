@@ -16,11 +16,15 @@ _MEANT = "the process's XLA device is meant"
 # Functions of `torch.cuda`, and those of `torch.accelerator` that do the same.
 _OF_ACCELERATOR = {
     "current_device": "current_device_index",
+    "device": "device_index",
+    "device_count": "device_count",
     "mem_get_info": "get_memory_info",
     "reset_peak_memory_stats": "reset_peak_memory_stats",
     "set_device": "set_device_index",
     "synchronize": "synchronize",
 }
+# Functions of `torch.cuda` that do nothing without a GPU, and need not be done where there is another device.
+_HARMLESS = frozenset(("empty_cache", "is_available", "manual_seed", "manual_seed_all"))
 
 
 def use_accelerator(site: Site) -> Rewrite | NoFix | None:
@@ -48,6 +52,75 @@ def choose_tpu(site: Site) -> Rewrite | NoFix | None:
     quote = words[0].quote
     named = Replacement(*site.scene.span(site.node), f"{quote}tpu{quote}")
     return Rewrite('Name "tpu"', (named,), _MEANT)
+
+
+def name_device(site: Site) -> Rewrite | NoFix | None:
+    """`torch.device(f"cuda:{rank}")` → `torch.device("tpu")`, `torch.zeros(2, device="cuda")` → `…, device="tpu")`, for TorchTPU."""
+    scene, node = site.scene, site.node
+    if site.target != _TPU or not isinstance(node, cst.Call) or site.hazard.variant:
+        return None
+    keyword = next((one for one in ("device=", "map_location=") if site.hazard.subject.startswith(one)), "")
+    if not keyword and _last_name(node.func) != "device":
+        return None
+    given = [
+        arg for arg in node.args if not keyword or (arg.keyword is not None and f"{arg.keyword.value}=" == keyword)
+    ]
+    if not given or (not keyword and len(given) != 1):
+        return NoFix("the device is named elsewhere: name `tpu` there")
+    if keyword and not isinstance(given[0].value, cst.SimpleString):
+        return NoFix("the device is named elsewhere: name `tpu` there")
+    named = Replacement(*scene.span(given[0].value), '"tpu"')
+    return Rewrite('Name "tpu"', (named,), _MEANT)
+
+
+def ask_accelerator(site: Site) -> Rewrite | NoFix | None:
+    """`if torch.cuda.is_available(): device = "cuda"` → `if torch.accelerator.is_available(): device = "tpu"`, for TorchTPU."""
+    scene, node = site.scene, site.node
+    if site.target != _TPU or not site.hazard.subject.startswith("if "):
+        return None
+    guard = next((one for one in scene.above(node) if isinstance(one, cst.If) and _questions(scene, one)), None)
+    if guard is None:
+        return NoFix(
+            "whether there is a GPU is asked elsewhere: ask `torch.accelerator.is_available()`, and name `tpu`"
+        )
+    edits = [Replacement(*scene.span(one.func), "torch.accelerator.is_available") for one in _questions(scene, guard)]
+    for word in scene.descend(guard.body, cst.SimpleString):
+        if word.raw_value.partition(":")[0] == "cuda":
+            begin = scene.span(word)[0] + len(word.prefix) + len(word.quote)
+            edits.append(Replacement(begin, begin + len(word.raw_value), "tpu"))
+    for call in scene.descend(guard.body, cst.Call):
+        name = _last_name(call.func)
+        if scene.code(call.func) == f"torch.cuda.{name}" and name not in _HARMLESS:
+            if name not in _OF_ACCELERATOR:
+                return NoFix(f"what it guards calls `torch.cuda.{name}`, which only CUDA has")
+            edits.append(Replacement(*scene.span(call.func), f"torch.accelerator.{_OF_ACCELERATOR[name]}"))
+        elif name == "cuda":
+            return NoFix('what it guards calls `.cuda()`: move it by `.to("tpu")`')
+    return Rewrite("Ask for an accelerator", tuple(edits), _MEANT)
+
+
+def switch_scaler_off(site: Site) -> Rewrite | NoFix | None:
+    """`torch.amp.GradScaler("tpu")` → `torch.amp.GradScaler("tpu", enabled=False)`, which hands losses and steps on as they are."""
+    scene, node = site.scene, site.node
+    if site.target != _TPU or not isinstance(node, cst.Call) or _last_name(node.func) != "GradScaler" or not node.args:
+        return None
+    if any(arg.star for arg in node.args) or sum(arg.keyword is None for arg in node.args) > 1:
+        return NoFix("switch it off by `enabled=False`")
+    named = next((arg for arg in node.args if arg.keyword is not None and arg.keyword.value == "enabled"), None)
+    end = scene.span(node.args[-1].value)[1]
+    off = Replacement(end, end, ", enabled=False") if named is None else Replacement(*scene.span(named.value), "False")
+    return Rewrite(
+        "Switch it off", (off,), "what is computed in float16 on a GPU is computed in bfloat16, which needs no scaling"
+    )
+
+
+def _questions(scene: FunctionSource, guard: cst.If) -> list[cst.Call]:
+    """The calls of `torch.cuda.is_available` in the condition of an `if`."""
+    return [one for one in scene.descend(guard.test, cst.Call) if scene.code(one.func) == "torch.cuda.is_available"]
+
+
+def _last_name(node: cst.BaseExpression) -> str:
+    return node.attr.value if isinstance(node, cst.Attribute) else node.value if isinstance(node, cst.Name) else ""
 
 
 def default_backend(site: Site) -> Rewrite | NoFix | None:
@@ -121,9 +194,8 @@ def _autocast_on_tpu(scene: FunctionSource, node: cst.Call) -> Rewrite | NoFix:
     imports = Imports(scene, node)
     half = f"dtype={imports.name('torch')}.bfloat16"
     kept = [arg for arg in node.args if arg.keyword is not None and arg.keyword.value not in ("dtype", "device_type")]
-    first = node.args[0] if node.args else None
-    named = first is not None and isinstance(first.value, cst.SimpleString)
-    alone = not node.args or (named and all(arg.keyword is not None for arg in node.args[1:]))
+    placed = [arg.value for arg in node.args if arg.keyword is None]
+    alone = not placed or (len(placed) == 1 and isinstance(placed[0], cst.SimpleString))
     if not alone or any(arg.star for arg in node.args):
         return NoFix('use `torch.autocast("tpu", dtype=torch.bfloat16)`')
     given = ", ".join(['"tpu"', half, *map(scene.code, kept)])

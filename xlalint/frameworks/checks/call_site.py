@@ -205,6 +205,11 @@ def entry(value: Value | None, key: str) -> Value | None:
     return None
 
 
+def is_device_type(value: Value | None) -> bool:
+    """Return whether a value is the type of a device, by which the program goes whatever that is."""
+    return isinstance(value, Host) and value.type == "accelerator"
+
+
 def surely(value: Value | None, wanted: Value) -> bool:
     """Return whether a value is what is wanted, whichever of its alternatives it is."""
     return value is not None and all(member is wanted for member in members(value))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from xlalint.abstract.values import FALSE, TRUE, Instance, LibraryInstance, Method, Sequence
-from xlalint.frameworks.checks.call_site import NOT_ON_GPU, CallSite, asks_about, asks_for, surely
+from xlalint.analysis.hazard import Confidence
+from xlalint.frameworks.checks.call_site import NOT_ON_GPU, CallSite, asks_about, asks_for, is_device_type, surely
 from xlalint.frameworks.checks.library_names import TRAINING_ARGUMENTS
 from xlalint.interpreter.frame import Frame, body_of
 from xlalint.interpreter.spelling import spelling
@@ -59,8 +60,9 @@ def check_accelerator(call: CallSite) -> None:
 )
 def check_autocast(call: CallSite) -> None:
     """`autocast("xla", dtype=torch.float16)`, which is switched off on a TPU."""
-    if call.constant("device_type", 0) == "tpu":
-        _check_autocast_of_tpu(call)
+    by_type = is_device_type(call.value("device_type", 0))
+    if by_type or call.constant("device_type", 0) == "tpu":
+        _check_autocast_of_tpu(call, Confidence.LIKELY if by_type else Confidence.CERTAIN)
         return
     own = call.name.startswith("torch_xla.")
     index = 2 if own else 1
@@ -73,7 +75,7 @@ def check_autocast(call: CallSite) -> None:
         )
 
 
-def _check_autocast_of_tpu(call: CallSite) -> None:
+def _check_autocast_of_tpu(call: CallSite, at_most: Confidence) -> None:
     """Report `autocast("tpu")`, whose dtype is float16 unless another one is given: it has no loss scaling."""
     dtype = call.node_of("dtype", 1)
     half = isinstance(dtype, ir.Attr) and dtype.name in _FLOAT16
@@ -82,7 +84,7 @@ def _check_autocast_of_tpu(call: CallSite) -> None:
     detail = "float16's small range needs loss scaling, which TorchTPU lacks; bfloat16's does not"
     subject = f"dtype={spelling(dtype)}" if dtype is not None and half else f"{call.spelled}` without `dtype"
     place = call.place("dtype", 1) if half else call.node.at
-    call.report("XLA506", "torch", subject, detail, place, "silent", (("torch_xla", "off"),))
+    call.report("XLA506", "torch", subject, detail, place, "silent", (("torch_xla", "off"),), at_most)
 
 
 @asks_about("torch", methods=("half",))

@@ -61,6 +61,16 @@ IN_ORDER_ON_TPU = {
     "a backend": "torch.distributed.init_process_group('tpu_dist')",
     "a choice of the accelerator": "device = 'tpu' if torch.accelerator.is_available() else 'cpu'",
     "a choice among three": "device = 'tpu' if there else 'cuda' if torch.cuda.is_available() else 'cpu'",
+    "a choice that knows of others": "if args.device != 'tpu':\n    device = 'cuda' if torch.cuda.is_available() else 'cpu'",
+    "a choice by what is no question": "device = 'cuda' if args.fast else 'cpu'",
+    "what a GPU needs besides": "if torch.cuda.is_available():\n    torch.cuda.manual_seed_all(1)\n    workers = 4",
+    "where there is none": "if not torch.cuda.is_available():\n    device = 'cpu'",
+    "another word": "name = f'cudart:{n}'\ndevice = torch.device(name)",
+    "a device by a name": "device = torch.device(args.device)",
+    "an option of another default": "import argparse\nparser = argparse.ArgumentParser()\n"
+    "parser.add_argument('--backend', default='gloo')\nargs = parser.parse_args()\n"
+    "torch.distributed.init_process_group(args.backend)",
+    "a scaler that is off, by the device": "torch.amp.GradScaler(torch.device('tpu').type, enabled=False)",
     "a choice of a number": "size = 8 if torch.cuda.is_available() else 4",
 }
 FOUND_ON_TPU = {
@@ -72,6 +82,33 @@ FOUND_ON_TPU = {
     "an autocast of torch_xla's": ("with torch.autocast('xla'):\n    pass", "warning"),
     "a scaler": ("torch.amp.GradScaler('tpu')", "error"),
     "a choice": ("device = 'cuda' if torch.cuda.is_available() else 'cpu'", "warning"),
+    "a choice by a flag": (
+        "fast = args.fast and torch.cuda.is_available()\ndevice = torch.device('cuda' if fast else 'cpu')",
+        "warning",
+    ),
+    "a choice by number": ("device = f'cuda:{rank}' if torch.cuda.is_available() else 'cpu'", "warning"),
+    "a choice where one may be named": (
+        "if args.device == 'auto':\n    args.device = 'cuda' if torch.cuda.is_available() else 'cpu'",
+        "warning",
+    ),
+    "a question": (
+        "if torch.cuda.is_available():\n    device = torch.device('cuda')\nelse:\n    device = torch.device('cpu')",
+        "warning",
+    ),
+    "a question, of a text": ("device = 'cpu'\nif torch.cuda.is_available():\n    device = 'cuda'", "warning"),
+    "a question how many": ("if torch.cuda.is_available():\n    args.devices = torch.cuda.device_count()", "warning"),
+    "a device": ("device = torch.device('cuda')", "error"),
+    "a device by number": ("device = torch.device(f'cuda:{rank}')", "error"),
+    "a device by a format": ("device = torch.device('cuda:{:d}'.format(rank))", "error"),
+    "made there": ("torch.zeros(2, device='cuda')", "error"),
+    "loaded there": ("torch.load('a.pt', map_location='cuda:0')", "error"),
+    "of a device": ("with torch.cuda.device(0):\n    pass", "error"),
+    "a scaler by the device": ("torch.amp.GradScaler(torch.accelerator.current_accelerator().type)", "error"),
+    "processes by default": (
+        "import argparse\nparser = argparse.ArgumentParser()\nparser.add_argument('--backend', default='nccl')\n"
+        "args = parser.parse_args()\ntorch.distributed.init_process_group(args.backend)",
+        "error",
+    ),
     "a choice of a device": ("device = torch.device('cuda' if torch.cuda.is_available() else 'cpu')", "warning"),
 }
 

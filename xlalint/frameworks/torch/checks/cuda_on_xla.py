@@ -6,25 +6,37 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from xlalint.abstract.values import FALSE, TRUE, Value
-from xlalint.frameworks.checks.call_site import NOT_ON_GPU, CallSite, asks_about, report, surely
-from xlalint.interpreter.spelling import path_of
-from xlalint.lowering import ir
+from xlalint.analysis.hazard import Confidence
+from xlalint.frameworks.checks.call_site import NOT_ON_GPU, CallSite, asks_about, asks_for, is_device_type, surely
+from xlalint.frameworks.torch import cuda_devices
+from xlalint.frameworks.torch.calls import FACTORIES
+from xlalint.interpreter.spelling import position
 
 if TYPE_CHECKING:
     from xlalint.interpreter.frame import Frame
+    from xlalint.lowering import ir
 
 # What raises without a GPU. `empty_cache`, `manual_seed_all`, `device_count`, `memory_allocated` and their like do nothing.
 _RAISING = tuple(
     f"torch.cuda.{name}"
     for name in (
+        "CUDAGraph",
         "Event",
+        "FloatTensor",
         "Stream",
         "current_device",
+        "current_stream",
+        "default_stream",
+        "device",
+        "get_device_capability",
         "get_device_name",
         "get_device_properties",
+        "get_rng_state",
+        "ipc_collect",
         "mem_get_info",
         "reset_peak_memory_stats",
         "set_device",
+        "stream",
         "synchronize",
     )
 )
@@ -33,6 +45,8 @@ _SCALERS = ("torch.amp.GradScaler", "torch.amp.grad_scaler.GradScaler")
 _NO_GPU = "raises where there is no GPU"
 _NOT_ON_TPU = (*NOT_ON_GPU, ("torch_tpu", "off"))
 _ON_TPU_ALONE = (("torch_xla", "off"),)
+# What a condition speaks of where a program is made for other devices than GPUs.
+_OTHER_DEVICES = ("tpu", "xla", "neuron")
 # Made without a GPU, it raises when it is first used; that was not seen.
 _LAZY = "Event"
 
@@ -54,14 +68,14 @@ def check_cuda(call: CallSite) -> None:
 def check_to(call: CallSite) -> None:
     """`model.to("cuda")`."""
     device = call.constant("device", 0)
-    if isinstance(device, str) and device.partition(":")[0] == "cuda":
+    if begins_with_cuda(device):
         call.report("XLA513", "torch", f'.to("{device}")', _NO_GPU, 0, "", NOT_ON_GPU)
 
 
 @asks_about("torch", "torch.distributed.init_process_group", "torch.distributed.distributed_c10d.init_process_group")
 def check_process_group(call: CallSite) -> None:
-    """`init_process_group("nccl")`."""
-    if call.constant("backend", 0) == "nccl":
+    """`init_process_group("nccl")`, and where an option of the command line is so by default."""
+    if call.word("backend", 0) == "nccl":
         call.report("XLA513", "torch", 'init_process_group("nccl")', _NO_GPU, 0, "", NOT_ON_GPU)
 
 
@@ -93,21 +107,57 @@ def check_checkpoint(call: CallSite) -> None:
 
 @asks_about("torch", *_SCALERS)
 def check_scaler(call: CallSite) -> None:
-    """`torch.amp.GradScaler("tpu")`, whose first step fails."""
-    if call.constant("device", 0) == "tpu" and not surely(call.value("enabled"), FALSE):
+    """`torch.amp.GradScaler("tpu")`, whose first step fails; a device's type is what the program's device is."""
+    by_type = is_device_type(call.value("device", 0))
+    if (by_type or call.constant("device", 0) == "tpu") and not surely(call.value("enabled"), FALSE):
         detail = "raises at its first step: TorchTPU has no kernel that checks gradients, and bfloat16 needs no scaling"
-        call.report("XLA513", "torch", call.spelled, detail, 0, "", _ON_TPU_ALONE)
+        sure = Confidence.LIKELY if by_type else Confidence.CERTAIN
+        call.report("XLA513", "torch", call.spelled, detail, 0, "", _ON_TPU_ALONE, sure)
+
+
+@asks_about("torch", "torch.device")
+def check_device(call: CallSite) -> None:
+    """`torch.device("cuda")`, `torch.device(f"cuda:{rank}")`: what is moved there raises."""
+    node = call.node_of("type", 0)
+    device = call.constant("type", 0)
+    if begins_with_cuda(device) or cuda_devices.is_formatted(node):
+        detail = "names a GPU: where there is none, what is moved there raises"
+        call.report("XLA513", "torch", call.spelled, detail, 0, "", NOT_ON_GPU, Confidence.LIKELY)
+
+
+@asks_about("torch", *sorted(FACTORIES))
+def check_factory(call: CallSite) -> None:
+    """`torch.zeros(2, device="cuda")`."""
+    device = call.constant("device")
+    if begins_with_cuda(device):
+        call.report("XLA513", "torch", f'device="{device}"', _NO_GPU, 0, "", NOT_ON_GPU)
+
+
+@asks_about("torch", "torch.load", "torch.jit.load")
+def check_load(call: CallSite) -> None:
+    """`torch.load(path, map_location="cuda")`."""
+    device = call.constant("map_location", 1)
+    if begins_with_cuda(device):
+        call.report("XLA513", "torch", f'map_location="{device}"', _NO_GPU, 0, "", NOT_ON_GPU)
 
 
 def check_choice(frame: Frame, node: ir.Assign, _value: Value) -> None:
-    """Look at `device = "cuda" if torch.cuda.is_available() else "cpu"`, which is the host where TorchTPU runs."""
-    choice = node.value
-    if type(choice) is ir.Call and len(choice.args) == 1 and path_of(choice.func) in ("torch.device", "device"):
-        choice = choice.args[0]
-    if type(choice) is not ir.IfExp or type(choice.test) is not ir.Call:
-        return
-    words = [one.value if isinstance(one, ir.Const) else None for one in (choice.body, choice.orelse)]
-    named = isinstance(words[0], str) and words[0].partition(":")[0] == "cuda" and words[1] == "cpu"
-    if named and path_of(choice.test.func) == "torch.cuda.is_available":
-        detail = "gives the host where there is no GPU: nothing runs on the TPU"
-        report(frame, "XLA513", "torch", '"cuda" if …', detail, choice.at, "silent", _ON_TPU_ALONE)
+    """Look at `device = "cuda" if torch.cuda.is_available() else "cpu"`, the host where TorchTPU runs, and at what an `if` so chooses."""
+    choice = cuda_devices.chosen_of(node.value)
+    if choice is not None:
+        if cuda_devices.asks(frame, choice.test):
+            _note(frame, choice.at, '"cuda" if …', "gives the host where there is no GPU: nothing runs on the TPU")
+    elif cuda_devices.names_cuda(node.value) and any(cuda_devices.asks(frame, test) for test in frame.paths.tests):
+        at = position(node.value) or position(node.targets[0])
+        _note(frame, at, "if torch.cuda.is_available()", "is false where there is no GPU: nothing runs on the TPU")
+
+
+def _note(frame: Frame, at: int, subject: str, detail: str) -> None:
+    """Note for TorchTPU what a program does without a GPU, unless the code around it knows of other devices."""
+    if not asks_for(frame, _OTHER_DEVICES):
+        frame.note("XLA513", at, "torch", subject, detail, "silent", _ON_TPU_ALONE, Confidence.LIKELY)
+
+
+def begins_with_cuda(device: object) -> bool:
+    """Return whether a device that is told by its name is a GPU: "cuda", "cuda:0"."""
+    return isinstance(device, str) and device.partition(":")[0] == "cuda"

@@ -1,0 +1,72 @@
+"""Find where code asks for a GPU: devices that it names, and conditions on whether there is one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from xlalint.interpreter.spelling import path_of
+from xlalint.lowering import ir
+
+if TYPE_CHECKING:
+    from xlalint.interpreter.frame import Frame
+
+_CUDA: Final = "cuda"
+_MODULE: Final = "torch.cuda."
+_AVAILABLE: Final = f"{_MODULE}is_available"
+_DEVICES: Final = ("torch.device", "device")
+
+
+def names_cuda(value: ir.Node) -> bool:
+    """Return whether an expression holds the name of a GPU, or asks `torch.cuda` how many there are."""
+    found = ir.walk((value,))
+    return any(
+        is_name(one) or (isinstance(one, ir.Call) and path_of(one.func) == f"{_MODULE}device_count") for one in found
+    )
+
+
+def is_name(node: ir.Node | None) -> bool:
+    """Return whether an expression is "cuda", or that with a number, as it is written."""
+    return isinstance(node, ir.Const) and isinstance(node.value, str) and node.value.partition(":")[0] == _CUDA
+
+
+def is_formatted(node: ir.Node | None) -> bool:
+    """Return whether an expression makes the name of a GPU: `f"cuda:{rank}"`, `"cuda:{}".format(rank)`, `"cuda:" + str(rank)`."""
+    if isinstance(node, ir.Format):
+        return node.head.partition(":")[0] == _CUDA
+    if isinstance(node, ir.Call) and isinstance(node.func, ir.Attr) and node.func.name == "format":
+        return is_name(node.func.value)
+    return isinstance(node, ir.Bin) and is_name(node.left)
+
+
+def chosen_of(value: ir.Node) -> ir.IfExp | None:
+    """Return the choice of `"cuda" if … else "cpu"`, which may stand in `torch.device(…)`; None of other expressions."""
+    if isinstance(value, ir.Call) and len(value.args) == 1 and path_of(value.func) in _DEVICES:
+        value = value.args[0]
+    if not isinstance(value, ir.IfExp) or not (is_name(value.body) or is_formatted(value.body)):
+        return None
+    return value if isinstance(value.orelse, ir.Const) and value.orelse.value == "cpu" else None
+
+
+def asks(frame: Frame, test: ir.Node) -> bool:
+    """Return whether a condition holds only where there is a GPU: it asks for one, or is a flag that was set by asking."""
+    if _asks(test):
+        return True
+    name = path_of(test)
+    return bool(name) and any(_asks(one.value) for one in _assignments(frame) if name in map(path_of, one.targets))
+
+
+def _asks(test: ir.Node) -> bool:
+    if isinstance(test, ir.Bool):
+        return test.is_and and any(map(_asks, test.values))
+    return isinstance(test, ir.Call) and path_of(test.func) == _AVAILABLE
+
+
+def _assignments(frame: Frame) -> Iterator[ir.Assign]:
+    """The assignments of the function that runs, and of its module's own statements."""
+    module = frame.module
+    module.reader.read_whole(module)
+    bodies = [ir.decode_body(module.unit.body), frame.function.body if frame.function is not None else ()]
+    for one in ir.walk(tuple(bodies)):
+        if isinstance(one, ir.Assign):
+            yield one
