@@ -25,7 +25,7 @@ def names_cuda(value: ir.Node) -> bool:
     )
 
 
-def is_name(node: ir.Node | None) -> bool:
+def is_name(node: object) -> bool:
     """Return whether an expression is "cuda", or that with a number, as it is written."""
     return isinstance(node, ir.Const) and isinstance(node.value, str) and node.value.partition(":")[0] == _CUDA
 
