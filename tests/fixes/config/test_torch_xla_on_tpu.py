@@ -22,6 +22,14 @@ LEFT_ALONE = {
         "more than the optimizer",
     ),
     "a barrier that waits": ("torch_xla.sync(wait=True)\n", "synchronize"),
+    "a function that is decorated": ("@torch_xla.compile()\ndef step(x):\n    return x\n", "no function"),
+    "a closure that is made": ("xm.add_step_closure(closures[0], args=(1,))\n", "result of an expression"),
+    "a closure with what is kept": ("xm.add_step_closure(report, args=kept)\n", "result of an expression"),
+    "a message with an option": ("xm.master_print('a', flush=True)\n", "none of its options"),
+    "an autocast with a dtype": (
+        "from torch_xla.amp import autocast\nwith autocast(device, dtype=torch.bfloat16):\n    pass\n",
+        "bfloat16",
+    ),
     "processes": ("torch_xla.launch(main)\n", "no single call"),
 }
 FIXED = {
@@ -34,6 +42,15 @@ FIXED = {
     ),
     "a step": ("xm.optimizer_step(opt)\n", "opt.step()\n", "unsafe"),
     "a step with a barrier": ("xm.optimizer_step(opt, barrier=True)\n", "opt.step()\n", "unsafe"),
+    "a step that is compiled": (
+        "step = torch_xla.compile(model, full_graph=True, name='step')\n",
+        "step = model\n",
+        "unsafe",
+    ),
+    "a closure": ("xm.add_step_closure(report, args=(1, loss))\n", "report(1, loss)\n", "unsafe"),
+    "a closure without arguments": ("xm.add_step_closure(model.report)\n", "model.report()\n", "unsafe"),
+    "a message": ("xm.master_print('a', 1)\n", "print('a', 1)\n", "unsafe"),
+    "a seed": ("torch_xla.manual_seed(42)\n", "torch.manual_seed(42)\n", "unsafe"),
     "saving": ('xm.save(model.state_dict(), "a.pt")\n', 'torch.save(model.state_dict(), "a.pt")\n', "unsafe"),
 }
 

@@ -15,15 +15,19 @@ _ONE = "gradients need no sum over processes, or `DistributedDataParallel` makes
 _DEVICES = frozenset(("device", "xla_device"))
 _BARRIERS = frozenset(("mark_step", "sync"))
 _NOTHING = NoFix("no single call takes its place: the message says what does")
+# What `torch_xla.compile` is told of graphs, of which there are none where operations run at once.
+_OF_GRAPHS = frozenset(("full_graph", "name", "num_different_graphs_allowed"))
 # What is called with the same arguments.
 _RENAMED = {
     "get_ordinal": "torch.distributed.get_rank",
     "global_ordinal": "torch.distributed.get_rank",
+    "manual_seed": "torch.manual_seed",
     "save": "torch.save",
     "wait_device_ops": "torch.accelerator.synchronize",
     "world_size": "torch.distributed.get_world_size",
     "xrt_world_size": "torch.distributed.get_world_size",
 }
+_TAKES_ARGUMENTS = frozenset(("manual_seed", "save"))
 
 
 def use_tpu(site: Site) -> Rewrite | NoFix | None:
@@ -76,6 +80,58 @@ def step_optimizer(site: Site) -> Rewrite | NoFix | None:
     return Rewrite("Step the optimizer itself", (Replacement(*scene.span(node), text),), _ONE)
 
 
+def call_as_it_is(site: Site) -> Rewrite | NoFix | None:
+    """`torch_xla.compile(step, full_graph=True)` → `step`."""
+    node = site.node
+    if not isinstance(node, cst.Call) or last_name(node.func) != "compile":
+        return None
+    others = [arg for arg in node.args[1:] if arg.keyword is None or arg.keyword.value not in _OF_GRAPHS]
+    if not node.args or node.args[0].star or node.args[0].keyword is not None or others:
+        return NoFix("it is given no function: call what it compiles as it is")
+    text = site.scene.code(node.args[0].value)
+    assumed = "operations that run one by one are fast enough: `torch.compile` makes one program of them"
+    return Rewrite("Call it as it is", (Replacement(*site.scene.span(node), text),), assumed)
+
+
+def call_at_once(site: Site) -> Rewrite | NoFix | None:
+    """`xm.add_step_closure(report, args=(step, loss))` → `report(step, loss)`."""
+    scene, node = site.scene, site.node
+    if not isinstance(node, cst.Call) or last_name(node.func) != "add_step_closure":
+        return None
+    given = {arg.keyword.value if arg.keyword else str(index): arg.value for index, arg in enumerate(node.args)}
+    called, values = given.get("0"), given.get("args", given.get("1"))
+    if not isinstance(called, (cst.Name, cst.Attribute)) or not isinstance(values, (cst.Tuple, type(None))):
+        return NoFix("what it calls, or with what, is the result of an expression")
+    words = "" if values is None else ", ".join(scene.code(one) for one in values.elements)
+    text = f"{scene.code(called)}({words})"
+    return Rewrite("Call it", (Replacement(*scene.span(node), text),), "what it reads may be waited for here")
+
+
+def print_it(site: Site) -> Rewrite | NoFix | None:
+    """`xm.master_print(text)` → `print(text)`."""
+    node = site.node
+    if not isinstance(node, cst.Call) or last_name(node.func) != "master_print":
+        return None
+    if any(arg.keyword is not None for arg in node.args):
+        return NoFix("`print` has none of its options")
+    return Rewrite("Print it", (Replacement(*site.scene.span(node.func), "print"),), "each process may print")
+
+
+def autocast(site: Site) -> Rewrite | NoFix | None:
+    """`torch_xla.amp.autocast(device)` → `torch.autocast("tpu", dtype=torch.bfloat16)`."""
+    scene, node = site.scene, site.node
+    if not isinstance(node, cst.Call) or last_name(node.func) != "autocast":
+        return None
+    kept = [scene.code(arg) for arg in node.args if arg.keyword is not None and arg.keyword.value == "enabled"]
+    if len(node.args) - len(kept) != 1 or any(arg.star for arg in node.args):
+        return NoFix('use `torch.autocast("tpu", dtype=torch.bfloat16)`')
+    imports = Imports(scene, node)
+    torch = imports.name("torch")
+    given = ", ".join(['"tpu"', f"dtype={torch}.bfloat16", *kept])
+    text = f"{torch}.autocast({given})"
+    return Rewrite('Use `torch.autocast("tpu")`', (Replacement(*scene.span(node), text), *imports.needed), _OWN)
+
+
 def rename(site: Site) -> Rewrite | NoFix | None:
     """`xm.save(state, path)` → `torch.save(state, path)`."""
     scene, node = site.scene, site.node
@@ -84,7 +140,7 @@ def rename(site: Site) -> Rewrite | NoFix | None:
         return _NOTHING
     if last_name(node.func) == "save" and len(node.args) != 2:
         return NoFix("`torch.save` takes the object and the path alone")
-    if last_name(node.func) != "save" and node.args:
+    if last_name(node.func) not in _TAKES_ARGUMENTS and node.args:
         return NoFix("its arguments have no equivalent")
     imports = Imports(scene, node)
     called = f"{imports.name('torch')}{new.removeprefix('torch')}"
