@@ -199,3 +199,10 @@ def test_others_of_an_evaluation_are_read_at_its_end(moved: str, end: str) -> No
     found = outcome(EVALUATION.format(moved=moved, end=end), "XLA301")
     assert ".item()" not in found.text
     assert "return int(total)" in found.text
+
+
+def test_a_device_that_runs_at_once_needs_no_order() -> None:
+    text = EVALUATION.replace("import torch_xla\n", "").format(moved="x = x.to(device)", end="print(len(x))")
+    found = outcome(text, "XLA301", target="torch_tpu")
+    assert ".item()" not in found.text
+    assert "return int(total)" in found.text

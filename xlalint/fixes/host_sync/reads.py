@@ -19,7 +19,9 @@ from xlalint.fixes.toolkit.numbers import MATH, flow, tensorflow_name
 from xlalint.fixes.toolkit.operations import makes_new, operation
 from xlalint.fixes.toolkit.text import argument, atom, stands_alone
 
-# What makes torch_xla run what it has recorded.
+# The target that records what is to be run, until it is told to run it, or asked for a value; TorchTPU runs each operation at once.
+_LAZY = "torch_xla"
+# What makes it run what it has recorded.
 _ORDERS = frozenset(("sync", "mark_step", "optimizer_step", "step"))
 
 
@@ -44,7 +46,7 @@ def number(site: Site) -> Rewrite | NoFix | None:
         return NoFix(
             "Python computes with bools where tensors of bools raise an error: write the expression with tensors"
         )
-    if site.framework == "torch" and _runs_the_device(scene, node):
+    if site.target == _LAZY and _runs_the_device(scene, node):
         return NoFix("nothing else makes the device run in this loop: end each iteration with `torch_xla.sync()` first")
     imports = Imports(scene, node)
     found = flow(scene, node, site.framework, imports, _conversion(read.how, values.dtype_of(value)))
