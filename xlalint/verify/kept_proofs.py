@@ -7,14 +7,12 @@ not part of it.
 
 from __future__ import annotations
 
-import ast
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from hashlib import blake2b
 from importlib.metadata import PackageNotFoundError, version
-from importlib.util import resolve_name
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,15 +23,13 @@ from xlalint.diagnostics.finding import Coverage, Proof
 from xlalint.project.packing import Decoder, encode
 from xlalint.source.model import SourceError
 from xlalint.source.reading import read_bytes
-from xlalint.source.syntax import parse
 from xlalint.verify import proofs
-from xlalint.verify.modules import name_and_root
 
 if TYPE_CHECKING:
     from xlalint.cache import Cache
 
 FORMAT = 1
-_PROVER = 1  # raise it where the same code would get another verdict
+_PROVER = 2  # raise it where the same code would get another verdict
 _PACKAGES: Mapping[str, tuple[str, ...]] = {
     "torch_xla": ("torch", "torch_xla"),
     "torch_tpu": ("torch", "torch_tpu"),
@@ -169,81 +165,6 @@ def versions_of(backend: str) -> str:
         except PackageNotFoundError:
             continue
     return ", ".join(found)
-
-
-class ImportDigests:
-    """The digests of what files lead to in their projects."""
-
-    def __init__(self) -> None:
-        self._imports: dict[str, tuple[bytes, tuple[str, ...]]] = {}
-        self._known: dict[tuple[str, str], str] = {}
-
-    def digest(self, path: str, text: str) -> str:
-        """Digest the modules that a file with this text imports, directly or through others, from the folder of its package."""
-        if (path, text) not in self._known:
-            self._known[path, text] = self._work_out(path, text)
-        return self._known[path, text]
-
-    def _work_out(self, path: str, text: str) -> str:
-        name, root = name_and_root(Path(path))
-        state = blake2b(name.encode("utf-8", "surrogateescape"), digest_size=16)
-        seen: set[str] = {os.path.abspath(path)}  # noqa: PTH100
-        todo = list(_find_imports(text, path, root))
-        contents: dict[str, bytes] = {}
-        while todo:
-            file = todo.pop()
-            if file not in seen:
-                seen.add(file)
-                contents[file], following = self._read(file, root)
-                todo += following
-        for file in sorted(contents):
-            state.update(os.path.relpath(file, root).encode("utf-8", "surrogateescape") + b"\0" + contents[file])
-        return state.hexdigest()
-
-    def _read(self, file: str, root: str) -> tuple[bytes, tuple[str, ...]]:
-        if file not in self._imports:
-            try:
-                raw = read_bytes(file)
-                text = raw.decode("utf-8", "replace")
-            except SourceError:
-                raw, text = b"", ""
-            self._imports[file] = blake2b(raw, digest_size=16).digest(), tuple(_find_imports(text, file, root))
-        return self._imports[file]
-
-
-def _find_imports(text: str, path: str, root: str) -> Iterator[str]:
-    """The files under a root that a text's imports name, the packages around them included."""
-    try:
-        tree = parse(text)
-    except SourceError:
-        return
-    package = ".".join(Path(os.path.relpath(path, root)).parent.parts)
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                yield from _files_of(root, alias.name.split("."))
-        elif isinstance(node, ast.ImportFrom):
-            try:
-                module = resolve_name("." * node.level + (node.module or ""), package)
-            except ImportError:  # from above the outermost package
-                continue
-            for alias in node.names:
-                yield from _files_of(root, [*module.split("."), alias.name])
-
-
-def _files_of(root: str, names: list[str]) -> Iterator[str]:
-    folder = root
-    for name in names:
-        module = os.path.join(folder, f"{name}.py")  # noqa: PTH118
-        folder = os.path.join(folder, name)  # noqa: PTH118
-        inside = os.path.join(folder, "__init__.py")  # noqa: PTH118
-        if os.path.isfile(inside):  # noqa: PTH113
-            yield inside
-        elif os.path.isfile(module):  # noqa: PTH113
-            yield module
-            return
-        elif not os.path.isdir(folder):  # noqa: PTH112
-            return
 
 
 def key_of(parts: Iterable[str], backend: str) -> str:
