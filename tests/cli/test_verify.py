@@ -143,6 +143,8 @@ def test_named_dimensions_vary(run: Any) -> None:
         (["model.py:bad", "--vary", "shape"], 'no dimension has a name to vary; name those that change: x="f32[B,64]"'),
         (["model.py:crashes", *X], "could not run: left with exit code 3 (in step 0 of 8, counted from 0)"),
         (["model.py:hangs", *X, "--time-limit", "5"], "could not run: did not end within 5 s"),
+        (["model.py:hangs", *X, "--time-budget", "5"], "could not run: did not end within"),
+        (["model.py:good", "model.py:good", "--time-budget", "0.001"], "no time was left for it (`--time-budget`)"),
         (["model.py:good", "--backend", "standins.none"], "backend standins.none does not start"),
     ],
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from xlalint.diagnostics.finding import Finding, Location
@@ -89,6 +90,60 @@ def test_what_is_compiled_in_a_branch_is_owed_to_its_condition() -> None:
 def test_findings_elsewhere_and_of_settings_are_not_expected() -> None:
     told = joined(run(step(0)), finding("XLA301", 4, file="/other.py"), finding("XLA506", 1, kind="config"))
     assert (told.predicted_only, [one.code for one in told.unrun]) == ((), ["XLA301"])
+
+
+LOADERS = """\
+train = DataLoader(data, collate_fn=pad_train)
+other = DataLoader(more, collate_fn=tokenizer.pad(padding="longest"))
+
+
+def pad_train(items):
+    return tokenizer.pad(items, padding="longest")
+"""
+
+
+def batch(line: int, *related: int) -> Event:
+    places = tuple(Place("/data.py", one) for one in related)
+    return Event("new-shape", "a batch with x: [4, 6]", Place("/data.py", line), related=places)
+
+
+MAKERS = {
+    "the function that collates": ((5,), 6, True),
+    "the line of the loader": ((5, 1), 1, True),
+    "another loader": ((5, 1), 2, False),
+    "another function": ((1,), 6, False),
+}
+
+
+@pytest.mark.parametrize(("lines", "row", "expected"), MAKERS.values(), ids=MAKERS)
+def test_padding_is_borne_out_by_batches_of_its_loader(lines: tuple[int, ...], row: int, expected: bool) -> None:
+    recording = run(step(0, batch(*lines), compilation(2, "x: f32[4,6] was f32[4,5]")))
+    recording = msgspec.structs.replace(recording, files=("/train.py", "/data.py"))
+    padding = finding("XLA401", row, kind="recompile", file="/data.py")
+    told = join(recording, [padding], 0, {"/train.py": TEXT, "/data.py": LOADERS}.get)
+    assert (told.lines[0].findings == (padding,)) is expected
+    assert (told.predicted_only == (padding,)) is not expected
+
+
+def test_padding_in_a_file_that_did_not_run_explains_nothing() -> None:
+    padding = finding("XLA401", 1, kind="recompile", file="/other.py")
+    told = joined(run(step(0, compilation(7, "x: f32[8,4] was f32[8,6]"))), padding)
+    assert (told.predicted, told.unrun) == ((), (padding,))
+
+
+def test_of_several_that_may_explain_it_none_does() -> None:
+    paddings = [finding("XLA401", row, kind="recompile", file="/data.py") for row in (1, 2)]
+    recording = msgspec.structs.replace(
+        run(step(0, compilation(7, "x: f32[8,4] was f32[8,6]"))), files=("/train.py", "/data.py")
+    )
+    assert join(recording, paddings, 0, {"/train.py": TEXT, "/data.py": LOADERS}.get).predicted == ()
+
+
+def test_an_exception_at_a_predicted_line_is_observed() -> None:
+    error = Event("error", "TracerBoolConversionError: …", Place("/train.py", 6))
+    told = joined(run(rest=Step(0, Counts(), events=(error,))), finding("XLA101", 6, kind="control-flow"))
+    assert [(line.kind, [one.code for one in line.findings]) for line in told.predicted] == [("error", ["XLA101"])]
+    assert told.predicted_only == ()
 
 
 def test_padding_is_borne_out_by_what_is_compiled_for_other_shapes() -> None:

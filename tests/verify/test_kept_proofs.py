@@ -15,7 +15,8 @@ from xlalint.diagnostics.finding import Edit, Finding, Fix, Location, Proof
 from xlalint.project.fixing import Answer, propose_fixes
 from xlalint.verify import proofs
 from xlalint.verify.fixes import Prover
-from xlalint.verify.kept_proofs import ImportDigests, KeptProofs, LogError
+from xlalint.verify.import_digests import ImportDigests
+from xlalint.verify.kept_proofs import KeptProofs, LogError
 
 MODEL = (
     "import numpy as np\nfrom helper import scale\n\n\n"
@@ -242,3 +243,43 @@ def test_what_a_file_leads_to(text: str, leads: bool, tmp_path: Path) -> None:
     before = ImportDigests().digest(str(package / "m.py"), text)
     (package / "b.py").write_text("x = 2\n")
     assert (ImportDigests().digest(str(package / "m.py"), text) != before) == leads
+
+
+INSTALLED = {
+    "its own package": ("pkg/b.py", True),
+    "a release beside it": ("other-2.dist-info", True),
+    "the face of another package": ("other/__init__.py", True),
+    "the inside of another package": ("other/inner.py", False),
+    "a release that it does not import": ("third-2.dist-info", False),
+}
+
+
+@pytest.mark.parametrize(("changed", "leads"), INSTALLED.values(), ids=INSTALLED)
+def test_packages_beside_an_installed_one_are_known_by_their_releases(
+    changed: str, leads: bool, tmp_path: Path
+) -> None:
+    text = "import other.inner\nfrom . import b\n"
+    for name in ("pkg/__init__.py", "pkg/b.py", "other/__init__.py", "other/inner.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("")
+    for name in ("pkg-1.dist-info", "other-1.dist-info", "third-1.dist-info"):
+        (tmp_path / name).mkdir()
+    before = ImportDigests().digest(str(tmp_path / "pkg/m.py"), text)
+    if changed.endswith(".py"):
+        (tmp_path / changed).write_text("x = 1\n")
+    else:
+        (tmp_path / changed.replace("-2", "-1")).rename(tmp_path / changed)
+    assert (ImportDigests().digest(str(tmp_path / "pkg/m.py"), text) != before) == leads
+
+
+def test_proofs_begin_before_all_is_prepared(folder: Path, runs: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("xlalint.verify.fixes._PREPARED", 0.0)
+    right, wrong = prove(folder, KeptProofs(), CHANGE, WRONG)
+    assert (right.proof.verdict, wrong.proof.verdict) == ("proven", "refuted")
+    assert runs == [1, 1]
+
+
+def test_nothing_is_prepared_when_the_time_is_up(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("xlalint.verify.fix_jobs.JobMaker.make", lambda *_: pytest.fail("a job was made"))
+    (answer,) = prove(folder, KeptProofs(), budget=-1.0)
+    assert (answer.taken, answer.proof.reason) == (False, proofs.NO_TIME)

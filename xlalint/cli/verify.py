@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import os
+import time
 from collections.abc import Iterator, Mapping
 from functools import partial
 from itertools import chain
@@ -69,6 +71,12 @@ _NAMED = {
 @click.option("--against", metavar="TARGET", help="Say whether TARGET does what this other one does.")
 @click.option("--against-rev", metavar="REV", help="The same, of TARGET as its file was at this git revision.")
 @click.option("--time-limit", type=click.FloatRange(min=1), default=120.0, show_default=True, metavar="SECONDS")
+@click.option(
+    "--time-budget",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="SECONDS",
+    help="Time for all targets together; those not reached in it are told as not run.",
+)
 @click.option(
     "--memory-limit",
     default="8G",
@@ -147,17 +155,20 @@ def _status(done: list[Verified]) -> int:
 def _verify(texts: tuple[str, ...], settings: Settings, options: Mapping[str, Any], view: View) -> Iterator[Verified]:
     """Each target, run; one that cannot be run does not keep the others from it."""
     from xlalint.report.verify import Verified
+    from xlalint.verify.proofs import NO_TIME
     from xlalint.verify.targets import TargetError, targets_of
 
-    limits = _limits(options)
+    limits, until = _limits(options), time.monotonic() + (options["time_budget"] or math.inf)
     each: list[tuple[tuple[str, ...], Told]] = [((text,), _settings_of(settings, options, text)) for text in texts]
     each = each or [((), _settings_of(settings, options))]
     for target in chain.from_iterable(targets_of(one, settings.verify, said) for one, said in each):
         if isinstance(target, TargetError):
             name = target.place.function if target.place else ""
             yield Verified(name, target.place, failure=str(target))
+        elif (left := until - time.monotonic()) <= 0:
+            yield Verified(target.subject.name, target.place, failure=NO_TIME)
         else:
-            yield _observe(target, options, limits, view)
+            yield _observe(target, options, limits._replace(seconds=min(limits.seconds, left)), view)
 
 
 def _settings_of(settings: Settings, options: Mapping[str, Any], target: str = "") -> Told:
@@ -282,4 +293,4 @@ def _limits(options: Mapping[str, Any]) -> Limits:
         raise click.BadParameter(
             f"`{options['memory_limit']}` is not a size; write 512M, 8G", param_hint="--memory-limit"
         )
-    return Limits(options["time_limit"], memory)
+    return Limits(min(options["time_limit"], options["time_budget"] or math.inf), memory)

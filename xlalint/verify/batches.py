@@ -76,13 +76,15 @@ class _Fetched:
         self.lines: WeakKeyDictionary[Any, Place | None] = (
             WeakKeyDictionary()
         )  # by data set: where it was given to a loader
-        self._makers: dict[_Shapes, Place | None] = {}
+        self._makers: dict[_Shapes, tuple[Place, ...]] = {}
         self._known: set[_Shapes] = set()
 
     def from_loader(self, batch: Any, iterator: Any) -> None:
         told = tuple(_shapes(batch))
         if told not in self._makers:
-            self._makers[told] = place_of(iterator._collate_fn) or self.lines.get(iterator._dataset)
+            data = iterator._dataset
+            found = (place_of(iterator._collate_fn), self.lines.get(data), _place_of_items(data))
+            self._makers[told] = tuple(one for one in found if one is not None)
         if threading.current_thread() is threading.main_thread():
             self.receive(told)
 
@@ -91,7 +93,8 @@ class _Fetched:
             return
         if self._known:
             what = f"a batch with {', '.join(f'{name}{shape}' for name, shape in told[:_SHOWN])}"
-            self._new(Event("new-shape", what, self._makers.get(told)))
+            places = self._makers.get(told, ())
+            self._new(Event("new-shape", what, places[0] if places else None, related=places[1:]))
         self._known.add(told)
 
 
@@ -121,6 +124,14 @@ def place_of(collate: Any) -> Place | None:
         return Place(code.co_filename, code.co_firstlineno, code.co_name)
     name = getattr(collate, "__name__", type(collate).__name__)
     return next((place for module in _own_modules() for place in _calls(module, name)), None)
+
+
+def _place_of_items(data: Any) -> Place | None:
+    """Where the user wrote how a data set gives its items; None where a library did."""
+    methods = (getattr(type(data), name, None) for name in ("__getitem__", "__iter__"))
+    codes = (getattr(method, "__code__", None) for method in methods)
+    own = (code for code in codes if code is not None and is_own(code.co_filename))
+    return next((Place(code.co_filename, code.co_firstlineno, code.co_name) for code in own), None)
 
 
 def is_own(file: str) -> bool:

@@ -17,6 +17,11 @@ _SMALL = {
     "block": 1,
 }
 _SIZE = 8
+_SMALL_CONFIG = (
+    "hidden_size=32, d_model=32, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2, intermediate_size=37,"
+    " vocab_size=99)"
+)
+"""The sizes that configurations of models go by: with what they have by default a model may not fit into memory."""
 _MOST = 8
 _LAYERS = ("Linear", "LayerNorm", "Embedding", "Dense", "LSTM", "GRU", "Conv1d", "Conv2d", "BatchNorm1d", "RMSNorm")
 
@@ -27,8 +32,14 @@ def factories(node: ast.ClassDef, name: str) -> list[str]:
     given = _find_required(initial) if initial is not None else _fields(node)
     if given is None:
         return []
-    first = f"{name}({', '.join(f'{key}={text}' for key, text in given.items())})"
-    return [first]
+    plain = f"{name}({', '.join(f'{key}={text}' for key, text in given.items())})"
+    small = {key: text.removesuffix(")") + _SMALL_CONFIG if _is_config(text) else text for key, text in given.items()}
+    made = f"{name}({', '.join(f'{key}={text}' for key, text in small.items())})"
+    return [made, plain] if made != plain else [plain]
+
+
+def _is_config(text: str) -> bool:
+    return text.endswith("Config()")
 
 
 def _find_required(initial: ast.FunctionDef) -> dict[str, str] | None:

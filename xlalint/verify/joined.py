@@ -6,7 +6,7 @@ import ast
 import bisect
 import re
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from statistics import median
 
@@ -37,7 +37,7 @@ class Line(Struct, frozen=True):
     """Describes the cost of one line after the warm-up, in events of one kind, and what was predicted there.
 
     `causes` has the most frequent first; `seconds` is what it took, `steps` in how many steps. The place has no file where the framework
-    tells no line.
+    tells no line. `makers` are lines that batches of another shape came from, where a loader told them.
     """
 
     kind: EventKind
@@ -47,6 +47,7 @@ class Line(Struct, frozen=True):
     steps: int
     causes: tuple[Cause, ...]
     findings: tuple[Finding, ...] = ()
+    makers: tuple[Place, ...] = ()
 
 
 class Joined(Struct, frozen=True):
@@ -84,10 +85,10 @@ def join(
     every = recording.steps or ((recording.rest,) if recording.rest else ())
     blocks = cache(lambda file: Statements(text_of(file) or ""))
     wanted = [finding for finding in findings if finding.kind in _FAMILIES and finding.cell is None]
-    lines = [_with_findings(line, wanted, blocks) for line in _lines(measured)]
+    files = set(recording.files)
+    lines = [_with_findings(line, wanted, blocks, files) for line in (*_lines(measured), *_crash(recording))]
     met = {id(finding) for line in lines for finding in line.findings}
     left = [finding for finding in wanted if id(finding) not in met]
-    files = set(recording.files)
     return Joined(
         recording,
         warmup,
@@ -123,7 +124,9 @@ def _find_owed(event: Event, maker: Event) -> Event:
     if event.kind != "compilation" or maker.place is None:
         return event
     at = f" ({shorten_path(event.place.file)}:{event.place.line})" if event.place and event.place != maker.place else ""
-    return replace(event, what=f"{maker.what}; {event.what}{at}", place=maker.place)
+    return replace(
+        event, what=f"{maker.what}; {event.what}{at}", place=maker.place, related=(maker.place, *maker.related)
+    )
 
 
 def attribute_seconds(step: Step, usual: float) -> Mapping[int, float]:
@@ -157,12 +160,20 @@ def _lines(steps: Sequence[Step]) -> list[Line]:
     return [_line(kind, place, told) for (kind, place), told in grouped.items()]
 
 
+def _crash(recording: Recording) -> Iterator[Line]:
+    """The line of the exception that ended a script, if one did."""
+    for event in recording.rest.events if recording.rest else ():
+        if event.kind == "error" and event.place is not None:
+            yield Line("error", event.place, 1, 0.0, 1, (Cause(event.what, 1),))
+
+
 def _line(kind: EventKind, place: Place, told: Sequence[tuple[Step, Event, float]]) -> Line:
     words: Counter[str] = Counter()
     for _, event, _ in told:
         words[event.what] += event.count
     steps = len({step.number for step, _, _ in told})
-    return Line(kind, place, words.total(), sum(seconds for *_, seconds in told), steps, tuple(_causes(words)))
+    makers = tuple(dict.fromkeys(maker for _, event, _ in told for maker in event.related))
+    return Line(kind, place, words.total(), sum(one for *_, one in told), steps, tuple(_causes(words)), makers=makers)
 
 
 def _causes(words: Counter[str]) -> Iterator[Cause]:
@@ -174,16 +185,36 @@ def _causes(words: Counter[str]) -> Iterator[Cause]:
     yield from sorted(found, key=lambda cause: -cause.count)
 
 
-def _with_findings(line: Line, findings: Sequence[Finding], blocks: Callable[[str], Statements]) -> Line:
-    """A line with the findings on its statement and, where something was compiled for a new shape, those that tell where shapes change."""
-    reshaped = line.kind == "compilation" and any(of_shapes(cause.what) for cause in line.causes)
-    met = [
-        finding
-        for finding in findings
-        if (finding.filename == line.place.file and _bears_out(line, finding, blocks(finding.filename)))
-        or (reshaped and policies().get(finding.code, NO_POLICY).shapes_batches)
-    ]
-    return Line(line.kind, line.place, line.count, line.seconds, line.steps, line.causes, tuple(met))
+def _with_findings(
+    line: Line, findings: Sequence[Finding], blocks: Callable[[str], Statements], files: Collection[str]
+) -> Line:
+    """A line with the findings on its statement and, where something was compiled for a new shape, those of where such batches are made."""
+    met = [one for one in findings if one.filename == line.place.file and _bears_out(line, one, blocks(one.filename))]
+    if line.kind == "compilation" and any(of_shapes(cause.what) for cause in line.causes):
+        shaping = [one for one in findings if one.filename in files and _shapes_batches(one)]
+        met += [one for one in _find_made(line, shaping, blocks) if one not in met]
+    return replace(line, findings=tuple(met))
+
+
+def _shapes_batches(finding: Finding) -> bool:
+    return policies().get(finding.code, NO_POLICY).shapes_batches
+
+
+def _find_made(line: Line, shaping: list[Finding], blocks: Callable[[str], Statements]) -> list[Finding]:
+    """The findings about what made the batches of a line: of the loader that they came from; where none is known, of the line's own file,
+    or the only one that there is.
+    """
+    if line.makers:
+        return [one for one in shaping if any(_is_at(one, maker, blocks) for maker in line.makers)]
+    return [one for one in shaping if one.filename == line.place.file] or (shaping if len(shaping) == 1 else [])
+
+
+def _is_at(finding: Finding, maker: Place, blocks: Callable[[str], Statements]) -> bool:
+    """Return whether a finding is on the statement of a place, or in the function that begins there."""
+    row, statements = finding.location.row, blocks(maker.file)
+    return finding.filename == maker.file and (
+        statements.same(row, maker.line) or statements.is_inside(row, maker.line)
+    )
 
 
 def _bears_out(line: Line, finding: Finding, statements: Statements) -> bool:
@@ -208,11 +239,21 @@ class Statements:
             tree = ast.Module([], [])
         governing = (ast.If, ast.While, ast.For)
         self._ends = {node.lineno: node.end_lineno or 0 for node in ast.walk(tree) if isinstance(node, governing)}
+        functions = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+        self._functions = [
+            (min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", ()))]), node.end_lineno or 0)
+            for node in ast.walk(tree)
+            if isinstance(node, functions)
+        ]
         self._starts = sorted({node.lineno for node in ast.walk(tree) if isinstance(node, ast.stmt)})
 
     def same(self, row: int, other: int) -> bool:
         """Return whether two rows lie in one statement."""
         return row == other or (self._starts != [] and self._start(row) == self._start(other))
+
+    def is_inside(self, row: int, start: int) -> bool:
+        """Return whether a row lies in a function that starts at another."""
+        return any(first == start and first <= row <= last for first, last in self._functions)
 
     def governs(self, row: int, other: int) -> bool:
         """Return whether a row is in the header of a branch or loop that contains another row."""

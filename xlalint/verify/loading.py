@@ -123,7 +123,7 @@ def _callable(
         plain = not subject.factory or bool(given)
         found = _instance(found, given) if plain else _make(module, subject.factory)
     for name in names:
-        found = _attribute(found, name, where)
+        found = _attribute(found, _mangle(name, found), where)
     if not callable(found):
         what = f"`{subject.name or subject.factory}`"
         raise LoadError(
@@ -131,6 +131,13 @@ def _callable(
         )
     called: Callable[..., Any] = found
     return called
+
+
+def _mangle(name: str, holder: Any) -> str:
+    """The name by which a private method is known outside of its class."""
+    owner = holder if isinstance(holder, type) else type(holder)
+    private = name.startswith("__") and not name.endswith("__")
+    return f"_{owner.__name__.lstrip('_')}{name}" if private else name
 
 
 def _attribute(holder: Any, name: str, where: str) -> Any:

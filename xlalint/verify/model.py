@@ -85,7 +85,8 @@ class Event(Struct, frozen=True):
     `what` is the framework's operation or reason ("aten::nonzero", "Data-dependent branching", "x: f32[8] was f32[6]"); `place` the
     innermost line that is not the framework's, None where the framework tells none; `count` how often in that step; `seconds` what it
     took, 0.0 where that is not known. Two cost nothing by themselves: in a "new-shape" a batch had another shape than all before it, what
-    is "narrowed" is computed in a narrower dtype than it was declared in.
+    is "narrowed" is computed in a narrower dtype than it was declared in. `related` are other lines that it goes back to: of a batch, where
+    its loader was made.
     """
 
     kind: EventKind
@@ -93,6 +94,7 @@ class Event(Struct, frozen=True):
     place: Union[Place, None] = None
     count: int = 1
     seconds: float = 0.0
+    related: tuple[Place, ...] = ()
 
 
 class Counts(Struct, frozen=True):

@@ -24,6 +24,7 @@ from xlalint.verify.model import Counts, Specs, Step, Subject, Verdict
 from xlalint.verify.requests import Job, Way
 from xlalint.verify.searching import quiet, runs, search
 
+_SEARCH = 20.0  # seconds to look for inputs of a job's first way; half of it for the second, and so on
 _CALL = 5.0  # seconds that a call of the comparison may take
 _COMPILED = 20.0  # seconds that a step on the device may take, its compilation included
 _LOOSE = 2e-3  # what compiled arithmetic may be off: XLA fuses, and adds in an order of its own
@@ -105,9 +106,9 @@ class JobProver:
     def prove(self, job: Job) -> Attempt:
         """The verdict on a rewrite: of the first way that leads to one. Where none does, the reasons of all."""
         reasons, text = list(job.reasons), ""
-        for way in job.ways:
+        for number, way in enumerate(job.ways):
             try:
-                shown = self._prove(way, job)
+                shown = self._prove(way, job, _SEARCH / (number + 1))
             except (Exception, SystemExit) as error:  # noqa: BLE001 (what the user's code makes of these steps proves nothing)
                 shown = Attempt(Verdict("unverified", places.headline(error)))
             verdict = _note(shown.verdict, way)
@@ -121,8 +122,8 @@ class JobProver:
             reasons.append(verdict.reason)
         return Attempt(Verdict("unverified", "; ".join(dict.fromkeys(reasons)) or "nothing can be run", text))
 
-    def _prove(self, way: Way, job: Job) -> Attempt:
-        found = search(self._backend, [before for before, _ in way.subjects], way.candidates, way.lines)
+    def _prove(self, way: Way, job: Job, seconds: float) -> Attempt:
+        found = search(self._backend, [before for before, _ in way.subjects], way.candidates, way.lines, seconds)
         if found.program is None:
             return Attempt(Verdict("unverified", f"no inputs were found on which it runs: {found.told.reason}"))
         if not found.reached:

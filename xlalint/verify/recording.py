@@ -15,6 +15,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from xlalint.verify import places
 from xlalint.verify.instruments import Instruments
 from xlalint.verify.model import Counts, Event, Step
 from xlalint.verify.places import is_users
@@ -89,6 +90,10 @@ class Recorder:
 
     def _record_event(self, event: Event) -> None:
         self._events.append(event)
+
+    def fail(self, error: BaseException) -> None:
+        """Remember the exception that ends the script, at the line of the user's that it came from."""
+        self._record_event(Event("error", places.headline(error), places.of_error(error)))
 
     def step(self, name: str) -> None:
         """A step has ended; nothing is told of one in which the device had nothing to do."""

@@ -49,7 +49,7 @@ def main() -> int:
         sys.path.insert(0, _folder(request))
     recorder.begin(_main_file(request))
     try:
-        return _run(request)
+        return _run(request, recorder)
     finally:
         recorder.end()
 
@@ -67,7 +67,7 @@ def _prepare(graphs: Path) -> None:
         os.environ.setdefault(name, value)
 
 
-def _run(request: Request) -> int:
+def _run(request: Request, recorder: Recorder) -> int:
     try:
         if request.module:
             runpy.run_module(request.what, run_name="__main__", alter_sys=True)
@@ -80,6 +80,7 @@ def _run(request: Request) -> int:
         return 1
     except BaseException as error:  # noqa: BLE001 (whatever it is, it is told as Python would)
         error = error.with_traceback(_below_us(error.__traceback__))
+        recorder.fail(error)
         sys.excepthook(type(error), error, error.__traceback__)
         return 130 if isinstance(error, KeyboardInterrupt) else 1
     return 0

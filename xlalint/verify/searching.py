@@ -33,9 +33,16 @@ class Hit(NamedTuple):
 
 
 def search(
-    backend: Backend, subjects: Sequence[Subject], candidates: Sequence[Specs], lines: tuple[int, int] = (0, 0)
+    backend: Backend,
+    subjects: Sequence[Subject],
+    candidates: Sequence[Specs],
+    lines: tuple[int, int] = (0, 0),
+    seconds: float = _ALL,
 ) -> Hit:
-    """The first subject that can be made, and the first candidate on which it runs; with `lines`, one that comes to these, if one does."""
+    """The first subject that can be made, and the first candidate on which it runs; with `lines`, one that comes to these, if one does.
+
+    `seconds` are for one subject.
+    """
     reason = "" if subjects else "nothing can be run"
     for number, subject in enumerate(subjects):
         try:
@@ -46,16 +53,18 @@ def search(
             reason = reason or str(error)
             continue
         kept = program._replace(make=lambda call=call: call)  # type: ignore[misc]
-        found = _try(backend, kept, candidates, lines)
+        found = _try(backend, kept, candidates, lines, seconds)
         if found.told.candidate >= 0:
             return Hit(Found(number, found.told.candidate), program, found.reached)
         reason = reason or found.told.reason
     return Hit(Found(reason=reason or "no inputs are known"))
 
 
-def _try(backend: Backend, program: Program, candidates: Sequence[Specs], lines: tuple[int, int]) -> Hit:
+def _try(
+    backend: Backend, program: Program, candidates: Sequence[Specs], lines: tuple[int, int], seconds: float
+) -> Hit:
     reason, passed = "", -1
-    end = time.monotonic() + _ALL
+    end = time.monotonic() + seconds
     for number, specs in enumerate(candidates):
         with reaching(program.file, lines) as reached:
             why = runs(backend, program, specs)

@@ -14,9 +14,11 @@ _NOUNS: Mapping[EventKind, tuple[str, str]] = {
     "host-sync": ("host sync", "host syncs"),
     "fallback": ("fallback to the host", "fallbacks to the host"),
     "graph-break": ("graph break", "graph breaks"),
+    "error": ("exception", "exceptions"),
 }
 
 
+_COUNTED: tuple[EventKind, ...] = ("compilation", "host-sync", "fallback", "graph-break")
 _INSTALLED = ("/site-packages/", "/dist-packages/")
 
 
@@ -30,7 +32,7 @@ class WatchLimits(NamedTuple):
 
     def find_exceeded(self, counts: Counts) -> list[tuple[EventKind, int, int]]:
         """List the exceeded limits: kind, number, limit."""
-        most = zip(_NOUNS, self, strict=True)
+        most = zip(_COUNTED, self, strict=True)
         return [
             (kind, of_kind(counts, kind), limit)
             for kind, limit in most

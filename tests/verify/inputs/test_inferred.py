@@ -41,6 +41,15 @@ TORCH = "import torch\nfrom torch import Tensor\n"
         ("def f(x: Tensor, n: int):\n    return x * n", {"x": "f32[B,D]", "n": "2"}),
         ("def f(x: Tensor, eps: float = 1e-5):\n    return x + eps", {"x": "f32[B,D]"}),
         ("def f(x: Tensor, flag: bool):\n    return x if flag else -x", {"x": "f32[B,D]", "flag": "True"}),
+        ("def f(x: Tensor, mode: str):\n    return x", {"x": "f32[B,D]", "mode": "'a'"}),
+        ("def f(x: Tensor, mode):\n    return x if mode == 'max' else -x", {"x": "f32[B,D]", "mode": "'max'"}),
+        ("def f(x: Tensor, mode='min'):\n    return x if mode == 'max' else -x", {"x": "f32[B,D]"}),
+        (
+            "def f(batch):\n    return batch['x'] * batch.get('mask')",
+            {"batch{x}": "f32[B,D]", "batch{mask}": "bool[B,S]"},
+        ),
+        ("def f(x: Tensor, act):\n    return act(x)", {"x": "f32[B,D]", "act": "identity"}),
+        ("def f(x: Tensor, seen):\n    seen.append(x)\n    return x", {"x": "f32[B,D]", "seen": "[]"}),
         ("def f(x: Tensor, n):\n    for _ in range(n):\n        x = x + 1\n    return x", {"x": "f32[B,D]", "n": "2"}),
     ],
 )
@@ -55,9 +64,9 @@ def test_whole_numbers_of_jax_are_short() -> None:
 @pytest.mark.parametrize(
     ("code", "why"),
     [
-        ("def f(batch):\n    return batch['x']", "a mapping"),
-        ("def f(x: Tensor, act):\n    return act(x)", "a function"),
-        ("def f(x: Tensor, mode: str):\n    return x", "of type `str`"),
+        ("def f(batch):\n    return batch.keys()", "a mapping"),
+        ("def f(x: Tensor, act):\n    return act()", "a function"),
+        ("def f(x: Tensor, act):\n    return act(x, 1, 2)", "a function"),
     ],
 )
 def test_what_cannot_be_drawn_is_said(code: str, why: str) -> None:
@@ -68,3 +77,24 @@ def test_candidates_are_bounded_and_none_comes_twice() -> None:
     found = of("def f(a, b, c, d, e):\n    return a + b + c + d + e").candidates
     assert len(found) == MOST
     assert len({str(one) for one in found}) == MOST
+
+
+OPTIONS = {
+    "a truth value": ("def f(x: Tensor, flip=False):\n    return -x if flip else x", "flip", {"True"}),
+    "a text": ("def f(x: Tensor, mode='a'):\n    return -x if mode in ('a', 'b') else x", "mode", {"'b'"}),
+    "one of a type's": (
+        "from typing import Literal\ndef f(x: Tensor, mode: Literal['a', 'c'] = 'a'):\n    return x",
+        "mode",
+        {"'c'"},
+    ),
+    "a number": ("def f(x: Tensor, n=3):\n    return x * n", "n", set()),
+    "a text that is compared with nothing": ("def f(x: Tensor, name='a'):\n    return x", "name", set()),
+}
+
+
+@pytest.mark.parametrize(("code", "option", "others"), OPTIONS.values(), ids=OPTIONS)
+def test_options_are_tried_after_their_defaults(code: str, option: str, others: set[str]) -> None:
+    found = of(TORCH + code).candidates
+    assert option not in found[0].arguments
+    tried = {format_spec(specs.arguments[option]).strip('"') for specs in found if option in specs.arguments}
+    assert tried == others

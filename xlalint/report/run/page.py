@@ -67,7 +67,6 @@ def render(joined: Joined, script: str, text_of: TextOf) -> str:
         kinds=KINDS,
         most=max((line.seconds for line in lines), default=0.0),
         predicted_only=joined.predicted_only,
-        unrun=len(joined.unrun),
         files=list(_files(joined, text_of)),
     )
 

@@ -12,12 +12,18 @@ from rich.text import Text
 
 from xlalint.diagnostics.finding import Finding
 from xlalint.report.printable import printable
-from xlalint.report.run import codes, duration, how_it_went, number, reasons, what_it_cost
+from xlalint.report.run import codes, duration, how_it_went, reasons, what_it_cost
 from xlalint.report.view import View
 from xlalint.verify.joined import Joined, Line
 from xlalint.verify.seen import plural, shorten_path, within
 
-_STYLES = {"compilation": "red", "host-sync": "yellow", "fallback": "magenta", "graph-break": "cyan"}
+_STYLES = {
+    "compilation": "red",
+    "host-sync": "yellow",
+    "fallback": "magenta",
+    "graph-break": "cyan",
+    "error": "bold red",
+}
 _CAUSES = 3  # that are shown of a line
 _MOST = 20  # lines of a section
 
@@ -37,8 +43,6 @@ def render(joined: Joined, script: str, view: View) -> str:
     _write_observed(console, "Predicted and observed", joined.predicted)
     _write_observed(console, "Observed only: the analysis missed these", joined.observed_only)
     _write_predicted(console, joined.predicted_only)
-    if joined.unrun:
-        console.print(Text(f"\n{number(len(joined.unrun), 'finding')} in files that this run did not import."))
     return "".join(f"{line.rstrip()}\n" for line in written.getvalue().splitlines())
 
 

@@ -15,7 +15,7 @@ from typing import NamedTuple, Union
 
 from xlalint.verify.inputs.believed import Kind
 from xlalint.verify.inputs.usage import Use, uses
-from xlalint.verify.model import ArraySpec, Literally, Spec, Specs
+from xlalint.verify.model import ArraySpec, Literally, NamedFunction, Spec, Specs
 
 MOST = 500  # candidates
 
@@ -23,6 +23,7 @@ Alternative = Union[Spec, None]
 """None leaves a parameter out."""
 
 _INTEGERS = ("id", "label", "index", "indices", "idx", "length", "len", "token", "position", "target", "count", "step")
+_CALLED = {1: ("identity", "relu", "mean"), 2: ("add", "maximum")}
 _FEATURES = ("weight", "scale", "gamma", "beta", "bias")
 _SIZES = ({"B": 4, "S": 6, "D": 8}, {"B": 8, "S": 8, "D": 8}, {"B": 4, "S": 4, "D": 16})
 
@@ -47,6 +48,7 @@ class Inference(NamedTuple):
 def infer(parameters: Sequence[Parameter], framework: str, features: Sequence[int] = ()) -> Inference:
     """Infer candidates for some parameters; `features` are sizes that the code mentions (`nn.Linear(16, 4)`)."""
     choices: list[list[Alternative]] = []
+    parameters = [item for one in parameters for item in _items(one)]
     for one in parameters:
         found = alternatives(one, framework)
         if not found:
@@ -82,6 +84,8 @@ def parameters_of(node: ast.FunctionDef | ast.AsyncFunctionDef, kinds: Mapping[s
         del pairs[0]
     pairs += zip(told.kwonlyargs, told.kw_defaults, strict=True)
     used = uses(node.body, [one.arg for one, _ in pairs])
+    for one, _ in pairs:
+        used[one.arg].texts += tuple(_read_options(one.annotation))
     return [
         Parameter(one.arg, _read_annotation(one.annotation) or kinds.get(one.arg, Kind()), used[one.arg], default)
         for one, default in pairs
@@ -94,6 +98,23 @@ def _read_annotation(annotation: ast.expr | None) -> Kind | None:
     return Kind("host", text) if text in ("int", "float", "bool", "str") else None
 
 
+def _read_options(annotation: ast.expr | None) -> Iterator[str]:
+    """The texts of `Literal["a", "b"]`."""
+    for node in ast.walk(annotation) if annotation is not None else ():
+        if isinstance(node, ast.Subscript) and ast.unparse(node.value).rpartition(".")[2] == "Literal":
+            for inner in ast.walk(node.slice):
+                if isinstance(inner, ast.Constant) and isinstance(inner.value, str):
+                    yield inner.value
+
+
+def _items(one: Parameter) -> list[Parameter]:
+    """A parameter; where it is a mapping whose keys the text names, one for each of them."""
+    keys = [key for key in one.use.keys if not set("{}") & set(key)]
+    if one.use.refused != "a mapping" or not keys or one.default is not None or one.kind.what == "tensor":
+        return [one]
+    return [Parameter(f"{one.name}{{{key}}}") for key in keys]
+
+
 def alternatives(one: Parameter, framework: str) -> list[Alternative]:
     """List what can be given for a parameter, the likeliest first; none if nothing can."""
     left_out: list[Alternative] = [None] if one.default is not None else []
@@ -101,14 +122,31 @@ def alternatives(one: Parameter, framework: str) -> list[Alternative]:
     if one.kind.what == "tensor":
         return [*_arrays(one, framework), *left_out, *none]
     if one.use.refused:
-        return [*left_out, *none]
+        return [*left_out, *none, *_of_other_kind(one)]
     if left_out and not (isinstance(one.default, ast.Constant) and one.default.value is None):
-        return left_out
+        return [*left_out, *_other_options(one)]
+    if one.use.texts or one.kind[:2] == ("host", "str"):
+        return [*left_out, *none, *(Literally(repr(text)) for text in one.use.texts or ("a",))]
     if one.kind.what == "constant":
         return [*left_out, Literally(one.kind.text)]
     if one.kind.what == "host" or one.use.counts:
         return [*left_out, *_host(one), *none]
     return [*_arrays(one, framework), *left_out, *none, Literally("2")]
+
+
+def _of_other_kind(one: Parameter) -> list[Alternative]:
+    """A function that is called, and a list that grows."""
+    if one.use.called > 0 and one.use.refused == "a function":
+        return [NamedFunction(name) for name in _CALLED.get(one.use.called, ())]
+    return [Literally("[]")] if one.use.grows and one.use.refused == "a list" else []
+
+
+def _other_options(one: Parameter) -> list[Alternative]:
+    """What else than its default an option may be, as far as the text tells: it may lead to other lines."""
+    default = one.default.value if isinstance(one.default, ast.Constant) else None
+    if isinstance(default, bool):
+        return [Literally(repr(not default))]
+    return [Literally(repr(text)) for text in one.use.texts if isinstance(default, str) and text != default]
 
 
 def _host(one: Parameter) -> list[Alternative]:
@@ -137,7 +175,7 @@ def _dtypes(one: Parameter, framework: str) -> list[str]:
     known = {"b": "bool", "i": integer, "f": "f32", "c": "c64"}.get(one.kind.dtype)
     if known is not None:
         return [known]
-    name = one.name.lower()
+    name = one.name.lower().rstrip("}").rpartition("{")[2]
     if "mask" in name or name.startswith(("is_", "has_")):
         return ["bool", integer, "f32"]
     words = name.split("_")

@@ -14,8 +14,10 @@ _NUMBERS = (-8, 16)  # constants outside of these are no values to draw around
 
 
 class Use(Struct):
-    """`rank` exactly (-1: not told), `least` dimensions at least; whole numbers that it is compared with; `indexes`: stands alone in
-    `x[it]`; `counts`: is given to `range`; `refused`: why nothing that can be drawn stands for it, "" where something may.
+    """`rank` exactly (-1: not told), `least` dimensions at least; whole `numbers` and `texts` that it is compared with.
+
+    `indexes`: stands alone in `x[it]`; `counts`: is given to `range`; `keys` of its items; `called` with how many arguments; `grows`:
+    something is appended to it; `refused`: why no array stands for it, "" where one may.
     """
 
     rank: int = -1
@@ -23,6 +25,10 @@ class Use(Struct):
     numbers: tuple[int, ...] = ()
     indexes: bool = False
     counts: bool = False
+    texts: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()
+    called: int = -1
+    grows: bool = False
     refused: str = ""
 
 
@@ -43,6 +49,10 @@ def _learn(use: Use, told: Use) -> None:
     use.numbers += tuple(one for one in told.numbers if _NUMBERS[0] <= one <= _NUMBERS[1])
     use.indexes |= told.indexes
     use.counts |= told.counts
+    use.texts += tuple(one for one in told.texts if one not in use.texts)
+    use.keys += tuple(one for one in told.keys if one not in use.keys)
+    use.called = max(use.called, told.called)
+    use.grows |= told.grows
     use.refused = use.refused or told.refused
 
 
@@ -80,7 +90,7 @@ def _subscript(node: ast.Subscript) -> Iterator[tuple[str, Use]]:
         return
     if isinstance(held, ast.Name):
         if isinstance(index, ast.Constant) and isinstance(index.value, str):
-            yield held.id, Use(refused="a mapping")
+            yield held.id, Use(keys=(index.value,), refused="a mapping")
         elif isinstance(index, ast.Tuple):
             taken = [one for one in index.elts if not isinstance(one, ast.Constant) or type(one.value) is int]
             yield held.id, Use(least=len(taken))
@@ -95,7 +105,7 @@ def _call(node: ast.Call) -> Iterator[tuple[str, Use]]:
     function = node.func
     axes = [_integer(one.value) for one in node.keywords if one.arg in _AXES]
     if isinstance(function, ast.Name):
-        yield function.id, Use(refused="a function")
+        yield function.id, Use(called=len(node.args) + len(node.keywords), refused="a function")
         for one in node.args if function.id == "range" else ():
             if isinstance(one, ast.Name):
                 yield one.id, Use(counts=True)
@@ -103,9 +113,9 @@ def _call(node: ast.Call) -> Iterator[tuple[str, Use]]:
             return
     if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name):
         if function.attr in ("items", "keys", "get", "update"):
-            yield function.value.id, Use(refused="a mapping")
+            yield function.value.id, Use(keys=_asked_for(node), refused="a mapping")
         if function.attr in ("append", "extend"):
-            yield function.value.id, Use(refused="a list")
+            yield function.value.id, Use(grows=True, refused="a list")
         if function.attr in (
             "size",
             "unsqueeze",
@@ -135,14 +145,30 @@ def _call(node: ast.Call) -> Iterator[tuple[str, Use]]:
 
 def _find_comparisons(node: ast.Compare) -> Iterator[tuple[str, Use]]:
     """`x != 3`, `x.ndim == 2`, `len(x.shape) == 2`."""
+    left = node.left
+    if isinstance(left, ast.Name) and (texts := tuple(_texts(node.comparators[0]))):
+        yield left.id, Use(texts=texts)
     number = _integer(node.comparators[0])
     if number is None:
         return
-    left = node.left
     if isinstance(left, ast.Name):
         yield left.id, Use(numbers=(number,))
     elif isinstance(left, ast.Attribute) and left.attr == "ndim" and isinstance(left.value, ast.Name):
         yield left.value.id, Use(least=min(number, 4))
+
+
+def _texts(node: ast.expr) -> Iterator[str]:
+    """The texts of `"a"`, and of `("a", "b")`."""
+    for one in node.elts if isinstance(node, (ast.Tuple, ast.List, ast.Set)) else [node]:
+        if isinstance(one, ast.Constant) and isinstance(one.value, str):
+            yield one.value
+
+
+def _asked_for(node: ast.Call) -> tuple[str, ...]:
+    """The key of `batch.get("x")`."""
+    function, key = node.func, node.args[0] if node.args else None
+    asked = isinstance(function, ast.Attribute) and function.attr == "get" and isinstance(key, ast.Constant)
+    return (key.value,) if asked and isinstance(key, ast.Constant) and isinstance(key.value, str) else ()
 
 
 def _reach(axis: int) -> int:

@@ -10,8 +10,9 @@ from __future__ import annotations
 import logging
 import re
 import sys
+import time
 from collections import Counter
-from typing import Any
+from typing import Any, Union
 
 import jax
 import numpy as np
@@ -39,6 +40,9 @@ _SUBJECT = re.compile(r"^ +(?:for )?(?P<name>\S+) (?:id=\d+ )?defined at ", re.M
 _INTERNAL = ("jax/_src/interpreters/", "jax/_src/dispatch.py")
 
 
+_Cause = tuple[str, str, Union[Place, None]]
+
+
 class JaxMeter:
     """Counts compilations, host reads and, if thorough, executions: each call then goes through Python, about 0.1 ms more."""
 
@@ -62,7 +66,13 @@ class JaxMeter:
             logging.getLogger(name).addFilter(self._explains)
         self._patches.replace(ArrayImpl, "_value", self._counted_value)
         for name in ("asarray", "array"):
-            self._patches.replace(np, name, watch_conversions(ArrayImpl, lambda _: self._read(), lambda: self._reads))
+            self._patches.replace(
+                np,
+                name,
+                watch_conversions(
+                    ArrayImpl, lambda _, seconds: self._waited(self._read(), seconds), lambda: self._reads
+                ),
+            )
         if self.thorough:
             self._patches.replace(pjit, "_get_fastpath_data", lambda old: lambda *args, **kwargs: None)
             self._patches.replace(pxla.ExecuteReplicated, "__call__", self._counted_call)
@@ -119,9 +129,13 @@ class JaxMeter:
         assert getter is not None
 
         def value(array: Any) -> Any:
-            if array._npy_value is None:
-                self._read()
-            return getter(array)
+            if array._npy_value is not None:
+                return getter(array)
+            read, began = self._read(), time.perf_counter()
+            try:
+                return getter(array)
+            finally:
+                self._waited(read, time.perf_counter() - began)
 
         return property(value)
 
@@ -132,18 +146,25 @@ class JaxMeter:
 
         return call
 
-    def _read(self) -> None:
+    def _waited(self, read: _Cause | None, seconds: float) -> None:
+        """Enter what a read took: the wait for its value, and the copy."""
+        if read is not None:
+            self._seconds[read] += seconds  # type: ignore[assignment]
+
+    def _read(self) -> _Cause | None:
         """Count a read and its line, unless the compiler itself reads: a constant that a program is made with."""
         frame = sys._getframe(2)
         reader = ""
         while frame is not None and not places.is_users(file := frame.f_code.co_filename):
             if any(part in file for part in _INTERNAL) or places.is_a_backends(frame):
-                return
+                return None
             reader = frame.f_code.co_name if frame.f_code.co_name != "_value" else reader
             frame = frame.f_back  # type: ignore[assignment]
         self._reads += 1
         place = Place(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name) if frame is not None else None
-        self._note("host-sync", _READERS.get(reader, reader or "read"), place)
+        cause = "host-sync", _READERS.get(reader, reader or "read"), place
+        self._note(*cause)
+        return cause
 
 
 _READERS = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -37,8 +38,11 @@ class Patches:
             self._undo.pop()()
 
 
-def watch_conversions(values: type, read: Callable[[Any], None], reads: Callable[[], int]) -> Callable[[Any], Any]:
-    """For `Patches.replace(numpy, "asarray", …)`: call `read(value)` where a `values` was converted and `reads()` did not move.
+def watch_conversions(
+    values: type, read: Callable[[Any, float], None], reads: Callable[[], int]
+) -> Callable[[Any], Any]:
+    """For `Patches.replace(numpy, "asarray", …)`: call `read(value, seconds)` where a `values` was converted and `reads()` did
+    not move, with the time that it took.
 
     On the CPU NumPy takes an array's memory through the buffer protocol, past every method that could be patched.
     """
@@ -47,10 +51,10 @@ def watch_conversions(values: type, read: Callable[[Any], None], reads: Callable
         def convert(*args: Any, **kwargs: Any) -> Any:
             if not (args and isinstance(args[0], values)):
                 return old(*args, **kwargs)
-            before = reads()
+            before, began = reads(), time.perf_counter()
             result = old(*args, **kwargs)
             if reads() == before:
-                read(args[0])
+                read(args[0], time.perf_counter() - began)
             return result
 
         convert.__name__ = convert.__qualname__ = old.__name__

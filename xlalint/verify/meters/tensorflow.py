@@ -12,6 +12,7 @@ import inspect
 import re
 import sys
 import threading
+import time
 import warnings
 from collections import Counter
 from collections.abc import MutableMapping
@@ -73,7 +74,9 @@ class TensorFlowMeter:
         self._patches.replace(Function, "__call__", self._counted_call)
         self._patches.replace(EagerTensor, "_numpy_internal", self._counted_numpy)
         for name in ("asarray", "array"):
-            self._patches.replace(np, name, watch_conversions(EagerTensor, lambda _: self._read(), lambda: self._reads))
+            self._patches.replace(
+                np, name, watch_conversions(EagerTensor, lambda _, seconds: self._read(seconds), lambda: self._reads)
+            )
 
     def stop(self) -> None:
         self._patches.undo()
@@ -145,13 +148,15 @@ class TensorFlowMeter:
 
     def _counted_numpy(self, old: Any) -> Any:
         def numpy(tensor: Any) -> Any:
-            self._read()
-            return old(tensor)
+            began = time.perf_counter()
+            value = old(tensor)
+            self._read(time.perf_counter() - began)
+            return value
 
         return numpy
 
-    def _read(self) -> None:
-        """Count a read and its line; what TensorFlow reads while it traces a function is no step's."""
+    def _read(self, seconds: float) -> None:
+        """Count a read, what it took, and its line; what TensorFlow reads while it traces a function is no step's."""
         if getattr(self._inside, "call", False) and not context.executing_eagerly():
             return
         frame, reader = sys._getframe(2), ""
@@ -164,7 +169,7 @@ class TensorFlowMeter:
             frame = frame.f_back  # type: ignore[assignment]
         self._reads += 1
         place = Place(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name) if frame is not None else None
-        self._note("host-sync", _READERS.get(reader, "read"), place)
+        self._note("host-sync", _READERS.get(reader, "read"), place, seconds)
 
     def _note(self, kind: str, what: str, place: Place | None, seconds: float = 0.0) -> None:
         cause = (kind, what, place)
