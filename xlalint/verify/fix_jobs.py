@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
-from functools import lru_cache
 from pathlib import Path
 
 import msgspec
@@ -20,7 +19,7 @@ from xlalint.verify.model import Place, Specs, Subject
 from xlalint.verify.modules import name_and_root
 from xlalint.verify.regions import NAME, RegionError, Side, region
 from xlalint.verify.requests import Job, Way
-from xlalint.verify.rewrites import Around, Rows, around, counterpart, find_named, rows_of, run_of, to_the_end
+from xlalint.verify.rewrites import Around, Rows, around, counterpart, find_named, parsed, rows_of, run_of, to_the_end
 from xlalint.verify.targets import Module, TargetError, find_declared, specs_of
 
 _ALONE = "the rewritten lines alone"
@@ -126,12 +125,6 @@ class JobMaker:
         if key not in self._believed:
             self._believed = {key: analyse_text(one.path, one.before, self._settings)}
         return self._believed[key]
-
-
-@lru_cache(maxsize=4)
-def parsed(text: str) -> ast.Module:
-    """The syntax tree of a text, which nobody changes."""
-    return ast.parse(text)
 
 
 def _roots(path: str) -> tuple[str, ...]:

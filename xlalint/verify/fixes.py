@@ -10,10 +10,11 @@ import math
 import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from hashlib import blake2b
 from itertools import groupby
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -23,14 +24,16 @@ from xlalint.fixes.toolkit.edits import Offsets, together
 from xlalint.project.fixing import Answer, Proposed
 from xlalint.source.syntax import parse
 from xlalint.verify import proofs
-from xlalint.verify.fix_jobs import JobMaker, parsed
 from xlalint.verify.import_digests import ImportDigests
 from xlalint.verify.isolation import LIMITS, Limits
 from xlalint.verify.kept_proofs import KeptProofs, key_of
 from xlalint.verify.modules import name_and_root
 from xlalint.verify.requests import Job
-from xlalint.verify.rewrites import around
+from xlalint.verify.rewrites import around, parsed
 from xlalint.verify.whole_models import models_of
+
+if TYPE_CHECKING:
+    from xlalint.verify.fix_jobs import JobMaker
 
 Hear = Callable[[Proposed, Proof], None]
 _PREPARED = 5.0  # seconds of making jobs after which proving begins: about what a process needs to start
@@ -65,7 +68,6 @@ class Prover:
         self._until = math.inf
         self._known: dict[str, Proof] = {}
         self._first: dict[tuple[str, str], str] = {}  # texts before any fix, by file and function
-        self._jobs = JobMaker(settings)
         self._waiting: list[_Waiting] = []
         self._prepared = 0.0  # seconds that making the jobs that wait took
 
@@ -120,6 +122,13 @@ class Prover:
         share = _FOR_TOGETHER if len(turn) > len({one.path for one, _ in turn}) else 0.0
         self._prove_waiting(now + (1 - share) * (self._until - now))
         self._prove_together([one for one, _ in turn], [key for _, key in turn])
+
+    @cached_property
+    def _jobs(self) -> JobMaker:
+        """What makes jobs; where all proofs are kept, nobody asks, and the analysis is not imported for it."""
+        from xlalint.verify.fix_jobs import JobMaker
+
+        return JobMaker(self._settings)
 
     def _allows(self, one: Proposed, proof: Proof) -> bool:
         unsafe = one.finding.fix is not None and one.finding.fix.applicability == "unsafe"

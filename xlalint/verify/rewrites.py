@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import NamedTuple, Union
 
 from xlalint.diagnostics.finding import Edit
@@ -41,6 +42,12 @@ class StatementRun(NamedTuple):
         """The first and last row; (0, 0) of an empty run."""
         taken = self.taken
         return (taken[0].lineno, taken[-1].end_lineno or taken[-1].lineno) if taken else (0, 0)
+
+
+@lru_cache(maxsize=4)
+def parsed(text: str) -> ast.Module:
+    """The syntax tree of a text, which nobody changes."""
+    return ast.parse(text)
 
 
 def rows_of(edit: Edit) -> Rows:
