@@ -1,4 +1,4 @@
-"""What is to be run to prove a fix: the function around it as it is and as rewritten, and the rewritten lines alone."""
+"""Makes jobs of fixes: the function around it as it is and as rewritten, and the rewritten lines alone."""
 
 from __future__ import annotations
 
@@ -19,7 +19,17 @@ from xlalint.verify.model import Place, Specs, Subject
 from xlalint.verify.modules import name_and_root
 from xlalint.verify.regions import NAME, RegionError, Side, region
 from xlalint.verify.requests import Job, Way
-from xlalint.verify.rewrites import Around, Rows, around, counterpart, find_named, parsed, rows_of, run_of, to_the_end
+from xlalint.verify.rewrites import (
+    Around,
+    Rows,
+    around,
+    counterpart,
+    find_named,
+    parse_once,
+    rows_of,
+    run_of,
+    to_the_end,
+)
 from xlalint.verify.targets import Module, TargetError, find_declared, specs_of
 
 _ALONE = "the rewritten lines alone"
@@ -35,7 +45,7 @@ class JobMaker:
 
     def make(self, number: int, one: Proposed) -> Job:
         """The ways to prove a fix, and why there are no more."""
-        before, after = parsed(one.before), parsed(one.after)
+        before, after = parse_once(one.before), parse_once(one.after)
         place = around(before, one.finding.location.row)
         rewritten = find_named(after, place.name) if place is not None else None
         if place is None or rewritten is None:
@@ -64,7 +74,7 @@ class JobMaker:
 
     def make_joint(self, one: Proposed, name: str) -> Job:
         """The function before any fix and after all of them, as a whole: lines alone prove nothing of what is between them."""
-        before, after = parsed(one.before), parsed(one.after)
+        before, after = parse_once(one.before), parse_once(one.after)
         places = find_named(before, name), find_named(after, name)
         if places[0] is None or places[1] is None:
             return Job(0, ())

@@ -29,7 +29,7 @@ from xlalint.verify.isolation import LIMITS, Limits
 from xlalint.verify.kept_proofs import KeptProofs, key_of
 from xlalint.verify.modules import name_and_root
 from xlalint.verify.requests import Job
-from xlalint.verify.rewrites import around, parsed
+from xlalint.verify.rewrites import around, parse_once
 from xlalint.verify.whole_models import models_of
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ class Prover:
 
     @cached_property
     def _jobs(self) -> JobMaker:
-        """What makes jobs; where all proofs are kept, nobody asks, and the analysis is not imported for it."""
+        """The maker of jobs; where all proofs are kept, nobody asks, and the analysis is not imported for it."""
         from xlalint.verify.fix_jobs import JobMaker
 
         return JobMaker(self._settings)
@@ -158,7 +158,7 @@ class Prover:
         allowed = [(one, key) for one, key in zip(asked, keys, strict=True) if self._allows(one, self._known[key])]
         by_function: defaultdict[tuple[str, str], list[tuple[Proposed, str]]] = defaultdict(list)
         for one, key in allowed:
-            place = around(parsed(one.before), one.finding.location.row)
+            place = around(parse_once(one.before), one.finding.location.row)
             if place is not None and self._backend(one.finding):
                 by_function[one.path, place.name].append((one, key))
         _add_models(by_function)
@@ -246,7 +246,7 @@ def _add_models(by_function: dict[tuple[str, str], list[tuple[Proposed, str]]]) 
     texts = {path: own[0][0].before for (path, _), own in by_function.items()}
     for path, text in texts.items():
         rewritten = [name for file, name in by_function if file == path]
-        for model in list(models_of(parsed(text), rewritten)):
+        for model in list(models_of(parse_once(text), rewritten)):
             by_function[path, model.called] = [
                 one for name in rewritten if name in model.functions for one in by_function[path, name]
             ]

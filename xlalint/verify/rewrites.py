@@ -45,7 +45,7 @@ class StatementRun(NamedTuple):
 
 
 @lru_cache(maxsize=4)
-def parsed(text: str) -> ast.Module:
+def parse_once(text: str) -> ast.Module:
     """The syntax tree of a text, which nobody changes."""
     return ast.parse(text)
 

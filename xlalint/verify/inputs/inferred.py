@@ -142,7 +142,7 @@ def _of_other_kind(one: Parameter) -> list[Alternative]:
 
 
 def _other_options(one: Parameter) -> list[Alternative]:
-    """What else than its default an option may be, as far as the text tells: it may lead to other lines."""
+    """List what else than its default an option may be, as far as the text tells: it may lead to other lines."""
     default = one.default.value if isinstance(one.default, ast.Constant) else None
     if isinstance(default, bool):
         return [Literally(repr(not default))]

@@ -70,7 +70,7 @@ class JaxMeter:
                 np,
                 name,
                 watch_conversions(
-                    ArrayImpl, lambda _, seconds: self._waited(self._read(), seconds), lambda: self._reads
+                    ArrayImpl, lambda _, seconds: self._add_wait(self._read(), seconds), lambda: self._reads
                 ),
             )
         if self.thorough:
@@ -135,7 +135,7 @@ class JaxMeter:
             try:
                 return getter(array)
             finally:
-                self._waited(read, time.perf_counter() - began)
+                self._add_wait(read, time.perf_counter() - began)
 
         return property(value)
 
@@ -146,7 +146,7 @@ class JaxMeter:
 
         return call
 
-    def _waited(self, read: _Cause | None, seconds: float) -> None:
+    def _add_wait(self, read: _Cause | None, seconds: float) -> None:
         """Enter what a read took: the wait for its value, and the copy."""
         if read is not None:
             self._seconds[read] += seconds  # type: ignore[assignment]
