@@ -41,7 +41,7 @@ TORCH = "import torch\nfrom torch import Tensor\n"
         ("def f(x: Tensor, n: int):\n    return x * n", {"x": "f32[B,D]", "n": "2"}),
         ("def f(x: Tensor, eps: float = 1e-5):\n    return x + eps", {"x": "f32[B,D]"}),
         ("def f(x: Tensor, flag: bool):\n    return x if flag else -x", {"x": "f32[B,D]", "flag": "True"}),
-        ("def f(x: Tensor, mode: str):\n    return x", {"x": "f32[B,D]", "mode": "'a'"}),
+        ("def f(x: Tensor, name: str):\n    print(f'{name} {x}')\n    return x", {"x": "f32[B,D]", "name": "'a'"}),
         ("def f(x: Tensor, mode):\n    return x if mode == 'max' else -x", {"x": "f32[B,D]", "mode": "'max'"}),
         ("def f(x: Tensor, mode='min'):\n    return x if mode == 'max' else -x", {"x": "f32[B,D]"}),
         (
@@ -65,6 +65,7 @@ def test_whole_numbers_of_jax_are_short() -> None:
     ("code", "why"),
     [
         ("def f(batch):\n    return batch.keys()", "a mapping"),
+        ("def f(x: Tensor, path: str):\n    torch.save(x, path)\n    return f'{path}'", "of type `str`"),
         ("def f(x: Tensor, act):\n    return act()", "a function"),
         ("def f(x: Tensor, act):\n    return act(x, 1, 2)", "a function"),
     ],

@@ -125,8 +125,10 @@ def alternatives(one: Parameter, framework: str) -> list[Alternative]:
         return [*left_out, *none, *_of_other_kind(one)]
     if left_out and not (isinstance(one.default, ast.Constant) and one.default.value is None):
         return [*left_out, *_other_options(one)]
-    if one.use.texts or one.kind[:2] == ("host", "str"):
-        return [*left_out, *none, *(Literally(repr(text)) for text in one.use.texts or ("a",))]
+    if one.use.texts:
+        return [*left_out, *none, *(Literally(repr(text)) for text in one.use.texts)]
+    if one.kind[:2] == ("host", "str") and one.use.spoken == one.use.loads:  # no path, say, that something is done with
+        return [*left_out, *none, Literally(repr("a"))]
     if one.kind.what == "constant":
         return [*left_out, Literally(one.kind.text)]
     if one.kind.what == "host" or one.use.counts:

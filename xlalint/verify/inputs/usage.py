@@ -17,7 +17,7 @@ class Use(Struct):
     """`rank` exactly (-1: not told), `least` dimensions at least; whole `numbers` and `texts` that it is compared with.
 
     `indexes`: stands alone in `x[it]`; `counts`: is given to `range`; `keys` of its items; `called` with how many arguments; `grows`:
-    something is appended to it; `refused`: why no array stands for it, "" where one may.
+    something is appended to it; `loads`: how often it is read, `spoken` of these within f-strings; `refused`: why no array stands for it, "" where one may.
     """
 
     rank: int = -1
@@ -29,6 +29,8 @@ class Use(Struct):
     keys: tuple[str, ...] = ()
     called: int = -1
     grows: bool = False
+    loads: int = 0
+    spoken: int = 0
     refused: str = ""
 
 
@@ -53,6 +55,8 @@ def _learn(use: Use, told: Use) -> None:
     use.keys += tuple(one for one in told.keys if one not in use.keys)
     use.called = max(use.called, told.called)
     use.grows |= told.grows
+    use.loads += told.loads
+    use.spoken += told.spoken
     use.refused = use.refused or told.refused
 
 
@@ -65,6 +69,10 @@ def _find_uses(node: ast.AST) -> Iterator[tuple[str, Use]]:
         yield from _call(node)
     elif isinstance(node, ast.Compare):
         yield from _find_comparisons(node)
+    elif isinstance(node, ast.Name):
+        yield node.id, Use(loads=1)
+    elif isinstance(node, ast.JoinedStr):
+        yield from ((one.id, Use(spoken=1)) for one in ast.walk(node) if isinstance(one, ast.Name))
 
 
 def _find_unpacking(node: ast.Assign) -> Iterator[tuple[str, Use]]:
