@@ -17,7 +17,8 @@ class Use(Struct):
     """`rank` exactly (-1: not told), `least` dimensions at least; whole `numbers` and `texts` that it is compared with.
 
     `indexes`: stands alone in `x[it]`; `counts`: is given to `range`; `keys` of its items; `called` with how many arguments; `grows`:
-    something is appended to it; `loads`: how often it is read, `spoken` of these within f-strings; `refused`: why no array stands for it, "" where one may.
+    something is appended to it; `loads`: how often it is read, `spoken` of these within f-strings; `refused`: why no array stands for
+    it, "" where one may.
     """
 
     rank: int = -1
