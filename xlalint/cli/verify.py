@@ -213,6 +213,7 @@ def _observe(target: Target, options: Mapping[str, Any], limits: Limits, view: V
                 limits=limits,
                 programs=folder if options["tpus"] else "",
                 as_written=options["as_written"] or target.as_written,
+                ceiling=min([limits.memory, *(tpu.HBM[one] for one in options["tpus"])]) if options["tpus"] else 0,
             )
             compiled = tpu.compile_for_tpu(seen.programs, options["tpus"]) if options["tpus"] else []
     except (CannotRunError, MissingPackageError, SpecError, IsolationError) as error:

@@ -97,6 +97,9 @@ def _observe(backend: Backend, request: Observe, tell: Tell) -> None:
     try:
         program = load(subject)
         tell(Loaded(True))
+        if request.ceiling and (told := _compile_only(backend, program, request)):
+            tell(Done(programs=_list_written(request.programs), unrun=told))
+            return
         steps = [draw(request.specs, number, sizes) for number, sizes in enumerate(request.steps)]
         for step in _steps(backend, program, steps, request):
             tell(Stepped(own_lines(step, program, subject)))
@@ -107,6 +110,12 @@ def _observe(backend: Backend, request: Observe, tell: Tell) -> None:
         tell(Failed("run", error_event(error, program, subject)))
         return
     tell(Done(programs=_list_written(request.programs)))
+
+
+def _compile_only(backend: Backend, program: Program, request: Observe) -> str:
+    """Write a program that is too large to be run, and say why; "" where it is not, or the backend cannot tell before it runs."""
+    compile_only = getattr(backend, "compile_only", None)
+    return compile_only(program, request.specs, request.ceiling, request.programs) if compile_only is not None else ""
 
 
 def _compare(backend: Backend, request: Compare, tell: Tell) -> None:

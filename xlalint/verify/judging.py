@@ -46,6 +46,8 @@ def judge(seen: Observation, wanted: int, line: Line, max_compiles: int | None =
     Compilations are bad after the warm-up, unless a step has sizes that are new; with `max_compiles`, if all steps together have more.
     Host syncs, fallbacks and graph breaks are bad in any step.
     """
+    if seen.unrun:
+        return Judgement(True, True, f"compiled, not run: {seen.unrun}")
     causes = tuple(_causes(seen.steps))
     problems = [*_end(seen, wanted, line), *_compilations(seen, causes, line, max_compiles)]
     for kind, counter, said in _HAZARDS:

@@ -148,7 +148,7 @@ class Observation(Struct, frozen=True):
 
     `ended` is how the child process did; where it did not finish, `error` says why and, as far as is known, on which line, and
     `last_words` is the end of what it wrote to standard error. `programs` are files that hold the StableHLO of the distinct compiled
-    programs, where they were asked for.
+    programs, where they were asked for. `unrun` says why a program was compiled only, "" where it ran.
     """
 
     backend: str
@@ -157,6 +157,7 @@ class Observation(Struct, frozen=True):
     programs: tuple[str, ...] = ()
     ended: EndKind = "finished"
     last_words: str = ""
+    unrun: str = ""
 
 
 class Verdict(Struct, frozen=True):

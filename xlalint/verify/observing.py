@@ -45,17 +45,20 @@ def observe(
     limits: Limits = LIMITS,
     programs: str = "",
     as_written: bool = False,
+    ceiling: int = 0,
     on_step: Callable[[Step], None] = lambda step: None,
 ) -> Observation:
     """Run a subject for some steps, with other values in each; after the warm-up the named dimensions of `vary` take other sizes too.
 
     `programs` is a folder for the StableHLO of the compiled programs, "" for none; with `as_written` only what the subject compiles
-    itself is compiled; `on_step` is called for each step when it is done.
+    itself is compiled; what takes more bytes than `ceiling` is compiled only; `on_step` is called for each step when it is done.
 
     Raises: MissingPackageError, CannotRunError, SpecError, isolation.IsolationError.
     """
     sizes = tuple(sizes_of(specs, number, _find_varied(specs, vary)) for number in range(steps))
-    request = Observe(backend, subject, fill_sizes(specs), sizes, programs, _PATIENCE * limits.seconds, as_written)
+    request = Observe(
+        backend, subject, fill_sizes(specs), sizes, programs, _PATIENCE * limits.seconds, as_written, ceiling
+    )
     done: list[Step] = []
     stage = _Stage()
 
@@ -76,6 +79,7 @@ def observe(
         last.programs if isinstance(last, Done) else (),
         kind,
         _last_words(ended) if kind == "crashed" else "",
+        last.unrun if isinstance(last, Done) else "",
     )
 
 

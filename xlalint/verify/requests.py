@@ -15,7 +15,8 @@ class Observe(Struct, frozen=True, tag="observe"):
     """Run a subject once per entry of `steps`, the sizes of named dimensions in that step; `programs` as in `backends.Options`.
 
     `as_written`: what the subject does not compile itself is not compiled. Where it takes longer than `patience` seconds, the child writes
-    to standard error which lines it is on.
+    to standard error which lines it is on. A program whose arguments, results and intermediate values take more than `ceiling` bytes is
+    written to `programs`, and not run (0: all are run).
     """
 
     backend: str
@@ -25,6 +26,7 @@ class Observe(Struct, frozen=True, tag="observe"):
     programs: str = ""
     patience: float = 0.0
     as_written: bool = False
+    ceiling: int = 0
 
 
 class Compare(Struct, frozen=True, tag="compare"):
@@ -115,10 +117,11 @@ class Failed(Struct, frozen=True, tag="failed"):
 
 
 class Done(Struct, frozen=True, tag="done"):
-    """All was done; `verdict` is a comparison's, `programs` the files that were written."""
+    """All was done; `verdict` is a comparison's, `programs` the files that were written, `unrun` why nothing was run."""
 
     verdict: Union[Verdict, None] = None
     programs: tuple[str, ...] = ()
+    unrun: str = ""
 
 
 class Found(Struct, frozen=True, tag="found"):

@@ -40,6 +40,8 @@ ENVIRONMENT = MappingProxyType(
 """What lets libtpu compile where there is no TPU, whatever is compiled for."""
 
 
+HBM = MappingProxyType({"v4": 32 << 30, "v5e": 16 << 30, "v5p": 95 << 30, "v6e": 32 << 30})
+"""Bytes of memory of one chip, by generation."""
 REFUSED = ".refused.json"
 """Ends the names of files that tell, as an `Event`, why a program could not be written as StableHLO."""
 

@@ -6,6 +6,7 @@ Importing this module sets what JAX reads from its environment; it is for child 
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import time
@@ -26,11 +27,15 @@ from xlalint.verify.backends.values import Gradients
 from xlalint.verify.content import Kinds, take_apart
 from xlalint.verify.emitted import listening
 from xlalint.verify.held import HeldSnapshot, can_change, changes, held_by, is_of_users, snapshot
+from xlalint.verify.inputs import fill_sizes
 from xlalint.verify.inputs.containers import Build, access_of
+from xlalint.verify.inputs.draws import dtype_of
 from xlalint.verify.inputs.functions import function_of
 from xlalint.verify.meters.jax import JaxMeter
-from xlalint.verify.model import Event, NamedFunction, Step
+from xlalint.verify.model import ArraySpec, Event, NamedFunction, Spec, Specs, Step
 from xlalint.verify.places import definition, headline
+
+_ARRAYS = (jax.Array, jax.ShapeDtypeStruct)
 
 
 class PureSubject(NamedTuple):
@@ -40,7 +45,7 @@ class PureSubject(NamedTuple):
 
     call: Callable[[Any, tuple[Any, ...], dict[str, Any]], tuple[Any, Any]]
     state: tuple[Any, Any] = ((), ())
-    lower: Callable[[Any, tuple[Any, ...], dict[str, Any]], Any] | None = None
+    lower: Callable[..., Any] | None = None
 
 
 class Jax:
@@ -48,6 +53,30 @@ class Jax:
 
     name = "jax"
     settings = ()
+
+    def compile_only(self, program: Program, specs: Specs, ceiling: int, folder: str) -> str:
+        """Write the program of a call that needs more bytes than `ceiling`, and say so; "" where it does not, or has to run to be told.
+
+        Inputs have shapes and no values here.
+        """
+        whole = fill_sizes(specs)
+        given = {name: _shape_of(spec, whole.sizes) for name, spec in whole.arguments.items()}
+        if whole.requires or not any(isinstance(one, jax.ShapeDtypeStruct) for one in given.values()):
+            return ""
+        try:
+            arguments = values.split(given, program.builder())
+            applied = applied_of(program.make(), arguments, "compiled")
+            if applied.lower is None:
+                return ""
+            here = applied.lower(applied.state, *arguments, platform="")
+            needed = _needed_bytes(here)
+        except Exception:  # noqa: BLE001 (what it is shows when it runs)
+            return ""
+        if needed <= ceiling:
+            return ""
+        programs = values.Programs(folder, self.name)
+        _write(programs, applied, arguments)
+        return values.too_large(needed, ceiling)
 
     def run(
         self, program: Program, steps: Sequence[Mapping[str, Any]], options: Options
@@ -92,6 +121,20 @@ class Jax:
         finally:
             jax.config.update("jax_enable_x64", doubles)
             meter.stop()
+
+
+def _shape_of(spec: Spec, sizes: Mapping[str, int]) -> Any:
+    """An input without its values."""
+    if isinstance(spec, ArraySpec):
+        shape = tuple(sizes[one] if isinstance(one, str) else one for one in spec.shape)
+        return jax.ShapeDtypeStruct(shape, jax.dtypes.canonicalize_dtype(dtype_of(spec.dtype)))
+    return function_of(spec.name, "jax") if isinstance(spec, NamedFunction) else ast.literal_eval(spec.text)
+
+
+def _needed_bytes(lowered: Any) -> int:
+    """The bytes that a program needs besides itself, as XLA's compiler plans them; nothing of it is allocated."""
+    planned = lowered.compile().memory_analysis()
+    return int(planned.argument_size_in_bytes + planned.output_size_in_bytes + planned.temp_size_in_bytes)
 
 
 def _take_snapshot(subject: Any) -> HeldSnapshot:
@@ -226,10 +269,10 @@ def _describe_refusal(error: Exception, applied: PureSubject, arguments: values.
 _CALLBACK = re.compile(r"\b(?:pure|io|debug)_(?:callback|print)\b")
 
 
-def _lower(function: Any, *args: Any, **kwargs: Any) -> Any:
-    """A call lowered for TPUs, which needs none; wrappers that have no `trace` lower for the device that there is."""
-    if hasattr(function, "trace"):
-        return function.trace(*args, **kwargs).lower(lowering_platforms=("tpu",))
+def _lower(function: Any, platform: str, *args: Any, **kwargs: Any) -> Any:
+    """A call lowered for a platform, TPUs say, which needs none; wrappers that have no `trace` lower for the device that there is."""
+    if hasattr(function, "trace") and platform:
+        return function.trace(*args, **kwargs).lower(lowering_platforms=(platform,))
     return function.lower(*args, **kwargs)
 
 
@@ -275,13 +318,13 @@ def _jit(model: PureSubject, subject: Any, mode: Mode) -> PureSubject:
 
     def under_jit(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, list[Any]]:
         leaves, tree = jax.tree.flatten((args, kwargs))
-        static = tuple(None if isinstance(leaf, jax.Array) else leaf for leaf in leaves)
-        arrays = [leaf for leaf in leaves if isinstance(leaf, jax.Array)]
+        static = tuple(None if isinstance(leaf, _ARRAYS) else leaf for leaf in leaves)
+        arrays = [leaf for leaf in leaves if isinstance(leaf, _ARRAYS)]
         if (static, tree) not in compiled:
 
             def call(state: Any, arrays: list[Any]) -> tuple[Any, Any]:
                 rest = iter(arrays)
-                filled = [next(rest) if isinstance(a, jax.Array) else s for a, s in zip(leaves, static, strict=True)]
+                filled = [next(rest) if isinstance(a, _ARRAYS) else s for a, s in zip(leaves, static, strict=True)]
                 args, kwargs = jax.tree.unflatten(tree, filled)
                 return model.call(state, args, kwargs)
 
@@ -294,9 +337,9 @@ def _jit(model: PureSubject, subject: Any, mode: Mode) -> PureSubject:
         result: tuple[Any, Any] = function(state, arrays)
         return result
 
-    def lower(state: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def lower(state: Any, args: tuple[Any, ...], kwargs: dict[str, Any], platform: str = "tpu") -> Any:
         function, arrays = under_jit(args, kwargs)
-        return _lower(function, state, arrays)
+        return _lower(function, platform, state, arrays)
 
     return model._replace(call=call, lower=lower)
 
@@ -305,9 +348,13 @@ def _function(subject: Any, first: values.Arguments, mode: Mode) -> PureSubject:
     function = subject
     if mode == "compiled" and not hasattr(subject, "lower"):
         function = jax.jit(subject, **_texts(first))
+
+    def lower(state: Any, args: tuple[Any, ...], kwargs: dict[str, Any], platform: str = "tpu") -> Any:  # noqa: ARG001
+        return _lower(function, platform, *args, **kwargs)
+
     return PureSubject(
         lambda state, args, kwargs: (function(*args, **kwargs), ()),
-        lower=(lambda state, args, kwargs: _lower(function, *args, **kwargs)) if hasattr(function, "lower") else None,
+        lower=lower if hasattr(function, "lower") else None,
     )
 
 

@@ -46,6 +46,29 @@ class TensorFlow:
     name = "tensorflow"
     settings = ()
 
+    def compile_only(self, program: Program, specs: Specs, ceiling: int, folder: str) -> str:
+        """Write the program of a call that needs more bytes than `ceiling`, and say so; "" where it does not, or has to run to be told.
+
+        Inputs have shapes and no values here. What is needed is at least its inputs, results, and the largest value in between.
+        """
+        whole = fill_sizes(specs)
+        given = {name: _spec_of(spec, whole.sizes) for name, spec in whole.arguments.items()}
+        if whole.requires or not any(isinstance(one, tf.TensorSpec) for one in given.values()):
+            return ""
+        try:
+            arguments = values.split(given, program.builder())
+            applied = applied_of(program.make(), "compiled")
+            if applied.function is None:
+                return ""
+            lowered, tensors = _of_tensors(applied.function, arguments)
+            needed = _needed_bytes(lowered.get_concrete_function(*tensors))
+        except Exception:  # noqa: BLE001 (what it is shows when it runs)
+            return ""
+        if needed <= ceiling:
+            return ""
+        _write(values.Programs(folder, self.name), applied.function, arguments)
+        return values.too_large(needed, ceiling)
+
     def run(
         self, program: Program, steps: Sequence[Mapping[str, Any]], options: Options
     ) -> Iterator[tuple[Step, Result]]:
@@ -94,6 +117,24 @@ class TensorFlow:
         finally:
             meter.stop()
             tf.config.run_functions_eagerly(False)
+
+
+def _spec_of(spec: Spec, sizes: Mapping[str, int]) -> Any:
+    """An input without its values."""
+    if isinstance(spec, ArraySpec):
+        shape = tuple(sizes[one] if isinstance(one, str) else one for one in spec.shape)
+        return tf.TensorSpec(shape, tf.as_dtype(dtype_of(spec.dtype)))
+    return function_of(spec.name, "tensorflow") if isinstance(spec, NamedFunction) else ast.literal_eval(spec.text)
+
+
+def _needed_bytes(traced: Any) -> int:
+    between = [_bytes_of(one) for operation in traced.graph.get_operations() for one in operation.outputs]
+    ends = [*traced.inputs, *traced.outputs]
+    return sum(map(_bytes_of, ends)) + max(between, default=0)
+
+
+def _bytes_of(tensor: Any) -> int:
+    return int(tensor.shape.num_elements() or 0) * int(tensor.dtype.size or 0)
 
 
 def _take_snapshot(subject: Any, owner: Any) -> HeldSnapshot:
@@ -271,14 +312,17 @@ def _write(programs: values.Programs, function: Any, arguments: values.Arguments
         file.with_suffix(".lines.json").write_bytes(msgspec.json.encode(_lines(graph)))
 
 
+_TENSORS = (tf.Tensor, tf.TensorSpec)
+
+
 def _of_tensors(function: Any, arguments: values.Arguments) -> tuple[Any, list[tf.Tensor]]:
     """A function of the tensors among its arguments: `experimental_get_compiler_ir` takes no others."""
     flat = tf.nest.flatten(list(arguments))
-    tensors = [one for one in flat if isinstance(one, tf.Tensor)]
+    tensors = [one for one in flat if isinstance(one, _TENSORS)]
 
     def call(*given: tf.Tensor) -> Any:
         rest = iter(given)
-        filled = [next(rest) if isinstance(one, tf.Tensor) else one for one in flat]
+        filled = [next(rest) if isinstance(one, _TENSORS) else one for one in flat]
         args, kwargs = tf.nest.pack_sequence_as(list(arguments), filled)
         return function(*args, **kwargs)
 

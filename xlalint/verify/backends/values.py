@@ -93,6 +93,11 @@ def settings() -> Content:
     return Content(leaves([describe_settings()]))
 
 
+def too_large(needed: int, ceiling: int) -> str:
+    """Say why a program is not run that needs more bytes than are allowed."""
+    return f"it needs {needed / (1 << 30):.3g} GiB, and {ceiling / (1 << 30):.3g} are allowed"
+
+
 class Programs:
     """StableHLO files in a folder, one for each program that differs, `<name>-01.mlir` and so on; a folder of "" takes none."""
 

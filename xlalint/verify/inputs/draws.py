@@ -68,10 +68,11 @@ def _value(spec: Spec, step: int, rng: np.random.Generator, sizes: Mapping[str, 
     values = rng.standard_normal(shape) + _SHIFTS[step % len(_SHIFTS)]
     if spec.dtype[0] == "c":
         values = values + 1j * rng.standard_normal(shape)
-    return np.asarray(values, dtype=_dtype(spec.dtype))
+    return np.asarray(values, dtype=dtype_of(spec.dtype))
 
 
-def _dtype(name: str) -> Any:
+def dtype_of(name: str) -> Any:
+    """The NumPy dtype of a name."""
     if name == "bf16":
         import ml_dtypes
 
