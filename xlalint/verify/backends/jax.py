@@ -349,7 +349,7 @@ def _function(subject: Any, first: values.Arguments, mode: Mode) -> PureSubject:
     if mode == "compiled" and not hasattr(subject, "lower"):
         function = jax.jit(subject, **_texts(first))
 
-    def lower(state: Any, args: tuple[Any, ...], kwargs: dict[str, Any], platform: str = "tpu") -> Any:  # noqa: ARG001
+    def lower(state: Any, args: tuple[Any, ...], kwargs: dict[str, Any], platform: str = "tpu") -> Any:
         return _lower(function, platform, *args, **kwargs)
 
     return PureSubject(

@@ -5,6 +5,7 @@ Importing this module sets, before it imports TensorFlow, what that reads from i
 
 from __future__ import annotations
 
+import ast
 import os
 import random
 import time
@@ -25,10 +26,12 @@ from xlalint.verify.backends.values import Gradients
 from xlalint.verify.content import Kinds, take_apart
 from xlalint.verify.emitted import listening
 from xlalint.verify.held import HeldSnapshot, can_change, changes, held_by, is_of_users, snapshot
+from xlalint.verify.inputs import fill_sizes
 from xlalint.verify.inputs.containers import Build
+from xlalint.verify.inputs.draws import dtype_of
 from xlalint.verify.inputs.functions import function_of
 from xlalint.verify.meters.tensorflow import TensorFlowMeter
-from xlalint.verify.model import Event, NamedFunction, Place, Step
+from xlalint.verify.model import ArraySpec, Event, NamedFunction, Place, Spec, Specs, Step
 from xlalint.verify.places import definition, headline, is_users
 
 
