@@ -131,7 +131,10 @@ def _spec_of(spec: Spec, sizes: Mapping[str, int]) -> Any:
 
 
 def _needed_bytes(traced: Any) -> int:
-    between = [_bytes_of(one) for operation in traced.graph.get_operations() for one in operation.outputs]
+    operations = (
+        one for graph in _graphs_in(traced.graph) for one in graph.get_operations() if one.type != "Placeholder"
+    )
+    between = [_bytes_of(one) for operation in operations for one in operation.outputs]
     ends = [*traced.inputs, *traced.outputs]
     return sum(map(_bytes_of, ends)) + max(between, default=0)
 
@@ -333,10 +336,16 @@ def _of_tensors(function: Any, arguments: values.Arguments) -> tuple[Any, list[t
     return tf.function(call, jit_compile=True), tensors
 
 
+def _graphs_in(graph: Any) -> list[Any]:
+    """A graph, and those of the functions that it calls."""
+    inner = (getattr(one, "graph", None) for one in graph._functions.values())
+    return [graph, *(one for one in inner if one is not None)]
+
+
 def _lines(graph: Any) -> dict[str, Place]:
     """The user's line of each operation of a graph and of the graphs within it, by the operation's name."""
     found: dict[str, Place] = {}
-    for inner in [graph, *(one.graph for one in graph._functions.values() if getattr(one, "graph", None) is not None)]:
+    for inner in _graphs_in(graph):
         for operation in inner.get_operations():
             for frame in reversed(operation.traceback or ()):
                 if is_users(frame.filename):
