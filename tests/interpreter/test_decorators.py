@@ -25,6 +25,21 @@ SILENT = {
             def forward(self, x: Tensor):
                 return x + 1
         """,
+    "a decorator that says a lot about what it gives back": """
+        def documented(*texts, kind=None, names=("a", "b")):
+            def decorate(fn):
+                fn.__doc__ = "".join(texts) + (fn.__doc__ or "")
+                for index, name in enumerate(names):
+                    fn.__doc__ = fn.__doc__.replace(name, str(index))
+                if kind == "audio" and not fn.__doc__:
+                    raise ValueError(f"no text for {fn.__qualname__}")
+                return fn
+            return decorate
+        class M(nn.Module):
+            @documented("adds one", kind="audio")
+            def forward(self, x: Tensor):
+                return x + 1
+        """,
     "a wrapper that asks what the host knows": """
         def batched(fn):
             @functools.wraps(fn)
@@ -225,6 +240,49 @@ FOUND = {
                 return x if largest(x, k=2) > 0 else -x
         """,
         ["XLA105"],
+    ),
+    "a decorator that gives back its argument, which has become a wrapper": (
+        CHECKED
+        + dedent("""
+        def also_checked(fn):
+            fn = checked(fn)
+            return fn
+        class M(nn.Module):
+            @also_checked
+            def forward(self, x: Tensor):
+                return x + 1
+        """),
+        ["XLA101"],
+    ),
+    "a decorator that gives back its argument in most cases": (
+        CHECKED
+        + dedent("""
+        def checked_if(debug):
+            def decorate(fn):
+                if not debug:
+                    return fn
+                return checked(fn)
+            return decorate
+        class M(nn.Module):
+            @checked_if(debug=True)
+            def forward(self, x: Tensor):
+                return x + 1
+        """),
+        ["XLA101"],
+    ),
+    "a decorator whose argument stands for a wrapper after a loop": (
+        CHECKED
+        + dedent("""
+        def through_all(fn):
+            for fn in [checked(fn)]:
+                pass
+            return fn
+        class M(nn.Module):
+            @through_all
+            def forward(self, x: Tensor):
+                return x + 1
+        """),
+        ["XLA101"],
     ),
     "a decorator of a nested function": (
         CHECKED

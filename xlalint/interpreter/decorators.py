@@ -40,6 +40,21 @@ if TYPE_CHECKING:
 
 _STAND_IN: Final = "types.FunctionType"
 _MOST: Final = 3
+# What may give a name another value in a way that is not looked at.
+_MAY_BIND: Final = frozenset(
+    (
+        ir.Define,
+        ir.DefineClass,
+        ir.Delete,
+        ir.Import,
+        ir.Match,
+        ir.Outer,
+        ir.TooDeep,
+        ir.Try,
+        ir.Walrus,
+        ir.With,
+    )
+)
 # How a parameter of a kind is passed on.
 _PASSED: Final = {"/": "{0}", "": "{0}", "*": "*{0}", "k": "{0}={0}", "**": "**{0}"}
 
@@ -140,6 +155,8 @@ class Decorators:
         with self._interpreter.apart():
             for args, pairs, rest, extra in steps:
                 value = self._call(maker, value, Arguments(list(args), dict(pairs), rest, extra))
+            if all(isinstance(one, Function) and _gives_back(one.info) for one in members(value)):
+                return None
             value = self._call(maker, value, Arguments([foreign(_STAND_IN)], {}))
         return next((member for member in members(value) if isinstance(member, Function) and _wraps(member)), None)
 
@@ -191,6 +208,39 @@ def _passes_all(info: FunctionInfo, call: ir.Call) -> bool:
 
 def _name(node: ir.Node, prefix: str = "") -> str:
     return prefix + node.id if type(node) is ir.Name else ""
+
+
+def _gives_back(info: FunctionInfo) -> bool:
+    """Return whether all that a function returns is what it got first, which is told by its text: it need not be run."""
+    if not info.params or info.ir.is_generator:
+        return False
+    name = info.params[0].name
+    return all(
+        type(node) not in _MAY_BIND
+        and not (type(node) is ir.Return and (type(node.value) is not ir.Name or node.value.id != name))
+        and name not in _names_bound(node)
+        for node in ir.walk(info.body)
+    )
+
+
+def _names_bound(node: object) -> list[str]:
+    """The names that an assignment or a loop gives values to."""
+    if type(node) is ir.Assign:
+        todo = list(node.targets)
+    elif type(node) in (ir.For, ir.AugAssign, ir.AnnAssign):
+        todo = [node.target]  # type: ignore[attr-defined]
+    else:
+        return []
+    found: list[str] = []
+    while todo:
+        target = todo.pop()
+        if type(target) is ir.Name:
+            found.append(target.id)
+        elif type(target) is ir.Display:
+            todo.extend(target.items)
+        elif type(target) is ir.Star:
+            todo.append(target.value)
+    return found
 
 
 def _wraps(value: Function) -> bool:

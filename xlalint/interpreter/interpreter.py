@@ -118,30 +118,6 @@ _DUNDERS: Final = {
 }
 
 
-class Callers:
-    """The functions under way where contexts that are remembered would be entered, innermost first."""
-
-    __slots__ = ("function", "outer")
-
-    def __init__(self, function: FunctionInfo | None, outer: Callers | None) -> None:
-        self.function = function
-        self.outer = outer
-
-    def widen(self, context: Context) -> bool:
-        """Return whether one of them calls a context's function in turn, which is then entered with wider arguments than it has.
-
-        A context that was there already when it was called is used as it is, so what was remembered may hold one.
-        """
-        if context.key[2]:  # closures are not widened
-            return False
-        callers: Callers | None = self
-        while callers is not None:
-            if callers.function is context.function:
-                return any(forget_constants(value) is not value for value in context.args)
-            callers = callers.outer
-        return False
-
-
 class Interpreter:
     """Analyses functions of one program.
 
@@ -245,26 +221,31 @@ class Interpreter:
         """The context of a function for these arguments, analysed now if it is new; `per_turn` as `Context` says."""
         if self.in_tables and len(self.stack) >= self.max_depth:
             return self._not_entered(info, args)
-        found = self._find_context(self._key(info, args, closure, per_turn))
+        key = self._key(info, args, closure, per_turn)
+        running = None if closure else self._running(info, key)
+        if running is not None:
+            wider = tuple([forget_constants(value) for value in args])
+            if wider != args:
+                self.stack[-1].lean_on(running)
+                args = wider
+                key = self._key(info, args, closure, per_turn)
+        found = self._find_context(key)
         if found is not None:
             return found
         context = Context(info, info.module, args)
         count = self.entered_by[context.group]
-        outer = self._running(info)
-        if (count >= MAX_CONTEXTS or outer is not None) and not closure:
+        if count >= MAX_CONTEXTS and not closure:
             widening = widen if count >= 2 * MAX_CONTEXTS else forget_constants
             wider = tuple([widening(value) for value in args])
-            if outer is not None:
-                self.stack[-1].lean_on(outer)
-            elif wider != args:
-                self._cut()
             if wider != args:
+                self._cut()
                 args = wider
-                found = self._find_context(self._key(info, args, closure, per_turn))
+                key = self._key(info, args, closure, per_turn)
+                found = self._find_context(key)
                 if found is not None:
                     return found
                 context = Context(info, info.module, args)
-        context.key = self._key(info, args, closure, per_turn)
+        context.key = key
         context.per_turn = per_turn
         context.converts = self._converts(info)
         replacing = _find_replacing(info)
@@ -299,12 +280,18 @@ class Interpreter:
         context.done = True
         return context
 
-    def _running(self, info: FunctionInfo) -> Context | None:
-        """The outermost context of a function that is under way: what it calls in turn is entered with wider arguments."""
+    def _running(self, info: FunctionInfo, key: tuple[object, ...]) -> Context | None:
+        """The innermost context of a function that is under way: what it calls in turn is entered with wider arguments.
+
+        None where that context's key is under way as well: the function is then called with what it was called with before.
+        """
+        found = None
         for context in self.stack:
             if context.function is info:
-                return context
-        return None
+                if context.key == key:
+                    return None
+                found = context
+        return found
 
     def begin(self) -> None:
         """Forget what was entered so far: what is entered next is found as if nothing had been, only faster."""
@@ -353,30 +340,27 @@ class Interpreter:
         if self.stack and not self.in_tables and self.share.is_spent(len(self.contexts)):
             return None
         taken: dict[Context, None] = {}
-        todo: list[tuple[Context, int, Callers | None]] = [(context, len(self.stack), None)]
+        todo: list[tuple[Context, int]] = [(context, len(self.stack))]
         counts: Counts = defaultdict(int)
         least: dict[tuple[FunctionInfo | None, ClassInfo | None], int] = {}
         running = {one.function for one in self.stack}
         while (
             todo
         ):  # in the order in which the contexts would be entered: so each is reached at the depth that it would have
-            current, depth, callers = todo.pop()
+            current, depth = todo.pop()
             if current in taken:
                 continue
             counts[current.group] += 1
             most = least[current.group] = min(current.most, least.get(current.group, current.most))
             if self.entered_by[current.group] + counts[current.group] > most or self._differs(current, depth, running):
                 return None
-            if callers is not None and callers.widen(current):
-                return None
             taken[current] = None
-            inner: list[tuple[Context, int, Callers | None]] = []
-            within = Callers(current.function, callers)
+            inner: list[tuple[Context, int]] = []
             for part in current.parts:
                 if isinstance(part, Context) and part.key and part not in taken:
                     known = self.contexts.get(part.key)
                     if known is None:
-                        inner.append((part, depth + 1, within))
+                        inner.append((part, depth + 1))
                     elif known is not part:
                         return None
             inner.reverse()
