@@ -112,8 +112,21 @@ def check_growth(frame: Frame, node: ir.Assign, value: Value) -> None:
     func = frame.eval(call.func)
     joins = frame.apis.canonical(getattr(func, "name", "")) in ("tensorflow.concat", "keras.ops.concatenate")
     own = type(parts) is ir.Display and any(type(p) is ir.Name and p.id == target.id for p in parts.items)
-    if joins and own and is_symbolic(value):
+    if joins and own and is_symbolic(value) and not _may_grow(frame, target.id):
         frame.report(BRANCH_MISMATCH, call.at, value, target, "its shape grows in a graph loop")
+
+
+def _may_grow(frame: Frame, name: str) -> bool:
+    """Return whether `set_loop_options(shape_invariants=[(x, …)])` says of a name that its shape changes."""
+    body = frame.function.body if frame.function is not None else ()
+    told = (
+        value
+        for call in ir.walk(body)
+        if type(call) is ir.Call and type(call.func) is ir.Attr and call.func.name == "set_loop_options"
+        for keyword, value in call.keywords
+        if keyword == "shape_invariants"
+    )
+    return any(type(one) is ir.Name and one.id == name for value in told for one in ir.walk(value))
 
 
 # ------------------------------------------------------------------------------------------------------ casts

@@ -11,6 +11,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from xlalint.config.requirements import admits, least_of
+from xlalint.lowering import ir
 from xlalint.program.linker import ClassInfo
 from xlalint.rules.codes import PRINT_TENSOR
 from xlalint.rules.variants import FORMAT, NO_AUTOGRAPH
@@ -36,6 +37,9 @@ _FIRST_OF_KERAS_3: Final = {
     "tensorflow-gpu": (2, 16),
     "tensorflow-macos": (2, 16),
 }
+# TensorFlow Addons ended with Keras 2; the others are modules that Keras 3 does not have.
+_FOR_KERAS_2: Final = frozenset(("tensorflow_addons", "tf_keras"))
+_MODULES_OF_KERAS_2: Final = ("tensorflow.python.keras", "tensorflow.contrib", "keras.engine", "keras.legacy")
 _NAME: Final = re.compile(r"[\w-]+")
 
 
@@ -62,14 +66,29 @@ def rewrites(tracer: Tracer) -> bool:
 
 
 def converts(interpreter: Interpreter, info: FunctionInfo) -> bool:
-    """Return False for what Keras 3 calls itself (`call`, `train_step`, losses) and for `do_not_convert`."""
-    return not (info.decorated("do_not_convert") or _called_by_keras(interpreter, info))
+    """Return False for what Keras 3 calls itself (`call`, `train_step`, losses) and for `do_not_convert`.
+
+    A `tf.function` around a method has AutoGraph convert it, whoever calls it (run on Keras 3.15: `predict` of such a `call`).
+    """
+    if info.decorated("do_not_convert"):
+        return False
+    return info.decorated("function") or not _called_by_keras(interpreter, info)
 
 
 def is_keras_2(module: ModuleInfo) -> bool:
-    """Return whether a module's Keras is of release 2, which `tf.keras` was before TensorFlow 2.16: the project's requirements say so."""
+    """Return whether a module's Keras is of release 2, which `tf.keras` was before TensorFlow 2.16.
+
+    The project's requirements say so, or what the module imports: there is none of it for Keras 3.
+    """
+    if not _FOR_KERAS_2.isdisjoint(module.packages) or any(map(_is_of_keras_2, module.unit.imports)):
+        return True
     told = module.taught.requirements
     return any(map(_asks_for_keras_2, told)) and not any(map(_asks_for_keras_3, told))
+
+
+def _is_of_keras_2(binding: ir.Binding) -> bool:
+    imported = f"{binding.module}.{binding.name}" if binding.name else binding.module
+    return not binding.level and any(imported == one or imported.startswith(f"{one}.") for one in _MODULES_OF_KERAS_2)
 
 
 def _asks_for_keras_2(requirement: str) -> bool:
@@ -114,6 +133,19 @@ def runner_of(klass: ClassInfo, base: str) -> Runner:
 
 
 def prepares_data(klass: ClassInfo) -> bool:
-    """Return whether a Keras layer prepares data: by its name, or an ancestor's, it belongs into the input pipeline."""
+    """Return whether a Keras layer prepares data: it belongs into the input pipeline by its name, or an ancestor's, or is none in a graph."""
     names = (base.name for base in klass.mro if isinstance(base, ClassInfo))
-    return any(name.endswith(("PreprocessingLayer", "Preprocessor", "Tokenizer", "Converter")) for name in names)
+    if any(name.endswith(("PreprocessingLayer", "Preprocessor", "Tokenizer", "Converter")) for name in names):
+        return True
+    return _passes_keras_by(klass)
+
+
+def _passes_keras_by(klass: ClassInfo) -> bool:
+    """Return whether a layer's own `__call__` goes straight to `call`: Keras, which would trace it, is not asked.
+
+    A loss that does so is called by Keras as ever.
+    """
+    entry = klass.method("__call__")
+    if entry is None or "call" not in entry.ir.calls or "__call__" in entry.ir.calls:
+        return False
+    return not any("loss" in base.lower() for base in klass.library_bases())
