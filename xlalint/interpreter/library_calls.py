@@ -166,7 +166,9 @@ class LibraryCall:
 
     def tensor(self, name: str) -> bool | None:
         found = [
-            value for value in self._values_of(name) if any(t.place != "cpu" and not t.static for t in tensors(value))
+            value
+            for value in self._values_of(name)
+            if any(t.place != "cpu" and not t.static for t in tensors(_without_doubt(value)))
         ]
         if found:
             return True
@@ -731,6 +733,14 @@ def _names_host(node: ir.Node) -> bool:
 def _may_name_dtype(value: Value) -> bool:
     """Return whether the value could be a dtype that is not known."""
     return value is UNKNOWN or (isinstance(value, Host) and value.type in ("", "dtype"))
+
+
+def _without_doubt(value: Value) -> Value:
+    """Return a list without the items that may be anything: one of numbers that is given for a shape is none of tensors."""
+    if type(value) is not Sequence or value.items is None:
+        return value
+    kept = tuple([_without_doubt(item) for item in value.items if UNKNOWN not in members(item)])
+    return sequence(value.kind, kept, join_all(kept))
 
 
 def _is_told(value: Value) -> bool:

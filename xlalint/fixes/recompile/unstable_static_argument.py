@@ -13,6 +13,7 @@ _STATIC = NoFix(
     "leave it out of `static_argnums` or `static_argnames`, if nothing in the function needs a Python value"
 )
 _NEW = NoFix("create it once, at module level, and pass that")
+_SHAPE = NoFix("pad to one length, leave the last slice out, or give an `input_signature` with `None` for that size")
 _FIRST = NoFix("begin with an array of the dtype that the function returns: `jnp.zeros(())`, `jnp.asarray(…, dtype=…)`")
 
 
@@ -21,6 +22,8 @@ def stable(site: Site) -> Rewrite | NoFix | None:
     scene, node, variant = site.scene, site.node, site.hazard.variant
     if variant == "drift":
         return _FIRST
+    if variant in ("shape", "rest"):
+        return _SHAPE
     if variant == "unhashable":
         if not isinstance(node, cst.List) or not node.elements:
             return NoFix("pass something hashable: a tuple, or a frozen dataclass")

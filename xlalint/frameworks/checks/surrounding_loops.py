@@ -88,6 +88,29 @@ def counters(loop: Loop) -> set[str]:
     return names
 
 
+def changed_in(loop: Loop) -> set[str]:
+    """The names that are numbers of the turn, and those that each turn computes of such: `lr *= 0.9`, `lr = 0.1 / (1 + i)`."""
+    names = counters(loop)
+    assigned: list[tuple[str, set[str]]] = []
+    for one in _each_turn(loop.body):
+        if isinstance(one, ir.AugAssign) and isinstance(one.target, ir.Name):
+            assigned.append((one.target.id, {one.target.id}))
+        elif isinstance(one, ir.Assign) and len(one.targets) == 1 and isinstance(one.targets[0], ir.Name):
+            assigned.append((one.targets[0].id, names_in(one.value)))
+    names |= {name for name, read in assigned if name in read}
+    while fresh := {name for name, read in assigned if read & names} - names:
+        names |= fresh
+    return names
+
+
+def _each_turn(body: tuple[ir.Statement, ...]) -> Iterator[ir.Statement]:
+    """The statements of a loop's body that all turns run: none under an `if`, which some turns pass by."""
+    for one in body:
+        yield one
+        if isinstance(one, (ir.With, ir.For, ir.While)):
+            yield from _each_turn(one.body)
+
+
 def names_in(node: ir.Node | None) -> set[str]:
     """The names that an expression reads."""
     return {one.id for one in ir.walk(node) if isinstance(one, ir.Name)} if node is not None else set()

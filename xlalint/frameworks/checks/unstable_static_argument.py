@@ -26,10 +26,11 @@ from xlalint.abstract.values import (
 )
 from xlalint.analysis.hazard import Confidence
 from xlalint.frameworks.checks.call_site import CallSite
+from xlalint.frameworks.checks.changing_shape import varying
 from xlalint.frameworks.checks.data_lengths import source_of
 from xlalint.frameworks.checks.growing_tensor import growth
 from xlalint.frameworks.checks.jit_per_call import FUNCTION, JIT
-from xlalint.frameworks.checks.surrounding_loops import counters, loops_around, names_in
+from xlalint.frameworks.checks.surrounding_loops import changed_in, loops_around, names_in
 from xlalint.interpreter.device_loops import is_long
 from xlalint.interpreter.spelling import position, spelling
 from xlalint.interpreter.tracing import constants, hand_over
@@ -49,14 +50,15 @@ _UNHASHABLE: Final = ("list", "set", "dict")
 
 class Compiled(NamedTuple):
     """How a function of the program is compiled: by which framework, which arguments are static, whether a signature says what it takes,
-    whether one program may serve for all lengths of an argument, and whether it is a plain `jit`, to which each object must be an array, a
-    structure of arrays, or static."""
+    whether one program may serve for all lengths of an argument, whether it is a plain `jit`, to which each object must be an array, a
+    structure of arrays, or static, and whether XLA compiles what TensorFlow traces."""
 
     framework: str
     static: tuple[object, ...] = ()
     signed: bool = False
     any_size: bool = False
     plain: bool = False
+    by_xla: bool = True
 
 
 class Passed(NamedTuple):
@@ -155,8 +157,10 @@ def _find_compiler(call: CallSite, callee: Function) -> Compiled | None:
 def _of(name: str, static: tuple[object, ...], keywords: tuple[tuple[str, ir.Node], ...]) -> Compiled:
     given = dict(keywords)
     signed = "input_signature" in given or "reduce_retracing" in given
-    any_size = signed and given.get("jit_compile") != ir.Const(True)  # TensorFlow's own graph knows unknown sizes
-    return Compiled("tensorflow" if name in FUNCTION else "jax", static, signed, any_size, name.startswith("jax."))
+    by_xla = name not in FUNCTION or given.get("jit_compile") == ir.Const(True)
+    any_size = signed and not by_xla  # TensorFlow's own graph knows unknown sizes
+    framework = "tensorflow" if name in FUNCTION else "jax"
+    return Compiled(framework, static, signed, any_size, name.startswith("jax."), by_xla)
 
 
 def _places(compiled: Compiled, info: FunctionInfo) -> set[int]:
@@ -179,8 +183,8 @@ def _passed_arguments(call: CallSite, callee: Function) -> Iterator[Passed]:
 
 
 def _changing(call: CallSite) -> set[str]:
-    """The names that number the turns of the long loops around a call."""
-    return {name for loop in loops_around(call.frame, call.node) if is_long(loop) for name in counters(loop)}
+    """The names that number the turns of the long loops around a call, and those that are computed of these or of themselves."""
+    return {name for loop in loops_around(call.frame, call.node) if is_long(loop) for name in changed_in(loop)}
 
 
 def _check_static(call: CallSite, passed: Passed, info: FunctionInfo, changing: set[str]) -> None:
@@ -200,7 +204,7 @@ def _check_static(call: CallSite, passed: Passed, info: FunctionInfo, changing: 
 
 
 def _check_traced(call: CallSite, passed: Passed, info: FunctionInfo, compiled: Compiled, changing: set[str]) -> None:
-    if compiled.signed:
+    if _check_shape(call, passed, info, compiled) or compiled.signed:
         return
     at = position(passed.node) or call.node.at
     shown = spelling(passed.node)
@@ -213,6 +217,17 @@ def _check_traced(call: CallSite, passed: Passed, info: FunctionInfo, compiled: 
     elif fresh := _fresh(call.frame, passed):
         detail = f"is {fresh}: `{info.name}` is traced again each time"
         _report_again(call, "tensorflow", shown if shown != "…" else passed.name, detail, at)
+
+
+def _check_shape(call: CallSite, passed: Passed, info: FunctionInfo, compiled: Compiled) -> bool:
+    """`for s in rows: step(tf.constant(s))`, `for i in range(0, n, size): step(x[i:i + size])`."""
+    found = None if compiled.any_size else varying(call.frame, call.node, passed.node)
+    if found is None:
+        return False
+    detail = found.detail.format(info.name)
+    variant = "shape" if found.sure or compiled.by_xla else "rest"
+    call.report("XLA405", "tensorflow", spelling(passed.node), detail, position(passed.node) or call.node.at, variant)
+    return True
 
 
 def _check_growth(call: CallSite, passed: Passed, compiled: Compiled) -> bool:

@@ -133,7 +133,7 @@ def runner_of(klass: ClassInfo, base: str) -> Runner:
 
 
 def prepares_data(klass: ClassInfo) -> bool:
-    """Return whether a Keras layer prepares data: it belongs into the input pipeline by its name, or an ancestor's, or is none in a graph."""
+    """Return whether a Keras layer prepares data: it belongs into the input pipeline by its name, or an ancestor's, or is in no graph."""
     names = (base.name for base in klass.mro if isinstance(base, ClassInfo))
     if any(name.endswith(("PreprocessingLayer", "Preprocessor", "Tokenizer", "Converter")) for name in names):
         return True
