@@ -114,6 +114,15 @@ def handed_on(value: Value, depth: int, *, given: bool = False) -> Value:
     return map_leaves(value, mark)
 
 
+def loops_over_steps(info: FunctionInfo, names: frozenset[str]) -> bool:
+    """Return whether a loop of a function calls something of one of these names: each of its calls takes many steps."""
+    loops = (one for one in ir.walk(info.body) if isinstance(one, (ir.For, ir.While)))
+    called = (one.func for loop in loops for one in ir.walk(loop.body) if isinstance(one, ir.Call))
+    return any(
+        (isinstance(func, ir.Name) and func.id in names) or getattr(func, "name", "") in names for func in called
+    )
+
+
 def takes_no_turns(info: FunctionInfo) -> bool:
     """Return whether a function has no loop of its own of more than a few turns."""
     return not any(is_long(one) for one in ir.walk(info.body) if isinstance(one, (ir.For, ir.While)))

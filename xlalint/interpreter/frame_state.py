@@ -40,7 +40,8 @@ class Loops:
     `step_depth` is what `depth` was where the innermost loop began that drives the device, 0 without one. `rate` is how often the code
     under way runs, `counters` are the names that the loops which drive the device bind at each turn, `counted` those that all loops do.
     `dispatches` says that results of compiled functions are marked in them. Of the innermost lasting loop, `tests_before` is how many
-    tests stand around it, `is_innermost` that no lasting loop stands in it, `innermost` the loop itself.
+    tests stand around it, `is_innermost` that no lasting loop stands in it, `innermost` the loop itself. `stepping` is the last loop that
+    called a compiled function by itself which trains.
     """
 
     __slots__ = (
@@ -57,6 +58,7 @@ class Loops:
         "names_before",
         "rate",
         "step_depth",
+        "stepping",
         "tests_before",
     )
 
@@ -71,6 +73,7 @@ class Loops:
         self.tests_before = 0
         self.is_innermost = False
         self.innermost: ir.For | ir.While | None = None
+        self.stepping: ir.For | ir.While | None = None
         self.step_depth = 0
         self.rate = ALWAYS
         self.counters: frozenset[str] = frozenset()

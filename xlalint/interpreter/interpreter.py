@@ -59,6 +59,7 @@ from xlalint.interpreter.dispatch_loops import (
     compiled_by,
     handed_on,
     leads_to,
+    loops_over_steps,
     mark_result,
     takes_many_steps,
     takes_no_turns,
@@ -858,6 +859,8 @@ class Interpreter:
         trains = (
             self._trains(frame, context, semantics.training) if semantics.training else not takes_many_steps(context)
         )
+        if trains and not loops_over_steps(func.info, semantics.training):
+            frame.loops.stepping = frame.loops.innermost
         return mark_result(context.returns, framework, depth, whole=whole, trains=trains)
 
     def _trains(self, frame: Frame, step: Context, names: frozenset[str]) -> bool:

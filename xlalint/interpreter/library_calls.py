@@ -40,7 +40,7 @@ from xlalint.analysis.hazard import Confidence
 from xlalint.api_tables.cases import choose
 from xlalint.api_tables.entries import Callback, Constant, Entry, Spec
 from xlalint.api_tables.returns import Return, parse_return
-from xlalint.interpreter.dispatch_loops import mark_compiled
+from xlalint.interpreter.dispatch_loops import mark_compiled, mark_result
 from xlalint.interpreter.frame import device_tensor
 from xlalint.interpreter.spelling import calls_within, path_of, spelling
 from xlalint.interpreter.traced_arguments import as_known, as_recorded
@@ -247,7 +247,16 @@ class LibraryCall:
                 result = join(result, UNKNOWN)
         for see in self.frame.libraries.on_library_call:
             see(self, spec, result)
-        return result
+        return self._of_turn(result) if self.frame.loops.stepping is not None else result
+
+    def _of_turn(self, result: Value) -> Value:
+        """Return what an object gives that adds up what the steps of a loop compute: each turn of it computes that anew."""
+        loops, func = self.frame.loops, self.node.func
+        semantics = self.frame.libraries.of(self.entry.framework)
+        adds_up = self.owner is not None and type(func) is ir.Attr and func.name in semantics.adds_up
+        if not adds_up or loops.stepping is not loops.innermost or not loops.is_innermost:
+            return result
+        return mark_result(result, self.entry.framework, loops.lasting, whole=False)
 
     def _or_array(self, result: Tensor) -> Value:
         """Return what a function of the host's arrays gives, which may have been given none but such: then its result is one as well."""

@@ -83,6 +83,8 @@ def _call_builtin(interpreter: Interpreter, frame: Frame, name: str, arguments: 
         if entry is not None and (handler is None or any(map(_holds_tensor, args))):
             call = LibraryCall(frame, entry, None, args, arguments.pairs(), node)
             if handler is None:
+                if name == "builtins.print":
+                    _read_printed(frame, args, node)
                 return call.run()
             if name in _ORDERING and "key" in arguments.keywords:
                 _order_by_key(interpreter, frame, arguments, node)
@@ -92,6 +94,13 @@ def _call_builtin(interpreter: Interpreter, frame: Frame, name: str, arguments: 
         for look in frame.libraries.on_array_read:
             look(frame, _TAKE_VALUES[name], node.at, args[0], node.args[0], "")
     return handler(frame, args, node) if handler is not None else UNKNOWN
+
+
+def _read_printed(frame: Frame, args: list[Value], node: ir.Call) -> None:
+    """Note what the host prints of what it dispatched in the same turn of a loop: it waits for that."""
+    for part, value in zip(node.args, args, strict=False):
+        for one in tensors(value):
+            frame.read_in_turn(node.at, one, part)
 
 
 # Those that take the value of what they are given, or of each of its elements, with the rule for a tensor.

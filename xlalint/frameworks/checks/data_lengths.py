@@ -97,8 +97,11 @@ def source_of(frame: Frame, node: ir.Node | None) -> ir.Node | None:
     for _ in range(_MOST_STEPS):
         if type(node) is not ir.Name:
             return node
-        body = frame.function.body if frame.function is not None else ()
-        found = list(_assigned_nodes(body, node.id)) or list(_assigned_nodes(_top(frame), node.id))
+        body, given = (frame.function.body, frame.function.params) if frame.function is not None else ((), ())
+        found = list(_assigned_nodes(body, node.id))
+        if any(param.name == node.id for param in given):  # what the caller has for it is another alternative
+            return None
+        found = found or list(_assigned_nodes(_top(frame), node.id))
         node = found[0] if len(found) == 1 else None
     return node
 

@@ -38,6 +38,7 @@ _SEMANTICS = Semantics(
             "learn",
         )
     ),
+    adds_up=frozenset(("result",)),
     folded=calls.FOLDED,
     accepts_numbers=True,
     slice_severity=(("tf:tpu", "info"),),
