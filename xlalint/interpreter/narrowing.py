@@ -382,6 +382,8 @@ _NO_TENSORS: Final = (
 def _is_library_instance(frame: Frame, value: Value, name: str) -> bool | None:
     short = name.removeprefix("builtins.")
     if isinstance(value, Tensor):
+        if short.startswith(frame.libraries.not_tensors):
+            return False
         known = frame.apis.type(name)
         if known is not None and known.kind in ("tensor", "array"):
             owner = ARRAYS if known.kind == "array" else frame.apis.framework(name)
@@ -391,7 +393,7 @@ def _is_library_instance(frame: Frame, value: Value, name: str) -> bool | None:
         apart = (
             short in _HOST_TYPES
             or short in _CONTAINERS
-            or short.startswith((*_NO_TENSORS, *frame.libraries.not_tensors))
+            or short.startswith(_NO_TENSORS)
             or (value.framework != ARRAYS and short.startswith(f"{ARRAYS}."))  # its numbers
         )
         return False if apart else None

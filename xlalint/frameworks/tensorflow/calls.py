@@ -113,6 +113,7 @@ _FOLDED: Final = (
     "minimum",
     "multiply",
     "negative",
+    "ones",
     "ones_like",
     "pad",
     "reshape",
@@ -128,6 +129,7 @@ _FOLDED: Final = (
     "transpose",
     "unstack",
     "where",
+    "zeros",
     "zeros_like",
 )
 FOLDED: Final = frozenset(

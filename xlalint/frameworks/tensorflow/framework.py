@@ -46,6 +46,8 @@ _SEMANTICS = Semantics(
     formatted=autograph.report_format,
     branched=autograph.check_branches,
     functions=calls.FUNCTIONS,
+    # What reaches XLA is dense: code for the others is for the input pipeline.
+    not_tensors=("tensorflow.RaggedTensor", "tensorflow.SparseTensor", "tensorflow.sparse.SparseTensor"),
     tests=frozenset(("is_tf_tensor",)),
     with_gradient=frozenset(("custom_gradient",)),
     makers=frozenset(("convert_to_tensor", "constant", "cast")),
