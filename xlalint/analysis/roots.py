@@ -365,7 +365,11 @@ class Roots:
         """The tracer of the methods that a framework calls on a class, as a base of its says."""
         known = self.frameworks.get(framework)
         runner_of = known.runner_of if known is not None else None
-        return Tracer(framework) if runner_of is None else Tracer(framework, runner=runner_of(klass, base))
+        return (
+            Tracer(framework)
+            if runner_of is None
+            else Tracer(framework, runner=runner_of(klass, base, self.interpreter.program))
+        )
 
     def _find_hand_over(self, info: FunctionInfo) -> HandOver | None:
         """The decorator that hands the function to a tracer."""

@@ -63,7 +63,7 @@ class Framework:
     - `module_first`: on a device, the module's top level is run before its functions, which read what it made.
     - `variant_under(tracer, pending, policy)`: the variant of a hazard of its tensors in code that the tracer runs, None where it is none.
       `rewrites(tracer)`: whether the tracer turns control flow into operations of the graph.
-    - `runner_of(klass, base)`: what runs the methods that the framework calls on a class, by the base of its that the framework knows.
+    - `runner_of(klass, base, program)`: what runs the methods that the framework calls on a class, by the base that the framework knows.
     - `remote_variant(contexts)`: the variant of what is a hazard where the device is on another machine, None where it is on the same.
     - `library_reads(context, policies)`: the calls into installed libraries, from a context, whose code reads a tensor's value.
     - `checks`: the modules of its checks, which register themselves.
@@ -82,7 +82,7 @@ class Framework:
         module_first: bool = False,
         variant_under: Callable[[Tracer, PendingHazard, Policy], str | None] | None = None,
         rewrites: Callable[[Tracer], bool] | None = None,
-        runner_of: Callable[[ClassInfo, str], Runner] | None = None,
+        runner_of: Callable[[ClassInfo, str, Program], Runner] | None = None,
         remote_variant: Callable[[Iterable[Context]], str | None] | None = None,
         library_reads: Callable[[Context, Policies], Iterable[LibraryRead]] | None = None,
         checks: tuple[ModuleType, ...] = (),

@@ -20,6 +20,14 @@ SILENT = {
                 y = x - 1.0
             return y
         """,
+    "a loop that says what may grow": """
+        @tf.function
+        def f(x: tf.Tensor):
+            while tf.size(x) < 8:
+                tf.autograph.experimental.set_loop_options(shape_invariants=[(x, tf.TensorShape([None]))])
+                x = tf.concat([x, x[:1]], 0)
+            return x
+        """,
     "a return after the branch that returns": """
         @tf.function
         def f(x: tf.Tensor):

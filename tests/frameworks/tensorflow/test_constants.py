@@ -6,7 +6,7 @@ import pytest
 
 from tests.conftest import Loud
 
-HEAD = "import tensorflow as tf\nfrom settings import Own\n\n@tf.function(jit_compile=True)\ndef f(x, lengths):\n    "
+HEAD = "import keras\nimport tensorflow as tf\nfrom settings import Own\n\n@tf.function(jit_compile=True)\ndef f(x, lengths):\n    "
 
 # TensorFlow 2.21 compiles each of these.
 SILENT = {
@@ -28,6 +28,16 @@ SILENT = {
         "    n, m = [size[i] if k is None else k for i, k in enumerate(known)]\n    return tf.pad(x, [[0, 0], [m - n, 0]])"
     ),
     "a number of the host's before a static shape": "return tf.reshape(x, tf.concat([[Own.size, -1], x.shape[1:]], 0))",
+    "as often as a shape says": "return tf.repeat(x, tf.ones(4, tf.int32) * tf.shape(x)[1])",
+    "as often as a setting says": "n = tf.shape(x)[0]\n    return tf.repeat(x, tf.ones([n], tf.int32) * Own.width, axis=0)",
+    "a rounded part of a shape, by Keras": (
+        "n = keras.ops.shape(x)[1]\n    m = keras.ops.cast(keras.ops.ceil(n / 4), 'int32')\n"
+        "    return keras.ops.reshape(keras.ops.pad(x, [[0, 0], [0, m * 4 - n]]), (-1, m, 4))"
+    ),
+    "a padding of a size that is a setting's": (
+        "m = keras.ops.cast(keras.ops.ceil(keras.ops.shape(x)[1] / Own.width), 'int32')\n"
+        "    return keras.ops.pad(x, [[0, 0], [0, m]])"
+    ),
     "rows of a shape": "n, m = tf.unstack(tf.shape(x))\n    return tf.reshape(x, [m, n])",
 }
 FOUND = {

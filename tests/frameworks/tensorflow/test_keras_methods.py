@@ -25,8 +25,18 @@ def decode(x):
     return x
 """
 
+PROCESSOR = "class Own(keras.layers.Layer):\n    def __call__(self, *args, **options):\n        return self.call(*args, **options)\n"
+COPIES = "    def call(self, image):\n        return keras.ops.convert_to_numpy(image)\n"
 # None of these was run on Keras as it stands here; each is taken to trace.
 SILENT = {
+    "a layer that goes past Keras": PROCESSOR + COPIES,
+    "a layer of one that goes past Keras": PROCESSOR + "class Image(Own):\n" + COPIES,
+    "a method that AutoGraph converts for itself": (
+        "class Own(keras.Model):\n    @tf.function\n    def call(self, x):\n        if tf.reduce_mean(x) > 0:\n"
+        "            return x\n        return x // 2\n"
+    ),
+    "code for ragged tensors": LAYER.format("x = x.to_tensor() if isinstance(x, tf.RaggedTensor) else x"),
+    "the rows of a ragged tensor": LAYER.format("x = tf.reshape(x, tf.stack([inputs.nrows(), 4]))"),
     "a list that a layer is given": (
         "class Own(keras.layers.Layer):\n    def call(self, inputs):\n        found = []\n"
         "        for x in inputs:\n            found.append(tf.reshape(x, [-1]))\n        return found\n"
@@ -86,6 +96,16 @@ FOUND = {
     ),
     "the sum of a part": (STEP.format("if tf.reduce_sum(y) > 0:\n            x = x + 1"), ["XLA101"]),
     "an element of a part": (STEP.format("if y[0] > 0:\n            x = x + 1"), ["XLA101"]),
+    "a layer whose own call asks Keras": (
+        "class Own(keras.layers.Layer):\n    def __call__(self, *args):\n        return super().__call__(*args)\n"
+        + COPIES,
+        ["XLA302"],
+    ),
+    "a loss that is called at once": (
+        "class Own(keras.losses.Loss):\n    def __call__(self, a, b, w=None):\n        return self.call(a, b)\n"
+        "    def call(self, y_true, y_pred):\n        return keras.ops.convert_to_numpy(y_pred)\n",
+        ["XLA302"],
+    ),
     "rows of a ragged tensor, padded": (
         LAYER.format("x = tf.RaggedTensor.from_row_lengths(x, [2, 1]).to_tensor()"),
         ["XLA209"],

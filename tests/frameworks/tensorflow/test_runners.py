@@ -116,3 +116,39 @@ def test_the_release_of_keras(tmp_path: Path, requirement: str, text: str, start
     report = check_paths([tmp_path], load_settings([tmp_path]))
     assert not report.failures
     assert [one.code for one in report.findings if one.code < "XLA4"] == wanted
+
+
+SHOWS_KERAS_2 = {
+    "TensorFlow Addons": "import tensorflow_addons as tfa\n",
+    "a module that Keras 3 has not": "from tensorflow.python.keras import layers\n",
+    "an experimental module": "from tensorflow.keras.mixed_precision import experimental\n",
+    "a method that Keras 3 has not": "mean = tf.keras.metrics.Mean()\nmean.reset_states()\n",
+    "a setting": "import os\nos.environ['TF_USE_LEGACY_KERAS'] = '1'\n",
+    "a module that it imports": "import legacy\n",
+}
+SHOWS_NOTHING = {
+    "a method of its own": "class Cell:\n    def reset_states(self):\n        return 0\nCell().reset_states()\n",
+    "a setting that is switched off": "import os\nos.environ['TF_USE_LEGACY_KERAS'] = '0'\n",
+    "a setting that is asked for": "import os\nold = os.environ.get('TF_USE_LEGACY_KERAS')\n",
+    "an attribute that both have": "mean = tf.keras.metrics.Mean()\nmean.reset_state()\n",
+    "a module that it imports": "import other\n",
+}
+
+
+def find_in_layers(folder: Path, shown: str) -> list[str]:
+    (folder / "legacy.py").write_text("import os\nimport tensorflow as tf\nos.environ['TF_USE_LEGACY_KERAS'] = '1'\n")
+    (folder / "other.py").write_text("import tensorflow as tf\n")
+    (folder / "layers.py").write_text(IMPORTS + shown + BRANCH)
+    report = check_paths([folder], load_settings([folder]))
+    assert not report.failures
+    return [one.code for one in report.findings if one.code < "XLA4"]
+
+
+@pytest.mark.parametrize("shown", SHOWS_KERAS_2.values(), ids=list(SHOWS_KERAS_2))
+def test_what_only_keras_2_has_is_run_with_that(tmp_path: Path, shown: str) -> None:
+    assert find_in_layers(tmp_path, shown) == []
+
+
+@pytest.mark.parametrize("shown", SHOWS_NOTHING.values(), ids=list(SHOWS_NOTHING))
+def test_what_shows_no_release_is_run_with_keras_3(tmp_path: Path, shown: str) -> None:
+    assert find_in_layers(tmp_path, shown) == ["XLA101"]

@@ -17,10 +17,12 @@ from xlalint.rules.codes import PRINT_TENSOR
 from xlalint.rules.variants import FORMAT, NO_AUTOGRAPH
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from xlalint.interpreter.context import PendingHazard
     from xlalint.interpreter.interpreter import Interpreter
     from xlalint.interpreter.tracer import Runner, Tracer
-    from xlalint.program.linker import FunctionInfo, ModuleInfo
+    from xlalint.program.linker import FunctionInfo, ModuleInfo, Program
     from xlalint.rules.policy import Policy
 
 AT_HOME_IN_PIPELINES: Final = "pipeline"
@@ -39,7 +41,32 @@ _FIRST_OF_KERAS_3: Final = {
 }
 # TensorFlow Addons ended with Keras 2; the others are modules that Keras 3 does not have.
 _FOR_KERAS_2: Final = frozenset(("tensorflow_addons", "tf_keras"))
-_MODULES_OF_KERAS_2: Final = ("tensorflow.python.keras", "tensorflow.contrib", "keras.engine", "keras.legacy")
+_MODULES_OF_KERAS_2: Final = (
+    "keras.engine",
+    "keras.legacy",
+    "tensorflow.contrib",
+    "tensorflow.keras.experimental",
+    "tensorflow.keras.layers.experimental",
+    "tensorflow.keras.mixed_precision.experimental",
+    "tensorflow.python.keras",
+)
+# Asked of Keras 3.15: its models, layers, metrics, optimizers and backend have none of these.
+_CALLS_OF_KERAS_2: Final = frozenset(
+    (
+        "add_update",
+        "evaluate_generator",
+        "fit_generator",
+        "get_input_at",
+        "get_output_at",
+        "in_train_phase",
+        "learning_phase",
+        "predict_classes",
+        "predict_generator",
+        "reset_states",
+        "set_learning_phase",
+    )
+)
+_LEGACY: Final = b"TF_USE_LEGACY_KERAS"
 _NAME: Final = re.compile(r"[\w-]+")
 
 
@@ -75,15 +102,42 @@ def converts(interpreter: Interpreter, info: FunctionInfo) -> bool:
     return info.decorated("function") or not _called_by_keras(interpreter, info)
 
 
-def is_keras_2(module: ModuleInfo) -> bool:
+def is_keras_2(module: ModuleInfo, program: Program) -> bool:
     """Return whether a module's Keras is of release 2, which `tf.keras` was before TensorFlow 2.16.
 
-    The project's requirements say so, or what the module imports: there is none of it for Keras 3.
+    The project's requirements say so, what the module or one that it imports asks for, or a call of what Keras 3 does not have.
     """
-    if not _FOR_KERAS_2.isdisjoint(module.packages) or any(map(_is_of_keras_2, module.unit.imports)):
+    if _shows_keras_2(module) or any(map(_shows_keras_2, _imported(module, program))):
         return True
     told = module.taught.requirements
     return any(map(_asks_for_keras_2, told)) and not any(map(_asks_for_keras_3, told))
+
+
+def _imported(module: ModuleInfo, program: Program) -> Iterator[ModuleInfo]:
+    for binding in module.unit.imports:
+        source = program.by_name.get(program.absolute(module, binding))
+        if source is not None and source is not module and not source.followed:
+            source.reader.current.modules |= source.bit
+            yield source
+
+
+def _shows_keras_2(module: ModuleInfo) -> bool:
+    """Return whether a module by itself runs with Keras 2 only."""
+    unit = module.unit
+    if not _FOR_KERAS_2.isdisjoint(module.packages) or any(map(_is_of_keras_2, unit.imports)):
+        return True
+    if _LEGACY in unit.body and any(map(_sets_legacy, ir.walk(ir.decode_body(unit.body)))):
+        return True
+    called = {name for names in (unit.calls, *(one.calls for one in unit.functions)) for name in names}
+    own = {info.name for info in module.functions}
+    return not (_CALLS_OF_KERAS_2 & called) <= own
+
+
+def _sets_legacy(node: object) -> bool:
+    """Return whether a statement is `os.environ["TF_USE_LEGACY_KERAS"] = "1"`."""
+    if type(node) is not ir.Assign or node.value != ir.Const("1"):
+        return False
+    return any(type(one) is ir.Sub and one.index == ir.Const(_LEGACY.decode()) for one in node.targets)
 
 
 def _is_of_keras_2(binding: ir.Binding) -> bool:
@@ -114,7 +168,7 @@ def _asks_for_keras_3(requirement: str) -> bool:
 
 def _called_by_keras(interpreter: Interpreter, info: FunctionInfo) -> bool:
     owner = info.owner
-    if owner is None or is_keras_2(info.module):
+    if owner is None or is_keras_2(info.module, interpreter.program):
         return False
     apis = interpreter.apis
     for base in owner.library_bases():
@@ -127,9 +181,9 @@ def _called_by_keras(interpreter: Interpreter, info: FunctionInfo) -> bool:
     return False
 
 
-def runner_of(klass: ClassInfo, base: str) -> Runner:
+def runner_of(klass: ClassInfo, base: str, program: Program) -> Runner:
     """Return what runs the methods that Keras calls on a class: Keras 3 has XLA compile what it trains, Keras 2 if it is asked to."""
-    return "training" if base.partition(".")[0] == _KERAS_2 or is_keras_2(klass.module) else "compiler"
+    return "training" if base.partition(".")[0] == _KERAS_2 or is_keras_2(klass.module, program) else "compiler"
 
 
 def prepares_data(klass: ClassInfo) -> bool:
