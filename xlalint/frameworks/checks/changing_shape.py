@@ -32,39 +32,40 @@ _SPLITTING: Final = frozenset(("split", "encode", "tokenize"))
 _EACH_LENGTH: Final = "has another length in each turn: `{}` is traced again for each"
 _EACH_SIZE: Final = "has another size in each turn: `{}` is traced again for each"
 _LAST: Final = "is shorter in the last turn: `{}` is traced once more for it"
+_SEVERAL: Final = 3
 _DRAWN: Final = frozenset(("randint", "randrange", "integers"))
 _AROUND_LOOPS: Final = frozenset(("tqdm", "list", "iter", "reversed", "sorted", "shuffle", "permutation"))
 
 
-class Varying(NamedTuple):
-    """What is said of an argument whose shape changes, with a place for the function's name, and if that is sure."""
+class ShapeChange(NamedTuple):
+    """Says how the shape of an argument changes, with a place for the function's name, and if that is sure."""
 
     detail: str
     sure: bool
 
 
-def varying(frame: Frame, call: ir.Call, passed: ir.Node) -> Varying | None:
+def find_change(frame: Frame, call: ir.Call, passed: ir.Node) -> ShapeChange | None:
     """How the shape of an argument changes in the loop around a call; None where nothing shows that it does."""
     loops = loops_around(frame, call)
     if not loops or not is_long(loops[-1]):
         return None
     loop = loops[-1]
-    made = _made_in(loop, _unwrapped(passed))
+    made = _find_made(loop, _unwrap(passed))
     if made is None:
         return None
     if isinstance(made, ir.Sub):
         return _slice_varies(frame, loop, made)
     if isinstance(made, ir.Name):
-        rows = _iterated(loop, made.id)
-        return Varying(_EACH_LENGTH, True) if rows and _is_ragged(frame, rows) else None
+        rows = _find_rows(loop, made.id)
+        return ShapeChange(_EACH_LENGTH, True) if rows and _is_ragged(frame, rows) else None
     sizes = _sizes_of(made)
     changing = _sizes_in(frame, loop)
     if sizes is not None and (names_in(sizes) & changing or _is_drawn(sizes)):
-        return Varying(_EACH_SIZE, True)
+        return ShapeChange(_EACH_SIZE, True)
     return None
 
 
-def _unwrapped(node: ir.Node) -> ir.Node:
+def _unwrap(node: ir.Node) -> ir.Node:
     """Return what `tf.constant([x])`, `x[None]` and the like hold."""
     while True:
         if isinstance(node, ir.Call) and node.args and _last_name(node) in _KEEPING:
@@ -93,7 +94,7 @@ def _is_new_axis(node: ir.Node) -> bool:
     return node == ir.Const(None) or (isinstance(node, ir.Attr) and node.name == "newaxis")
 
 
-def _made_in(loop: Loop, node: ir.Node) -> ir.Node | None:
+def _find_made(loop: Loop, node: ir.Node) -> ir.Node | None:
     """Return what a turn of a loop makes an argument of: by a name that it assigns once, or at once; None where several do."""
     for _ in range(4):
         if not isinstance(node, ir.Name):
@@ -107,7 +108,7 @@ def _made_in(loop: Loop, node: ir.Node) -> ir.Node | None:
             return node
         if len(found) > 1:
             return None
-        node = _unwrapped(found[0])
+        node = _unwrap(found[0])
     return None
 
 
@@ -115,7 +116,7 @@ def _is_named(target: ir.Node, name: str) -> bool:
     return isinstance(target, ir.Name) and target.id == name
 
 
-def _iterated(loop: Loop, name: str) -> ir.Node | None:
+def _find_rows(loop: Loop, name: str) -> ir.Node | None:
     """Return what a loop takes its name from: `for s in rows`, `for i, s in enumerate(rows)`, `for s, t in zip(rows, others)`."""
     if not isinstance(loop, ir.For):
         return None
@@ -143,8 +144,8 @@ def _is_ragged(frame: Frame, node: ir.Node) -> bool:
     """Return whether the items of an iterable surely have different lengths, as the source shows."""
     rows = source_of(frame, node)
     if isinstance(rows, ir.Display):
-        lengths = [_length_written(frame, item) for item in rows.items]
-        return None not in lengths and len(set(lengths)) > 1
+        lengths = [_find_length(frame, item) for item in rows.items]
+        return None not in lengths and len(set(lengths)) >= _SEVERAL
     if not isinstance(rows, ir.Comprehension) or len(rows.generators) != 1:
         return False
     generator = rows.generators[0]
@@ -152,11 +153,11 @@ def _is_ragged(frame: Frame, node: ir.Node) -> bool:
     over = source_of(frame, generator.iterable)
     if isinstance(over, ir.Display) and len(set(over.items)) < 2:
         return False
-    return _length_depends(_unwrapped(rows.element), names)
+    return _length_depends(_unwrap(rows.element), names)
 
 
-def _length_written(frame: Frame, node: ir.Node) -> int | None:
-    node = _unwrapped(node) if not isinstance(node, ir.Display) else node
+def _find_length(frame: Frame, node: ir.Node) -> int | None:
+    node = _unwrap(node) if not isinstance(node, ir.Display) else node
     if isinstance(node, ir.Bin) and node.op == "*" and isinstance(node.left, ir.Display):
         factor = node.right.value if isinstance(node.right, ir.Const) else None
         return len(node.left.items) * factor if isinstance(factor, int) else None
@@ -214,14 +215,14 @@ def _is_drawn(sizes: ir.Node) -> bool:
 # ---------------------------------------------------------------------------------------------------- slices
 
 
-def _slice_varies(frame: Frame, loop: Loop, sub: ir.Sub) -> Varying | None:
+def _slice_varies(frame: Frame, loop: Loop, sub: ir.Sub) -> ShapeChange | None:
     """`x[:n]` with a counter `n`, and `x[i:i + size]`, of which the last may be shorter."""
     index = sub.index.items[0] if isinstance(sub.index, ir.Display) and sub.index.items else sub.index
     if not isinstance(index, ir.Slice) or index.step is not None:
         return None
     count = counters(loop)
     if _one_bound(index, count):
-        return Varying(_EACH_SIZE, True)
+        return ShapeChange(_EACH_SIZE, True)
     if not (isinstance(loop, ir.For) and isinstance(loop.target, ir.Name)):
         return None
     if not (loop.target.id in names_in(index.lower) and loop.target.id in names_in(index.upper)):
@@ -229,7 +230,7 @@ def _slice_varies(frame: Frame, loop: Loop, sub: ir.Sub) -> Varying | None:
     sure = _leaves_rest(frame, loop.target.id, loop.iterable, index)
     if sure is None or _leaves_loop(loop):
         return None
-    return Varying(_LAST, sure)
+    return ShapeChange(_LAST, sure)
 
 
 def _one_bound(index: ir.Slice, names: set[str]) -> bool:
@@ -282,4 +283,4 @@ def _last_name(call: ir.Call) -> str:
     return func.name if isinstance(func, ir.Attr) else func.id if isinstance(func, ir.Name) else ""
 
 
-__all__ = ["Varying", "varying"]
+__all__ = ["ShapeChange", "find_change"]

@@ -88,7 +88,7 @@ def counters(loop: Loop) -> set[str]:
     return names
 
 
-def changed_in(loop: Loop) -> set[str]:
+def numbers_of_turn(loop: Loop) -> set[str]:
     """The names that are numbers of the turn, and those that each turn computes of such: `lr *= 0.9`, `lr = 0.1 / (1 + i)`."""
     names = counters(loop)
     assigned: list[tuple[str, set[str]]] = []

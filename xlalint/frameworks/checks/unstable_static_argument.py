@@ -26,11 +26,11 @@ from xlalint.abstract.values import (
 )
 from xlalint.analysis.hazard import Confidence
 from xlalint.frameworks.checks.call_site import CallSite
-from xlalint.frameworks.checks.changing_shape import varying
+from xlalint.frameworks.checks.changing_shape import find_change
 from xlalint.frameworks.checks.data_lengths import source_of
 from xlalint.frameworks.checks.growing_tensor import growth
 from xlalint.frameworks.checks.jit_per_call import FUNCTION, JIT
-from xlalint.frameworks.checks.surrounding_loops import changed_in, loops_around, names_in
+from xlalint.frameworks.checks.surrounding_loops import loops_around, names_in, numbers_of_turn
 from xlalint.interpreter.device_loops import is_long
 from xlalint.interpreter.spelling import position, spelling
 from xlalint.interpreter.tracing import constants, hand_over
@@ -184,7 +184,7 @@ def _passed_arguments(call: CallSite, callee: Function) -> Iterator[Passed]:
 
 def _changing(call: CallSite) -> set[str]:
     """The names that number the turns of the long loops around a call, and those that are computed of these or of themselves."""
-    return {name for loop in loops_around(call.frame, call.node) if is_long(loop) for name in changed_in(loop)}
+    return {name for loop in loops_around(call.frame, call.node) if is_long(loop) for name in numbers_of_turn(loop)}
 
 
 def _check_static(call: CallSite, passed: Passed, info: FunctionInfo, changing: set[str]) -> None:
@@ -221,7 +221,7 @@ def _check_traced(call: CallSite, passed: Passed, info: FunctionInfo, compiled: 
 
 def _check_shape(call: CallSite, passed: Passed, info: FunctionInfo, compiled: Compiled) -> bool:
     """`for s in rows: step(tf.constant(s))`, `for i in range(0, n, size): step(x[i:i + size])`."""
-    found = None if compiled.any_size else varying(call.frame, call.node, passed.node)
+    found = None if compiled.any_size else find_change(call.frame, call.node, passed.node)
     if found is None:
         return False
     detail = found.detail.format(info.name)

@@ -107,13 +107,13 @@ def is_keras_2(module: ModuleInfo, program: Program) -> bool:
 
     The project's requirements say so, what the module or one that it imports asks for, or a call of what Keras 3 does not have.
     """
-    if _shows_keras_2(module) or any(map(_shows_keras_2, _imported(module, program))):
+    if _shows_keras_2(module) or any(map(_shows_keras_2, _walk_imports(module, program))):
         return True
     told = module.taught.requirements
     return any(map(_asks_for_keras_2, told)) and not any(map(_asks_for_keras_3, told))
 
 
-def _imported(module: ModuleInfo, program: Program) -> Iterator[ModuleInfo]:
+def _walk_imports(module: ModuleInfo, program: Program) -> Iterator[ModuleInfo]:
     for binding in module.unit.imports:
         source = program.by_name.get(program.absolute(module, binding))
         if source is not None and source is not module and not source.followed:
