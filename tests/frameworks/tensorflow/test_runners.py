@@ -84,6 +84,14 @@ def test_the_target_says_that_xla_compiles() -> None:
     assert find_loud(SILENT["a function of TensorFlow's runtime"], "tf") == ["XLA206"]
 
 
+def test_tf_keras_alone_shows_nothing_of_xla() -> None:
+    """Keras 2 ran most of such code, and neither release has a CPU's code compiled unless it is asked to."""
+    text = "import tensorflow as tf\n" + SIZED_LAYER
+    assert [one.code for one in check_text(text, "train.py", Settings()).findings] == []
+    asked = text + "model = tf.keras.Sequential([Own()])\nmodel.compile(jit_compile=True)\n"
+    assert [one.code for one in check_text(asked, "train.py", Settings()).findings] == ["XLA206"]
+
+
 BRANCH = "class Own(tf.keras.layers.Layer):\n    def call(self, x):\n        if tf.reduce_sum(x) > 0:\n            x = x + 1\n        return x\n"  # noqa: E501
 SIZED_LAYER = "class Own(tf.keras.layers.Layer):\n    def call(self, x):\n        n = tf.reduce_max(x)\n        return tf.zeros([n])\n"
 ON_TPU = "import tensorflow as tf\nstrategy = tf.distribute.TPUStrategy(tf.distribute.cluster_resolver.TPUClusterResolver('a'))\n"
@@ -123,6 +131,7 @@ SHOWS_KERAS_2 = {
     "a module that Keras 3 has not": "from tensorflow.python.keras import layers\n",
     "an experimental module": "from tensorflow.keras.mixed_precision import experimental\n",
     "a method that Keras 3 has not": "mean = tf.keras.metrics.Mean()\nmean.reset_states()\n",
+    "layers that Keras 3 has not": "norm = tf.keras.layers.experimental.preprocessing.Normalization()\n",
     "a setting": "import os\nos.environ['TF_USE_LEGACY_KERAS'] = '1'\n",
     "a module that it imports": "import legacy\n",
 }

@@ -39,8 +39,7 @@ _FIRST_OF_KERAS_3: Final = {
     "tensorflow-gpu": (2, 16),
     "tensorflow-macos": (2, 16),
 }
-# TensorFlow Addons ended with Keras 2; the others are modules that Keras 3 does not have.
-_FOR_KERAS_2: Final = frozenset(("tensorflow_addons", "tf_keras"))
+# Modules that Keras 3 does not have; TensorFlow Addons ended before it.
 _MODULES_OF_KERAS_2: Final = (
     "keras.engine",
     "keras.legacy",
@@ -67,6 +66,7 @@ _CALLS_OF_KERAS_2: Final = frozenset(
     )
 )
 _LEGACY: Final = b"TF_USE_LEGACY_KERAS"
+_EXPERIMENTAL: Final = b"experimental"
 _NAME: Final = re.compile(r"[\w-]+")
 
 
@@ -124,9 +124,12 @@ def _walk_imports(module: ModuleInfo, program: Program) -> Iterator[ModuleInfo]:
 def _shows_keras_2(module: ModuleInfo) -> bool:
     """Return whether a module by itself runs with Keras 2 only."""
     unit = module.unit
-    if not _FOR_KERAS_2.isdisjoint(module.packages) or any(map(_is_of_keras_2, unit.imports)):
+    packages = module.packages
+    asked_for = "tensorflow_addons" in packages or ("tf_keras" in packages and "keras" not in packages)
+    if asked_for or any(map(_is_of_keras_2, unit.imports)):
         return True
-    if _LEGACY in unit.body and any(map(_sets_legacy, ir.walk(ir.decode_body(unit.body)))):
+    asks = _LEGACY in unit.body or _EXPERIMENTAL in unit.body
+    if asks and any(_sets_legacy(one) or _is_experimental(one) for one in ir.walk(ir.decode_body(unit.body))):
         return True
     called = {name for names in (unit.calls, *(one.calls for one in unit.functions)) for name in names}
     own = {info.name for info in module.functions}
@@ -138,6 +141,13 @@ def _sets_legacy(node: object) -> bool:
     if type(node) is not ir.Assign or node.value != ir.Const("1"):
         return False
     return any(type(one) is ir.Sub and one.index == ir.Const(_LEGACY.decode()) for one in node.targets)
+
+
+def _is_experimental(node: object) -> bool:
+    """Return whether an expression is `tf.keras.layers.experimental`, which ended with Keras 2, or the like."""
+    if type(node) is not ir.Attr or node.name != _EXPERIMENTAL.decode():
+        return False
+    return getattr(node.value, "name", getattr(node.value, "id", "")) in ("keras", "layers", "mixed_precision")
 
 
 def _is_of_keras_2(binding: ir.Binding) -> bool:
@@ -166,6 +176,14 @@ def _asks_for_keras_3(requirement: str) -> bool:
     return least is not None and least >= _FIRST_OF_KERAS_3["keras"]
 
 
+def _comes_with_keras_3(requirement: str) -> bool:
+    """Return whether a requirement of Keras or TensorFlow leaves no release with Keras 2."""
+    name = _NAME.match(requirement)
+    first = _FIRST_OF_KERAS_3.get(name[0]) if name is not None else None
+    least = least_of(requirement) if first is not None else None
+    return first is not None and least is not None and least >= first
+
+
 def _called_by_keras(interpreter: Interpreter, info: FunctionInfo) -> bool:
     owner = info.owner
     if owner is None or is_keras_2(info.module, interpreter.program):
@@ -182,8 +200,15 @@ def _called_by_keras(interpreter: Interpreter, info: FunctionInfo) -> bool:
 
 
 def runner_of(klass: ClassInfo, base: str, program: Program) -> Runner:
-    """Return what runs the methods that Keras calls on a class: Keras 3 has XLA compile what it trains, Keras 2 if it is asked to."""
-    return "training" if base.partition(".")[0] == _KERAS_2 or is_keras_2(klass.module, program) else "compiler"
+    """Return what runs the methods that Keras calls on a class: Keras 3 has XLA compile what it trains, Keras 2 if it is asked to.
+
+    Of which release `tf.keras` is shows nothing but the requirements, and on a CPU neither compiles by itself.
+    """
+    package = base.partition(".")[0]
+    if package == _KERAS_2 or is_keras_2(klass.module, program):
+        return "training"
+    told = any(map(_comes_with_keras_3, klass.module.taught.requirements))
+    return "compiler" if package == "keras" or "keras" in klass.module.packages or told else "training"
 
 
 def prepares_data(klass: ClassInfo) -> bool:

@@ -34,6 +34,7 @@ from xlalint.abstract.values import (
 )
 from xlalint.analysis.hazard import Confidence
 from xlalint.frameworks.checks.call_site import CallSite, asks_about, asks_for_device
+from xlalint.frameworks.tensorflow.conversion import is_keras_2
 from xlalint.frameworks.tensorflow.platform import strategy_of
 from xlalint.interpreter.context import Context, PendingHazard
 from xlalint.interpreter.spelling import path_of, spelling
@@ -369,7 +370,12 @@ _SAYS = {
 _INFORMATION = (("tf", "info"),)
 
 
+_ONLY_KERAS_3 = ("compile", "optimizer")
+
+
 def _note(frame: Frame, place: AllocationSite, variant: str) -> None:
+    if variant in _ONLY_KERAS_3 and is_keras_2(frame.module, frame.interpreter.program):
+        return
     known = frame.context.sightings.get(("XLA502", place.at))
     if known is not None and (known.variant != "host" or variant == "host"):
         return

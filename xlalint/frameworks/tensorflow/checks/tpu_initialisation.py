@@ -81,7 +81,7 @@ def _report_naming(call: CallSite, named: str) -> None:
     if named == "colab":
         detail = 'asks for Colab\'s TPU node: since 2024 Colab has only TPU machines, whose name is `tpu="local"`'
         _report(call, detail)
-    elif named == "none":
+    elif named == "none" and not call.frame.paths.try_depth:  # who catches it goes on without a TPU
         detail = "names no TPU: on a TPU machine that fails unless `TPU_NAME` is set"
         _report(call, detail, "unnamed", _LOUD if call.frame.module.path.endswith(".ipynb") else ())
 
