@@ -17,6 +17,8 @@ from xlalint.abstract.values import (
     Value,
     members,
     sequence,
+    tensor,
+    tensors,
 )
 from xlalint.interpreter.arguments import Arguments
 from xlalint.interpreter.library_calls import LibraryCall, run_function
@@ -57,6 +59,20 @@ def _on_host(name: str) -> Special:
         if any(type(one) is Sequence for one in members(told)):
             return sequence("list", None, result)
         return result if type(told) in (Host, Const, LibrarySymbol) else join(result, UNKNOWN)
+
+    return run
+
+
+def _fill(name: str) -> Special:
+    """Return what makes whole numbers of one value: how often, or how many, says a constant, where their number is one."""
+
+    def run(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
+        result = run_function(frame, name, arguments, node)
+        given = [*arguments.args, *arguments.keywords.values()]
+        known = UNKNOWN not in given and all(part.static for value in given for part in tensors(value))
+        if type(result) is not Tensor or result.dtype != "i" or not known:
+            return result
+        return tensor(result.framework, result.dtype, result.rank, result.place, result.sure, static=True)
 
     return run
 
@@ -113,7 +129,6 @@ _FOLDED: Final = (
     "minimum",
     "multiply",
     "negative",
-    "ones",
     "ones_like",
     "pad",
     "reshape",
@@ -129,7 +144,6 @@ _FOLDED: Final = (
     "transpose",
     "unstack",
     "where",
-    "zeros",
     "zeros_like",
 )
 FOLDED: Final = frozenset(
@@ -141,5 +155,6 @@ FOLDED: Final = frozenset(
 
 FUNCTIONS: Final[dict[str, Special]] = {
     "tensorflow.squeeze": _squeeze,
+    **{name: _fill(name) for name in ("tensorflow.ones", "tensorflow.zeros")},
     **{name: _on_host(name) for name in ("tensorflow.numpy_function", "tensorflow.py_function")},
 }
