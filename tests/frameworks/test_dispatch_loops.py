@@ -113,6 +113,55 @@ def evaluate(params, agent, loader):
 """
 
 SILENT = {
+    "arrays that a function gives which an object keeps": (
+        "@jax.jit\ndef predict(params, batch):\n    return batch @ params\n\n"
+        "class Evaluator:\n    def __init__(self):\n        self.predict = predict\n\n"
+        "    def run(self, params, loader):\n        kept = []\n        for batch in loader:\n"
+        "            rows = jax.device_get(self.predict(params, batch))\n            kept.append(rows)\n        return kept"
+    ),
+    "behind a function that dispatches in a loop of its own": AGENT
+    + "@jax.jit\ndef evaluate(w):\n    return w.sum()\n\ndef play(params, loader):\n    for batch in loader:\n"
+    "        params, m = step(params, batch)\n    return params\n\n"
+    "def train(params, loader):\n    for _ in range(50):\n        params = play(params, loader)\n        print(float(evaluate(params)))",
+    "behind a simulation over an empty tuple": (
+        "@jax.jit\ndef many(w):\n    return jax.lax.scan(lambda w, _: (w * 0.9, w.sum()), w, (), length=100)\n\n"
+        "def train(w):\n    for _ in range(50):\n        w, losses = many(w)\n        print(float(losses[-1]))"
+    ),
+    "rows that a name stands for first": COLLECT.format(
+        "rows = rows[:2]\n        rows = predict(params, rows)\n        rows = np.array(rows)\n        kept.append(rows)"
+    ),
+    "what a function draws on an axis": "import matplotlib.pyplot as plt\n"
+    + AGENT
+    + "def draw(ax: plt.Axes, value):\n    ax.text(0, 0, str(float(value)))\n\n"
+    "def train(ax, params, loader):\n    for i, b in enumerate(loader):\n        params, m = step(params, b)\n        draw(ax, m['loss'])",
+    "an action that a method reads, which a simulation needs": (
+        "@jax.jit\ndef choose(params, seen):\n    return jnp.argmax(seen @ params)\n\n"
+        "class Actor:\n    def __init__(self, params):\n        self.params = params\n\n"
+        "    def act(self, seen):\n        action = choose(self.params, jnp.asarray(seen))\n        return int(action)\n\n"
+        "def play(params, env):\n    actor = Actor(params)\n    seen = env.reset()\n    while True:\n        action = actor.act(seen)\n"
+        "        seen, reward = env.step(action)"
+    ),
+    "beside a call that takes many steps": (
+        "@jax.jit\ndef epoch(w):\n    def body(i, w):\n        return w - jax.grad(jnp.sum)(w)\n\n"
+        "    return jax.lax.fori_loop(0, 100, body, w)\n\n@jax.jit\ndef evaluate(w):\n    return w.sum()\n\n"
+        "def train(w):\n    for _ in range(50):\n        w = epoch(w)\n        print(float(evaluate(w)))"
+    ),
+    "behind an epoch of gradients in the graph": (
+        "@jax.jit\ndef epoch(w, batches):\n    def body(w, b):\n        loss, slope = jax.value_and_grad(lambda w: (w * b).sum())(w)\n"
+        "        return w - slope, loss\n\n    return jax.lax.scan(body, w, batches)\n\n"
+        "def train(w, batches):\n    for _ in range(50):\n        w, losses = epoch(w, batches)\n        print(float(losses.mean()))"
+    ),
+    "what a picture shows": (
+        "import matplotlib.pyplot as plt\n\ndef show(params, loader):\n    for i, b in enumerate(loader):\n"
+        "        params, m = step(params, b)\n        plt.scatter(i, float(m['loss']))"
+    ),
+    "what a function draws": AGENT
+    + "def draw(at, value):\n    from PIL import Image\n    Image.new('L', (9, 9), int(value)).save(str(at))\n\n"
+    "def train(params, loader):\n    for i, b in enumerate(loader):\n        params, m = step(params, b)\n        draw(i, m['loss'])",
+    "in a file of tests": (
+        "from absl.testing import absltest\n\ndef test(params, loader):\n    for b in loader:\n"
+        "        params, m = step(params, b)\n        print(float(m['loss']))"
+    ),
     "an action that a simulation needs": PLAY.format("seen, reward = env.step(np.asarray(action))"),
     "an action that a simulation needs, by another name": PLAY.format(
         "later = env.step(int(action))\n        seen = later"
@@ -127,6 +176,7 @@ SILENT = {
     "an action that is sent, by keyword and as a name": SERVE.format(
         "sent = np.array(action)\n        env.send(ids, action=sent)"
     ),
+    "rows that an evaluation adds to a list": COLLECT.format("kept += [np.asarray(rows)]"),
     "arrays that an evaluation collects": COLLECT.format("kept.append(np.asarray(rows))"),
     "arrays that an evaluation copies, under another name": COLLECT.format(
         "rows = jax.device_get(rows)\n        kept.append(rows)"
@@ -207,6 +257,28 @@ SILENT = {
     "what the host makes": LOOP.format("print(float(np.mean(batch['x'])))"),
 }
 FOUND = {
+    "beside a call that takes many steps now and then": LOOP.format(
+        "print(float(metrics['loss']))\n        if index % 50 == 0:\n"
+        "            print(jax.lax.fori_loop(0, 9, lambda i, x: x + i, metrics['loss']))"
+    ),
+    "behind a step that scans a sequence": (
+        "@jax.jit\ndef step(w, xs):\n    def loss(w):\n        return jax.lax.scan(lambda c, x: (c * w + x, c), w, xs)[1].sum()\n\n"
+        "    value, slope = jax.value_and_grad(loss)(w)\n    return w - slope, value\n\n"
+        "def train(w, loader):\n    for xs in loader:\n        w, loss = step(w, xs)\n        print(float(loss))"
+    ),
+    "where every n-th turn draws": (
+        "import matplotlib.pyplot as plt\n\ndef train(params, loader):\n    for i, b in enumerate(loader):\n"
+        "        params, m = step(params, b)\n        print(float(m['loss']))\n        if i % 100 == 0:\n            plt.savefig('x')"
+    ),
+    "an action of a method that nothing waits for": (
+        "@jax.jit\ndef choose(params, seen):\n    return jnp.argmax(seen @ params)\n\n"
+        "class Actor:\n    def __init__(self, params):\n        self.params = params\n\n"
+        "    def act(self, seen):\n        action = choose(self.params, jnp.asarray(seen))\n        return int(action)\n\n"
+        "def play(params, env):\n    actor = Actor(params)\n    for seen in env:\n        print(actor.act(seen))"
+    ),
+    "a number that an evaluation copies to add it up": COLLECT.replace("kept = []", "kept = 0.0").format(
+        "kept += np.sum(np.array(rows[0]))"
+    ),
     "a number that an evaluation reads": COLLECT.format("kept.append(float(rows.mean()))"),
     "an array of which the next turn computes": COLLECT.format(
         "params = params + rows.sum()\n        kept.append(np.asarray(rows))"

@@ -27,8 +27,16 @@ Key = tuple[int, int]
 
 
 _RUNNERS: tuple[Runner, ...] = get_args(Runner)
-_TURNS = (*((1, (runner,)) for runner in _RUNNERS), (2, _RUNNERS), (HOST_TIER, _RUNNERS))
-"""The kinds of roots in the order in which they are followed: what XLA surely compiles first, for what its code is reached by says most."""
+_TURNS = (
+    *((1, (runner,), False) for runner in _RUNNERS),
+    (1, _RUNNERS, True),
+    (2, _RUNNERS, False),
+    (HOST_TIER, _RUNNERS, False),
+)
+"""The kinds of roots in the order in which they are followed, by tier, runner, and whether their tracers leave values to Python.
+
+What XLA surely compiles comes first, for what its code is reached by says most.
+"""
 
 
 class Link(NamedTuple):
@@ -43,11 +51,12 @@ def chains_of(unordered: Iterable[RootContext]) -> dict[Reach, Link]:
     """Search breadth first from the roots, sure ones and what XLA compiles first: each context with its root, its caller, its distance."""
     roots = _in_order(unordered)
     chains: dict[Reach, Link] = {}
-    for tier, runners in _TURNS:
+    for tier, runners, concrete in _TURNS:
         queue: deque[Reach] = deque()
         for root in roots:
             reach = root.context, (root.tracer.autograph or root.context.restarts) and root.context.converts
-            if root.tier == tier and root.tracer.runner in runners and reach not in chains:
+            kind = root.tier == tier and root.tracer.concrete is concrete
+            if kind and root.tracer.runner in runners and reach not in chains:
                 chains[reach] = Link(root, None, 0)
                 queue.append(reach)
         while queue:

@@ -21,7 +21,7 @@ from xlalint.interpreter.context import HOST_TIER
 from xlalint.interpreter.rates import Cost
 from xlalint.interpreter.tracer import UNTRACED
 from xlalint.rules.policy import NO_POLICY, Policies, Policy
-from xlalint.rules.variants import AGAIN, ANY_GRAPH, CALLED, COLLECTED, EAGER, LOOP
+from xlalint.rules.variants import AGAIN, ANY_GRAPH, CALLED, COLLECTED, EAGER, LOOP, UNHASHABLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,7 +49,6 @@ nothing repeats it; it runs in TensorFlow's own runtime."""
 
 
 _AT_EACH_TURN = frozenset((LOOP, COLLECTED, CALLED))
-_TESTING = frozenset(("pytest", "unittest"))
 _FAR = 2
 """Over how many calls what is known of values becomes too uncertain, if they lead through several files."""
 
@@ -126,6 +125,8 @@ class Decisions:
         """Say what speaks against that code which nothing traces is compiled for one size after another."""
         if context.function in self._traced:  # the program does not call it eagerly
             return "traced itself"
+        if context.module.testing:
+            return "runs once"
         return "" if _computes(root, context) or context in self._find_repeated() else "runs once"
 
     def _is_far(self, pending: PendingHazard, reach: Reach) -> bool:
@@ -235,8 +236,8 @@ class Decisions:
                 return "traced itself"
             if variant == AGAIN and not _computes(root, context) and context not in self._find_repeated():
                 return "runs once"
-        if variant in _AT_EACH_TURN and not _TESTING.isdisjoint(context.module.packages):
-            return "runs once"
+        if context.module.testing and (variant in _AT_EACH_TURN or (policy.only_repeated and variant != UNHASHABLE)):
+            return "runs once"  # what is slow in a test is the test
         if variant == CALLED and context not in self._find_called_at_turns():
             return "runs once"
         if _only_compiler_minds(policy, variant) and context in self._hosting:

@@ -54,7 +54,6 @@ _HOST_CALLS: Final = frozenset(
         "DataLoader",
     ]
 )
-_TESTING: Final = frozenset(("unittest", "pytest"))
 _HOST_IMPORTS: Final = frozenset(
     ("argparse", "click", "typer", "fire", "tokenizers", "sentencepiece", "matplotlib", "pandas")
 )
@@ -527,8 +526,7 @@ class Roots:
         tests = [info.name for info in module.functions if info.name.startswith("test_") and info.ir.outer < 0]
         if tests:
             return f"its file is one of tests (`{tests[0]}`)"
-        testing = sorted(_TESTING & module.packages)
-        return f"its file imports `{testing[0]}`, as tests do" if testing else ""
+        return f"its file imports `{module.testing}`, as tests do" if module.testing else ""
 
     def _find_host_import(self, module: ModuleInfo) -> str:
         """Say which import of a module shows that its functions mostly work on the host; return "" where none does."""

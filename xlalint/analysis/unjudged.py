@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from xlalint.interpreter.drivers import Drivers
     from xlalint.program.linker import FunctionInfo, Program
 
-_TESTING = frozenset(("pytest", "unittest"))
-
 
 def list_unjudged(harvests: Iterable[ModuleResult], program: Program, drivers: Drivers) -> list[tuple[str, int]]:
     """Return where functions stand that train and that no root leads to: path and row. What tests train is no program's."""
@@ -20,7 +18,7 @@ def list_unjudged(harvests: Iterable[ModuleResult], program: Program, drivers: D
     return [
         (module.path, info.ir.row)
         for module in program.modules[: program.linted]
-        if drivers.may_drive(module) and _TESTING.isdisjoint(module.packages)
+        if drivers.may_drive(module) and not module.testing
         for info in module.functions
         if drivers.trains(info) and not _is_judged(info, judged)
     ]

@@ -164,10 +164,13 @@ def binary_value(
 
 
 def _is_refused_count(frame: Frame, a: Value, b: Value, left: Value, right: Value) -> bool:
-    """Return whether a tensor is to repeat a list where it may as well be something else: a tracer would have refused it."""
-    for listed, count, whole in ((a, b, right), (b, a, left)):
-        if type(listed) is Sequence and type(count) is Tensor and any(type(m) is not Tensor for m in members(whole)):
-            return frame.libraries.of(count.framework).raises
+    """Return whether a tensor is to repeat a list where either may as well be something else: a tracer would have refused it."""
+    for listed, count, lists, counts in ((a, b, left, right), (b, a, right, left)):
+        if type(listed) is Sequence and type(count) is Tensor:
+            either = any(type(m) is not Tensor for m in members(counts)) or any(
+                type(m) is not Sequence for m in members(lists)
+            )
+            return either and frame.libraries.of(count.framework).raises
     return False
 
 

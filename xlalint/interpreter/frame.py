@@ -13,6 +13,7 @@ from xlalint.abstract.values import (
     UNKNOWN,
     Function,
     Host,
+    Instance,
     LibrarySymbol,
     Module,
     Tensor,
@@ -24,7 +25,8 @@ from xlalint.analysis.hazard import Confidence, Frequency
 from xlalint.interpreter.budget import MAX_WORK, CutOff
 from xlalint.interpreter.context import Context, PendingHazard
 from xlalint.interpreter.dispatch_loops import is_collected, is_of_call, is_of_innermost, is_of_turn, of_earlier_turn
-from xlalint.interpreter.frame_state import Loops, Paths, Scope
+from xlalint.interpreter.drawing import draws
+from xlalint.interpreter.frame_state import Loops, LoopTurns, Paths, Scope
 from xlalint.interpreter.guards import (
     Counting,
     asks_clock,
@@ -38,7 +40,7 @@ from xlalint.interpreter.rates import ALWAYS, Rate
 from xlalint.interpreter.spelling import calls_within, position, spelling
 from xlalint.interpreter.step_sequence import Pace
 from xlalint.interpreter.traced_arguments import is_structure
-from xlalint.interpreter.turn_flow import carries_state, feeds_next_turn
+from xlalint.interpreter.turn_flow import adds_up, carries_state, feeds_next_turn, gives_to_next_turn
 from xlalint.lowering import ir
 from xlalint.rules.codes import BRANCH_MISMATCH, ITEM, PRINT_TENSOR, TO_HOST
 from xlalint.rules.policy import NO_POLICY, Policy
@@ -183,8 +185,9 @@ class Frame:
             self._calls_at(context, at, self.loops.rate)
             if self.loops.lasting:
                 self.context.repeated[context] = None
-                if self.loops.is_innermost and self._runs_at_each_turn(whole=False):
-                    self.context.each_turn[context] = None
+                turn = self.loops.turn
+                if turn is not None and turn.is_innermost and self._runs_at_each_turn(whole=False):
+                    turn.called[context] = at
             if context.pace is not None and context.pace is not self.context.pace:
                 self._keeps_pace(context, context.pace, at)
             if context.module.followed and at and not self.paths.suppressed and not self.paths.ambiguous_callee:
@@ -294,7 +297,7 @@ class Frame:
             return
         if not self._runs_at_each_turn(whole=called or not is_of_innermost(value, lasting)):
             return
-        if called and is_collected(value):
+        if (called and is_collected(value)) or draws(self.module, self.function, None if called else self.loops.turn):
             return
         if not called and node is not None and self._is_needed_by_host(value, node):
             return
@@ -304,40 +307,58 @@ class Frame:
         statement = self.statement + (self.base & 0xFFFFFFFF)
         spelled = spelling(node) if node is not None else ""
         confidence = Confidence.CERTAIN if value.sure else Confidence.LIKELY
-        self.context.sightings.setdefault(
-            (f"{ITEM}:{LOOP}", at),
-            PendingHazard(
-                ITEM,
-                at,
-                statement,
-                value.framework,
-                confidence,
-                spelled,
-                "",
-                variant,
-                rate=ALWAYS.in_steps(Frequency.STEP),
-            ),
-        )
-
+        rate = ALWAYS.in_steps(Frequency.STEP)
+        read = PendingHazard(ITEM, at, statement, value.framework, confidence, spelled, "", variant, rate=rate)
+        read = self.context.sightings.setdefault((f"{ITEM}:{LOOP}", at), read)
+        if variant == LOOP and self.loops.turn is not None:
+            self.loops.turn.reads.append(read)
         self._has_read(node)
+
+    def takes_many(self) -> None:
+        """Note that the device takes many steps at each turn of the loop around, if the code runs at each."""
+        if self.loops.turn is not None and self._runs_at_each_turn(whole=False):
+            self.loops.turn.takes_many = True
+
+    def settle_turns(self, turn: LoopTurns) -> None:
+        """Say of what was read and called in the turns of a loop what that costs, now that the whole of a turn is known."""
+        if turn.takes_many:
+            for read in turn.reads:
+                read.variant = COLLECTED
+            return
+        for context, at in turn.called.items():
+            if not self._gives_to_host(turn, at):
+                self.context.each_turn[context] = None
+
+    def _gives_to_host(self, turn: LoopTurns, at: int) -> bool:
+        """Return whether code of the host makes what the next turn begins with of what a call gives: what that waits for is needed."""
+        framework = self.interpreter.annotations.framework(self.module)
+        found = (one for one in ir.walk(turn.loop.body) if isinstance(one, ir.Call) and one.at == at)
+        return any(gives_to_next_turn(turn.loop, one, lambda func: self._is_of_host(func, framework)) for one in found)
 
     def _is_needed_by_host(self, value: Tensor, node: ir.Node) -> bool:
         """Return whether code of the host makes what the next turn begins with of what it reads: it cannot read that later."""
-        loop = self.loops.innermost
-        return loop is not None and feeds_next_turn(loop, node, lambda func: self._is_of_host(func, value.framework))
+        turn = self.loops.turn
+        return turn is not None and feeds_next_turn(
+            turn.loop, node, lambda func: self._is_of_host(func, value.framework)
+        )
 
     def _is_collected(self, value: Tensor, node: ir.Node | None) -> bool:
         """Return whether the turns of the loop compute what is copied each for itself: the copies are what the loop is there for.
 
+        A number that the host adds up is none: the device would add it up as well.
         A framework that trains by changing variables shows nothing of the state in the loop.
         """
-        loop = self.loops.innermost
-        if loop is None or node is None or self.libraries.of(value.framework).training:
+        turn = self.loops.turn
+        if turn is None or node is None or self.libraries.of(value.framework).training:
             return False
-        return not carries_state(loop, node, self._may_hold_state)
+        return not (adds_up(turn.loop, node) or carries_state(turn.loop, node, self._may_hold_state))
 
-    def _may_hold_state(self, node: ir.Node) -> bool:
-        return not isinstance(self.eval(node), (LibrarySymbol, Module))
+    def _may_hold_state(self, called: ir.Attr) -> bool:
+        """Return whether what is called may be a method that changes its object: a function that this keeps is none."""
+        owner = self.eval(called.value)
+        if isinstance(owner, Instance):
+            return owner.klass.method(called.name) is not None or bool(owner.klass.library_bases())
+        return not isinstance(owner, (LibrarySymbol, Module))
 
     def _is_of_host(self, func: ir.Node, framework: str) -> bool:
         """Return whether what is called is neither the framework's nor of a module that uses it."""
@@ -363,7 +384,8 @@ class Frame:
         rate = self.loops.rate
         if rate.ceiling < Frequency.STEP and (whole or not rate.looped):
             return False
-        tests = self.paths.tests if whole else self.paths.tests[self.loops.tests_before :]
+        before = self.loops.turn.tests_before if self.loops.turn is not None else 0
+        tests = self.paths.tests if whole else self.paths.tests[before:]
         body = body_of(self) if tests else ()
         around = Counting(self.eval, self.loops.counted, (), (), drives=False)
         return not any(asks_when(assigned_once(test, body), around) or asks_clock(test, body) for test in tests)

@@ -9,6 +9,7 @@ from xlalint.lowering import ir
 
 if TYPE_CHECKING:
     from xlalint.abstract.values import Value
+    from xlalint.interpreter.context import Context, PendingHazard
 
 LoopKind = Literal["", "for", "while", "endless"]
 """The kind of a loop on host values; "endless" is `while` on what is known to be true."""
@@ -30,6 +31,25 @@ class Scope:
         self.outer_names: frozenset[str] = frozenset()
 
 
+class LoopTurns:
+    """Keeps what is seen of the turns of one lasting loop.
+
+    `tests_before` counts the tests around the loop, `is_innermost` says that no lasting loop stands in it. `reads` are what the host reads
+    at each turn, `called` the functions that it calls at each, with the places of the calls; `takes_many` says that the device takes many
+    steps at each by itself.
+    """
+
+    __slots__ = ("called", "is_innermost", "loop", "reads", "takes_many", "tests_before")
+
+    def __init__(self, loop: ir.For | ir.While, tests_before: int, is_innermost: bool) -> None:
+        self.loop = loop
+        self.tests_before = tests_before
+        self.is_innermost = is_innermost
+        self.reads: list[PendingHazard] = []
+        self.called: dict[Context, int] = {}
+        self.takes_many = False
+
+
 class Loops:
     """The loops around the code under way.
 
@@ -39,9 +59,8 @@ class Loops:
     `depth` counts the loops (in code that drives a device: those whose turns are its steps), `lasting` those of more than a few turns;
     `step_depth` is what `depth` was where the innermost loop began that drives the device, 0 without one. `rate` is how often the code
     under way runs, `counters` are the names that the loops which drive the device bind at each turn, `counted` those that all loops do.
-    `dispatches` says that results of compiled functions are marked in them. Of the innermost lasting loop, `tests_before` is how many
-    tests stand around it, `is_innermost` that no lasting loop stands in it, `innermost` the loop itself. `stepping` is the last loop that
-    called a compiled function by itself which trains.
+    `dispatches` says that results of compiled functions are marked in them. `turn` is what is known of the innermost lasting loop.
+    `stepping` is the last loop that called a compiled function by itself which trains.
     """
 
     __slots__ = (
@@ -51,15 +70,13 @@ class Loops:
         "counters",
         "depth",
         "dispatches",
-        "innermost",
-        "is_innermost",
         "kind",
         "lasting",
         "names_before",
         "rate",
         "step_depth",
         "stepping",
-        "tests_before",
+        "turn",
     )
 
     def __init__(self) -> None:
@@ -70,9 +87,7 @@ class Loops:
         self.depth = 0
         self.lasting = 0
         self.dispatches = False
-        self.tests_before = 0
-        self.is_innermost = False
-        self.innermost: ir.For | ir.While | None = None
+        self.turn: LoopTurns | None = None
         self.stepping: ir.For | ir.While | None = None
         self.step_depth = 0
         self.rate = ALWAYS

@@ -406,7 +406,7 @@ class Interpreter:
         outer, self.reader.current = self.reader.current, context
         scope, differentiating, collating = self.scope, self.differentiating, self.collating
         tracing, mapping = self.tracing, self.mapping
-        if differentiating and not self.libraries.ends_gradients.isdisjoint(info.ir.calls):
+        if differentiating and self._ends_gradients(info):
             self.differentiating = 0
         try:
             if frame.exec(info.body):
@@ -847,20 +847,23 @@ class Interpreter:
             if not context.dispatches:
                 return context.returns
             frame.context.dispatches = frame.loops.dispatches = True
+            if takes_many_steps(context) or not takes_no_turns(func.info):
+                frame.takes_many()
             return handed_on(context.returns, depth)
+        many = takes_many_steps(context)
+        if many:
+            frame.takes_many()
         semantics = self.libraries.of(framework)
         whole = semantics.converts_arrays
         if not depth:
             if semantics.training or frame.function is None or self.in_tables or not takes_no_turns(frame.function):
                 return context.returns
             frame.context.dispatches = frame.loops.dispatches = True
-            return mark_result(context.returns, framework, depth, whole=whole, trains=not takes_many_steps(context))
+            return mark_result(context.returns, framework, depth, whole=whole, trains=not many)
         frame.context.dispatches = frame.loops.dispatches = True
-        trains = (
-            self._trains(frame, context, semantics.training) if semantics.training else not takes_many_steps(context)
-        )
-        if trains and not loops_over_steps(func.info, semantics.training):
-            frame.loops.stepping = frame.loops.innermost
+        trains = self._trains(frame, context, semantics.training) if semantics.training else not many
+        if trains and frame.loops.turn is not None and not loops_over_steps(func.info, semantics.training):
+            frame.loops.stepping = frame.loops.turn.loop
         return mark_result(context.returns, framework, depth, whole=whole, trains=trains)
 
     def _trains(self, frame: Frame, step: Context, names: frozenset[str]) -> bool:
@@ -898,6 +901,11 @@ class Interpreter:
             if given is not None and given.static:
                 args = static_arguments(args, static_places(info, given.static))
         return args
+
+    def _ends_gradients(self, info: FunctionInfo) -> bool:
+        """Return whether a function says itself what its gradient is, or where one stops in it."""
+        ending = self.libraries.ends_gradients
+        return not ending.isdisjoint(info.ir.calls) or info.decorated(*ending)
 
     def _find_compiled(self, info: FunctionInfo) -> str:
         """The framework that compiles a function which a decorator hands over, and dispatches its calls; "" of others."""
@@ -1066,7 +1074,10 @@ class Interpreter:
         result: Value = NEVER
         if len(members(func)) > 1 and call.name in self.libraries.of(call.entry.framework).runs_known:
             traced = False  # which one it maps is not known, nor what that one is passed
+        derived_from = self.libraries.of(call.entry.framework).derived_from if any_number else None
         for member in members(func):
+            if derived_from is not None and isinstance(member, Partial):
+                member = derived_from(member)
             if isinstance(member, Partial):
                 func_args = Arguments([*member.args, *args], {**dict(member.keywords), **keywords})
                 member = member.func
@@ -1124,7 +1135,9 @@ class Interpreter:
         frame.enters(context, call.node.at)
         if traced and not inner:  # else the code around it is traced, and leads there
             why = statements_name(call.node)
-            tracer = tracer_of(self.libraries, call.entry, call.argument("autograph"), call.argument("jit_compile"))
+            tracer = tracer_of(
+                self.libraries, call.name, call.entry, call.argument("autograph"), call.argument("jit_compile")
+            )
             self.add_root(frame, RootContext(context, f"given to `{why}`", 1, tracer))
         return context.returns if context.done else UNKNOWN
 

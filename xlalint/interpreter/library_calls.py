@@ -254,7 +254,7 @@ class LibraryCall:
         loops, func = self.frame.loops, self.node.func
         semantics = self.frame.libraries.of(self.entry.framework)
         adds_up = self.owner is not None and type(func) is ir.Attr and func.name in semantics.adds_up
-        if not adds_up or loops.stepping is not loops.innermost:
+        if not adds_up or loops.turn is None or loops.stepping is not loops.turn.loop:
             return result
         return mark_result(result, self.entry.framework, loops.lasting, whole=False)
 

@@ -17,6 +17,16 @@ if TYPE_CHECKING:
 
 def names_taken_over(node: Loop) -> frozenset[str] | None:
     """Return the names that a turn may read before it assigns them; None where functions of the loop may read what they like."""
+    uses = _follow(node)
+    return frozenset(uses.exposed) if uses.told else None
+
+
+def names_read_first(node: Loop) -> frozenset[str]:
+    """Return the names that a turn's own statements may read before it assigns them."""
+    return frozenset(_follow(node).exposed)
+
+
+def _follow(node: Loop) -> _Uses:
     uses = _Uses()
     assigned: set[str] = set()
     if type(node) is ir.While:
@@ -24,7 +34,7 @@ def names_taken_over(node: Loop) -> frozenset[str] | None:
     else:
         uses.bind(node.target, assigned)
     uses.run(node.body, assigned)
-    return frozenset(uses.exposed) if uses.told else None
+    return uses
 
 
 class _Uses:

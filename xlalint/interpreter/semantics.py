@@ -14,7 +14,7 @@ from xlalint.interpreter.device_loops import DeviceSteps
 from xlalint.lowering import ir
 
 if TYPE_CHECKING:
-    from xlalint.abstract.values import Instance, Tensor, Value
+    from xlalint.abstract.values import Instance, Partial, Tensor, Value
     from xlalint.api_tables.entries import Spec
     from xlalint.interpreter.arguments import Arguments
     from xlalint.interpreter.context import Context
@@ -87,6 +87,8 @@ class Semantics:
     - `part_of(interpreter, name)` is what an attribute of a tensor gives that no tensor has: the tracer passes objects that hold tensors.
       `of_record(interpreter, object)` is an object of a class of the program's as the tracer passes it.
     - `records_known`: its tracers record each operation, also on what is known while they run; those that `runs_known` names do not.
+      Of these, what `concrete` ones pass has values that Python may ask for.
+      `derived_from(made)` is the function of which a transformation made one that takes the same arguments, else what is given.
       `filters` are tracers that replace arrays alone, and leave all else as it is. `keeps_numbers`: so do all of its tracers, and what
       is passed to what they trace is taken from the calls.
     - `training` are last names of calls that change what is trained. A compiled function that leads to none of them takes no training step;
@@ -171,6 +173,8 @@ class Semantics:
         traces: Callable[[LibraryCall, int], frozenset[int] | None] | None = None,
         records_known: bool = False,
         runs_known: frozenset[str] = frozenset(),
+        concrete: frozenset[str] = frozenset(),
+        derived_from: Callable[[Partial], Value] | None = None,
         filters: frozenset[str] = frozenset(),
         keeps_numbers: bool = False,
         training: frozenset[str] = frozenset(),
@@ -258,6 +262,8 @@ class Semantics:
         self.traces = traces
         self.records_known = records_known
         self.runs_known = runs_known
+        self.concrete = concrete
+        self.derived_from = derived_from
         self.filters = filters
         self.keeps_numbers = keeps_numbers
         self.training = training

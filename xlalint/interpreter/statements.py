@@ -39,6 +39,7 @@ from xlalint.interpreter.device_loops import (
 from xlalint.interpreter.drivers import DrivenBody
 from xlalint.interpreter.expressions import binary_value, store_subscript, test
 from xlalint.interpreter.frame import _EXEC, Env, Frame, join_into
+from xlalint.interpreter.frame_state import LoopTurns
 from xlalint.interpreter.loop_names import names_taken_over
 from xlalint.interpreter.narrowing import assume, unpack_shape
 from xlalint.interpreter.rates import Rate
@@ -340,10 +341,9 @@ def _loop(frame: Frame, node: Loop, once: Callable[[], bool]) -> bool:
     inside = _rate_of_turns(frame, node, turns, lasts)
     frame.loops.depth += turns
     frame.loops.lasting += lasts
-    turning = frame.loops.tests_before, frame.loops.is_innermost, frame.loops.innermost
+    around_turn = frame.loops.turn
     if lasts:
-        frame.loops.tests_before, frame.loops.innermost = len(frame.paths.tests), node
-        frame.loops.is_innermost = not any(map(is_long, loops(node.body)))
+        frame.loops.turn = LoopTurns(node, len(frame.paths.tests), not any(map(is_long, loops(node.body))))
     frame.loops.counted |= names_counted(node)
     if frame.context.per_turn and driven_body(frame).paces(node.body):
         frame.loops.step_depth = frame.loops.depth
@@ -362,7 +362,9 @@ def _loop(frame: Frame, node: Loop, once: Callable[[], bool]) -> bool:
             break
     frame.loops.depth -= turns
     frame.loops.lasting -= lasts
-    frame.loops.tests_before, frame.loops.is_innermost, frame.loops.innermost = turning
+    if lasts and frame.loops.turn is not None:
+        frame.settle_turns(frame.loops.turn)
+    frame.loops.turn = around_turn
     frame.loops.step_depth = outer[2]
     frame.loops.rate, frame.loops.counters, frame.loops.counted = around
     falls = endable

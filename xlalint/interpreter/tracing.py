@@ -39,7 +39,7 @@ def hand_over(frame: Frame, decorator: ir.Node) -> HandOver | None:
     unmapped = numbers_of_none(given.get(_AXES)) if eager else ()
     return HandOver(
         value.name,
-        tracer_of(frame.libraries, entry, given.get("autograph"), given.get("jit_compile")),
+        tracer_of(frame.libraries, value.name, entry, given.get("autograph"), given.get("jit_compile")),
         (
             *(one for name in _STATIC for one in constants(given.get(name))),
             *numbers_of_none(given.get(_PLACES)),
@@ -48,13 +48,16 @@ def hand_over(frame: Frame, decorator: ir.Node) -> HandOver | None:
     )
 
 
-def tracer_of(libraries: Libraries, entry: Entry, autograph: Value | None, jit_compile: Value | None) -> Tracer:
-    """The tracer that these arguments of a call ask for."""
+def tracer_of(
+    libraries: Libraries, name: str, entry: Entry, autograph: Value | None, jit_compile: Value | None
+) -> Tracer:
+    """The tracer that these arguments of a call of that name ask for."""
     framework = entry.framework
     runner: Runner = "compiler"
     if libraries.of(framework).compiles_if_asked and jit_compile in (None, NONE, FALSE):
         runner = "replicas" if any(callback.apart for callback in entry.calls) else "framework"
-    return Tracer(framework, autograph is not FALSE, jit_compile is TRUE, runner)
+    concrete = name in libraries.of(framework).concrete
+    return Tracer(framework, autograph is not FALSE, jit_compile is TRUE, runner, concrete)
 
 
 def _decorating(frame: Frame, node: ir.Node) -> Value | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from xlalint.interpreter.device_loops import Loop
+from xlalint.interpreter.loop_names import names_read_first
 from xlalint.interpreter.spelling import path_of
 from xlalint.lowering import ir
 
@@ -20,9 +21,19 @@ def feeds_next_turn(loop: Loop, read: ir.Node, is_of_host: Callable[[ir.Node], b
     It gives that by itself, or the object does whose method it is: by a call of another one. `is_of_host` says of what is called that it is
     none of the framework's.
     """
+    assigned = list(_assignments(loop))
+    return _feeds(loop, read, _carriers_of(read, assigned), is_of_host)
+
+
+def gives_to_next_turn(loop: Loop, call: ir.Call, is_of_host: Callable[[ir.Node], bool]) -> bool:
+    """Return whether a call of the host takes what another gives, by itself or by name, and gives what the next turn begins with."""
+    carriers = {name for targets, value in _assignments(loop) if value == call for name in targets}
+    return _feeds(loop, call, carriers, is_of_host)
+
+
+def _feeds(loop: Loop, read: ir.Node, carriers: set[str], is_of_host: Callable[[ir.Node], bool]) -> bool:
     names = _names_in(read)
     assigned = list(_assignments(loop))
-    carriers = _carriers_of(read, assigned)
     given: set[str] = set()
     for targets, value in assigned:
         if any(isinstance(call, ir.Call) and _takes(call, read, carriers, is_of_host) for call in ir.walk(value)):
@@ -44,22 +55,34 @@ def feeds_next_turn(loop: Loop, read: ir.Node, is_of_host: Callable[[ir.Node], b
     )
 
 
-def carries_state(loop: Loop, read: ir.Node, holds_state: Callable[[ir.Node], bool]) -> bool:
+def adds_up(loop: Loop, read: ir.Node) -> bool:
+    """Return whether a statement adds what the host makes of a read to a number: `total += np.sum(np.array(x))`."""
+    added = [one for one in ir.walk(loop.body) if isinstance(one, ir.AugAssign) and one.op == "+"]
+    numbers = [one.value for one in added if isinstance(one.target, ir.Name) and not _makes_list(one.value)]
+    return any(inner == read for value in numbers for inner in ir.walk(value))
+
+
+def _makes_list(node: ir.Node) -> bool:
+    return isinstance(node, ir.Display) or (isinstance(node, ir.Call) and path_of(node.func) in ("list", "tuple"))
+
+
+def carries_state(loop: Loop, read: ir.Node, holds_state: Callable[[ir.Attr], bool]) -> bool:
     """Return whether what is read is computed of what an earlier turn gave: by a name, or an object of which a method is called.
 
-    `holds_state` says of an expression that it is such an object. Where nothing is, the turns collect their results, as an evaluation does.
+    `holds_state` says of an attribute that is called that it is a method of such an object.
+    Where nothing is, the turns collect their results, as an evaluation does.
     """
     assigned = [one for one in _assignments(loop) if not any(inner == read for inner in ir.walk(one[1]))]
     names = _names_in(read)
     known = names | _sources_of(names, assigned)
     given = {one.id for one in ir.walk(loop.target) if isinstance(one, ir.Name)} if isinstance(loop, ir.For) else set()
-    for name in known - given:
+    for name in (known - given) & names_read_first(loop):
         values = [value for targets, value in assigned if name in targets]
         inner = set().union(*map(_names_in, values)) if values else set()
         if name in inner | _sources_of(inner, assigned):
             return True
     return any(
-        isinstance(call, ir.Call) and isinstance(call.func, ir.Attr) and holds_state(call.func.value)
+        isinstance(call, ir.Call) and isinstance(call.func, ir.Attr) and holds_state(call.func)
         for targets, value in assigned
         if not targets.isdisjoint(known)
         for call in ir.walk(value)
@@ -110,4 +133,4 @@ def _names_in(node: ir.Node) -> set[str]:
     return {one.id for one in ir.walk(node) if isinstance(one, ir.Name)}
 
 
-__all__ = ["carries_state", "feeds_next_turn"]
+__all__ = ["adds_up", "carries_state", "feeds_next_turn", "gives_to_next_turn"]

@@ -33,14 +33,16 @@ if TYPE_CHECKING:
 
 # How many of the subclasses' definitions of an abstract method are followed.
 MAX_OVERRIDES: Final = 4
+_TESTING: Final = ("absl.testing", "pytest", "unittest")
 
 
 class ModuleInfo:
     """One module. `index` is its position in the program, `bit` its place in bit sets.
 
     A `followed` one is an installed library's: it says what calls into it give, and nothing is reported there. `packages` are the top-level
-    packages that it imports, `needs` those of them that it surely imports, in the order of the source. `taught` is what the configuration
-    says of it, from the moment on when it is interpreted, and `shown_targets` are the targets for which it shows to be written.
+    packages that it imports, `needs` those of them that it surely imports, in the order of the source. `testing` is the module that it
+    imports to test, if any. `taught` is what the configuration says of it, from the moment on when it is interpreted, and `shown_targets`
+    are the targets for which it shows to be written.
     """
 
     def __init__(
@@ -63,6 +65,7 @@ class ModuleInfo:
         self.stars = [binding for binding in unit.imports if binding.local == "*"]
         self.packages = frozenset(binding.module.partition(".")[0] for binding in unit.imports if not binding.level)
         self.needs = needed_packages(unit.imports)
+        self.testing = _find_testing(unit.imports)
         self.functions = [FunctionInfo(self, position, f) for position, f in enumerate(unit.functions)]
         self.classes = [ClassInfo(self, position, c) for position, c in enumerate(unit.classes)]
         self.assigned = frozenset(unit.assigned)
@@ -379,6 +382,12 @@ def _rebound(bindings: Iterable[ir.Binding]) -> dict[str, tuple[int, int]]:
 def _source(binding: ir.Binding) -> tuple[str, int]:
     dotted = f"{binding.module}.{binding.name}" if binding.name else binding.module
     return dotted, binding.level
+
+
+def _find_testing(bindings: Iterable[ir.Binding]) -> str:
+    """Return the module for tests that is imported, the first by name, "" where none is."""
+    modules = [one.module for one in bindings if not one.level]
+    return min([name for name in _TESTING for one in modules if f"{one}.".startswith(f"{name}.")], default="")
 
 
 def needed_packages(bindings: Iterable[ir.Binding]) -> tuple[str, ...]:

@@ -46,6 +46,9 @@ HOST_ASSERT: Final = "host-assert"
 VARIABLE: Final = "variable"
 """A variable that belongs to a graph is made anew at each call."""
 
+UNHASHABLE: Final = "unhashable"
+"""A call that fails, for an argument that cannot be told from others."""
+
 ANY_GRAPH = frozenset((NO_AUTOGRAPH, FORMAT, VARIABLE))
 """What fails while a graph is recorded, whatever is to run it."""
 

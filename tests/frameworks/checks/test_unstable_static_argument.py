@@ -67,6 +67,16 @@ def plain(x, k):
 named = jax.jit(plain, static_argnames="k")
 x = jnp.ones(3)
 """
+EQUINOX = """
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+
+@eqx.filter_jit
+def step(x, k):
+    return x * k
+x = jnp.ones(3)
+"""
 KERAS = """
 import random
 import tensorflow as tf
@@ -134,6 +144,20 @@ FOUND = {
     ),
     "a number that becomes an array": ("total = 0.0\nfor i in range(99):\n    total = free(total, x)", ["3:info"]),
 }
+# Run with equinox 0.13 on JAX 0.10.2: compiled once, and five times in five turns.
+EQUINOX_SILENT = {
+    "an array": "for i in range(99):\n    step(x, jnp.asarray(0.1 * i))",
+    "one number": "for i in range(99):\n    step(x, 0.5)",
+    "a number of NumPy's": "for i in range(99):\n    step(x, np.float32(0.1 * i))",
+    "a list": "for i in range(99):\n    step(x, [1.0, 2.0])",
+    "a few": "for i in range(3):\n    step(x, i)",
+    "what the loop gives, of which nothing is known": "for i, y in enumerate(ys):\n    step(y, 0.5)",
+}
+EQUINOX_FOUND = {
+    "a number that counts": "for i in range(99):\n    step(x, i)",
+    "a rate": "for i in range(99):\n    step(x, 0.1 / (i + 1))",
+    "by keyword": "for i in range(99):\n    step(x, k=1.0 * i)",
+}
 KERAS_SILENT = {
     "a tensor": "for i in range(99):\n    step(x, tf.constant(i))",
     "a tensor of a range": "for i in tf.range(99):\n    step(x, i)",
@@ -181,3 +205,13 @@ def test_silent_under_tensorflow(case: str) -> None:
 def test_found_under_tensorflow(case: str) -> None:
     text, expected = KERAS_FOUND[case]
     assert found(text, KERAS) == expected
+
+
+@pytest.mark.parametrize("code", EQUINOX_SILENT.values(), ids=list(EQUINOX_SILENT))
+def test_numbers_that_equinox_compiles_once_are_silent(code: str) -> None:
+    assert found(code, EQUINOX) == []
+
+
+@pytest.mark.parametrize("code", EQUINOX_FOUND.values(), ids=list(EQUINOX_FOUND))
+def test_numbers_that_equinox_compiles_for_are_found(code: str) -> None:
+    assert found(code, EQUINOX) == ["2:warning"]

@@ -10,6 +10,10 @@ START = "import jax\nimport jax.numpy as jnp\n\n"
 HELPER = "def present(x: jax.Array):\n    return x[x > 0]\n\n"
 
 SILENT = {
+    "numbers that are drawn, called a mask": (
+        "@jax.jit\ndef f(x, key):\n    mask = jax.random.choice(key, jnp.arange(3), shape=(3,), replace=False)\n"
+        "    other_mask = jax.random.choice(key, 3, shape=(3,))\n    return x[mask] + x[other_mask]\n"
+    ),
     "a helper that a library's function calls once": HELPER
     + "def scale(x: jax.Array):\n    return jnp.sum(present(x))\n",
     "two calls deep": (

@@ -37,6 +37,13 @@ def kernel(ref: jax.Array):
 """
 
 SILENT = {
+    "a field that a function of the program makes static": (
+        "import dataclasses\nstatic_field = lambda val=0: dataclasses.field(default=val, metadata=dict(static=True))\n\n"
+        "@jax.tree_util.register_dataclass\n@dataclasses.dataclass\nclass Cache:\n    k: jax.Array\n    axis: int = static_field(1)\n\n"
+        "def last(x, axis: int):\n    return [a for a in range(x.ndim)][axis]\n\n"
+        "@jax.jit\ndef f(x: jax.Array, cache: Cache):\n    if x.shape[cache.axis] == 1:\n        x = x + 1\n"
+        "    return jnp.sum(x * cache.k, axis=last(x, cache.axis))"
+    ),
     "an element of a kernel's reference": "from jax.experimental import pallas as pl\n" + LOOP,
     "a key is looked for": "@jax.jit\ndef f(batch):\n    return batch['x'] * 2 if 'mask' in batch else batch['x']",
     "a key of what is declared an array or a dict": (
@@ -77,6 +84,12 @@ SILENT = {
     ),
 }
 FOUND = {
+    "a field that a function of the program makes an array": (
+        "import dataclasses\nfield = lambda val=0: dataclasses.field(default=val)\n\n"
+        "@jax.tree_util.register_dataclass\n@dataclasses.dataclass\nclass Cache:\n    k: jax.Array\n    size: int = field(1)\n\n"
+        "@jax.jit\ndef f(x: jax.Array, cache: Cache):\n    return jnp.zeros(cache.size) + x",
+        ["XLA206"],
+    ),
     "an element of what a loop is given": (LOOP, ["XLA205"]),
     "an element of an array, beside kernels": (
         "from jax.experimental import pallas as pl\n\ndef f():\n    x = jnp.zeros(3)\n    x[0] = 1.0\n    return x\n\ng = jax.jit(f)",

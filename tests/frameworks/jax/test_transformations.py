@@ -12,6 +12,50 @@ IMPORTS = "import numpy as np\nimport jax\nimport jax.numpy as jnp\n"
 
 # Of these kinds of code JAX 0.10.2 was run on; each of them runs through.
 SILENT = {
+    "a gradient that nothing compiles leaves values to Python": """
+        def loss(x):
+            if x.sum() > 0:
+                return x[x > 0].sum()
+            return sum(x[i] for i in range(x[0].astype(int)))
+
+        print(jax.grad(loss)(jnp.ones(3)), jax.jacrev(loss)(jnp.ones(3)), jax.jvp(loss, (jnp.ones(3),), (jnp.ones(3),)))
+        """,
+    "the derivative of a function that says its own": """
+        @jax.custom_jvp
+        def solve(x):
+            return jax.lax.while_loop(lambda y: y.sum() > 1, lambda y: y * x, x)
+
+        @solve.defjvp
+        def solve_jvp(primals, tangents):
+            return primals[0], tangents[0]
+
+        print(jax.jacrev(solve)(jnp.ones(3) / 4))
+        """,
+    "arguments in a row behind one that is static": """
+        from functools import partial
+
+        @partial(jax.jit, static_argnames=("fun", "flag", "size"))
+        def run(fun, *values, flag=False, size=()):
+            return fun(*values)
+
+        def f(x, y, z):
+            return x + y + z
+
+        for _ in range(9):
+            run(f, jnp.ones(3), jnp.ones(3), jnp.ones(3), flag=True)
+        """,
+    "what may be a tuple as well as an array": """
+        from functools import partial
+
+        def pair(x, both):
+            g = jax.vmap(lambda y: y * 2)(x)
+            return g if both else (g, g)
+
+        @partial(jax.jit, static_argnames="both")
+        def step(x, dt, both):
+            g = pair(x, both)
+            return x + dt * g
+        """,
     "what is not differentiated": """
         def loss(x, steps, pairs):
             if pairs:
@@ -273,6 +317,37 @@ SILENT = {
         """,
 }
 FOUND = {
+    "a gradient that is compiled": (
+        """
+        def loss(x):
+            return x.sum() if x.sum() > 0 else (x * 2).sum()
+
+        step = jax.jit(jax.grad(loss))
+        """,
+        ["XLA105"],
+    ),
+    "a gradient that a compiled function takes": (
+        """
+        def loss(x):
+            return x.sum() if x.sum() > 0 else (x * 2).sum()
+
+        slope = jax.value_and_grad(loss)
+
+        @jax.jit
+        def step(x):
+            return x - slope(x)[1]
+        """,
+        ["XLA105"],
+    ),
+    "an array of NumPy's in a gradient": (
+        """
+        def loss(x):
+            return x.sum() * np.asarray(x)[0]
+
+        print(jax.grad(loss)(jnp.ones(3)))
+        """,
+        ["XLA302"],
+    ),
     "a field of a record that is traced": (
         """
         from typing import NamedTuple

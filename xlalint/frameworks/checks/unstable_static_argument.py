@@ -7,6 +7,7 @@ Python number and for each new object. These are arguments of calls; `jitting` f
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import takewhile
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from xlalint.abstract.values import (
@@ -36,7 +37,7 @@ from xlalint.interpreter.spelling import position, spelling
 from xlalint.interpreter.tracing import constants, hand_over
 from xlalint.lowering import ir
 from xlalint.program.linker import ClassInfo, FunctionInfo
-from xlalint.rules.variants import AGAIN
+from xlalint.rules.variants import AGAIN, UNHASHABLE
 
 if TYPE_CHECKING:
     from xlalint.interpreter.frame import Frame
@@ -45,13 +46,17 @@ COMPILERS: Final = ("jit", "pjit", "pmap", "filter_jit", "function", "partial")
 """The last names of decorators that compile, or that are given what does."""
 _COMPILING: Final = frozenset((*JIT, *FUNCTION))
 _MAKERS: Final = frozenset(name.rpartition(".")[2] for name in _COMPILING)
+FILTERS: Final = frozenset(("equinox.filter_jit", "equinox.filter_pmap"))
 _UNHASHABLE: Final = ("list", "set", "dict")
+# Kinds of parameters that arguments go to by their places.
+_PLACED: Final = ("", "/")
 
 
 class Compiled(NamedTuple):
     """How a function of the program is compiled: by which framework, which arguments are static, whether a signature says what it takes,
     whether one program may serve for all lengths of an argument, whether it is a plain `jit`, to which each object must be an array, a
-    structure of arrays, or static, and whether XLA compiles what TensorFlow traces."""
+    structure of arrays, or static, and whether XLA compiles what TensorFlow traces. One that `filters` takes all for static that is no
+    array, numbers too."""
 
     framework: str
     static: tuple[object, ...] = ()
@@ -59,6 +64,7 @@ class Compiled(NamedTuple):
     any_size: bool = False
     plain: bool = False
     by_xla: bool = True
+    filters: bool = False
 
 
 class Passed(NamedTuple):
@@ -96,6 +102,8 @@ def check_compiled_call(call: CallSite) -> None:
             _check_traced(call, passed, callee.info, compiled, changing)
         elif passed.place in _places(compiled, callee.info) or passed.name in compiled.static:
             _check_static(call, passed, callee.info, changing)
+        elif compiled.filters and _check_number(call, passed, callee.info, changing):
+            continue
         elif call.frame.loops.depth:
             _check_drift(call, passed, callee.info)
 
@@ -109,7 +117,7 @@ def _check_receiver(call: CallSite, info: FunctionInfo, klass: ClassInfo, compil
     if 0 not in _places(compiled, info) and name not in compiled.static:
         if not _may_be_structure(klass):
             detail = f"is an object of `{klass.name}`, no array or structure of arrays, and not static in `{info.name}`: the call fails"
-            call.report("XLA405", "jax", name, detail, call.node.at, "unhashable")
+            call.report("XLA405", "jax", name, detail, call.node.at, UNHASHABLE)
     elif fresh := _fresh(call.frame, Passed(0, name, func.value, UNKNOWN)):
         detail = f"is {fresh} and static in `{info.name}`, which is compiled again each time"
         _report_again(call, "jax", spelling(func.value), detail, call.node.at)
@@ -160,7 +168,7 @@ def _of(name: str, static: tuple[object, ...], keywords: tuple[tuple[str, ir.Nod
     by_xla = name not in FUNCTION or given.get("jit_compile") == ir.Const(True)
     any_size = signed and not by_xla  # TensorFlow's own graph knows unknown sizes
     framework = "tensorflow" if name in FUNCTION else "jax"
-    return Compiled(framework, static, signed, any_size, name.startswith("jax."), by_xla)
+    return Compiled(framework, static, signed, any_size, name.startswith("jax."), by_xla, name in FILTERS)
 
 
 def _places(compiled: Compiled, info: FunctionInfo) -> set[int]:
@@ -170,12 +178,12 @@ def _places(compiled: Compiled, info: FunctionInfo) -> set[int]:
 def _passed_arguments(call: CallSite, callee: Function) -> Iterator[Passed]:
     """The arguments that are written out, by the parameters that get them."""
     params = callee.info.params
-    first = callee.receiver is not None
+    first = int(callee.receiver is not None)
     if call.arguments.rest is not None or any(type(node) is ir.Star for node in call.node.args):
         return
-    for place, (node, value) in enumerate(zip(call.node.args, call.arguments.args, strict=False), int(first)):
-        if place < len(params):
-            yield Passed(place, params[place].name, node, value)
+    placed = takewhile(lambda param: param.kind in _PLACED, params[first:])
+    for place, (param, node, value) in enumerate(zip(placed, call.node.args, call.arguments.args, strict=False), first):
+        yield Passed(place, param.name, node, value)
     names = [param.name for param in params]
     for name, node in call.node.keywords:
         if name in names and name in call.arguments.keywords:
@@ -194,13 +202,23 @@ def _check_static(call: CallSite, passed: Passed, info: FunctionInfo, changing: 
         return
     if all(_unhashable(member) for member in members(passed.value)):
         detail = f"is static in `{info.name}` and cannot be hashed: the call fails"
-        call.report("XLA405", "jax", shown, detail, at, "unhashable")
+        call.report("XLA405", "jax", shown, detail, at, UNHASHABLE)
     elif fresh := _fresh(call.frame, passed):
         detail = f"is {fresh} and static in `{info.name}`, which is compiled again each time"
         _report_again(call, "jax", shown if shown != "…" else passed.name, detail, at)
     elif names_in(passed.node) & changing:
         detail = f"is a different number at each call and static in `{info.name}`, which is compiled again for each"
         call.report("XLA405", "jax", shown, detail, at)
+
+
+def _check_number(call: CallSite, passed: Passed, info: FunctionInfo, changing: set[str]) -> bool:
+    """Report `step(model, 0.1 / (i + 1))` of a function that is compiled for the numbers of the host, as for all that is no array."""
+    numbers = all(isinstance(one, (Host, Const)) and _is_number(one) for one in members(passed.value))
+    if not numbers or not names_in(passed.node) & changing:
+        return False
+    detail = f"is a different Python number at each call, and static in `{info.name}`, which is compiled again for each"
+    call.report("XLA405", "jax", spelling(passed.node), detail, position(passed.node) or call.node.at)
+    return True
 
 
 def _check_traced(call: CallSite, passed: Passed, info: FunctionInfo, compiled: Compiled, changing: set[str]) -> None:

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 from xlalint.abstract.values import NONE, Function, Sequence, Tensor, Value, members
 from xlalint.frameworks.jax.gradient_flow import may_flow
+from xlalint.interpreter.device_loops import last_name
+from xlalint.interpreter.dispatch_loops import leads_to
 from xlalint.lowering import ir
 
 if TYPE_CHECKING:
@@ -13,6 +15,9 @@ if TYPE_CHECKING:
 
 _COND: Final = ("jax.lax.cond", "jax.lax.switch")
 _WHILE: Final = ("jax.lax.while_loop", "jax.lax.fori_loop")
+_LOOPS: Final = ("jax.lax.scan", *_WHILE)
+_JOINING: Final = frozenset(("concatenate", "hstack", "vstack"))
+_GRADIENTS: Final = frozenset(("grad", "value_and_grad"))
 
 
 def check_callbacks(call: LibraryCall) -> None:
@@ -21,8 +26,71 @@ def check_callbacks(call: LibraryCall) -> None:
         _check_branches(call)
     elif call.name in _WHILE:
         _check_gradient(call)
-    elif call.name == "jax.lax.scan" and call.argument("xs") in (None, NONE):
-        call.frame.context.takes_steps = True
+    if call.name in _LOOPS:
+        call.frame.context.takes_steps = call.frame.context.takes_steps or _takes_steps(call)
+        _check_carry(call)
+
+
+def _check_carry(call: LibraryCall) -> None:
+    """Report a carry to which each turn appends: its shape may not change."""
+    body = call.argument("f" if call.name == "jax.lax.scan" else "body_fun")
+    if not isinstance(body, Function) or body.receiver is not None:
+        return
+    params = body.info.params
+    place = 1 if call.name == "jax.lax.fori_loop" else 0
+    last = body.info.body[-1] if body.info.body else None
+    if len(params) <= place or type(last) is not ir.Return or last.value is None:
+        return
+    carry, node = params[place].name, last.value
+    if call.name == "jax.lax.scan":
+        node = node.items[0] if type(node) is ir.Display and node.items else node
+    made = _find_made(body, node)
+    if type(made) is ir.Call and _appends(made, carry):
+        call.frame.note("XLA108", call.node.at, "jax", carry, last_name(made.func), "carry")
+
+
+def _find_made(body: Function, node: ir.Node) -> ir.Node:
+    """Return what a body gives a name once, and the name stands for: where it is assigned again, it stands for itself."""
+    if type(node) is not ir.Name:
+        return node
+    assigned = [
+        one.value
+        for one in ir.walk(body.info.body)
+        if type(one) is ir.Assign
+        and any(target == node or getattr(target, "id", "") == node.id for target in one.targets)
+    ]
+    return assigned[0] if len(assigned) == 1 else node
+
+
+def _appends(made: ir.Call, carry: str) -> bool:
+    """Return whether a call puts a carry as it is beside something else."""
+    if last_name(made.func) == "append":
+        return bool(made.args) and len(made.args) > 1 and _is_name(made.args[0], carry)
+    parts = made.args[0] if made.args else None
+    joined = last_name(made.func) in _JOINING and type(parts) is ir.Display and len(parts.items) > 1
+    return joined and any(_is_name(one, carry) for one in parts.items)  # type: ignore[union-attr]
+
+
+def _is_name(node: ir.Node, name: str) -> bool:
+    return type(node) is ir.Name and node.id == name
+
+
+def _takes_steps(call: LibraryCall) -> bool:
+    """Return whether a loop of the graph takes steps of a program's, and is no part of one, as layers and sequences are.
+
+    What is run over nothing simulates; what takes gradients trains. A gradient through a `while` there is none, and a `fori` is seldom
+    written for one.
+    """
+    if call.name == "jax.lax.scan":
+        over = call.argument("xs")
+        return over in (None, NONE) or (isinstance(over, Sequence) and over.items == ()) or _differentiates(call)
+    return not call.frame.interpreter.differentiating
+
+
+def _differentiates(call: LibraryCall) -> bool:
+    body = call.argument("f")
+    entered = [one for one in call.frame.context.calls if isinstance(body, Function) and one.function is body.info]
+    return any(leads_to(one, _GRADIENTS) for one in entered)
 
 
 def _check_branches(call: LibraryCall) -> None:

@@ -31,6 +31,8 @@ _SEMANTICS = Semantics(
     ends_gradients=transformations.ENDING,
     with_gradient=frozenset(("custom_gradient",)),
     runs_known=transformations.EAGER,
+    concrete=transformations.CONCRETE,
+    derived_from=transformations.derived_from,
     eager_blocks=frozenset(("jax.ensure_compile_time_eval",)),
     filters=transformations.FILTERS,
     on_library_call=(calls.make_ready,),
@@ -42,6 +44,7 @@ _SEMANTICS = Semantics(
 FRAMEWORK = Framework(
     _SEMANTICS,
     platform=platform_of,
+    variant_under=transformations.variant_under,
     tracers=frozenset(
         (
             "jit",

@@ -9,6 +9,7 @@ from xlalint.abstract.structures import map_leaves
 from xlalint.abstract.values import (
     ARRAYS,
     UNKNOWN,
+    Function,
     Instance,
     Value,
     answer,
@@ -60,7 +61,7 @@ def of_record(interpreter: Interpreter, value: Instance) -> Value:
         for statement in ir.decode_body(klass.ir.body):
             if isinstance(statement, ir.AnnAssign) and isinstance(statement.target, ir.Name):
                 name = statement.target.id
-                if not _is_static(statement.value):
+                if not (_is_static(statement.value) or _makes_static(interpreter, klass, statement.value)):
                     known[name] = map_leaves(known.get(name, body.get(name, UNKNOWN)), _as_leaf)
     return instance(value.klass, tuple(sorted(known.items(), key=lambda item: item[0])), value.made)
 
@@ -86,12 +87,20 @@ def _is_registered(interpreter: Interpreter, klass: ClassInfo) -> bool:
     return False
 
 
-def _is_static(default: ir.Node | None) -> bool:
+def _is_static(default: object) -> bool:
     """Return whether a field says of itself that it is no leaf."""
     if not isinstance(default, ir.Call):
         return False
     said = dict(default.keywords)
     return said.get("pytree_node") == ir.Const(False) or said.get("static") == ir.Const(True) or "metadata" in said
+
+
+def _makes_static(interpreter: Interpreter, klass: ClassInfo, default: ir.Node | None) -> bool:
+    """Return whether a field is made by a function of the program's own that makes such fields."""
+    if not isinstance(default, ir.Call) or not isinstance(default.func, ir.Name):
+        return False
+    made = interpreter.global_name(klass.module, default.func.id)
+    return isinstance(made, Function) and any(map(_is_static, ir.walk(made.info.body)))
 
 
 def _as_leaf(value: Value) -> Value:

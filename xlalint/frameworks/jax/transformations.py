@@ -15,6 +15,8 @@ from xlalint.abstract.values import (
     UNKNOWN,
     Const,
     Function,
+    LibrarySymbol,
+    Partial,
     Sequence,
     Value,
     constant,
@@ -29,9 +31,12 @@ from xlalint.interpreter.tracing import constants
 from xlalint.lowering import ir
 
 if TYPE_CHECKING:
+    from xlalint.interpreter.context import PendingHazard
     from xlalint.interpreter.frame import Frame
     from xlalint.interpreter.interpreter import Interpreter
     from xlalint.interpreter.semantics import Special
+    from xlalint.interpreter.tracer import Tracer
+    from xlalint.rules.policy import Policy
 
 _FRAMEWORK = "jax"
 _CALLED = "jax.grad()"
@@ -48,9 +53,13 @@ GRADIENTS = {
     "flax.nnx.grad": False,
     "flax.nnx.value_and_grad": True,
 }
-EAGER = frozenset(
-    (*GRADIENTS, "jax.vjp", "jax.jvp", "jax.linearize", "jax.vmap", "equinox.filter_vmap", "flax.nnx.vmap")
-)
+CONCRETE = frozenset((*GRADIENTS, "jax.vjp", "jax.jvp", "jax.linearize"))
+"""Transformations that follow derivatives beside values: by themselves they leave these to Python.
+
+With JAX 0.10.2 conditions, `int(x)`, `x.item()`, `range(n)`, masks and sizes of results run in `jax.grad(f)(x)`; `float(x)`, a format of
+a text and NumPy raise.
+"""
+EAGER = CONCRETE | {"jax.vmap", "equinox.filter_vmap", "flax.nnx.vmap"}
 """Transformations that run operations on what they do not trace at once, and do not record those."""
 FILTERS = frozenset(f"equinox.filter_{name}" for name in ("jit", "vmap", "pmap"))
 """Transformations of arrays alone: flags and numbers stay what they are."""
@@ -58,6 +67,7 @@ REVERSE = frozenset(GRADIENTS) - {"jax.jacfwd"} | {"jax.vjp"}
 """Those that differentiate in reverse mode: loops inside need a fixed number of turns."""
 ENDING = frozenset(("stop_gradient", "custom_vjp", "custom_jvp", "custom_root", "custom_linear_solve"))
 """Last names of what says where gradients stop, or what they are."""
+_REVERSED = "reverse"
 _FLAGGED = ("haiku.transform", "haiku.transform_with_state")
 
 
@@ -68,6 +78,12 @@ def number_traced(call: LibraryCall, bound: int) -> frozenset[int] | None:
     if call.name not in GRADIENTS:
         return None
     return frozenset([number + bound for number in _numbers(call.argument("argnums"))])
+
+
+def variant_under(tracer: Tracer, pending: PendingHazard, policy: Policy) -> str | None:
+    """Return the variant of a hazard of JAX's in code that the tracer runs; None where it is no hazard there."""
+    asks = policy.tracer_refuses or policy.eager_recompiles
+    return None if asks and tracer.concrete and pending.variant != _REVERSED else pending.variant
 
 
 def _find_arrays(func: Value | None) -> frozenset[int] | None:
@@ -121,6 +137,12 @@ def _call_gradient(interpreter: Interpreter, frame: Frame, arguments: Arguments,
     if both is TRUE:
         return _tuple(result, gradient)
     return _tuple(gradient, _second(result)) if isinstance(aux, Const) and aux.value else gradient
+
+
+def derived_from(made: Partial) -> Value:
+    """Return the function that a gradient runs: who traces the gradient traces that; else what is given."""
+    is_gradient = isinstance(made.func, LibrarySymbol) and made.func.name == _CALLED
+    return made.args[0] if is_gradient else made
 
 
 def _tuple(*items: Value) -> Value:

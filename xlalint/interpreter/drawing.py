@@ -1,0 +1,52 @@
+"""Code that draws: it shows arrays to people, who wait for the picture and not for the device.
+
+Libraries that make pictures take arrays of the host. A read beside a call of one is no more often than a picture is wanted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Final
+
+from xlalint.interpreter.device_loops import blocks
+from xlalint.lowering import ir
+
+if TYPE_CHECKING:
+    from xlalint.interpreter.frame_state import LoopTurns
+    from xlalint.program.linker import FunctionInfo, ModuleInfo
+
+_LIBRARIES: Final = frozenset(
+    ("PIL", "bokeh", "imageio", "matplotlib", "mediapy", "plotly", "pygame", "pyvista", "seaborn")
+)
+
+
+def draws(module: ModuleInfo, info: FunctionInfo | None, turns: LoopTurns | None) -> bool:
+    """Return whether the turns of a loop in a function draw; without a loop, whether the function does, whatever it is called for."""
+    if turns is None:
+        return info is not None and info.answers(_function_draws)
+    return _names_one(_at_each(turns.loop.body), _names_of(module, info))
+
+
+def _function_draws(info: FunctionInfo) -> bool:
+    """Return whether a body names a library that draws, or a parameter's annotation does: an axis, a canvas."""
+    names = _names_of(info.module, info)
+    return any(_names_one(ir.walk(node), names) for node in (info.body, *[one.annotation for one in info.params]))
+
+
+def _names_one(nodes: Iterable[object], names: frozenset[str]) -> bool:
+    return bool(names) and any(isinstance(one, ir.Name) and one.id in names for one in nodes)
+
+
+def _names_of(module: ModuleInfo, info: FunctionInfo | None) -> frozenset[str]:
+    """Return the names by which code knows libraries that draw."""
+    own = [one for one in ir.walk(info.body) if isinstance(one, ir.Import)] if info is not None else []
+    bound = (*module.unit.imports, *(binding for one in own for binding in one.bindings))
+    return frozenset([one.local for one in bound if not one.level and one.module.partition(".")[0] in _LIBRARIES])
+
+
+def _at_each(body: tuple[ir.Statement, ...]) -> Iterator[object]:
+    """Walk what each turn runs: not what a condition leaves out."""
+    for statement in body:
+        if not isinstance(statement, ir.If):
+            inner = blocks(statement)
+            yield from _at_each(inner) if inner else ir.walk(statement)
