@@ -149,6 +149,11 @@ SAFE = {
 }
 
 UNSAFE = {
+    "a division by what is zero where it is not chosen": (
+        "n = (y > 0).float().sum()\nif n == 0:\n    z = x.sum()\nelse:\n    z = x.sum() / n\nreturn z",
+        "n = (y > 0).float().sum()\nz = torch.where(n == 0, x.sum(), x.sum() / torch.where(n == 0, 1, n))\nreturn z",
+        "the gradient of `x.sum() / n` is finite",
+    ),
     "values that cross": (
         "if y.all():\n    z = x\n    x = y\n    y = z\nreturn x - y",
         "condition = y.all()\nz = x\nx = torch.where(condition, y, x)\ny = torch.where(condition, z, y)\nreturn x - y",

@@ -5,12 +5,16 @@ from __future__ import annotations
 import pytest
 
 from tests.fixes.control_flow.programs import module
-from tests.fixes.fixing import expect_fixed, outcome
+from tests.fixes.fixing import expect_fixed, expect_unchanged, outcome
 
+GUARDED = {
+    "what would wait at each step": "rows = y.sum(-1) > 0\nif rows.any():\n    x[1:][rows] = 0.0\nreturn x",
+    "a part of rows of any rank": "rows = x.sum(-1) > 0\nif rows.any():\n    x[rows, :2] = 0.0\nreturn x",
+}
 UNGUARDED = {
     "a guard around a store into rows": (
-        "x = x.clone()\nrows = x.sum(-1) > 0\nif rows.any():\n    x[rows, :2] = 0.0\nreturn x",
-        "x = x.clone()\nrows = x.sum(-1) > 0\nx[rows, :2] = 0.0\nreturn x",
+        "x = x.clone()\nrows = x.sum(-1) > 0\nif rows.any():\n    x[rows] = 0.0\nreturn x",
+        "x = x.clone()\nrows = x.sum(-1) > 0\nx[rows] = 0.0\nreturn x",
     ),
     "a guard around a fill": (
         "mask = x > 0\nif mask.any():\n    x = x.masked_fill(mask, 0.0)\nreturn x",
@@ -44,6 +48,11 @@ UNGUARDED_UNSAFELY = {
         "the gradient of `y` is finite",
     ),
 }
+
+
+@pytest.mark.parametrize("body", GUARDED.values(), ids=GUARDED)
+def test_guarded(body: str) -> None:
+    expect_unchanged(module(body), "XLA101")
 
 
 @pytest.mark.parametrize(("before", "after"), UNGUARDED.values(), ids=UNGUARDED)

@@ -34,6 +34,8 @@ LEFT = {
     "a divisor that may be zero": ("x[x > 0] /= d", "x: torch.Tensor, d: float"),
     "an infinite factor": ("x[x > 0] *= float('inf')", None),
     "a function of what is picked": ("x[m] = y[m].exp()", None),
+    "what has as many rows as the mask has true elements": (FLAT + "k = x[:, 0] > 0\nx[k] = x[k].cumsum(0)", None),
+    "such by a name": (FLAT + "k = x[:, 0] > 0\nz = x[k]\nx[k] = z / z.sum()", None),
     "picked by another mask": ("x[m] = y[~m]", None),
     "a mask of unknown rank and numbers": ("x[m, 0] = 1", None),
     "two tensors in the index": ("x[m, m] = 1", None),

@@ -29,6 +29,8 @@ def loop(body: str, end: str = "return total") -> str:
 
 
 LEFT_ALONE = {
+    "a comment that says why": ("# ``.item()`` keeps it a number\nreturn x / s.item()", "a comment says why"),
+    "a list of what has a dimension": ("return torch.tensor([t.sum(0, keepdim=True).view(1)])", "has dimensions"),
     "a condition": ("if s.item() > 0:\n    return x\nreturn t", "a condition"),
     "a condition by a name": ("a = float(s)\nif a > 0:\n    return x\nreturn t", "a condition"),
     "an index": ("return x[int(t[0])]", "an index or a size"),
@@ -90,7 +92,7 @@ UNSAFE = {
     "returned": ("return x, s.item()", "return x, s.detach()", "the caller accepts a tensor"),
     "compared": ("return x * (x > s.item())", "return x * (x > s.detach())", "precision"),
     "where": ("return torch.where(x > 0, x, s.item())", "return torch.where(x > 0, x, s.detach())", "precision"),
-    "a list": ("return torch.tensor([s, t.sum()])", "return torch.stack([s, t.sum()]).detach()", "one shape"),
+    "a list": ("return torch.tensor([s, t.sum()])", "return torch.stack([s, t.sum()]).detach()", "one dtype"),
     "a list that grows": (
         "a = []\nfor row in x:\n    a.append(row.argmax())\nreturn torch.tensor(a, device=x.device)",
         "a = []\nfor row in x:\n    a.append(row.argmax())\nreturn torch.stack(a).to(x.device)",
@@ -99,7 +101,7 @@ UNSAFE = {
     "a list of another dtype": (
         "return torch.tensor([s], dtype=torch.float64, device=x.device)",
         "return torch.stack([s]).detach().to(dtype=torch.float64, device=x.device)",
-        "one shape",
+        "one dtype",
     ),
     "alpha": ("return torch.add(x, x, alpha=s)", "return torch.add(x, x * s.detach())", "round"),
     "filled": ("return torch.empty_like(x).fill_(t)", "return torch.empty_like(x).copy_(t)", "`t` has no dimensions"),

@@ -10,6 +10,13 @@ TORCH = "import torch_xla\nfrom torch.utils.data import DataLoader\nfrom transfo
 KERAS = "import tensorflow as tf\nstrategy = tf.distribute.TPUStrategy(resolver)\n"
 LEFT = {
     "an evaluation": ("XLA402", TORCH, "DataLoader(ds, 8)\n", "would change the metric"),
+    "examples in their order": ("XLA402", TORCH, "DataLoader(ds, 8, shuffle=False)\n", "would change the metric"),
+    "no gradients": (
+        "XLA402",
+        TORCH,
+        "import torch\nwith torch.no_grad():\n    DataLoader(ds, 8, sampler=s)\n",
+        "would change the metric",
+    ),
     "arrays": ("XLA402", KERAS, "x = tf.zeros((37, 4))\nmodel.fit(x, y, batch_size=8)\n", "`fit` uses all of an array"),
     "a mapping": ("XLA402", TORCH, "DataLoader(ds, 8, **{'shuffle': True})\n", "comes from elsewhere"),
     "no length": ("XLA401", TORCH, "DataCollatorWithPadding(tokenizer)\n", "only the author knows how long"),

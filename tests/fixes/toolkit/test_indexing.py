@@ -54,6 +54,20 @@ NOT_KNOWN_TO_BE_SHORTER = {
     "bound in a loop": "k = m > 0\n    for _ in range(2):\n        k = x[..., 0] > 0\n        x = x[None]",
     "bound in a branch": "k = m > 0\n    if x.ndim > 2:\n        k = x[..., 0] > 0",
 }
+# As many dimensions as what it indexes, whose sizes may be others.
+ALIKE = {
+    "of a sum along a dimension": "y = m.cumsum(0)\n    x = y",
+    "padded": "x, _ = torch.sort(m)\n    keep = nn.functional.pad(x.softmax(-1).cumsum(-1) > 0.5, (1, -1))",
+    "put into order": "m = m[torch.arange(4)]\n    keep = m == 0\n    x = m.cumsum(0) / torch.arange(1, 5)",
+    "gathered": "x = x.gather(1, m.unsqueeze(1) + 3).squeeze(1)\n    keep = m == 0",
+}
+NOT_ALIKE = {
+    "squeezed": "x = m.unsqueeze(1)\n    keep = m.squeeze(1) > 0",
+    "one more": "x = m.cumsum(0).unsqueeze(-1)",
+    "gathered with one more": "x = x.gather(1, m.unsqueeze(1) + 3)\n    keep = m == 0",
+    "made of another as well": "x = m.cumsum(0) + x",
+    "repeated flat": "x = m.repeat_interleave(2)",
+}
 # A mask of fewer dimensions for all that is known.
 PADDED = {
     "another's size": "k = keep.unsqueeze(-1).repeat(1, 1, m.shape[1])",
@@ -93,6 +107,18 @@ def test_shorter(made: str, index: str, whole: str, mask: str) -> None:
 def test_not_known_to_be_shorter(made: str) -> None:
     made_of = outcome(HEAD.format(body=f"{made}\n    x[k] = 0"), "XLA205")
     assert made_of.fix is None or "x.masked_fill_(k[(...,) + (None,) * (x.ndim - k.ndim)], 0)" in made_of.text
+
+
+@pytest.mark.parametrize("made", ALIKE.values(), ids=ALIKE)
+def test_as_many_dimensions(made: str) -> None:
+    found = outcome("from torch import nn\n" + HEAD.format(body=f"{made}\n    x[keep] = 0"), "XLA205")
+    assert "x.masked_fill_(keep, 0)" in found.text
+
+
+@pytest.mark.parametrize("made", NOT_ALIKE.values(), ids=NOT_ALIKE)
+def test_not_known_to_have_as_many_dimensions(made: str) -> None:
+    found = outcome(HEAD.format(body=f"{made}\n    x[keep] = 0"), "XLA205")
+    assert "x.masked_fill_(keep, 0)" not in found.text
 
 
 @pytest.mark.parametrize("made", PADDED.values(), ids=PADDED)

@@ -22,6 +22,10 @@ READ = {
     "an item of an element": ("i = x.argmax()\nreturn x.flatten()[i].item()", "XLA208"),
     "a float of an element": ("i = x.argmax()\nreturn float(x.flatten()[i])", "XLA208"),
 }
+COPIED = {
+    "elements of a list": ("return torch.LongTensor([max(t - 1, 0) for t in x.sum(1)])", "XLA106"),
+    "written one by one": ("return torch.Tensor([max(t, 0), 1])", "XLA106"),
+}
 ANNOTATED = {
     "a number of two": ("return 1.0 if x.sum() > 0 else 0.0", "XLA105", "float"),
     "an early one": ("if x.sum() > 0:\n    return 0.0\nreturn 1.0", "XLA101", "float"),
@@ -43,6 +47,11 @@ OFFERED = {
 @pytest.mark.parametrize(("body", "code"), READ.values(), ids=READ)
 def test_what_is_read_all_the_same(body: str, code: str) -> None:
     expect_unchanged(function(body), code, "on the host all the same")
+
+
+@pytest.mark.parametrize(("body", "code"), COPIED.values(), ids=COPIED)
+def test_what_is_copied_one_by_one(body: str, code: str) -> None:
+    expect_unchanged(function(body), code, "reads each element")
 
 
 @pytest.mark.parametrize(("body", "code", "returns"), ANNOTATED.values(), ids=ANNOTATED)

@@ -18,7 +18,7 @@ from xlalint.fixes.toolkit.dataflow import binds, definition_at, live_after, use
 from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
 from xlalint.fixes.toolkit.gradients import FLAT, Slopes, without_gradient
 from xlalint.fixes.toolkit.imports import Imports
-from xlalint.fixes.toolkit.indexing import made_like
+from xlalint.fixes.toolkit.indexing import align, made_like, read_masked
 from xlalint.fixes.toolkit.operations import BOOLEAN, TO_BOOL, arguments_of, operation
 from xlalint.fixes.toolkit.ownership import owned
 from xlalint.fixes.toolkit.selection import kept_gradients, side_of, unchosen_gradient
@@ -160,6 +160,8 @@ class _Block:
         mutable = self._framework == "torch" and values.is_tensor(self._scene.value(target.value), "torch")
         if not mutable or len(indices) != 1 or not self._is_guarded(indices[0]):
             return None
+        if not _is_writable(self._scene, target):
+            return None
         return self._list_write_assumptions(target.value) + self._flows(target.value, value)
 
     def _list_write_assumptions(self, written: cst.BaseExpression) -> list[str]:
@@ -253,6 +255,12 @@ class _Block:
             return code == self._guard.mask
         negated = isinstance(mask, cst.UnaryOperation) and isinstance(mask.operator, cst.BitInvert)
         return negated and self._scene.code(mask.expression) == self._guard.mask  # type: ignore[attr-defined]
+
+
+def _is_writable(scene: FunctionSource, target: cst.Subscript) -> bool:
+    """Return whether an assignment through a mask can be written without waiting itself: without a guard it would wait at each step."""
+    index = read_masked(scene, target)
+    return index is not None and not isinstance(align(scene, index), NoFix)
 
 
 def _operand(scene: FunctionSource, call: cst.Call) -> str:

@@ -31,7 +31,7 @@ from xlalint.fixes.toolkit.indexing import (
 from xlalint.fixes.toolkit.ownership import owned
 from xlalint.fixes.toolkit.picking import SAME_ELEMENTS, find_selections, has_product, without_mask
 from xlalint.fixes.toolkit.shapes import Types
-from xlalint.fixes.toolkit.text import argument, atom, call, width_of
+from xlalint.fixes.toolkit.text import argument, atom, brief, call, width_of
 
 _HALF = 65504  # the largest float16
 _DEPTH = 4  # assignments that a value is followed through
@@ -152,6 +152,8 @@ class _Target:
             return self._widen(own).select(statement, argument(scene, value), f"`{code}` is one row for all positions")
         if not self.sure:
             return NoFix(f"`{scene.code(self.index.mask)}` may hold positions, to which `{code}` goes")
+        if _is_packed(scene, value, self.index.mask):
+            return NoFix(f"`{brief(code)}` itself has as many rows as the mask has true elements: compute it for all")
         if alone and given > 0:
             return self._scatter(statement, value)
         if given < 0 or own < 0 or total < 0:
@@ -189,6 +191,18 @@ class _Target:
     def _rewrite(self, message: str, statement: cst.CSTNode, text: str, assumptions: list[str]) -> Rewrite:
         assumed = " and ".join(filter(None, assumptions))
         return Rewrite(message, (Replacement(*self.scene.span(statement), text),), assumed)
+
+
+def _is_packed(scene: FunctionSource, node: cst.BaseExpression, mask: cst.BaseExpression) -> bool:
+    """Return whether a value is computed here from what the mask selects: its size changes with the mask whatever is done with it."""
+    code, found = scene.code(mask), [node]
+    for _ in range(_DEPTH):
+        inner = [one for part in found for one in scene.descend(part, cst.Subscript)]
+        if any(scene.code(element.slice) == code for one in inner for element in one.slice):
+            return True
+        names = [name for part in found for name in scene.descend(part, cst.Name)]
+        found = [made.value for made in (definition(scene, name) for name in names) if made is not None]
+    return False
 
 
 def _rank_assumption(scene: FunctionSource, whole: cst.BaseExpression, base: cst.BaseExpression) -> str:

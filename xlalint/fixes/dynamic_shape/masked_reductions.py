@@ -380,6 +380,8 @@ def _means(site: Site, place: _Place) -> None:
 def _identity(site: Site, name: str, place: _Place, whole: str) -> str | NoFix:
     """Return the neutral element of a reduction, as code with the dtype of the rest."""
     kind, low = place.kind, name == "max"
+    if name == "sum" and kind == "b" and _is_plain(whole):
+        return "&"  # counts what both select
     if name in ("sum", "mean"):
         return "0"  # of any dtype: Python's ints take that of the tensor
     if name == "prod":

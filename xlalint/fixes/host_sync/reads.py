@@ -19,6 +19,8 @@ from xlalint.fixes.toolkit.numbers import MATH, flow, tensorflow_name
 from xlalint.fixes.toolkit.operations import makes_new, operation
 from xlalint.fixes.toolkit.text import argument, atom, stands_alone
 
+# A comment that speaks of the method by its name.
+_ITEM = re.compile(r"\bitem\b").search
 # The target that records what is to be run, until it is told to run it, or asked for a value; TorchTPU runs each operation at once.
 _LAZY = "torch_xla"
 # What makes it run what it has recorded.
@@ -40,6 +42,8 @@ def number(site: Site) -> Rewrite | NoFix | None:
         return None
     assert isinstance(node, cst.Call)
     code, value = scene.code(read.tensor), scene.value(read.tensor)
+    if read.how == "item" and any(_ITEM(one.value) for one in scene.descend(scene.statement(node), cst.Comment)):
+        return NoFix("a comment says why the number is read")
     if not values.is_tensor(value, site.framework):
         return NoFix(f"`{code}` is not a tensor in every call")
     if _conversion(read.how, values.dtype_of(value)) == "bool" and consumers(scene, node) - {Consumer.TENSOR}:
@@ -249,10 +253,15 @@ def _rewrite_stack(scene: FunctionSource, node: cst.Call) -> Rewrite | NoFix | N
     if type(value) is not Sequence or value.kind not in ("list", "tuple"):
         return None
     code = scene.code(listed)
-    if not all(values.is_tensor(one, "torch") for one in value.items or (value.element,)):
+    held = value.items or (value.element,)
+    if not all(values.is_tensor(one, "torch") for one in held):
         return NoFix(f"not all that `{code}` holds are known to be tensors: stack those that are")
     if _asks_for_length(scene, node, listed):
         return NoFix(f"`{code}` may be empty there, which cannot be stacked")
+    if any(values.rank_of(one) > 0 for one in held):
+        return NoFix(
+            f"a tensor that `{code}` holds has dimensions, which `torch.stack` keeps: use `torch.cat` or `reshape`"
+        )
     given = {arg.keyword.value: scene.code(arg.value) for arg in node.args[1:] if arg.keyword is not None}
     if len(given) != len(node.args) - 1 or not set(given) <= {"device", "dtype"}:
         return NoFix("stack the tensors with `torch.stack`, and apply the call's options to the result")
@@ -260,7 +269,8 @@ def _rewrite_stack(scene: FunctionSource, node: cst.Call) -> Rewrite | NoFix | N
     to = f".to({', '.join(given.values() if len(given) == 1 else map('='.join, given.items()))})" if given else ""
     text = f"{scene.code(node.func.value)}.stack({argument(scene, listed)}){cut}{to}"
     assumed = [] if value.items else [f"`{code}` is not empty"]
-    assumed.append("its tensors are of one shape and dtype, on the device where they are needed")
+    assumed += [] if all(values.rank_of(one) == 0 for one in held) else ["its tensors have no dimensions"]
+    assumed.append("its tensors are of one dtype, on the device where they are needed")
     return Rewrite("Use `torch.stack`", (Replacement(*scene.span(node), text),), all_of(assumed))
 
 

@@ -6,6 +6,7 @@ import libcst as cst
 
 from xlalint.fixes.model import NoFix, Rewrite, Site
 from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
+from xlalint.fixes.toolkit.gradients import without_gradient
 from xlalint.fixes.toolkit.text import with_argument
 
 _DROPPED = "an epoch may leave out the dropped examples"
@@ -31,6 +32,8 @@ def drop_last_batch(site: Site) -> Rewrite | NoFix | None:
     call = site.node if isinstance(site.node, cst.Call) else scene.nearest(site.node, cst.Call)
     if call is None or any(arg.star for arg in call.args):
         return _ELSEWHERE
+    if _is_in_order(scene, call):
+        return _EVALUATION
     assumes = _DROPPED_EVERYWHERE if variant == "trainer" else _DROPPED
     given = [arg for arg in call.args if arg.keyword is not None and arg.keyword.value == keyword]
     if given:
@@ -41,6 +44,12 @@ def drop_last_batch(site: Site) -> Rewrite | NoFix | None:
         return _ELSEWHERE
     added = with_argument(scene, call, f"{keyword}=True")
     return Rewrite(f"Add `{keyword}=True`", (added,), assumes)
+
+
+def _is_in_order(scene: FunctionSource, call: cst.Call) -> bool:
+    """Return whether all examples are asked for in their order, or without gradients, as in an evaluation."""
+    told = [arg.value for arg in call.args if arg.keyword is not None and arg.keyword.value == "shuffle"]
+    return any(scene.code(one) == "False" for one in told) or without_gradient(scene, call)
 
 
 # How many arguments may be given by their place before this one is.

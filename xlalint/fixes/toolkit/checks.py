@@ -1,17 +1,21 @@
 """Decides whether a check of tensors' values may be dropped: it costs where traced code repeats it, and guards everywhere else.
 
-Someone wrote each check for a reason. A constructor's runs once, one at the entry of a library's function protects those who call it, one
-in front of a line that waits for the device anyway costs nothing, and one of a shape is made on the host, whatever its annotation says.
+Someone wrote each check for a reason. A constructor's runs once, one at the entry of a library's function or of an object that holds
+data protects those who call it, one of a shape is made on the host, whatever its annotation says, and one in a function that waits for
+the device anyway costs little beside that: whoever rewrites the rest gets it offered then.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 import libcst as cst
 
+from xlalint.abstract.values import Instance, members
 from xlalint.analysis.hazard import DRIVES_STEPS, TAKES_STEP, TAKES_TENSORS, Frequency
 from xlalint.fixes.model import NoFix, Site
+from xlalint.fixes.toolkit import values
 from xlalint.fixes.toolkit.conditions import holds_tensor
 from xlalint.fixes.toolkit.dataflow import binds, reads
 from xlalint.fixes.toolkit.function_source import FunctionSource
@@ -21,6 +25,9 @@ from xlalint.fixes.toolkit.text import brief
 # Roots of chains that are no tracers: code that anyone may call, and loops that drive a device.
 _UNTRACED = frozenset((DRIVES_STEPS, TAKES_STEP, TAKES_TENSORS))
 _CONSTRUCTORS = frozenset(("__init__", "__new__", "__post_init__", "__setattr__", "__setstate__"))
+_ARGUMENT_ERRORS = frozenset(("IndexError", "KeyError", "TypeError", "ValueError"))
+# What holds layers: its methods are traced along with `forward`.
+_LAYERS = re.compile(r"^(?:torch\.nn|keras|tensorflow|flax|equinox|haiku|pytorch_lightning|lightning|sonnet)\b").search
 _SHAPES = re.compile(r"(?:^|_)(?:dims?|ndim|resolutions?|shapes?|sizes?)$").search
 _INSTEAD = "check the data on the host, where it is loaded, or under a flag of the program's own"
 
@@ -28,20 +35,49 @@ _INSTEAD = "check the data on the host, where it is loaded, or under a flag of t
 def reason_to_keep(site: Site, statement: cst.CSTNode, tested: cst.CSTNode) -> NoFix | None:
     """Return why a check has to stay, if it does not cost at each step, or may not be about values."""
     hazard, scene = site.hazard, site.scene
-    if any(part in _CONSTRUCTORS for part in hazard.function.split(".")):
+    if _is_constructor(hazard.function):
         return NoFix("the check runs once, where the object is made")
+    if any(_is_constructor(step.name) for step in hazard.trace):
+        return NoFix("the check guards what an object is made of")
     if hazard.trace and hazard.trace[0].why in _UNTRACED:
         return NoFix(f"the check is not known to run in traced code: {_INSTEAD}")
     if hazard.frequency is not None and hazard.frequency < Frequency.FEW_STEPS:
         return NoFix("the check does not run at every step")
-    if _guards_entry(site, statement, tested):
+    if _guards_entry(site, statement, tested) or _guards_data(site, statement):
         return NoFix(f"the check guards the arguments of `{hazard.function}`: {_INSTEAD}")
     shape = _find_shape(scene, tested)
     if shape:
         return NoFix(f"`{shape}` may be a shape, which the host knows: annotate it as a tuple or `torch.Size`")
+    return _reason_around(scene, statement)
+
+
+def _is_constructor(name: str) -> bool:
+    return any(part in _CONSTRUCTORS for part in name.split("."))
+
+
+def _reason_around(scene: FunctionSource, statement: cst.CSTNode) -> NoFix | None:
+    """Return why a check stays because of what stands around it."""
+    function = scene.function(statement)
+    if function is not None and _find_only_statement(function) is statement:
+        return NoFix(f"`{function.name.value}` does nothing else: drop its calls")
+    if any(
+        isinstance(one, (cst.Try, cst.TryStar)) and scene.holds(one.body, statement) for one in scene.above(statement)
+    ):
+        return NoFix("the check is in a `try`, which may handle what it raises")
     if waits_next(scene, statement):
         return NoFix("the next line waits for the device anyway: the check costs nothing")
-    return None
+    waiting = _find_waiting(scene, statement)
+    return NoFix(f"`{waiting}` waits for the device anyway: rewrite that first") if waiting else None
+
+
+def _find_only_statement(function: cst.FunctionDef) -> cst.CSTNode | None:
+    """The statement that a function consists of, its docstring left out; None for several."""
+    lines = list(function.body.body)
+    if len(lines) > 1 and isinstance(lines[0], cst.SimpleStatementLine):
+        first = lines[0].body[0]
+        text = isinstance(first, cst.Expr) and isinstance(first.value, (cst.SimpleString, cst.ConcatenatedString))
+        lines = lines[1:] if text else lines
+    return lines[0] if len(lines) == 1 else None
 
 
 def _guards_entry(site: Site, statement: cst.CSTNode, tested: cst.CSTNode) -> bool:
@@ -57,6 +93,27 @@ def _guards_entry(site: Site, statement: cst.CSTNode, tested: cst.CSTNode) -> bo
         if scene.span(assign)[0] < scene.span(statement)[0] and _reads_locals(scene, assign.value, function) <= given:
             given |= {name for target in assign.targets for name in binds(scene, target)}
     return _reads_locals(scene, tested, function) <= given
+
+
+def _guards_data(site: Site, statement: cst.CSTNode) -> bool:
+    """Return whether a method of what holds data, not layers, refuses what it was given: `raise ValueError`."""
+    scene, hazard = site.scene, site.hazard
+    if "." not in hazard.function or len(hazard.trace) < 2:
+        return False
+    raised = [one.exc for one in scene.descend(statement, cst.Raise) if one.exc is not None]
+    named = (scene.code(one.func if isinstance(one, cst.Call) else one) for one in raised)
+    return any(name in _ARGUMENT_ERRORS for name in named) and not _is_of_layer(scene, statement)
+
+
+def _is_of_layer(scene: FunctionSource, statement: cst.CSTNode) -> bool:
+    """Return whether a method is one of a layer's or a model's."""
+    function = scene.function(statement)
+    if function is None or not function.params.params:
+        return False
+    own = function.params.params[0].name.value
+    uses = (one for one in scene.descend(function.body, cst.Name) if one.value == own)
+    found = (one for use in uses for one in members(scene.value(use)))
+    return any(type(one) is Instance and any(map(_LAYERS, one.klass.library_bases())) for one in found)
 
 
 def _reads_locals(scene: FunctionSource, node: cst.CSTNode, function: cst.FunctionDef) -> set[str]:
@@ -91,3 +148,48 @@ def waits_next(scene: FunctionSource, statement: cst.CSTNode) -> bool:
     if not isinstance(following, cst.SimpleStatementLine):
         return False
     return any(operation(scene, call) in READS for call in scene.descend(following, cst.Call))
+
+
+def _find_waiting(scene: FunctionSource, statement: cst.CSTNode) -> str:
+    """The code of what surely waits for the device in the function, beside a statement; "" without.
+
+    What a branch of its own holds may not run, and what only checks is a check as well.
+    """
+    function, current = scene.function(statement), statement
+    while function is not None and current is not function:
+        siblings, _ = scene.siblings(current)
+        for one in siblings:
+            found = "" if one is current else next(_waits(scene, one), "")
+            if found:
+                return found
+        current = scene.parent(current)
+    return ""
+
+
+def _waits(scene: FunctionSource, node: cst.CSTNode) -> Iterator[str]:
+    """Yield the code of what reads a value, or selects as many elements as a mask has, in a statement, branches left out."""
+    if isinstance(node, (cst.For, cst.With)):
+        for inner in node.body.body:
+            yield from _waits(scene, inner)
+    if not isinstance(node, cst.SimpleStatementLine) or _only_checks(scene, node):
+        return
+    for call in scene.descend(node, cst.Call):
+        if operation(scene, call) in READS and _is_on_device(scene, call):
+            yield brief(scene.code(call))
+    for one in scene.descend(node, cst.Subscript):
+        indices = [part.slice.value for part in one.slice if isinstance(part.slice, cst.Index)]
+        stored = isinstance(scene.parent(one), (cst.AssignTarget, cst.AugAssign))
+        if not stored and any(values.is_bool(scene.value(index)) and holds_tensor(scene, index) for index in indices):
+            yield brief(scene.code(one))
+
+
+def _is_on_device(scene: FunctionSource, call: cst.Call) -> bool:
+    """Return whether a call is given a tensor, or is a method of one."""
+    given = [arg.value for arg in call.args]
+    held = [call.func.value, *given] if isinstance(call.func, cst.Attribute) else given
+    return any(holds_tensor(scene, one) for one in held)
+
+
+def _only_checks(scene: FunctionSource, line: cst.SimpleStatementLine) -> bool:
+    """Return whether a line asserts, or is a call whose result nothing takes: a check perhaps."""
+    return all(isinstance(one, (cst.Assert, cst.Expr, cst.Raise)) for one in line.body)

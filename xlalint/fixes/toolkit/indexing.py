@@ -27,6 +27,7 @@ from xlalint.fixes.toolkit.operations import (
     JOINED,
     REDUCTIONS,
     arguments_of,
+    names,
     operation,
 )
 from xlalint.fixes.toolkit.text import atom
@@ -62,8 +63,13 @@ _ALIKE = frozenset(
     ["broadcast_to", "empty", "expand", "full", "ones", "reshape", "view", "zeros"]
 )  # what is given a shape
 _ALIKE_BY_TENSOR = frozenset(["expand_as", "reshape_as", "view_as"])
+# What keeps the number of dimensions of its first operand, if not its sizes.
+_KEEPS_RANK = names(
+    "cummax cummin cumprod cumsum dropout flip fliplr flipud layer_norm narrow normalize pad rms_norm roll scatter scatter_add sort"
+)
 _PAIRS = frozenset(["cummax", "cummin", "kthvalue", "max", "median", "min", "mode", "sort", "topk"])
 _DEPTH = 6
+_REACH = 10  # expressions that a number of dimensions is followed through
 
 
 class Masked(NamedTuple):
@@ -230,7 +236,54 @@ def same_rank(scene: FunctionSource, mask: cst.BaseExpression, whole: cst.BaseEx
         return own == total
     if total >= 0 and _least_rank(scene, mask, _DEPTH) >= total:
         return True
-    return _covered(scene, whole, _sources(scene, mask, _DEPTH), _DEPTH)
+    if _covered(scene, whole, _sources(scene, mask, _DEPTH), _DEPTH):
+        return True
+    least, most = _count_least(scene, mask, _REACH), _count_most(scene, whole, _REACH)
+    return any(name in least and more <= least[name] for name, more in most.items())
+
+
+def _count_least(scene: FunctionSource, node: cst.BaseExpression, depth: int) -> dict[str, int]:
+    """Of what an expression was made of, by how many dimensions it surely has at least more."""
+    found = dict.fromkeys(_identify(scene, node), 0)
+    for operand, more in _followed(scene, node) if depth else ():
+        for name, inner in _count_least(scene, operand, depth - 1).items():
+            found[name] = max(found.get(name, inner + more), inner + more)
+    return found
+
+
+def _count_most(scene: FunctionSource, node: cst.BaseExpression, depth: int) -> dict[str, int]:
+    """Of what an expression was made of alone, by how many dimensions it has at most more."""
+    found = dict.fromkeys(_identify(scene, node), 0)
+    followed = [one for one in (_followed(scene, node) if depth else ()) if rank(scene, one[0]) not in (0, 1)]
+    inner = [(_count_most(scene, operand, depth - 1), more) for operand, more in followed]
+    for name in set.intersection(*(set(one) for one, _ in inner)) if inner else ():
+        found.setdefault(name, max(one[name] + more for one, more in inner))
+    return found
+
+
+def _followed(scene: FunctionSource, node: cst.BaseExpression) -> list[tuple[cst.BaseExpression, int]]:
+    """What an expression is made of, each with how many dimensions more the result has than it."""
+    if isinstance(node, cst.Name):
+        made = definition(scene, node)
+        return [] if made is None else [(made.value, 0)]
+    if isinstance(node, cst.Subscript):
+        return [(node.value, 0)] if _takes_order(scene, node) else []
+    if not isinstance(node, cst.Call):
+        return [(one, 0) for one in _operands(scene, node)]
+    name, given = operation(scene, node), arguments_of(scene, node)
+    if name in ("squeeze", "unsqueeze") and len(given) == 2 and not any(arg.keyword for arg in node.args):
+        return [(given[0], -1 if name == "squeeze" else 1)]
+    if name in ("gather", "take_along_dim") and len(given) == 3:
+        return [(given[2], 0)]
+    return [(given[0], 0)] if name in _KEEPS_RANK and given else [(one, 0) for one in _operands(scene, node)]
+
+
+def _takes_order(scene: FunctionSource, node: cst.Subscript) -> bool:
+    """Return whether an index of one tensor of positions puts what it indexes into another order: `x[x.argsort()]`."""
+    part = node.slice[0].slice if len(node.slice) == 1 else None
+    if not isinstance(part, cst.Index) or _is_basic(scene, part):
+        return False
+    return rank(scene, part.value) == 1 and values.dtype_of(scene.value(part.value)) == "i"
 
 
 def made_like(scene: FunctionSource, mask: cst.BaseExpression, whole: cst.BaseExpression) -> bool:

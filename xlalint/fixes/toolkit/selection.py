@@ -14,6 +14,7 @@ from xlalint.fixes.toolkit.aliasing import Original, copy_shows
 from xlalint.fixes.toolkit.bindings import made_before
 from xlalint.fixes.toolkit.conditions import Condition, module_of
 from xlalint.fixes.toolkit.dataflow import uses
+from xlalint.fixes.toolkit.divisors import with_safe_divisor
 from xlalint.fixes.toolkit.function_source import FunctionSource
 from xlalint.fixes.toolkit.gradients import FLAT, Slope, Slopes, without_gradient
 from xlalint.fixes.toolkit.imports import Imports
@@ -88,7 +89,10 @@ class Chooser:
         self._shape(asked, taken, other)
         self._gradients(taken, other)
         first, second = (other, taken) if asked.turned else (taken, other)
-        return [asked.text, first.text, second.text]
+        if self._framework == "tensorflow":
+            return [asked.text, first.text, second.text]
+        divided = (with_safe_divisor(one.text, asked.text, self.function) for one in (first, second))
+        return [asked.text, *divided]
 
     def unfit(self, side: Side) -> str:
         """Why a value cannot be one of those that are chosen between, "" if it can."""

@@ -23,6 +23,11 @@ _READING_BUILTINS = frozenset(
     f"builtins.{name}" for name in ("bool", "float", "int", "list", "print", "range", "round", "str")
 )
 _NUMBERS = frozenset(("bool", "complex", "float", "int", "str"))
+# What copies the elements of a list to the host, one after another.
+_COPYING = frozenset(
+    [f"torch.{kind}Tensor" for kind in ("", "Bool", "Byte", "Double", "Float", "Half", "Int", "Long", "Short")]
+    + ["numpy.array", "numpy.asarray"]
+)
 _READS = re.compile(r"^(?:bool|float|int)\(|\.item\(\)$|^import ")
 _OTHER_CLASSES = re.compile(r"\b(?:_?Number|bool|dict|float|int|list|Integral|Real|str|tuple)\b")
 _TENSORS = re.compile(r"Tensor|Array|Variable|ndarray|Parameter")
@@ -40,6 +45,9 @@ def refusal(site: Site, made: Rewrite) -> NoFix | None:
         reader = _find_reader(site.scene, _find_replaced(site, made))
         if reader:
             return NoFix(f"`{brief(reader)}` needs the value on the host all the same")
+    copying = _find_copying(site)
+    if copying:
+        return NoFix(f"`{copying}` reads each element on the host all the same: use `torch.stack`")
     return _find_narrowing(site)
 
 
@@ -135,6 +143,18 @@ def _find_reader(scene: FunctionSource, node: cst.CSTNode) -> str:
         subscript = scene.parent(element)
         listed = isinstance(subscript, cst.Subscript) and not values.tensors_only(scene.value(subscript.value))
         return scene.code(subscript) if listed else ""
+    return ""
+
+
+def _find_copying(site: Site) -> str:
+    """The name of the constructor that copies the list which a finding is in; "" without."""
+    scene, inside = site.scene, False
+    for holder in scene.above(site.node):
+        if isinstance(holder, cst.BaseSmallStatement):
+            return ""
+        inside = inside or isinstance(holder, (cst.List, cst.ListComp, cst.GeneratorExp))
+        if inside and isinstance(holder, cst.Call) and values.callee(scene.value(holder.func)) in _COPYING:
+            return scene.code(holder.func)
     return ""
 
 
