@@ -55,6 +55,7 @@ from xlalint.fixes.control_flow import (
 from xlalint.fixes.dynamic_shape import (
     at_update,
     counts,
+    ctc,
     dynamic_op,
     dynamic_tensorarray,
     elementwise_losses,
@@ -67,6 +68,7 @@ from xlalint.fixes.dynamic_shape import (
     masked_reductions,
     positions,
     prefixes,
+    row_statistics,
     scalar_index,
     selected_counts,
     slices,
@@ -127,6 +129,7 @@ REWRITES: Mapping[str, tuple[Rewriter, ...]] = {
     "XLA201": (
         last_rows.last_of_each_row,
         losses.cross_entropy,
+        ctc.padded_targets,
         elementwise_losses.elementwise,
         masked_reductions.reduction,
         masked_reductions.reduce_named,
@@ -144,6 +147,7 @@ REWRITES: Mapping[str, tuple[Rewriter, ...]] = {
     "XLA203": (unique.count_neighbours, unique.give_size, unique.explain_values),
     "XLA204": (
         losses.cross_entropy,
+        ctc.padded_targets,
         elementwise_losses.elementwise,
         masked_reductions.reduction,
         masked_reductions.reduce_named,
@@ -153,6 +157,7 @@ REWRITES: Mapping[str, tuple[Rewriter, ...]] = {
     "XLA205": (mask_assignment.assignment, mask_assignment.rewrite_augmented, at_update.update),
     "XLA206": (
         prefixes.prefix_loop,
+        row_statistics.pool_rows,
         slices.fill_by_mask,
         slices.window,
         slices.reduce_by_mask,

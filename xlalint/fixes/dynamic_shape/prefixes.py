@@ -16,7 +16,7 @@ from xlalint.fixes.toolkit.imports import Imports
 from xlalint.fixes.toolkit.text import argument, atom, call_at
 
 
-class _Loop(NamedTuple):
+class Loop(NamedTuple):
     """`for row in range(…)` or `for row, length in enumerate(lengths)`; `lengths` is None in the first form."""
 
     node: cst.For
@@ -32,7 +32,7 @@ def prefix_loop(site: Site) -> Rewrite | NoFix | None:
     if found is None:
         return None
     cut, assign = found
-    loop = _loop_around(scene, assign)
+    loop = _loop_of(scene, assign)
     if loop is None or not _is_matrix_of_rows(scene, cut, loop):
         return None
     if values.rank_of(scene.value(cut.whole)) != 2 or not values.is_tensor(scene.value(cut.whole), "torch"):
@@ -51,18 +51,23 @@ def prefix_loop(site: Site) -> Rewrite | NoFix | None:
     return _rewrite(site, cut, loop, assign, given, column)
 
 
-def _loop_around(scene: FunctionSource, assign: cst.Assign) -> _Loop | None:
+def _loop_of(scene: FunctionSource, assign: cst.Assign) -> Loop | None:
     """The loop whose body is this assignment alone."""
     line = scene.statement(assign)
     loop = scene.nearest(scene.parent(line), cst.For)
     alone = loop is not None and isinstance(loop.body, cst.IndentedBlock) and list(loop.body.body) == [line]
-    if loop is None or not alone or loop.orelse is not None or loop.asynchronous is not None:
+    return loop_around(scene, loop) if loop is not None and alone else None
+
+
+def loop_around(scene: FunctionSource, loop: cst.For) -> Loop | None:
+    """The names of a loop over rows; None for another loop."""
+    if loop.orelse is not None or loop.asynchronous is not None:
         return None
     if not isinstance(loop.iter, cst.Call) or any(arg.keyword is not None or arg.star for arg in loop.iter.args):
         return None
     name, operand = values.callee(scene.value(loop.iter.func)), loop.iter.args[0].value if loop.iter.args else None
     if name == "builtins.range" and len(loop.iter.args) == 1 and isinstance(loop.target, cst.Name):
-        return _Loop(loop, loop.target, None, None)
+        return Loop(loop, loop.target, None, None)
     if (
         name != "builtins.enumerate"
         or operand is None
@@ -73,10 +78,10 @@ def _loop_around(scene: FunctionSource, assign: cst.Assign) -> _Loop | None:
     both = [one.value for one in loop.target.elements]
     if len(both) != 2 or not isinstance(both[0], cst.Name) or not isinstance(both[1], cst.Name):
         return None
-    return _Loop(loop, both[0], both[1], operand)
+    return Loop(loop, both[0], both[1], operand)
 
 
-def _is_matrix_of_rows(scene: FunctionSource, cut: Cut, loop: _Loop) -> bool:
+def _is_matrix_of_rows(scene: FunctionSource, cut: Cut, loop: Loop) -> bool:
     """Return whether the subscript is `whole[row, …:…]`."""
     if len(cut.before) != 1 or cut.after or not isinstance(cut.before[0], cst.Index):
         return False
@@ -84,7 +89,7 @@ def _is_matrix_of_rows(scene: FunctionSource, cut: Cut, loop: _Loop) -> bool:
     return isinstance(index, cst.Name) and index.value == loop.row.value and not is_full(cut.before[0])
 
 
-def _column(scene: FunctionSource, given: cst.BaseExpression, loop: _Loop) -> str:
+def _column(scene: FunctionSource, given: cst.BaseExpression, loop: Loop) -> str:
     """A row's bound, written for all rows at once: `lengths[:, None]` of `lengths[row]`; "" if that cannot be done."""
     if isinstance(given, cst.BinaryOperation) and isinstance(given.operator, (cst.Add, cst.Subtract)):
         left, right = _column(scene, given.left, loop), _column(scene, given.right, loop)
@@ -108,7 +113,7 @@ def _rows(scene: FunctionSource, lengths: cst.BaseExpression | None) -> str:
     return f"{atom(scene, lengths)}[:, None]"
 
 
-def _rewrite(site: Site, cut: Cut, loop: _Loop, assign: cst.Assign, given: cst.BaseExpression, column: str) -> Rewrite:
+def _rewrite(site: Site, cut: Cut, loop: Loop, assign: cst.Assign, given: cst.BaseExpression, column: str) -> Rewrite:
     scene = site.scene
     imports = Imports(scene, assign)
     whole = scene.code(cut.whole)
@@ -130,7 +135,7 @@ def _rewrite(site: Site, cut: Cut, loop: _Loop, assign: cst.Assign, given: cst.B
     return Rewrite("Use `masked_fill_` for all rows at once", made, all_of(assumed))
 
 
-def _zeros_before(scene: FunctionSource, cut: Cut, loop: _Loop) -> tuple[cst.BaseStatement, str, str] | None:
+def _zeros_before(scene: FunctionSource, cut: Cut, loop: Loop) -> tuple[cst.BaseStatement, str, str] | None:
     """The statement before the loop if it is `whole = torch.zeros(rows, size, dtype=torch.bool)`, the size, and its `device=`."""
     siblings, index = scene.siblings(loop.node)
     line = siblings[index - 1] if index else None
