@@ -50,6 +50,7 @@ LEFT_ALONE = {
     "a view that changes": ("a = x.view(-1)[0].item()\nx += 1\nreturn x * a", "changed in place"),
     "a part that is returned": ("return x[0].item() / 2, x", "changed in place"),
     "a number for the caller": ("return s.item()", "callers get a number"),
+    "a float for the caller, beside others": ("return x, float(s)", "what `float` makes for them"),
     "a named number for the caller": ("loss = s.item()\nreturn loss", "callers get a number"),
     "a comparison for the caller": ("return s.item() > 1.0", "callers get a number"),
     "a list that may be empty": (

@@ -56,6 +56,10 @@ def number(site: Site) -> Rewrite | NoFix | None:
     found = flow(scene, node, site.framework, imports, _conversion(read.how, values.dtype_of(value)))
     if isinstance(found, NoFix):
         return found
+    if found.leaves and read.how in ("float", "int", "bool"):
+        return NoFix(
+            f"callers get what `{read.how}` makes for them: return the tensor, and read it where the number is needed"
+        )
     shared = read.how not in MATH and not makes_new(scene, read.tensor)
     part = isinstance(read.tensor, (cst.Attribute, cst.Subscript))
     if shared and ((part and found.leaves) or _changed(scene, read.tensor)):
