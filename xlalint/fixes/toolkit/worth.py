@@ -14,6 +14,7 @@ from xlalint.fixes.model import NoFix, Rewrite, Site, all_of
 from xlalint.fixes.toolkit import values
 from xlalint.fixes.toolkit.dataflow import binds, uses
 from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
+from xlalint.fixes.toolkit.operations import SIZED, operation
 from xlalint.fixes.toolkit.text import brief
 
 # Rules that warn of a value that is read and of nothing else: where it is read all the same, nothing is gained.
@@ -165,18 +166,24 @@ def _find_reader_by_name(scene: FunctionSource, holder: cst.CSTNode) -> str:
     target = holder.targets[0].target if isinstance(holder, cst.Assign) and len(holder.targets) == 1 else None
     if not isinstance(target, cst.Name):
         return ""
-    found = [_reader_around(scene, use) for use in uses(scene, scene.function(holder) or scene.root, target.value)]
+    # `max(lengths)` reads each element: reading the largest alone is a gain even for a size.
+    made = holder.value if isinstance(holder, cst.Assign) else None
+    iterates = isinstance(made, cst.Call) and len(made.args) == 1
+    read = uses(scene, scene.function(holder) or scene.root, target.value)
+    found = [_reader_around(scene, use, iterates=iterates) for use in read]
     return found[0] if found and all(found) else ""
 
 
-def _reader_around(scene: FunctionSource, use: cst.Name) -> str:
+def _reader_around(scene: FunctionSource, use: cst.Name, *, iterates: bool) -> str:
     """The code of the call around a use, in its statement, that makes a number of what it is given."""
     for holder in scene.above(use):
         if isinstance(holder, cst.BaseSmallStatement):
             return ""
-        if isinstance(holder, cst.Call) and values.callee(scene.value(holder.func)) in _READING_BUILTINS - {
-            "builtins.print"
-        }:
+        if not isinstance(holder, cst.Call):
+            continue
+        if values.callee(scene.value(holder.func)) in _READING_BUILTINS - {"builtins.print"}:
+            return scene.code(holder)
+        if operation(scene, holder) in SIZED and use in (arg.value for arg in holder.args) and not iterates:
             return scene.code(holder)
     return ""
 
