@@ -14,7 +14,7 @@ from xlalint.fixes.model import NoFix, Rewrite, Site, all_of
 from xlalint.fixes.toolkit import values
 from xlalint.fixes.toolkit.dataflow import binds, uses
 from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
-from xlalint.fixes.toolkit.operations import SIZED, operation
+from xlalint.fixes.toolkit.operations import MAKERS, SIZED, arguments_of, operation
 from xlalint.fixes.toolkit.text import brief
 
 # Rules that warn of a value that is read and of nothing else: where it is read all the same, nothing is gained.
@@ -166,24 +166,38 @@ def _find_reader_by_name(scene: FunctionSource, holder: cst.CSTNode) -> str:
     target = holder.targets[0].target if isinstance(holder, cst.Assign) and len(holder.targets) == 1 else None
     if not isinstance(target, cst.Name):
         return ""
+    read = list(uses(scene, scene.function(holder) or scene.root, target.value))
     # `max(lengths)` reads each element: reading the largest alone is a gain even for a size.
     made = holder.value if isinstance(holder, cst.Assign) else None
-    iterates = isinstance(made, cst.Call) and len(made.args) == 1
-    read = uses(scene, scene.function(holder) or scene.root, target.value)
-    found = [_reader_around(scene, use, iterates=iterates) for use in read]
+    if not isinstance(made, cst.Call) or len(made.args) != 1:
+        later = (use for use in read if scene.span(use)[0] > scene.span(holder)[0])
+        sized = next(filter(None, (_find_sized(scene, use) for use in later)), "")
+        if sized:
+            return sized
+    found = [_reader_around(scene, use) for use in read]
     return found[0] if found and all(found) else ""
 
 
-def _reader_around(scene: FunctionSource, use: cst.Name, *, iterates: bool) -> str:
+def _find_sized(scene: FunctionSource, use: cst.Name) -> str:
+    """The code of the operation that takes a name for a size or a dimension, which the host must know; "" for another use."""
+    arg = scene.parent(use)
+    call = scene.parent(arg) if isinstance(arg, cst.Arg) else None
+    if not isinstance(arg, cst.Arg) or not isinstance(call, cst.Call):
+        return ""
+    name, given = operation(scene, call), arguments_of(scene, call)
+    told = arg.keyword.value if arg.keyword is not None else ""
+    sizes = given if name in MAKERS else given[1:]
+    return scene.code(call) if (name in SIZED and use in sizes) or (name and told in ("axis", "dim")) else ""
+
+
+def _reader_around(scene: FunctionSource, use: cst.Name) -> str:
     """The code of the call around a use, in its statement, that makes a number of what it is given."""
     for holder in scene.above(use):
         if isinstance(holder, cst.BaseSmallStatement):
             return ""
-        if not isinstance(holder, cst.Call):
-            continue
-        if values.callee(scene.value(holder.func)) in _READING_BUILTINS - {"builtins.print"}:
-            return scene.code(holder)
-        if operation(scene, holder) in SIZED and use in (arg.value for arg in holder.args) and not iterates:
+        if isinstance(holder, cst.Call) and values.callee(scene.value(holder.func)) in _READING_BUILTINS - {
+            "builtins.print"
+        }:
             return scene.code(holder)
     return ""
 
