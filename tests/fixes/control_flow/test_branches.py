@@ -149,6 +149,18 @@ SAFE = {
 }
 
 UNSAFE = {
+    "a division where it is meant to be infinite": (
+        "n = (y > 0).float().sum()\nif n == 0:\n    z = x.sum() / n\nelse:\n    z = x.sum()\nreturn z",
+        "n = (y > 0).float().sum()\nz = torch.where(n == 0, x.sum() / n, x.sum())\nreturn z",
+        "is finite",
+    ),
+    "divisions by what names were made by": (
+        "a = x.std()\nb = y.std()\nif a != 0 and b != 0:\n    x = x / x.std()\n    y = y / b\nreturn x, y",
+        "a = x.std()\nb = y.std()\ncondition = (a != 0) & (b != 0)\n"
+        "x = torch.where(condition, x / torch.where(a != 0, x.std(), 1), x)\n"
+        "y = torch.where(condition, y / torch.where(b != 0, b, 1), y)\nreturn x, y",
+        "is finite",
+    ),
     "a division by what is zero where it is not chosen": (
         "n = (y > 0).float().sum()\nif n == 0:\n    z = x.sum()\nelse:\n    z = x.sum() / n\nreturn z",
         "n = (y > 0).float().sum()\nz = torch.where(n == 0, x.sum(), x.sum() / torch.where(n == 0, 1, n))\nreturn z",

@@ -7,6 +7,8 @@ import pytest
 from xlalint.fixes.toolkit.divisors import with_safe_divisor
 
 AS_WRITTEN = {
+    "what is chosen where it is zero": ("a / n", "n == 0"),
+    "what is chosen where it is not positive": ("a / n", "n <= 0"),
     "another divisor": ("a / b", "n == 0"),
     "a product": ("a * n", "n == 0"),
     "compared to one": ("a / n", "n == 1"),
@@ -15,17 +17,26 @@ AS_WRITTEN = {
     "compared to a bool": ("a / n", "n == False"),
     "a test that is no comparison": ("a / n", "n.any()"),
     "a part of the divisor": ("a / (n + 1)", "n == 0"),
+    "either may be zero where it is chosen": ("a / n", "(n != 0) | (m != 0)"),
+    "both need not be zero": ("a / n", "(n == 0) & (m == 0)"),
     "divided by a call": ("a / n.sum()", "n == 0"),
 }
 SAFE = {
-    "equal": ("a / n", "n == 0", "a / torch.where(n == 0, 1, n)"),
-    "not positive": ("a / n", "n <= 0", "a / torch.where(n <= 0, 1, n)"),
-    "not equal": ("a / n", "n != 0", "a / torch.where(n != 0, n, 1)"),
-    "positive": ("a / n", "n > 0", "a / torch.where(n > 0, n, 1)"),
-    "an attribute": ("a / self.n", "self.n > 0", "a / torch.where(self.n > 0, self.n, 1)"),
-    "twice": ("a / n + b / n", "n > 0", "a / torch.where(n > 0, n, 1) + b / torch.where(n > 0, n, 1)"),
-    "on a second line": ("a\n/ n", "n > 0", "a\n/ torch.where(n > 0, n, 1)"),
-    "behind other letters": ("ä / n", "n > 0", "ä / torch.where(n > 0, n, 1)"),
+    "equal": (False, "a / n", "n == 0", "a / torch.where(n == 0, 1, n)"),
+    "not positive": (False, "a / n", "n <= 0", "a / torch.where(n <= 0, 1, n)"),
+    "not equal": (True, "a / n", "n != 0", "a / torch.where(n != 0, n, 1)"),
+    "positive": (True, "a / n", "n > 0", "a / torch.where(n > 0, n, 1)"),
+    "an attribute": (True, "a / self.n", "self.n > 0", "a / torch.where(self.n > 0, self.n, 1)"),
+    "both": (
+        True,
+        "a / n + a / m",
+        "(n != 0) & (m > 0)",
+        "a / torch.where(n != 0, n, 1) + a / torch.where(m > 0, m, 1)",
+    ),
+    "either": (False, "a / n", "(n == 0) | (m > 0)", "a / torch.where(n == 0, 1, n)"),
+    "twice": (True, "a / n + b / n", "n > 0", "a / torch.where(n > 0, n, 1) + b / torch.where(n > 0, n, 1)"),
+    "on a second line": (True, "a\n/ n", "n > 0", "a\n/ torch.where(n > 0, n, 1)"),
+    "behind other letters": (True, "ä / n", "n > 0", "ä / torch.where(n > 0, n, 1)"),
 }
 
 
@@ -34,6 +45,11 @@ def test_as_written(side: str, asked: str) -> None:
     assert with_safe_divisor(side, asked, "torch.where") == side
 
 
-@pytest.mark.parametrize(("side", "asked", "after"), SAFE.values(), ids=SAFE)
-def test_safe(side: str, asked: str, after: str) -> None:
-    assert with_safe_divisor(side, asked, "torch.where") == after
+@pytest.mark.parametrize(("taken", "side", "asked", "after"), SAFE.values(), ids=SAFE)
+def test_safe(taken: bool, side: str, asked: str, after: str) -> None:
+    assert with_safe_divisor(side, asked, "torch.where", taken=taken) == after
+
+
+def test_what_a_name_was_made_by() -> None:
+    after = "a / torch.where(s != 0, a.std(), 1)"
+    assert with_safe_divisor("a / a.std()", "s != 0", "torch.where", made={"s": "a.std()"}) == after

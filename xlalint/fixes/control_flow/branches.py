@@ -181,6 +181,7 @@ class _Choice:
         if changed or (len(live) > 1 and not text.isidentifier()):
             name = scene.fresh("condition")
             lines.append(f"{name} = {text}")
+            self._chooser.tested = "" if changed else text
             asked = asked._replace(text=name)
         for name in order:
             if name not in live:

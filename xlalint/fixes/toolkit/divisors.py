@@ -7,44 +7,58 @@ and the gradient of zero that flows into it becomes NaN. Dividing by one there c
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 
 _ZERO_WHERE_TRUE = (ast.Eq, ast.LtE)
 _ZERO_WHERE_FALSE = (ast.NotEq, ast.Gt)
 
 
-def with_safe_divisor(side: str, asked: str, where: str) -> str:
-    """Return the code of a side in which what the condition compares to zero divides nothing where it is zero.
+def with_safe_divisor(
+    side: str, asked: str, where: str, *, taken: bool = True, made: Mapping[str, str] | None = None
+) -> str:
+    """Return the code of the side that is chosen where a condition holds, or, not `taken`, where it does not, so that what the condition
+    says is not zero there divides nothing where it is.
+
+    `made` has what names of the condition were made by: `a / a.std()` divides by what `s != 0` tests after `s = a.std()`.
 
     >>> with_safe_divisor("total / n", "n > 0", "torch.where")
     'total / torch.where(n > 0, n, 1)'
     """
-    divisor, true = _find_tested(asked)
-    tree = _parse(side)
-    if divisor is None or tree is None:
+    for compared, zero in _list_tested(_parse(asked)):
+        if zero is taken:
+            continue
+        code, test = ast.unparse(compared.left), ast.unparse(compared)
+        for divisor in (code, (made or {}).get(code, "")):
+            safe = f"{where}({test}, 1, {divisor})" if zero else f"{where}({test}, {divisor}, 1)"
+            side = _with(side, divisor, safe) if divisor else side
+    return side
+
+
+def _with(side: str, divisor: str, safe: str) -> str:
+    """Return code in which all quotients by a divisor have another in its place."""
+    tree, tested = _parse(side), _parse(divisor)
+    if tree is None or tested is None:
         return side
-    code = ast.unparse(divisor)
-    safe = f"{where}({asked}, 1, {code})" if true else f"{where}({asked}, {code}, 1)"
-    found = [
-        one.right
-        for one in ast.walk(tree)
-        if isinstance(one, ast.BinOp) and isinstance(one.op, ast.Div) and ast.dump(one.right) == ast.dump(divisor)
-    ]
+    divisions = (one for one in ast.walk(tree) if isinstance(one, ast.BinOp) and isinstance(one.op, ast.Div))
+    found = [one.right for one in divisions if ast.dump(one.right) == ast.dump(tested)]
     for one in sorted(found, key=lambda node: (node.lineno, node.col_offset), reverse=True):
         side = _replaced(side, one, safe)
     return side
 
 
-def _find_tested(asked: str) -> tuple[ast.expr | None, bool]:
-    """What a condition compares to zero, and whether it is zero where the condition is true."""
-    tree = _parse(asked)
+def _list_tested(tree: ast.expr | None) -> list[tuple[ast.Compare, bool]]:
+    """The parts of a condition that compare something to zero, and whether it is zero where the part is true."""
+    if isinstance(tree, ast.BinOp) and isinstance(tree.op, (ast.BitAnd, ast.BitOr)):
+        parts = [*_list_tested(tree.left), *_list_tested(tree.right)]
+        return [(part, zero) for part, zero in parts if zero is isinstance(tree.op, ast.BitOr)]
     if not isinstance(tree, ast.Compare) or len(tree.ops) != 1 or not isinstance(tree.left, (ast.Name, ast.Attribute)):
-        return None, False
+        return []
     right = tree.comparators[0]
     if not isinstance(right, ast.Constant) or isinstance(right.value, bool) or right.value != 0:
-        return None, False
+        return []
     if isinstance(tree.ops[0], _ZERO_WHERE_TRUE):
-        return tree.left, True
-    return (tree.left, False) if isinstance(tree.ops[0], _ZERO_WHERE_FALSE) else (None, False)
+        return [(tree, True)]
+    return [(tree, False)] if isinstance(tree.ops[0], _ZERO_WHERE_FALSE) else []
 
 
 def _parse(code: str) -> ast.expr | None:

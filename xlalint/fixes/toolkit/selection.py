@@ -13,7 +13,7 @@ from xlalint.fixes.toolkit import values
 from xlalint.fixes.toolkit.aliasing import Original, copy_shows
 from xlalint.fixes.toolkit.bindings import made_before
 from xlalint.fixes.toolkit.conditions import Condition, module_of
-from xlalint.fixes.toolkit.dataflow import uses
+from xlalint.fixes.toolkit.dataflow import definition_at, reads, unchanged, uses
 from xlalint.fixes.toolkit.divisors import with_safe_divisor
 from xlalint.fixes.toolkit.function_source import FunctionSource
 from xlalint.fixes.toolkit.gradients import FLAT, Slope, Slopes, without_gradient
@@ -57,6 +57,7 @@ class Chooser:
         self.imports = Imports(scene, node)
         self.assumes: list[str] = []
         self._learns = not without_gradient(scene, node)
+        self.tested = ""  # the condition, where a name stands for it in the choice
 
     @property
     def function(self) -> str:
@@ -91,8 +92,23 @@ class Chooser:
         first, second = (other, taken) if asked.turned else (taken, other)
         if self._framework == "tensorflow":
             return [asked.text, first.text, second.text]
-        divided = (with_safe_divisor(one.text, asked.text, self.function) for one in (first, second))
+        tested = self.tested or asked.text
+        made = {name: code for name in asked.names if (code := self._code_of(name))}
+        divided = [
+            with_safe_divisor(one.text, tested, self.function, taken=chosen, made=made)
+            for one, chosen in ((first, True), (second, False))
+        ]
         return [asked.text, *divided]
+
+    def _code_of(self, name: str) -> str:
+        """The code that a name was bound to in front of the choice, if it would give the same there; "" else."""
+        scene, statement = self._scene, self._scene.statement(self._node)
+        made = definition_at(scene, name, statement)
+        if not isinstance(made, cst.Assign):
+            return ""
+        since = scene.span(made)[1]
+        same = all(unchanged(scene, read, since, statement) for read in reads(scene, made.value))
+        return scene.code(made.value) if same else ""
 
     def unfit(self, side: Side) -> str:
         """Why a value cannot be one of those that are chosen between, "" if it can."""
