@@ -98,7 +98,7 @@ def _read_statistic(scene: FunctionSource, line: cst.CSTNode, row: cst.Name, len
     return _Statistic(kept.value, taken.func.attr.value, cut.whole)
 
 
-def _assigned(line: cst.CSTNode) -> tuple[str, cst.BaseExpression] | None:
+def _read_assignment(line: cst.CSTNode) -> tuple[str, cst.BaseExpression] | None:
     """The name that a line alone assigns to, and what."""
     one = line.body[0] if isinstance(line, cst.SimpleStatementLine) and len(line.body) == 1 else None
     if not isinstance(one, cst.Assign) or len(one.targets) != 1 or not isinstance(one.targets[0].target, cst.Name):
@@ -108,7 +108,7 @@ def _assigned(line: cst.CSTNode) -> tuple[str, cst.BaseExpression] | None:
 
 def _list_empty(scene: FunctionSource, lines: Sequence[cst.CSTNode]) -> list[str]:
     """The names that lines bind to empty lists."""
-    found = [_assigned(line) for line in lines]
+    found = [_read_assignment(line) for line in lines]
     return [one[0] for one in found if one is not None and scene.code(one[1]) in ("[]", "list()")]
 
 
@@ -116,7 +116,7 @@ def _list_stacked(scene: FunctionSource, lines: Sequence[cst.CSTNode]) -> list[s
     """The names whose lists lines replace by their stacks."""
     names: list[str] = []
     for line in lines:
-        found = _assigned(line)
+        found = _read_assignment(line)
         if found is None or not isinstance(found[1], cst.Call) or operation(scene, found[1]) != "stack":
             continue
         given = [scene.code(arg).replace(" ", "") for arg in found[1].args]

@@ -42,7 +42,7 @@ def _with(side: str, divisor: str, safe: str) -> str:
     divisions = (one for one in ast.walk(tree) if isinstance(one, ast.BinOp) and isinstance(one.op, ast.Div))
     found = [one.right for one in divisions if ast.dump(one.right) == ast.dump(tested)]
     for one in sorted(found, key=lambda node: (node.lineno, node.col_offset), reverse=True):
-        side = _replaced(side, one, safe)
+        side = _exchange(side, one, safe)
     return side
 
 
@@ -68,7 +68,7 @@ def _parse(code: str) -> ast.expr | None:
         return None
 
 
-def _replaced(code: str, node: ast.expr, text: str) -> str:
+def _exchange(code: str, node: ast.expr, text: str) -> str:
     """Return code with the text of a node, as `_parse` found it, exchanged."""
     lines = f"({code})".encode().split(b"\n")
     assert node.end_lineno is not None and node.end_col_offset is not None

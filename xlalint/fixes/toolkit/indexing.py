@@ -245,7 +245,7 @@ def same_rank(scene: FunctionSource, mask: cst.BaseExpression, whole: cst.BaseEx
 def _count_least(scene: FunctionSource, node: cst.BaseExpression, depth: int) -> dict[str, int]:
     """Of what an expression was made of, by how many dimensions it surely has at least more."""
     found = dict.fromkeys(_identify(scene, node), 0)
-    for operand, more in _followed(scene, node) if depth else ():
+    for operand, more in _list_parts(scene, node) if depth else ():
         for name, inner in _count_least(scene, operand, depth - 1).items():
             found[name] = max(found.get(name, inner + more), inner + more)
     return found
@@ -254,15 +254,15 @@ def _count_least(scene: FunctionSource, node: cst.BaseExpression, depth: int) ->
 def _count_most(scene: FunctionSource, node: cst.BaseExpression, depth: int) -> dict[str, int]:
     """Of what an expression was made of alone, by how many dimensions it has at most more."""
     found = dict.fromkeys(_identify(scene, node), 0)
-    followed = [one for one in (_followed(scene, node) if depth else ()) if rank(scene, one[0]) not in (0, 1)]
+    followed = [one for one in (_list_parts(scene, node) if depth else ()) if rank(scene, one[0]) not in (0, 1)]
     inner = [(_count_most(scene, operand, depth - 1), more) for operand, more in followed]
     for name in set.intersection(*(set(one) for one, _ in inner)) if inner else ():
         found.setdefault(name, max(one[name] + more for one, more in inner))
     return found
 
 
-def _followed(scene: FunctionSource, node: cst.BaseExpression) -> list[tuple[cst.BaseExpression, int]]:
-    """What an expression is made of, each with how many dimensions more the result has than it."""
+def _list_parts(scene: FunctionSource, node: cst.BaseExpression) -> list[tuple[cst.BaseExpression, int]]:
+    """List what an expression is made of, each with how many dimensions more the result has than it."""
     if isinstance(node, cst.Name):
         made = definition(scene, node)
         return [] if made is None else [(made.value, 0)]
