@@ -42,7 +42,7 @@ _SKIPPED: Final = "GB0098"
 
 def check_call(frame: Frame, node: ir.Call, found: tuple[Value, ...], arguments: Arguments) -> None:
     """Report a call at which the graph ends."""
-    if not found or not is_compiled(frame) or _trains(frame):
+    if not found or not is_compiled(frame) or trains(frame):
         return
     surely = Confidence.LIKELY if len(found) > 1 or frame.paths.branch_depth else Confidence.CERTAIN
     for callee in found:
@@ -61,7 +61,7 @@ def check_call(frame: Frame, node: ir.Call, found: tuple[Value, ...], arguments:
             break
 
 
-def _trains(frame: Frame) -> bool:
+def trains(frame: Frame) -> bool:
     """Return whether the code takes training steps: where it is not given to the compiler, it runs around what is."""
     return frame.function is not None and frame.interpreter.drivers.role(frame.function) is not Role.NONE
 

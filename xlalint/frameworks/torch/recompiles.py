@@ -78,6 +78,11 @@ def note_assignment(frame: Frame, path: str) -> None:
     frame.refine(path + _ASSIGNED, TRUE)
 
 
+def is_assigned(frame: Frame, path: str) -> bool:
+    """Return whether an attribute of the receiver was assigned since the function began."""
+    return path + _ASSIGNED in frame.env
+
+
 def count(frame: Frame, target: ir.Node, old: Value, right: Value) -> Value | None:
     """Return what `self.step += 1` gives, where the attribute still has what the step before left.
 
@@ -90,7 +95,7 @@ def count(frame: Frame, target: ir.Node, old: Value, right: Value) -> Value | No
         or not frame.scope.receiver_name
     ):
         return None
-    if frame.function is None or frame.function.name == "__init__" or path + _ASSIGNED in frame.env:
+    if frame.function is None or frame.function.name == "__init__" or is_assigned(frame, path):
         return None
     number = isinstance(right, Const) and isinstance(right.value, int) and right.value != 0
     if not number or _sets_back(frame.function, target.name):
@@ -395,19 +400,19 @@ def _is_join(value: ir.Node) -> bool:
     return type(value) is ir.Call and last_name(value.func) in _JOINS
 
 
-def _pairs(target: ir.Node, value: ir.Node) -> Iterator[tuple[ir.Node, ir.Node]]:
+def pairs(target: ir.Node, value: ir.Node) -> Iterator[tuple[ir.Node, ir.Node]]:
     """The targets that one stands for, each with what it is given, as far as the source shows."""
     if type(target) is not ir.Display:
         yield target, value
         return
     fits = type(value) is ir.Display and len(value.items) == len(target.items)
     for place, item in enumerate(target.items):
-        yield from _pairs(item, value.items[place] if fits and type(value) is ir.Display else value)
+        yield from pairs(item, value.items[place] if fits and type(value) is ir.Display else value)
 
 
 def _assignments(statement: ir.Statement) -> Iterator[tuple[ir.Node, ir.Node]]:
     if type(statement) is ir.Assign:
         for target in statement.targets:
-            yield from _pairs(target, statement.value)
+            yield from pairs(target, statement.value)
     for inner in blocks(statement):
         yield from _assignments(inner)
