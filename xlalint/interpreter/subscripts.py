@@ -51,6 +51,7 @@ from xlalint.rules.codes import (
     TRACE_TIME_EFFECT,
     VALUE_SIZED_SHAPE,
 )
+from xlalint.rules.variants import COMPUTED
 
 if TYPE_CHECKING:
     from xlalint.interpreter.frame import Frame
@@ -401,9 +402,23 @@ def _check_tensor_index(
         else:
             frame.report(BOOLEAN_MASK_INDEX, node.at, subject, node)
     elif culprit.rank == 0 and frame.libraries.of(base.framework).reads_scalar_index:
-        frame.report(SCALAR_TENSOR_INDEX, node.at, part, part_node)
+        variant = COMPUTED if _is_computed(frame, part_node) else ""
+        frame.report(SCALAR_TENSOR_INDEX, node.at, part, part_node, variant=variant)
     elif not culprit.dtype and culprit.rank < 0 and alone and frame.libraries.of(base.framework).unclear_masks:
         _check_mask_or_positions(frame, node, base, part, writes)
+
+
+def _is_computed(frame: Frame, node: ir.Node) -> bool:
+    """Return whether an index is made of tensors by the code itself: what is passed to it, or kept by an object, is none."""
+    function = frame.function
+    if type(node) is ir.Name and function is not None:
+        made = assigned_once(node, function.body)
+        if made is node:
+            return all(param.name != node.id for param in function.params)
+        node = made
+    if type(node) is ir.Sub:
+        return any(isinstance(member, Tensor) for member in members(frame.eval(node.value)))
+    return isinstance(node, (ir.Bin, ir.Unary, ir.Call))
 
 
 def _check_mask_or_positions(frame: Frame, node: ir.Sub, base: Tensor, part: Value, writes: bool) -> None:

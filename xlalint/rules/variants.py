@@ -49,6 +49,9 @@ VARIABLE: Final = "variable"
 UNHASHABLE: Final = "unhashable"
 """A call that fails, for an argument that cannot be told from others."""
 
+COMPUTED: Final = "computed"
+"""The tensor is made by the code itself, and no argument."""
+
 ANY_GRAPH = frozenset((NO_AUTOGRAPH, FORMAT, VARIABLE))
 """What fails while a graph is recorded, whatever is to run it."""
 
