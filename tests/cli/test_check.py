@@ -40,6 +40,12 @@ def test_exit_codes(run: Any, bad: Path, good: Path, pipeline: Any) -> None:
     assert "XLA101" in done.out
 
 
+def test_the_target_and_its_release(run: Any, good: Path, pipeline: Any) -> None:
+    run("check", "good.py", "--target", "torch_compile", "--target-version", "torch2.9")
+    settings = pipeline.calls[-1]["settings"]
+    assert (settings.target, settings.target_version) == ("torch_compile", "torch2.9")
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [

@@ -24,6 +24,7 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 _LISTS = ("select", "ignore", "extend_select", "fixable", "unfixable", "include", "exclude", "extend_exclude")
 _PLAIN = (
     "target",
+    "target_version",
     "device",
     "min_confidence",
     "show_info",

@@ -1135,9 +1135,8 @@ class Interpreter:
         frame.enters(context, call.node.at)
         if traced and not inner:  # else the code around it is traced, and leads there
             why = statements_name(call.node)
-            tracer = tracer_of(
-                self.libraries, call.name, call.entry, call.argument("autograph"), call.argument("jit_compile")
-            )
+            settings = ("autograph", "jit_compile", "fullgraph")
+            tracer = tracer_of(frame, call.name, call.entry, {name: call.argument(name) for name in settings})
             self.add_root(frame, RootContext(context, f"given to `{why}`", 1, tracer))
         return context.returns if context.done else UNKNOWN
 

@@ -97,7 +97,7 @@ class Semantics:
     - `formatted(frame, value, node, at, specified)` reports a tensor that becomes text. `branched(frame, branch)` looks at an `if`
       on a tensor. `indexed(frame, base, part, node, at, detail)` looks at each part of an index. `static(call, bound)` gives the
       parameters, by name or number, that a tracer leaves as they are; `traces(call, bound)` numbers those that it replaces, None for
-      all others.
+      all others. `whole_graph(module, asked)` is the release of the tracer where it is asked for one graph of all, else nothing.
 
     How its code reaches XLA:
 
@@ -171,6 +171,7 @@ class Semantics:
         indexed: Callable[[Frame, Tensor, Value, ir.Node, int, str], None] | None = None,
         static: Callable[[LibraryCall, int], tuple[object, ...]] | None = None,
         traces: Callable[[LibraryCall, int], frozenset[int] | None] | None = None,
+        whole_graph: Callable[[ModuleInfo, Value | None], tuple[int, ...]] | None = None,
         records_known: bool = False,
         runs_known: frozenset[str] = frozenset(),
         concrete: frozenset[str] = frozenset(),
@@ -260,6 +261,7 @@ class Semantics:
         self.indexed = indexed
         self.static = static
         self.traces = traces
+        self.whole_graph = whole_graph
         self.records_known = records_known
         self.runs_known = runs_known
         self.concrete = concrete

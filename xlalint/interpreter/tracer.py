@@ -17,6 +17,7 @@ class Tracer(msgspec.Struct, frozen=True, array_like=True):
     `autograph`: its control flow is rewritten, if the framework does such a thing. `compiles`: the program says itself that XLA
     compiles the graph (`jit_compile=True`); without that it may be one of an input pipeline. `runner` is what runs the graph.
     `concrete`: it runs operations at once, and Python may ask what it passes for a truth or a whole number.
+    `whole` is the release of a tracer that is told to make one graph of all (`fullgraph=True`), which changes what it accepts.
     """
 
     framework: str = ""
@@ -24,6 +25,7 @@ class Tracer(msgspec.Struct, frozen=True, array_like=True):
     compiles: bool = False
     runner: Runner = "compiler"
     concrete: bool = False
+    whole: tuple[int, ...] = ()
 
 
 UNTRACED = Tracer()

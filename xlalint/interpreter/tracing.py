@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from xlalint.abstract.values import FALSE, NONE, TRUE, Const, LibrarySymbol, Sequence, Value
@@ -11,7 +12,6 @@ from xlalint.lowering import ir
 if TYPE_CHECKING:
     from xlalint.api_tables.entries import Entry
     from xlalint.interpreter.frame import Frame
-    from xlalint.interpreter.semantics import Libraries
 
 
 _STATIC = ("static_argnums", "static_broadcasted_argnums", "static_argnames")
@@ -39,7 +39,7 @@ def hand_over(frame: Frame, decorator: ir.Node) -> HandOver | None:
     unmapped = numbers_of_none(given.get(_AXES)) if eager else ()
     return HandOver(
         value.name,
-        tracer_of(frame.libraries, value.name, entry, given.get("autograph"), given.get("jit_compile")),
+        tracer_of(frame, value.name, entry, given),
         (
             *(one for name in _STATIC for one in constants(given.get(name))),
             *numbers_of_none(given.get(_PLACES)),
@@ -48,16 +48,17 @@ def hand_over(frame: Frame, decorator: ir.Node) -> HandOver | None:
     )
 
 
-def tracer_of(
-    libraries: Libraries, name: str, entry: Entry, autograph: Value | None, jit_compile: Value | None
-) -> Tracer:
-    """The tracer that these arguments of a call of that name ask for."""
-    framework = entry.framework
+def tracer_of(frame: Frame, name: str, entry: Entry, given: Mapping[str, Value | None]) -> Tracer:
+    """The tracer that the arguments of a call of that name ask for."""
+    framework, compiled = entry.framework, given.get("jit_compile")
+    semantics = frame.libraries.of(framework)
     runner: Runner = "compiler"
-    if libraries.of(framework).compiles_if_asked and jit_compile in (None, NONE, FALSE):
+    if semantics.compiles_if_asked and compiled in (None, NONE, FALSE):
         runner = "replicas" if any(callback.apart for callback in entry.calls) else "framework"
-    concrete = name in libraries.of(framework).concrete
-    return Tracer(framework, autograph is not FALSE, jit_compile is TRUE, runner, concrete)
+    whole = semantics.whole_graph(frame.module, given.get("fullgraph")) if semantics.whole_graph is not None else ()
+    return Tracer(
+        framework, given.get("autograph") is not FALSE, compiled is TRUE, runner, name in semantics.concrete, whole
+    )
 
 
 def _decorating(frame: Frame, node: ir.Node) -> Value | None:

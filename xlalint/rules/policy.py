@@ -54,6 +54,11 @@ class Policy(msgspec.Struct, frozen=True):
     shapes_batches: bool = False
     """Its finding is where a batch gets its shape: what is compiled for a new shape is compiled elsewhere."""
 
+    whole_captures: bool = False
+    """Since torch 2.14, `torch.compile(fullgraph=True)` makes it a part of the graph."""
+    whole_raises: bool = False
+    """With `fullgraph=True`, `torch.compile` raises an exception. The hazard has the variant `fullgraph` there."""
+
     def counts_in(self, framework: str) -> Code:
         """Return the code in which the rule counts for a framework."""
         return self.counts.get(framework) or self.counts.get("*", "traced")

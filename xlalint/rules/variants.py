@@ -52,6 +52,9 @@ UNHASHABLE: Final = "unhashable"
 COMPUTED: Final = "computed"
 """The tensor is made by the code itself, and no argument."""
 
+FULLGRAPH: Final = "fullgraph"
+"""The tracer is told to make one graph of all, and raises an exception."""
+
 ANY_GRAPH = frozenset((NO_AUTOGRAPH, FORMAT, VARIABLE))
 """What fails while a graph is recorded, whatever is to run it."""
 

@@ -15,6 +15,7 @@ from xlalint.frameworks.torch import (
     guarded_numbers,
     host_arrays,
     recompiles,
+    whole_graphs,
 )
 from xlalint.frameworks.torch.checks import (
     compiled_optimizer,
@@ -333,6 +334,7 @@ _SEMANTICS = Semantics(
         **distributions.OF_UNKNOWN,
     },
     withholds=calls.withholds,
+    whole_graph=whole_graphs.whole_graph,
     splits_graphs=True,
     defers_equality=True,
     passed_as_numbers=True,
@@ -400,6 +402,7 @@ _HOOKS = frozenset(("register_forward_hook", "register_forward_pre_hook", "regis
 FRAMEWORK = Framework(
     _SEMANTICS,
     platform=platform_of,
+    variant_under=whole_graphs.variant_under,
     library_reads=sync_in_library.library_reads,
     tracers=frozenset(
         (

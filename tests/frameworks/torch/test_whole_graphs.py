@@ -1,0 +1,82 @@
+"""What `fullgraph=True` makes of hazards, by the release of PyTorch."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import pytest
+
+from xlalint.config.releases import TargetVersion
+from xlalint.config.settings import Settings, Target
+from xlalint.project import check_text
+
+CODE = """
+import time
+import torch
+
+{decorator}
+def step(x: torch.Tensor, n: torch.Tensor):
+    {body}
+    return x
+{after}
+"""
+WHOLE = "@torch.compile(fullgraph=True)"
+
+CAPTURED = {
+    "a number": ("x = x * n.sum().item()", "XLA301"),
+    "an integer": ("x = x * int(n.sum())", "XLA301"),
+    "a mask": ("x = x[x > 0]", "XLA201"),
+    "positions": ("x = torch.nonzero(x)", "XLA202"),
+    "distinct values": ("x = torch.unique(x)", "XLA203"),
+    "selected values": ("x = torch.masked_select(x, x > 0)", "XLA204"),
+}
+RAISES = {
+    "a branch": ("if x.sum() > 0:\n        x = x * 2", "XLA101"),
+    "a clock": ("x = x * time.time()", "XLA701"),
+}
+
+
+def found_in(text: str, release: str = "torch2.14", target: str = "torch_compile") -> dict[str, str]:
+    """The messages of findings by code."""
+    settings = Settings(target=cast("Target", target), target_version=cast("TargetVersion", release))
+    report = check_text(text, "step.py", settings)
+    assert not report.failures
+    return {one.code: one.message for one in report.findings}
+
+
+def made(body: str, decorator: str = "", after: str = "") -> str:
+    return CODE.format(decorator=decorator, body=body, after=after)
+
+
+@pytest.mark.parametrize(("body", "code"), CAPTURED.values(), ids=CAPTURED)
+def test_quiet_where_it_is_captured(body: str, code: str) -> None:
+    assert code not in found_in(made(body, WHOLE))
+
+
+@pytest.mark.parametrize("decorator", ["@torch.compile", "@torch.compile()", "@torch.compile(fullgraph=False)"])
+@pytest.mark.parametrize(("body", "code"), CAPTURED.values(), ids=CAPTURED)
+def test_found_with_breaks_allowed(body: str, code: str, decorator: str) -> None:
+    assert code in found_in(made(body, decorator))
+
+
+@pytest.mark.parametrize(("body", "code"), CAPTURED.values(), ids=CAPTURED)
+def test_found_before_it_was_captured(body: str, code: str) -> None:
+    assert code in found_in(made(body, WHOLE), "torch2.9")
+
+
+@pytest.mark.parametrize("target", ["torch_xla", "torch_tpu"])
+def test_other_targets_mind(target: str) -> None:
+    body, code = CAPTURED["a mask"]
+    assert code in found_in(made(body, WHOLE), target=target)
+
+
+@pytest.mark.parametrize(("body", "code"), RAISES.values(), ids=RAISES)
+def test_raises(body: str, code: str) -> None:
+    for release in ("torch2.9", "torch2.14"):
+        assert "raises an exception" in found_in(made(body, WHOLE), release)[code]
+        assert "raises an exception" not in found_in(made(body, "@torch.compile"), release)[code]
+
+
+def test_by_a_call() -> None:
+    assert not found_in(made("x = x[x > 0]", after="compiled = torch.compile(step, fullgraph=True)"))
+    assert found_in(made("x = x[x > 0]", after="compiled = torch.compile(step)"))

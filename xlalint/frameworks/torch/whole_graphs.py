@@ -1,0 +1,39 @@
+"""Say what changes where `torch.compile` is told to make one graph of all: `fullgraph=True`.
+
+What would end the graph is an error then; and since torch 2.14 Dynamo makes reads of values and sizes that depend on them a part of the
+graph, at which it ends the graph otherwise. Run on torch 2.9.1 and 2.14.1.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from xlalint.abstract.values import TRUE
+from xlalint.rules.variants import FULLGRAPH
+
+if TYPE_CHECKING:
+    from xlalint.abstract.values import Value
+    from xlalint.interpreter.context import PendingHazard
+    from xlalint.interpreter.tracer import Tracer
+    from xlalint.program.linker import ModuleInfo
+    from xlalint.rules.policy import Policy
+
+_TARGET: Final = "torch_compile"
+_OTHERS: Final = ("torch_xla", "torch_tpu")
+_CAPTURES_SINCE: Final = (2, 14)
+
+
+def whole_graph(module: ModuleInfo, asked: Value | None) -> tuple[int, ...]:
+    """Return the release for which a module is judged, where it asks for one graph of all."""
+    targets = module.taught.targets
+    judged = _TARGET in targets and not any(other in targets for other in _OTHERS)
+    return module.taught.release if judged and asked is TRUE else ()
+
+
+def variant_under(tracer: Tracer, pending: PendingHazard, policy: Policy) -> str | None:
+    """Return the variant of a hazard in code that the tracer runs; None where that makes it a part of the graph."""
+    if not tracer.whole or pending.variant:
+        return pending.variant
+    if policy.whole_captures and tracer.whole >= _CAPTURES_SINCE:
+        return None
+    return FULLGRAPH if policy.whole_raises else ""
