@@ -30,7 +30,10 @@ def operands(node: ir.Node) -> Iterator[ir.Node]:
     """What arithmetic takes; nothing of an expression that is none."""
     if type(node) is ir.Bin and node.op in ARITHMETIC:
         for part in (node.left, node.right):
-            yield from operands(part) if type(part) is ir.Bin else (part,)
+            if type(part) is ir.Bin:
+                yield from operands(part)
+            else:
+                yield part
 
 
 def statements(body: tuple[ir.Statement, ...]) -> Iterator[ir.Statement]:
