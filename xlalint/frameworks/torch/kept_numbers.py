@@ -27,9 +27,10 @@ class Read(NamedTuple):
 
 
 def operands(node: ir.Node) -> Iterator[ir.Node]:
-    """What arithmetic takes; nothing of an expression that is none."""
+    """Yield what arithmetic takes; nothing of an expression that is none."""
     if type(node) is ir.Bin and node.op in ARITHMETIC:
-        for part in (node.left, node.right):
+        parts: tuple[ir.Node, ...] = (node.left, node.right)
+        for part in parts:
             if type(part) is ir.Bin:
                 yield from operands(part)
             else:
@@ -43,7 +44,7 @@ def statements(body: tuple[ir.Statement, ...]) -> Iterator[ir.Statement]:
 
 
 def targets(statement: ir.Statement) -> tuple[ir.Node, ...]:
-    """What a statement assigns to, one by one."""
+    """List what a statement assigns to, one by one."""
     if type(statement) is ir.AugAssign:
         return (statement.target,)
     if type(statement) is not ir.Assign:
@@ -156,13 +157,13 @@ def begins_as(method: FunctionInfo, key: str) -> str:
 
 
 def _usual(value: ir.Node) -> ir.Node:
-    """What is given where no tensor is: `torch.zeros_like(lr) if torch.is_tensor(lr) else 0.0`."""
+    """Return what is given where no tensor is: `torch.zeros_like(lr) if torch.is_tensor(lr) else 0.0`."""
     asks = type(value) is ir.IfExp and type(value.test) is ir.Call and path_of(value.test.func) == "torch.is_tensor"
     return value.orelse if asks and type(value) is ir.IfExp else value
 
 
 def _gives(statement: ir.Statement, key: str) -> Iterator[ir.Node]:
-    """What a statement gives the element of a key at first: by an assignment, a dictionary's display or `dict(…)`."""
+    """Yield what a statement gives the element of a key at first: by an assignment, a dictionary's display or `dict(…)`."""
     if type(statement) is ir.Assign:
         for target, value in (pair for one in statement.targets for pair in pairs(one, statement.value)):
             if (
