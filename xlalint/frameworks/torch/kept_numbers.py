@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from xlalint.frameworks.torch.recompiles import pairs
 from xlalint.interpreter.device_loops import blocks
@@ -52,7 +52,7 @@ def targets(statement: ir.Statement) -> tuple[ir.Node, ...]:
     return tuple([target for one in statement.targets for target, _ in pairs(one, statement.value)])
 
 
-def own_parts(statement: ir.Statement) -> Iterator[ir.Node]:
+def own_parts(statement: ir.Statement) -> Iterator[Any]:
     """The expressions of a statement without those of its blocks, and what is within them."""
     for name in statement.__struct_fields__:
         found = getattr(statement, name)
