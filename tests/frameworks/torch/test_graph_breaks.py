@@ -143,6 +143,7 @@ RELEASES = {
         ["XLA703"],
     ),
     "of a list": ("sizes = copy.deepcopy([1, 2])", "torch2.9", "torch2.14", ["XLA709"]),
+    "quantiles that a tensor says": ("x = torch.quantile(x, torch.rand(2))", "torch2.9", "torch2.14", ["XLA305"]),
     "a break since then": ("x = x.to_sparse()", "torch2.14", "torch2.6", ["XLA707"]),
 }
 
