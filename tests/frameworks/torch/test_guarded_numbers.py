@@ -162,6 +162,11 @@ def test_a_step_of_an_optimizer(first: str, count: str, row: int) -> None:
     assert at == row
 
 
+def test_set_back_by_what_does_not_count() -> None:
+    around = "    def begin(self):\n        self.n = 0\n\n    def load(self):\n        self.begin()"
+    assert found_in(MODULE % ("self.n += 1", around))
+
+
 def test_symbols_for_integers_of_modules() -> None:
     text = "import torch._dynamo\ntorch._dynamo.config.allow_unspec_int_on_nn_module = True\n" + MODULE % (
         "self.n += 1",

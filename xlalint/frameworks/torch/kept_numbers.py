@@ -82,15 +82,15 @@ def begins_anew(body: tuple[ir.Statement, ...], path: str) -> bool:
 
 
 def is_set_back(method: FunctionInfo, name: str) -> bool:
-    """Return whether the class itself sets a counter back: as an iteration or a block begins, or in a method that another one calls."""
+    """Return whether the class itself sets a counter back: as an iteration or a block begins, or by a call beside the counting."""
     if method.owner is None:
         return False
     others = [method.owner.module.functions[index] for index in method.owner.ir.methods.values()]
     for other in others:
         if other is method or other.name == "__init__" or not _sets(other, name):
             continue
-        callers = [one for one in others if one.name != "__init__" and other.name in one.ir.calls]
-        if callers or other.name in _RESTARTS:
+        around = [one for one in others if one is method or method.name in one.ir.calls]
+        if other.name in _RESTARTS or any(other.name in one.ir.calls for one in around):
             return True
     return False
 
