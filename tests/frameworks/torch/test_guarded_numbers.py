@@ -167,6 +167,11 @@ def test_set_back_by_what_does_not_count() -> None:
     assert found_in(MODULE % ("self.n += 1", around))
 
 
+def test_set_back_the_first_time() -> None:
+    around = "    def begin(self):\n        if self.ready:\n            return\n        self.n = 0"
+    assert found_in(MODULE % ("self.begin()\n        self.n += 1", around))
+
+
 def test_symbols_for_integers_of_modules() -> None:
     text = "import torch._dynamo\ntorch._dynamo.config.allow_unspec_int_on_nn_module = True\n" + MODULE % (
         "self.n += 1",

@@ -96,11 +96,13 @@ def is_set_back(method: FunctionInfo, name: str) -> bool:
 
 
 def _sets(method: FunctionInfo, name: str) -> bool:
-    """Return whether a method gives an attribute a constant."""
-    for statement in statements(method.body):
+    """Return whether a method gives an attribute a constant at each call."""
+    for statement in method.body:
         constant = type(statement) is ir.Assign and type(statement.value) is ir.Const
         if constant and any(_is_of(one, name) for one in targets(statement)):
             return True
+        if any(type(one) is ir.Return for one in statements((statement,))):
+            return False
     return False
 
 
