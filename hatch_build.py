@@ -19,6 +19,7 @@ COMPILED = (
     "lowering/digests.py",
     "lowering/lower.py",
     "lowering/masks.py",
+    "lowering/passing.py",
     "lowering/scope.py",
     "lowering/walking.py",
     "abstract/lattice.py",

@@ -42,6 +42,10 @@ SILENT = {
         "def f(x: torch.Tensor, path):\n    with open(path) as file:\n        file.write(str(x.item()))\n",
     ),
     "a test of pytest": ("pytest", "def check(x: torch.Tensor):\n    return x.sum().item()\n"),
+    "a method of a class of tests": (
+        "argparse",
+        "class TestLoss:\n    def test_sum(self, x: torch.Tensor):\n        return x.sum().item()\n",
+    ),
     "a test of unittest": ("unittest", "def check(x):\n    return x.detach().sum().item()\n"),
     "a file of data sets": (
         "pandas",
@@ -56,6 +60,10 @@ SILENT = {
 }
 FOUND = {
     "a parameter that is declared": ("pandas", "def f(x: torch.Tensor):\n    return x.sum().item()\n"),
+    "a method of a solver that has a test's name": (
+        "argparse",
+        "class Solver:\n    def test_all(self, x: torch.Tensor):\n        return x.sum().item()\n",
+    ),
     "one that may be None": (
         "argparse",
         "def f(x: torch.Tensor | None):\n    return 0 if x is None else x.sum().item()\n",

@@ -60,6 +60,31 @@ SILENT = {
             high = np.minimum(a[:, np.newaxis, 2:], b[:, 2:])
             return np.prod(high - low, axis=2) / np.prod(b[:, 2:] - b[:, :2], axis=1).max().item()
         """,
+    "a parameter of which NumPy's functions take each element": """
+        def ranks(scores, wanted):
+            found = np.zeros(scores.shape[0])
+            for index, row in enumerate(scores):
+                found[index] = np.argsort(row)[0] == wanted[index]
+            return found
+        """,
+    "parameters that NumPy's functions take in a list": """
+        def ranked(queries, galleries):
+            whole = np.concatenate([queries, galleries], axis=1)
+            return [float(row) for row in whole[: galleries.shape[0]]]
+        """,
+    "what is computed with an array": """
+        def error(pred, true):
+            return np.sqrt(np.mean((pred - true) ** 2 / pred.shape[-1], axis=(0, 1)).sum())
+
+        def measure(pred, true):
+            return error(np.maximum(pred, 0)[:, 0:3], true[:, 0:3])
+        """,
+    "positions that NumPy finds on the host": """
+        class Model(nn.Module):
+            def forward(self, x: torch.Tensor):
+                kept = torch.from_numpy(np.where(np.ones(x.shape[1]) > 0)[0])
+                return x[:, kept]
+        """,
     "an object whose inverse takes arguments": """
         def griffin_lim(magnitudes, transform, turns: int):
             signal = transform.inverse(magnitudes).squeeze(1)
@@ -186,6 +211,21 @@ FOUND = {
             return mean if precisions.device is None else precisions[:, None].mean().item()
         """,
         ["XLA302", "XLA301"],
+    ),
+    "an element of a parameter that NumPy takes, on a device": (
+        """
+        def ranks(self, scores):
+            return [np.argsort(row) for row in scores.detach()]
+        """,
+        ["XLA302"],
+    ),
+    "what is computed with one of NumPy's numbers": (
+        """
+        def scaled(self, x, weights):
+            y = x.unsqueeze(0) * np.mean(weights)
+            return y.sum().item()
+        """,
+        ["XLA301"],
     ),
     "a parameter that goes to NumPy from the device": (
         """

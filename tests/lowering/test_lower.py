@@ -75,7 +75,12 @@ def test_how_a_body_uses_its_parameters() -> None:
     ("body", "uses"),
     [
         ("return g.h(a[0], -b[1:] + c)", (("g.h([])",), ("g.h([])",), ("g.h([])", "op"))),
-        ("return g.h(a.x, b.y(), [c])", ((".x",), (".y",), ())),
+        ("return g.h(a.x, b.y(), {c})", ((".x",), (".y",), ())),
+        ("return g.h([a, b]), g.h([c.x])", (("g.h([])",), ("g.h([])",), (".x",))),
+        ("for x in a:\n        g.h(x)\n    return g.h(x.y)", (("g.h([])",), (), ())),
+        ("for i, (x, y) in enumerate(zip(a, b)):\n        g.h(1, x, y)", (("g.h([])", "zip()"), ("g.h([])",), ())),
+        ("return [g.h(x) for x in a for y in b.z]", (("g.h([])",), (".z",), ())),
+        ("for x in a:\n        pass\n    for x in g.y:\n        g.h(x)", ((), (), ())),
         ("return h(a[0], b)", ((), (), ())),
         ("return a.h(b, c), a.h()", ((".h", ".h(,)"), ("a.h()",), ())),
         ("return a.h(*b), c.h(), c.x.h(1)", ((".h",), (), (".h", ".x"))),

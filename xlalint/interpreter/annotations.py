@@ -362,7 +362,7 @@ class Annotations:
             if use == "[,]":
                 return arrays[0] if arrays else use
             if use.startswith(".") and self.tells(framework, use[1:]) and not self._is_refused(framework, use, uses):
-                return use
+                return arrays[0] if arrays and self.arrays_have(use[1:]) else use
             if use.endswith(ir.PASSED) and self._takes_tensor(info.module, use.removesuffix(ir.PASSED)):
                 return use
             if use in (ir.COMPARED, ir.MASKED) and self._compares_tensors(info):
@@ -391,6 +391,10 @@ class Annotations:
         if known is None:
             known = self._telling[key] = self._is_telling(framework, name)
         return known
+
+    def arrays_have(self, name: str) -> bool:
+        """Return whether arrays of the host have an attribute of this name as well."""
+        return self.apis.attribute(ARRAYS, name) is not None or self.apis.method(ARRAYS, name) is not None
 
     def _is_telling(self, framework: str, name: str) -> bool:
         if hasattr(str, name) or hasattr(list, name) or hasattr(dict, name) or hasattr(int, name) or hasattr(set, name):

@@ -189,7 +189,7 @@ def _binary(frame: Frame, op: str, a: Value, b: Value, at: int, left_node: ir.No
         look = frame.libraries.on_operands.get(op)
         if look is not None:
             look(frame, op, at, (a, left_node), (b, right_node))
-        result = tensor_result(op, a, b)
+        result = tensor_result(op, *_as_operands(frame, a, b))
         return as_recorded(result, frame.interpreter.tracing) if frame.interpreter.tracing else result
     if type(a) is Sequence and type(b) is Sequence:
         return _sequences(op, a, b)
@@ -208,6 +208,19 @@ def _binary(frame: Frame, op: str, a: Value, b: Value, at: int, left_node: ir.No
         return _hosts(op, a, b)
     overloaded = frame.interpreter.overload(frame, op, a, b, at)
     return overloaded if overloaded is not None else UNKNOWN
+
+
+def _as_operands(frame: Frame, a: Value, b: Value) -> tuple[Value, Value]:
+    """The operands, with an array for what is not sure to be a tensor where a device's tensors refuse the array beside them."""
+    if type(a) is not Tensor or type(b) is not Tensor or a.framework == b.framework:
+        return a, b
+    one, other = (a, b) if b.framework == ARRAYS else (b, a)
+    # A result of NumPy's of which no dimension is known may be one of its numbers, with which every tensor computes.
+    is_array = other.framework == ARRAYS and (other.rank > 0 or not other.sure)
+    if one.sure or not is_array or not frame.libraries.of(one.framework).refuses_arrays:
+        return a, b
+    meant = tensor(ARRAYS, one.dtype, one.rank, sure=False)
+    return (meant, b) if one is a else (a, meant)
 
 
 def _sequences(op: str, a: Sequence, b: Sequence) -> Value:
@@ -395,7 +408,7 @@ def _compare_values(frame: Frame, op: str, a: Value, b: Value, node: ir.Compare)
             return FALSE if op == "==" else TRUE
         if op in ("==", "!=") and (_refuses(frame, a, b) or _refuses(frame, b, a)):
             return boolean(op == "!=")
-        result = tensor_result(op, a, b)
+        result = tensor_result(op, *_as_operands(frame, a, b))
         return as_recorded(result, frame.interpreter.tracing) if frame.interpreter.tracing else result
     if isinstance(a, Const) and isinstance(b, Const):
         return _fold_comparison(op, a.value, b.value)

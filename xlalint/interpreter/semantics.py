@@ -75,7 +75,8 @@ class Semantics:
     - `replaces_arguments`: its tracer replaces every argument by a tensor. `raises`: it raises where the host asks for a value.
       `compiles_eagerly`: each operation is compiled by itself in code that no tracer runs. `compiles_if_asked`: XLA compiles a graph
       that its tracers record only where the program says so; the framework's own runtime runs the others.
-      `converts_arrays`: it makes its own tensors of the host's arrays. `splits_graphs`: it goes on behind what it cannot trace.
+      `converts_arrays`: it makes its own tensors of the host's arrays.
+      `refuses_arrays`: its tensors on a device do not compute with them. `splits_graphs`: it goes on behind what it cannot trace.
     - `hashable`. `immutable`: none of its elements can be assigned. `kernels`: packages whose functions are given references, which
       elements can be assigned to, in the place of tensors. `defers_equality`: to what a tensor is compared with.
       `accepts_numbers`: its functions take numbers for tensors.
@@ -150,6 +151,7 @@ class Semantics:
         compiles_eagerly: bool = False,
         compiles_if_asked: bool = False,
         converts_arrays: bool = False,
+        refuses_arrays: bool = False,
         splits_graphs: bool = False,
         hashable: bool = True,
         immutable: bool = False,
@@ -240,6 +242,7 @@ class Semantics:
         self.compiles_eagerly = compiles_eagerly
         self.compiles_if_asked = compiles_if_asked
         self.converts_arrays = converts_arrays
+        self.refuses_arrays = refuses_arrays
         self.splits_graphs = splits_graphs
         self.hashable = hashable
         self.immutable = immutable

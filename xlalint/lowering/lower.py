@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
 from xlalint.lowering import ir
 from xlalint.lowering.ir import encode_body
 from xlalint.lowering.lessons import Lessons
 from xlalint.lowering.masks import note_assigned, note_index, note_used
+from xlalint.lowering.passing import note_dtype, note_elements, note_passed, spell_dotted
 from xlalint.lowering.scope import Scope
 from xlalint.source.lines import Lines
 
@@ -170,7 +171,7 @@ class Lowerer:
         """Record what a call shows of the current function's parameters, and attributes that it registers."""
         scope = self.scope
         if scope.uses and node.args:
-            _note_passed(node.args, func, scope)
+            note_passed(node.args, func, scope)
         if type(func) is ast.Attribute:
             scope.calls.add(func.attr)
             registers = func.attr in _REGISTRARS and bool(node.args)
@@ -226,7 +227,7 @@ class Lowerer:
     def compare(self, node: ast.Compare) -> ir.Node:
         ops = tuple([_OPERATORS[type(op)] for op in node.ops])
         if self.scope.uses:
-            _note_dtype(node, self.scope)
+            note_dtype(node, self.scope)
         return ir.Compare(self.expr(node.left), ops, self.exprs(node.comparators), self.at(node))
 
     def ternary(self, node: ast.IfExp) -> ir.Node:
@@ -239,6 +240,9 @@ class Lowerer:
         return ir.DictDisplay(tuple([self.maybe(key) for key in node.keys]), self.exprs(node.values), self.at(node))
 
     def comprehension(self, node: Any) -> ir.Node:
+        if self.scope.uses:
+            for generator in node.generators:
+                note_elements(generator.target, generator.iter, self.scope)
         generators = tuple(
             ir.Generator(self.expr(g.target), self.expr(g.iter), self.exprs(g.ifs)) for g in node.generators
         )
@@ -353,7 +357,7 @@ class Lowerer:
         """The assigned value, wrapped where a comment teaches its kind."""
         lowered = self.expr(value)
         if self.lessons is not None:
-            name = _spell_dotted(targets[0]) if len(targets) == 1 else ""
+            name = spell_dotted(targets[0]) if len(targets) == 1 else ""
             lesson = self.lessons.of(name, node.lineno, node.end_lineno)
             if lesson is not None:
                 return ir.Hinted(lesson.kind, lowered, lesson.name)
@@ -373,7 +377,7 @@ class Lowerer:
             return [statement for item in target.elts for statement in self._taught_again(item)]
         if isinstance(target, ast.Starred):
             return self._taught_again(target.value)
-        lesson = self.lessons.find_named(_spell_dotted(target), target.lineno)
+        lesson = self.lessons.find_named(spell_dotted(target), target.lineno)
         if lesson is None:
             return []
         loaded: ast.expr = target
@@ -422,6 +426,8 @@ class Lowerer:
 
     def for_(self, node: Any) -> ir.Statement:
         iterable = self.expr(node.iter)
+        if self.scope.uses:
+            note_elements(node.target, node.iter, self.scope)
         target, taught = self.expr(node.target), self._taught_again(node.target)
         body = (*taught, *self.block(node.body))
         return ir.For(target, iterable, body, self.block(node.orelse), self.start(node))
@@ -630,62 +636,6 @@ def _is_accessor(node: Any) -> bool:
     return any(isinstance(d, ast.Attribute) and d.attr in ("setter", "deleter") for d in node.decorator_list)
 
 
-def _note_passed(args: list[ast.expr], func: ast.expr, scope: Scope) -> None:
-    """Record which parameters a call is passed: the first by itself, others, parts of them, and what arithmetic makes of them."""
-    first = args[0]
-    if type(first) is ast.Name and first.id in scope.uses:
-        scope.uses[first.id].add(f"{_spell_dotted(func)}{ir.PASSED}")
-    if type(func) is not ast.Attribute:
-        return
-    holder = func.value
-    if type(holder) is ast.Name and holder.id in scope.uses:
-        if type(first) is not ast.Starred:
-            scope.uses[holder.id].add(f".{func.attr}{ir.CALLED_WITH}")
-        return
-    for index, arg in enumerate(args):
-        kind = type(arg)
-        if kind is ast.Subscript or kind is ast.BinOp or kind is ast.UnaryOp or (kind is ast.Name and index):
-            for name in _names_within(arg):
-                if name in scope.uses:
-                    scope.uses[name].add(f"{_spell_dotted(func)}{ir.PART_PASSED}")
-
-
-def _note_dtype(node: ast.Compare, scope: Scope) -> None:
-    """Record whose dtype a comparison asks for, as if the parameter were passed to it: `x.dtype == np.int16` shows whose array `x` is."""
-    left = node.left
-    if type(left) is not ast.Attribute or left.attr != "dtype" or type(left.value) is not ast.Name:
-        return
-    uses = scope.uses.get(left.value.id)
-    if uses is not None:
-        named = (one for other in node.comparators for one in (other.elts if type(other) is ast.Tuple else (other,)))
-        uses.update(f"{_spell_dotted(one)}{ir.PASSED}" for one in named if type(one) is ast.Attribute)
-
-
-def _names_within(node: ast.expr) -> Iterator[str]:
-    """Names of which an expression takes parts, or with which it does arithmetic."""
-    todo = [node]
-    while todo:
-        part = todo.pop()
-        if type(part) is ast.Name:
-            yield part.id
-        elif type(part) is ast.Subscript:
-            todo.append(part.value)
-        elif type(part) is ast.BinOp:
-            todo += (part.left, part.right)
-        elif type(part) is ast.UnaryOp:
-            todo.append(part.operand)
-
-
-def _spell_dotted(node: ast.expr) -> str:
-    """The source spelling of a dotted name, with "?" for what is none."""
-    parts: list[str] = []
-    while type(node) is ast.Attribute:
-        parts.append(node.attr)
-        node = node.value
-    parts.append(node.id if type(node) is ast.Name else "?")
-    return ".".join(reversed(parts))
-
-
 def _add_string(names: set[str], node: ast.expr) -> None:
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         names.add(node.value)
@@ -704,7 +654,7 @@ def _array_index(node: ast.expr) -> bool:
 def _new_axes(node: ast.expr) -> list[str]:
     """How an index spells the new axes in it: whose `newaxis` tells whose array."""
     items = node.elts if type(node) is ast.Tuple else [node]
-    return [_spell_dotted(item) for item in items if type(item) is ast.Attribute and item.attr == "newaxis"]
+    return [spell_dotted(item) for item in items if type(item) is ast.Attribute and item.attr == "newaxis"]
 
 
 def _pattern(pattern: ast.AST) -> tuple[tuple[str, ...], bool]:

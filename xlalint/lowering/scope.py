@@ -12,9 +12,9 @@ LoweredParam = tuple[str, str, "ir.Node | None", "ir.Node | None"]
 class Scope:
     """A name scope under construction.
 
-    `uses` maps each parameter to how the body treats it (see `ir.Param`), `masks` each name of a comparison's outcome to what was compared;
-    `loaded` and `bound` are the names that the scope reads and binds; `receiver` is the first parameter of a method, whose attribute writes
-    are `stores`.
+    `uses` maps each parameter to how the body treats it (see `ir.Param`), `masks` each name of a comparison's outcome to what was compared,
+    `elements` each name that a loop binds to the parameters of which it holds elements. `loaded` and `bound` are the names that the scope
+    reads and binds; `receiver` is the first parameter of a method, whose attribute writes are `stores`.
     """
 
     def __init__(self, outer: Scope | None, index: int, name: str = "", class_index: int = -1) -> None:
@@ -28,6 +28,7 @@ class Scope:
         self.bound: set[str] = set()
         self.uses: dict[str, set[str]] = {}
         self.masks: dict[str, frozenset[str]] = {}
+        self.elements: dict[str, frozenset[str]] = {}
         self.stores: set[str] = set()
         self.calls: set[str] = set()
         self.receiver: str | None = None

@@ -10,6 +10,7 @@ from tests.conftest import Loud
 
 HEAD = """
 import random
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -155,6 +156,8 @@ FOUND = {
     ),
     "elements set at random": ("if random.random() > 0.5:\n            x[0] = 0\n        return x", ["XLA403"]),
     "a way chosen at random": ("if random.random() > 0.5:\n            x = x.flip(1)\n        return x", ["XLA403"]),
+    "an index that NumPy draws": ("return x[np.random.randint(0, 4)]", ["XLA403"]),
+    "an index that NumPy chooses": ("return x[:, np.random.choice(4)]", ["XLA403"]),
     "a memory": (
         """
         if self.memory is None:
@@ -193,6 +196,18 @@ def module(body: str) -> str:
 
 
 ELSEWHERE = {
+    "a record of one step's results, which is given them": """
+        class Assigned:
+            def __init__(self, labels, size=0):
+                self.labels = labels
+            def add(self, more: Tensor):
+                self.labels = torch.cat([more, self.labels])
+        """,
+    "a number that NumPy draws for the host": """
+        class Draws(nn.Module):
+            def forward(self, x: Tensor):
+                return x * np.random.randint(1, 3)
+        """,
     "a layer of Keras', whose choice is made once": """
         import tensorflow as tf
         class Encoder(tf.keras.layers.Layer):

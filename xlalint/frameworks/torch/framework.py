@@ -353,6 +353,7 @@ _SEMANTICS = Semantics(
     shared_names=_SHARED_NAMES,
     device_uses=frozenset((".cpu", ".detach", ".numpy", ".device", ".to", "isinstance()")),
     makers=_MAKERS,
+    refuses_arrays=True,
     placeless_targets=frozenset(("torch_compile",)),
     shows_target=TargetFinder("torch", row_of("torch").targets, find_target, find_pinned),
     steps=DeviceSteps(

@@ -371,7 +371,7 @@ def _lives_on(frame: Frame, target: ir.Node) -> bool:
         holder = holder.value
     path = path_of(holder)
     if type(holder) is ir.Attr:
-        if path.partition(".")[0] != frame.scope.receiver_name or not path:
+        if path.partition(".")[0] != frame.scope.receiver_name or not path or _is_record(frame, path):
             return False
         return frame.function is not None and frame.function.name != "__init__" and path + _ASSIGNED not in frame.env
     if type(holder) is not ir.Name:
@@ -384,6 +384,20 @@ def _lives_on(frame: Frame, target: ir.Node) -> bool:
         and frame.loops.depth == 1
         and not _is_renewed(frame, holder.id)
     )
+
+
+def _is_record(frame: Frame, path: str) -> bool:
+    """Return whether a plain object is given what it keeps under a path by its maker: as a record of one step's results is."""
+    owner = frame.function.owner if frame.function is not None else None
+    maker = owner.method("__init__") if owner is not None else None
+    if owner is None or maker is None or frame.interpreter.tables.kind(owner):
+        return False
+    given = {param.name for param in maker.params[1:] if param.default is None}
+    kept = path.partition(".")[2]
+    own = maker.params[0].name if maker.params else ""
+    pairs = [pair for statement in maker.body for pair in _assignments(statement)]
+    values = [value for target, value in pairs if path_of(target) == f"{own}.{kept}"]
+    return len(values) == 1 and type(values[0]) is ir.Name and values[0].id in given
 
 
 def _is_renewed(frame: Frame, name: str) -> bool:
