@@ -60,6 +60,7 @@ AT_EVERY_STEP = {
     "where the guard is of another loop's number": "for k, p in enumerate(model.layers):\n"
     "    if k % 100 == 0:\n        loss.item()",
     "at all but every n-th": f"if i % 100 != 0:\n    {READ}",
+    "at all but every n-th, by identity": f"if i % 100 is not 0:\n    {READ}",
     "beside what runs at every n-th": f"if i % 100 == 0:\n    pass\nelse:\n    {READ}",
     "after what runs at every n-th": f"if i % 100 == 0:\n    pass\n{READ}",
     "where one of two conditions is enough": f"if i % 100 == 0 or args.verbose:\n    {READ}",
@@ -77,6 +78,7 @@ AT_EVERY_STEP = {
 NOW_AND_THEN = {
     "of what the loop counts": f"if i % 100 == 0:\n    {READ}",
     "of what the loop counts, plus one": f"if (i + 1) % args.log_every == 0:\n    {READ}",
+    "by identity": f"if i % 100 is 0:\n    {READ}",
     "by truth": f"if not i % args.every:\n    {READ}",
     "but the first": f"if i > 0 and not i % 100:\n    {READ}",
     "of what the loop adds to": f"if seen % 100 == 0:\n    {READ}",

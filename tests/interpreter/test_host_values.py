@@ -72,6 +72,10 @@ SILENT = {
             whole = np.concatenate([queries, galleries], axis=1)
             return [float(row) for row in whole[: galleries.shape[0]]]
         """,
+    "a parameter that NumPy's functions take turned": """
+        def turned(points, rotation):
+            return [float(row) for row in np.dot(rotation, points.transpose(1, 0))[: points.shape[0]]]
+        """,
     "what is computed with an array": """
         def error(pred, true):
             return np.sqrt(np.mean((pred - true) ** 2 / pred.shape[-1], axis=(0, 1)).sum())

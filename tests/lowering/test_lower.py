@@ -75,7 +75,8 @@ def test_how_a_body_uses_its_parameters() -> None:
     ("body", "uses"),
     [
         ("return g.h(a[0], -b[1:] + c)", (("g.h([])",), ("g.h([])",), ("g.h([])", "op"))),
-        ("return g.h(a.x, b.y(), {c})", ((".x",), (".y",), ())),
+        ("return g.h(a.x, b.y(), {c})", ((".x",), (".y", "g.h([])"), ())),
+        ("return g.h(a.item(), b.y(c))", ((".item",), (".y", ".y(,)", "g.h([])"), ("b.y()",))),
         ("return g.h([a, b]), g.h([c.x])", (("g.h([])",), ("g.h([])",), (".x",))),
         ("for x in a:\n        g.h(x)\n    return g.h(x.y)", (("g.h([])",), (), ())),
         ("for i, (x, y) in enumerate(zip(a, b)):\n        g.h(1, x, y)", (("g.h([])", "zip()"), ("g.h([])",), ())),

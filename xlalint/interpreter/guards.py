@@ -144,10 +144,10 @@ def _list_bounded(test: ir.Compare) -> tuple[ir.Node, ...]:
 
 
 def _of_compare(test: ir.Compare, wanted: bool, around: Counting) -> Frequency | None:
-    """Of `step % n == 0` and the like; `step % n != 0` comes out false so often."""
+    """Of `step % n == 0` and the like; `step % n != 0` comes out false so often. `is` asks the same of a small number."""
     if len(test.ops) != 1 or type(test.left) is not ir.Bin or test.left.op != "%":
         return None
-    fits = test.ops[0] == ("==" if wanted else "!=")
+    fits = test.ops[0] in (("==", "is") if wanted else ("!=", "is not"))
     return _of_remainder(test.left, around) if fits else None
 
 

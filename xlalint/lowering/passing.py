@@ -10,7 +10,10 @@ from xlalint.lowering import ir
 from xlalint.lowering.masks import NOTHING
 from xlalint.lowering.scope import Scope
 
-_PARTS: Final = frozenset((ast.Subscript, ast.BinOp, ast.UnaryOp, ast.List, ast.Tuple))
+_PARTS: Final = frozenset((ast.Subscript, ast.BinOp, ast.UnaryOp, ast.List, ast.Tuple, ast.Call))
+_READING: Final = frozenset(
+    ("item", "tolist", "numpy")
+)  # what they give is no array of the kind that they are asked of
 
 
 def spell_dotted(node: ast.expr) -> str:
@@ -80,7 +83,7 @@ def note_dtype(node: ast.Compare, scope: Scope) -> None:
 
 
 def _names_within(node: ast.expr) -> Iterator[str]:
-    """Names of which an expression takes parts, which it lists, or with which it does arithmetic."""
+    """Names of which an expression takes parts, which it lists, whose methods it calls, or with which it does arithmetic."""
     todo = [node]
     while todo:
         part = todo.pop()
@@ -94,6 +97,8 @@ def _names_within(node: ast.expr) -> Iterator[str]:
             todo.append(part.operand)
         elif type(part) is ast.List or type(part) is ast.Tuple:
             todo += part.elts
+        elif type(part) is ast.Call and type(part.func) is ast.Attribute and part.func.attr not in _READING:
+            todo.append(part.func.value)
 
 
 __all__ = ["note_dtype", "note_elements", "note_passed", "spell_dotted"]
