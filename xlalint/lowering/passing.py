@@ -11,9 +11,7 @@ from xlalint.lowering.masks import NOTHING
 from xlalint.lowering.scope import Scope
 
 _PARTS: Final = frozenset((ast.Subscript, ast.BinOp, ast.UnaryOp, ast.List, ast.Tuple, ast.Call))
-_READING: Final = frozenset(
-    ("item", "tolist", "numpy")
-)  # what they give is no array of the kind that they are asked of
+_READING: Final = frozenset(("item", "tolist"))  # what they give is no array of the kind that they are asked of
 
 
 def spell_dotted(node: ast.expr) -> str:
