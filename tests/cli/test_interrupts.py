@@ -118,7 +118,7 @@ def _gone(group: int) -> bool:
     return False
 
 
-CHECK = ("check", "tree", "--isolated", "--no-cache")
+CHECK = ("check", "tree", "--isolated", "--no-cache", "--target", "torch_xla")
 
 
 @pytest.mark.parametrize("jobs", ["1", "3"])

@@ -16,7 +16,7 @@ from xlalint.source.files import MOST_TEXT, read_file
 _FILES = ("pyproject.toml", "setup.cfg", "setup.py", "environment.yml")
 _LISTS = ("requirements*.txt", "requirements/*.txt")
 _LOCKS = ("uv.lock", "poetry.lock", "pdm.lock")
-_ROOTS = (*_FILES[:3], "requirements.txt", *_LOCKS)
+_ROOTS = (*_FILES, "requirements.txt", *_LOCKS)
 # Of all that a lock file names, that of which releases differ in what is said of code.
 _OF_USE = frozenset(("jax", "keras", "tensorflow", "tf-keras", "torch"))
 # Packages of which it counts that they are asked for, in whatever release.

@@ -14,7 +14,7 @@ from xlalint.config.releases import TargetVersion
 from xlalint.source.files import MOST_TEXT, read_file
 from xlalint.source.globs import Globs
 
-Target = Literal["torch_xla", "torch_tpu", "torch_compile", "tf", "jax"]
+Target = Literal["torch_tpu", "torch_xla", "torch_compile", "tf", "jax"]
 Device = Literal["tpu", "gpu", "cpu"]
 Backend = Literal["torch_xla", "torch_tpu", "torch_compile", "torch_export", "tensorflow", "jax"]
 Confidence = Literal["certain", "likely", "possible"]

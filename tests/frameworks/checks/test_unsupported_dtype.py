@@ -81,18 +81,18 @@ JAX_FOUND = {
 
 @pytest.mark.parametrize("case", SILENT)
 def test_silent(case: str) -> None:
-    assert found(TORCH, SILENT[case]) == []
+    assert found(TORCH, SILENT[case], target="torch_xla") == []
 
 
 @pytest.mark.parametrize("case", FOUND)
 def test_found(case: str) -> None:
-    assert found(TORCH, FOUND[case]) == ["warning"]
+    assert found(TORCH, FOUND[case], target="torch_xla") == ["warning"]
 
 
 @pytest.mark.parametrize("device", ["gpu", "cpu"])
 @pytest.mark.parametrize("case", FOUND)
 def test_other_devices_have_the_arithmetic(case: str, device: str) -> None:
-    assert found(TORCH, FOUND[case], device=device) == []
+    assert found(TORCH, FOUND[case], target="torch_xla", device=device) == []
 
 
 @pytest.mark.parametrize("case", JAX_SILENT)

@@ -122,7 +122,7 @@ def check_device(call: CallSite) -> None:
     device = call.constant("type", 0)
     if begins_with_cuda(device) or cuda_devices.is_formatted(node):
         detail = "names a GPU: where there is none, what is moved there raises"
-        call.report("XLA513", "torch", call.spelled, detail, 0, "", NOT_ON_GPU, Confidence.LIKELY)
+        call.report("XLA513", "torch", call.spelled, detail, 0, "", NOT_ON_GPU)
 
 
 @asks_about("torch", *sorted(FACTORIES))
