@@ -351,6 +351,11 @@ SILENT_TF = {
     "what is collected where nothing trains": (
         "def collect(ds):\n    found = []\n    for x in ds:\n        found.append(predict(x).numpy())\n    return found"
     ),
+    "what the next turn begins with is read again to be handed on": (
+        "import numpy as np\n\ndef train(x, count, dtype):\n    start = 0\n    for i in range(count):\n"
+        "        grad = predict(tf.gather(x, np.arange(start, start + 2)))\n        grad = grad.numpy().astype(dtype)\n"
+        "        start = len(grad.numpy().tolist())\n        start += 2"
+    ),
     "a loop of the graph": "@tf.function\ndef train(ds):\n    for x in ds:\n        w.assign_add(step(x) * tf.ones([3, 1]))",
 }
 FOUND_TF = {

@@ -201,7 +201,7 @@ def test_a_notebook_that_is_opened_has_its_diagnostics_in_its_cells_only(folder:
 # ---------------------------------------------------------------------------------------------------------- actions
 
 FIXABLE = """\
-import torch
+import torch, torch_xla
 
 
 def f(x: torch.Tensor) -> torch.Tensor:
@@ -644,7 +644,7 @@ def notebook(folder: Path, *cells: str) -> types.DidOpenNotebookDocumentParams:
 
 
 def test_notebooks(folder: Path) -> None:
-    first = "import torch\nfrom utils import pick\n%matplotlib inline\n"
+    first = "import torch, torch_xla\nfrom utils import pick\n%matplotlib inline\n"
     second = dedent(
         """\
         def f(x: torch.Tensor):

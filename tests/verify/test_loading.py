@@ -41,9 +41,20 @@ class Scale:
     def zero():
         return 0
 
+    def __twice(self, x):
+        return 2 * self.by * x
+
     class Inner:
         def __call__(self, x):
             return -x
+
+
+class Derived(Scale):
+    pass
+
+
+def __hidden(x):
+    return -x
 
 
 class Needy:
@@ -88,6 +99,9 @@ def file(tmp_path: Path) -> str:
         ("Scale.plus", "", 22),
         ("Scale.plus", "Scale(by=2)", 15),
         ("Scale.Inner", "", -7),
+        ("Scale.__twice", "", 42),
+        ("Derived.__twice", "Derived(2)", 28),
+        ("__hidden", "", -7),
         ("Needy.grow", "Needy(size=1)", 8),
         ("", "make()", 35),
         ("", "some_module_to_load:make", 35),

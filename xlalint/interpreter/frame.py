@@ -86,6 +86,7 @@ class Frame:
         self.asked: Tensor | None = None
         self.drawn: ir.Node | None = None
         self.within_calls = 0
+        self._looks_ahead = False
         self.half_returns: list[tuple[int, int, Tensor, ir.Node]] = []
         self.of_checks: dict[str, Any] = {}
 
@@ -289,7 +290,9 @@ class Frame:
 
     def read_in_turn(self, at: int, value: Tensor, node: ir.Node | None, *, copies: bool = False) -> None:
         """Record that the host reads what it dispatched in the same turn of a loop, if it did; `copies`: as a whole array."""
-        if not value.place or self._excuse() or (self.function is not None and self.function.name == "__init__"):
+        if self._looks_ahead or not value.place or self._excuse():
+            return
+        if self.function is not None and self.function.name == "__init__":
             return  # what sets an object up waits once
         lasting = self.loops.lasting
         called = is_of_call(value)
@@ -355,7 +358,7 @@ class Frame:
 
     def _may_hold_state(self, called: ir.Attr) -> bool:
         """Return whether what is called may be a method that changes its object: a function that this keeps is none."""
-        owner = self.eval(called.value)
+        owner = self._look_at(called.value)
         if isinstance(owner, Instance):
             return owner.klass.method(called.name) is not None or bool(owner.klass.library_bases())
         return not isinstance(owner, (LibrarySymbol, Module))
@@ -364,10 +367,18 @@ class Frame:
         """Return whether what is called is neither the framework's nor of a module that uses it."""
         if not isinstance(func, (ir.Name, ir.Attr)):
             return False
-        called = self.eval(func)
+        called = self._look_at(func)
         if type(called) is Function:
             return self.interpreter.annotations.framework(called.info.module) != framework
         return called is UNKNOWN
+
+    def _look_at(self, node: ir.Node) -> Value:
+        """Return what an expression is while another one is reported: what it reads itself is told in its own place."""
+        before, self._looks_ahead = self._looks_ahead, True
+        try:
+            return self.eval(node)
+        finally:
+            self._looks_ahead = before
 
     def _has_read(self, node: ir.Node | None) -> None:
         """Take names for computed that the host has read, by themselves or in a comparison: it waits for them once."""

@@ -10,7 +10,7 @@ import gc
 import multiprocessing
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -40,6 +40,8 @@ _CHUNK_BYTES = 1_500_000
 _LAST_CHUNK_BYTES = 150_000
 _SMALLEST_SHARED = 1_500_000
 _RECURSION_LIMIT = 20_000
+_STACK = 100 << 20
+"""Bytes of stack for so many calls in compiled modules, of which Python counts but some. Other things may lie behind 128 MiB."""
 
 
 Pulse = Callable[[], None]
@@ -162,7 +164,8 @@ class Analysis:
         limit = sys.getrecursionlimit()
         sys.setrecursionlimit(max(limit, _RECURSION_LIMIT))
         try:
-            return [self._outcome(self.program.modules[index]) for index in modules]
+            with _large_stack():
+                return [self._outcome(self.program.modules[index]) for index in modules]
         finally:
             sys.setrecursionlimit(limit)
             for module in [
@@ -211,11 +214,32 @@ def deep() -> Iterator[None]:
     sys.setrecursionlimit(max(limit, _RECURSION_LIMIT))
     gc.disable()
     try:
-        yield
+        with _large_stack():
+            yield
     finally:
         sys.setrecursionlimit(limit)
         if enabled:
             gc.enable()
+
+
+@contextmanager
+def _large_stack() -> Iterator[None]:
+    """Let the main thread's stack grow further than it may by default, and those of processes that are forked from this one."""
+    try:
+        import resource
+    except ImportError:  # Windows gives a stack its size when a program is built
+        yield
+        return
+    soft, hard = before = resource.getrlimit(resource.RLIMIT_STACK)
+    size = _STACK if hard == resource.RLIM_INFINITY else min(hard, _STACK)
+    if soft != resource.RLIM_INFINITY and soft < size:
+        with suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_STACK, (size, hard))
+    try:
+        yield
+    finally:
+        with suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_STACK, before)
 
 
 _shared: Analysis | None = None

@@ -112,7 +112,7 @@ def _callable(
     where = source.file or source.name
     names = subject.name.split(".") if subject.name else []
     found: Any = module
-    while names and isinstance(inner := _attribute(found, names[0], where), type):
+    while names and isinstance(inner := _attribute(found, _mangle(names[0], found), where), type):
         found, where = inner, f"`{inner.__name__}`"
         del names[0]
     if found is module and subject.factory and names:
@@ -134,10 +134,12 @@ def _callable(
 
 
 def _mangle(name: str, holder: Any) -> str:
-    """The name by which a private method is known outside of its class."""
+    """The name by which a private method is known outside of its class, which may be one that the holder's class derives from."""
+    if isinstance(holder, ModuleType) or not name.startswith("__") or name.endswith("__"):
+        return name
     owner = holder if isinstance(holder, type) else type(holder)
-    private = name.startswith("__") and not name.endswith("__")
-    return f"_{owner.__name__.lstrip('_')}{name}" if private else name
+    names = [f"_{base.__name__.lstrip('_')}{name}" for base in owner.__mro__]
+    return next((one for one in names if hasattr(holder, one)), name)
 
 
 def _attribute(holder: Any, name: str, where: str) -> Any:
