@@ -329,7 +329,7 @@ class Frame:
                 read.variant = COLLECTED
             return
         for context, at in turn.called.items():
-            if not self._gives_to_host(turn, at):
+            if not _reads_what_it_got(context) or not self._gives_to_host(turn, at):
                 self.context.each_turn[context] = None
 
     def _gives_to_host(self, turn: LoopTurns, at: int) -> bool:
@@ -529,6 +529,11 @@ class Frame:
         if culprit is None or not self.interpreter.replacing(culprit.framework) or self.function is None:
             return False
         return all(param.name != node.id for param in self.function.params) or is_structure(self.function, node.id)
+
+
+def _reads_what_it_got(context: Context) -> bool:
+    """Return whether a function that a loop calls reads what it was handed in the turn, as far as that is known."""
+    return not context.done or any(one.variant == CALLED for one in context.sightings.values())
 
 
 def _is_of_host(value: Value) -> bool:

@@ -73,6 +73,7 @@ class ModuleInfo:
         self.shown_targets: frozenset[str] = frozenset()
         self._assignments: dict[str, ir.Node] | None = None
         self._nested: dict[int, list[FunctionInfo]] | None = None
+        self._answers: dict[Callable[[ModuleInfo], bool], bool] = {}
 
     def changes(self, name: str) -> bool:
         """Return whether imports bind a name to different things, with code between them that may call what uses it.
@@ -99,6 +100,14 @@ class ModuleInfo:
                 elif type(statement) is ir.AnnAssign and type(statement.target) is ir.Name and statement.value:
                     self._assignments[statement.target.id] = statement.value
         return self._assignments.get(name)
+
+    def answers(self, question: Callable[[ModuleInfo], bool]) -> bool:
+        """Answer a question about the module's own text; it is asked once for each text."""
+        self.reader.current.modules |= self.bit
+        known = self._answers.get(question)
+        if known is None:
+            known = self._answers[question] = question(self)
+        return known
 
     def nested_in(self, index: int) -> list[FunctionInfo]:
         """The functions that the body of one defines, by its index; those that are nested deeper aside."""
@@ -134,6 +143,7 @@ class ModuleInfo:
         for klass, class_ir in zip(self.classes, unit.classes, strict=True):
             klass.ir = class_ir
         self.unit = unit
+        self._answers = {}
         return changed
 
 

@@ -107,7 +107,7 @@ def is_keras_2(module: ModuleInfo, program: Program) -> bool:
 
     The project's requirements say so, what the module or one that it imports asks for, or a call of what Keras 3 does not have.
     """
-    if _shows_keras_2(module) or any(map(_shows_keras_2, _walk_imports(module, program))):
+    if module.answers(_shows_keras_2) or any(one.answers(_shows_keras_2) for one in _walk_imports(module, program)):
         return True
     told = module.taught.requirements
     return any(map(_asks_for_keras_2, told)) and not any(map(_asks_for_keras_3, told))
@@ -117,7 +117,6 @@ def _walk_imports(module: ModuleInfo, program: Program) -> Iterator[ModuleInfo]:
     for binding in module.unit.imports:
         source = program.by_name.get(program.absolute(module, binding))
         if source is not None and source is not module and not source.followed:
-            source.reader.current.modules |= source.bit
             yield source
 
 
@@ -186,8 +185,12 @@ def _comes_with_keras_3(requirement: str) -> bool:
 
 def _called_by_keras(interpreter: Interpreter, info: FunctionInfo) -> bool:
     owner = info.owner
-    if owner is None or is_keras_2(info.module, interpreter.program):
+    if owner is None or not _is_traced_by_keras(interpreter, info, owner):
         return False
+    return not is_keras_2(info.module, interpreter.program)
+
+
+def _is_traced_by_keras(interpreter: Interpreter, info: FunctionInfo, owner: ClassInfo) -> bool:
     apis = interpreter.apis
     for base in owner.library_bases():
         if apis.framework(base) != "tensorflow" or base.partition(".")[0] == _KERAS_2:
