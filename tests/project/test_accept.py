@@ -47,7 +47,9 @@ class Judge:
 def fixed(judge: Judge) -> Fixed:
     def check(contents: Mapping[str, bytes], memory: Memory) -> Report:
         given = contents.get(PATH)
-        return check_text(TEXT if given is None else decode(given), PATH, Settings(python=None), fixes=memory)
+        return check_text(
+            TEXT if given is None else decode(given), PATH, Settings(python=None, target="torch_xla"), fixes=memory
+        )
 
     return fix(check, lambda _: TEXT.encode(), unsafe=True, accept=judge)
 

@@ -93,6 +93,7 @@ def test_programs_are_python_and_the_same_each_time() -> None:
 
 TEXT = """\
 import torch
+import torch_xla
 from torch import nn
 
 

@@ -111,7 +111,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def settings(folder: Path) -> Settings:
-    return load_settings([], isolated=True, options={"extend_rules": [str(folder / "tables")]})
+    return load_settings([], isolated=True, options={"extend_rules": [str(folder / "tables")], "target": "torch_xla"})
 
 
 Break = Callable[[BaseException], None]
