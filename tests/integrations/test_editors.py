@@ -111,3 +111,20 @@ def test_an_editor_passes_its_settings_on(editor: str, tmp_path: Path) -> None:
     changed = changed.replace(':minConfidence "likely"', ':select ["XLA302"]')
     assert changed != configuration
     assert EDITORS[editor](tmp_path, changed)["before"] == FOUND[1:]
+
+
+def test_the_template_for_jetbrains_has_what_lsp4ij_reads() -> None:
+    """By the description of its templates and what its reader takes from them: other keys would be passed over."""
+    from xlalint.server.preferences import preferences
+
+    folder = ROOT / "editors" / "jetbrains" / "xlalint"
+    told = {file.name: json.loads(file.read_text()) for file in folder.iterdir()}
+    assert set(told) == {"template.json", "settings.json", "installer.json"}
+    template, installer = told["template.json"], told["installer.json"]
+    assert set(template) == {"id", "name", "programArgs", "fileTypeMappings"}
+    assert template["programArgs"] == {"default": "xlalint server"}
+    (mapping,) = template["fileTypeMappings"]
+    assert mapping == {"fileType": {"name": "Python", "patterns": ["*.py"]}, "languageId": "python"}
+    assert preferences(told["settings.json"]["xlalint"], ROOT).unknown == ()
+    assert (installer["id"], installer["name"]) == (template["id"], template["name"])
+    assert [list(installer[step]) for step in ("check", "run")] == [["exec"], ["exec"]]

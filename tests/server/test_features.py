@@ -259,6 +259,23 @@ def test_a_value_is_taught(folder: Path) -> None:
     converse(folder, talk)
 
 
+def test_to_teach_is_offered_to_who_asks(folder: Path) -> None:
+    """Editors ask by themselves wherever the cursor stops: to say what could be taught takes an explanation."""
+
+    async def talk(editor: Editor) -> None:
+        editor.open("model.py")
+        await editor.shows("model.py", *FOUND)
+        for trigger, teaches in (
+            (types.CodeActionTriggerKind.Automatic, False),
+            (types.CodeActionTriggerKind.Invoked, True),
+        ):
+            offered = await editor.actions("model.py", 10, 12, trigger_kind=trigger)
+            assert any((one.data or {}).get("ignore") for one in offered)
+            assert any((one.data or {}).get("teach") for one in offered) == teaches
+
+    converse(folder, talk)
+
+
 JIT = "import jax\n\n\n@jax.jit\n"
 TEACHING = {
     "a parameter among others": (

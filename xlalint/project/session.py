@@ -404,6 +404,11 @@ class Session:
         """Return the findings of a file that were worked out last."""
         return self._findings.get(path)
 
+    def state(self, path: str) -> tuple[object, ...]:
+        """Return what answers about a file depend on: the texts of all files, and what was found in this one."""
+        texts = hash(tuple(entry.digest for entry in self._lowered.values()))
+        return texts, id(self._followed), bool(self._pending), self.findings(path)
+
     def unsettled(self, path: str) -> bool:
         """Return whether the findings of a file may be others than those that were worked out last."""
         return path in self._unjudged or (path in self._units and self._index(path) in self._pending)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import copy
+from collections.abc import Callable, Hashable, Iterator, Mapping
 
 from lsprotocol import types
 
@@ -15,6 +16,7 @@ from xlalint.project.fixing import fix
 from xlalint.project.report import Report
 from xlalint.project.session import Session
 from xlalint.report.cells import Cells
+from xlalint.server.answers import Answer, Answers
 from xlalint.server.diagnostics import Diagnostics
 from xlalint.server.documents import Snapshot
 from xlalint.server.edits import Edits, between, of_fix, of_spans, workspace_edit
@@ -37,9 +39,17 @@ class Actions:
     """The actions for one open document. `cell` is that of a notebook which the client asks about."""
 
     def __init__(
-        self, session: Session, snapshot: Snapshot, diagnostics: Diagnostics, cell: int | None, *, unsafe: bool
+        self,
+        session: Session,
+        snapshot: Snapshot,
+        diagnostics: Diagnostics,
+        cell: int | None,
+        answers: Answers,
+        *,
+        unsafe: bool,
     ) -> None:
         self.session = session
+        self.answers = answers
         self.snapshot = snapshot
         self.path = snapshot.path
         self.diagnostics = diagnostics
@@ -47,22 +57,34 @@ class Actions:
         self.unsafe = unsafe
         self.source: SourceFile = session.source(self.path)
 
-    def at(self, extent: types.Range) -> Iterator[types.CodeAction]:
-        """The quick fixes for what touches an extent."""
+    def at(self, extent: types.Range, *, by_hand: bool = True) -> Iterator[types.CodeAction]:
+        """The quick fixes for what touches an extent; to teach is offered where the user asks, as it takes an explanation."""
         own = [finding for finding in self.session.findings(self.path) if self._touches(finding, extent)]
         if not own:
             return
         places = {(one.code, one.location, one.end_location) for one in own}
         made: list[types.CodeAction] = []
-        for finding in self.session.proposals(self.path):
+        for finding in self.proposals():
             if (finding.code, finding.location, finding.end_location) not in places:
                 continue
             if finding.fix is not None:
                 made.append(self._fixing(finding))
             if finding.code not in (*_READING, _COMMENT):
                 made.append(self._ignoring(finding))
-                made += self._teaching(finding, "static")
+                made += self._teach(finding) if by_hand else ()
         yield from _merge(made)
+
+    def proposals(self) -> list[Finding]:
+        """List the document's findings with their fixes."""
+        return self._recall("proposals", lambda: self.session.proposals(self.path))
+
+    def _teach(self, finding: Finding) -> list[types.CodeAction]:
+        question = "teach", self.cell, finding.code, finding.location, finding.end_location
+        made = self._recall(question, lambda: list(self._teaching(finding, "static")))
+        return list(map(copy.copy, made))  # what is merged is changed
+
+    def _recall(self, question: Hashable, work_out: Callable[[], Answer]) -> Answer:
+        return self.answers.recall(self.session, self.snapshot, question, work_out)
 
     def offer_on_request(self, extent: types.Range) -> Iterator[types.CodeAction]:
         """Yield actions that are offered only where the user asks for them: to say that an unknown value is a tensor."""
@@ -84,6 +106,9 @@ class Actions:
 
     def all_fixes(self) -> list[Edits]:
         """List the edits that the rounds of fixing make in the document."""
+        return self._recall(("all", self.unsafe), self._fix_everything)
+
+    def _fix_everything(self) -> list[Edits]:
         before = self.snapshot.content
 
         def check(contents: Mapping[str, bytes], _: object) -> Report:

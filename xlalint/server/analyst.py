@@ -20,6 +20,7 @@ _logger = logging.getLogger(__name__)
 _STACK = 256 * 1024 * 1024  # of which only what is used is taken: deep expressions are walked by recursion
 _QUIET = 0.25
 _PATIENCE = 0.1  # for what others wait for
+_YIELDS = 3
 _BREATH = 0.0005  # in which other threads run: compiled code hands over to none
 
 Result = TypeVar("Result")
@@ -30,10 +31,12 @@ class OutdatedError(Exception):
 
 
 class Question:
-    """A question that somebody waits for. `changes` is the number of changes when it was asked."""
+    """A question that somebody waits for. `changes` is the number of changes when it was asked; `yields` says how often its answer may
+    be begun anew, so that others need not wait for it."""
 
-    def __init__(self, changes: int) -> None:
+    def __init__(self, changes: int, yields: int) -> None:
         self.changes = changes
+        self.yields = yields
         self.dropped = False
 
 
@@ -88,23 +91,28 @@ class Analyst:
 
         self._jobs.put(run)
 
-    async def ask(self, job: Callable[[], Result]) -> Result:
-        """Have something worked out; if the one who waits for it is cancelled before it is begun, it is not.
+    async def ask(self, job: Callable[[], Result], *, gives_way: bool = False) -> Result:
+        """Have something worked out; if the one who waits for it is cancelled before it is begun, it is not. One that `gives_way` takes
+        long: what is asked meanwhile comes first.
 
         Raises `OutdatedError` where it is not worked out, `CancelledError` once the thread has been ended.
         """
         self._refuse_when_ended()
         future: Future[Result] = Future()
-        question = Question(self._changes)
+        question = Question(self._changes, _YIELDS if gives_way else 0)
 
         def run() -> None:
-            if not future.set_running_or_notify_cancel():
+            if not future.running() and not future.set_running_or_notify_cancel():
                 return
             self._at_work, self._since = question, time.monotonic()
             try:
                 future.set_result(job())
             except Interrupted:
-                future.set_exception(OutdatedError("something was changed meanwhile"))
+                if self._ended or question.dropped or question.changes != self._changes:
+                    future.set_exception(OutdatedError("something was changed meanwhile"))
+                else:
+                    question.yields -= 1
+                    self._jobs.put(run)
             except BaseException as error:  # noqa: BLE001 - it belongs to whoever asked
                 future.set_exception(error)
             finally:
@@ -144,7 +152,9 @@ class Analyst:
         question = self._at_work
         if self._ended or (question is not None and question.dropped):
             raise Interrupted
-        waits = not self._jobs.empty() if self._idling else question is not None and question.changes != self._changes
+        waits = question is not None and question.changes != self._changes
+        if self._idling or (question is not None and question.yields > 0):
+            waits |= not self._jobs.empty()
         if waits and time.monotonic() - self._since > _PATIENCE:
             raise Interrupted
 

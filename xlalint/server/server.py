@@ -316,7 +316,9 @@ class Server(LanguageServer):  # type: ignore[misc]
 
     # --------------------------------------------------------------------------------------------------- answers
 
-    async def about(self, uri: str, job: Callable[[Snapshot, int | None], Result], otherwise: Result) -> Result:
+    async def about(
+        self, uri: str, job: Callable[[Snapshot, int | None], Result], otherwise: Result, *, gives_way: bool = False
+    ) -> Result:
         """Ask the analysis of an open document, by the URI of the document, the notebook or its cell."""
         await self._wait_for_settings()
         snapshot = self.documents.snapshot(uri)
@@ -324,7 +326,7 @@ class Server(LanguageServer):  # type: ignore[misc]
             return otherwise
         cell = next((one.number for one in snapshot.cells if one.uri == uri), None)
         try:
-            return await self.analyst.ask(lambda: job(snapshot, cell))
+            return await self.analyst.ask(lambda: job(snapshot, cell), gives_way=gives_way)
         except OutdatedError as error:
             raise JsonRpcContentModified(str(error)) from error
 
@@ -381,8 +383,10 @@ class Server(LanguageServer):  # type: ignore[misc]
             found = self._make_actions(snapshot, cell)
             if found is None:
                 return []
-            made = list(found.at(params.range)) if wants(QUICK_FIX) else []
-            if wants(QUICK_FIX) and not made and params.context.trigger_kind == types.CodeActionTriggerKind.Invoked:
+            trigger = params.context.trigger_kind
+            by_hand = trigger != types.CodeActionTriggerKind.Automatic
+            made = list(found.at(params.range, by_hand=by_hand)) if wants(QUICK_FIX) else []
+            if wants(QUICK_FIX) and not made and trigger == types.CodeActionTriggerKind.Invoked:
                 made += found.offer_on_request(params.range)
             for kind in (FIX_ALL, NOTEBOOK_FIX_ALL):
                 # To find out whether there is anything to fix takes all of the fixing: only where it is asked for.
@@ -391,7 +395,8 @@ class Server(LanguageServer):  # type: ignore[misc]
                     made += [action] if action is not None else []
             return made
 
-        return await self.about(params.text_document.uri, job, [])
+        gives_way = only is not None and (wants(FIX_ALL) or wants(NOTEBOOK_FIX_ALL))
+        return await self.about(params.text_document.uri, job, [], gives_way=gives_way)
 
     def _make_actions(self, snapshot: Snapshot, cell: int | None) -> Actions | None:
         session = self.model.session_of(snapshot.path)
@@ -399,7 +404,7 @@ class Server(LanguageServer):  # type: ignore[misc]
         if session is None or opened is None:
             return None
         unsafe = session.settings.unsafe_fixes
-        return Actions(session, opened, self.model.diagnostics(), cell, unsafe=unsafe)
+        return Actions(session, opened, self.model.diagnostics(), cell, self.model.answers, unsafe=unsafe)
 
     async def hover(self, params: types.HoverParams) -> types.Hover | None:
         """Return the hover of a position."""
@@ -408,7 +413,14 @@ class Server(LanguageServer):  # type: ignore[misc]
             session = self.model.session_of(snapshot.path)
             if session is None:
                 return None
-            return hover(session, snapshot, self.model.diagnostics(), cell, params.position)
+            question = cell, "hover", params.position.line, params.position.character
+            opened = self.model.find_open(snapshot.path) or snapshot
+            return self.model.answers.recall(
+                session,
+                opened,
+                question,
+                lambda: hover(session, opened, self.model.diagnostics(), cell, params.position),
+            )
 
         return await self.about(params.text_document.uri, job, None)
 
@@ -495,7 +507,7 @@ class Server(LanguageServer):  # type: ignore[misc]
             found = self._make_actions(snapshot, cell)
             return found.all_fixes() if found is not None else nothing
 
-        edits = await self.about(uri, job, nothing)
+        edits = await self.about(uri, job, nothing, gives_way=True)
         if not edits:
             return False
         params = types.ApplyWorkspaceEditParams(workspace_edit(edits), "xlalint: fix all")

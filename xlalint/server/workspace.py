@@ -16,6 +16,8 @@ from lsprotocol import types
 from xlalint.diagnostics.finding import Finding
 from xlalint.project.analysis import Pulse
 from xlalint.project.session import Session
+from xlalint.server.actions import Actions
+from xlalint.server.answers import Answers
 from xlalint.server.diagnostics import Diagnostics
 from xlalint.server.documents import Snapshot
 from xlalint.server.preferences import Preferences
@@ -68,6 +70,7 @@ class Workspace:
         self._cold: set[str] = set()
         self._changed = False
         self.layout = self._shown = 0
+        self.answers = Answers()
 
     # ------------------------------------------------------------------------------------------------- folders
 
@@ -272,6 +275,7 @@ class Workspace:
         """A text was closed: what counts is what is on the disk."""
         if self._open.pop(path, None) is None:
             return
+        self.answers.forget(path)
         program = self._loose.pop(path, None)
         if program is not None:
             program.close()
@@ -386,7 +390,18 @@ class Workspace:
             differs = self._shown != self.layout or any(map(self._differs, self._open))
             self._changed, self._shown = False, self.layout
             self._outlet.refresh(differs)
-        return False
+        return any(map(self._foresee, list(self._open)))
+
+    def _foresee(self, path: str) -> bool:
+        """Have the fixes of a document ready before they are asked for; whether that was left to do."""
+        session, snapshot = self._session(path), self._open[path]
+        if session is None or "proposals" in self.answers.about(session, snapshot):
+            return False
+        try:
+            Actions(session, snapshot, self.diagnostics(), None, self.answers, unsafe=False).proposals()
+        except SourceError:
+            return False
+        return True
 
     def _differs(self, path: str) -> bool:
         session = self._session(path)
