@@ -265,7 +265,7 @@ def test_a_program_is_found_and_fixed_in_cells_as_in_a_file(run: Run, tmp_path: 
         text = "\n".join("".join(cell["source"]) for cell in cells[1:])
         assert ast.unparse(ast.parse(text)) == ast.unparse(ast.parse(fixed))
         changed += fixed != path.read_text()
-    assert changed >= 4
+    assert changed >= 3
 
 
 def statements(text: str) -> list[str]:
