@@ -30,6 +30,7 @@ COUNTS = {
     "XLA405-jax-2-bad": 9,
     "XLA405-jax-3-bad": 1,
     "XLA405-tensorflow-1-bad": 9,
+    "XLA405-tensorflow-2-bad": 9,
     "XLA406-jax-1-bad": 13,  # what joins the array is compiled for each length as well
     "XLA406-tensorflow-1-bad": 9,
     "XLA407-torch-1-bad": 2,  # the first turn of its loop begins with zeros

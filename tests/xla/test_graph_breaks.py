@@ -34,7 +34,8 @@ def loud(code: str, release: str) -> list[str]:
     version = cast("TargetVersion", f"torch{release.rpartition('.')[0]}")
     settings = Settings(target="torch_compile", target_version=version, python=None)
     report = check_text(f"{code}\nstep = torch.compile(f)\n", "program.py", settings)
-    return [found.code for found in report.findings if found.severity != "info"]
+    # XLA410 is about graphs that are compiled again, not about ends of them.
+    return [found.code for found in report.findings if found.severity != "info" and found.code != "XLA410"]
 
 
 @pytest.mark.parametrize("release", RELEASES)
