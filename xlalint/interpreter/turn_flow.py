@@ -22,18 +22,20 @@ def feeds_next_turn(loop: Loop, read: ir.Node, is_of_host: Callable[[ir.Node], b
     none of the framework's.
     """
     assigned = list(_assignments(loop))
-    return _feeds(loop, read, _carriers_of(read, assigned), is_of_host)
+    return _feeds(loop, read, assigned, _carriers_of(read, assigned), is_of_host)
 
 
 def gives_to_next_turn(loop: Loop, call: ir.Call, is_of_host: Callable[[ir.Node], bool]) -> bool:
     """Return whether a call of the host takes what another gives, by itself or by name, and gives what the next turn begins with."""
-    carriers = {name for targets, value in _assignments(loop) if value == call for name in targets}
-    return _feeds(loop, call, carriers, is_of_host)
-
-
-def _feeds(loop: Loop, read: ir.Node, carriers: set[str], is_of_host: Callable[[ir.Node], bool]) -> bool:
-    names = _names_in(read)
     assigned = list(_assignments(loop))
+    carriers = {name for targets, value in assigned if value == call for name in targets}
+    return _feeds(loop, call, assigned, carriers, is_of_host)
+
+
+def _feeds(
+    loop: Loop, read: ir.Node, assigned: _Assigned, carriers: set[str], is_of_host: Callable[[ir.Node], bool]
+) -> bool:
+    names = _names_in(read)
     given: set[str] = set()
     for targets, value in assigned:
         if any(isinstance(call, ir.Call) and _takes(call, read, carriers, is_of_host) for call in ir.walk(value)):

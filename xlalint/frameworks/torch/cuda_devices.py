@@ -10,11 +10,23 @@ from xlalint.lowering import ir
 
 if TYPE_CHECKING:
     from xlalint.interpreter.frame import Frame
+    from xlalint.program.linker import FunctionInfo
 
 _CUDA: Final = "cuda"
 _MODULE: Final = "torch.cuda."
 _AVAILABLE: Final = f"{_MODULE}is_available"
 _DEVICES: Final = ("torch.device", "device")
+
+
+def are_named(frame: Frame) -> bool:
+    """Return whether what a frame runs speaks of GPUs at all: most code does not, and is asked at each assignment."""
+    if frame.function is not None:
+        return frame.function.answers(_names_devices)
+    return _CUDA.encode() in frame.module.unit.body
+
+
+def _names_devices(info: FunctionInfo) -> bool:
+    return _CUDA.encode() in info.ir.body
 
 
 def names_cuda(value: ir.Node) -> bool:

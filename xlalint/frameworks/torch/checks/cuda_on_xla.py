@@ -143,11 +143,17 @@ def check_load(call: CallSite) -> None:
 
 def check_choice(frame: Frame, node: ir.Assign, _value: Value) -> None:
     """Look at `device = "cuda" if torch.cuda.is_available() else "cpu"`, the host where TorchTPU runs, and at what an `if` so chooses."""
+    if not cuda_devices.are_named(frame):
+        return
     choice = cuda_devices.chosen_of(node.value)
     if choice is not None:
         if cuda_devices.asks(frame, choice.test):
             _note(frame, choice.at, '"cuda" if …', "gives the host where there is no GPU: nothing runs on the TPU")
-    elif cuda_devices.names_cuda(node.value) and any(cuda_devices.asks(frame, test) for test in frame.paths.tests):
+    elif (
+        frame.paths.tests
+        and cuda_devices.names_cuda(node.value)
+        and any(cuda_devices.asks(frame, test) for test in frame.paths.tests)
+    ):
         at = position(node.value) or position(node.targets[0])
         _note(frame, at, "if torch.cuda.is_available()", "is false where there is no GPU: nothing runs on the TPU")
 
