@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from xlalint.abstract.values import Class, Function, LibrarySymbol, Module
 from xlalint.frameworks.registry import frameworks
+from xlalint.interpreter.device_loops import last_name
 from xlalint.interpreter.spelling import path_of
 from xlalint.lowering import ir
 from xlalint.lowering.walking import walk
@@ -53,11 +54,11 @@ class HandingOver:
         if info.decorated(*self.names):
             return True
         given = (argument for node in info.ir.decorators if isinstance(node, ir.Call) for argument in node.args)
-        return any(_last_name(node) in self.names for node in given)
+        return any(last_name(node) in self.names for node in given)
 
     def _traces(self, info: FunctionInfo, callee: ir.Node, imported: set[str], own: bool) -> bool:
         """Return whether a call of it traces what it is given; `own`: a function of the program may be what calls the tracer."""
-        name = _last_name(callee)
+        name = last_name(callee)
         if name not in self.names:
             return False
         method = _own_method(info, callee)
@@ -78,10 +79,6 @@ def _own_method(info: FunctionInfo, callee: ir.Node) -> FunctionInfo | None:
     if info.owner is None or not info.ir.params or not isinstance(callee, ir.Attr):
         return None
     return info.owner.method(callee.name) if path_of(callee.value) == info.ir.params[0].name else None
-
-
-def _last_name(node: ir.Node) -> str:
-    return node.id if isinstance(node, ir.Name) else node.name if isinstance(node, ir.Attr) else ""
 
 
 __all__ = ["HandingOver"]

@@ -29,6 +29,7 @@ from xlalint.abstract.values import (
     sequence,
 )
 from xlalint.interpreter.arguments import Arguments, evaluate_arguments
+from xlalint.interpreter.loop_names import names_bound
 from xlalint.lowering import ir
 from xlalint.program.facts import Facts
 
@@ -218,29 +219,16 @@ def _gives_back(info: FunctionInfo) -> bool:
     return all(
         type(node) not in _MAY_BIND
         and not (type(node) is ir.Return and (type(node.value) is not ir.Name or node.value.id != name))
-        and name not in _names_bound(node)
+        and all(name not in names_bound(target) for target in _targets(node))
         for node in ir.walk(info.body)
     )
 
 
-def _names_bound(node: object) -> list[str]:
-    """The names that an assignment or a loop gives values to."""
+def _targets(node: object) -> tuple[ir.Node, ...]:
+    """The targets to which an assignment or a loop gives values."""
     if type(node) is ir.Assign:
-        todo = list(node.targets)
-    elif type(node) in (ir.For, ir.AugAssign, ir.AnnAssign):
-        todo = [node.target]  # type: ignore[attr-defined]
-    else:
-        return []
-    found: list[str] = []
-    while todo:
-        target = todo.pop()
-        if type(target) is ir.Name:
-            found.append(target.id)
-        elif type(target) is ir.Display:
-            todo.extend(target.items)
-        elif type(target) is ir.Star:
-            todo.append(target.value)
-    return found
+        return node.targets
+    return (node.target,) if type(node) in (ir.For, ir.AugAssign, ir.AnnAssign) else ()  # type: ignore[attr-defined]
 
 
 def _wraps(value: Function) -> bool:

@@ -26,6 +26,13 @@ def names_read_first(node: Loop) -> frozenset[str]:
     return frozenset(_follow(node).exposed)
 
 
+def names_bound(target: ir.Node) -> set[str]:
+    """Return the names to which an assignment's target gives values."""
+    bound: set[str] = set()
+    _Uses().bind(target, bound)
+    return bound
+
+
 def _follow(node: Loop) -> _Uses:
     uses = _Uses()
     assigned: set[str] = set()

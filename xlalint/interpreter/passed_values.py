@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from xlalint.abstract.lattice import join_all
 from xlalint.abstract.values import Const, Value, constant, sequence
+from xlalint.interpreter.device_loops import last_name
 from xlalint.lowering import ir
 
 if TYPE_CHECKING:
@@ -61,13 +62,9 @@ def _calls(info: FunctionInfo, call: ir.Call, module: ModuleInfo) -> bool:
     """Return whether a call names the function, or what a tracer just made of it: `tf.function(step)(x, 3)`."""
     callee = call.func
     if type(callee) is ir.Call:
-        return bool(callee.args) and _last_name(callee.args[0]) == info.name
+        return bool(callee.args) and last_name(callee.args[0]) == info.name
     of_object = info.ir.owner >= 0 or info.module is not module
-    return type(callee) is (ir.Attr if of_object else ir.Name) and _last_name(callee) == info.name
-
-
-def _last_name(node: ir.Node) -> str:
-    return node.id if type(node) is ir.Name else node.name if type(node) is ir.Attr else ""
+    return type(callee) is (ir.Attr if of_object else ir.Name) and last_name(callee) == info.name
 
 
 def _is_receiver(info: FunctionInfo, place: int) -> bool:
@@ -143,7 +140,7 @@ def _elements(loop: ir.For, body: tuple[ir.Statement, ...]) -> Iterator[ir.Node 
         yield None
     elif type(over) is ir.Display:
         yield from over.items
-    elif type(over) is ir.Call and _last_name(over.func) == "range":
+    elif type(over) is ir.Call and last_name(over.func) == "range":
         yield ir.Const(0)
         yield ir.Const(1)
     else:

@@ -8,7 +8,7 @@ from xlalint.fixes.model import NoFix, Rewrite, Site
 from xlalint.fixes.toolkit.arguments import left_out
 from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
 from xlalint.fixes.toolkit.imports import Imports
-from xlalint.fixes.toolkit.text import uncommented_without
+from xlalint.fixes.toolkit.text import last_name, uncommented_without
 
 _TPU = "torch_tpu"
 _DIGITS = "bfloat16's eight bits of precision are enough, where everything was computed in float32"
@@ -60,7 +60,7 @@ def name_device(site: Site) -> Rewrite | NoFix | None:
     if site.target != _TPU or not isinstance(node, cst.Call) or site.hazard.variant:
         return None
     keyword = next((one for one in ("device=", "map_location=") if site.hazard.subject.startswith(one)), "")
-    if not keyword and _last_name(node.func) != "device":
+    if not keyword and last_name(node.func) != "device":
         return None
     given = [
         arg for arg in node.args if not keyword or (arg.keyword is not None and f"{arg.keyword.value}=" == keyword)
@@ -89,7 +89,7 @@ def ask_accelerator(site: Site) -> Rewrite | NoFix | None:
             begin = scene.span(word)[0] + len(word.prefix) + len(word.quote)
             edits.append(Replacement(begin, begin + len(word.raw_value), "tpu"))
     for call in scene.descend(guard.body, cst.Call):
-        name = _last_name(call.func)
+        name = last_name(call.func)
         if scene.code(call.func) == f"torch.cuda.{name}" and name not in _HARMLESS:
             if name not in _OF_ACCELERATOR:
                 return NoFix(f"what it guards calls `torch.cuda.{name}`, which only CUDA has")
@@ -102,7 +102,7 @@ def ask_accelerator(site: Site) -> Rewrite | NoFix | None:
 def switch_scaler_off(site: Site) -> Rewrite | NoFix | None:
     """`torch.amp.GradScaler("tpu")` → `torch.amp.GradScaler("tpu", enabled=False)`, which hands losses and steps on as they are."""
     scene, node = site.scene, site.node
-    if site.target != _TPU or not isinstance(node, cst.Call) or _last_name(node.func) != "GradScaler" or not node.args:
+    if site.target != _TPU or not isinstance(node, cst.Call) or last_name(node.func) != "GradScaler" or not node.args:
         return None
     if any(arg.star for arg in node.args) or sum(arg.keyword is None for arg in node.args) > 1:
         return NoFix("switch it off by `enabled=False`")
@@ -117,10 +117,6 @@ def switch_scaler_off(site: Site) -> Rewrite | NoFix | None:
 def _questions(scene: FunctionSource, guard: cst.If) -> list[cst.Call]:
     """The calls of `torch.cuda.is_available` in the condition of an `if`."""
     return [one for one in scene.descend(guard.test, cst.Call) if scene.code(one.func) == "torch.cuda.is_available"]
-
-
-def _last_name(node: cst.BaseExpression) -> str:
-    return node.attr.value if isinstance(node, cst.Attribute) else node.value if isinstance(node, cst.Name) else ""
 
 
 def default_backend(site: Site) -> Rewrite | NoFix | None:

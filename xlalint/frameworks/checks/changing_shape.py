@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from xlalint.frameworks.checks.data_lengths import length_of, source_of
 from xlalint.frameworks.checks.surrounding_loops import counters, loops_around, names_in
-from xlalint.interpreter.device_loops import Loop, is_long
+from xlalint.interpreter.device_loops import Loop, is_long, last_name
 from xlalint.lowering import ir
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def find_change(frame: Frame, call: ir.Call, passed: ir.Node) -> ShapeChange | N
 def _unwrap(node: ir.Node) -> ir.Node:
     """Return what `tf.constant([x])`, `x[None]` and the like hold."""
     while True:
-        if isinstance(node, ir.Call) and node.args and _last_name(node) in _KEEPING:
+        if isinstance(node, ir.Call) and node.args and last_name(node.func) in _KEEPING:
             node = node.args[0]
         elif isinstance(node, ir.Call) and isinstance(node.func, ir.Attr) and node.func.name in _KEEPING_METHODS:
             node = node.func.value
@@ -122,7 +122,7 @@ def _find_rows(loop: Loop, name: str) -> ir.Node | None:
         return None
     target, over = loop.target, loop.iterable
     while isinstance(over, ir.Call) and over.args:
-        called = _last_name(over)
+        called = last_name(over.func)
         if called == "enumerate" and isinstance(target, ir.Display) and len(target.items) == 2:
             target, over = target.items[1], over.args[0]
         elif called == "zip" and isinstance(target, ir.Display):
@@ -161,16 +161,16 @@ def _find_length(frame: Frame, node: ir.Node) -> int | None:
     if isinstance(node, ir.Bin) and node.op == "*" and isinstance(node.left, ir.Display):
         factor = node.right.value if isinstance(node.right, ir.Const) else None
         return len(node.left.items) * factor if isinstance(factor, int) else None
-    if isinstance(node, ir.Call) and _last_name(node) == "list" and len(node.args) == 1:
+    if isinstance(node, ir.Call) and last_name(node.func) == "list" and len(node.args) == 1:
         node = node.args[0]
     return None if isinstance(node, ir.Name) else length_of(frame, node)
 
 
 def _length_depends(node: ir.Node, names: set[str]) -> bool:
     """Return whether the length of what a comprehension makes depends on what it goes over."""
-    if isinstance(node, ir.Call) and _last_name(node) == "list" and len(node.args) == 1:
+    if isinstance(node, ir.Call) and last_name(node.func) == "list" and len(node.args) == 1:
         return _length_depends(node.args[0], names)
-    if isinstance(node, ir.Call) and _last_name(node) in _SPLITTING:
+    if isinstance(node, ir.Call) and last_name(node.func) in _SPLITTING:
         return bool(names_in(node) & names)
     if isinstance(node, ir.Comprehension) and len(node.generators) == 1:
         return _length_depends(node.generators[0].iterable, names)
@@ -189,7 +189,7 @@ def _sizes_of(node: ir.Node) -> ir.Node | None:
     """The expression that says how large an array is that a call makes."""
     if not isinstance(node, ir.Call):
         return None
-    name = _last_name(node)
+    name = last_name(node.func)
     told = next((value for key, value in node.keywords if key in _SIZES), None)
     if told is not None and (name in _SIZED or name in _SIZED_BY_NAME):
         return told
@@ -209,7 +209,7 @@ def _sizes_in(frame: Frame, loop: Loop) -> set[str]:
 
 
 def _is_drawn(sizes: ir.Node) -> bool:
-    return any(isinstance(one, ir.Call) and _last_name(one) in _DRAWN for one in ir.walk(sizes))
+    return any(isinstance(one, ir.Call) and last_name(one.func) in _DRAWN for one in ir.walk(sizes))
 
 
 # ---------------------------------------------------------------------------------------------------- slices
@@ -241,9 +241,9 @@ def _one_bound(index: ir.Slice, names: set[str]) -> bool:
 
 def _leaves_rest(frame: Frame, name: str, over: ir.Node, index: ir.Slice) -> bool | None:
     """Return whether the last slice is surely shorter (True), as far as can be told (False), or not (None)."""
-    while isinstance(over, ir.Call) and over.args and _last_name(over) in _AROUND_LOOPS:
+    while isinstance(over, ir.Call) and over.args and last_name(over.func) in _AROUND_LOOPS:
         over = over.args[0]
-    if not isinstance(over, ir.Call) or _last_name(over) not in ("range", "trange"):
+    if not isinstance(over, ir.Call) or last_name(over.func) not in ("range", "trange"):
         return None
     if len(over.args) == 3 and index.lower == ir.Name(name, getattr(index.lower, "at", 0)):
         return _divides_not(frame, over.args[1], over.args[2], over.args[0])
@@ -265,7 +265,7 @@ def _number(frame: Frame, node: ir.Node) -> int | None:
     found = source_of(frame, node)
     if isinstance(found, ir.Const):
         return found.value if type(found.value) is int else None
-    if isinstance(found, ir.Call) and _last_name(found) == "len" and len(found.args) == 1:
+    if isinstance(found, ir.Call) and last_name(found.func) == "len" and len(found.args) == 1:
         return length_of(frame, found.args[0])
     first = isinstance(found, ir.Sub) and found.index == ir.Const(0)
     if first and isinstance(found, ir.Sub) and isinstance(found.value, ir.Attr) and found.value.name == "shape":
@@ -276,11 +276,6 @@ def _number(frame: Frame, node: ir.Node) -> int | None:
 def _leaves_loop(loop: Loop) -> bool:
     """Return whether a turn may leave out what comes after a test: the last slice may be none of the arguments."""
     return any(isinstance(one, ir.Jump) for one in ir.walk(loop.body))
-
-
-def _last_name(call: ir.Call) -> str:
-    func = call.func
-    return func.name if isinstance(func, ir.Attr) else func.id if isinstance(func, ir.Name) else ""
 
 
 __all__ = ["ShapeChange", "find_change"]

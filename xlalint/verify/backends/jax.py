@@ -6,7 +6,6 @@ Importing this module sets what JAX reads from its environment; it is for child 
 
 from __future__ import annotations
 
-import ast
 import os
 import re
 import time
@@ -29,10 +28,9 @@ from xlalint.verify.emitted import listening
 from xlalint.verify.held import HeldSnapshot, can_change, changes, held_by, is_of_users, snapshot
 from xlalint.verify.inputs import fill_sizes
 from xlalint.verify.inputs.containers import Build, access_of
-from xlalint.verify.inputs.draws import dtype_of
 from xlalint.verify.inputs.functions import function_of
 from xlalint.verify.meters.jax import JaxMeter
-from xlalint.verify.model import ArraySpec, Event, NamedFunction, Spec, Specs, Step
+from xlalint.verify.model import Event, NamedFunction, Specs, Step
 from xlalint.verify.places import definition, headline
 
 _ARRAYS = (jax.Array, jax.ShapeDtypeStruct)
@@ -60,7 +58,7 @@ class Jax:
         Inputs have shapes and no values here.
         """
         whole = fill_sizes(specs)
-        given = {name: _shape_of(spec, whole.sizes) for name, spec in whole.arguments.items()}
+        given = values.without_values(whole, "jax", _make_shape)
         if whole.requires or not any(isinstance(one, jax.ShapeDtypeStruct) for one in given.values()):
             return ""
         try:
@@ -123,12 +121,8 @@ class Jax:
             meter.stop()
 
 
-def _shape_of(spec: Spec, sizes: Mapping[str, int]) -> Any:
-    """An input without its values."""
-    if isinstance(spec, ArraySpec):
-        shape = tuple(sizes[one] if isinstance(one, str) else one for one in spec.shape)
-        return jax.ShapeDtypeStruct(shape, jax.dtypes.canonicalize_dtype(dtype_of(spec.dtype)))
-    return function_of(spec.name, "jax") if isinstance(spec, NamedFunction) else ast.literal_eval(spec.text)
+def _make_shape(shape: tuple[int, ...], dtype: Any) -> Any:
+    return jax.ShapeDtypeStruct(shape, jax.dtypes.canonicalize_dtype(dtype))
 
 
 def _needed_bytes(lowered: Any) -> int:

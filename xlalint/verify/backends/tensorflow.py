@@ -5,7 +5,6 @@ Importing this module sets, before it imports TensorFlow, what that reads from i
 
 from __future__ import annotations
 
-import ast
 import os
 import random
 import time
@@ -28,10 +27,9 @@ from xlalint.verify.emitted import listening
 from xlalint.verify.held import HeldSnapshot, can_change, changes, held_by, is_of_users, snapshot
 from xlalint.verify.inputs import fill_sizes
 from xlalint.verify.inputs.containers import Build
-from xlalint.verify.inputs.draws import dtype_of
 from xlalint.verify.inputs.functions import function_of
 from xlalint.verify.meters.tensorflow import TensorFlowMeter
-from xlalint.verify.model import ArraySpec, Event, NamedFunction, Place, Spec, Specs, Step
+from xlalint.verify.model import Event, NamedFunction, Place, Specs, Step
 from xlalint.verify.places import definition, headline, is_users
 
 
@@ -55,7 +53,7 @@ class TensorFlow:
         Inputs have shapes and no values here. What is needed is at least its inputs, results, and the largest value in between.
         """
         whole = fill_sizes(specs)
-        given = {name: _spec_of(spec, whole.sizes) for name, spec in whole.arguments.items()}
+        given = values.without_values(whole, "tensorflow", _make_shape)
         if whole.requires or not any(isinstance(one, tf.TensorSpec) for one in given.values()):
             return ""
         try:
@@ -122,12 +120,8 @@ class TensorFlow:
             tf.config.run_functions_eagerly(False)
 
 
-def _spec_of(spec: Spec, sizes: Mapping[str, int]) -> Any:
-    """An input without its values."""
-    if isinstance(spec, ArraySpec):
-        shape = tuple(sizes[one] if isinstance(one, str) else one for one in spec.shape)
-        return tf.TensorSpec(shape, tf.as_dtype(dtype_of(spec.dtype)))
-    return function_of(spec.name, "tensorflow") if isinstance(spec, NamedFunction) else ast.literal_eval(spec.text)
+def _make_shape(shape: tuple[int, ...], dtype: Any) -> Any:
+    return tf.TensorSpec(shape, tf.as_dtype(dtype))
 
 
 def _needed_bytes(traced: Any) -> int:

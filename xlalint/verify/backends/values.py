@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -17,8 +18,10 @@ from xlalint.verify.backends import Content, Leaf
 from xlalint.verify.content import Anatomy
 from xlalint.verify.held import ToLeaves
 from xlalint.verify.inputs.containers import Build, builder, nest
+from xlalint.verify.inputs.draws import dtype_of
+from xlalint.verify.inputs.functions import function_of
 from xlalint.verify.layout import HOST
-from xlalint.verify.model import Event, Place, Step
+from xlalint.verify.model import ArraySpec, Event, NamedFunction, Place, Spec, Specs, Step
 from xlalint.verify.tpu import REFUSED
 
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
@@ -91,6 +94,19 @@ def generators(*others: Leaf) -> Content:
 def settings() -> Content:
     """Tell what holds for the whole process."""
     return Content(leaves([describe_settings()]))
+
+
+def without_values(whole: Specs, framework: str, array: Callable[[tuple[int, ...], Any], Any]) -> dict[str, Any]:
+    """The inputs of a call by their names, where `array(shape, dtype)` has the shape of one and no values."""
+
+    def make(spec: Spec) -> Any:
+        if isinstance(spec, ArraySpec):
+            return array(
+                tuple(whole.sizes[one] if isinstance(one, str) else one for one in spec.shape), dtype_of(spec.dtype)
+            )
+        return function_of(spec.name, framework) if isinstance(spec, NamedFunction) else ast.literal_eval(spec.text)
+
+    return {name: make(spec) for name, spec in whole.arguments.items()}
 
 
 def too_large(needed: int, ceiling: int) -> str:
