@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from xlalint.verify import plugin
+from xlalint.verify import environment, plugin
 
 COMPILER = next((name for name in ("cc", "gcc", "clang") if shutil.which(name)), None)
 needs_compiler = pytest.mark.skipif(COMPILER is None, reason="no C compiler")
@@ -99,3 +99,26 @@ def test_failing_compiler_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 def test_packaged_source_is_found() -> None:
     assert re.search(r"^const void \*GetPjrtApi\(void\)", plugin.SOURCE.read_text(encoding="utf-8"), re.MULTILINE)
+
+
+# What TPU_LIBRARY_PATH holds, whether there is a TPU, and whether the plugin stands for it then.
+CHOICES = {
+    "nothing": (None, False, True),
+    "what importing JAX sets, libtpu being installed": ("/site-packages/libtpu/libtpu.so", False, True),
+    "a TPU": (None, True, False),
+    "a TPU and libtpu": ("/site-packages/libtpu/libtpu.so", True, False),
+    "another plugin, which the user chose": ("/opt/simulator/pjrt_simulator.so", False, False),
+    "this plugin, built before": ("/caches/pjrt-forwarding-0123456789abcdef.so", False, False),
+}
+
+
+@pytest.mark.parametrize("case", CHOICES)
+def test_what_stands_for_the_tpu(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    given, there, taken = CHOICES[case]
+    monkeypatch.delenv(plugin.LOADED_FROM, raising=False)
+    if given is not None:
+        monkeypatch.setenv(plugin.LOADED_FROM, given)
+    monkeypatch.setattr(environment, "has_tpu", lambda: there)
+    monkeypatch.setattr(plugin, "build", lambda: Path("/built.so"))
+    monkeypatch.setattr(plugin, "find_cpu_plugin", lambda: Path("/cpu.so"))
+    assert environment.for_torch_tpu().get(plugin.LOADED_FROM) == ("/built.so" if taken else None)

@@ -37,6 +37,8 @@ def for_tensorflow() -> dict[str, str]:
     }
 
 
+_LIBTPU = "libtpu.so"
+
 OWN_GRAPHS = "xlalint-graphs-"
 """How folders are named whose graphs are there for xlalint alone; a user's own are left as they are."""
 
@@ -59,9 +61,12 @@ def for_torch_xla(folder: str) -> dict[str, str]:
 def for_torch_tpu() -> dict[str, str]:
     """Return variables that let TorchTPU run where there is no TPU, by the plugin that forwards to the CPU. Builds it on first use.
 
+    A plugin that the user chose is left as it is. libtpu's own is none: importing JAX names it for all child processes.
+
     Raises: plugin.PluginError.
     """
-    if has_tpu() or plugin.LOADED_FROM in os.environ:
+    chosen = Path(os.environ.get(plugin.LOADED_FROM, _LIBTPU)).name
+    if has_tpu() or chosen != _LIBTPU:
         return {}
     return {
         plugin.LOADED_FROM: str(plugin.build()),

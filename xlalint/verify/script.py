@@ -63,8 +63,7 @@ def _prepare(graphs: Path) -> None:
             wanted |= environment.for_torch_tpu()
         except PluginError as error:
             print(f"xlalint: TorchTPU has no device here: {error}", file=sys.stderr)  # noqa: T201
-    for name, value in wanted.items():
-        os.environ.setdefault(name, value)
+    os.environ.update(wanted)
 
 
 def _run(request: Request, recorder: Recorder) -> int:
