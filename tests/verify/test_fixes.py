@@ -12,6 +12,7 @@ from xlalint.config.settings import Settings
 from xlalint.diagnostics.finding import Edit, Finding, Fix, Location
 from xlalint.project.fixing import Answer, propose_fixes
 from xlalint.verify.fixes import Prover
+from xlalint.verify.isolation import LIMITS, Limits
 
 HEADER = "import numpy as np\n\n\n"
 COPIED = HEADER + '# xlalint: inputs(x="f32[4]")\ndef f(x):\n    y = x.copy()\n    y = y + 1\n    return y * 2\n'
@@ -19,6 +20,15 @@ METHOD = (
     HEADER
     + "from nowhere import load\n\n\nclass Model:\n    def scale(self, x):\n        return x * 2\n\n"
     + "    def forward(self, x: np.ndarray):\n        y = self.scale(x)\n        return y + y\n"
+)
+
+
+HANGS = (
+    "import signal\nimport time\n"
+    + HEADER
+    + '# xlalint: inputs(x="f32[4]")\ndef f(x):\n    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGALRM})\n'
+    + "    time.sleep(600)\n    return x + x\n\n\n"
+    + '# xlalint: inputs(x="f32[4]")\ndef g(x):\n    return x.copy()\n'
 )
 
 
@@ -38,12 +48,14 @@ def finding(path: Path, text: str, old: str, new: str) -> Finding:
     return Finding("XLA301", "", "", "warning", "certain", "", str(path), None, start, end, (), "torch", fix, "")
 
 
-def answers(folder: Path, text: str, *changes: tuple[str, str], budget: float = math.inf) -> list[Answer]:
+def answers(
+    folder: Path, text: str, *changes: tuple[str, str], budget: float = math.inf, limits: Limits = LIMITS
+) -> list[Answer]:
     pytest.importorskip("numpy")
     path = folder / "model.py"
     path.write_text(text)
     found = [finding(path, text, *change) for change in changes]
-    return list(PlainProver(Settings(), budget=budget)(propose_fixes(str(path), text, found, found)))
+    return list(PlainProver(Settings(), budget=budget, limits=limits)(propose_fixes(str(path), text, found, found)))
 
 
 def test_each_is_right_alone(tmp_path: Path, plain: str) -> None:
@@ -56,6 +68,13 @@ def test_what_there_is_no_time_for_is_unverified(tmp_path: Path, plain: str) -> 
     (answer,) = answers(tmp_path, COPIED, ("x.copy()", "x"), budget=1e-9)
     assert not answer.taken and answer.proof.verdict == "unverified"
     assert "--time-budget" in answer.proof.reason
+
+
+def test_one_that_hangs_is_ended_and_the_others_go_on(tmp_path: Path, plain: str) -> None:
+    hangs, other = answers(tmp_path, HANGS, ("x + x", "2 * x"), ("x.copy()", "np.array(x)"), limits=Limits(seconds=8.0))
+    assert (hangs.taken, hangs.proof.verdict) == (False, "unverified")
+    assert hangs.proof.reason == "the process that ran it did not get on for 8 s"
+    assert other.proof.verdict == "proven", other
 
 
 def test_what_is_proven_says_what_that_rests_on(tmp_path: Path, plain: str) -> None:

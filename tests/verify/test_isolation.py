@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import math
 import os
 import signal
 import subprocess
@@ -44,9 +45,11 @@ def child(tmp_path: Path) -> Iterator[Callable[..., Ended]]:
     """Runs the text of a child, and sees to it afterwards that no process that holds the test's mark is left."""
     mark = f"XLALINT_TEST_{os.getpid()}_{tmp_path.name}"
 
-    def call(text: str, seconds: float = 60, memory: int = 4 << 30, **told: object) -> Ended:
+    def call(
+        text: str, seconds: float = 60, memory: int = 4 << 30, silence: float = math.inf, **told: object
+    ) -> Ended:
         command = [sys.executable, "-c", SEND + textwrap.dedent(text)]
-        return run(command, limits=Limits(seconds, memory), env={mark: "1"}, **told)  # type: ignore[arg-type]
+        return run(command, limits=Limits(seconds, memory, silence), env={mark: "1"}, **told)  # type: ignore[arg-type]
 
     yield call
     assert not marked(mark)
@@ -101,6 +104,21 @@ def test_ends(child: Callable[..., Ended], text: str, kind: str, reason: str) ->
 def test_one_that_hangs_is_ended(child: Callable[..., Ended], text: str) -> None:
     ended = child(text, seconds=1)
     assert (ended.kind, ended.reason) == ("timed-out", "did not end within 1 s")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["time.sleep(600)", "while True: print('x', flush=True)", "send('one')\nos.kill(os.getpid(), signal.SIGSTOP)"],
+    ids=["sleeps", "prints", "stops after a message"],
+)
+def test_one_that_tells_nothing_more_is_ended(child: Callable[..., Ended], text: str) -> None:
+    ended = child(text, silence=2)
+    assert (ended.kind, ended.reason) == ("timed-out", "did not get on for 2 s")
+
+
+def test_one_that_tells_something_now_and_then_is_not(child: Callable[..., Ended]) -> None:
+    ended = child("for _ in range(12):\n    send('on')\n    time.sleep(0.25)", silence=2)
+    assert (ended.kind, len(ended.messages)) == ("finished", 12)
 
 
 def test_memory_is_limited(child: Callable[..., Ended]) -> None:

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import selectors
 import signal
 import subprocess
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -34,13 +36,15 @@ Kind = Literal["finished", "crashed", "timed-out", "out-of-memory"]
 
 
 class Limits(NamedTuple):
-    """Limits of a command: `seconds` of wall time, and `memory` in bytes, resident, of all its processes together.
+    """Limits of a command: `seconds` of wall time, `memory` in bytes, resident, of all its processes together, and the `silence` in seconds
+    from one message to the next.
 
     The limit on memory is not the system's on address space: XLA and its thread pools reserve tens of gigabytes that they never touch.
     """
 
     seconds: float = 120.0
     memory: int = 8 << 30
+    silence: float = math.inf
 
 
 LIMITS = Limits()
@@ -84,14 +88,14 @@ def run(
     """
     frames = _Frames(on_message)
     kept = {"output": bytearray(), "errors": bytearray(), "status": bytearray()}
-    with _start(command, stdin, limits, cwd, env) as (supervisor, streams):
+    with _start(command, stdin, limits, cwd, env) as (supervisor, streams, end):
         takers = {
             streams["output"]: _keeping(kept["output"]),
             streams["errors"]: _keeping(kept["errors"]),
             streams["messages"]: frames.take,
             streams["status"]: kept["status"].extend,
         }
-        _drain(takers, until=streams["status"])
+        _drain(takers, until=streams["status"], speaks=streams["messages"], silence=limits.silence, end=end)
         supervisor.wait()
     output, errors = (_text(kept[name]) for name in ("output", "errors"))
     kind, reason, code = _verdict(bytes(kept["status"]), limits, errors)
@@ -101,8 +105,8 @@ def run(
 @contextlib.contextmanager
 def _start(
     command: Sequence[str], stdin: bytes, limits: Limits, cwd: str | None, env: Mapping[str, str]
-) -> Iterator[tuple[subprocess.Popen[bytes], dict[str, int]]]:
-    """A supervisor at work, and what can be read from it; when this is left, it and all that it watches are gone."""
+) -> Iterator[tuple[subprocess.Popen[bytes], dict[str, int], Callable[[], None]]]:
+    """A supervisor at work, what can be read from it, and what has it end; when this is left, it and all that it watches are gone."""
     pipes = {name: os.pipe() for name in ("messages", "status", "alive")}
     theirs = {"messages": pipes["messages"][1], "status": pipes["status"][1], "alive": pipes["alive"][0]}
     plan = {
@@ -114,6 +118,8 @@ def _start(
         **theirs,
     }
     supervisor = None
+    alive = contextlib.ExitStack()  # closed, it makes the supervisor end everything
+    alive.callback(os.close, pipes["alive"][1])
     try:
         with tempfile.TemporaryFile() as given:
             given.write(stdin)
@@ -131,11 +137,12 @@ def _start(
         theirs.clear()
         assert supervisor.stdout is not None and supervisor.stderr is not None
         own = {"messages": pipes["messages"][0], "status": pipes["status"][0]}
-        yield supervisor, {**own, "output": supervisor.stdout.fileno(), "errors": supervisor.stderr.fileno()}
+        streams = {**own, "output": supervisor.stdout.fileno(), "errors": supervisor.stderr.fileno()}
+        yield supervisor, streams, alive.close
     finally:
         for descriptor in theirs.values():
             os.close(descriptor)
-        os.close(pipes["alive"][1])  # what makes the supervisor end everything, if it has not yet
+        alive.close()
         if supervisor is not None:
             _wait_for_end(supervisor)
         for descriptor in (pipes["messages"][0], pipes["status"][0]):
@@ -155,17 +162,26 @@ def _wait_for_end(supervisor: subprocess.Popen[bytes]) -> None:
         supervisor.wait()
 
 
-def _drain(takers: Mapping[int, Callable[[bytes], object]], until: int) -> None:
-    """Hand on what comes from descriptors, until one of them ends; what has come from the others by then included."""
+def _drain(
+    takers: Mapping[int, Callable[[bytes], object]], until: int, speaks: int, silence: float, end: Callable[[], None]
+) -> None:
+    """Hand on what comes from descriptors, until one of them ends; what has come from the others by then included.
+
+    `end` is called once nothing came from `speaks` for `silence` seconds.
+    """
     with selectors.DefaultSelector() as selector:
         for descriptor in takers:
             os.set_blocking(descriptor, False)
             selector.register(descriptor, selectors.EVENT_READ)
-        over = False
+        over, late = False, time.monotonic() + silence
         while not over or selector.get_map():
-            ready = [key.fd for key, _ in selector.select(timeout=0 if over else None)]
+            wait = None if late == math.inf else max(late - time.monotonic(), 0.0)
+            ready = [key.fd for key, _ in selector.select(timeout=0 if over else wait)]
             if over and not ready:
                 return  # a process that escaped may hold a descriptor open for ever
+            if not over and time.monotonic() >= late and speaks not in ready:
+                end()
+                late = math.inf
             for descriptor in ready:
                 chunk = os.read(descriptor, _CHUNK)
                 if chunk:
@@ -173,6 +189,8 @@ def _drain(takers: Mapping[int, Callable[[bytes], object]], until: int) -> None:
                 else:
                     selector.unregister(descriptor)
                     over = over or descriptor == until
+            if speaks in ready and late != math.inf:
+                late = time.monotonic() + silence
 
 
 class _Frames:
@@ -220,6 +238,8 @@ def _verdict(status: bytes, limits: Limits, errors: str) -> tuple[Kind, str, int
     match told["ended"]:
         case "timed-out":
             return "timed-out", f"did not end within {limits.seconds:g} s", code
+        case "abandoned":
+            return "timed-out", f"did not get on for {limits.silence:g} s", code
         case "out-of-memory":
             return "out-of-memory", f"took more than {size_text(limits.memory)} of memory (all its processes)", code
     if code < 0:

@@ -14,6 +14,7 @@ from xlalint.verify.observing import CannotRunError, ask
 from xlalint.verify.requests import Began, Found, Job, Judged, Message, Prove, Search
 
 _SECONDS = 60.0  # that a job may take, on the average
+_SHARE = 0.25  # of the time that is left, that one job may take: what hangs leaves time for the others
 NO_TIME = "no time was left for it (`--time-budget`)"
 NO_PROCESS = "the process that ran it"
 
@@ -33,6 +34,9 @@ def prove_all(
     until: float = math.inf,
 ) -> dict[int, Shown]:
     """Return the verdict on each job, by its number; unverified for those not reached `until` then, by `time.monotonic`.
+
+    A job that takes longer than `limits.seconds`, or a quarter of the time that is left, is ended with its process, and the others go on in
+    a new one.
 
     Raises: MissingPackageError, CannotRunError where the backend does not start, isolation.IsolationError.
     """
@@ -55,17 +59,18 @@ def prove_all(
         # A child serves some jobs only: what user code leaves in a process, memory above all, adds up.
         some = waiting[: 1 if again else _TOGETHER]
         again = again[1:]
-        seconds = min(max(limits.seconds, _SECONDS * len(some)), until - time.monotonic())
-        most = limits._replace(seconds=max(seconds, 0.0))
+        left = until - time.monotonic()
+        seconds = max(min(max(limits.seconds, _SECONDS * len(some)), left), 0.0)
+        most = limits._replace(seconds=seconds, silence=min(limits.seconds, max(_SECONDS, _SHARE * left)))
         ended, _ = ask(Prove(backend, tuple(some), limits.seconds), most, hear)
         waiting = [job for job in waiting if job.number not in found]
         again += alone
         waiting.sort(key=lambda job: job.number not in again)  # each of these in a process of its own
-        left = [number for number in began if number not in found and number not in alone]
-        if left:
-            found[left[0]] = Shown(Verdict("unverified", f"{NO_PROCESS} {ended.reason or 'ended'}"))
-            on_verdict(left[0], found[left[0]])
-            waiting = [job for job in waiting if job.number != left[0]]
+        cut = [number for number in began if number not in found and number not in alone]
+        if cut:
+            found[cut[0]] = Shown(Verdict("unverified", f"{NO_PROCESS} {ended.reason or 'ended'}"))
+            on_verdict(cut[0], found[cut[0]])
+            waiting = [job for job in waiting if job.number != cut[0]]
         elif not began and time.monotonic() < until:
             raise CannotRunError(f"backend {backend} {ended.reason or 'ended'}, before it had done anything")
     for job in waiting:
