@@ -45,9 +45,7 @@ def child(tmp_path: Path) -> Iterator[Callable[..., Ended]]:
     """Runs the text of a child, and sees to it afterwards that no process that holds the test's mark is left."""
     mark = f"XLALINT_TEST_{os.getpid()}_{tmp_path.name}"
 
-    def call(
-        text: str, seconds: float = 60, memory: int = 4 << 30, silence: float = math.inf, **told: object
-    ) -> Ended:
+    def call(text: str, seconds: float = 60, memory: int = 4 << 30, silence: float = math.inf, **told: object) -> Ended:
         command = [sys.executable, "-c", SEND + textwrap.dedent(text)]
         return run(command, limits=Limits(seconds, memory, silence), env={mark: "1"}, **told)  # type: ignore[arg-type]
 

@@ -41,6 +41,16 @@ LENGTHS = 'x="f32[3,7]", lengths="i64[3] 0..40", requires="lengths <= x.shape[1]
             lambda v: (v["b<Batch:lengths>"] <= v["b<Batch:x>"].shape[1]).all(),
             id="in a dataclass",
         ),
+        pytest.param(
+            'edges="f32[3,6]", requires="edges[..., :-1] <= edges[..., 1:]"',
+            lambda v: (np.diff(v["edges"].astype("f8"), axis=-1) >= 0).all() or np.isinf(v["edges"]).any(),
+            id="sorted",
+        ),
+        pytest.param(
+            'edges="i64[6] -3..9", requires="edges[..., :-1] <= edges[..., 1:]"',
+            lambda v: (v["edges"][:-1] <= v["edges"][1:]).all(),
+            id="sorted integers",
+        ),
         pytest.param('x="f32[4]", y="f32[4]", requires="x == y"', lambda v: (v["x"] == v["y"]).all(), id="equal"),
     ],
 )

@@ -57,6 +57,30 @@ def test_the_likeliest_comes_first(code: str, expected: dict[str, str]) -> None:
     assert first(TORCH + code) == expected
 
 
+@pytest.mark.parametrize(
+    ("code", "names"),
+    [
+        ("def f(x: Tensor, edges: Tensor):\n    return x + edges", ()),
+        ("def f(x: Tensor, edges: Tensor):\n    return torch.searchsorted(edges[0], x)", ()),
+        ("def f(x: Tensor, edges: Tensor):\n    return torch.searchsorted(edges.flip(-1), x)", ()),
+        ("def f(x: Tensor, edges: Tensor):\n    return torch.searchsorted(edges.sort()[0], x)", ()),
+        ("def f(x: Tensor, edges: Tensor, o):\n    return torch.searchsorted(edges, x, sorter=o)", ()),
+        ("def f(x: float, edges: float):\n    return torch.bucketize(x, edges)", ()),
+        ("def f(x: Tensor, edges: Tensor):\n    return torch.searchsorted(edges, x)", ("edges",)),
+        ("def f(x: Tensor, edges: Tensor):\n    return torch.searchsorted(x.contiguous(), edges[0])", ("x",)),
+        ("def f(x: Tensor, edges: Tensor):\n    return torch.bucketize(x, edges.contiguous(), right=True)", ("edges",)),
+        ("def f(x: Tensor, edges: Tensor):\n    return torch.bucketize(x, boundaries=edges)", ("edges",)),
+        ("def f(x: Tensor, e: Tensor):\n    return torch.searchsorted(sorted_sequence=e[None], input=x)", ()),
+        ("def f(x: Tensor, edges: Tensor):\n    return edges.searchsorted(x, side='right')", ("edges",)),
+        ("def f(x: Tensor, edges: Tensor):\n    return tf.searchsorted(edges, values=x)", ("edges",)),
+        ("def f(x: Tensor, xs: Tensor, ys: Tensor):\n    return np.interp(x, xs, ys)", ("xs",)),
+    ],
+)
+def test_what_is_looked_up_in_is_sorted(code: str, names: tuple[str, ...]) -> None:
+    (first, *_) = of(TORCH + code).candidates
+    assert first.requires == tuple(f"{name}[..., :-1] <= {name}[..., 1:]" for name in names)
+
+
 def test_whole_numbers_of_jax_are_short() -> None:
     assert first("import jax.numpy as jnp\ndef f(ids):\n    return jnp.sum(ids)", "jax") == {"ids": "i32[B,S]"}
 

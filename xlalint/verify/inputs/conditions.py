@@ -2,6 +2,8 @@
 
 What a container holds is written as Python comes to it: `batch["labels"] < classes`, `pair[0]`, `batch.lengths`.
 
+`edges[..., :-1] <= edges[..., 1:]` is the condition that an array is sorted.
+
 A condition is checked where it is written; drawn values that break it are moved to where it holds, in the child process, which alone has
 NumPy.
 """
@@ -85,6 +87,11 @@ _ALLOWED = (
 )
 
 
+def ascends(name: str) -> str:
+    """The condition that the last dimension of an array is sorted."""
+    return f"{name}[..., :-1] <= {name}[..., 1:]"
+
+
 def meet(values: Mapping[str, Any], conditions: tuple[str, ...]) -> dict[str, Any] | None:
     """Return values that fulfil all conditions: those that break one are moved, where an input stands on one of its sides by itself.
 
@@ -144,6 +151,9 @@ def _index(node: ast.expr) -> Any:
 
 def _mend(pair: _Pair, values: dict[str, Any]) -> None:
     """Move what stands on one side to where the comparison holds; two sides that are both inputs of one shape change places first."""
+    if (array := _unsorted(pair, values)) is not None:
+        array.sort(axis=-1)
+        return
     first, second = _place(pair.left, values), _place(pair.right, values)
     if first is None and second is None:
         return
@@ -160,6 +170,14 @@ def _mend(pair: _Pair, values: dict[str, Any]) -> None:
         first[0][first[1]] = _where(wrong, right - gap, left)
     elif second is not None:
         second[0][second[1]] = _where(wrong, left + gap, right)
+
+
+def _unsorted(pair: _Pair, values: Mapping[str, Any]) -> Any:
+    """The array of which a comparison asks that it is sorted; None where it asks something else."""
+    left, right = ast.unparse(pair.left), ast.unparse(pair.right)
+    name = ast.unparse(pair.left.value) if isinstance(pair.left, ast.Subscript) else ""
+    orders = isinstance(pair.compare, ast.LtE) and f"{left} <= {right}" == ascends(name)
+    return values.get(name) if orders else None
 
 
 def _place(node: ast.expr, values: Mapping[str, Any]) -> tuple[Any, Any] | None:

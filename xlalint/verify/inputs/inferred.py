@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, Union
 
 from xlalint.verify.inputs.believed import Kind
+from xlalint.verify.inputs.conditions import ascends
 from xlalint.verify.inputs.usage import Use, uses
 from xlalint.verify.model import ArraySpec, Literally, NamedFunction, Spec, Specs
 
@@ -56,6 +57,7 @@ def infer(parameters: Sequence[Parameter], framework: str, features: Sequence[in
             return Inference((), f"nothing can be drawn for `{one.name}`: it is {what}")
         choices.append(found)
     names = [one.name for one in parameters]
+    ascending = {one.name for one in parameters if one.use.ascends}
     sizes = [
         *_SIZES[:1],
         *({**_SIZES[0], "D": size} for size in features if 0 < size <= 4096 and size != 8),
@@ -65,7 +67,10 @@ def infer(parameters: Sequence[Parameter], framework: str, features: Sequence[in
     for turn, chosen in _order(choices, sizes):
         given = {name: spec for name, spec in zip(names, chosen, strict=True) if spec is not None}
         used = {dimension for spec in given.values() for dimension in getattr(spec, "shape", ())}
-        specs = Specs(given, {name: size for name, size in turn.items() if name in used})
+        requires = tuple(
+            ascends(name) for name, spec in given.items() if name in ascending and getattr(spec, "shape", ())
+        )
+        specs = Specs(given, {name: size for name, size in turn.items() if name in used}, requires)
         if specs not in made:
             made.append(specs)
         if len(made) == MOST:

@@ -10,6 +10,24 @@ from msgspec import Struct
 
 _SHAPES = ("shape", "size")
 _AXES = ("dim", "axis", "dims")
+_LOOKED_UP = {
+    "searchsorted": (0, ("sorted_sequence", "a")),
+    "bucketize": (1, ("boundaries",)),
+    "digitize": (1, ("bins",)),
+    "interp": (1, ("xp",)),
+}  # the argument that must be sorted, by the last name of what is called: its position, its names
+_SOUGHT = ("input", "self", "values", "v", "query")
+_IN_ORDER = (
+    "contiguous",
+    "unsqueeze",
+    "squeeze",
+    "to",
+    "detach",
+    "float",
+    "clone",
+    "expand",
+    "type_as",
+)  # methods that keep the order
 _NUMBERS = (-8, 16)  # constants outside of these are no values to draw around
 
 
@@ -17,8 +35,8 @@ class Use(Struct):
     """`rank` exactly (-1: not told), `least` dimensions at least; whole `numbers` and `texts` that it is compared with.
 
     `indexes`: stands alone in `x[it]`; `counts`: is given to `range`; `keys` of its items; `called` with how many arguments; `grows`:
-    something is appended to it; `loads`: how often it is read, `spoken` of these within f-strings; `refused`: why no array stands for
-    it, "" where one may.
+    something is appended to it; `ascends`: something is looked up in it, which only sorted values allow; `loads`: how often it is read,
+    `spoken` of these within f-strings; `refused`: why no array stands for it, "" where one may.
     """
 
     rank: int = -1
@@ -30,6 +48,7 @@ class Use(Struct):
     keys: tuple[str, ...] = ()
     called: int = -1
     grows: bool = False
+    ascends: bool = False
     loads: int = 0
     spoken: int = 0
     refused: str = ""
@@ -56,6 +75,7 @@ def _learn(use: Use, told: Use) -> None:
     use.keys += tuple(one for one in told.keys if one not in use.keys)
     use.called = max(use.called, told.called)
     use.grows |= told.grows
+    use.ascends |= told.ascends
     use.loads += told.loads
     use.spoken += told.spoken
     use.refused = use.refused or told.refused
@@ -68,6 +88,7 @@ def _find_uses(node: ast.AST) -> Iterator[tuple[str, Use]]:
         yield from _subscript(node)
     elif isinstance(node, ast.Call):
         yield from _call(node)
+        yield from _find_sorted(node)
     elif isinstance(node, ast.Compare):
         yield from _find_comparisons(node)
     elif isinstance(node, ast.Name):
@@ -150,6 +171,33 @@ def _call(node: ast.Call) -> Iterator[tuple[str, Use]]:
     for one in given:
         if isinstance(one, ast.Name):
             yield one.id, Use(least=least)
+
+
+def _find_sorted(node: ast.Call) -> Iterator[tuple[str, Use]]:
+    """`torch.searchsorted(x, v)`, `torch.bucketize(v, boundaries=x.contiguous())`."""
+    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    if name not in _LOOKED_UP or _gives(node, ("sorter",)):
+        return
+    position, names = _LOOKED_UP[name]
+    given = [one.value for one in node.keywords if one.arg in names]
+    if (
+        isinstance(node.func, ast.Attribute)
+        and name == "searchsorted"
+        and len(node.args) == 1
+        and not _gives(node, _SOUGHT)
+    ):
+        given.append(node.func.value)  # a method
+    else:
+        given += node.args[position : position + 1]
+    for one in given:
+        while isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute) and one.func.attr in _IN_ORDER:
+            one = one.func.value
+        if isinstance(one, ast.Name):
+            yield one.id, Use(least=1, ascends=True)
+
+
+def _gives(node: ast.Call, names: Iterable[str]) -> bool:
+    return any(one.arg in names for one in node.keywords)
 
 
 def _find_comparisons(node: ast.Compare) -> Iterator[tuple[str, Use]]:
