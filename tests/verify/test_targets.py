@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from xlalint.config.settings import VerifyEntry
+from xlalint.config.settings import Settings, VerifyEntry
+from xlalint.verify import backends
 from xlalint.verify.inputs import parse_inputs
 from xlalint.verify.targets import Target, TargetError, Told, targets_of
 
@@ -178,16 +179,59 @@ def test_one_that_cannot_be_run_leaves_the_others() -> None:
     ("imports", "torch_backend", "backend"),
     [
         ("import torch", "torch_xla", "torch_xla"),
+        ("import torch", "", "torch_tpu"),
+        ("import torch, torch_xla", "", "torch_xla"),
+        ("import torch\nimport torch_xla.core.xla_model as xm", "torch_tpu", "torch_tpu"),
+        ("import torch\nimport torch_neuronx", "", "torch_xla"),
+        ("import torch_tpu", "", "torch_tpu"),
         ("from torch import nn", "torch_compile", "torch_compile"),
         ("import tensorflow as tf\nimport keras", "torch_xla", "tensorflow"),
         ("def g():\n    from flax import linen", "torch_xla", "jax"),
     ],
 )
-def test_the_imports_say_the_backend(project: Path, imports: str, torch_backend: str, backend: str) -> None:
+def test_the_imports_say_the_backend(
+    project: Path, monkeypatch: pytest.MonkeyPatch, imports: str, torch_backend: str, backend: str
+) -> None:
+    monkeypatch.setattr(backends, "find_spec", lambda package: package)
     (project / "some.py").write_text(f"{imports}\n\n\ndef f(): ...\n")
     found = one("some.py:f", Told(torch_backend=torch_backend))
     assert isinstance(found, Target)
     assert found.backend == backend
+
+
+@pytest.mark.parametrize(
+    ("imports", "requirements", "installed", "backend", "said"),
+    [
+        ("import torch", (), ("torch_tpu", "torch_xla"), "torch_tpu", False),
+        ("import torch", (), ("torch_tpu",), "torch_tpu", False),
+        ("import torch", (), (), "torch_tpu", False),  # what is missing is said when it is run
+        ("import torch, torch_xla", (), ("torch_tpu", "torch_xla"), "torch_xla", False),
+        ("import torch", ("torch<2.10",), ("torch_tpu", "torch_xla"), "torch_xla", False),
+        ("import jax", (), ("torch_xla",), "jax", False),
+        ("import torch", (), ("torch_xla",), "torch_xla", True),
+        ("import torch, torch_xla", (), ("torch_tpu",), "torch_tpu", True),
+    ],
+)
+def test_what_is_not_installed_gives_way(
+    project: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    imports: str,
+    requirements: tuple[str, ...],
+    installed: tuple[str, ...],
+    backend: str,
+    said: bool,
+) -> None:
+    there = {"torch", *backends.SHARED, *installed, *(("lammps_jax_pjrt_cpu",) if "torch_tpu" in installed else ())}
+    monkeypatch.setattr(backends, "find_spec", lambda package: package if package in there else None)
+    (project / "some.py").write_text(f"{imports}\n\n\ndef f(): ...\n")
+    found = one("some.py:f", Told(settings=Settings(requirements=requirements)))
+    assert isinstance(found, Target)
+    assert (found.backend, bool(found.instead)) == (backend, said)
+    assert not said or "pip install 'xlalint[torch-" in found.instead
+    for named in (Told(backend="torch_tpu"), Told(torch_backend="torch_tpu")) if said else ():
+        found = one("some.py:f", named)
+        assert isinstance(found, Target)
+        assert (found.backend, found.instead) == ("torch_tpu", "")
 
 
 def test_two_frameworks_need_a_word(project: Path) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from xlalint.cli.saying import Verbosity, say, verbosity
+from xlalint.cli.saying import Verbosity, note, say, verbosity
 
 if TYPE_CHECKING:
     from xlalint.cache import Cache
@@ -109,7 +109,7 @@ def proving(options: Mapping[str, Any], settings: Settings, cache: Cache | None)
     try:
         kept = KeptProofs(cache, options["log"], anew=options["no_cache"])
         allowed = options["allow_unverified"]
-        made.accept = Prover(settings, allow_unverified=allowed, hear=made.hear, budget=budget, kept=kept)
+        made.accept = Prover(settings, allow_unverified=allowed, hear=made.hear, budget=budget, kept=kept, tell=note)
         yield made
         if lines := kept.disagreements():
             for line in lines:

@@ -98,6 +98,12 @@ def say(message: str) -> None:
     click.echo(f"xlalint: {printable(message)}", err=True)
 
 
+def note(message: str) -> None:
+    """Tell of something that was decided, unless nothing but findings is wanted."""
+    if verbosity() >= Verbosity.USUAL:
+        say(message)
+
+
 def warn(message: str) -> None:
     """Tell of something that the user may have meant otherwise, unless nothing but findings is wanted."""
     if verbosity() >= Verbosity.USUAL:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from xlalint.cli import CLEAN, FAILED, FINDINGS
-from xlalint.cli.saying import color_option
+from xlalint.cli.saying import color_option, note
 from xlalint.cli.settings import config_option, survey_files
 
 if TYPE_CHECKING:
@@ -29,11 +29,7 @@ _BACKENDS = ("torch_xla", "torch_tpu", "torch_compile", "torch_export", "tensorf
 _TPUS = ("v4", "v5e", "v5p", "v6e")
 _UNITS = {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}
 _SHAPE = "shape"
-_NAMED = {
-    "tf": "tensorflow",
-    "torch_compile": "torch_compile",
-    "torch_tpu": "torch_tpu",
-}  # targets of the analysis, as backends here
+_OF_TORCH = ("torch_xla", "torch_tpu", "torch_compile")
 
 
 @click.command("verify")
@@ -156,12 +152,16 @@ def _verify(texts: tuple[str, ...], settings: Settings, options: Mapping[str, An
     """Each target, run; one that cannot be run does not keep the others from it."""
     from xlalint.report.verify import Verified
     from xlalint.verify.proofs import NO_TIME
-    from xlalint.verify.targets import TargetError, targets_of
+    from xlalint.verify.targets import Target, TargetError, targets_of
 
+    noted = {""}
     limits, until = _limits(options), time.monotonic() + (options["time_budget"] or math.inf)
     each: list[tuple[tuple[str, ...], Told]] = [((text,), _settings_of(settings, options, text)) for text in texts]
     each = each or [((), _settings_of(settings, options))]
     for target in chain.from_iterable(targets_of(one, settings.verify, said) for one, said in each):
+        if isinstance(target, Target) and target.instead not in noted:
+            noted.add(target.instead)
+            note(target.instead)
         if isinstance(target, TargetError):
             name = target.place.function if target.place else ""
             yield Verified(name, target.place, failure=str(target))
@@ -180,7 +180,8 @@ def _settings_of(settings: Settings, options: Mapping[str, Any], target: str = "
 
 
 def _torch_backend(settings: Settings) -> str:
-    return _NAMED.get(settings.target or "", "torch_xla")
+    """The backend that the settings name for PyTorch code, "" where they name none."""
+    return settings.target if settings.target in _OF_TORCH else ""
 
 
 def _file_of(text: str) -> str:
@@ -271,7 +272,7 @@ def _backend(name: str | None) -> str:
     """A backend by its name, or by that of the analysis's target; a dotted name is a module that has one."""
     if name is None:
         return ""
-    name = _NAMED.get(name, name)
+    name = "tensorflow" if name == "tf" else name
     if name in _BACKENDS or "." in name:
         return name
     from difflib import get_close_matches

@@ -21,9 +21,11 @@ import msgspec
 from xlalint.config import Settings
 from xlalint.diagnostics.finding import Finding, Proof
 from xlalint.fixes.toolkit.edits import Offsets, together
+from xlalint.frameworks.registry import row_of
 from xlalint.project.fixing import Answer, Proposed
 from xlalint.source.syntax import parse
 from xlalint.verify import proofs
+from xlalint.verify.backends import USUAL, choose_installed
 from xlalint.verify.import_digests import ImportDigests
 from xlalint.verify.isolation import LIMITS, Limits
 from xlalint.verify.kept_proofs import KeptProofs, key_of
@@ -56,6 +58,7 @@ class Prover:
         hear: Hear = lambda one, proof: None,
         budget: float = math.inf,
         kept: KeptProofs | None = None,
+        tell: Callable[[str], None] = lambda line: None,
     ) -> None:
         self._settings = settings
         self._kept = kept or KeptProofs()
@@ -64,6 +67,8 @@ class Prover:
         self._allowed = ("proven", "unverified") if allow_unverified else ("proven",)
         self._limits = limits
         self._hear = hear
+        self._tell = tell
+        self._chosen: dict[str, str] = {}  # the backends for targets that nobody named
         self._budget = budget
         self._until = math.inf
         self._known: dict[str, Proof] = {}
@@ -219,9 +224,18 @@ class Prover:
         return key_of(parts, self._backend(finding))
 
     def _backend(self, finding: Finding) -> str:
-        target = self._settings.of(finding.filename).target
-        torch = target if target in ("torch_tpu", "torch_compile") else "torch_xla"
-        return {"torch": torch, "tensorflow": "tensorflow", "jax": "jax"}.get(finding.framework or "", "")
+        if finding.framework != "torch":
+            return finding.framework if finding.framework in ("tensorflow", "jax") else ""
+        named = self._settings.of(finding.filename).target
+        return named if named in row_of("torch").targets else self._choose(finding.target or USUAL)
+
+    def _choose(self, shown: str) -> str:
+        """The backend for code that shows a target; of one that is not installed it is told once what takes its place."""
+        if shown not in self._chosen:
+            self._chosen[shown], line = choose_installed(shown)
+            if line:
+                self._tell(line)
+        return self._chosen[shown]
 
 
 class _Waiting(NamedTuple):

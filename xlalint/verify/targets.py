@@ -16,9 +16,12 @@ from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from xlalint.config.releases import release_of
 from xlalint.config.settings import Settings, VerifyEntry
+from xlalint.frameworks.torch.shown_target import find_pinned
 from xlalint.source.model import SourceError
 from xlalint.source.reading import decode, is_notebook, read_bytes
+from xlalint.verify.backends import USUAL, choose_installed
 from xlalint.verify.exports import find_definitions, is_lazy
 from xlalint.verify.inputs import SpecError, merge_specs, parse_inputs
 from xlalint.verify.inputs.containers import nest
@@ -32,9 +35,10 @@ if TYPE_CHECKING:
 CALLED = ("forward", "call", "__call__")
 """The methods by which an instance is called."""
 
-# The packages whose import says on which backend a file's functions run; torch's has more than one, and torch_xla is the default.
+# The packages whose import says on which backend a file's functions run; torch has more than one.
+_TORCHES = {"torch_tpu": "torch_tpu", "torch_xla": "torch_xla", "torch_neuronx": "torch_xla"}
 _FRAMEWORKS = {
-    **dict.fromkeys(("torch", "torch_xla", "transformers", "lightning", "pytorch_lightning"), "torch_xla"),
+    **dict.fromkeys((*_TORCHES, "torch", "transformers", "lightning", "pytorch_lightning"), "torch"),
     **dict.fromkeys(("tensorflow", "keras", "tf_keras"), "tensorflow"),
     **dict.fromkeys(("jax", "flax", "equinox", "optax", "haiku"), "jax"),
 }
@@ -72,7 +76,7 @@ class Target(NamedTuple):
     """Something to verify; `max_compiles` and `as_written` are what its configuration says, None and False where it says nothing.
 
     With `guesses` its inputs are not declared: what is to be tried, and `undeclared` says how to declare them. `rows` are the first and
-    last of its definition, (0, 0) where it has none in its file.
+    last of its definition, (0, 0) where it has none in its file. `instead` says why it is run on another backend than the code shows.
     """
 
     subject: Subject
@@ -84,6 +88,7 @@ class Target(NamedTuple):
     undeclared: str = ""
     rows: tuple[int, int] = (0, 0)
     as_written: bool = False
+    instead: str = ""
 
 
 class Told(NamedTuple):
@@ -92,7 +97,7 @@ class Told(NamedTuple):
     inputs: str = ""
     factory: str = ""
     backend: str = ""
-    torch_backend: str = "torch_xla"
+    torch_backend: str = ""
     settings: Settings | None = None
 
 
@@ -190,14 +195,14 @@ def _target_in(module: Module, name: str, told: Told, entry: VerifyEntry | None,
     said = [told.inputs, entry.inputs if entry else ""]
     try:
         specs = specs_of(module, name, node, place, said)
-        backend = told.backend or (entry.backend if entry else "") or _backend(module, told.torch_backend)
-        return Target(subject, specs, backend, place, allowed, rows=rows, as_written=as_written)
+        backend, instead = _backend(module, told, entry)
+        return Target(subject, specs, backend, place, allowed, rows=rows, as_written=as_written, instead=instead)
     except UndeclaredError as error:
         if told.settings is None:
             raise
-        backend = told.backend or (entry.backend if entry else "") or _backend(module, told.torch_backend)
+        backend, instead = _backend(module, told, entry)
         guesses = _guess_inputs(module, subject, told.settings, backend, error)
-        return Target(subject, error.known, backend, place, allowed, guesses, str(error), rows, as_written)
+        return Target(subject, error.known, backend, place, allowed, guesses, str(error), rows, as_written, instead)
 
 
 def _find_exported(module: Module, name: str) -> Module | None:
@@ -361,9 +366,28 @@ def _locate(name: str) -> tuple[str, tuple[str, ...]]:
     raise TargetError(f"no module `{name}` in {here} or on Python's path; a target is {_FORMS}")
 
 
-def _backend(module: Module, torch_backend: str) -> str:
-    """The backend that a file's imports ask for."""
-    found: dict[str, str] = {}
+def _backend(module: Module, told: Told, entry: VerifyEntry | None) -> tuple[str, str]:
+    """Return the backend that was named, else the one that a file's imports ask for; why it is another one, "" where it is not."""
+    if named := told.backend or (entry.backend if entry else ""):
+        return named, ""
+    framework, packages = _find_framework(module)
+    if framework != "torch":
+        return framework, ""
+    if told.torch_backend:
+        return told.torch_backend, ""
+    shown = next((backend for package, backend in _TORCHES.items() if package in packages), "")
+    return choose_installed(shown or _find_pinned(told.settings) or USUAL)
+
+
+def _find_pinned(settings: Settings | None) -> str:
+    """The backend that the requirements of a project tell."""
+    told = settings.requirements if settings is not None else ()
+    return find_pinned(told, release_of(None, told))
+
+
+def _find_framework(module: Module) -> tuple[str, list[str]]:
+    """Return the framework that a file imports, and the packages by which it does."""
+    found: dict[str, list[str]] = {}
     for node in ast.walk(module.tree):
         names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
         if isinstance(node, ast.ImportFrom) and not node.level and node.module:
@@ -371,9 +395,9 @@ def _backend(module: Module, torch_backend: str) -> str:
         for name in names:
             package = name.partition(".")[0]
             if package in _FRAMEWORKS:
-                found.setdefault(_FRAMEWORKS[package], package)
+                found.setdefault(_FRAMEWORKS[package], []).append(package)
     if len(found) != 1:
-        what = f"imports {' and '.join(found.values())}" if found else "imports no framework"
+        what = f"imports {' and '.join(first for first, *_ in found.values())}" if found else "imports no framework"
         raise TargetError(f"{module.file} {what}: say which to run it on: --backend torch_xla, tensorflow, jax, ...")
-    (backend,) = found
-    return torch_backend if backend == "torch_xla" else backend
+    (framework,) = found.items()
+    return framework

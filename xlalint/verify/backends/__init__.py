@@ -154,6 +154,11 @@ class Needs(NamedTuple):
     packages: tuple[str, ...]
     extra: str
 
+    @property
+    def command(self) -> str:
+        """The command that installs them."""
+        return f"pip install 'xlalint[{self.extra}]'"
+
 
 NEEDS = MappingProxyType(
     {
@@ -167,6 +172,9 @@ NEEDS = MappingProxyType(
 )
 """The backends by name; what all of them need is in `SHARED`."""
 SHARED = ("numpy", "psutil", "ml_dtypes")
+USUAL = "torch_tpu"
+"""The backend for PyTorch code that shows none."""
+_OTHER = MappingProxyType({"torch_tpu": "torch_xla", "torch_xla": "torch_tpu"})
 
 
 class MissingPackageError(Exception):
@@ -175,14 +183,30 @@ class MissingPackageError(Exception):
 
 def require(name: str) -> None:
     """Raise `MissingPackageError` where a backend's packages are not installed; imports none of them."""
-    needs = NEEDS.get(name, Needs((), "torch"))
-    missing = [package for package in (*needs.packages, *SHARED) if find_spec(package) is None]
-    if missing:
-        names = ", ".join(f"`{package}`" for package in missing)
-        verb = "is" if len(missing) == 1 else "are"
-        raise MissingPackageError(
-            f"backend {name}: {names} {verb} not installed here; install: pip install 'xlalint[{needs.extra}]'"
-        )
+    needs = _needs(name)
+    lacking = _find_missing(needs)
+    if lacking:
+        names = ", ".join(f"`{package}`" for package in lacking)
+        verb = "is" if len(lacking) == 1 else "are"
+        raise MissingPackageError(f"backend {name}: {names} {verb} not installed here; install: {needs.command}")
+
+
+def choose_installed(wanted: str) -> tuple[str, str]:
+    """Return the backend for code whose target nobody named: the one that the code shows. Where that is not installed, but PyTorch's other
+    backend for XLA devices is, it is that one; then a line says so.
+    """
+    other = _OTHER.get(wanted)
+    if other is None or not _find_missing(_needs(wanted)) or _find_missing(_needs(other)):
+        return wanted, ""
+    return other, f"PyTorch code is run on {other}: {wanted} is not installed here ({_needs(wanted).command})."
+
+
+def _needs(name: str) -> Needs:
+    return NEEDS.get(name, Needs((), "torch"))
+
+
+def _find_missing(needs: Needs) -> list[str]:
+    return [package for package in (*needs.packages, *SHARED) if find_spec(package) is None]
 
 
 def backend_of(name: str) -> Backend:

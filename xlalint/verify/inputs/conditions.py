@@ -151,7 +151,7 @@ def _index(node: ast.expr) -> Any:
 
 def _mend(pair: _Pair, values: dict[str, Any]) -> None:
     """Move what stands on one side to where the comparison holds; two sides that are both inputs of one shape change places first."""
-    if (array := _unsorted(pair, values)) is not None:
+    if (array := _array_to_sort(pair, values)) is not None:
         array.sort(axis=-1)
         return
     first, second = _place(pair.left, values), _place(pair.right, values)
@@ -172,7 +172,7 @@ def _mend(pair: _Pair, values: dict[str, Any]) -> None:
         second[0][second[1]] = _where(wrong, left + gap, right)
 
 
-def _unsorted(pair: _Pair, values: Mapping[str, Any]) -> Any:
+def _array_to_sort(pair: _Pair, values: Mapping[str, Any]) -> Any:
     """The array of which a comparison asks that it is sorted; None where it asks something else."""
     left, right = ast.unparse(pair.left), ast.unparse(pair.right)
     name = ast.unparse(pair.left.value) if isinstance(pair.left, ast.Subscript) else ""

@@ -68,7 +68,9 @@ def infer(parameters: Sequence[Parameter], framework: str, features: Sequence[in
         given = {name: spec for name, spec in zip(names, chosen, strict=True) if spec is not None}
         used = {dimension for spec in given.values() for dimension in getattr(spec, "shape", ())}
         requires = tuple(
-            ascends(name) for name, spec in given.items() if name in ascending and getattr(spec, "shape", ())
+            ascends(name)
+            for name, spec in given.items()
+            if name in ascending and isinstance(spec, ArraySpec) and spec.shape
         )
         specs = Specs(given, {name: size for name, size in turn.items() if name in used}, requires)
         if specs not in made:

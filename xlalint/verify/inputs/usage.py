@@ -196,7 +196,7 @@ def _find_sorted(node: ast.Call) -> Iterator[tuple[str, Use]]:
             yield one.id, Use(least=1, ascends=True)
 
 
-def _gives(node: ast.Call, names: Iterable[str]) -> bool:
+def _gives(node: ast.Call, names: tuple[str, ...]) -> bool:
     return any(one.arg in names for one in node.keywords)
 
 
