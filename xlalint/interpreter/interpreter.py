@@ -854,17 +854,17 @@ class Interpreter:
         if many:
             frame.takes_many()
         semantics = self.libraries.of(framework)
-        whole = semantics.converts_arrays
         if not depth:
-            if semantics.training or frame.function is None or self.in_tables or not takes_no_turns(frame.function):
+            if frame.function is None or self.in_tables or not takes_no_turns(frame.function):
                 return context.returns
             frame.context.dispatches = frame.loops.dispatches = True
-            return mark_result(context.returns, framework, depth, whole=whole, trains=not many)
+            trains = self._trains(frame, context, semantics.training) if semantics.training else not many
+            return mark_result(context.returns, framework, depth, whole=True, trains=trains)
         frame.context.dispatches = frame.loops.dispatches = True
         trains = self._trains(frame, context, semantics.training) if semantics.training else not many
         if trains and frame.loops.turn is not None and not loops_over_steps(func.info, semantics.training):
             frame.loops.stepping = frame.loops.turn.loop
-        return mark_result(context.returns, framework, depth, whole=whole, trains=trains)
+        return mark_result(context.returns, framework, depth, whole=True, trains=trains)
 
     def _trains(self, frame: Frame, step: Context, names: frozenset[str]) -> bool:
         """Return whether a step that a loop takes changes what is trained, or the code around the loop does with what it gave."""

@@ -19,6 +19,7 @@ from xlalint.abstract.values import (
 )
 from xlalint.interpreter.arguments import Arguments
 from xlalint.interpreter.builtin_calls import BUILTINS, element_of, is_container
+from xlalint.interpreter.dispatch_loops import of_earlier_turn
 from xlalint.interpreter.library_calls import LibraryCall
 from xlalint.lowering import ir
 from xlalint.rules.codes import ITEM, TENSOR_MEMBERSHIP
@@ -89,7 +90,7 @@ def _call_builtin(interpreter: Interpreter, frame: Frame, name: str, arguments: 
             if name in _ORDERING and "key" in arguments.keywords:
                 _order_by_key(interpreter, frame, arguments, node)
             elif (found := call.hazard()) is not None:
-                return found
+                return of_earlier_turn(found)  # the host has waited for it
     if name in _TAKE_VALUES and len(args) == 1 and len(node.args) == 1:
         for look in frame.libraries.on_array_read:
             look(frame, _TAKE_VALUES[name], node.at, args[0], node.args[0], "")

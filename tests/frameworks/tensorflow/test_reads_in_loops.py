@@ -98,3 +98,134 @@ def test_silent(case: str) -> None:
 @pytest.mark.parametrize("case", FOUND)
 def test_found(case: str) -> None:
     assert found(FOUND[case]) == ["3:warning"]
+
+
+CALLS = """
+import numpy as np
+import tensorflow as tf
+
+class Trainer:
+    def __init__(self):
+        self.model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+        self.optimizer = tf.keras.optimizers.Adam()
+        self.average = 0.0
+        self.steps = 0
+
+    @tf.function
+    def train_step(self, x):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(self.model(x))
+        weights = self.model.trainable_variables
+        self.optimizer.apply_gradients(zip(tape.gradient(loss, weights), weights))
+        return loss
+
+    @tf.function
+    def predict(self, x):
+        return self.model(x)
+
+    def losses(self, x):
+        loss = self.train_step(x)
+        return {"loss": loss}
+
+    def act(self, x):
+        return self.predict(x).numpy()
+
+    def epoch(self, batches):
+        for x in batches:
+            loss = self.train_step(x)
+        return loss
+
+    def train(self, x):
+        self.steps += 1
+        loss = self.train_step(x)
+        {train}
+
+def log(value):
+    print("loss", float(value))
+
+def main(batches, env):
+    trainer = Trainer()
+    {main}
+"""
+SILENT_CALLS = {
+    "a function that nothing calls at each turn": ("self.average = np.mean(loss)", "trainer.train(batches)"),
+    "now and then": (
+        "if self.steps % 100 == 0:\n            print(float(loss))",
+        "for x in batches:\n        trainer.train(x)",
+    ),
+    "behind the loop": ("return loss", "for x in batches:\n        loss = trainer.train(x)\n    print(float(loss))"),
+    "behind an epoch": ("pass", "for _ in range(9):\n        loss = trainer.epoch(batches)\n    print(float(loss))"),
+    "an action that a simulation needs": (
+        "pass",
+        "seen = env.reset()\n    for _ in range(9):\n        seen, reward, done, _ = env.step(trainer.act(seen))",
+    ),
+    "what predicts alone": ("pass", "for x in batches:\n        trainer.act(x)"),
+}
+FOUND_CALLS = {
+    "behind the call": (
+        "self.average = np.mean(loss)",
+        "for x in batches:\n        trainer.train(x)",
+        ["`loss` behind"],
+    ),
+    "what a method gives on": (
+        "pass",
+        "for x in batches:\n        print(float(trainer.losses(x)['loss']))",
+        ["in each"],
+    ),
+    "what a helper prints": ("pass", "for x in batches:\n        log(trainer.train_step(x))", ["`value` behind"]),
+    "what is given to a helper that prints": (
+        "pass",
+        "for x in batches:\n        log(trainer.losses(x)['loss'])",
+        ["`value` behind"],
+    ),
+    "a number that is read and printed": (
+        "pass",
+        "for x in batches:\n        print(float(trainer.train_step(x)))",
+        ["`trainer.train_step(x)` in each"],
+    ),
+}
+
+
+def read_in_calls(train: str, main: str) -> list[tuple[str, str]]:
+    found = find(CALLS.replace("{train}", train).replace("{main}", main), "", "XLA301")
+    return [(one.severity, one.message) for one in found]
+
+
+@pytest.mark.parametrize(("train", "main"), SILENT_CALLS.values(), ids=list(SILENT_CALLS))
+def test_what_no_turn_waits_for(train: str, main: str) -> None:
+    assert read_in_calls(train, main) == []
+
+
+@pytest.mark.parametrize(("train", "main", "said"), FOUND_CALLS.values(), ids=list(FOUND_CALLS))
+def test_what_a_function_between_reads_or_hands_on(train: str, main: str, said: list[str]) -> None:
+    found = read_in_calls(train, main)
+    assert [severity for severity, _ in found] == ["warning"] * len(said)
+    assert all(part in message for part, (_, message) in zip(said, found, strict=True))
+
+
+REPLICAS = """
+import tensorflow as tf
+strategy = tf.distribute.MirroredStrategy()
+
+def replica(x):
+    return tf.reduce_sum(x)
+
+@tf.function
+def train_step(x):
+    losses = strategy.{run}(replica, args=(x,))
+    return strategy.reduce(tf.distribute.ReduceOp.SUM, losses, axis=None)
+
+def main(batches):
+    for x in batches:
+        print(float(train_step(x)))
+"""
+
+
+@pytest.mark.parametrize("run", ["run", "experimental_run_v2"])
+def test_what_a_strategy_of_any_release_runs(run: str) -> None:
+    assert [one.severity for one in find(REPLICAS.replace("{run}", run), "", "XLA301")] == ["warning"]
+
+
+def test_what_a_compiled_function_gives_is_tensors_whatever_made_it() -> None:
+    text = REPLICAS.replace("strategy = tf.distribute.MirroredStrategy()", "from elsewhere import strategy")
+    assert [one.confidence for one in find(text.replace("{run}", "run"), "", "XLA301")] == ["likely"]
