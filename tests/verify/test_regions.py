@@ -6,12 +6,12 @@ import ast
 
 import pytest
 
-from xlalint.verify.inputs.believed import NOTHING
+from xlalint.verify.inputs.believed import Believed, Kind
 from xlalint.verify.regions import NAME, Region, RegionError, Side, region
 from xlalint.verify.rewrites import around, counterpart, find_named, run_of
 
 
-def of(before: str, after: str, row: int) -> Region:
+def of(before: str, after: str, row: int, copy_by: str = "", tensors: str = "") -> Region:
     """The region of a rewrite that changes one row of the text before."""
     tree, other = ast.parse(before), ast.parse(after)
     place = around(tree, row)
@@ -21,9 +21,9 @@ def of(before: str, after: str, row: int) -> Region:
     assert rewritten is not None and run is not None
     opposite = counterpart(rewritten.node, run)
     assert opposite is not None
-    return region(
-        "/project/module.py", Side(before, tree, place, run), Side(after, other, rewritten, opposite), NOTHING
-    )
+    believed = Believed({place.name: {name: Kind("tensor") for name in tensors}}, {})
+    sides = Side(before, tree, place, run), Side(after, other, rewritten, opposite)
+    return region("/project/module.py", *sides, believed, copy_by)
 
 
 def test_only_the_lines_and_what_they_need_are_taken() -> None:
@@ -61,3 +61,40 @@ def test_what_cannot_stand_alone_is_said(line: str, why: str) -> None:
     before = f"class M:\n    def f(self, x):\n        {line}\n        return x\n"
     with pytest.raises(RegionError, match=why):
         of(before, before, 3)
+
+
+@pytest.mark.parametrize(
+    ("bound", "copied"),
+    [
+        ("d = x", False),
+        ("d = +x", False),
+        ("d = x[0]", False),
+        ("d = x.view(-1)", False),
+        ("d, e = x - y, y", False),
+        ("d = x - y\n    d = d[0]", False),
+        ("d = e = x - y", False),
+        ("d = x - y\n    e = d", False),
+        ("d = x - y\n    e = d.view(-1)", False),
+        ("d = x - y\n    e = [d]", False),
+        ("d = x - y\n    self.last = d", False),
+        ("d = x - y\n    keep(d)", False),
+        ("d = x - y\n    for d in x: pass", False),
+        ("d = x - y", True),
+        ("d = -x", True),
+        ("d = x < y", True),
+        ("d = x - y\n    e = d * 2 + d.sum(0)", True),
+        ("d = x - y\n    e = d.shape[0]", True),
+    ],
+)
+def test_what_an_operator_gave_is_nobody_s_else(bound: str, copied: bool) -> None:
+    before = f"import torch\ndef f(self, x, y):\n    {bound}\n    d[d < 0] = 0\n    return d\n"
+    row = before.splitlines().index("    d[d < 0] = 0") + 1
+    found = of(before, before.replace("d[d < 0] = 0", "d = torch.where(d < 0, 0, d)"), row, "clone", "dxye")
+    assert ("d = d.clone()" in found.before.source) is copied
+    assert ("d = d.clone()" in found.after.source) is copied
+    assert found.before.text.splitlines()[found.before.rows[0] - 1].strip() == "d[d < 0] = 0"
+
+
+def test_arguments_are_as_the_caller_gave_them() -> None:
+    before = "def f(d):\n    d[d < 0] = 0\n    return d\n"
+    assert "clone" not in of(before, before.replace("d[d < 0] = 0", "d.clamp_(min=0)"), 2, "clone", "d").before.source

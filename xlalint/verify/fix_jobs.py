@@ -33,6 +33,7 @@ from xlalint.verify.rewrites import (
 from xlalint.verify.targets import Module, TargetError, find_declared, specs_of
 
 _ALONE = "the rewritten lines alone"
+_COPIES = {"torch": "clone"}  # elsewhere tensors are values
 _FILE = "/xlalint_rewritten/rewritten.py"
 
 
@@ -105,7 +106,8 @@ class JobMaker:
 
     def _alone(self, one: Proposed, before: Side, after: Side, reasons: list[str]) -> Iterable[Way]:
         try:
-            found = region(one.path, before, after, self._believe(one))
+            copy_by = _COPIES.get(one.finding.framework or "", "")
+            found = region(one.path, before, after, self._believe(one), copy_by)
         except RegionError as error:
             reasons.append(f"{_ALONE}: {error}")
             return

@@ -1,13 +1,15 @@
 """The rewritten lines alone, as a function of what they need: for what cannot be run as a whole.
 
 Attributes of `self` become parameters, methods that are called on it stand-ins that give back their first argument; both programs get the
-same. What is returned is what the rest of the function reads.
+same. What is returned is what the rest of the function reads. A local tensor that was computed has memory of its own: a copy is given, so
+that nobody outside sees what is done to it.
 """
 
 from __future__ import annotations
 
 import ast
 import copy
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -53,8 +55,9 @@ class Side(NamedTuple):
     run: StatementRun
 
 
-def region(path: str, before: Side, after: Side, believed: Believed) -> Region:
-    """The rewritten lines of a file as two functions with the same parameters.
+def region(path: str, before: Side, after: Side, believed: Believed, copy_by: str = "") -> Region:
+    """The rewritten lines of a file as two functions with the same parameters. `copy_by` is the method that copies a tensor, "" where none
+    is needed.
 
     Raises: RegionError.
     """
@@ -84,8 +87,10 @@ def region(path: str, before: Side, after: Side, believed: Believed) -> Region:
     for name, more in uses(bodies[0], names).items():
         use[name].rank, use[name].least = max(use[name].rank, more.rank), max(use[name].least, more.least)
     parameters = [Parameter(name, kinds[name], use[name]) for name in names]
+    own = _find_computed(before) if copy_by else set()
+    copied = [f"{name} = {name}.{copy_by}()" for name in names if name in own and kinds[name].what == "tensor"]
     made = [
-        _program(path, side, body, ended, names, [name for name in stand_ins if name in one.called])
+        _program(path, side, [*copied], body, ended, names, [name for name in stand_ins if name in one.called])
         for side, body, one in zip((before, after), bodies, selves, strict=True)
     ]
     return Region(made[0], made[1], parameters, tuple(stand_ins))
@@ -121,6 +126,50 @@ def _locals(side: Side) -> set[str]:
     """Return all names that the function binds, its parameters and those of inner functions included."""
     found = {name for node in ast.walk(side.around.node) for name in _bindings(node)}
     return found - {"self", "cls"}
+
+
+def _find_computed(side: Side) -> set[str]:
+    """Find the names that the function binds before the lines, once, to what an operator gives, and of which nothing else there may hold
+    the memory.
+    """
+    first, last = side.run.rows
+    rest = [node for node in ast.walk(side.around.node) if not first <= getattr(node, "lineno", first) <= last]
+    computed = {
+        target.id: node
+        for node in rest
+        if isinstance(node, ast.Assign) and len(node.targets) == 1 and _is_computed(node.value)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    bindings = Counter(name for node in rest for name in _bindings(node))
+    arguments = {node.arg for node in ast.walk(side.around.node.args) if isinstance(node, ast.arg)}
+    harmless = {id(one) for node in rest for one in _find_read(node)}
+    handed = {
+        node.id
+        for node in rest
+        if isinstance(node, ast.Name)
+        and isinstance(node.ctx, ast.Load)
+        and (node.lineno < first or side.run.loops)
+        and id(node) not in harmless
+    }
+    return {name for name in computed if bindings[name] == 1 and name not in arguments and name not in handed}
+
+
+def _find_read(node: ast.AST) -> Iterator[ast.expr]:
+    """Yield the operands of which a node keeps nothing."""
+    if isinstance(node, ast.BinOp):
+        yield from (node.left, node.right)
+    elif isinstance(node, ast.Compare):
+        yield from (node.left, *node.comparators)
+    elif isinstance(node, ast.Attribute) and node.attr in _READING:
+        yield node.value
+
+
+def _is_computed(value: ast.expr) -> bool:
+    """Return whether an expression gives a tensor of its own: `+x` gives `x` itself."""
+    return isinstance(value, (ast.BinOp, ast.Compare)) or (
+        isinstance(value, ast.UnaryOp) and not isinstance(value.op, ast.UAdd)
+    )
 
 
 def _bindings(node: ast.AST) -> Iterator[str]:
@@ -188,6 +237,9 @@ class _Self(ast.NodeTransformer):
         return "_".join(["self", *reversed(parts)]) if found else ""
 
 
+_READING = frozenset(
+    ("shape", "dtype", "device", "ndim", "size", "dim", "sum", "mean", "any", "all", "argmax", "argmin", "item", "abs")
+)
 _OF_TENSORS = ("shape", "dtype", "device", "ndim", "T", "mT", "size", "grad", "data", "real", "imag")
 
 
@@ -243,18 +295,24 @@ def _jumps(statements: Iterable[ast.AST]) -> bool:
 
 
 def _program(
-    path: str, side: Side, body: list[ast.stmt], ended: list[ast.stmt], names: Sequence[str], stand_ins: Sequence[str]
+    path: str,
+    side: Side,
+    copied: list[str],
+    body: list[ast.stmt],
+    ended: list[ast.stmt],
+    names: Sequence[str],
+    stand_ins: Sequence[str],
 ) -> RegionProgram:
     lines = "\n".join(ast.unparse(ast.fix_missing_locations(one)) for one in body) or "pass"
     if _jumps(body):
         lines = "\n".join([_LOOP, *(f"    {line}" for line in lines.splitlines())])
     lines = "\n".join([lines, *map(ast.unparse, ended)])
-    indented = "\n".join(f"    {line}" if line else line for line in lines.splitlines())
+    indented = "\n".join(f"    {line}" if line else line for line in [*copied, *lines.splitlines()])
     stood = "".join(f"def {name}(*given, **named):\n    return given[0]\n\n\n" for name in stand_ins)
     source = f"{stood}def {NAME}({', '.join(names)}):\n{indented}\n"
     header = _header(path, side, body)
     text = f"{header}\n\n{source}"
-    first = text[: text.index(f"def {NAME}(")].count("\n") + 2
+    first = text[: text.index(f"def {NAME}(")].count("\n") + 2 + len(copied)
     last = first + lines.count("\n") - 1
     return RegionProgram(text, (first, max(first, last)), source)
 

@@ -50,6 +50,13 @@ TORCH = "import torch\nfrom torch import Tensor\n"
         ),
         ("def f(x: Tensor, act):\n    return act(x)", {"x": "f32[B,D]", "act": "identity"}),
         ("def f(x: Tensor, seen):\n    seen.append(x)\n    return x", {"x": "f32[B,D]", "seen": "[]"}),
+        ("def f(a: Tensor, b: Tensor):\n    return torch.linalg.cross(a, b)", {"a": "f32[B,D]", "b": "f32[B,D]"}),
+        (
+            "def f(x: Tensor, why: str):\n    if not x.any():\n        raise ValueError(why)",
+            {"x": "f32[B,D]", "why": "'a'"},
+        ),
+        ("def f(x: Tensor, why: str):\n    assert x.any(), why", {"x": "f32[B,D]", "why": "'a'"}),
+        ("def f(x: Tensor, d: torch.dtype):\n    return x.to(d)", {"x": "f32[B,D]", "d": "float32"}),
         ("def f(x: Tensor, n):\n    for _ in range(n):\n        x = x + 1\n    return x", {"x": "f32[B,D]", "n": "2"}),
     ],
 )
@@ -79,6 +86,11 @@ def test_the_likeliest_comes_first(code: str, expected: dict[str, str]) -> None:
 def test_what_is_looked_up_in_is_sorted(code: str, names: tuple[str, ...]) -> None:
     (first, *_) = of(TORCH + code).candidates
     assert first.requires == tuple(f"{name}[..., :-1] <= {name}[..., 1:]" for name in names)
+
+
+def test_vectors_of_which_products_are_taken_have_three_elements() -> None:
+    assert of(TORCH + "def f(a: Tensor, b):\n    return torch.cross(a, b - a)").candidates[0].sizes["D"] == 3
+    assert of(TORCH + "def f(a: Tensor, b):\n    return torch.dot(a, b - a)").candidates[0].sizes["D"] == 8
 
 
 def test_whole_numbers_of_jax_are_short() -> None:

@@ -1,4 +1,4 @@
-"""The functions that can be given as arguments, `inputs(x="f32[8]", activation=relu)`, by the names that frameworks have for them."""
+"""The functions and dtypes that can be given as arguments, `inputs(x="f32[8]", activation=relu)`, by frameworks' names for them."""
 
 from __future__ import annotations
 
@@ -33,9 +33,11 @@ FUNCTIONS: Mapping[str, Spelled] = MappingProxyType(
         "add": Spelled("torch:add", "tensorflow:add", "jax.numpy:add"),
         "multiply": Spelled("torch:mul", "tensorflow:multiply", "jax.numpy:multiply"),
         "maximum": Spelled("torch:maximum", "tensorflow:maximum", "jax.numpy:maximum"),
+        "float32": Spelled("torch:float32", "tensorflow:float32", "jax.numpy:float32"),
+        "int64": Spelled("torch:int64", "tensorflow:int64", "jax.numpy:int64"),
     }
 )
-"""Of one array, but for the last three, which take two."""
+"""Functions of one array, three of two, and dtypes."""
 
 _ALIASES = MappingProxyType({"tensorflow": "tf", "jax.numpy": "jnp"})
 

@@ -25,6 +25,7 @@ Alternative = Union[Spec, None]
 
 _INTEGERS = ("id", "label", "index", "indices", "idx", "length", "len", "token", "position", "target", "count", "step")
 _CALLED = {1: ("identity", "relu", "mean"), 2: ("add", "maximum")}
+_DTYPES_GIVEN = {"dtype": ("float32", "int64"), "dtype:f": ("float32",), "dtype:i": ("int64",)}
 _FEATURES = ("weight", "scale", "gamma", "beta", "bias")
 _SIZES = ({"B": 4, "S": 6, "D": 8}, {"B": 8, "S": 8, "D": 8}, {"B": 4, "S": 4, "D": 16})
 
@@ -58,7 +59,9 @@ def infer(parameters: Sequence[Parameter], framework: str, features: Sequence[in
         choices.append(found)
     names = [one.name for one in parameters]
     ascending = {one.name for one in parameters if one.use.ascends}
+    spans = {one.use.spans for one in parameters if one.use.spans}
     sizes = [
+        *({**_SIZES[0], "D": size} for size in spans),
         *_SIZES[:1],
         *({**_SIZES[0], "D": size} for size in features if 0 < size <= 4096 and size != 8),
         *_SIZES[1:],
@@ -102,6 +105,8 @@ def parameters_of(node: ast.FunctionDef | ast.AsyncFunctionDef, kinds: Mapping[s
 def _read_annotation(annotation: ast.expr | None) -> Kind | None:
     """Read an annotation with a plain host type."""
     text = ast.unparse(annotation) if annotation is not None else ""
+    if text.rpartition(".")[2] == "dtype":
+        return Kind("host", "dtype")
     return Kind("host", text) if text in ("int", "float", "bool", "str") else None
 
 
@@ -138,6 +143,8 @@ def alternatives(one: Parameter, framework: str) -> list[Alternative]:
         return [*left_out, *none, Literally(repr("a"))]
     if one.kind.what == "constant":
         return [*left_out, Literally(one.kind.text)]
+    if one.kind.what == "host" and one.kind.dtype.partition(":")[0] == "dtype":
+        return [*left_out, *(NamedFunction(name) for name in _DTYPES_GIVEN.get(one.kind.dtype, ())), *none]
     if one.kind.what == "host" or one.use.counts:
         return [*left_out, *_host(one), *none]
     return [*_arrays(one, framework), *left_out, *none, Literally("2")]

@@ -28,6 +28,7 @@ _IN_ORDER = (
     "expand",
     "type_as",
 )  # methods that keep the order
+_CROSSED = 3  # elements of the vectors that `cross` takes
 _NUMBERS = (-8, 16)  # constants outside of these are no values to draw around
 
 
@@ -35,8 +36,9 @@ class Use(Struct):
     """`rank` exactly (-1: not told), `least` dimensions at least; whole `numbers` and `texts` that it is compared with.
 
     `indexes`: stands alone in `x[it]`; `counts`: is given to `range`; `keys` of its items; `called` with how many arguments; `grows`:
-    something is appended to it; `ascends`: something is looked up in it, which only sorted values allow; `loads`: how often it is read,
-    `spoken` of these within f-strings; `refused`: why no array stands for it, "" where one may.
+    something is appended to it; `ascends`: something is looked up in it, which only sorted values allow; `spans`: the
+    size that a dimension of it must have, 0 where that is not told; `loads`: how often it is read,
+    `spoken` of these within f-strings and errors; `refused`: why no array stands for it, "" where one may.
     """
 
     rank: int = -1
@@ -49,6 +51,7 @@ class Use(Struct):
     called: int = -1
     grows: bool = False
     ascends: bool = False
+    spans: int = 0
     loads: int = 0
     spoken: int = 0
     refused: str = ""
@@ -76,6 +79,7 @@ def _learn(use: Use, told: Use) -> None:
     use.called = max(use.called, told.called)
     use.grows |= told.grows
     use.ascends |= told.ascends
+    use.spans = max(use.spans, told.spans)
     use.loads += told.loads
     use.spoken += told.spoken
     use.refused = use.refused or told.refused
@@ -89,10 +93,16 @@ def _find_uses(node: ast.AST) -> Iterator[tuple[str, Use]]:
     elif isinstance(node, ast.Call):
         yield from _call(node)
         yield from _find_sorted(node)
+        if _last_name(node) == "cross":
+            yield from ((one.id, Use(spans=_CROSSED)) for one in _names(node.args))
     elif isinstance(node, ast.Compare):
         yield from _find_comparisons(node)
     elif isinstance(node, ast.Name):
         yield node.id, Use(loads=1)
+    elif isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
+        yield from ((one.id, Use(spoken=1)) for one in node.exc.args if isinstance(one, ast.Name))
+    elif isinstance(node, ast.Assert) and isinstance(node.msg, ast.Name):
+        yield node.msg.id, Use(spoken=1)
     elif isinstance(node, ast.JoinedStr):
         yield from ((one.id, Use(spoken=1)) for one in ast.walk(node) if isinstance(one, ast.Name))
 
@@ -175,7 +185,7 @@ def _call(node: ast.Call) -> Iterator[tuple[str, Use]]:
 
 def _find_sorted(node: ast.Call) -> Iterator[tuple[str, Use]]:
     """`torch.searchsorted(x, v)`, `torch.bucketize(v, boundaries=x.contiguous())`."""
-    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    name = _last_name(node)
     if name not in _LOOKED_UP or _gives(node, ("sorter",)):
         return
     position, names = _LOOKED_UP[name]
@@ -194,6 +204,14 @@ def _find_sorted(node: ast.Call) -> Iterator[tuple[str, Use]]:
             one = one.func.value
         if isinstance(one, ast.Name):
             yield one.id, Use(least=1, ascends=True)
+
+
+def _last_name(node: ast.Call) -> str:
+    return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+
+
+def _names(nodes: Iterable[ast.AST]) -> Iterator[ast.Name]:
+    return (one for node in nodes for one in ast.walk(node) if isinstance(one, ast.Name))
 
 
 def _gives(node: ast.Call, names: tuple[str, ...]) -> bool:
