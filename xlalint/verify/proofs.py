@@ -68,7 +68,8 @@ def prove_all(
         waiting.sort(key=lambda job: job.number not in again)  # each of these in a process of its own
         cut = [number for number in began if number not in found and number not in alone]
         if cut:
-            found[cut[0]] = Shown(Verdict("unverified", f"{NO_PROCESS} {ended.reason or 'ended'}"))
+            late = time.monotonic() >= until
+            found[cut[0]] = Shown(Verdict("unverified", NO_TIME if late else f"{NO_PROCESS} {ended.reason or 'ended'}"))
             on_verdict(cut[0], found[cut[0]])
             waiting = [job for job in waiting if job.number != cut[0]]
         elif not began and time.monotonic() < until:
