@@ -82,6 +82,7 @@ COMPILED = (
     "interpreter/turn_flow.py",
     "program/dependencies.py",
     "program/facts.py",
+    "program/folders.py",
     "program/linker.py",
     "rules/codes.py",
     "source/lines.py",

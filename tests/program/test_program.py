@@ -99,3 +99,81 @@ def test_roots_and_names_of_the_configuration(package: Path) -> None:
     told = check_paths([package], Settings(roots=("pkg.model.rate",), tensor=("level",)))
     stayed = check_paths([package], Settings(roots=("pkg.model.rate",), tensor=("level",), static=("level",)))
     assert [[finding.code for finding in report.findings] for report in (plain, told, stayed)] == [[], ["XLA105"], []]
+
+
+NET = """
+    import torch
+
+    def head(x):
+        return x[x > 0]
+"""
+
+QUIET = """
+    def head(x):
+        return x
+"""
+
+IMPORTING = {
+    "a folder without __init__.py": ({"models/net.py": NET}, "main.py", "from models.net import head"),
+    "a module of such a folder": ({"models/net.py": NET}, "main.py", "from models import net\nhead = net.head"),
+    "a module of such a folder under another name": (
+        {"models/net.py": NET},
+        "main.py",
+        "import models.net as net\nhead = net.head",
+    ),
+    "a package in such a folder": (
+        {"lib/models/__init__.py": "", "lib/models/net.py": NET},
+        "lib/core/main.py",
+        "from lib.models.net import head",
+    ),
+    "the module beside it, of several of one name": (
+        {"a/net.py": QUIET, "b/net.py": NET, "c/net.py": QUIET},
+        "b/main.py",
+        "from net import head",
+    ),
+    "the same, through the module": (
+        {"a/net.py": QUIET, "b/net.py": NET, "c/net.py": QUIET},
+        "b/main.py",
+        "import net\nhead = net.head",
+    ),
+    "a module of the folder around": ({"a/net.py": QUIET, "net.py": NET}, "b/main.py", "from net import head"),
+}
+
+NOT_IMPORTING = {
+    "a module of another folder, of two": (
+        {"a/models/net.py": NET, "b/models/net.py": NET},
+        "main.py",
+        "from models.net import head",
+    ),
+    "a module beside it, before one of another folder": (
+        {"a/net.py": NET, "b/net.py": QUIET},
+        "b/main.py",
+        "from net import head",
+    ),
+    "a library, beside a folder of its name": (
+        {"torch/net.py": NET},
+        "main.py",
+        "import torch\nfrom torch.net import gone as head",
+    ),
+    "a member that the module has not": ({"models/net.py": NET}, "main.py", "from models.net import tail as head"),
+}
+
+
+def leads_to_nets(folder: Path, files: dict[str, str], main: str, imports: str) -> bool:
+    """Return whether the `head` that a model's forward calls is one that reads a mask."""
+    forward = "class Model(nn.Module):\n    def forward(self, x):\n        return head(torch.relu(x))\n"
+    for name, text in {**files, main: f"import torch\nfrom torch import nn\n{imports}\n{forward}"}.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(dedent(text))
+    traces = [[step.name for step in one.trace] for one in check_paths([folder], Settings()).findings]
+    return ["Model.forward", "head"] in traces
+
+
+@pytest.mark.parametrize(("files", "main", "imports"), NOT_IMPORTING.values(), ids=NOT_IMPORTING.keys())
+def test_what_folders_do_not_lead_to(tmp_path: Path, files: dict[str, str], main: str, imports: str) -> None:
+    assert not leads_to_nets(tmp_path, files, main, imports)
+
+
+@pytest.mark.parametrize(("files", "main", "imports"), IMPORTING.values(), ids=IMPORTING.keys())
+def test_what_folders_lead_to(tmp_path: Path, files: dict[str, str], main: str, imports: str) -> None:
+    assert leads_to_nets(tmp_path, files, main, imports)

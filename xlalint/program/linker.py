@@ -24,6 +24,7 @@ from xlalint.abstract.values import (
 from xlalint.lowering import ir
 from xlalint.program.dependencies import DependencySet, DependencyTracker
 from xlalint.program.facts import Facts, Progress
+from xlalint.program.folders import ImportFolders
 from xlalint.program.hints import NOTHING_TAUGHT
 from xlalint.source.data_files import names_data
 
@@ -450,6 +451,9 @@ class Program:
         self.by_name: dict[str, ModuleInfo] = {}
         for module in self.modules:
             self.by_name.setdefault(module.name, module)
+        self._folders = ImportFolders(self.modules[: self.linted], self.by_name)
+        for name, module in self._folders.modules.items():
+            self.by_name.setdefault(name, module)
         self.evaluate: Callable[[ModuleInfo, str], Value | None] = lambda module, name: None
         self.decorate: Callable[[FunctionInfo], Value] = function
         self.names = self.no_names()
@@ -478,8 +482,9 @@ class Program:
         )
 
     def absolute(self, module: ModuleInfo, binding: ir.Binding) -> str:
-        """The dotted module that an import names, seen from `module`."""
-        return absolute_name(module.package, binding)
+        """The dotted module that an import names, seen from `module`: a key of `by_name`, if the program has it."""
+        name = absolute_name(module.package, binding)
+        return name if binding.level else self._folders.find(module, name, binding.name)
 
     @property
     def exported(self) -> frozenset[tuple[int, int]]:
@@ -510,11 +515,13 @@ class Program:
         """The member `name` of the module of that dotted name."""
         found = self.by_name.get(dotted)
         if found is not None:
-            value = self.global_value(found, name)
-            if value is not None:
-                return value
-        full = f"{dotted}.{name}" if dotted else name
-        return self.find_module(full)
+            return self.member_of(found, name)
+        return self.find_module(f"{dotted}.{name}" if dotted else name)
+
+    def member_of(self, module: ModuleInfo, name: str) -> Value:
+        """The member `name` of a module, which may be a module of its package."""
+        value = self.global_value(module, name)
+        return value if value is not None else self.find_module(f"{module.name}.{name}")
 
     def global_value(self, module: ModuleInfo, name: str) -> Value | None:
         """Return what the module-level `name` is, or None where it is not there.
@@ -584,7 +591,7 @@ class Program:
     def attribute(self, base: Value, name: str) -> Value | None:
         """A member of a module, library or class value, as far as linking knows it."""
         if isinstance(base, Module):
-            return self.member(base.info.name, name)
+            return self.member_of(base.info, name)
         if isinstance(base, LibrarySymbol):
             return self.find_module(f"{base.name}.{name}")
         if isinstance(base, Class):
