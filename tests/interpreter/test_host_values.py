@@ -89,6 +89,56 @@ SILENT = {
                 kept = torch.from_numpy(np.where(np.ones(x.shape[1]) > 0)[0])
                 return x[:, kept]
         """,
+    "what arithmetic makes of parameters, by names, for NumPy": """
+        def variance(first, second):
+            centred = first - first.mean(axis=1, keepdims=True)
+            return np.sum(centred**2) + np.trace(second[1:, :])
+
+        def centred(joints):
+            middle = (joints[2, :] + joints[3, :]) / 2.0
+            return joints - np.expand_dims(middle, axis=0)
+        """,
+    "elements of a part of a parameter, for NumPy": """
+        def matched(anchors, places):
+            found = np.zeros((4, anchors.shape[0]))
+            for i, row in zip(places, anchors[places]):
+                width = row[3] - row[1]
+                found[i] = np.log(width / 2)
+            return found
+        """,
+    "parts of a parameter in a list that NumPy takes": """
+        def episodes(pack):
+            rows = []
+            for i in range(pack.shape[0]):
+                rows.append(pack[i][:3])
+            return np.array(rows)
+        """,
+    "a parameter that a function of arrays takes": """
+        import scipy.ndimage
+
+        def zoomed(volume, factor):
+            depth, height, width = volume.shape
+            return scipy.ndimage.zoom(volume, factor / depth)
+        """,
+    "an object of an unknown class that is put on the host": """
+        from elsewhere import Body
+
+        def body(theta: torch.Tensor):
+            return Body(4).to("cpu").kind
+        """,
+    "what something unknown makes of host tensors": """
+        from elsewhere import Body, measure
+
+        def similarity(first: np.ndarray, second: np.ndarray):
+            body = Body(4)
+            points = body(torch.from_numpy(first)).points
+            return measure(points, torch.from_numpy(second), scale=2.0).item()
+        """,
+    "the fans of a weight": """
+        def initialize(layer: nn.Linear):
+            fan_in, fan_out = nn.init._calculate_fan_in_and_fan_out(layer.weight)
+            return 1 / np.sqrt(fan_in)
+        """,
     "an object whose inverse takes arguments": """
         def griffin_lim(magnitudes, transform, turns: int):
             signal = transform.inverse(magnitudes).squeeze(1)
@@ -222,6 +272,69 @@ FOUND = {
             return [np.argsort(row) for row in scores.detach()]
         """,
         ["XLA302"],
+    ),
+    "what arithmetic makes of a tensor on a device, by a name": (
+        """
+        def variance(x):
+            centred = x.detach() - 3
+            return np.sum(centred**2)
+        """,
+        ["XLA302"],
+    ),
+    "a part of a parameter by a name, brought from a device": (
+        """
+        def flipped(images):
+            part = images[:, 1:]
+            return np.copy(part.cpu().numpy()[:, ::-1])
+        """,
+        ["XLA302"],
+    ),
+    "a name that held a part of a parameter": (
+        """
+        def mean(x, table):
+            part = x[:, 0]
+            part = table.rows
+            np.sum(part)
+            return x[:, 1].sum().item()
+        """,
+        ["XLA301"],
+    ),
+    "an element of a list that NumPy does not take": (
+        """
+        def mean(x, table):
+            rows = []
+            rows.append(x[:, 0])
+            table.sum(rows)
+            return x[:, 1].sum().item()
+        """,
+        ["XLA301"],
+    ),
+    "what an unknown function makes, that is put on the host": (
+        """
+        from elsewhere import encode
+
+        def code(theta: torch.Tensor):
+            return encode(theta).to("cpu")
+        """,
+        ["XLA302"],
+    ),
+    "what something unknown makes of a tensor and one of the host": (
+        """
+        from elsewhere import measure
+
+        def similarity(first: torch.Tensor, second: np.ndarray):
+            return measure(first, torch.from_numpy(second)).item()
+        """,
+        ["XLA301"],
+    ),
+    "what something unknown makes of host tensors, moved to the device": (
+        """
+        from elsewhere import measure
+
+        def similarity(first: torch.Tensor, second: np.ndarray):
+            return measure(torch.from_numpy(second)).to(first.device).sum().item()
+        """,
+        ["XLA301"],
     ),
     "what is computed with one of NumPy's numbers": (
         """

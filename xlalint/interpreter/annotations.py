@@ -411,11 +411,16 @@ class Annotations:
         return method is not None and not method.params
 
     def _names_arrays(self, module: ModuleInfo, use: str) -> bool:
-        """Return whether a use hands the parameter, or a part of it, to the host's arrays, or indexes it with their `newaxis`."""
+        """Return whether a use hands the parameter, or a part of it, to a function of arrays, or indexes it with their `newaxis`."""
         spelled = use[1:-1] if use.startswith("[") else use.removesuffix(ir.PART_PASSED).removesuffix(ir.PASSED)
         node = _as_node(spelled) if "." in spelled else None
         resolved = self.program.resolve(module, node) if node is not None else None
-        return isinstance(resolved, LibrarySymbol) and resolved.name.startswith(f"{ARRAYS}.")
+        if not isinstance(resolved, LibrarySymbol):
+            return False
+        if resolved.name.startswith(f"{ARRAYS}."):
+            return True
+        entry = self.apis.function(resolved.name)
+        return entry is not None and entry.framework == ARRAYS
 
     def _takes_tensor(self, module: ModuleInfo, spelled: str) -> bool:
         if spelled.rpartition(".")[2] in self.libraries.of(self.framework(module)).takes_tensors and "." in spelled:

@@ -301,12 +301,14 @@ def _of_tensor(interpreter: Interpreter, frame: Frame, value: Tensor, name: str,
         return attribute_value(value, what)
     if interpreter.apis.method(value.framework, name) is not None:
         return method(value, name)
+    if value.place and not value.sure:  # an object that holds tensors in host memory
+        return tensor(value.framework, place=value.place, sure=False)
     part = interpreter.libraries.of(value.framework).part_of
     return part(interpreter, name) if part is not None else UNKNOWN
 
 
 def _of_module(interpreter: Interpreter, frame: Frame, value: Module, name: str, at: int) -> Value:
-    return interpreter.program.member(value.info.name, name)
+    return interpreter.program.member_of(value.info, name)
 
 
 def _of_external(interpreter: Interpreter, frame: Frame, value: LibrarySymbol, name: str, at: int) -> Value:

@@ -740,7 +740,8 @@ class Interpreter:
         if isinstance(func, Method):
             return self._call_method(frame, func, arguments, node)
         if isinstance(func, LibrarySymbol):
-            return call_external(self, frame, func.name, arguments, node)
+            made = call_external(self, frame, func.name, arguments, node)
+            return self._made_on_host(frame, arguments) if made is UNKNOWN else made
         if isinstance(func, Class):
             return self.instantiate(frame, func.info, arguments, node.at)
         if isinstance(func, Instance):
@@ -762,6 +763,7 @@ class Interpreter:
                 result = taken(frame, arguments, node)
                 if result is not None:
                     return result
+            return self._made_on_host(frame, arguments)
         if isinstance(func, LibraryInstance):
             entry = self.apis.class_method(func.name, "__call__")
             if entry is not None:
@@ -771,6 +773,22 @@ class Interpreter:
                 given = self.libraries.results.get(func.name) if called is UNKNOWN else None
                 return called if given is None else given(arguments)
         return UNKNOWN
+
+    def _made_on_host(self, frame: Frame, arguments: Arguments) -> Value:
+        """Return what a call of something unknown gives for tensors in host memory alone: what that computes with is there as well.
+
+        A module that names no device is yet to be ported: then they will be on it.
+        """
+        if arguments.rest is not None or arguments.extra is not None:
+            return UNKNOWN
+        given = [*arguments.args, *arguments.keywords.values()]
+        held = (one for value in given for one in members(value))
+        found = [one for one in held if isinstance(one, Tensor) and one.framework != ARRAYS]
+        if not found or any(one.place != "cpu" for one in found):
+            return UNKNOWN
+        if any(UNKNOWN in members(value) for value in given) or self.drivers.names_no_device(frame.module):
+            return UNKNOWN
+        return tensor(found[0].framework, place="cpu", sure=False)
 
     def _has_parameters(self, module: LibraryInstance) -> bool:
         return self.apis.class_attribute(module.name, "weight") is not None

@@ -267,9 +267,11 @@ def _check_index(frame: Frame, node: ir.Sub, base: Tensor, index: Value, writes:
     known = rank >= 0
     advanced = False
     index_rank = -1
+    slices = 0
     parts = parts_of(index, node.index)
     for part, part_node in parts:
         if isinstance(part, Sequence) and part.kind == "slice":
+            slices += 1
             _check_slice(frame, node, base, part, part_node, writes)
             continue
         part = _as_mask(frame, base, part, part_node)
@@ -296,7 +298,7 @@ def _check_index(frame: Frame, node: ir.Sub, base: Tensor, index: Value, writes:
             advanced, known = True, False
         else:
             known = False
-    if not known:
+    if not known or rank < slices:  # of too few dimensions for the index, it is not what it was taken for
         return -1, advanced
     if advanced:
         rank = rank + index_rank if index_rank >= 0 else -1

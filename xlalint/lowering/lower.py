@@ -10,7 +10,7 @@ from xlalint.lowering import ir
 from xlalint.lowering.ir import encode_body
 from xlalint.lowering.lessons import Lessons
 from xlalint.lowering.masks import note_assigned, note_index, note_used
-from xlalint.lowering.passing import note_dtype, note_elements, note_passed, spell_dotted
+from xlalint.lowering.passing import note_dtype, note_elements, note_held, note_passed, spell_dotted
 from xlalint.lowering.scope import Scope
 from xlalint.source.lines import Lines
 
@@ -397,6 +397,7 @@ class Lowerer:
         value = self._value(node, node.value, node.targets)
         if self.scope.uses and len(node.targets) == 1:
             note_assigned(node.targets[0], node.value, self.scope)
+            note_held(node.targets[0], node.value, self.scope)
         return ir.Assign(self.exprs(node.targets), value, self.start(node))
 
     def aug_assign(self, node: ast.AugAssign) -> ir.Statement:

@@ -1,9 +1,9 @@
-"""Note what calls are passed: the parameter itself, a part of it, or an element that a loop takes of it."""
+"""Note what calls are passed: the parameter itself, a part of it, an element that a loop takes of it, or what arithmetic made of it."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from xlalint.lowering import ir
@@ -11,6 +11,7 @@ from xlalint.lowering.masks import NOTHING
 from xlalint.lowering.scope import Scope
 
 _PARTS: Final = frozenset((ast.Subscript, ast.BinOp, ast.UnaryOp, ast.List, ast.Tuple, ast.Call))
+_HOLDING: Final = frozenset((ast.Name, ast.Subscript, ast.BinOp, ast.UnaryOp))
 _READING: Final = frozenset(("item", "tolist"))  # what they give is no array of the kind that they are asked of
 
 
@@ -32,7 +33,11 @@ def note_passed(args: list[ast.expr], func: ast.expr, scope: Scope) -> None:
     if type(func) is not ast.Attribute:
         return
     holder = func.value
-    if type(holder) is ast.Name and holder.id in scope.uses:
+    if func.attr == "append" and type(holder) is ast.Name and holder.id not in scope.uses:
+        held = _held_in(first, scope)
+        if held:
+            scope.elements[holder.id] = scope.elements.get(holder.id, NOTHING) | held
+    elif type(holder) is ast.Name and holder.id in scope.uses:
         if type(first) is not ast.Starred:
             scope.uses[holder.id].add(f".{func.attr}{ir.CALLED_WITH}")
         return
@@ -40,15 +45,10 @@ def note_passed(args: list[ast.expr], func: ast.expr, scope: Scope) -> None:
         kind = type(arg)
         if kind in _PARTS or kind is ast.Name:
             for name in _names_within(arg):
-                _note_part(name, kind is ast.Name and not index, func, scope)
-
-
-def _note_part(name: str, whole: bool, func: ast.Attribute, scope: Scope) -> None:
-    """Record that a call is passed a part of what a name holds; `whole` says that it is passed the name itself, first."""
-    if name in scope.uses and not whole:
-        scope.uses[name].add(f"{spell_dotted(func)}{ir.PART_PASSED}")
-    for param in scope.elements.get(name, NOTHING):
-        scope.uses[param].add(f"{spell_dotted(func)}{ir.PART_PASSED}")
+                if name in scope.uses and not (kind is ast.Name and not index):
+                    scope.uses[name].add(f"{spell_dotted(func)}{ir.PART_PASSED}")
+            for param in _held_by(_names_within(arg, through_calls=False), scope) if scope.elements else ():
+                scope.uses[param].add(f"{spell_dotted(func)}{ir.PART_PASSED}")
 
 
 def note_elements(target: ast.expr, iterable: ast.expr, scope: Scope) -> None:
@@ -61,12 +61,31 @@ def note_elements(target: ast.expr, iterable: ast.expr, scope: Scope) -> None:
             for inner, arg in zip(target.elts, given, strict=True):
                 note_elements(inner, arg, scope)
         return
-    if type(target) is not ast.Name:
+    note_held(target, iterable, scope)
+
+
+def note_held(target: ast.expr, value: ast.expr, scope: Scope) -> None:
+    """Record of which parameters a name that is bound holds parts, or what arithmetic makes of them."""
+    if type(target) is not ast.Name or target.id in scope.uses:
         return
-    if type(iterable) is ast.Name and iterable.id in scope.uses and target.id not in scope.uses:
-        scope.elements[target.id] = frozenset((iterable.id,))
+    held = _held_in(value, scope)
+    if held:
+        scope.elements[target.id] = held
     elif scope.elements:
         scope.elements.pop(target.id, None)
+
+
+def _held_in(value: ast.expr, scope: Scope) -> frozenset[str]:
+    """Return the parameters of which an expression takes parts, or with which it does arithmetic."""
+    if type(value) not in _HOLDING:
+        return NOTHING
+    names = frozenset(_names_within(value, through_calls=False))
+    return names.intersection(scope.uses) | _held_by(names, scope)
+
+
+def _held_by(names: Iterable[str], scope: Scope) -> frozenset[str]:
+    """Return the parameters of which names hold parts."""
+    return NOTHING.union(*[scope.elements[name] for name in names if name in scope.elements])
 
 
 def note_dtype(node: ast.Compare, scope: Scope) -> None:
@@ -80,8 +99,8 @@ def note_dtype(node: ast.Compare, scope: Scope) -> None:
         uses.update(f"{spell_dotted(one)}{ir.PASSED}" for one in named if type(one) is ast.Attribute)
 
 
-def _names_within(node: ast.expr) -> Iterator[str]:
-    """Names of which an expression takes parts, which it lists, whose methods it calls, or with which it does arithmetic."""
+def _names_within(node: ast.expr, through_calls: bool = True) -> Iterator[str]:
+    """Names of which an expression takes parts, which it lists, with which it does arithmetic, or whose methods it calls."""
     todo = [node]
     while todo:
         part = todo.pop()
@@ -95,8 +114,13 @@ def _names_within(node: ast.expr) -> Iterator[str]:
             todo.append(part.operand)
         elif type(part) is ast.List or type(part) is ast.Tuple:
             todo += part.elts
-        elif type(part) is ast.Call and type(part.func) is ast.Attribute and part.func.attr not in _READING:
+        elif (
+            through_calls
+            and type(part) is ast.Call
+            and type(part.func) is ast.Attribute
+            and part.func.attr not in _READING
+        ):
             todo.append(part.func.value)
 
 
-__all__ = ["note_dtype", "note_elements", "note_passed", "spell_dotted"]
+__all__ = ["note_dtype", "note_elements", "note_held", "note_passed", "spell_dotted"]

@@ -13,7 +13,7 @@ class Scope:
     """A name scope under construction.
 
     `uses` maps each parameter to how the body treats it (see `ir.Param`), `masks` each name of a comparison's outcome to what was compared,
-    `elements` each name that a loop binds to the parameters of which it holds elements. `loaded` and `bound` are the names that the scope
+    `elements` each other name to the parameters of which it holds parts. `loaded` and `bound` are the names that the scope
     reads and binds; `receiver` is the first parameter of a method, whose attribute writes are `stores`.
     """
 

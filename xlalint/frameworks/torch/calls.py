@@ -27,6 +27,7 @@ from xlalint.abstract.values import (
 from xlalint.frameworks.torch import distributions
 from xlalint.interpreter.arguments import Arguments
 from xlalint.interpreter.builtin_calls import element_of
+from xlalint.interpreter.device_loops import last_name
 from xlalint.interpreter.library_calls import LibraryCall, dtype_of, kind_of_data
 from xlalint.interpreter.spelling import path_of
 from xlalint.lowering import ir
@@ -150,8 +151,8 @@ def _tensor(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: 
 
 def convert_unknown(frame: Frame, arguments: Arguments, node: ir.Call) -> Value | None:
     """Run `x.to(dtype)` and `x.to("cpu")` of what is not known: in code that steps run, that is a tensor. What an object keeps may be a
-    module."""
-    if type(node.func) is not ir.Attr or node.func.name != "to":
+    module, and so is what a class makes."""
+    if type(node.func) is not ir.Attr or node.func.name != "to" or _is_made_by_class(node.func.value):
         return None
     root = path_of(node.func.value).partition(".")[0]
     if root and root == frame.scope.receiver_name:
@@ -164,6 +165,11 @@ def convert_unknown(frame: Frame, arguments: Arguments, node: ir.Call) -> Value 
         return None
     receiver = tensor("torch", sure=False)
     return LibraryCall(frame, entry, receiver, arguments.args, arguments.pairs(), node).run()
+
+
+def _is_made_by_class(node: ir.Node) -> bool:
+    """Return whether an expression calls what its name says to be a class: `Encoder(width)`."""
+    return type(node) is ir.Call and last_name(node.func)[:1].isupper()
 
 
 def withholds(call: LibraryCall, spec: Spec) -> bool:
