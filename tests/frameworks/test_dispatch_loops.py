@@ -113,6 +113,12 @@ def evaluate(params, agent, loader):
 """
 
 SILENT = {
+    "a step that updates parameters in a loop of its own": (
+        "@jax.jit\ndef learn(state, batch):\n    for _ in range(10):\n"
+        "        loss, slope = jax.value_and_grad(batch.loss)(state.params)\n"
+        "        state = state.apply_gradients(grads=slope)\n    return state, loss\n\n"
+        "def train(state, loader):\n    for batch in loader:\n        state, loss = learn(state, batch)\n        print(loss.item())"
+    ),
     "arrays that a function gives which an object keeps": (
         "@jax.jit\ndef predict(params, batch):\n    return batch @ params\n\n"
         "class Evaluator:\n    def __init__(self):\n        self.predict = predict\n\n"

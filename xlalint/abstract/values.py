@@ -332,6 +332,10 @@ def external(name: str) -> LibrarySymbol:
     return found if found is not None else _make(LibrarySymbol, key, 0, {"name": name})
 
 
+UPDATED: Final = "at[]"
+"""The name of the method that stands for some elements of a tensor, in a functional update of these (`x.at[i]`)."""
+
+
 def method(receiver: Value, name: str) -> Method:
     """A library method bound to a receiver."""
     key = (Method, receiver, name)
@@ -404,6 +408,8 @@ def union(members: tuple[Value, ...]) -> Value:
 
 
 NUMBER_KINDS: Final = {"bool": "b", "int": "i", "float": "f", "complex": "c"}
+DISCRETE: Final = frozenset(("b", "i"))
+"""Kinds of values that have no derivative."""
 """The dtype kind that each type of Python's numbers has as a tensor."""
 
 

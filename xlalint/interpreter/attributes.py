@@ -13,6 +13,7 @@ from xlalint.abstract.values import (
     NEVER,
     NONE,
     UNKNOWN,
+    UPDATED,
     Class,
     Const,
     Function,
@@ -21,6 +22,7 @@ from xlalint.abstract.values import (
     LibraryInstance,
     LibrarySymbol,
     Mapping,
+    Method,
     Module,
     Partial,
     Sequence,
@@ -472,6 +474,11 @@ def _of_partial(interpreter: Interpreter, frame: Frame, value: Partial, name: st
     return UNKNOWN
 
 
+def _of_method(interpreter: Interpreter, frame: Frame, value: Method, name: str, at: int) -> Value:
+    """Return what an attribute of a method is: what an update of some elements (`x.at[i].set`) is called by does not matter."""
+    return value if value.name == UPDATED else UNKNOWN
+
+
 # What a parser of dataclasses stands for; its first argument is what it gives.
 RECORDS: Final = "transformers.HfArgumentParser()"
 _PARSES: Final = frozenset(("parse_args_into_dataclasses", "parse_json_file", "parse_yaml_file", "parse_dict"))
@@ -490,6 +497,7 @@ _READERS: Final[dict[type[Value], Callable[..., Value]]] = {
     Host: _of_container,
     Function: _of_function,
     Partial: _of_partial,
+    Method: _of_method,
 }
 
 __all__ = ["RECORDS", "AttributeTables", "attribute_of", "on_device"]

@@ -22,13 +22,15 @@ class PendingHazard:
     """A hazard seen in a context, before it is known how the context is reached. Fields as in `Hazard`.
 
     `framework` is "" for what is a hazard under any tracer that runs the code once (`tracing.variant_under`). `forked`: in a branch that
-    may not be taken. `rate` is how often the place is reached where the context is entered now and then.
+    may not be taken. `rate` is how often the place is reached where the context is entered now and then. `discrete`: the value is a
+    truth or a whole number, of which there is no derivative.
     """
 
     __slots__ = (
         "at",
         "confidence",
         "detail",
+        "discrete",
         "forked",
         "framework",
         "rate",
@@ -52,6 +54,7 @@ class PendingHazard:
         severity: tuple[tuple[str, str], ...] = (),
         forked: bool = False,
         rate: Rate = ALWAYS,
+        discrete: bool = False,
     ) -> None:
         self.rule = rule
         self.at = at
@@ -64,6 +67,7 @@ class PendingHazard:
         self.severity = severity
         self.forked = forked
         self.rate = rate
+        self.discrete = discrete
 
 
 class Context(DependencySet):

@@ -35,6 +35,8 @@ _MARK = "turn:"
 _COLLECTED = "~"
 # In a function's closure: no name of Python's reads so.
 _COMPILED = "<compiled by>"
+# What makes new parameters of old ones, in libraries of optimizers.
+_UPDATES = frozenset(("apply_gradients", "apply_updates"))
 
 
 def mark_compiled(func: Value, framework: str) -> Value:
@@ -121,6 +123,11 @@ def loops_over_steps(info: FunctionInfo, names: frozenset[str]) -> bool:
     return any(
         (isinstance(func, ir.Name) and func.id in names) or getattr(func, "name", "") in names for func in called
     )
+
+
+def unrolls_steps(info: FunctionInfo) -> bool:
+    """Return whether a function updates parameters in a loop of its own, which its tracer unrolls: each of its calls takes many steps."""
+    return loops_over_steps(info, _UPDATES)
 
 
 def takes_no_turns(info: FunctionInfo) -> bool:

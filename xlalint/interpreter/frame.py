@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from xlalint.abstract.lattice import join
 from xlalint.abstract.values import (
     ARRAYS,
+    DISCRETE,
     NEVER,
     NONE,
     UNKNOWN,
@@ -286,6 +287,7 @@ class Frame:
                 severity,
                 self.paths.branch_depth > 0,
                 self.loops.rate,
+                culprit.dtype in DISCRETE,
             )
 
     def read_in_turn(self, at: int, value: Tensor, node: ir.Node | None, *, copies: bool = False) -> None:
@@ -368,9 +370,12 @@ class Frame:
         if not isinstance(func, (ir.Name, ir.Attr)):
             return False
         called = self._look_at(func)
-        if type(called) is Function:
-            return self.interpreter.annotations.framework(called.info.module) != framework
-        return called is UNKNOWN
+        return all(
+            self.interpreter.annotations.framework(one.info.module) != framework
+            if type(one) is Function
+            else one is UNKNOWN
+            for one in members(called)
+        )
 
     def _look_at(self, node: ir.Node) -> Value:
         """Return what an expression is while another one is reported: what it reads itself is told in its own place."""

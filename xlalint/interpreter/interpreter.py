@@ -18,6 +18,7 @@ from xlalint.abstract.values import (
     NEVER,
     NONE,
     UNKNOWN,
+    UPDATED,
     Answer,
     Class,
     Const,
@@ -63,6 +64,7 @@ from xlalint.interpreter.dispatch_loops import (
     mark_result,
     takes_many_steps,
     takes_no_turns,
+    unrolls_steps,
 )
 from xlalint.interpreter.drivers import Drivers
 from xlalint.interpreter.frame import Env, Frame
@@ -75,6 +77,7 @@ from xlalint.interpreter.targets import Targets
 from xlalint.interpreter.traced_arguments import (
     arguments_of_method,
     as_known,
+    as_recorded,
     as_traced,
     is_number,
     is_shape,
@@ -868,7 +871,7 @@ class Interpreter:
             if takes_many_steps(context) or not takes_no_turns(func.info):
                 frame.takes_many()
             return handed_on(context.returns, depth)
-        many = takes_many_steps(context)
+        many = takes_many_steps(context) or func.info.answers(unrolls_steps)
         if many:
             frame.takes_many()
         semantics = self.libraries.of(framework)
@@ -1007,8 +1010,8 @@ class Interpreter:
     def _call_method(self, frame: Frame, func: Method, arguments: Arguments, node: ir.Call) -> Value:
         receiver, name = func.receiver, func.name
         if isinstance(receiver, Tensor):
-            if name in ("at[]", "at"):
-                return receiver
+            if name == UPDATED:
+                return as_recorded(receiver, self.tracing) if self.tracing else receiver
             entry = self.apis.method(receiver.framework, name)
             if entry is None:
                 return UNKNOWN
@@ -1132,6 +1135,8 @@ class Interpreter:
             args = self.with_passed(info, args, frame.module, framework) if traced else args
             args = (*bound, *args[len(bound) :])[: len(args)]
             args = tuple(arguments.keywords.get(p.name, v) for p, v in zip(info.params, args, strict=True))
+            if traced_alone is not None and call.name in semantics.concrete:
+                args = self._with_defaults(info, args, traced_alone, len(bound))
             if traced_alone is not None and semantics.records_known and not self.tracing:
                 args = tuple([v if i in traced_alone else as_known(v, framework) for i, v in enumerate(args)])
         else:
@@ -1157,6 +1162,19 @@ class Interpreter:
             tracer = tracer_of(frame, call.name, call.entry, {name: call.argument(name) for name in settings})
             self.add_root(frame, RootContext(context, f"given to `{why}`", 1, tracer))
         return context.returns if context.done else UNKNOWN
+
+    def _with_defaults(
+        self, info: FunctionInfo, args: tuple[Value, ...], traced: frozenset[int], first: int
+    ) -> tuple[Value, ...]:
+        """Return the arguments of a function that is differentiated, with its defaults for what a gradient does not trace.
+
+        Those keep the values of the call, which is run by itself with what it passes.
+        """
+        defaults = self.defaults(info)
+        return tuple(
+            default if place >= first and place not in traced and isinstance(default, Const) else value
+            for place, (value, default) in enumerate(zip(args, defaults, strict=True))
+        )
 
     def enter_traced(
         self, info: FunctionInfo, args: tuple[Value, ...], closure: Closure, framework: str, tracer: str = ""

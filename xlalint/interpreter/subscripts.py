@@ -12,6 +12,7 @@ from xlalint.abstract.values import (
     NEVER,
     NONE,
     UNKNOWN,
+    UPDATED,
     Class,
     Const,
     Function,
@@ -154,7 +155,7 @@ def _load(frame: Frame, node: ir.Sub, base: Value, index: Value) -> Value:
         return _any_item(base)
     if isinstance(base, Method) and base.name == "at" and isinstance(base.receiver, Tensor):
         _check_index(frame, node, base.receiver, index, writes=True)
-        return method(base.receiver, "at[]")
+        return method(base.receiver, UPDATED)
     if isinstance(base, Instance):
         return _index_object(frame, node, base, index)
     masking = only_tensor(index) if base is UNKNOWN else None

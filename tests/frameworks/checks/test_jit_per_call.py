@@ -24,6 +24,13 @@ def f(x, k=1):
 
 
 SILENT = {
+    "within a compiled function": """
+        @partial(jax.jit, static_argnums=1)
+        def run(x, k):
+            return jax.jit(jax.vmap(lambda y: y * k))(x)
+        for x in xs:
+            run(x, 2)
+        """,
     "in the first turn": "for i, x in enumerate(xs):\n    if i == 0:\n        g = jax.jit(lambda y: f(y))\n    g(x)",
     "where it is missing": "g = None\nfor x in xs:\n    if g is None:\n        g = jax.jit(lambda y: f(y))\n    g(x)",
     "under a flag that it clears": (

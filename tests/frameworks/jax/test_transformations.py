@@ -20,6 +20,59 @@ SILENT = {
 
         print(jax.grad(loss)(jnp.ones(3)), jax.jacrev(loss)(jnp.ones(3)), jax.jvp(loss, (jnp.ones(3),), (jnp.ones(3),)))
         """,
+    "truths and whole numbers have no derivative": """
+        def loss(x):
+            signs = jnp.all(x > 0)
+            at = jnp.argmax(x)
+            print(f"{at:d}", np.asarray(x > 0), float(signs))
+            return jnp.sum(x) * float(at) if bool(signs) else x[0]
+
+        def run():
+            return jax.grad(lambda x: loss(x))(jnp.ones(3)), jax.jvp(loss, (jnp.ones(3),), (jnp.ones(3),))
+
+        run()
+        """,
+    "a default that the gradient is not called with another for": """
+        def problem(ts):
+            def simulate(alpha, save=False):
+                kept = []
+                for t in range(3):
+                    s = jnp.sum(alpha * ts[t])
+                    if save:
+                        kept.append(s)
+                if save:
+                    np.save("kept.npy", np.asarray(kept))
+                return s
+
+            simulate(1.0, save=True)
+            return jax.grad(simulate)(1.0)
+
+        problem(jnp.ones(4))
+        """,
+    "a loop that counts has no gradient": """
+        from functools import partial
+
+        def table(size):
+            def row(k, rows):
+                total = jax.lax.fori_loop(1, k + 1, lambda m, acc: acc + rows[k - m], jnp.int32(0))
+                return rows.at[k].set(total)
+
+            return jax.lax.fori_loop(1, size + 1, row, jnp.zeros(size + 1, dtype=jnp.int32).at[0].set(1))
+
+        @partial(jax.jit, static_argnames="n")
+        def f(x, n):
+            return x * table(n)[n]
+
+        print(jax.grad(f)(1.0, 5))
+        """,
+    "elements that an update sets, whose size is known": """
+        @jax.jit
+        def f(x):
+            y = jnp.zeros((4, 3)).at[0].set(x).at[1].add(1.0)
+            if y.shape[0] > 3 and y.ndim == 2:
+                y = y.at[:, 0].get(mode="fill")
+            return y
+        """,
     "the derivative of a function that says its own": """
         @jax.custom_jvp
         def solve(x):
@@ -317,6 +370,50 @@ SILENT = {
         """,
 }
 FOUND = {
+    "the value itself, in a gradient": (
+        """
+        def loss(x):
+            return jnp.sum(x) * float(jnp.sum(x))
+
+        def run():
+            return jax.grad(loss)(jnp.ones(3))
+
+        run()
+        """,
+        ["XLA301"],
+    ),
+    "a truth, where the gradient is compiled": (
+        """
+        def loss(x):
+            return jnp.sum(x) * float(jnp.all(x > 0))
+
+        grad = jax.jit(jax.grad(loss))
+        """,
+        ["XLA301"],
+    ),
+    "a loop that adds up what is differentiated": (
+        """
+        @jax.jit
+        def step(x, n):
+            def loss(x):
+                return jax.lax.fori_loop(0, n, lambda m, acc: acc * x, jnp.float32(1))
+
+            return jax.grad(loss)(x)
+        """,
+        ["XLA102"],
+    ),
+    "what an update of some elements gives": (
+        """
+        @jax.jit
+        def f(x):
+            y = jnp.zeros(4).at[0].set(x[0])
+            y = y.at[1:].add(x[1])
+            if y.sum() > 0:
+                return y
+            return x
+        """,
+        ["XLA101"],
+    ),
     "a gradient that is compiled": (
         """
         def loss(x):

@@ -31,6 +31,7 @@ JIT = (
     "equinox.filter_pmap",
     "flax.nnx.jit",
 )
+_LAST_NAMES = frozenset(name.rpartition(".")[2] for name in JIT)
 FUNCTION = ("tensorflow.function",)
 # What makes a function of a function: a new one each time.
 _MAKERS = frozenset(
@@ -46,8 +47,9 @@ _MAKERS = frozenset(
 def check_jit(call: CallSite) -> None:
     """`jax.jit(lambda x: …)(x)` in a loop, or in a function that is called in one."""
     given = call.node.args[0] if call.node.args else dict(call.node.keywords).get("fun")
-    if given is None or not call.arguments.args:
-        return
+    around = call.frame.function
+    if given is None or not call.arguments.args or (around is not None and around.decorated(*_LAST_NAMES)):
+        return  # within a compiled function nothing is compiled by itself
     made = _say_what_is_new(call.frame, given, call.arguments.args[0])
     if made:
         _check(call.frame, call.node, call.spelled, made, "jax")

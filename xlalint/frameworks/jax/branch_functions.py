@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from xlalint.abstract.values import NONE, Function, Sequence, Tensor, Value, members
+from xlalint.abstract.values import DISCRETE, NONE, Function, Host, Sequence, Tensor, Value, members
 from xlalint.frameworks.jax.gradient_flow import may_flow
 from xlalint.interpreter.device_loops import last_name
 from xlalint.interpreter.dispatch_loops import leads_to
 from xlalint.lowering import ir
 
 if TYPE_CHECKING:
+    from xlalint.interpreter.frame import Frame
     from xlalint.interpreter.library_calls import LibraryCall
 
 _COND: Final = ("jax.lax.cond", "jax.lax.switch")
@@ -188,6 +189,8 @@ def _check_gradient(call: LibraryCall) -> None:
             detail = "reverse-mode differentiation cannot go through it"
             call.frame.report("XLA102", call.node.at, held, node, detail, variant="reverse")
         return
+    if _is_discrete(call.argument("init_val")) or _counts(call.frame, call.node_of("init_val")):
+        return
     for param in ("lower", "upper"):
         value = call.argument(param)
         if value is not None and any(isinstance(member, Tensor) for member in members(value)):
@@ -195,9 +198,22 @@ def _check_gradient(call: LibraryCall) -> None:
             call.frame.report("XLA102", call.node.at, value, call.node_of(param), detail, variant="reverse")
 
 
+def _is_discrete(value: Value | None) -> bool:
+    """Return whether a loop carries whole numbers and truths alone, of which no gradient is taken."""
+    if isinstance(value, Sequence) and value.items:
+        return all(map(_is_discrete, value.items))
+    return value is not None and all(isinstance(one, Tensor) and one.dtype in DISCRETE for one in members(value))
+
+
+def _counts(frame: Frame, node: ir.Node | None) -> bool:
+    """Return whether a call makes a whole number or a truth of what it is given: `jnp.int32(0)`."""
+    made = frame.eval(node.func) if type(node) is ir.Call else None
+    return isinstance(made, Host) and made.type.removeprefix("dtype:") in DISCRETE
+
+
 def _tensors(value: Value | None) -> list[Tensor]:
     if value is None:
         return []
     if isinstance(value, Sequence) and value.items is not None:
         return [t for item in value.items for t in _tensors(item)]
-    return [member for member in members(value) if isinstance(member, Tensor) and member.dtype not in ("i", "b")]
+    return [member for member in members(value) if isinstance(member, Tensor) and member.dtype not in DISCRETE]

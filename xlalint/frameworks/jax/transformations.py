@@ -57,7 +57,7 @@ CONCRETE = frozenset((*GRADIENTS, "jax.vjp", "jax.jvp", "jax.linearize"))
 """Transformations that follow derivatives beside values: by themselves they leave these to Python.
 
 With JAX 0.10.2 conditions, `int(x)`, `x.item()`, `range(n)`, masks and sizes of results run in `jax.grad(f)(x)`; `float(x)`, a format of
-a text and NumPy raise.
+a text and NumPy raise, but for truths and whole numbers: these have no derivative.
 """
 EAGER = CONCRETE | {"jax.vmap", "equinox.filter_vmap", "flax.nnx.vmap"}
 """Transformations that run operations on what they do not trace at once, and do not record those."""
@@ -82,7 +82,7 @@ def number_traced(call: LibraryCall, bound: int) -> frozenset[int] | None:
 
 def variant_under(tracer: Tracer, pending: PendingHazard, policy: Policy) -> str | None:
     """Return the variant of a hazard of JAX's in code that the tracer runs; None where it is no hazard there."""
-    asks = policy.tracer_refuses or policy.eager_recompiles
+    asks = policy.tracer_refuses or policy.eager_recompiles or pending.discrete
     return None if asks and tracer.concrete and pending.variant != _REVERSED else pending.variant
 
 
