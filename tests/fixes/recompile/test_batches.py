@@ -17,6 +17,32 @@ LEFT = {
         "import torch\nwith torch.no_grad():\n    DataLoader(ds, 8, sampler=s)\n",
         "would change the metric",
     ),
+    "a sampler from elsewhere": (
+        "XLA402",
+        TORCH,
+        "def f(ds, s):\n    return DataLoader(ds, 8, sampler=s)\n",
+        "the metric",
+    ),
+    "a sampler of one's own": ("XLA402", TORCH, "DataLoader(ds, 8, sampler=InferenceSampler(ds))\n", "the metric"),
+    "a sampler of one's own by a name": (
+        "XLA402",
+        TORCH,
+        "def f(ds):\n    s = InferenceSampler(ds)\n    return DataLoader(ds, batch_size=8, sampler=s, drop_last=False)\n",
+        "the metric",
+    ),
+    "one sampler or the other": (
+        "XLA402",
+        TORCH,
+        "DataLoader(ds, 8, sampler=(TrainSampler if train else TestSampler)(ds))\n",
+        "the metric",
+    ),
+    "one sampler or the other by a name": (
+        "XLA402",
+        TORCH,
+        "def f(ds, t):\n    if t:\n        s = RandomSampler(ds)\n    else:\n        s = Ordered(ds)\n"
+        "    return DataLoader(ds, 8, sampler=s)\n",
+        "the metric",
+    ),
     "arrays": ("XLA402", KERAS, "x = tf.zeros((37, 4))\nmodel.fit(x, y, batch_size=8)\n", "`fit` uses all of an array"),
     "a mapping": ("XLA402", TORCH, "DataLoader(ds, 8, **{'shuffle': True})\n", "comes from elsewhere"),
     "no length": ("XLA401", TORCH, "DataCollatorWithPadding(tokenizer)\n", "only the author knows how long"),
@@ -45,6 +71,24 @@ FIXED = {
         "XLA402",
         "DataLoader(ds, 8, shuffle=True)\n",
         "DataLoader(ds, 8, shuffle=True, drop_last=True)\n",
+    ),
+    "a sampler that draws": (
+        TORCH,
+        "XLA402",
+        "DataLoader(ds, 8, sampler=RandomSampler(ds))\n",
+        "DataLoader(ds, 8, sampler=RandomSampler(ds), drop_last=True)\n",
+    ),
+    "a sampler that draws by a name": (
+        TORCH,
+        "XLA402",
+        "s = data.DistributedSampler(ds)\nDataLoader(ds, 8, sampler=s)\n",
+        "s = data.DistributedSampler(ds)\nDataLoader(ds, 8, sampler=s, drop_last=True)\n",
+    ),
+    "a sampler for training": (
+        TORCH,
+        "XLA402",
+        "DataLoader(ds, 8, sampler=train_sampler)\n",
+        "DataLoader(ds, 8, sampler=train_sampler, drop_last=True)\n",
     ),
     "a loader over several lines": (
         TORCH,

@@ -14,6 +14,9 @@ _DROPPED_EVERYWHERE = "an epoch, or an evaluation, may leave out the dropped exa
 _EVALUATION = NoFix(
     "dropping examples would change the metric: pad the last batch, and leave the padding out of the metric"
 )
+_SAMPLED = NoFix(
+    "nothing says that the sampler is for training: where it reads in order, dropping examples would change the metric"
+)
 _ARRAYS = NoFix(
     "`fit` uses all of an array: pass as many examples as the batch size divides, or a data set that drops the rest"
 )
@@ -34,6 +37,8 @@ def drop_last_batch(site: Site) -> Rewrite | NoFix | None:
         return _ELSEWHERE
     if _is_in_order(scene, call):
         return _EVALUATION
+    if _is_dealt(scene, call):
+        return _SAMPLED
     assumes = _DROPPED_EVERYWHERE if variant == "trainer" else _DROPPED
     given = [arg for arg in call.args if arg.keyword is not None and arg.keyword.value == keyword]
     if given:
@@ -52,6 +57,39 @@ def _is_in_order(scene: FunctionSource, call: cst.Call) -> bool:
     return any(scene.code(one) == "False" for one in told) or without_gradient(scene, call)
 
 
+def _is_dealt(scene: FunctionSource, call: cst.Call) -> bool:
+    """Return whether a sampler deals out the examples of which nothing says that it is for training."""
+    told = {arg.keyword.value: arg.value for arg in call.args if arg.keyword is not None}
+    sampler = told.get("sampler")
+    if sampler is None or scene.code(sampler) == "None" or scene.code(told.get("shuffle", sampler)) == "True":
+        return False
+    if any(_speaks_of_training(scene, one) for one in (sampler, *(arg.value for arg in call.args[:1]))):
+        return False
+    made = [sampler] if not isinstance(sampler, cst.Name) else _find_assigned(scene, sampler.value)
+    return not made or not all(_speaks_of_training(scene, one) or _draws(one) for one in made)
+
+
+def _speaks_of_training(scene: FunctionSource, node: cst.BaseExpression) -> bool:
+    return "train" in scene.code(node).lower() and not any(scene.descend(node, cst.IfExp))
+
+
+def _draws(node: cst.BaseExpression) -> bool:
+    """Return whether an expression makes a sampler that draws at random, unless it is told not to."""
+    name = node.func if isinstance(node, cst.Call) else None
+    last = name.attr.value if isinstance(name, cst.Attribute) else name.value if isinstance(name, cst.Name) else ""
+    return last in _AT_RANDOM
+
+
+def _find_assigned(scene: FunctionSource, name: str) -> list[cst.BaseExpression]:
+    """List what the function assigns to a name."""
+    return [
+        one.value
+        for one in scene.descend(scene.root, cst.Assign)
+        if any(isinstance(each.target, cst.Name) and each.target.value == name for each in one.targets)
+    ]
+
+
+_AT_RANDOM = frozenset(("RandomSampler", "WeightedRandomSampler", "SubsetRandomSampler", "DistributedSampler"))
 # How many arguments may be given by their place before this one is.
 _ROOM = {"drop_last": 8, "drop_remainder": 1, "dataloader_drop_last": 20}
 

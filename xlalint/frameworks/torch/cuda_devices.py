@@ -60,6 +60,34 @@ def chosen_of(value: ir.Node) -> ir.IfExp | None:
     return value if isinstance(value.orelse, ir.Const) and value.orelse.value == "cpu" else None
 
 
+def is_skipped(frame: Frame) -> bool:
+    """Return whether what a frame runs is a test that is left out without a GPU: `@skipIf(not torch.cuda.is_available())`."""
+    return frame.function is not None and frame.function.answers(_is_skipped)
+
+
+def _is_skipped(info: FunctionInfo) -> bool:
+    around = [info, *info.enclosing()]
+    decorators = [
+        one for each in around for one in (*each.ir.decorators, *(each.owner.ir.decorators if each.owner else ()))
+    ]
+    return any(isinstance(one, ir.Call) and _skips(one) for one in decorators)
+
+
+def _skips(decorator: ir.Call) -> bool:
+    condition = next(iter(decorator.args), dict(decorator.keywords).get("condition"))
+    name = path_of(decorator.func).rpartition(".")[2].lower()
+    if name == "skipunless":
+        return condition is not None and _asks(condition)
+    return name == "skipif" and condition is not None and _lacks(condition)
+
+
+def _lacks(test: ir.Node) -> bool:
+    """Return whether a condition holds wherever there is no GPU."""
+    if isinstance(test, ir.Bool):
+        return not test.is_and and any(map(_lacks, test.values))
+    return isinstance(test, ir.Not) and _asks(test.value)
+
+
 def asks(frame: Frame, test: ir.Node) -> bool:
     """Return whether a condition holds only where there is a GPU: it asks for one, or is a flag that was set by asking."""
     if _asks(test):

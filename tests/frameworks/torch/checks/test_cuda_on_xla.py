@@ -19,6 +19,11 @@ IN_ORDER = {
     "by name": "if device.type == 'cuda':\n    torch.cuda.set_device(0)",
     "a guard": "def run():\n    if not torch.cuda.is_available():\n        return model\n    else:\n        return model.cuda()",
     "what a guard leaves over": "def run():\n    if not torch.cuda.is_available():\n        return model\n    return model.cuda()",
+    "a test for GPUs": "@unittest.skipIf(not torch.cuda.is_available(), '')\ndef test_it():\n    model.cuda()",
+    "a test for GPUs of pytest": "@pytest.mark.skipif(not torch.cuda.is_available(), reason='')\ndef test_it():\n    model.cuda()",
+    "a test unless there is none": "@unittest.skipUnless(torch.cuda.is_available(), '')\ndef test_it():\n    model.to('cuda')",
+    "a test for GPUs, among other things": "@unittest.skipIf(slow or not torch.cuda.is_available(), '')\ndef test_it():\n    model.cuda()",
+    "tests for GPUs": "@unittest.skipIf(not torch.cuda.is_available(), '')\nclass T:\n    def test_it(self):\n        model.cuda()",
     "what does nothing": "torch.cuda.empty_cache()\ntorch.cuda.manual_seed_all(1)\ntorch.cuda.device_count()",
     "the device": "model.to('xla')",
     "a device by name": "model.to(device)",
@@ -137,3 +142,12 @@ def test_found(code: str, rule: str, severity: str, findings: Findings) -> None:
 @pytest.mark.parametrize(("code", "rule", "severity"), FOUND.values(), ids=FOUND)
 def test_a_program_that_may_run_on_a_gpu_is_left_alone(code: str, rule: str, severity: str) -> None:
     assert find_where_a_gpu_may_be(START, code) == []
+
+
+@pytest.mark.parametrize(
+    "condition",
+    ["skipIf(slow, '')", "skipIf(torch.cuda.is_available(), '')", "skipIf(slow and not torch.cuda.is_available(), '')"],
+)
+def test_other_tests_are_not_for_gpus(findings: Findings, condition: str) -> None:
+    code = f"import unittest\n@unittest.{condition}\ndef test_it():\n    model.cuda()"
+    assert find_configuration(findings, START + code) == [("XLA513", "error")]

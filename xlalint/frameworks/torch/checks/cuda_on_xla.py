@@ -55,13 +55,13 @@ _LAZY = "Event"
 def check_raising(call: CallSite) -> None:
     """`torch.cuda.synchronize()`."""
     severity = _NOT_ON_TPU if call.last_name == _LAZY else NOT_ON_GPU
-    call.report("XLA513", "torch", call.spelled, _NO_GPU, 0, "", severity)
+    _report(call, call.spelled, _NO_GPU, 0, "", severity)
 
 
 @asks_about("torch", methods=("cuda",))
 def check_cuda(call: CallSite) -> None:
     """`model.cuda()`."""
-    call.report("XLA513", "torch", ".cuda()", _NO_GPU, 0, "", NOT_ON_GPU)
+    _report(call, ".cuda()", _NO_GPU, 0, "", NOT_ON_GPU)
 
 
 @asks_about("torch", methods=("to",))
@@ -69,14 +69,14 @@ def check_to(call: CallSite) -> None:
     """`model.to("cuda")`."""
     device = call.constant("device", 0)
     if begins_with_cuda(device):
-        call.report("XLA513", "torch", f'.to("{device}")', _NO_GPU, 0, "", NOT_ON_GPU)
+        _report(call, f'.to("{device}")', _NO_GPU, 0, "", NOT_ON_GPU)
 
 
 @asks_about("torch", "torch.distributed.init_process_group", "torch.distributed.distributed_c10d.init_process_group")
 def check_process_group(call: CallSite) -> None:
     """`init_process_group("nccl")`, and where an option of the command line is so by default."""
     if call.word("backend", 0) == "nccl":
-        call.report("XLA513", "torch", 'init_process_group("nccl")', _NO_GPU, 0, "", NOT_ON_GPU)
+        _report(call, 'init_process_group("nccl")', _NO_GPU, 0, "", NOT_ON_GPU)
 
 
 @asks_about("torch", "torch.cuda.amp.autocast", "torch.cuda.amp.autocast_mode.autocast", *_AUTOCASTS)
@@ -84,10 +84,10 @@ def check_autocast(call: CallSite) -> None:
     """`torch.autocast("cuda")`, which leaves XLA tensors alone; so does that of torch_xla's device on TorchTPU's."""
     if call.constant("device_type", 0) == "xla" and call.name in _AUTOCASTS:
         detail = "does not affect tensors on a TPU: everything is computed in float32"
-        call.report("XLA513", "torch", call.spelled, detail, 0, "silent", _ON_TPU_ALONE)
+        _report(call, call.spelled, detail, 0, "silent", _ON_TPU_ALONE)
     if call.name not in _AUTOCASTS or call.constant("device_type", 0) == "cuda":
         detail = "does not affect tensors on XLA devices: everything is computed in float32"
-        call.report("XLA513", "torch", call.spelled, detail, 0, "silent", NOT_ON_GPU)
+        _report(call, call.spelled, detail, 0, "silent", NOT_ON_GPU)
 
 
 @asks_about("torch", "torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader")
@@ -95,14 +95,14 @@ def check_pin_memory(call: CallSite) -> None:
     """`DataLoader(pin_memory=True)`."""
     if surely(call.value("pin_memory", 7), TRUE):
         detail = "does nothing: memory is pinned for GPUs"
-        call.report("XLA513", "torch", "pin_memory=True", detail, call.place("pin_memory", 7), "idle", _NOT_ON_TPU)
+        _report(call, "pin_memory=True", detail, call.place("pin_memory", 7), "idle", _NOT_ON_TPU)
 
 
 @asks_about("torch", "torch.utils.checkpoint.checkpoint", "torch.utils.checkpoint.checkpoint_sequential")
 def check_checkpoint(call: CallSite) -> None:
     """`torch.utils.checkpoint.checkpoint`, which looks for a `torch.xla` to keep the random state of."""
     detail = "fails for tensors on an XLA device: it looks for `torch.xla`, which does not exist"
-    call.report("XLA513", "torch", call.spelled, detail, 0, "", _NOT_ON_TPU)
+    _report(call, call.spelled, detail, 0, "", _NOT_ON_TPU)
 
 
 @asks_about("torch", *_SCALERS)
@@ -112,7 +112,7 @@ def check_scaler(call: CallSite) -> None:
     if (by_type or call.constant("device", 0) == "tpu") and not surely(call.value("enabled"), FALSE):
         detail = "raises at its first step: TorchTPU has no kernel that checks gradients, and bfloat16 needs no scaling"
         sure = Confidence.LIKELY if by_type else Confidence.CERTAIN
-        call.report("XLA513", "torch", call.spelled, detail, 0, "", _ON_TPU_ALONE, sure)
+        _report(call, call.spelled, detail, 0, "", _ON_TPU_ALONE, sure)
 
 
 @asks_about("torch", "torch.device")
@@ -122,7 +122,7 @@ def check_device(call: CallSite) -> None:
     device = call.constant("type", 0)
     if begins_with_cuda(device) or cuda_devices.is_formatted(node):
         detail = "names a GPU: where there is none, what is moved there raises"
-        call.report("XLA513", "torch", call.spelled, detail, 0, "", NOT_ON_GPU)
+        _report(call, call.spelled, detail, 0, "", NOT_ON_GPU)
 
 
 @asks_about("torch", *sorted(FACTORIES))
@@ -130,7 +130,7 @@ def check_factory(call: CallSite) -> None:
     """`torch.zeros(2, device="cuda")`."""
     device = call.constant("device")
     if begins_with_cuda(device):
-        call.report("XLA513", "torch", f'device="{device}"', _NO_GPU, 0, "", NOT_ON_GPU)
+        _report(call, f'device="{device}"', _NO_GPU, 0, "", NOT_ON_GPU)
 
 
 @asks_about("torch", "torch.load", "torch.jit.load")
@@ -138,7 +138,21 @@ def check_load(call: CallSite) -> None:
     """`torch.load(path, map_location="cuda")`."""
     device = call.constant("map_location", 1)
     if begins_with_cuda(device):
-        call.report("XLA513", "torch", f'map_location="{device}"', _NO_GPU, 0, "", NOT_ON_GPU)
+        _report(call, f'map_location="{device}"', _NO_GPU, 0, "", NOT_ON_GPU)
+
+
+def _report(
+    call: CallSite,
+    subject: str,
+    detail: str,
+    place: int,
+    variant: str,
+    severity: tuple[tuple[str, str], ...],
+    confidence: Confidence = Confidence.CERTAIN,
+) -> None:
+    """Report a call, unless it stands in a test that is for GPUs."""
+    if not cuda_devices.is_skipped(call.frame):
+        call.report("XLA513", "torch", subject, detail, place, variant, severity, confidence)
 
 
 def check_choice(frame: Frame, node: ir.Assign, _value: Value) -> None:
