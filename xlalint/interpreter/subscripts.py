@@ -318,7 +318,7 @@ def _as_mask(frame: Frame, base: Tensor, part: Value, node: ir.Node) -> Value:
     told = any(m is not UNKNOWN and not (isinstance(m, Tensor) and not m.dtype and m.rank < 0) for m in found)
     if told or base.framework == ARRAYS:
         return part
-    named = bool(_NAMES_MASK(_last_word(node))) and not _would_fail(frame, base)
+    named = bool(_NAMES_MASK(_last_word(node))) and not _would_fail(frame, base, found)
     if not named and not _compares(frame, node):
         return part
     if type(node) is ir.Name and node.id in frame.closure and frame.interpreter.replacing(base.framework):
@@ -326,9 +326,15 @@ def _as_mask(frame: Frame, base: Tensor, part: Value, node: ir.Node) -> Value:
     return part if _chooses_numbers(frame, node) else tensor(base.framework, "b", sure=False)
 
 
-def _would_fail(frame: Frame, base: Tensor) -> bool:
-    """Return whether a tracer is at work that refuses masks: what is only called one holds positions then, or the code never ran."""
-    return frame.libraries.of(base.framework).replaces_arguments and bool(frame.interpreter.tracing)
+def _would_fail(frame: Frame, base: Tensor, index: list[Value]) -> bool:
+    """Return whether a tracer is at work that refuses masks: what is only called one holds positions then, or the code never ran.
+
+    One that runs at once what it does not map refuses those that it maps.
+    """
+    if not frame.libraries.of(base.framework).replaces_arguments:
+        return False
+    mapped = bool(frame.interpreter.mapping) and any(type(one) is Tensor and not one.static for one in index)
+    return bool(frame.interpreter.tracing) or mapped
 
 
 def _chooses_numbers(frame: Frame, node: ir.Node) -> bool:

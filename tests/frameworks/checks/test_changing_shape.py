@@ -41,3 +41,50 @@ def test_xla_compiles_for_each_length_whatever_the_signature_says() -> None:
     text = "by_xla = tf.function(lambda x: x * 2, jit_compile=True)\n"
     text += "@tf.function(jit_compile=True, input_signature=[tf.TensorSpec([None])])\ndef own(x):\n    return x * 2\n"
     assert found(text + "for s in rows:\n    own(tf.constant(s))") == ["6:warning"]
+
+
+JAX = """
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+@jax.jit
+def step(w, x):
+    return w + x.sum()
+
+data = np.ones((100, 2), np.float32)
+w = jnp.zeros(())
+"""
+# JAX 0.10.2 compiles `step` once in each of these.
+JAX_SILENT = {
+    "slices without a rest": "for i in range(0, 96, 32):\n    w = step(w, data[i:i + 32])",
+    "rows one by one": "for i in range(100):\n    w = step(w, data[i:i + 1])",
+    "the last slice is left out": "for i in range(0, 100, 32):\n    if i + 32 > 100:\n        continue\n    w = step(w, data[i:i + 32])",
+    "a part that stays": "for i in range(100):\n    w = step(w, data[:32])",
+    "slices of a multiple": "size = count()\nfor i in range(0, 100 // size * size, size):\n    w = step(w, data[i:i + size])",
+    "slices in a comparison": "for i in range(0, 100, 32):\n    w = step(w, data)\n    print(len(data[i:i + 32]))",
+}
+JAX_FOUND = {
+    "the last slice": ("for i in range(0, 100, 32):\n    w = step(w, data[i:i + 32])", ["2:warning"]),
+    "the last slice, by a name": (
+        "for i in range(0, 100, 32):\n    x = jnp.asarray(data[i:i + 32])\n    w = step(w, x)",
+        ["3:warning"],
+    ),
+    "slices of any number": (
+        "def run(w, x, n):\n    for i in range(0, len(x), n):\n        w = step(w, x[i:i + n])",
+        ["3:info"],
+    ),
+    "what grows": ("for n in range(1, 100):\n    w = step(w, data[:n])", ["2:warning"]),
+}
+
+
+@pytest.mark.parametrize("case", JAX_SILENT)
+def test_silent_under_jax(case: str) -> None:
+    assert find(JAX_SILENT[case], JAX, "XLA405") == []
+
+
+@pytest.mark.parametrize("case", JAX_FOUND)
+def test_found_under_jax(case: str) -> None:
+    text, expected = JAX_FOUND[case]
+    said = find(text, JAX, "XLA405")
+    assert [f"{one.location.row - JAX.count(chr(10))}:{one.severity}" for one in said] == expected

@@ -99,7 +99,13 @@ def found(text: str, head: str) -> list[str]:
     return [f"{one.location.row - head.count(chr(10))}:{one.severity}" for one in find(text, head, "XLA405")]
 
 
+DECLARED = "def f(x: jax.Array, {}):\n    return x * n\ng = jax.jit(f, {})"
 SILENT = {
+    "a number that is declared one": DECLARED.format("n: int", "static_argnums=1"),
+    "what may be a number as well as an array": DECLARED.format("n: jax.Array | int", "static_argnums=1"),
+    "what is not declared": DECLARED.format("n", "static_argnums=(1,)"),
+    "an array beside a static number": DECLARED.format("y: jax.Array, n: int = 2", "static_argnames='n'"),
+    "an array that is not static": DECLARED.format("n: jax.Array", "donate_argnums=1"),
     "a method with a static self": "one = Compiled()\nfor i in range(99):\n    one.fixed(x)\n    one.named(x)\n    one.apart(x)",
     "a method of a structure": "Tree(x).run(x)",
     "a method of a fresh object, once": "Compiled().fixed(x)",
@@ -123,6 +129,9 @@ SILENT = {
     "arguments in a row": "for i in range(99):\n    step(*pair)",
 }
 FOUND = {
+    "what is declared an array": (DECLARED.format("n: jax.Array", "static_argnums=(1,)"), ["3:error"]),
+    "what is declared an array, by name": (DECLARED.format("n: jnp.ndarray", "static_argnames=('n',)"), ["3:error"]),
+    "what is declared an array, from the last": (DECLARED.format("n: jax.Array", "static_argnums=-1"), ["3:error"]),
     "a method whose self is no array": ("Compiled().run(x)", ["1:error"]),
     "a method of a kept object": ("one = Compiled()\ndef main(x):\n    return one.run(x)\nmain(x)", ["3:error"]),
     "a method of a fresh object": ("for i in range(99):\n    Compiled().fixed(x)", ["2:warning"]),

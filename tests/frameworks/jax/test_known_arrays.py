@@ -18,6 +18,14 @@ class Box:
 
 # JAX 0.10.2 traces each of these.
 SILENT = {
+    "an index that is only called a mask, and mapped": """
+        @jax.jit
+        def each(x, table, QTmask):
+            return x[:, QTmask] / table[QTmask]
+
+        def run(x, table, QTmask):
+            return jax.jit(jax.vmap(each, (None, None, 0)))(x, table, QTmask)
+        """,
     "an index that is only called a mask": "@jax.jit\ndef f(x, QTmask):\n    return x[:, QTmask]",
     "what may be an array or a dict, by positions": """
         @jax.jit

@@ -26,7 +26,8 @@ from xlalint.abstract.values import (
     members,
 )
 from xlalint.analysis.hazard import Confidence
-from xlalint.frameworks.checks.call_site import CallSite
+from xlalint.frameworks.base import Reach
+from xlalint.frameworks.checks.call_site import CallSite, asks_about
 from xlalint.frameworks.checks.changing_shape import find_change
 from xlalint.frameworks.checks.data_lengths import source_of
 from xlalint.frameworks.checks.growing_tensor import growth
@@ -86,6 +87,25 @@ def may_be_compiled(node: ir.Call, info: FunctionInfo) -> bool:
     return type(node.func) is ir.Name and node.func.id != info.name
 
 
+@asks_about("jax", *JIT, reach=Reach.TRACED)
+def check_static_arrays(call: CallSite) -> None:
+    """`jax.jit(f, static_argnums=1)` of a function whose second parameter is declared an array: whatever calls it, no array has a hash."""
+    func = call.arguments.args[0] if call.arguments.args else None
+    given = [node for name, node in call.node.keywords if name in ("static_argnums", "static_argnames")]
+    if not given or type(func) is not Function or func.receiver is not None:
+        return
+    info = func.info
+    static = {item for node in given for item in constants(call.frame.eval(node))}
+    for place, param in enumerate(info.params):
+        if place in static or place - len(info.params) in static or param.name in static:
+            declared = call.frame.interpreter.annotations.value(info.module, param.annotation)
+            if type(declared) is Tensor and declared.framework == "jax":
+                detail = (
+                    f"is declared an array and static in `{info.name}`: arrays cannot be hashed, and its calls fail"
+                )
+                call.report("XLA405", "jax", param.name, detail, call.node.at, UNHASHABLE, (), Confidence.LIKELY)
+
+
 def check_compiled_call(call: CallSite) -> None:
     """`step(state, number)` of a compiled `step`."""
     callee = call.callee
@@ -104,7 +124,7 @@ def check_compiled_call(call: CallSite) -> None:
             _check_static(call, passed, callee.info, changing)
         elif compiled.filters and _check_number(call, passed, callee.info, changing):
             continue
-        elif call.frame.loops.depth:
+        elif call.frame.loops.depth and not _check_shape(call, passed, callee.info, compiled):
             _check_drift(call, passed, callee.info)
 
 
@@ -243,8 +263,10 @@ def _check_shape(call: CallSite, passed: Passed, info: FunctionInfo, compiled: C
     if found is None:
         return False
     detail = found.detail.format(info.name)
-    variant = "shape" if found.sure or compiled.by_xla else "rest"
-    call.report("XLA405", "tensorflow", spelling(passed.node), detail, position(passed.node) or call.node.at, variant)
+    surely = found.sure or (compiled.by_xla and compiled.framework == "tensorflow")
+    variant = "shape" if surely else "rest"
+    at = position(passed.node) or call.node.at
+    call.report("XLA405", compiled.framework, spelling(passed.node), detail, at, variant)
     return True
 
 
