@@ -163,6 +163,11 @@ def binary_value(
     return join_all(_binary(frame, op, a, b, at, left_node, right_node) for a, b in pairs)
 
 
+def _may_count(frame: Frame, value: Value) -> bool:
+    """Return whether a value beside a list in `*` is a tensor that says how often: others multiply by the list's elements."""
+    return type(value) is Tensor and value.framework != ARRAYS and not frame.libraries.of(value.framework).takes_lists
+
+
 def _is_refused_count(frame: Frame, a: Value, b: Value, left: Value, right: Value) -> bool:
     """Return whether a tensor is to repeat a list where either may as well be something else: a tracer would have refused it."""
     for listed, count, lists, counts in ((a, b, left, right), (b, a, right, left)):
@@ -180,8 +185,12 @@ def _binary(frame: Frame, op: str, a: Value, b: Value, at: int, left_node: ir.No
         return STR
     if type(a) is Tensor or type(b) is Tensor:
         for sequence_side, other, other_node in ((a, b, right_node), (b, a, left_node)):
-            repeats = op == "*" and isinstance(other, Tensor) and other.framework != ARRAYS
-            if repeats and isinstance(sequence_side, Sequence) and sequence_side.kind in ("list", "tuple"):
+            if (
+                op == "*"
+                and _may_count(frame, other)
+                and isinstance(sequence_side, Sequence)
+                and sequence_side.kind in ("list", "tuple")
+            ):
                 if sequence_side.items == ():
                     return UNKNOWN  # nobody repeats what is empty: it stands for a tensor that may be there instead
                 frame.report(ITEM, at, other, other_node, "repeats a list that many times")

@@ -79,7 +79,7 @@ class Semantics:
       `refuses_arrays`: its tensors on a device do not compute with them. `splits_graphs`: it goes on behind what it cannot trace.
     - `hashable`. `immutable`: none of its elements can be assigned. `kernels`: packages whose functions are given references, which
       elements can be assigned to, in the place of tensors. `defers_equality`: to what a tensor is compared with.
-      `accepts_numbers`: its functions take numbers for tensors.
+      `accepts_numbers`: its functions take numbers for tensors. `takes_lists`: so does its arithmetic lists, which no tensor repeats.
       `passed_as_numbers`: its tensors of one element are passed where numbers are asked for. `host_memory`: its tensors may be there.
     - `reads_scalar_index`: an index of one element is read on the host. `unclear_masks`: an index of which nothing is known is
       reported as a mask. `indexer` is the attribute that gives functional updates (`x.at[i]`). `slice_severity` is that of a tensor as the
@@ -158,6 +158,7 @@ class Semantics:
         kernels: tuple[str, ...] = (),
         defers_equality: bool = False,
         accepts_numbers: bool = False,
+        takes_lists: bool = False,
         passed_as_numbers: bool = False,
         host_memory: bool = False,
         reads_scalar_index: bool = False,
@@ -249,6 +250,7 @@ class Semantics:
         self.kernels = kernels
         self.defers_equality = defers_equality
         self.accepts_numbers = accepts_numbers
+        self.takes_lists = takes_lists
         self.passed_as_numbers = passed_as_numbers
         self.host_memory = host_memory
         self.reads_scalar_index = reads_scalar_index

@@ -46,6 +46,11 @@ SILENT = {
         "            training = tf.constant(False)\n        training = tf.logical_and(training, self.trainable)\n"
         "        return super().call(x, training)\n"
     ),
+    "numbers in a list, by which a tensor is multiplied": (
+        "class Own(keras.layers.Layer):\n    def __init__(self, sizes: list[float]):\n        super().__init__()\n"
+        "        self.sizes = sizes\n\n    def call(self, inputs):\n        x = tf.reshape(inputs, [-1, 4])\n"
+        "        x *= self.sizes\n        return self.sizes * x + x * (1.0, 2.0, 3.0, 4.0)\n"
+    ),
     "a mode that Keras does not pass": (
         "class Own(keras.Model):\n    def call(self, batch, mode='train'):\n        names, x = batch\n"
         "        if mode == 'test' and x[0] == -1:\n            print(names[0].numpy())\n        return x\n"

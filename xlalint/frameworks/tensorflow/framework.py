@@ -41,6 +41,7 @@ _SEMANTICS = Semantics(
     adds_up=frozenset(("result",)),
     folded=calls.FOLDED,
     accepts_numbers=True,
+    takes_lists=True,
     slice_severity=(("tf:tpu", "info"),),
     stages_loops=True,
     formatted=autograph.report_format,

@@ -15,6 +15,8 @@ NODE = "r = TPUClusterResolver('grpc://10.0.0.2:8470')\n"
 SILENT = {
     "all in order": ALL,
     "at once": f"r = TPUClusterResolver.connect('local')\n{STRATEGY}",
+    "at once, by a resolver": f"r = TPUClusterResolver('pod').connect('pod')\n{STRATEGY}",
+    "at once, by one that has a name": f"{LOCAL}r = r.connect('local')\n{STRATEGY}",
     "without connecting, to the TPU of this machine": f"{LOCAL}{INITIALISE}{STRATEGY}",
     "by keyword": f"r = tf.distribute.cluster_resolver.TPUClusterResolver(tpu='local')\n{INITIALISE}{STRATEGY}",
     "a name that is given": f"import sys\nr = TPUClusterResolver(tpu=sys.argv[1])\n{CONNECT}{INITIALISE}{STRATEGY}",
@@ -33,6 +35,7 @@ FOUND = {
     "not initialised": (f"{LOCAL}{STRATEGY}", [STRATEGY]),
     "initialised too late": (f"{LOCAL}{STRATEGY}{CONNECT}{INITIALISE}", [STRATEGY]),
     "connected only": (f"{LOCAL}{CONNECT}{STRATEGY}", [STRATEGY]),
+    "connected to something else": (f"{LOCAL}db.connect('local')\n{STRATEGY}", [STRATEGY]),
     "in a function": (f"def main():\n    {LOCAL}    {STRATEGY}", [STRATEGY]),
     "where there is one": (f"{LOCAL}if r:\n    {STRATEGY}", [STRATEGY]),
     "connected too late": (f"{NODE}{INITIALISE}{CONNECT}{STRATEGY}", [INITIALISE]),

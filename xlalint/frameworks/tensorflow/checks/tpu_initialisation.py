@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from xlalint.abstract.values import Const, Value
+from xlalint.abstract.values import Const, LibraryInstance, Value, members
 from xlalint.frameworks.checks.call_site import CallSite, asks_about
-from xlalint.frameworks.tensorflow.checks.outside_strategy_scope import STRATEGIES, called_in
+from xlalint.frameworks.tensorflow.checks.outside_strategy_scope import STRATEGIES, called_in, receiver_of
 from xlalint.interpreter.spelling import path_of, spelling
 from xlalint.lowering import ir
 
@@ -71,6 +71,13 @@ def note_connection(call: CallSite) -> None:
     named = _naming_of(call)
     call.frame.context.steps += [f"{RESOLVED}{named}", _CONNECTED, _INITIALISED]
     _report_naming(call, named)
+
+
+@asks_about("tensorflow", methods=("connect",))
+def note_connection_of(call: CallSite) -> None:
+    """`resolver.connect(tpu)`: a static method, whatever object it is called on."""
+    if any(isinstance(one, LibraryInstance) and one.name in RESOLVERS for one in members(receiver_of(call))):
+        call.frame.context.steps += [_CONNECTED, _INITIALISED]
 
 
 def _naming_of(call: CallSite) -> str:
