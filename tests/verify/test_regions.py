@@ -98,3 +98,18 @@ def test_what_an_operator_gave_is_nobody_s_else(bound: str, copied: bool) -> Non
 def test_arguments_are_as_the_caller_gave_them() -> None:
     before = "def f(d):\n    d[d < 0] = 0\n    return d\n"
     assert "clone" not in of(before, before.replace("d[d < 0] = 0", "d.clamp_(min=0)"), 2, "clone", "d").before.source
+
+
+@pytest.mark.parametrize(
+    ("bound", "borrowed"),
+    [
+        ("d = x - y", ()),
+        ("d = self.d", ("d",)),
+        ("d = load(x)", ("d",)),
+        ("d, e = load(x)", ("d",)),
+    ],
+)
+def test_who_holds_the_memory_of_what_a_call_gave_is_not_known(bound: str, borrowed: tuple[str, ...]) -> None:
+    before = f"import torch\ndef f(self, x, y):\n    {bound}\n    d[x < 0] = 0\n    return d\n"
+    found = of(before, before.replace("d[x < 0] = 0", "d = torch.where(x < 0, 0, d)"), 4, "clone", "dxye")
+    assert found.borrowed == borrowed

@@ -130,6 +130,7 @@ class JobMaker:
             found.before.source,
             partial,
             names,
+            found.borrowed,
         )
 
     def _believe(self, one: Proposed) -> Believed:

@@ -38,6 +38,7 @@ _EVENTS = {
     "control-flow": ("host-sync", "graph-break"),
     "dynamic-shape": ("compilation", "fallback"),
 }
+_OF_MEMORY = ("layout", "arguments")
 _PROVEN = ("proven", "proven-except-check")
 _ALONE_SAME = "the rewritten lines alone are the same, whatever becomes of"
 _ENOUGH = WARM_UP + 1  # steps that must run, so that something is known of those after the warm-up
@@ -138,6 +139,13 @@ class JobProver:
         case = Case(subjects, (before, after), specs, format_callee(subjects[0]))
         pair = Pair(self._eager, before, after, patience=_CALL, mode="eager")
         verdict = compare(pair, specs, case.name, lambda step: None, lambda step: None)
+        if verdict.kind == "refuted" and way.borrowed:
+            inside = compare(pair._replace(unlike=_OF_MEMORY), specs, case.name, lambda step: None, lambda step: None)
+            if inside.kind != "refuted":
+                held = " or ".join(f"`{name}`" for name in way.borrowed)
+                return Attempt(
+                    Verdict("unverified", f"{verdict.reason}, which shows where something else holds {held}")
+                )
         if verdict.kind in ("refuted", "unverified"):
             return Attempt(verdict)
         return self._on_device(case, way, job, verdict)

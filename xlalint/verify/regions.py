@@ -34,12 +34,15 @@ class RegionProgram(NamedTuple):
 
 
 class Region(NamedTuple):
-    """The lines before and after as programs, and their parameters; `stand_ins` are the methods that others stand for."""
+    """The lines before and after as programs, and their parameters; `stand_ins` are the methods that others stand for, `borrowed` local
+    tensors whose memory something else may hold, or nothing.
+    """
 
     before: RegionProgram
     after: RegionProgram
     parameters: list[Parameter]
     stand_ins: tuple[str, ...]
+    borrowed: tuple[str, ...] = ()
 
 
 class RegionError(Exception):
@@ -93,7 +96,9 @@ def region(path: str, before: Side, after: Side, believed: Believed, copy_by: st
         _program(path, side, [*copied], body, ended, names, [name for name in stand_ins if name in one.called])
         for side, body, one in zip((before, after), bodies, selves, strict=True)
     ]
-    return Region(made[0], made[1], parameters, tuple(stand_ins))
+    others = _find_arguments(before) | own | {name for one in selves for name in one.attributes}
+    borrowed = [name for name in names if kinds[name].what == "tensor" and name not in others]
+    return Region(made[0], made[1], parameters, tuple(stand_ins), tuple(borrowed))
 
 
 def _refuse(body: Iterable[ast.stmt]) -> None:
@@ -142,7 +147,7 @@ def _find_computed(side: Side) -> set[str]:
         if isinstance(target, ast.Name)
     }
     bindings = Counter(name for node in rest for name in _bindings(node))
-    arguments = {node.arg for node in ast.walk(side.around.node.args) if isinstance(node, ast.arg)}
+    arguments = _find_arguments(side)
     harmless = {id(one) for node in rest for one in _find_read(node)}
     handed = {
         node.id
@@ -153,6 +158,10 @@ def _find_computed(side: Side) -> set[str]:
         and id(node) not in harmless
     }
     return {name for name in computed if bindings[name] == 1 and name not in arguments and name not in handed}
+
+
+def _find_arguments(side: Side) -> set[str]:
+    return {node.arg for node in ast.walk(side.around.node.args) if isinstance(node, ast.arg)}
 
 
 def _find_read(node: ast.AST) -> Iterator[ast.expr]:

@@ -59,7 +59,7 @@ class Way(Struct, frozen=True):
     `lines` are the first and last line of what is rewritten in the text before, `after_lines` of what took its place (0, 0: nothing did).
     `note` says what is compared, where that is not the whole function; `source` is its text, where a counterexample must show it.
     `partial`: what is compared is used by more lines, to which a difference may be nothing. `assumed` names what others stand for: with
-    these nothing is proven, though it may be refuted.
+    these nothing is proven, though it may be refuted. `borrowed` are inputs of which nobody knows whether a caller sees their memory.
     """
 
     subjects: tuple[tuple[Subject, Subject], ...]
@@ -70,6 +70,7 @@ class Way(Struct, frozen=True):
     source: str = ""
     partial: bool = False
     assumed: str = ""
+    borrowed: tuple[str, ...] = ()
 
 
 class Job(Struct, frozen=True):
