@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import torch
+from torch.overrides import TorchFunctionMode
 
 from xlalint.verify.backends import Options, Program, Result, Setting, torch_values
 from xlalint.verify.inputs.containers import Build
@@ -17,13 +18,40 @@ from xlalint.verify.meters.torch_compile import TorchCompileMeter
 from xlalint.verify.model import Step
 
 _CPU = torch.device("cpu")
+_EMPTY = (
+    torch.empty,
+    torch.empty_like,
+    torch.empty_strided,
+    torch.Tensor.new_empty,
+    torch.Tensor.new_empty_strided,
+)
+
+
+class _Filled(TorchFunctionMode):  # type: ignore[misc]
+    """Fills memory that nobody has written to, so that what a program leaves of it is the same each time."""
+
+    def __torch_function__(
+        self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None
+    ) -> Any:
+        made = function(*args, **(kwargs or {}))
+        if function in _EMPTY:
+            _fill(made.detach())
+        return made
+
+
+def _fill(made: torch.Tensor) -> None:
+    """Fill a tensor with what no program counts on: NaN, else the largest value."""
+    if made.is_floating_point() or made.is_complex():
+        made.fill_(float("nan"))
+    else:
+        made.fill_(True if made.dtype == torch.bool else torch.iinfo(made.dtype).max)
 
 
 def eager(program: Program, steps: Sequence[Mapping[str, Any]], options: Options) -> Iterator[tuple[Step, Result]]:
     """The steps as PyTorch runs them on the CPU, with nothing compiled."""
     call, meter = make_callable(program, options.setting), TorchCompileMeter()
     build = program.builder()
-    with capturing():  # once for all steps: what is logged is asked of every logger again each time
+    with capturing(), _Filled():  # once for all steps: what is logged is asked of every logger again each time
         for number, values in enumerate(steps):
             yield capture_step(number, call, values, options, meter, build)
 
