@@ -22,6 +22,7 @@ from xlalint.abstract.values import (
     function,
     tensor,
 )
+from xlalint.interpreter.spelling import spelling
 from xlalint.lowering import ir
 
 if TYPE_CHECKING:
@@ -186,6 +187,13 @@ def is_structure(info: FunctionInfo, name: str) -> bool:
     return False
 
 
+def is_taken_apart(info: FunctionInfo, node: ir.Node) -> bool:
+    """Return whether a body asks an expression, as it stands elsewhere, for what dicts have and arrays have not: `x[0].keys()`."""
+    shown = spelling(node)
+    asked = (one.value for one in ir.walk(info.body) if isinstance(one, ir.Attr) and one.name in _OF_STRUCTURES)
+    return any(type(one) is type(node) and spelling(one) == shown for one in asked)
+
+
 def is_shape(default: Value) -> bool:
     """Return whether a parameter's default is a tuple or list of numbers of the host, as shapes and axes are."""
     return type(default) is Sequence and default.items is not None and all(type(one) is Const for one in default.items)
@@ -212,6 +220,7 @@ __all__ = [
     "is_number",
     "is_shape",
     "is_structure",
+    "is_taken_apart",
     "replace_unknown",
     "static_arguments",
     "static_places",
