@@ -134,6 +134,16 @@ SILENT = {
             points = body(torch.from_numpy(first)).points
             return measure(points, torch.from_numpy(second), scale=2.0).item()
         """,
+    "where nothing sets a device": """
+        DEVICE = None
+
+        def zeros(n: int):
+            return torch.zeros(n, device=DEVICE)
+
+        def total(n: int, x: torch.Tensor):
+            global other
+            return x[: int(zeros(n).sum().item())]
+        """,
     "the fans of a weight": """
         def initialize(layer: nn.Linear):
             fan_in, fan_out = nn.init._calculate_fan_in_and_fan_out(layer.weight)
@@ -288,6 +298,22 @@ FOUND = {
             return np.copy(part.cpu().numpy()[:, ::-1])
         """,
         ["XLA302"],
+    ),
+    "where a function sets the device": (
+        """
+        DEVICE = None
+
+        def set_device(name: str):
+            global DEVICE
+            DEVICE = torch.device(name)
+
+        def from_numpy(array: np.ndarray):
+            return torch.from_numpy(array).to(DEVICE)
+
+        def total(array: np.ndarray, x: torch.Tensor):
+            return from_numpy(array).sum().item()
+        """,
+        ["XLA301"],
     ),
     "a name that held a part of a parameter": (
         """

@@ -659,8 +659,9 @@ class Interpreter:
         return Frame(self, Context(None, module, ()), {}, {})
 
     def evaluate_global(self, module: ModuleInfo, name: str) -> Value | None:
-        """The value that module level's statements give a name."""
-        return self.globals.of(module.index).get(name)
+        """The value that module level's statements give a name; one that stands for what functions are to give it says nothing."""
+        value = self.globals.of(module.index).get(name)
+        return UNKNOWN if value is NONE and name in module.unit.rebound else value
 
     def module_roots(self, module: ModuleInfo) -> list[RootContext]:
         """The roots that running the module's top-level statements makes known."""

@@ -12,7 +12,7 @@ from xlalint.source.model import SourceFile
 
 __all__ = ["Unit", "lower"]
 
-VERSION = 14
+VERSION = 15
 """Version of the representation: part of every cache key of lowered units."""
 
 
@@ -30,6 +30,7 @@ def lower(source: SourceFile, tree: ast.Module, lessons: Lessons | None = None) 
     classes = tuple(klass for klass in lowerer.classes if klass is not None)
     assigned = tuple(sorted(lowerer.module.bound - lowerer.defs.keys() - {b.local for b in lowerer.imports}))
     calls = tuple(sorted(lowerer.module.calls))
+    rebound = tuple(sorted(lowerer.rebound))
     return Unit(
         source.path,
         source.module,
@@ -43,5 +44,6 @@ def lower(source: SourceFile, tree: ast.Module, lessons: Lessons | None = None) 
         calls,
         body,
         starts,
-        interface(lowerer.imports, functions, classes, lowerer.defs, assigned, calls, body),
+        interface(lowerer.imports, functions, classes, lowerer.defs, assigned, calls, body, rebound),
+        rebound,
     )

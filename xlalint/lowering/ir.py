@@ -543,7 +543,7 @@ class Unit(msgspec.Struct, frozen=True, array_like=True, gc=False):
     `imports` are the bindings of module level (those under `if` and `try` too), `functions` and `classes` hold every
     one of the file, `defs` maps module-level names to a function index `i` or a class index as `-1 - i`. `assigned` are the other names
     bound at module level, `calls` the last names of what module level calls; `body` encodes module level's statements, `starts` are the
-    byte offsets at which they begin.
+    byte offsets at which they begin. `rebound` are the names that functions declare `global`.
     """
 
     path: str
@@ -559,6 +559,7 @@ class Unit(msgspec.Struct, frozen=True, array_like=True, gc=False):
     body: bytes
     starts: tuple[int, ...] = ()
     interface: bytes = b""
+    rebound: tuple[str, ...] = ()
 
 
 _encoder = msgspec.msgpack.Encoder()

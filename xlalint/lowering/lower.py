@@ -67,6 +67,7 @@ class Lowerer:
         self.functions: list[Scope] = []
         self.classes: list[ir.Class | None] = []
         self.imports: list[ir.Binding] = []
+        self.rebound: set[str] = set()
         self.defs: dict[str, int] = {}
         self.guards = 0  # enclosing `if` and `try` statements
         self.before = 0  # statements of module level that are done
@@ -461,6 +462,8 @@ class Lowerer:
         return ir.Delete(self.exprs(node.targets))
 
     def outer(self, node: ast.Global | ast.Nonlocal) -> ir.Statement:
+        if type(node) is ast.Global:
+            self.rebound.update(node.names)
         return ir.Outer(tuple(node.names))
 
     def jump(self, node: ast.Break | ast.Continue) -> ir.Statement:
