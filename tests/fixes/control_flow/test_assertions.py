@@ -47,6 +47,18 @@ DROPPED = {
         "if x.ndim != 2:\n    raise ValueError('rank')\nreturn x",
     ),
     "all that an if does": ("if ok:\n    assert (x > 0).all()\nreturn x", "return x"),
+    "all that an if does, with what is computed for it": (
+        "if ok:\n    # sums\n    s = x.sum()\n    assert s > 0\nreturn x",
+        "return x",
+    ),
+    "all that an if does before an else, with what is computed for it": (
+        "if ok:\n    s = x.sum()\n    assert s > 0\nelse:\n    x = x - 1\nreturn x",
+        "if ok:\n    pass\nelse:\n    x = x - 1\nreturn x",
+    ),
+    "all that an else does, with what is computed for it": (
+        "if ok:\n    x = x + 1\nelse:\n    s = x.sum()\n    assert s > 0\nreturn x",
+        "if ok:\n    x = x + 1\nreturn x",
+    ),
     "all that a loop does": ("for _ in range(2):\n    assert (x > 0).all()\nreturn x", "return x"),
     "all that a loop does that leaves something": (
         "for i in range(2):\n    assert (x > i).all()\nreturn x * i",

@@ -18,18 +18,22 @@ def taken_out(
     """A statement taken out with the comments above it and what is assigned for it alone, but for names to `keep`; `pass` is left
     where the block would be empty, and an `if`, `else` or `for` that would be left with nothing to do goes too."""
     gone = [statement, *_left_over(scene, statement, keep)]
-    return _merge(_without(scene, one) for one in gone)
+    return _merge(_without(scene, one, gone) for one in gone)
 
 
-def _without(scene: FunctionSource, statement: cst.BaseStatement) -> Replacement:
-    if len(scene.siblings(statement)[0]) > 1:
+def _without(
+    scene: FunctionSource, statement: cst.BaseStatement, gone: Collection[cst.BaseStatement] = ()
+) -> Replacement:
+    """A statement taken out; with the last one of a block of which all are `gone`, what the block leaves."""
+    siblings = scene.siblings(statement)[0]
+    if any(one is not statement and one not in gone for one in siblings) or siblings[-1] is not statement:
         return Replacement(*scene.lines(statement), "")
     around = scene.parent(scene.parent(statement))
     if isinstance(around, cst.Else):
         start, end = scene.span(around)[0], scene.whole(around)[1]
         return Replacement(scene.document.text.rfind("\n", 0, start) + 1, end, "")
     if isinstance(around, (cst.If, cst.For)) and _is_idle(scene, around):
-        return _without(scene, around)
+        return _without(scene, around, gone)
     return Replacement(scene.span(statement)[0], end_of(scene, statement), "pass")
 
 
