@@ -134,6 +134,11 @@ SILENT = {
             points = body(torch.from_numpy(first)).points
             return measure(points, torch.from_numpy(second), scale=2.0).item()
         """,
+    "an index of more dimensions than a tensor was thought to have": """
+        def hardest(scores: torch.Tensor, places: list[torch.Tensor]):
+            order = scores.sum(0)[0].flatten()[:, 1:].max(1)[0].sort()[1]
+            return scores[order]
+        """,
     "where nothing sets a device": """
         DEVICE = None
 
@@ -314,6 +319,15 @@ FOUND = {
             return from_numpy(array).sum().item()
         """,
         ["XLA301"],
+    ),
+    "an element of what a mask leaves of a vector": (
+        """
+        def first(x: torch.Tensor, scores: torch.Tensor, k: int):
+            places = torch.arange(8, device=x.device)
+            places = places[scores > 0.5]
+            return x[places[k]]
+        """,
+        ["XLA201", "XLA208"],
     ),
     "a name that held a part of a parameter": (
         """

@@ -285,7 +285,10 @@ def _check_index(frame: Frame, node: ir.Sub, base: Tensor, index: Value, writes:
             else:
                 index_rank = max(index_rank, culprit.rank) if culprit.rank >= 0 and index_rank >= 0 else -1
             advanced = True
-            known = known and culprit.rank >= 0 and not isinstance(part, Union)
+            fits = culprit.rank >= 0 or (
+                culprit.dtype == "b" and rank == 1
+            )  # a mask over the one dimension that is left
+            known = known and fits and not isinstance(part, Union)
             rank -= max(culprit.rank, 1) if culprit.dtype == "b" else 1
         elif part is NONE:
             rank += 1
