@@ -25,6 +25,7 @@ from xlalint.abstract.values import (
 from xlalint.analysis.hazard import Confidence, Frequency
 from xlalint.interpreter.budget import MAX_WORK, CutOff
 from xlalint.interpreter.context import Context, PendingHazard
+from xlalint.interpreter.device_loops import names_added_to
 from xlalint.interpreter.dispatch_loops import is_collected, is_of_call, is_of_innermost, is_of_turn, of_earlier_turn
 from xlalint.interpreter.drawing import draws
 from xlalint.interpreter.frame_state import Loops, LoopTurns, Paths, Scope
@@ -400,10 +401,14 @@ class Frame:
         rate = self.loops.rate
         if rate.ceiling < Frequency.STEP and (whole or not rate.looped):
             return False
-        before = self.loops.turn.tests_before if self.loops.turn is not None else 0
+        turn = self.loops.turn
+        before = turn.tests_before if turn is not None else 0
         tests = self.paths.tests if whole else self.paths.tests[before:]
-        body = body_of(self) if tests else ()
-        around = Counting(self.eval, self.loops.counted, (), (), drives=False)
+        if not tests:
+            return True
+        body = body_of(self)
+        added = names_added_to(turn.loop.body) if turn is not None else frozenset()
+        around = Counting(self.eval, self.loops.counted | added, (), (), drives=False)
         return not any(asks_when(assigned_once(test, body), around) or asks_clock(test, body) for test in tests)
 
     def _withhold(self, rule: str, at: int, value: Value, excuse: Excuse) -> None:

@@ -55,10 +55,22 @@ def may_guard(test: ir.Node) -> bool:
 
 
 def asks_when(test: ir.Node, around: Counting) -> bool:
-    """Return whether a condition, or a part of it, asks at which turn a loop is: for a remainder, or a function that divides the count."""
+    """Return whether a condition, or a part of it, asks at which turn a loop is: for a remainder, one number, or a function that divides
+    the count."""
     if type(test) is ir.Bool:
         return any(asks_when(one, around) for one in test.values)
-    return tests_remainder(test) or (type(test) is ir.Call and _of_call(test, around) is not None)
+    if tests_remainder(test) or _is_one_turn(test, "==", around):
+        return True
+    if type(test) is ir.Not:
+        return _is_one_turn(test.value, "!=", around)
+    return type(test) is ir.Call and _of_call(test, around) is not None
+
+
+def _is_one_turn(test: ir.Node, op: str, around: Counting) -> bool:
+    """Return whether a condition compares the count of a loop's turns with one number, as in `step == steps_per_epoch`."""
+    if type(test) is not ir.Compare or test.ops != (op,):
+        return False
+    return any(type(side) is ir.Name and _counts_steps(side, around) for side in (test.left, *test.rights))
 
 
 def asks_clock(test: ir.Node, body: tuple[ir.Statement, ...]) -> bool:

@@ -233,6 +233,8 @@ class LibraryCall:
             self._explain_size()
         if spec.rule is not None and not raises:
             self._report(spec)
+        elif self.frame.loops.dispatches:
+            self._read_printed()
         result = self.build(spec.returns)
         if self.entry.framework == ARRAYS and type(result) is Tensor and result.framework != ARRAYS:
             result = self._or_array(result)
@@ -248,6 +250,13 @@ class LibraryCall:
         for see in self.frame.libraries.on_library_call:
             see(self, spec, result)
         return self._of_turn(result) if self.frame.loops.stepping is not None else result
+
+    def _read_printed(self) -> None:
+        """Note what the host writes of what it dispatched in the same turn of a loop, where that is a hazard for other frameworks alone."""
+        if any(other.rule == PRINT_TENSOR and not other.severity for other in self.entry.cases):
+            for value, node in self.select_arguments(("*",)):
+                for one in tensors(value):
+                    self.frame.read_in_turn(self.node.at, one, node)
 
     def _of_turn(self, result: Value) -> Value:
         """Return what an object gives that adds up what the steps of a loop compute: each turn of it computes that anew."""

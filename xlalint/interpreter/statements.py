@@ -280,8 +280,11 @@ def if_(frame: Frame, node: ir.If) -> bool:
     other = dict(before)
     frame.env = other
     assume(frame, node.test, False)
+    frame.paths.tests[mine] = ir.Not(node.test, node.at)
     other_falls = _exec_at(frame, node.orelse, reached[1])
     other = frame.env
+    if falls and not other_falls:
+        frame.paths.tests[mine] = node.test
     if falls is not other_falls:  # what follows runs as often as the branch that reaches it
         frame.loops.rate = reached[other_falls]
     if falls == other_falls or _only_raises(node.orelse if falls else node.body):

@@ -9,6 +9,7 @@ import pytest
 from tests.frameworks.checks.rows import find
 
 HEAD = """
+import logging
 import tensorflow as tf
 optimizer = tf.keras.optimizers.Adam()
 mean = tf.keras.metrics.Mean()
@@ -49,12 +50,54 @@ SILENT = {
             if i % 100 == 0:
                 print(mean.result().numpy())
         """,
+    "at the last turn": """
+        for i, x in enumerate(batches):
+            loss = train_step(x)
+            if i == len(batches) - 1:
+                print(float(loss))
+        """,
+    "behind each epoch of batches without an end": """
+        step = 0
+        for x in batches:
+            step += 1
+            loss = train_step(x)
+            if step == metrics.steps_per_epoch:
+                print(float(loss))
+                step = 0
+        """,
+    "behind turns that are left early": """
+        for i, x in enumerate(batches):
+            loss = train_step(x)
+            if i != 99:
+                continue
+            print(float(loss))
+        """,
     "in a loop of its own": """
         for epoch in range(10):
             for x in batches:
                 train_step(x)
             for one in metrics:
                 print(mean.result().numpy())
+        """,
+    "a text that is made behind the loop": """
+        for x in batches:
+            loss = train_step(x)
+        print(f"loss {loss}", "of {}".format(loss))
+        """,
+    "what is logged if that is asked for": """
+        for x in batches:
+            loss = train_step(x)
+            logging.debug("loss %f", loss)
+        """,
+    "what is logged of a shape": """
+        for x in batches:
+            loss = train_step(x)
+            logging.info("loss %s", loss.shape)
+        """,
+    "a text of a shape": """
+        for x in batches:
+            loss = train_step(x)
+            print(f"loss {loss.shape} {loss.dtype}")
         """,
     "a constant": """
         for x in batches:
@@ -77,10 +120,60 @@ FOUND = {
             train_step(x)
             print(mean.result().numpy())
         """,
+    "a text with a result": """
+        for x in batches:
+            loss = train_step(x)
+            print(f"loss {loss}")
+        """,
+    "a text that is filled in": """
+        for x in batches:
+            loss = train_step(x)
+            bar.set_description("loss {}".format(loss))
+        """,
+    "a text by percent": """
+        for x in batches:
+            loss = train_step(x)
+            bar.write("loss %s" % loss)
+        """,
+    "a result that is logged": """
+        for x in batches:
+            loss = train_step(x)
+            logging.info("loss %f", loss)
+        """,
     "a result that is printed": """
         for x in batches:
             loss = train_step(x)
             print("loss", loss)
+        """,
+}
+
+ROUND = {
+    "at all turns but one": """
+        for i, x in enumerate(batches):
+            loss = train_step(x)
+            if i == 0:
+                continue
+            print(float(loss))
+        """,
+    "at all turns but one, beside it": """
+        for i, x in enumerate(batches):
+            loss = train_step(x)
+            if i == 0:
+                bar.start()
+            else:
+                print(float(loss))
+        """,
+    "in one of several processes": """
+        for i, x in enumerate(batches):
+            loss = train_step(x)
+            if metrics.rank == 0:
+                print(float(loss))
+        """,
+    "after many turns": """
+        for i, x in enumerate(batches):
+            loss = train_step(x)
+            if i > 100:
+                print(float(loss))
         """,
 }
 
@@ -93,6 +186,11 @@ def found(text: str) -> list[str]:
 @pytest.mark.parametrize("case", SILENT)
 def test_silent(case: str) -> None:
     assert found(SILENT[case]) == []
+
+
+@pytest.mark.parametrize("case", ROUND)
+def test_read_at_nearly_each_turn(case: str) -> None:
+    assert [one.partition(":")[2] for one in found(ROUND[case])] == ["warning"]
 
 
 @pytest.mark.parametrize("case", FOUND)

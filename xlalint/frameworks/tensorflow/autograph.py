@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, Literal
 
-from xlalint.abstract.values import NONE, Tensor, Value, kind_of_number
+from xlalint.abstract.values import NONE, Tensor, Value, kind_of_number, tensors
 from xlalint.interpreter.spelling import position
 from xlalint.lowering import ir
 from xlalint.rules.codes import BRANCH_MISMATCH, ITEM, PRINT_TENSOR, TRACE_TIME_EFFECT
@@ -87,8 +87,10 @@ def report_format(frame: Frame, value: Value, node: ir.Node, at: int, specified:
     """Report a tensor that becomes text: that names the symbolic tensor, and a format asks for its elements."""
     if specified:
         frame.report(PRINT_TENSOR, at, value, node, variant=FORMAT)
-    else:
-        frame.report(TRACE_TIME_EFFECT, at, value, node, "the text names the symbolic tensor", "effect")
+        return
+    for one in tensors(value):
+        frame.read_in_turn(at, one, node)
+    frame.report(TRACE_TIME_EFFECT, at, value, node, "the text names the symbolic tensor", "effect")
 
 
 # ------------------------------------------------------------------------------------------------------ loops
