@@ -107,9 +107,12 @@ def test_arguments_are_as_the_caller_gave_them() -> None:
         ("d = self.d", ("d",)),
         ("d = load(x)", ("d",)),
         ("d, e = load(x)", ("d",)),
+        ("x = load(x)\n    d = x", ("x", "d")),
+        ("if y is None: x = load(x)\n    d = y - x", ()),
     ],
 )
 def test_who_holds_the_memory_of_what_a_call_gave_is_not_known(bound: str, borrowed: tuple[str, ...]) -> None:
     before = f"import torch\ndef f(self, x, y):\n    {bound}\n    d[x < 0] = 0\n    return d\n"
-    found = of(before, before.replace("d[x < 0] = 0", "d = torch.where(x < 0, 0, d)"), 4, "clone", "dxye")
-    assert found.borrowed == borrowed
+    row = before.splitlines().index("    d[x < 0] = 0") + 1
+    found = of(before, before.replace("d[x < 0] = 0", "d = torch.where(x < 0, 0, d)"), row, "clone", "dxye")
+    assert {*found.borrowed} == {*borrowed}

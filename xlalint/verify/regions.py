@@ -96,7 +96,9 @@ def region(path: str, before: Side, after: Side, believed: Believed, copy_by: st
         _program(path, side, [*copied], body, ended, names, [name for name in stand_ins if name in one.called])
         for side, body, one in zip((before, after), bodies, selves, strict=True)
     ]
-    others = _find_arguments(before) | own | {name for one in selves for name in one.attributes}
+    others = (
+        (_find_arguments(before) - _find_rebound(before)) | own | {name for one in selves for name in one.attributes}
+    )
     borrowed = [name for name in names if kinds[name].what == "tensor" and name not in others]
     return Region(made[0], made[1], parameters, tuple(stand_ins), tuple(borrowed))
 
@@ -162,6 +164,12 @@ def _find_computed(side: Side) -> set[str]:
 
 def _find_arguments(side: Side) -> set[str]:
     return {node.arg for node in ast.walk(side.around.node.args) if isinstance(node, ast.arg)}
+
+
+def _find_rebound(side: Side) -> set[str]:
+    """Find the names that are bound anew on each way to the lines: what was an argument by this name may be none any more."""
+    above = [one for one in side.around.node.body if (one.end_lineno or one.lineno) < side.run.rows[0]]
+    return {name for one in above if isinstance(one, ast.Assign) for node in ast.walk(one) for name in _bindings(node)}
 
 
 def _find_read(node: ast.AST) -> Iterator[ast.expr]:
