@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from xlalint.program.linker import ClassInfo, FunctionInfo, ModuleInfo, Program
 
 _VARIABLES = {framework: tuple(name.encode() for name in names) for framework, names in VARIABLES.items()}
+_ALL_VARIABLES = tuple(dict.fromkeys(name for names in _VARIABLES.values() for name in names))
 
 
 Variables = tuple[bytes, ...]
@@ -130,9 +131,16 @@ def _leading(module: ModuleInfo, wanted: set[str], set_here: Variables) -> tuple
 
 
 def _leads(info: FunctionInfo, wanted: set[str], set_here: Variables, nested: dict[int, list[FunctionInfo]]) -> bool:
-    if not wanted.isdisjoint(info.ir.calls) or any(name in info.ir.body for name in set_here):
+    if not wanted.isdisjoint(info.ir.calls):
+        return True
+    if info.answers(_names_variables) and any(name in info.ir.body for name in set_here):
         return True
     return any(_leads(inner, wanted, set_here, nested) for inner in nested.get(info.index, ()))
+
+
+def _names_variables(info: FunctionInfo) -> bool:
+    """Return whether a body names a variable of any framework: bodies are long, and asked about by each module that imports theirs."""
+    return any(name in info.ir.body for name in _ALL_VARIABLES)
 
 
 def _name_in_calls(info: FunctionInfo) -> str:
