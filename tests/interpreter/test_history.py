@@ -105,6 +105,33 @@ WITHIN_ITSELF = {
     },
 }
 
+# Functions that call each other: what is left of `g` is not finished where `f` was called first. `both` uses what is left, of a circle that
+# began in it or before it.
+LEFT_BEHIND = {
+    "m0": dedent("""
+        def f(x, n):
+            return x if n.sum() > 0 else g(x, n)
+
+        def g(x, n):
+            return n if x.sum() > 0 else f(x, 1)
+
+        def both(x):
+            return f(x, x) + g(x, x)
+
+        def other(x):
+            return both(x) + f(x, x)
+    """),
+    **{
+        name: "class Root(nn.Module):\n    def forward(self, x: torch.Tensor):\n"
+        f"        if {calls}:\n            return x\n        return x"
+        for name, calls in {
+            "m1": "m0.f(x, x) + m0.both(x)",
+            "m2": "m0.g(x, x) + m0.both(x) + m0.other(x)",
+            "m3": "m0.other(x) + m0.g(x, x)",
+        }.items()
+    },
+}
+
 
 WEIGHT = "nn.Parameter(torch.ones(3))"  # on the device
 
@@ -123,6 +150,7 @@ PROGRAMS = {
     "functions that call each other": _ring(CALLS, "n - 1", "x", WEIGHT),
     "calls beyond the depth that is followed": DEEP,
     "calls of itself that are there already": WITHIN_ITSELF,
+    "what a recursion leaves behind": LEFT_BEHIND,
     "alternatives met in another order": _ring(UNIONS, WEIGHT, "{}", "'text'"),
     "numbers that are equal and not the same": _ring(UNIONS, "0.0", "-0.0", "float('nan')"),
 }
@@ -143,12 +171,12 @@ class Modules:
     """What the roots of the modules of one program give."""
 
     def __init__(self, program: Mapping[str, str]) -> None:
-        self._units = units_of(program)
-        self.count = len(self._units)
+        self.units = units_of(program)
+        self.count = len(self.units)
 
     def in_order(self, order: Sequence[int]) -> dict[int, bytes]:
         """By module, worked out by one interpreter that begins with nothing."""
-        analysis = Analysis(self._units, AnalysisOptions(apis(), policies(), ("torch_xla", "tf", "jax")))
+        analysis = Analysis(self.units, AnalysisOptions(apis(), policies(), ("torch_xla", "tf", "jax")))
         outcomes = analysis.run(order)
         assert not [outcome.failure for outcome in outcomes if outcome.failure]
         return {index: msgspec.json.encode(one.harvest) for index, one in zip(order, outcomes, strict=True)}
@@ -165,6 +193,26 @@ def test_whatever_is_analysed_before(program: Mapping[str, str]) -> None:
     assert any(b"XLA1" in found for found in alone.values())
     for order in permutations(range(1, modules.count)):
         assert modules.in_order(order) == {index: alone[index] for index in order}, order
+
+
+# Two modules whose roots begin the circle alike.
+ALIKE = {"m0": LEFT_BEHIND["m0"], "m1": LEFT_BEHIND["m1"], "m2": LEFT_BEHIND["m1"]}
+
+
+@pytest.mark.parametrize(
+    ("order", "more"),
+    [([2, 2], 0), ([2, 3], 1), ([2, 3, 2], 1)],
+    ids=["the same root", "a root like it", "both"],
+)
+def test_what_uses_what_a_recursion_left_is_worked_out_once(order: Sequence[int], more: int) -> None:
+    def run(order: Sequence[int]) -> int:
+        runs: list[None] = []
+        analysis = Analysis(Modules(ALIKE).units, AnalysisOptions(apis(), policies(), ("torch_xla",)))
+        analysis.interpreter.pulse = lambda: runs.append(None)
+        analysis.run(order)
+        return len(runs)
+
+    assert run(order) - run(order[:1]) == more
 
 
 # A chain of calls longer than the interpreter follows, before a call that another module makes as well.

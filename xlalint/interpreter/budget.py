@@ -54,6 +54,13 @@ class Share:
         """Return whether the module's roots may enter no more, where so many contexts were entered already."""
         return entered >= self._entered or self.cut >= self._cut
 
+    def takes_cut(self, more: int) -> bool:
+        """Take so many contexts more that a limit shows in, if the module's roots may enter them."""
+        if self.cut + more >= self._cut:
+            return False
+        self.cut += more
+        return True
+
     def has_room(self, entered: int) -> bool:
         """Return whether so many contexts may be entered in all."""
         return entered <= self._entered

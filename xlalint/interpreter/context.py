@@ -18,6 +18,9 @@ MODULE_LEVEL: Final = "<module>"
 """What a module's own statements are called."""
 
 
+TIGHT: Final[frozenset[Context]] = frozenset()
+
+
 class PendingHazard:
     """A hazard seen in a context, before it is known how the context is reached. Fields as in `Hazard`.
 
@@ -87,13 +90,14 @@ class Context(DependencySet):
     `steps` are what it, and what it calls, does to set a TPU up, in order; `claims` are values that were made elsewhere and that it uses in
     a way that makes their making a hazard, with what to say of that (`frameworks.tensorflow.checks.outside_strategy_scope`).
 
-    What another computation may rely on: `key` is under what the interpreter keeps the context, `depth` its place on the stack.
-    `leans_on` is the outermost context, still under way, whose unfinished result this one used (recursion): until that one is done,
-    this one is part of its computation. `cut` says that a limit showed in the result (depth, number of contexts), so that it holds only
-    where it was computed. `of_table` says that it was entered to learn what a class stores, with few calls followed. `most` is how many
-    contexts its group may have for its arguments not to be widened. `work` counts the statements that ran in it (`budget`). `roots` are
-    the roots that running the body made known, `staged` the functions that it gave to tracers, `pace` is what of a training loop's step
-    was met here, None where nothing was.
+    What another computation may rely on: `key` is under what the interpreter keeps the context, `depth` its place on the stack, `place`
+    that among all that were entered. `leans_on` is the outermost context, still under way, whose unfinished result this one used
+    (recursion): until that one is done, this one is part of its computation. `cut` says that a limit showed in the result (depth, number
+    of contexts), so that it holds only where it was computed. It is `loose` where it used what recursions had left behind that began
+    before it did, with these contexts: it holds where they did so, too. `of_table` says that it was entered to learn what a class stores,
+    with few calls followed. `most` is how many contexts its group may have for its arguments not to be widened. `work` counts the
+    statements that ran in it (`budget`). `roots` are the roots that running the body made known, `staged` the functions that it gave to
+    tracers, `pace` is what of a training loop's step was met here, None where nothing was.
     """
 
     __slots__ = (
@@ -111,12 +115,14 @@ class Context(DependencySet):
         "items",
         "key",
         "leans_on",
+        "loose",
         "module",
         "most",
         "of_table",
         "outward",
         "pace",
         "per_turn",
+        "place",
         "rates",
         "repeated",
         "replicates",
@@ -161,9 +167,10 @@ class Context(DependencySet):
         self.work = 0
         self.pace: Pace | None = None
         self.key: tuple[object, ...] = ()
-        self.depth = 0
+        self.depth = self.place = 0
         self.leans_on: Context | None = None
         self.cut = False
+        self.loose: frozenset[Context] = TIGHT
         self.of_table = False
         self.roots: list[RootContext] = []
         self.staged: list[FunctionInfo] = []
@@ -178,16 +185,6 @@ class Context(DependencySet):
         """Note that this context used what `other`, on the stack, had worked out so far."""
         if self.leans_on is None or self.leans_on.done or other.depth < self.leans_on.depth:
             self.leans_on = other
-
-    def rely_on(self, other: Context) -> None:
-        """Note that this context used the result of `other`, and take over what limits it."""
-        self.parts[other] = None
-        if not other.done:
-            self.lean_on(other)
-        elif other.cut or (other.leans_on is not None and other.leans_on.done):
-            self.cut = True
-        elif other.leans_on is not None and other.leans_on is not self:
-            self.lean_on(other.leans_on)
 
     @property
     def name(self) -> str:

@@ -167,8 +167,10 @@ class Interpreter:
         self.occasions = Occasions(program, self.drivers, self.tables.kind)
         self.decorators = Decorators(self)
         self.contexts: dict[tuple[object, ...], Context] = {}
+        self._begun: dict[Context, int] = {}  # at which place each recursion began that left something behind
         self.entered_by: Counts = defaultdict(int)
         self._shared: dict[tuple[object, ...], Context] = {}
+        self._loose: dict[tuple[object, ...], Context] = {}  # what is shared where recursions left the same behind
         self._of_tables: dict[tuple[object, ...], Context] = {}
         self.in_tables = False  # under way: what a class stores
         self.share = Share()
@@ -265,6 +267,7 @@ class Interpreter:
             return self._not_entered(info, args)
         context.most = _most_of(args, closure)
         self.entered_by[context.group] += 1
+        context.place = len(self.contexts)
         self.contexts[context.key] = context
         self._run(context, info, closure)
         return context
@@ -301,6 +304,7 @@ class Interpreter:
         """Forget what was entered so far: what is entered next is found as if nothing had been, only faster."""
         self.stack = []
         self.contexts = {}
+        self._begun = {}
         self.entered_by = defaultdict(int)
         self.share = Share()
         self.roots = []
@@ -329,9 +333,13 @@ class Interpreter:
             known = (self._of_tables if self.in_tables else self._shared).get(key)
             if known is not None:
                 found = self._adopt(known)
+            if found is None and not self.in_tables:
+                known = self._loose.get(key)
+                if known is not None and all(self.contexts.get(began.key) is began for began in known.loose):
+                    found = self._adopt(known)
         if found is not None:
             if self.stack:
-                self.stack[-1].rely_on(found)
+                self._rely(self.stack[-1], found)
             self.reader.use(found)
         return found
 
@@ -371,9 +379,15 @@ class Interpreter:
             todo += inner
             if not self.in_tables and not self.share.has_room(len(self.contexts) + len(taken)):
                 return None
+        loose = sum(bool(current.loose) for current in taken)
+        if loose and not self.in_tables and not self.share.takes_cut(loose):
+            return None
+        begun = len(self.contexts)
         for current in taken:
             self.contexts[current.key] = current
             self.entered_by[current.group] += 1
+            if current.leans_on is not None:
+                self._begun.setdefault(current.leans_on, begun)
             self.roots.extend(current.roots)
             self.staged.update(current.staged)
         return context
@@ -383,6 +397,30 @@ class Interpreter:
         if context.function in running and not context.key[2]:
             return True
         return not self.in_tables and depth >= self.max_depth - 2  # `instantiate` looks ahead
+
+    def _rely(self, user: Context, other: Context) -> None:
+        """Note that a context used the result of another, and take over what limits it.
+
+        What a recursion leaves behind, contexts that used what was not finished, depends on where it began. Whoever uses such a one is
+        `loose`, up to the context within which the recursion began: that gives the same wherever it is worked out.
+        """
+        user.parts[other] = None
+        if not other.done:
+            user.lean_on(other)
+            return
+        user.cut |= other.cut
+        began = other.leans_on
+        if began is not None:
+            if began is user:
+                self._begun[user] = user.place
+            elif not began.done:
+                user.lean_on(began)
+            elif began in self._begun and began.leans_on is None:
+                user.loose |= {began}
+            else:  # it is within another, which may be done or not
+                user.cut = True
+        if other.loose:
+            user.loose |= other.loose
 
     def _cut(self) -> None:
         """Note that a limit shows in the result of what runs now."""
@@ -431,20 +469,23 @@ class Interpreter:
         except Exception as error:  # noqa: BLE001 - as above
             self.fail(context, error)
         context.done = True
+        if context.loose:
+            context.loose = frozenset([one for one in context.loose if self._begun.get(one, -1) < context.place])
         if context.leans_on is context:
             context.leans_on = None
+            self._begun[context] = context.place
         steady = self.program.progress.leaning == leaning
         if not steady:
             context.cut = True
         if self.stack:
-            self.stack[-1].rely_on(context)
+            self._rely(self.stack[-1], context)
         if not self.in_tables:
-            self.share.cut += context.cut
+            self.share.cut += context.cut or bool(context.loose)
         if context.leans_on is not None:
             return
         if not self.in_tables:
             if not context.cut:
-                self._shared[context.key] = context
+                (self._loose if context.loose else self._shared)[context.key] = context
         elif steady and context.depth == self.max_depth - 1:  # it enters nothing
             self._of_tables[context.key] = context
 
@@ -1323,7 +1364,7 @@ class Apart:
     def __init__(self, interpreter: Interpreter, *, tables: bool) -> None:
         self._interpreter = one = interpreter
         self._tables = tables
-        self._outer = one.stack, one.contexts, one.entered_by, one.roots, one.staged
+        self._outer = one.stack, one.contexts, one._begun, one.entered_by, one.roots, one.staged
         self._limits = one.in_tables, one.share, one.max_depth
         self._state = one.scope, one.differentiating, one.collating, one.tracing, one.mapping
 
@@ -1333,7 +1374,7 @@ class Apart:
 
     def __exit__(self, *_: object) -> None:
         one = self._interpreter
-        one.stack, one.contexts, one.entered_by, one.roots, one.staged = self._outer
+        one.stack, one.contexts, one._begun, one.entered_by, one.roots, one.staged = self._outer
         one.in_tables, one.share, one.max_depth = self._limits
         one.scope, one.differentiating, one.collating, one.tracing, one.mapping = self._state
 

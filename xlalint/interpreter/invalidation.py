@@ -34,6 +34,7 @@ def forget(interpreter: Interpreter, module: ModuleInfo, functions: set[Function
     if not gone:
         return
     _drop_contexts(interpreter._shared, gone, None)
+    _drop_contexts(interpreter._loose, gone, None)
     _drop_contexts(interpreter.contexts, gone, interpreter.entered_by)
     _drop_contexts(interpreter._of_tables, gone, None)
     for index in [index for index, context in interpreter.module_contexts.items() if context in gone]:
@@ -52,7 +53,7 @@ def forget(interpreter: Interpreter, module: ModuleInfo, functions: set[Function
 
 def size_of(interpreter: Interpreter) -> int:
     """How much an interpreter remembers, in contexts."""
-    return len(interpreter._shared) + len(interpreter._of_tables)
+    return len(interpreter._shared) + len(interpreter._loose) + len(interpreter._of_tables)
 
 
 def _facts(interpreter: Interpreter) -> Iterator[Facts[Any, Any]]:
@@ -73,6 +74,7 @@ def _facts(interpreter: Interpreter) -> Iterator[Facts[Any, Any]]:
 
 def _computations(interpreter: Interpreter) -> Iterator[DependencySet]:
     yield from interpreter._shared.values()
+    yield from interpreter._loose.values()
     yield from interpreter.contexts.values()
     yield from interpreter._of_tables.values()
     yield from interpreter.module_contexts.values()
