@@ -45,6 +45,7 @@ class Head(torch.nn.Module):
         return self.base.log_prob(x)
 """
 LOUD = {
+    "one by the module that defines it": FORWARD.format(body="return td.weibull.Weibull(x, x)"),
     "arguments that are checked": own(),
     "one that is checked among others": own('{"loc": constraints.dependent, "scale": constraints.positive}'),
     "a flag passed by its place": own(passed="torch.Size(), validate_args"),
@@ -92,6 +93,11 @@ class Own(TransformedDistribution):
     "a distribution function that validates": FORWARD.format(body="td.Laplace(x, x, validate_args=None).cdf(x)"),
 }
 QUIET = {
+    "one by its module, without checks": FORWARD.format(
+        body="td.weibull.Weibull(x, x, validate_args=False).log_prob(x)"
+    ),
+    "a transform by its module": FORWARD.format(body="td.transforms.ExpTransform().log_abs_det_jacobian(x, x)"),
+    "a divergence by its module": FORWARD.format(body="td.kl.kl_divergence(self.p, self.q)"),
     "a density of what may be one of the program's models": MODEL.format(annotation=""),
     "a density of one of the program's models": MODEL.format(annotation=": Flow"),
     "checks that are switched off": own(passed="validate_args=False"),
