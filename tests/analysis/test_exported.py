@@ -28,6 +28,7 @@ EXPORTING = {
     "by another name": "from lib.helper import longest as pick\n",
     "relatively": "from .helper import longest\n",
     "among others": "from .helper import longest, torch\n",
+    "with all that is public": "from .helper import *\n",
 }
 NOT_EXPORTING = {
     "an empty package": "",
@@ -36,7 +37,11 @@ NOT_EXPORTING = {
     "all of the module": "import lib.helper\n",
     "a module of the same name elsewhere": "from other.helper import longest\n",
     "a string": "__all__ = ['longest']\n",
+    "all of another module": "from .model import *\n",
+    "all of a module elsewhere": "from other.helper import *\n",
 }
+PRIVATE = ("longest", "_longest")
+LISTED = ("import torch\n", "import torch\n\n__all__ = ['shortest']\n")
 
 
 CLASSES = """import torch
@@ -100,6 +105,19 @@ def test_users_of_a_library_call_what_it_exports(package: str, tmp_path: Path) -
 @pytest.mark.parametrize("package", NOT_EXPORTING.values(), ids=NOT_EXPORTING)
 def test_the_calls_of_the_program_are_all_of_what_it_does_not_export(package: str, tmp_path: Path) -> None:
     assert found(tmp_path, package) == []
+
+
+@pytest.mark.parametrize("change", [PRIVATE, LISTED], ids=["a private function", "a module that lists its names"])
+def test_a_star_exports_neither_what_is_private_nor_what_is_not_listed(change: tuple[str, str], tmp_path: Path) -> None:
+    assert (
+        found(
+            tmp_path,
+            "from .helper import *\n",
+            HELPER.replace(*change),
+            CALLER.replace(*PRIVATE) if change is PRIVATE else CALLER,
+        )
+        == []
+    )
 
 
 @pytest.mark.parametrize(("package", "method"), EXPORTING_CLASSES.values(), ids=EXPORTING_CLASSES)

@@ -491,11 +491,16 @@ class Program:
         """The keys of what users of a library call: functions and methods of classes that its packages import from their modules."""
         if self._exported is None:
             packages = (module for module in self.modules[: self.linted] if module.unit.is_package)
-            imports = ((module, binding) for module in packages for binding in module.unit.imports if binding.name)
-            named = ((self.by_name.get(self.absolute(module, one)), one.name) for module, one in imports)
-            defined = ((source, source.unit.defs.get(name)) for source, name in named if source is not None)
+            imports = (
+                (module, binding)
+                for module in packages
+                for binding in module.unit.imports
+                if binding.name or binding.local == "*"
+            )
+            named = ((self.by_name.get(self.absolute(module, one)), one) for module, one in imports)
+            defined = ((source, _list_imported(source, one)) for source, one in named if source is not None)
             self._exported = frozenset(
-                key for source, index in defined if index is not None for key in _public_keys(source, index)
+                key for source, indices in defined for index in indices for key in _public_keys(source, index)
             )
         return self._exported
 
@@ -639,6 +644,19 @@ class Program:
         if isinstance(value, LibrarySymbol):
             return [value.name]
         return ["?"]
+
+
+def _list_imported(module: ModuleInfo, binding: ir.Binding) -> list[int]:
+    """List what an import from a module binds, by the indices that `Unit.defs` has.
+
+    With `*` it is all public names; of a module that lists them itself, in `__all__`, a header does not tell which.
+    """
+    defs = module.unit.defs
+    if binding.local != "*":
+        return [defs[binding.name]] if binding.name in defs else []
+    if "__all__" in module.assigned:
+        return []
+    return [index for name, index in defs.items() if not name.startswith("_")]
 
 
 def _public_keys(module: ModuleInfo, index: int) -> Iterable[tuple[int, int]]:
