@@ -50,6 +50,15 @@ SILENT = {
         def f(x: Tensor):
             return x.to(device)
         """,
+    "any object that is used as anything": """
+        from typing import Any
+        def f(x: object, y: Any):
+            return str(x) if x == y else repr(y)
+        """,
+    "an object that has a name": """
+        def f(x: object, y: object):
+            return x.name if x.count > 1 else y.index
+        """,
     "powers of a matrix": """
         def f(x: Tensor, n: int):
             return torch.matrix_power(x, 3) @ x.matrix_power(n)
@@ -307,6 +316,22 @@ SILENT = {
 }
 
 FOUND = {
+    "an object, as its use says": (
+        """
+        def f(x: object, y: object):
+            if not isinstance(x, Tensor):
+                raise ValueError("no tensor")
+            return x if torch.any(torch.isnan(x.float())) or torch.relu(y).sum() > 0 else -x.to(x.device)
+        """,
+        ["XLA105", "XLA105"],
+    ),
+    "no 0-d index from a search of the host's memory for several values": (
+        """
+        def f(x: Tensor, t: Tensor, u: Tensor):
+            return x[torch.searchsorted(t.cpu(), u.cpu()).to(t.device)]
+        """,
+        ["XLA302", "XLA302"],
+    ),
     "an item that is counted up from turn to turn": (
         """
         class M(nn.Module):

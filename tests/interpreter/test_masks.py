@@ -45,10 +45,38 @@ SILENT = {
         "class L(nn.Module):\n    def forward(self, x, out: torch.Tensor):\n        i = x.count > 3\n        for i in x.rows:\n"
         "            out[i] = 0\n        return out\n"
     ),
+    "a number whose comparison a tensor is passed": "def f(x: torch.Tensor, mode):\n    return x.mul(mode == 1) if mode == 2 else x\n",
+    "one whose comparison makes a tensor": "def f(mode):\n    made = torch.tensor(mode == 1)\n    return made if mode else -made\n",
+    "one whose comparison the program's function is passed": (
+        "def where(ok):\n    return ok\n\n\ndef f(mode):\n    return where(mode == 1), 1 if mode == 2 else 0\n"
+    ),
+    "one whose comparison is passed second": (
+        "def f(x: torch.Tensor, mode):\n    y = torch.div(x, mode == 1)\n    return y if mode == 2 else -y\n"
+    ),
+    "positions, beside flags that are joined": (
+        "def f(x: torch.Tensor, i: torch.Tensor, bits, low):\n    return x[i], bits & low, i + 1\n"
+    ),
+    "positions, and bits of another name": (
+        "def f(x: torch.Tensor, i: torch.Tensor, bits: int):\n    return x[i] if bits & 4 else -x[i]\n"
+    ),
+    "positions joined with a number's bits": "def f(x: torch.Tensor, i: torch.Tensor):\n    return x[i & 7]\n",
     "an object that is moved to a device": "class L(nn.Module):\n    def forward(self, x):\n        return x.parts.to(x.device)[x.k]\n",
     "one moved to where a tensor of the host is": "def f():\n    return torch.zeros(8).to(torch.ones(8)).nonzero()\n",
 }
 FOUND = {
+    "what a comparison is joined with": (
+        "def f(y: torch.Tensor, t: torch.Tensor, event: torch.Tensor):\n    first = [((t == u) & event) for u in range(3)]\n"
+        "    return y[event], first\n",
+        ["XLA201"],
+    ),
+    "what joins a comparison from the left": (
+        "def f(y: torch.Tensor, t: torch.Tensor, event: torch.Tensor):\n    return y[event], event | (t > 0)\n",
+        ["XLA201"],
+    ),
+    "what is compared for the framework's functions": (
+        "def f(label, other):\n    return torch.where(label == 1)[0], 1 if torch.any(other > 0) else 0\n",
+        ["XLA105", "XLA202"],
+    ),
     "what is compared and asked whether all of it holds": (
         """
         def f(fn, x: torch.Tensor):

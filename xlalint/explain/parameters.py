@@ -214,6 +214,8 @@ def _describe_use(use: str) -> str:
         return "tensors are: indexed by a tuple, slice or `None`"
     if use.endswith(ir.PART_PASSED):
         return f"NumPy's arrays are: a part is passed to `{use.removesuffix(ir.PART_PASSED)}`"
+    if use.endswith(ir.COMPARED_PASSED):
+        return f"tensors are: compared, and that passed to `{use.removesuffix(ir.COMPARED_PASSED)}`"
     if use.endswith(ir.PASSED):
         return f"tensors are: passed to `{use.removesuffix(ir.PASSED)}`"
     if use.startswith("["):

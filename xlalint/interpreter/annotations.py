@@ -35,12 +35,15 @@ from xlalint.lowering import ir
 from xlalint.program.facts import Facts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from xlalint.api_tables.lookup import Apis
     from xlalint.interpreter.semantics import Libraries
     from xlalint.program.linker import ClassInfo, FunctionInfo, ModuleInfo, Program
 
+# What functions return whose first argument is a tensor, and those that are asked of what was compared.
+_OF_MASKS: Final = frozenset(("promote", "reduce", "scalar"))
+_OF_TENSORS: Final = _OF_MASKS | {"like"}
 _BUILTIN: Final[dict[str, Value]] = {
     "int": INT,
     "float": FLOAT,
@@ -49,7 +52,6 @@ _BUILTIN: Final[dict[str, Value]] = {
     "bytes": host("bytes"),
     "complex": host("complex"),
     "None": NONE,
-    "object": UNKNOWN,
     "Any": UNKNOWN,
 }
 _SEQUENCES: Final = {
@@ -365,6 +367,10 @@ class Annotations:
                 return arrays[0] if arrays and self.arrays_have(use[1:]) else use
             if use.endswith(ir.PASSED) and self._takes_tensor(info.module, use.removesuffix(ir.PASSED)):
                 return use
+            if use.endswith(ir.COMPARED_PASSED) and self._asks_for_masks(
+                info.module, use.removesuffix(ir.COMPARED_PASSED)
+            ):
+                return use
             if use in (ir.COMPARED, ir.MASKED) and self._compares_tensors(info):
                 return use
         return ""
@@ -425,17 +431,26 @@ class Annotations:
     def _takes_tensor(self, module: ModuleInfo, spelled: str) -> bool:
         if spelled.rpartition(".")[2] in self.libraries.of(self.framework(module)).takes_tensors and "." in spelled:
             return True
+        if spelled.rpartition(".")[2] in self.libraries.makers:
+            return False
+        return not _OF_TENSORS.isdisjoint(self._list_returned(module, spelled))
+
+    def _asks_for_masks(self, module: ModuleInfo, spelled: str) -> bool:
+        """Return whether a function is passed the outcome of comparing tensors, first: of numbers that is a bool, which it does not take.
+
+        Where functions take numbers for tensors, they take the bool, too.
+        """
+        if self.libraries.of(self.framework(module)).accepts_numbers:
+            return False
+        return not _OF_MASKS.isdisjoint(self._list_returned(module, spelled))
+
+    def _list_returned(self, module: ModuleInfo, spelled: str) -> Iterator[str]:
+        """The kinds of what a framework's function returns, which the source spells so; nothing of other names."""
         node = _as_node(spelled)
         resolved = self.program.resolve(module, node) if node is not None else None
-        if not isinstance(resolved, LibrarySymbol):
-            return False
-        entry = self.apis.function(resolved.name)
-        if entry is None or entry.framework not in self.libraries.names:
-            return False
-        last = resolved.name.rpartition(".")[2]
-        if last in self.libraries.makers:
-            return False
-        return any(spec.returns.kind in ("like", "promote", "reduce", "scalar") for spec in entry.cases)
+        entry = self.apis.function(resolved.name) if isinstance(resolved, LibrarySymbol) else None
+        if entry is not None and entry.framework in self.libraries.names:
+            yield from (spec.returns.kind for spec in entry.cases)
 
 
 def _as_node(spelled: str) -> ir.Node | None:

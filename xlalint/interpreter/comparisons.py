@@ -30,6 +30,17 @@ def names_compared(info: FunctionInfo) -> frozenset[str]:
     return frozenset(found - others)
 
 
+def names_joined(info: FunctionInfo) -> frozenset[str]:
+    """Return the names that a function joins with the outcome of a comparison, `(t == latest) & event`: they hold bools, as that does."""
+    found: set[str] = set()
+    for node in ir.walk(info.body):
+        if isinstance(node, ir.Bin) and node.op in _JOINING:
+            for side, other in ((node.left, node.right), (node.right, node.left)):
+                if isinstance(side, ir.Name) and isinstance(other, ir.Compare) and compares(other, ()):
+                    found.add(side.id)
+    return frozenset(found)
+
+
 def _list_bound(targets: tuple[ir.Node, ...]) -> Iterator[str]:
     """The names that an assignment binds."""
     for target in targets:

@@ -52,7 +52,7 @@ from xlalint.interpreter.arguments import Arguments, bind_parameters, evaluate_a
 from xlalint.interpreter.attributes import REGISTERED, AttributeTables, attribute_of, on_device
 from xlalint.interpreter.budget import CutOff, Share, tell_calls, tell_depth, tell_work
 from xlalint.interpreter.builtin_calls import container_method, element_of, is_container, is_text, report_braces
-from xlalint.interpreter.comparisons import names_compared
+from xlalint.interpreter.comparisons import names_compared, names_joined
 from xlalint.interpreter.context import Context, RootContext
 from xlalint.interpreter.decorators import Carried, Decorators, passes_on
 from xlalint.interpreter.device_loops import entering
@@ -189,6 +189,7 @@ class Interpreter:
             None  # told of each function that is run; may end it all by an exception
         )
         self.compared = self._facts("compared", lambda info: frozenset(), names_compared)
+        self.joined = self._facts("joined", lambda info: frozenset(), names_joined)
         self.handed = self._facts("handed", _nothing_handed, self._find_handed)
         self.compiled = self._facts("compiled", lambda info: "", self._find_compiled)
         self.rewritten = self._facts("rewritten", lambda info: False, self._is_rewritten)

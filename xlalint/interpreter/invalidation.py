@@ -63,6 +63,7 @@ def _facts(interpreter: Interpreter) -> Iterator[Facts[Any, Any]]:
     yield from (annotations.assigned, annotations.aliases)
     yield from (
         interpreter.compared,
+        interpreter.joined,
         interpreter.handed,
         interpreter.compiled,
         interpreter.rewritten,

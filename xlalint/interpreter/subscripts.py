@@ -450,7 +450,15 @@ def _check_mask_or_positions(frame: Frame, node: ir.Sub, base: Tensor, part: Val
             MASK_ASSIGNMENT, node.at, base if base.place else tensor(base.framework, "b", sure=False), node.value
         )
     else:
-        frame.report(BOOLEAN_MASK_INDEX, node.at, part if not base.place else base, node, at_most=Confidence.POSSIBLE)
+        most = Confidence.LIKELY if _is_joined(frame, index) else Confidence.POSSIBLE
+        frame.report(BOOLEAN_MASK_INDEX, node.at, part if not base.place else base, node, at_most=most)
+
+
+def _is_joined(frame: Frame, node: ir.Node) -> bool:
+    """Return whether the function joins a name with the outcomes of comparisons elsewhere: it holds bools."""
+    return (
+        type(node) is ir.Name and frame.function is not None and node.id in frame.interpreter.joined.of(frame.function)
+    )
 
 
 def store_subscript(frame: Frame, target: ir.Sub, base: Value, index: Value, value: Value, reads: bool) -> None:

@@ -469,6 +469,9 @@ PASSED = "()"
 PART_PASSED = "([])"
 """How it ends where a call is passed a part of it, or what arithmetic makes of it, or it after another argument."""
 
+COMPARED_PASSED = "(mask)"
+"""How it ends where a call is passed the outcome of its comparison first."""
+
 CALLED_WITH = "(,)"
 """How it ends where one of its methods is called with arguments."""
 
@@ -483,9 +486,9 @@ class Param(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A parameter. `kind` is "/", "" (either), "*" (variadic), "k" (keyword only) or "**".
 
     `uses` says how the body treats the bare parameter, sorted: ".shape" (attribute read), "f()" (passed first to what the
-    source calls `f`), "f([])" (a part of it is, or it is passed after others), ".m(,)" (its method is given arguments by their
-    places), "[,]" (indexed by a tuple, slice or None as only arrays are), "[np.newaxis]", "op" (operand of arithmetic), "mask" and
-    "[mask]" (see `COMPARED` and `MASKED`).
+    source calls `f`), "f([])" (a part of it is, or it is passed after others), "f(mask)" (the outcome of its comparison is
+    passed first), ".m(,)" (its method is given arguments by their places), "[,]" (indexed by a tuple, slice or None as only arrays
+    are), "[np.newaxis]", "op" (operand of arithmetic), "mask" and "[mask]" (see `COMPARED` and `MASKED`).
     """
 
     name: str

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from xlalint.lowering import ir
-from xlalint.lowering.masks import NOTHING
+from xlalint.lowering.masks import NOTHING, compared_in
 from xlalint.lowering.scope import Scope
 
 _PARTS: Final = frozenset((ast.Subscript, ast.BinOp, ast.UnaryOp, ast.List, ast.Tuple, ast.Call))
@@ -32,6 +32,10 @@ def note_passed(args: list[ast.expr], func: ast.expr, scope: Scope) -> None:
         scope.uses[first.id].add(f"{spell_dotted(func)}{ir.PASSED}")
     if type(func) is not ast.Attribute:
         return
+    if type(first) is ast.Compare:
+        for name in compared_in(first, scope):
+            if name in scope.uses:
+                scope.uses[name].add(f"{spell_dotted(func)}{ir.COMPARED_PASSED}")
     holder = func.value
     if func.attr == "append" and type(holder) is ast.Name and holder.id not in scope.uses:
         held = _held_in(first, scope)
