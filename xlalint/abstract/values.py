@@ -408,9 +408,10 @@ def union(members: tuple[Value, ...]) -> Value:
 
 
 NUMBER_KINDS: Final = {"bool": "b", "int": "i", "float": "f", "complex": "c"}
+"""The dtype kind that each type of Python's numbers has as a tensor."""
+
 DISCRETE: Final = frozenset(("b", "i"))
 """Kinds of values that have no derivative."""
-"""The dtype kind that each type of Python's numbers has as a tensor."""
 
 
 def kind_of_number(value: Value) -> str:
