@@ -35,6 +35,8 @@ RULE = Rule(
 RULES = {
     "XLA101": RULE,
     "XLA201": msgspec.structs.replace(RULE, code="XLA201", name="boolean-mask-index", severity={"*": "warning"}),
+    "XLA601": msgspec.structs.replace(RULE, code="XLA601", name="no-kernel", kind="unsupported"),
+    "XLA511": msgspec.structs.replace(RULE, code="XLA511", name="missing-sync", kind="configuration"),
 }
 
 
@@ -99,6 +101,11 @@ SEVERITIES = {
     "unknown-variant": ({"framework": "tensorflow", "variant": "keras"}, {}, "info"),
     "device": ({"framework": "jax"}, {}, "warning"),
     "another-device": ({"framework": "jax"}, {"device": "cpu"}, None),
+    "a-value-that-may-be-none": ({"confidence": Confidence.LIKELY}, {}, "warning"),
+    "one-that-a-tracer-refuses": ({"framework": "jax", "confidence": Confidence.LIKELY}, {}, "warning"),
+    "a-kernel-that-may-not-be-asked-for": ({"rule": "XLA601", "confidence": Confidence.LIKELY}, {}, "warning"),
+    "a-kernel-that-is-asked-for": ({"rule": "XLA601"}, {}, "error"),
+    "a-setting": ({"rule": "XLA511", "confidence": Confidence.LIKELY}, {}, "error"),
     "the-call-knows-better": ({"severity": (("torch_tpu", "info"),)}, {}, "info"),
     "the-call-is-clean": ({"severity": (("torch_tpu", "off"),)}, {}, None),
     "the-call-speaks-of-another-target": ({"severity": (("torch_compile", "off"),)}, {}, "error"),

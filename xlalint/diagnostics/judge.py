@@ -32,7 +32,7 @@ Hidden = Literal["", "low-confidence", "info-hidden"]
 
 _CONFIDENCES: dict[int, ConfidenceName] = {0: "possible", 1: "likely", 2: "certain"}
 _SEVERITIES = ("info", "warning", "error")
-_OF_VALUES = frozenset(("control-flow", "dynamic-shape", "host-sync"))
+_OF_VALUES = frozenset(("control-flow", "dynamic-shape", "host-sync", "unsupported"))
 _LONGEST_SUBJECT = 60
 
 
@@ -110,7 +110,7 @@ def severity_of(hazard: Hazard, rule: Rule, settings: Settings) -> Severity | No
     """How bad a hazard is on the target and device that the settings of its file say; None where it is none.
 
     What the called API says comes before what the rule says, and the variant before the device before the rest. What only
-    tensors are refused is an error where the value is certain to be one, or likely under a tracer that raises.
+    tensors are refused, or lacks a kernel, is an error where the value is certain to be one, or likely under a tracer that raises.
     """
     severity = _severity_told(hazard, rule, settings)
     doubtful = (

@@ -19,6 +19,7 @@ from xlalint.program.linker import ClassInfo
 _FEW: Final = 10
 _CLOCKS: Final = frozenset(("time", "perf_counter", "monotonic", "now", "process_time"))
 _CONSTRUCTORS: Final = frozenset(("__init__", "__post_init__", "setup", "build", "_setup"))
+_EQUALITIES: Final = (("==",), ("!=",))
 _SIMPLE: Final = frozenset((ir.Name, ir.Attr, ir.Call, ir.Sub, ir.Const))
 _SUMMING: Final = frozenset(("+", "-", "*", "//"))
 
@@ -47,10 +48,13 @@ def tests_remainder(test: ir.Node) -> bool:
 
 
 def may_guard(test: ir.Node) -> bool:
-    """Return whether a condition may let code run at every n-th step: it asks for a remainder, or a function that is told something."""
+    """Return whether a condition may let code run at every n-th step: it asks for a remainder, for one number, or a function that is told
+    something."""
     if type(test) is ir.Bool:
         return any(map(may_guard, test.values))
     asked = test.value if type(test) is ir.Not else test
+    if type(asked) is ir.Compare and asked.ops in _EQUALITIES:
+        return True
     return tests_remainder(test) or (type(asked) is ir.Call and bool(asked.args))
 
 
@@ -156,11 +160,22 @@ def _list_bounded(test: ir.Compare) -> tuple[ir.Node, ...]:
 
 
 def _of_compare(test: ir.Compare, wanted: bool, around: Counting) -> Frequency | None:
-    """Of `step % n == 0` and the like; `step % n != 0` comes out false so often. `is` asks the same of a small number."""
-    if len(test.ops) != 1 or type(test.left) is not ir.Bin or test.left.op != "%":
+    """Of `step % n == 0` and the like; `step % n != 0` comes out false so often. `is` asks the same of a small number.
+
+    A loop that counts its turns reaches one number once.
+    """
+    if len(test.ops) != 1 or test.ops[0] not in (("==", "is") if wanted else ("!=", "is not")):
         return None
-    fits = test.ops[0] in (("==", "is") if wanted else ("!=", "is not"))
-    return _of_remainder(test.left, around) if fits else None
+    if type(test.left) is ir.Bin and test.left.op == "%":
+        return _of_remainder(test.left, around)
+    return Frequency.NTH_STEP if _is_counter(test.left, around) is not _is_counter(test.rights[0], around) else None
+
+
+def _is_counter(node: ir.Node, around: Counting) -> bool:
+    """Return whether an expression is a name by which a loop of steps counts, or to which it adds."""
+    if type(node) is not ir.Name:
+        return False
+    return node.id in around.counters or (around.drives and node.id in names_added_to(around.body))
 
 
 def _of_call(test: ir.Call, around: Counting) -> Frequency | None:

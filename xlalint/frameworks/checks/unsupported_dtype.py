@@ -77,7 +77,8 @@ def _check_integers(frame: Frame, at: int, given: list[Value]) -> None:
     whole = [value for value in factors if value.dtype == "i" and value.framework == "torch" and value.place != "cpu"]
     if len(whole) >= _FACTORS and len(whole) == len(factors):
         severity = (("torch_xla", "off"), ("torch_compile", "off"))
-        frame.report("XLA603", at, whole[0], None, "products of integers", "integer", severity, Confidence.LIKELY)
+        at_most = Confidence.CERTAIN if all(value.sure for value in whole) else Confidence.LIKELY
+        frame.report("XLA603", at, whole[0], None, "products of integers", "integer", severity, at_most)
 
 
 def _find_dtype(call: LibraryCall) -> tuple[str, ir.Node | None] | None:
