@@ -134,6 +134,25 @@ def test_at_every_nth_step_of_a_loop_that_counts_by_itself(name: str) -> None:
     assert [one.frequency for one in found] == ["nth-step"]
 
 
+PROGRESS = "from tqdm import tqdm\n    x = batches\n    bar = "
+
+
+@pytest.mark.parametrize(
+    ("shown", "frequency"),
+    [
+        ("tqdm(range(args.steps))", "nth-step"),
+        ("tqdm(range(args.steps), disable=args.quiet)", "nth-step"),
+        ("range(args.steps)", "nth-step"),
+        ("[len(args.name), len(args.title)]", "step"),
+        ("tqdm([len(args.name), len(args.title)])", "step"),
+        ("range(args.steps)\n    bar = [len(one) for one in args.names]", "step"),
+    ],
+)
+def test_of_a_loop_whose_progress_has_a_name(shown: str, frequency: str) -> None:
+    (finding,) = check(in_steps(f"if i % 100 == 0:\n    {READ}", "for i in bar:", PROGRESS + shown))
+    assert finding.frequency == frequency
+
+
 @pytest.mark.parametrize("divisor", ["2", "4", "every"])
 def test_at_every_few_steps_it_is_a_warning(divisor: str) -> None:
     (finding,) = check(in_steps(f"every = 5\nif i % {divisor} == 0:\n    {READ}"))

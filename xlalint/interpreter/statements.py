@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+import msgspec
+
 from xlalint.abstract.lattice import join, join_all
 from xlalint.abstract.values import (
     NEVER,
@@ -38,8 +40,9 @@ from xlalint.interpreter.device_loops import (
 )
 from xlalint.interpreter.drivers import DrivenBody
 from xlalint.interpreter.expressions import binary_value, store_subscript, test
-from xlalint.interpreter.frame import _EXEC, Env, Frame, join_into
+from xlalint.interpreter.frame import _EXEC, Env, Frame, body_of, join_into
 from xlalint.interpreter.frame_state import LoopTurns
+from xlalint.interpreter.guards import assigned_once
 from xlalint.interpreter.loop_names import names_taken_over
 from xlalint.interpreter.narrowing import assume, unpack_shape
 from xlalint.interpreter.rates import Rate
@@ -417,13 +420,20 @@ def _rate_of_turns(frame: Frame, node: Loop, turns: bool, lasts: bool) -> Rate:
         return rate.in_loop() if lasts else rate
     drivers, function = frame.interpreter.drivers, frame.function
     if turns:
-        frame.loops.counters |= names_counted(node)
+        frame.loops.counters |= _names_counted(frame, node)
         evaluates = function is not None and drivers.evaluates(function)
         return rate.in_steps(driven_body(frame).frequency(node, evaluates=evaluates))
     if driven_body(frame).goes_around(node):
-        frame.loops.counters |= names_counted(node)
+        frame.loops.counters |= _names_counted(frame, node)
         return rate.in_epochs()
     return rate.in_loop() if lasts else rate
+
+
+def _names_counted(frame: Frame, node: Loop) -> frozenset[str]:
+    """Return the names by which a loop counts, also where what shows its progress has a name: `bar = tqdm(range(n))`."""
+    if type(node) is ir.For and type(node.iterable) is ir.Name:
+        node = msgspec.structs.replace(node, iterable=assigned_once(node.iterable, body_of(frame)))
+    return names_counted(node)
 
 
 def _turns(frame: Frame, node: Loop) -> bool:
