@@ -45,7 +45,7 @@ PASSED_OVER = {
     ),
     "what AutoGraph converts": (f"{TENSORFLOW}@tf.function\ndef f(x: tf.Tensor):\n{ROWS}", "XLA109", {"converted"}),
     "a path on the TPU's own machine": (on_tpu("local"), "XLA504", {"attached TPU"}),
-    "a jit within a traced function": (f"{JAX}@jax.jit\n{JIT_IN}", "XLA404", {"traced itself"}),
+    "a jit within a traced function": (f"{JAX}{JIT_IN}g = jax.jit(f)\ng(jnp.ones(3))\n", "XLA404", {"traced itself"}),
     "a jit that is made once": (f"{JAX}{JIT_IN}f(jnp.ones(3))\n", "XLA404", {"runs once"}),
     "around what a strategy runs": (HOSTED, "XLA204", {"own runtime", "untraced"}),
 }
