@@ -36,6 +36,7 @@ from xlalint.interpreter.guards import (
     assigned_once,
     guard_of,
     may_guard,
+    tests_equality,
     tests_remainder,
 )
 from xlalint.interpreter.rates import ALWAYS, Rate
@@ -407,9 +408,12 @@ class Frame:
         if not tests:
             return True
         body = body_of(self)
-        added = names_added_to(turn.loop.body) if turn is not None else frozenset()
-        around = Counting(self.eval, self.loops.counted | added, (), (), drives=False)
-        return not any(asks_when(assigned_once(test, body), around) or asks_clock(test, body) for test in tests)
+        asked = [assigned_once(test, body) for test in tests]
+        counters = self.loops.counted
+        if turn is not None and any(map(tests_equality, asked)):  # nothing else needs to know what the loop adds to
+            counters |= names_added_to(turn.loop.body)
+        around = Counting(self.eval, counters, (), (), drives=False)
+        return not (any(asks_when(one, around) for one in asked) or any(asks_clock(test, body) for test in tests))
 
     def _withhold(self, rule: str, at: int, value: Value, excuse: Excuse) -> None:
         """Tell who watches of a hazard that does not count."""

@@ -53,9 +53,15 @@ def may_guard(test: ir.Node) -> bool:
     if type(test) is ir.Bool:
         return any(map(may_guard, test.values))
     asked = test.value if type(test) is ir.Not else test
-    if type(asked) is ir.Compare and asked.ops in _EQUALITIES:
-        return True
-    return tests_remainder(test) or (type(asked) is ir.Call and bool(asked.args))
+    return tests_equality(asked) or tests_remainder(test) or (type(asked) is ir.Call and bool(asked.args))
+
+
+def tests_equality(test: ir.Node) -> bool:
+    """Return whether a condition, or a part of it, asks whether two things are equal."""
+    if type(test) is ir.Bool:
+        return any(map(tests_equality, test.values))
+    asked = test.value if type(test) is ir.Not else test
+    return type(asked) is ir.Compare and asked.ops in _EQUALITIES
 
 
 def asks_when(test: ir.Node, around: Counting) -> bool:
@@ -252,5 +258,6 @@ __all__ = [
     "guard_of",
     "may_guard",
     "reads_clock",
+    "tests_equality",
     "tests_remainder",
 ]
