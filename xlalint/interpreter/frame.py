@@ -411,7 +411,9 @@ class Frame:
         asked = [assigned_once(test, body) for test in tests]
         counters = self.loops.counted
         if turn is not None and any(map(tests_equality, asked)):  # nothing else needs to know what the loop adds to
-            counters |= names_added_to(turn.loop.body)
+            if turn.added is None:
+                turn.added = names_added_to(turn.loop.body)
+            counters |= turn.added
         around = Counting(self.eval, counters, (), (), drives=False)
         return not (any(asks_when(one, around) for one in asked) or any(asks_clock(test, body) for test in tests))
 

@@ -36,10 +36,10 @@ class LoopTurns:
 
     `tests_before` counts the tests around the loop, `is_innermost` says that no lasting loop stands in it. `reads` are what the host reads
     at each turn, `called` the functions that it calls at each, with the places of the calls; `takes_many` says that the device takes many
-    steps at each by itself.
+    steps at each by itself. `added` are the names that it adds to, once somebody asked.
     """
 
-    __slots__ = ("called", "is_innermost", "loop", "reads", "takes_many", "tests_before")
+    __slots__ = ("added", "called", "is_innermost", "loop", "reads", "takes_many", "tests_before")
 
     def __init__(self, loop: ir.For | ir.While, tests_before: int, is_innermost: bool) -> None:
         self.loop = loop
@@ -48,6 +48,7 @@ class LoopTurns:
         self.reads: list[PendingHazard] = []
         self.called: dict[Context, int] = {}
         self.takes_many = False
+        self.added: frozenset[str] | None = None
 
 
 class Loops:
