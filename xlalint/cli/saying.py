@@ -106,8 +106,7 @@ def note(message: str) -> None:
 
 def warn(message: str) -> None:
     """Tell of something that the user may have meant otherwise, unless nothing but findings is wanted."""
-    if verbosity() >= Verbosity.USUAL:
-        say(f"warning: {message}")
+    note(f"warning: {message}")
 
 
 def tell_stage(name: str, seconds: float) -> None:

@@ -213,7 +213,7 @@ def _counts_steps(node: ir.Node, around: Counting) -> bool:
     if type(node) is ir.Bin and node.op in _SUMMING:
         return _counts_steps(node.left, around) or _counts_steps(node.right, around)
     if type(node) is ir.Name:
-        return node.id in around.counters or _value_counts(node, around)
+        return _is_counter(node, around) or _value_counts(node, around)
     return type(node) is ir.Attr and path_of(node) != "" and _attribute_counts(node, around)
 
 
@@ -222,7 +222,7 @@ def _value_counts(node: ir.Name, around: Counting) -> bool:
     if any(type(one) is Host and one.origin in ("turn", "counted") for one in members(value)):
         return True
     if around.drives:
-        return value is UNKNOWN or node.id in names_added_to(around.body)
+        return value is UNKNOWN
     if node.id not in around.params:
         return False
     return all(one is UNKNOWN or (type(one) is Host and one.origin == "python") for one in members(value))

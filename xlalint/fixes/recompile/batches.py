@@ -7,7 +7,7 @@ import libcst as cst
 from xlalint.fixes.model import NoFix, Rewrite, Site
 from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
 from xlalint.fixes.toolkit.gradients import without_gradient
-from xlalint.fixes.toolkit.text import with_argument
+from xlalint.fixes.toolkit.text import last_name, with_argument
 
 _DROPPED = "an epoch may leave out the dropped examples"
 _DROPPED_EVERYWHERE = "an epoch, or an evaluation, may leave out the dropped examples"
@@ -75,9 +75,7 @@ def _speaks_of_training(scene: FunctionSource, node: cst.BaseExpression) -> bool
 
 def _draws(node: cst.BaseExpression) -> bool:
     """Return whether an expression makes a sampler that draws at random, unless it is told not to."""
-    name = node.func if isinstance(node, cst.Call) else None
-    last = name.attr.value if isinstance(name, cst.Attribute) else name.value if isinstance(name, cst.Name) else ""
-    return last in _AT_RANDOM
+    return isinstance(node, cst.Call) and last_name(node.func) in _AT_RANDOM
 
 
 def _find_assigned(scene: FunctionSource, name: str) -> list[cst.BaseExpression]:
