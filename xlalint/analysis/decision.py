@@ -205,7 +205,8 @@ class Decisions:
     ) -> tuple[str, Confidence]:
         """The variant and confidence of a hazard in what a library's function leads to, which may be traced or not.
 
-        Under a tracer that raises, it would be an error: such a function is mostly given to none and runs eagerly.
+        Under a tracer that raises, it would be an error: such a function is mostly given to none and runs eagerly. What raises an exception
+        without a tracer, too, leaves that doubt out.
         """
         framework = self._frameworks.get(pending.framework)
         if framework is not None and framework.semantics.raises:
@@ -214,7 +215,7 @@ class Decisions:
             return variant, Confidence.POSSIBLE
         if policy.draws_at_random and not root.context.per_turn:
             return variant, Confidence.POSSIBLE
-        return variant, min(pending.confidence, Confidence.LIKELY)
+        return variant, pending.confidence if policy.raises_once else min(pending.confidence, Confidence.LIKELY)
 
     def _objection(
         self, framework: str, policy: Policy, variant: str, extent: Extent | None, context: Context, root: RootContext
