@@ -339,6 +339,43 @@ def test_a_target_against_an_earlier_revision_of_its_file(run: Any, project: Pat
     assert run("verify", "pairs.py:twice", "--against-rev", "no-such", *PLAIN, *X).code == 2
 
 
+@pytest.fixture
+def known_backend(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The stand-in is one of which it is known what its answers rest on."""
+    monkeypatch.setattr("xlalint.verify.kept_proofs._PACKAGES", {"standins.plain": ("numpy",)})
+
+
+@pytest.mark.parametrize("words", [("model.py:good",), ("model.py:bad",), ("model.py:raises",)], ids=lambda one: one[0])
+def test_what_has_not_changed_is_not_run_again(
+    run: Any, project: Path, known_backend: None, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    words = ("verify", *words, *PLAIN)
+    first = run(*words)
+    second = run(*words)
+    assert (second.code, second.out) == (first.code, first.out)
+    assert first.err == "" and second.err.startswith("xlalint: 1 of 1 not run again"), second.err
+    assert run(*words, "--no-cache").err == ""
+    assert run(*words, "--steps", "5").err == ""
+    (project / "model.py").write_text(f"{TEXT}\n# more\n")
+    assert run(*words).err == ""
+
+
+def test_what_did_not_end_is_run_again(run: Any, known_backend: None) -> None:
+    for _ in range(2):
+        done = run("verify", "model.py:crashes", *X, *PLAIN)
+        assert done.code == 2 and "not run again" not in done.err
+
+
+def test_a_verdict_on_two_targets_is_kept(run: Any, project: Path, known_backend: None) -> None:
+    (project / "pairs.py").write_text(PAIRS)
+    words = ("verify", "pairs.py:thrice", "--against", "pairs.py:sum_twice", *PLAIN, "--output-format", "json")
+    first, second = (json.loads(run(*words).out)[0] for _ in range(2))
+    assert (first["kept"], second["kept"]) == (False, True)
+    assert {**first, "kept": True} == second
+    assert "of an earlier run" in run(*words[:-2]).out
+    assert not json.loads(run(*words, "--no-cache").out)[0]["kept"]
+
+
 def test_against_compares_one_target(run: Any) -> None:
     for words in (["a.py:f", "b.py:f", "--against", "c.py:f"], ["a.py:f", "--against", "b", "--against-rev", "c"]):
         assert run("verify", *words).code == 2

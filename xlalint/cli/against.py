@@ -13,29 +13,46 @@ if TYPE_CHECKING:
     from xlalint.config import Settings
     from xlalint.report.verify.compared import TargetComparison
     from xlalint.verify.isolation import Limits
+    from xlalint.verify.kept_targets import KeptTargets
     from xlalint.verify.targets import Target, Told
 
 
 def compare_targets(
-    new: str, told: Told, settings: Settings, options: Mapping[str, Any], limits: Limits
+    new: str, told: Told, settings: Settings, options: Mapping[str, Any], limits: Limits, kept: KeptTargets
 ) -> TargetComparison:
     """Compare a target with the one that `--against` or `--against-rev` names; what cannot be run says why."""
     from xlalint.report.verify.compared import TargetComparison
     from xlalint.source.git import GitError
+    from xlalint.source.model import SourceError
     from xlalint.verify.against import prove_target
     from xlalint.verify.backends import MissingPackageError
     from xlalint.verify.inputs import SpecError
     from xlalint.verify.isolation import IsolationError
+    from xlalint.verify.kept_proofs import is_lasting
+    from xlalint.verify.kept_targets import SeenVerdict
     from xlalint.verify.observing import CannotRunError
     from xlalint.verify.targets import TargetError, target_of
 
     against = options["against"] or f"{new} at {options['against_rev']}"
     try:
         targets = target_of(new, settings.verify, told), _find_other(new, told, settings, options)
-        shown = prove_target(*targets, limits)
-    except (TargetError, SpecError, GitError, MissingPackageError, CannotRunError, IsolationError) as error:
+        key = kept.key(targets, limits)
+        known = kept.find(key, SeenVerdict)
+        seen = known or SeenVerdict(*prove_target(*targets, limits))
+        if known is None and is_lasting(seen.verdict.kind, seen.verdict.reason):
+            kept.keep(key, seen)
+    except (
+        TargetError,
+        SpecError,
+        GitError,
+        SourceError,
+        MissingPackageError,
+        CannotRunError,
+        IsolationError,
+    ) as error:
         return TargetComparison(new, against, failure=str(error))
-    return TargetComparison(new, against, targets[0].place, targets[0].backend, shown.verdict, round(shown.seconds, 3))
+    place, backend = targets[0].place, targets[0].backend
+    return TargetComparison(new, against, place, backend, seen.verdict, round(seen.seconds, 3), kept=known is not None)
 
 
 def _find_other(new: str, told: Told, settings: Settings, options: Mapping[str, Any]) -> Target:

@@ -146,10 +146,13 @@ _OPTIONS = (
     ),
     click.option("--show-info/--no-show-info", default=None, help="Show findings of severity `info` too."),
 )
-_RUNNING = (
-    click.option("-j", "--jobs", type=click.IntRange(min=0), metavar="N", help="Processes to use; 0 is one per core."),
+_CACHE = (
     click.option("--no-cache", "-n", is_flag=True, help="Do not read or write the cache."),
     click.option("--cache-dir", metavar="DIR", envvar="XLALINT_CACHE_DIR", help="Where to keep results."),
+)
+_RUNNING = (
+    click.option("-j", "--jobs", type=click.IntRange(min=0), metavar="N", help="Processes to use; 0 is one per core."),
+    *_CACHE,
     click.option(
         "--python",
         metavar="PATH",
@@ -176,6 +179,13 @@ _RUNNING = (
 def rule_options(command: _Command) -> _Command:
     """Add the options that say what to look for, and how it is judged."""
     for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def cache_options(command: _Command) -> _Command:
+    """Add the options for the cache alone."""
+    for option in reversed(_CACHE):
         command = option(command)
     return command
 

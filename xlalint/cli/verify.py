@@ -16,13 +16,14 @@ import click
 
 from xlalint.cli import CLEAN, FAILED, FINDINGS
 from xlalint.cli.saying import color_option, note
-from xlalint.cli.settings import config_option, survey_files
+from xlalint.cli.settings import cache_of, cache_options, config_option, survey_files
 
 if TYPE_CHECKING:
     from xlalint.config import Settings
     from xlalint.report.verify import Verified
     from xlalint.report.view import View
     from xlalint.verify.isolation import Limits
+    from xlalint.verify.kept_targets import KeptTargets, SeenTarget
     from xlalint.verify.targets import Target, Told
 
 _BACKENDS = ("torch_xla", "torch_tpu", "torch_compile", "torch_export", "tensorflow", "jax")
@@ -81,6 +82,7 @@ _OF_TORCH = ("torch_xla", "torch_tpu", "torch_compile")
     help="Limit on resident memory, of all processes together.",
 )
 @click.option("--output-format", type=click.Choice(("text", "json")), default="text", show_default=True)
+@cache_options
 @config_option
 @color_option
 @click.option("--isolated", is_flag=True, help="Use no configuration file.")
@@ -100,15 +102,24 @@ def command(targets: tuple[str, ...], **options: Any) -> int:
 
     paths = [Path(file) for target in targets if (file := target.partition(".py")[0] + ".py") and Path(file).exists()]
     given = options["config"]
-    configuration = load_configuration(paths, config=given.file, isolated=options["isolated"], options=given.inline)
+    told = given.inline | ({"cache_dir": options["cache_dir"]} if options["cache_dir"] else {})
+    configuration = load_configuration(paths, config=given.file, isolated=options["isolated"], options=told)
     settings = survey_files(configuration, paths).settings
-    if options["against"] or options["against_rev"]:
-        return _compare(targets, settings, options)
-    if not targets and not settings.verify:
+    comparing = options["against"] or options["against_rev"]
+    if not (comparing or targets or settings.verify):
         raise click.UsageError("nothing to verify: name a target, or declare some as [[tool.xlalint.verify]]")
+    from xlalint.verify.kept_targets import KeptTargets
+
+    with cache_of(options, settings) as cache:
+        run = _compare if comparing else _verify_all
+        return run(targets, settings, options, KeptTargets(cache))
+
+
+def _verify_all(targets: tuple[str, ...], settings: Settings, options: Mapping[str, Any], kept: KeptTargets) -> int:
+    """Run each target, and tell what was seen of it."""
     done = []
     view = _view()
-    for verified in _verify(targets, settings, options, view):
+    for verified in _verify(targets, settings, options, view, kept):
         done.append(verified)
         if options["output_format"] == "text":
             from xlalint.report.verify import render
@@ -118,10 +129,12 @@ def command(targets: tuple[str, ...], **options: Any) -> int:
         from xlalint.report.verify import as_json
 
         click.echo(as_json(done))
+    if count := sum(one.kept for one in done):
+        note(f"{count} of {len(done)} not run again: nothing has changed since an earlier run (`--no-cache` runs all)")
     return _status(done)
 
 
-def _compare(targets: tuple[str, ...], settings: Settings, options: Mapping[str, Any]) -> int:
+def _compare(targets: tuple[str, ...], settings: Settings, options: Mapping[str, Any], kept: KeptTargets) -> int:
     """Compare the one target with another."""
     from xlalint.cli.against import compare_targets, status_of
     from xlalint.report.verify.compared import as_json, render
@@ -131,7 +144,7 @@ def _compare(targets: tuple[str, ...], settings: Settings, options: Mapping[str,
     if options["against"] and options["against_rev"]:
         raise click.UsageError("`--against` and `--against-rev` exclude each other")
     told = _settings_of(settings, options, targets[0])
-    compared = compare_targets(targets[0], told, settings, options, _limits(options))
+    compared = compare_targets(targets[0], told, settings, options, _limits(options), kept)
     click.echo(as_json([compared]) if options["output_format"] == "json" else render(compared, _view()).rstrip("\n"))
     return status_of(compared)
 
@@ -148,7 +161,9 @@ def _status(done: list[Verified]) -> int:
     return FINDINGS if any(one.judgement is not None and not one.judgement.ok for one in done) else CLEAN
 
 
-def _verify(texts: tuple[str, ...], settings: Settings, options: Mapping[str, Any], view: View) -> Iterator[Verified]:
+def _verify(
+    texts: tuple[str, ...], settings: Settings, options: Mapping[str, Any], view: View, kept: KeptTargets
+) -> Iterator[Verified]:
     """Each target, run; one that cannot be run does not keep the others from it."""
     from xlalint.report.verify import Verified
     from xlalint.verify.proofs import NO_TIME
@@ -168,7 +183,7 @@ def _verify(texts: tuple[str, ...], settings: Settings, options: Mapping[str, An
         elif (left := until - time.monotonic()) <= 0:
             yield Verified(target.subject.name, target.place, failure=NO_TIME)
         else:
-            yield _observe(target, options, limits._replace(seconds=min(limits.seconds, left)), view)
+            yield _observe(target, options, limits._replace(seconds=min(limits.seconds, left)), view, kept)
 
 
 def _settings_of(settings: Settings, options: Mapping[str, Any], target: str = "") -> Told:
@@ -189,56 +204,75 @@ def _file_of(text: str) -> str:
     return os.path.abspath(text.partition(".py")[0] + ".py")  # noqa: PTH100
 
 
-def _observe(target: Target, options: Mapping[str, Any], limits: Limits, view: View) -> Verified:
+def _observe(target: Target, options: Mapping[str, Any], limits: Limits, view: View, kept: KeptTargets) -> Verified:
     from xlalint.report.verify import Verified, line_text
-    from xlalint.verify import tpu
+    from xlalint.source.model import SourceError
     from xlalint.verify.backends import MissingPackageError
     from xlalint.verify.inputs import SpecError
     from xlalint.verify.isolation import IsolationError
     from xlalint.verify.judging import judge, judged_for_tpus
-    from xlalint.verify.observing import CannotRunError, observe
+    from xlalint.verify.kept_targets import SeenTarget
+    from xlalint.verify.observing import CannotRunError
 
     name, file = target.subject.name, target.place.file
-    guessed = target.guesses is not None
     try:
-        target = _settle(target, limits)
-        with TemporaryDirectory(prefix="xlalint-programs-") as folder:
-            if options["tpus"]:
-                tpu.require()
-            seen = observe(
-                target.subject,
-                target.specs,
-                target.backend,
-                steps=options["steps"],
-                vary=_read_varied(options["vary"], target),
-                limits=limits,
-                programs=folder if options["tpus"] else "",
-                as_written=options["as_written"] or target.as_written,
-                ceiling=min([limits.memory, *(tpu.HBM[one] for one in options["tpus"])]) if options["tpus"] else 0,
-            )
-            compiled = tpu.compile_for_tpu(seen.programs, options["tpus"]) if options["tpus"] else []
-    except (CannotRunError, MissingPackageError, SpecError, IsolationError) as error:
+        asked = [options[one] for one in ("steps", "vary", "tpus", "as_written")]
+        key = kept.key((target,), *asked, target.as_written, limits.memory)
+        known = kept.find(key, SeenTarget)
+        seen = known or _run(target, options, limits)
+        if known is None and seen.observation.ended == "finished":
+            kept.keep(key, seen)
+    except (CannotRunError, MissingPackageError, SpecError, IsolationError, SourceError) as error:
         place = getattr(error, "place", None)
         where = f"\n    {line_text(place, view, file)}" if place is not None else ""
         how = f"\n{target.undeclared}" if target.guesses is not None else ""
         return Verified(name, target.place, target.backend, target.specs, failure=f"{error}{where}{how}")
     allowed = options["max_compiles"] if options["max_compiles"] is not None else target.max_compiles
     lines = partial(line_text, view=view, file=file)
-    judgement = judge(seen, options["steps"], lines, allowed)
+    judgement = judge(seen.observation, options["steps"], lines, allowed)
     if options["tpus"]:
-        judgement = judged_for_tpus(judgement, compiled, lines, target.backend)
-    factory = target.subject.factory
+        judgement = judged_for_tpus(judgement, seen.tpu, lines, target.backend)
     return Verified(
         name,
         target.place,
         target.backend,
-        target.specs,
-        seen,
+        seen.specs,
+        seen.observation,
         judgement,
-        tpu=tuple(compiled),
-        guessed=guessed,
-        factory=factory,
+        tpu=seen.tpu,
+        guessed=target.guesses is not None,
+        factory=seen.subject.factory,
+        kept=known is not None,
     )
+
+
+def _run(target: Target, options: Mapping[str, Any], limits: Limits) -> SeenTarget:
+    """Run a target, and compile what it compiled for TPUs too, where that is asked for.
+
+    Raises: CannotRunError, MissingPackageError, SpecError, IsolationError.
+    """
+    from xlalint.verify import tpu
+    from xlalint.verify.kept_targets import SeenTarget
+    from xlalint.verify.observing import observe
+
+    target = _settle(target, limits)
+    tpus = options["tpus"]
+    with TemporaryDirectory(prefix="xlalint-programs-") as folder:
+        if tpus:
+            tpu.require()
+        seen = observe(
+            target.subject,
+            target.specs,
+            target.backend,
+            steps=options["steps"],
+            vary=_read_varied(options["vary"], target),
+            limits=limits,
+            programs=folder if tpus else "",
+            as_written=options["as_written"] or target.as_written,
+            ceiling=min([limits.memory, *(tpu.HBM[one] for one in tpus)]) if tpus else 0,
+        )
+        compiled = tpu.compile_for_tpu(seen.programs, tpus) if tpus else []
+    return SeenTarget(target.subject, target.specs, seen, tuple(compiled))
 
 
 def _settle(target: Target, limits: Limits) -> Target:

@@ -1,8 +1,8 @@
 """Proofs of earlier runs, in the cache and in a log that may be committed: a fix whose proof would be the same is not run again.
 
 A proof is found by its content: the file's text with and without the fix, the texts of all modules that the file leads to in its project,
-what is declared of inputs, and the versions of Python, xlalint and the frameworks. What a program reads while it runs (weights, data) is
-not part of it.
+what is declared of inputs, the versions of Python, xlalint and the frameworks, and what the environment says of how those compute. What a
+program reads while it runs (weights, data) is not part of it.
 """
 
 from __future__ import annotations
@@ -34,9 +34,24 @@ _PACKAGES: Mapping[str, tuple[str, ...]] = {
     "torch_xla": ("torch", "torch_xla"),
     "torch_tpu": ("torch", "torch_tpu"),
     "torch_compile": ("torch",),
+    "torch_export": ("torch",),
     "tensorflow": ("tensorflow", "tensorflow-cpu", "keras"),
     "jax": ("jax", "jaxlib", "flax"),
 }
+_VARIABLES = (  # under which the same program computes something else
+    "JAX_DEFAULT_DTYPE_BITS",
+    "JAX_DEFAULT_MATMUL_PRECISION",
+    "JAX_DISABLE_JIT",
+    "JAX_ENABLE_X64",
+    "JAX_NUMPY_DTYPE_PROMOTION",
+    "JAX_NUMPY_RANK_PROMOTION",
+    "KERAS_BACKEND",
+    "PJRT_DEVICE",
+    "TF_USE_LEGACY_KERAS",
+    "XLA_DOWNCAST_BF16",
+    "XLA_FLAGS",
+    "XLA_USE_BF16",
+)
 
 
 class LogError(Exception):
@@ -92,8 +107,7 @@ class KeptProofs:
 
     def keep(self, key: str, proof: Proof) -> None:
         """Keep a proof for later runs, unless it only tells that this run came to nothing."""
-        lasting = proof.verdict != "unverified" or not proof.reason.startswith((proofs.NO_TIME, proofs.NO_PROCESS))
-        if self._cache is not None and lasting:
+        if self._cache is not None and is_lasting(proof.verdict, proof.reason):
             self._cache.put_parts([(f"proof-{key}", encode(proof))])
 
     def note(self, key: str, path: str, row: int, code: str, backend: str, proof: Proof) -> None:
@@ -129,6 +143,11 @@ class KeptProofs:
                 self._path.write_bytes(text)
         except OSError as error:
             raise LogError(f"`{self._path}` cannot be written: {error.strerror}") from error
+
+
+def is_lasting(verdict: str, reason: str) -> bool:
+    """Return whether a verdict says more than that a run came to nothing."""
+    return verdict != "unverified" or not reason.startswith((proofs.NO_TIME, proofs.NO_PROCESS))
 
 
 _decoder: Decoder[Proof] = Decoder(Proof)
@@ -167,9 +186,17 @@ def versions_of(backend: str) -> str:
     return ", ".join(found)
 
 
+def has_versions(backend: str) -> bool:
+    """Return whether it is known which packages a backend's verdicts depend on: not of one that a user made."""
+    return backend in _PACKAGES
+
+
 def key_of(parts: Iterable[str], backend: str) -> str:
-    """The key of a proof by what it depends on, beside the versions."""
+    """The key of a proof by what it depends on, beside the versions and the environment."""
     state = blake2b(f"{_PROVER}\0{versions_of(backend)}".encode(), digest_size=16)
+    for name in _VARIABLES:
+        if name in os.environ:
+            state.update(f"\0{name}={os.environ[name]}".encode("utf-8", "surrogateescape"))
     for part in parts:
         state.update(b"\0" + part.encode("utf-8", "surrogateescape"))
     return state.hexdigest()

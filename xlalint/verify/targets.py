@@ -107,7 +107,7 @@ def targets_of(texts: Sequence[str], entries: Sequence[VerifyEntry], told: Told)
         yield from _find_named(text, entries, told)
     for entry in entries if not texts else ():
         yield from (
-            _single(entry.target, told, entry) if _split(entry.target)[1] else _find_named(entry.target, (), told)
+            _single(entry.target, told, entry) if split_target(entry.target)[1] else _find_named(entry.target, (), told)
         )
 
 
@@ -124,7 +124,7 @@ def earlier_target(text: str, read: Callable[[str], bytes], entries: Sequence[Ve
 
     Raises: TargetError, SpecError, and what `read` raises.
     """
-    where, name = _split(text)
+    where, name = split_target(text)
     now = module_of(where)
     try:
         before = decode(read(now.file))
@@ -138,7 +138,7 @@ def earlier_target(text: str, read: Callable[[str], bytes], entries: Sequence[Ve
 
 
 def _find_named(text: str, entries: Sequence[VerifyEntry], told: Told) -> Iterator[Target | TargetError]:
-    file, name = _split(text)
+    file, name = split_target(text)
     if name or not (file.endswith(".py") or Path(file).exists()):
         entry = next((one for one in entries if _same(one.target, text)), None)
         yield from _single(text, told, entry)
@@ -149,8 +149,8 @@ def _find_named(text: str, entries: Sequence[VerifyEntry], told: Told) -> Iterat
     except (TargetError, SpecError) as error:
         yield error if isinstance(error, TargetError) else TargetError(str(error))
         return
-    own = [entry for entry in entries if _same(_split(entry.target)[0], file)]
-    configured = {_split(entry.target)[1] for entry in own}
+    own = [entry for entry in entries if _same(split_target(entry.target)[0], file)]
+    configured = {split_target(entry.target)[1] for entry in own}
     if not found and not own:
         names = callables(module.tree)
         hint = f"; name one, as in `{text}:{names[0]}`" if names else ""
@@ -172,7 +172,7 @@ def _single(text: str, told: Told, entry: VerifyEntry | None) -> Iterator[Target
 
 
 def _target(text: str, told: Told, entry: VerifyEntry | None) -> Target:
-    where, name = _split(text)
+    where, name = split_target(text)
     if not name:
         raise TargetError(f"`{text}` is not a target; a target is {_FORMS}")
     return _target_in(module_of(where), name, told, entry)
@@ -326,15 +326,15 @@ def find_declared(entries: Sequence[VerifyEntry], file: str, name: str) -> Verif
     return next((entry for text in wanted for entry in entries if _same(entry.target, text)), None)
 
 
-def _split(text: str) -> tuple[str, str]:
-    """A target's file or module, and the name in it."""
+def split_target(text: str) -> tuple[str, str]:
+    """Return a target's file or module, and the name in it, "" where it names none."""
     where, colon, name = text.rpartition(":")
     return (where, name) if colon and _NAME.fullmatch(name) else (text, "")
 
 
 def _same(one: str, other: str) -> bool:
     """Return whether two targets, or two files, are the same. Those of a configuration are absolute if they are files."""
-    (file, name), (other_file, other_name) = _split(one), _split(other)
+    (file, name), (other_file, other_name) = split_target(one), split_target(other)
     return name == other_name and os.path.abspath(file) == os.path.abspath(other_file)  # noqa: PTH100
 
 

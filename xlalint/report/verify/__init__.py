@@ -37,7 +37,10 @@ _KINDS = {
 
 
 class Verified(Struct, frozen=True):
-    """A target that was run, or could not be: then `failure` says why. `guessed`: its inputs, and the `factory`, were inferred."""
+    """A target that was run, or could not be: then `failure` says why. `guessed`: its inputs, and the `factory`, were inferred.
+
+    `kept`: an earlier run showed it, and it was not run again.
+    """
 
     name: str
     place: Union[Place, None] = None
@@ -49,6 +52,7 @@ class Verified(Struct, frozen=True):
     tpu: tuple[TpuProgram, ...] = ()
     guessed: bool = False
     factory: str = ""
+    kept: bool = False
 
 
 def render(one: Verified, view: View) -> str:
@@ -185,4 +189,4 @@ def _plain(one: Verified) -> dict[str, Any]:
     ]
     seen = msgspec.to_builtins(one.observation)
     del seen["programs"]  # files that are gone by now
-    return {**told, **seen, "tpu": msgspec.to_builtins(one.tpu)}
+    return {**told, **seen, "tpu": msgspec.to_builtins(one.tpu), "kept": one.kept}

@@ -13,7 +13,7 @@ from xlalint.verify.model import Place, Verdict
 
 
 class TargetComparison(Struct, frozen=True):
-    """A target that was compared with another, or could not be: then `failure` says why."""
+    """A target that was compared with another, or could not be: then `failure` says why. `kept`: an earlier run did."""
 
     target: str
     against: str
@@ -22,6 +22,7 @@ class TargetComparison(Struct, frozen=True):
     verdict: Union[Verdict, None] = None
     seconds: float = 0.0
     failure: str = ""
+    kept: bool = False
 
 
 _WORDS = {
@@ -35,10 +36,11 @@ _WORDS = {
 def render(one: TargetComparison, view: View) -> str:
     """The comparison for people."""
     head = f"{one.target} against {one.against}"
+    before = " (of an earlier run: nothing has changed since)" if one.kept else ""
     if one.verdict is None:
         return f"{view.paint('could not run', 'bold', 'red')} {head}: {printable_lines(one.failure)}\n"
     word = view.paint(*_WORDS[one.verdict.kind])
-    lines = [f"{head} on {one.backend}", f"{word}: {printable(one.verdict.reason)}"]
+    lines = [f"{head} on {one.backend}{before}", f"{word}: {printable(one.verdict.reason)}"]
     lines += [f"    {printable(line)}" for line in one.verdict.counterexample.splitlines()]
     return "\n".join(lines) + "\n"
 
@@ -61,4 +63,5 @@ def _plain(one: TargetComparison) -> dict[str, Any]:
         "coverage": msgspec.to_builtins(verdict.coverage),
         "seconds": one.seconds,
         "failure": one.failure or None,
+        "kept": one.kept,
     }
