@@ -12,6 +12,9 @@ from typing import Any
 
 import pytest
 
+from xlalint.report.verify import inputs_text
+from xlalint.verify.inputs import parse_inputs
+
 STANDINS = Path(__file__).parents[1] / "verify"
 TEXT = """\
 import os
@@ -89,6 +92,18 @@ def test_what_hurts_nowhere(run: Any) -> None:
         ["2", "0", "1", "0", "0", "0"],
     ]
     assert lines[5:] == ["ok: compiles once; no host syncs"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'x="f32[B=4,2]", mask="bool[B]", n=4',
+        """labels="i64[5] 0..9", classes=4, requires='labels < classes'""",
+        """b={'y': "i64[5] 0..9"}, classes=4, requires="b['y'] < classes\"""",
+    ],
+)
+def test_inputs_are_told_as_one_declares_them(text: str) -> None:
+    assert inputs_text(parse_inputs(text)) == text
 
 
 def test_what_hurts_is_told_by_line(run: Any) -> None:

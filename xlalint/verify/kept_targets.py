@@ -1,4 +1,4 @@
-"""What running targets showed in earlier runs, in the cache: one whose code, inputs and versions are as they were is not run again.
+"""Keeps in the cache what running targets showed: one whose code, inputs and versions are as they were is not run again.
 
 As of proofs of fixes, what a program reads while it runs (weights, data) is no part of that.
 """
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class SeenTarget(Struct, frozen=True):
-    """What a target's run showed: what was run, on which inputs, and what the TPUs' compiler made of its programs."""
+    """Records a target's run: what was run, on which inputs, and what the TPUs' compiler made of its programs."""
 
     subject: Subject
     specs: Specs
@@ -31,7 +31,7 @@ class SeenTarget(Struct, frozen=True):
 
 
 class SeenVerdict(Struct, frozen=True):
-    """The verdict on two targets, and the seconds that it took."""
+    """Records the verdict on two targets, and the seconds that it took."""
 
     verdict: Verdict
     seconds: float = 0.0
@@ -67,7 +67,7 @@ class KeptTargets:
         return key_of(parts, backend)
 
     def find(self, key: str, kind: type[_Kept]) -> _Kept | None:
-        """What is kept under a key."""
+        """Return the result that is kept under a key."""
         name = f"target-{key}"
         kept: Decoder[_Kept] = Decoder(kind)
         return kept.decode_or_none(self._cache.parts([name]).get(name)) if key else None

@@ -103,7 +103,10 @@ def inputs_text(specs: Specs) -> str:
                 text = _write_size(text, dimension, whole.sizes[dimension])
         told[name] = text
     given = ((name, write(text)) for name, text in nest(told).items())
-    return ", ".join(text if name.isdigit() else f"{name}={text}" for name, text in given) or "no inputs"
+    parts = [text if name.isdigit() else f"{name}={text}" for name, text in given]
+    if whole.requires:
+        parts.append(f"requires={' and '.join(whole.requires)!r}")
+    return ", ".join(parts) or "no inputs"
 
 
 def _as_declared(one: Verified) -> Iterator[str]:
