@@ -10,6 +10,7 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
+import click
 import msgspec
 import pytest
 
@@ -142,6 +143,16 @@ def test_the_table_beside_ruff_names_all_that_there_is() -> None:
     assert named <= known
     second = " ".join(row[1] for row in keys)
     assert set(re.findall(r"`([a-z-]+)`", second)) == {name.replace("_", "-") for name in OPTIONS}
+
+
+def test_the_commands_beside_ruff_are_those_that_there_are() -> None:
+    from xlalint.cli import commands
+
+    _, rows, _ = (_rows(part) for part in DOCS["ruff"].split("\n## ")[1:])
+    told = " ".join(first if second == "the same" else second for first, second in rows)
+    named = set(re.findall(r"`([a-z-]+)`", told))
+    known = set(commands.list_commands(click.Context(commands)))
+    assert named == known | {"--version", "--help"}
 
 
 def _rows(text: str) -> list[list[str]]:
