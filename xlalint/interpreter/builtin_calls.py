@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from xlalint.abstract.lattice import boolean, join, join_all, leading, truth
 from xlalint.abstract.values import (
+    ARRAYS,
     BOOL,
     HOST,
     INT,
@@ -247,7 +248,15 @@ def _hasattr(frame: Frame, args: Arguments, node: ir.Call) -> Value:
 def _setattr(frame: Frame, args: Arguments, node: ir.Call) -> Value:
     if len(args) == 3 and isinstance(args[1], Const) and isinstance(args[1].value, str):
         frame.interpreter.store_attribute(frame, node.args[0], args[1].value, args[2])
+    elif len(args) == 3 and _is_on_device(args[2]):  # an object that makes tensors of its arrays, whatever their names
+        for name, value in list(frame.context.stores.items()):
+            if type(value) is Tensor and value.framework == ARRAYS:
+                frame.interpreter.store_attribute(frame, node.args[0], name, args[2])
     return NONE
+
+
+def _is_on_device(value: Value) -> bool:
+    return type(value) is Tensor and value.framework != ARRAYS
 
 
 def _super(frame: Frame, args: Arguments, node: ir.Call) -> Value:

@@ -440,6 +440,30 @@ FOUND = {
     ),
 }
 
+KEPT = """
+class Schedule:
+    def __init__(self, betas):
+        self.betas = betas = np.array(betas, dtype=np.float64)
+        self.rest = np.cumprod(1.0 - betas)
+        {0}
+
+kept = Schedule([0.1, 0.2])
+
+@jax.jit
+def f(x, at):
+    return x * kept.rest[at]
+"""
+SILENT["arrays that an object makes JAX's, whatever their names"] = KEPT.format(
+    "for name, value in self.__dict__.items():\n            setattr(self, name, jnp.array(value))"
+)
+FOUND |= {
+    "arrays that an object keeps as they are": (KEPT.format("pass"), ["XLA302"]),
+    "arrays of which an object sets others": (
+        KEPT.format("for name in ('a', 'b'):\n            setattr(self, name, np.array(betas))"),
+        ["XLA302"],
+    ),
+}
+
 
 @pytest.mark.parametrize("code", SILENT.values(), ids=list(SILENT))
 def test_what_was_made_before_is_known(code: str, loud: Loud) -> None:

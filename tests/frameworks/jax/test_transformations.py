@@ -20,6 +20,20 @@ SILENT = {
 
         print(jax.grad(loss)(jnp.ones(3)), jax.jacrev(loss)(jnp.ones(3)), jax.jvp(loss, (jnp.ones(3),), (jnp.ones(3),)))
         """,
+    "what is evaluated beside its derivative, with something else": """
+        @jax.jit
+        def f(x, v):
+            def score(x):
+                return x * 2, {"rows": x}
+
+            out, tangent, kept = jax.jvp(score, (x,), (v,), has_aux=True)
+            value, back, again = jax.vjp(score, x, has_aux=True)
+            if kept["rows"].shape[0] > 2 and again["rows"].ndim:
+                return out * tangent * v * value
+            return back(v)[0]
+
+        print(f(jnp.ones(3), jnp.ones(3)))
+        """,
     "truths and whole numbers have no derivative": """
         def loss(x):
             signs = jnp.all(x > 0)

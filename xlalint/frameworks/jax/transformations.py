@@ -139,6 +139,26 @@ def _call_gradient(interpreter: Interpreter, frame: Frame, arguments: Arguments,
     return _tuple(gradient, _second(result)) if isinstance(aux, Const) and aux.value else gradient
 
 
+def _with_aux(name: str) -> Special:
+    """Return what runs a call that evaluates a function, which with `has_aux` gives a pair: only its first part is differentiated."""
+
+    def evaluate(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
+        entry = interpreter.apis.function(name)
+        if entry is None:
+            return UNKNOWN
+        call = LibraryCall(frame, entry, None, arguments.args, arguments.pairs(), node)
+        call.name = name
+        result = call.run()
+        has_aux = arguments.keywords.get("has_aux", FALSE)
+        if has_aux is FALSE or not isinstance(result, Sequence) or not result.items:
+            return result
+        given = result.items[0]
+        first = given.items[0] if isinstance(given, Sequence) and given.items else UNKNOWN
+        return _tuple(first, first if name == "jax.jvp" else result.items[1], _second(given))
+
+    return evaluate
+
+
 def derived_from(made: Partial) -> Value:
     """Return the function that a gradient runs: who traces the gradient traces that; else what is given."""
     is_gradient = isinstance(made.func, LibrarySymbol) and made.func.name == _CALLED
@@ -156,5 +176,6 @@ def _second(result: Value) -> Value:
 
 FUNCTIONS: dict[str, Special] = {
     **{name: _maker(name, both) for name, both in GRADIENTS.items()},
+    **{name: _with_aux(name) for name in ("jax.jvp", "jax.vjp", "jax.linearize")},
     _CALLED: _call_gradient,
 }
