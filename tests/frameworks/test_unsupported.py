@@ -229,6 +229,22 @@ def test_a_map_of_a_pipeline_is_none_of_xlas(loud: Loud) -> None:
     assert loud(TF + dedent(code), "tf") == []
 
 
+def test_a_callback_of_a_loop_is_information(findings: Findings) -> None:
+    code = """
+    import jax
+
+    @jax.jit
+    def f(x: jax.Array) -> jax.Array:
+        def body(total, row):
+            jax.debug.callback(print, row)
+            jax.debug.callback(lambda: print("a turn"))
+            return total + row, None
+
+        return jax.lax.scan(body, x[0], x)[0]
+    """
+    assert findings(code, "jax") == [("XLA604", "info")]
+
+
 def test_jax_callbacks_are_information(findings: Findings) -> None:
     code = """
     import jax
