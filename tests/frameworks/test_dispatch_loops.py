@@ -68,6 +68,9 @@ class Agent:
 def log(at, value):
     print(at, float(value))
 
+def twice(value):
+    return jnp.reshape(value, -1) * 2
+
 def epoch(params, loader):
     for batch in loader:
         params, m = step(params, batch)
@@ -113,6 +116,33 @@ def evaluate(params, agent, loader):
 """
 
 SILENT = {
+    "what a function computes of an inner loop's result, once an epoch": AGENT
+    + "def train(params, loader):\n    for e in range(100):\n        for b in loader:\n            params, m = step(params, b)\n"
+    "        print(float(twice(m['loss'])[0]))",
+    "what a function computes, behind the loop": AGENT
+    + "def train(params, loader):\n    for b in loader:\n        params, m = step(params, b)\n        kept = twice(m['loss'])\n"
+    "    print(float(kept[0]))",
+    "what a function computes, at every n-th turn": AGENT
+    + "def train(params, loader):\n    for i, b in enumerate(loader):\n        params, m = step(params, b)\n"
+    "        kept = twice(m['loss'])\n        if i % 100 == 0:\n            print(float(kept[0]))",
+    "what a function computes, and nothing reads": LOOP.format(
+        "total = jnp.squeeze(metrics['loss']).reshape(1).shape[0]"
+    ),
+    "what a function made of something else": AGENT
+    + "def train(params, loader, w):\n    for b in loader:\n        params, m = step(params, b)\n        print(float(twice(w)[0]))",
+    "what is made without what a step gave": LOOP.format("print(float(jnp.reshape(params['host'], -1)[0].shape[0]))"),
+    "a progress bar that shows numbers of the host": (
+        "from tqdm import tqdm\n\ndef train(params, loader):\n    bar = tqdm(loader)\n    for i, b in enumerate(bar):\n"
+        "        params, m = step(params, b)\n        bar.set_postfix(step=i, size=m['loss'].shape)"
+    ),
+    "a progress bar at every n-th turn": (
+        "from tqdm import tqdm\n\ndef train(params, loader):\n    bar = tqdm(range(1000))\n    for i in bar:\n"
+        "        params, m = step(params, loader[i])\n        if i % 100 == 0:\n            bar.set_postfix(loss=m['loss'])"
+    ),
+    "a progress bar of the epochs": (
+        "from tqdm import tqdm\n\ndef train(params, loader):\n    bar = tqdm(range(10))\n    for e in bar:\n        for b in loader:\n"
+        "            params, m = step(params, b)\n        bar.set_postfix(loss=m['loss'])"
+    ),
     "a step that updates parameters in a loop of its own": (
         "@jax.jit\ndef learn(state, batch):\n    for _ in range(10):\n"
         "        loss, slope = jax.value_and_grad(batch.loss)(state.params)\n"
@@ -263,6 +293,42 @@ SILENT = {
     "what the host makes": LOOP.format("print(float(np.mean(batch['x'])))"),
 }
 FOUND = {
+    **{
+        f"through {way}": LOOP.format(f"print(float({way.format(chr(109))}))").replace(
+            "print", "m = metrics['loss']\n        print"
+        )
+        for way in (
+            "{}.reshape(1)[0]",
+            "{}.flatten()[0]",
+            "jnp.squeeze({})",
+            "jnp.take(jnp.concatenate([{0}, {0}]), 0)",
+            "jnp.where({} > 0, 1.0, 2.0)",
+            "jax.tree.map(lambda v: v.mean(), {})",
+        )
+    },
+    "what a function computes of it": AGENT
+    + "def train(params, loader):\n    for b in loader:\n        params, m = step(params, b)\n        print(float(twice(m['loss'])[0]))",
+    "in a function, behind what it computes": AGENT
+    + "def note(value, kept):\n    kept[0] = value.reshape(-1)[0].item()\n    return kept\n\n"
+    "def train(params, loader, kept):\n    for b in loader:\n        params, m = step(params, b)\n        kept = note(m['loss'], kept)",
+    "of a step that a function makes": (
+        "from functools import partial\n\ndef make(net):\n    @partial(jax.pmap, axis_name='i')\n    def step(params, batch):\n"
+        "        loss = net(params, batch)\n        return params, loss\n\n    return step\n\n"
+        "def train(net, params, loader):\n    step = make(net)\n    for b in loader:\n        params, loss = step(params, b)\n"
+        "        print(loss.reshape(-1)[0].item())"
+    ),
+    "in a progress bar": (
+        "from tqdm import tqdm\n\ndef train(params, loader):\n    bar = tqdm(loader)\n    for b in bar:\n"
+        "        params, m = step(params, b)\n        bar.set_postfix(loss=m['loss'])"
+    ),
+    "in a progress bar over a range, in a dict": (
+        "from tqdm import trange\n\ndef train(params, loader):\n    bar = trange(1000)\n    for i in bar:\n"
+        "        params, m = step(params, loader[i])\n        bar.set_postfix({'at': i, 'loss': m['loss']})"
+    ),
+    "in a progress bar that a block opens": (
+        "from tqdm.auto import tqdm\n\ndef train(params, loader):\n    with tqdm(loader) as bar:\n        for b in bar:\n"
+        "            params, m = step(params, b)\n            bar.set_postfix(loss=m['loss'])"
+    ),
     "beside a call that takes many steps now and then": LOOP.format(
         "print(float(metrics['loss']))\n        if index % 50 == 0:\n"
         "            print(jax.lax.fori_loop(0, 9, lambda i, x: x + i, metrics['loss']))"

@@ -24,7 +24,7 @@ SEMANTICS = (
         "python",
         functions=python_calls.FUNCTIONS,
         options=OPTIONS,
-        on_call=(check_setup,),
+        on_call=(check_setup, python_calls.show_progress),
         on_library_call=(unsupported_dtype.check_dtype,),
         on_attribute=(check_assigned,),
         on_define=(jit_per_call.check_definition,),

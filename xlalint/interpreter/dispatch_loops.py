@@ -7,7 +7,7 @@ reads: its results have a mark of their own.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from xlalint.abstract.structures import map_leaves
@@ -23,6 +23,7 @@ from xlalint.abstract.values import (
     function,
     partial,
     tensor,
+    tensors,
 )
 from xlalint.interpreter.device_loops import is_long
 from xlalint.lowering import ir
@@ -35,8 +36,8 @@ _MARK = "turn:"
 _COLLECTED = "~"
 # In a function's closure: no name of Python's reads so.
 _COMPILED = "<compiled by>"
-# What makes new parameters of old ones, in libraries of optimizers.
-_UPDATES = frozenset(("apply_gradients", "apply_updates"))
+# What makes new parameters of old ones, in libraries of optimizers; and what takes a whole step on the devices of a strategy.
+_UPDATES = frozenset(("apply_gradients", "apply_updates", "run", "experimental_run_v2"))
 
 
 def mark_compiled(func: Value, framework: str) -> Value:
@@ -116,6 +117,19 @@ def handed_on(value: Value, depth: int, *, given: bool = False) -> Value:
     return map_leaves(value, mark)
 
 
+def computed_with(value: Value, mark: str) -> Value:
+    """Return what a function computes with a turn's results that it is given, which has no loop of its own: as they are marked."""
+    if not mark:
+        return value
+
+    def carry(leaf: Value) -> Value:
+        if type(leaf) is not Tensor or not is_of_call(leaf):
+            return leaf
+        return tensor(leaf.framework, leaf.dtype, leaf.rank, mark, leaf.sure)
+
+    return map_leaves(value, carry)
+
+
 def loops_over_steps(info: FunctionInfo, names: frozenset[str]) -> bool:
     """Return whether a loop of a function calls something of one of these names: each of its calls takes many steps."""
     loops = (one for one in ir.walk(info.body) if isinstance(one, (ir.For, ir.While)))
@@ -133,6 +147,12 @@ def unrolls_steps(info: FunctionInfo) -> bool:
 def takes_no_turns(info: FunctionInfo) -> bool:
     """Return whether a function has no loop of its own of more than a few turns."""
     return not any(is_long(one) for one in ir.walk(info.body) if isinstance(one, (ir.For, ir.While)))
+
+
+def mark_of(values: Iterable[Value]) -> str:
+    """Return the mark of what is computed with values that loops make in each turn: that of the innermost; "" where there is none."""
+    marked = [one for value in values for one in tensors(value) if one.place.startswith(_MARK)]
+    return max(marked, key=lambda one: (_depth_of(one), not is_collected(one))).place if marked else ""
 
 
 def _depth_of(value: Tensor) -> int:

@@ -58,9 +58,11 @@ from xlalint.interpreter.decorators import Carried, Decorators, passes_on
 from xlalint.interpreter.device_loops import entering
 from xlalint.interpreter.dispatch_loops import (
     compiled_by,
+    computed_with,
     handed_on,
     leads_to,
     loops_over_steps,
+    mark_of,
     mark_result,
     takes_many_steps,
     takes_no_turns,
@@ -857,7 +859,9 @@ class Interpreter:
             if carried is not None:
                 return self._call_through(frame, func, carried, arguments, at)
         args = bind_parameters(self, info, func.receiver, arguments)
+        mark = ""
         if frame.loops.dispatches:
+            mark = mark_of(args)
             args = tuple([handed_on(value, 0, given=True) for value in args])
         traced_by = self.jitted.of(info) if info.ir.decorators else ""
         if traced_by:
@@ -883,7 +887,7 @@ class Interpreter:
         if info.ir.decorators and info.decorated(*self.libraries.with_gradient):
             pair = context.returns
             return pair.items[0] if isinstance(pair, Sequence) and pair.items else UNKNOWN
-        return context.returns if self.tracing else self._dispatch(frame, func, context)
+        return context.returns if self.tracing else self._dispatch(frame, func, context, mark)
 
     def _call_overrides(
         self,
@@ -903,13 +907,13 @@ class Interpreter:
                 results.append(self.call_function(frame, bound, arguments, at))
         return join_all(results) if func.info.promises_nothing() else self._return_declared(func.info)
 
-    def _dispatch(self, frame: Frame, func: Function, context: Context) -> Value:
+    def _dispatch(self, frame: Frame, func: Function, context: Context, mark: str) -> Value:
         """Return what a function gives to code of the host: if it is compiled, tensors that are being computed."""
         framework = compiled_by(func) or (self.compiled.of(func.info) if func.info.ir.decorators else "")
         depth = frame.loops.lasting
         if not framework:
             if not context.dispatches:
-                return context.returns
+                return computed_with(context.returns, mark)
             frame.context.dispatches = frame.loops.dispatches = True
             if takes_many_steps(context) or not takes_no_turns(func.info):
                 frame.takes_many()
@@ -1162,6 +1166,7 @@ class Interpreter:
     ) -> Value:
         info = func.info
         framework = call.entry.framework
+        mark = ""
         if any_number:
             semantics = self.libraries.of(framework)
             given = arguments.args
@@ -1185,6 +1190,7 @@ class Interpreter:
         else:
             args = bind_parameters(self, info, func.receiver, arguments)
             if frame.loops.dispatches:
+                mark = mark_of(args)
                 args = tuple([handed_on(value, 0, given=True) for value in args])
             if traced and self.libraries.of(framework).converts_arrays:  # so are carries, whatever a loop began with
                 args = tuple([as_traced(value, framework) for value in args])
@@ -1204,7 +1210,7 @@ class Interpreter:
             settings = ("autograph", "jit_compile", "fullgraph")
             tracer = tracer_of(frame, call.name, call.entry, {name: call.argument(name) for name in settings})
             self.add_root(frame, RootContext(context, f"given to `{why}`", 1, tracer))
-        return context.returns if context.done else UNKNOWN
+        return computed_with(context.returns, mark) if context.done else UNKNOWN
 
     def _with_defaults(
         self, info: FunctionInfo, args: tuple[Value, ...], traced: frozenset[int], first: int

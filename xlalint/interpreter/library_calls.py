@@ -40,7 +40,7 @@ from xlalint.analysis.hazard import Confidence
 from xlalint.api_tables.cases import choose
 from xlalint.api_tables.entries import Callback, Constant, Entry, Spec
 from xlalint.api_tables.returns import Return, parse_return
-from xlalint.interpreter.dispatch_loops import mark_compiled, mark_result
+from xlalint.interpreter.dispatch_loops import mark_compiled, mark_of, mark_result
 from xlalint.interpreter.frame import device_tensor
 from xlalint.interpreter.spelling import calls_within, path_of, spelling
 from xlalint.interpreter.traced_arguments import as_known, as_recorded
@@ -534,9 +534,11 @@ class LibraryCall:
         return what.dtype or otherwise
 
     def place(self) -> str:
-        """ "cpu" for what stays in host memory: made without a device, or from what is there."""
+        """ "cpu" for what stays in host memory: made without a device, or from what is there; of a turn's results, their mark."""
         framework = self._framework_name()
-        if not self.frame.module.taught.tracks_place or not self.frame.libraries.of(framework).host_memory:
+        if not self.frame.libraries.of(framework).host_memory:
+            return self._mark()
+        if not self.frame.module.taught.tracks_place:
             return ""
         device = self.argument("device")
         if device is not None and device is not NONE:
@@ -548,6 +550,12 @@ class LibraryCall:
         if sources:
             return "cpu" if all(t.place == "cpu" for t in sources) else ""
         return "cpu" if self.makes else ""
+
+    def _mark(self) -> str:
+        """The mark of what the call computes with a turn's results."""
+        if self.frame.interpreter.tracing or self.entry.framework == ARRAYS:
+            return ""
+        return mark_of(self.all() if self.receiver is None else [self.receiver, *self.all()])
 
     def tensor_return(self, what: Return) -> Value:
         rank = what.rank
@@ -573,7 +581,9 @@ class LibraryCall:
                 if self.entry.framework == ARRAYS:
                     return tensor(ARRAYS, what.dtype)
                 return (
-                    tensor(self._framework_name(), what.dtype, -1, "", sure=False) if self.entry.framework else UNKNOWN
+                    tensor(self._framework_name(), what.dtype, -1, self._mark(), sure=False)
+                    if self.entry.framework
+                    else UNKNOWN
                 )
             found = [held]
         results = [self._retype(t, self.resolved_dtype(what, t.dtype), t.rank) for t in found]
@@ -601,7 +611,7 @@ class LibraryCall:
         rank = max(t.rank for t in found) if all(t.rank >= 0 for t in found) else -1
         dtypes = {t.dtype for t in found}
         dtype = dtypes.pop() if len(dtypes) == 1 else "f" if "f" in dtypes else ""
-        place = "cpu" if all(t.place == "cpu" for t in found) else ""
+        place = "cpu" if all(t.place == "cpu" for t in found) else self._mark()
         sure = any(t.sure for t in found)
         framework = self.entry.framework if self.entry.framework not in ("", ARRAYS) else found[0].framework
         return tensor(framework, self.resolved_dtype(what, dtype), rank, place, sure, all(t.static for t in found))

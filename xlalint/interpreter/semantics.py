@@ -74,7 +74,8 @@ class Semantics:
       class does; None where that does not, either.
     - `replaces_arguments`: its tracer replaces every argument by a tensor. `raises`: it raises where the host asks for a value.
       `compiles_eagerly`: each operation is compiled by itself in code that no tracer runs. `compiles_if_asked`: XLA compiles a graph
-      that its tracers record only where the program says so; the framework's own runtime runs the others.
+      that its tracers record only where the program says so; the framework's own runtime runs the others. `layers` are classes that
+      make a layer of a function, which runs as a model's layers do.
       `converts_arrays`: it makes its own tensors of the host's arrays.
       `refuses_arrays`: its tensors on a device do not compute with them. `splits_graphs`: it goes on behind what it cannot trace.
     - `hashable`. `immutable`: none of its elements can be assigned. `kernels`: packages whose functions are given references, which
@@ -150,6 +151,7 @@ class Semantics:
         raises: bool = False,
         compiles_eagerly: bool = False,
         compiles_if_asked: bool = False,
+        layers: frozenset[str] = frozenset(),
         converts_arrays: bool = False,
         refuses_arrays: bool = False,
         splits_graphs: bool = False,
@@ -242,6 +244,7 @@ class Semantics:
         self.raises = raises
         self.compiles_eagerly = compiles_eagerly
         self.compiles_if_asked = compiles_if_asked
+        self.layers = layers
         self.converts_arrays = converts_arrays
         self.refuses_arrays = refuses_arrays
         self.splits_graphs = splits_graphs

@@ -55,6 +55,8 @@ def tracer_of(frame: Frame, name: str, entry: Entry, given: Mapping[str, Value |
     runner: Runner = "compiler"
     if semantics.compiles_if_asked and compiled in (None, NONE, FALSE):
         runner = "replicas" if any(callback.apart for callback in entry.calls) else "framework"
+        if name in semantics.layers:
+            runner = "training"
     whole = semantics.whole_graph(frame.module, given.get("fullgraph")) if semantics.whole_graph is not None else ()
     return Tracer(
         framework, given.get("autograph") is not FALSE, compiled is TRUE, runner, name in semantics.concrete, whole

@@ -29,6 +29,11 @@ def train_epoch(batches):
     for x in batches:
         train_step(x)
 
+@tf.function
+def run_epoch(iterator, strategy, count):
+    for _ in tf.range(count):
+        strategy.run(train_step, args=(next(iterator),))
+
 def main(batches, bar, metrics):
 """
 
@@ -43,6 +48,19 @@ SILENT = {
         for epoch in range(10):
             train_epoch(batches)
             print(float(mean.result()))
+        """,
+    "a progress bar of Keras' over the epochs": """
+        bar = tf.keras.utils.Progbar(10)
+        for epoch in range(10):
+            for x in batches:
+                loss = train_step(x)
+            bar.add(1, values=[("loss", loss)])
+        """,
+    "a progress bar of Keras' without a result": """
+        bar = tf.keras.utils.Progbar(10)
+        for x in batches:
+            train_step(x)
+            bar.add(1)
         """,
     "now and then": """
         for i, x in enumerate(batches):
@@ -109,7 +127,24 @@ SILENT = {
             train_step(x)
         """,
 }
+EPOCHS = {
+    "of what a strategy ran in the graph": """
+        for epoch in range(10):
+            run_epoch(batches, bar, metrics.count)
+            print(float(mean.result()))
+        """,
+}
 FOUND = {
+    "a progress bar of Keras'": """
+        for x in batches:
+            loss = train_step(x)
+            tf.keras.utils.Progbar(10).add(1, values=[("loss", loss)])
+        """,
+    "a progress bar": """
+        for x in batches:
+            loss = train_step(x)
+            bar.set_postfix(loss=loss)
+        """,
     "what a metric gives": """
         for x in batches:
             train_step(x)
@@ -186,6 +221,11 @@ def found(text: str) -> list[str]:
 @pytest.mark.parametrize("case", SILENT)
 def test_silent(case: str) -> None:
     assert found(SILENT[case]) == []
+
+
+@pytest.mark.parametrize("case", EPOCHS)
+def test_read_once_in_many_steps(case: str) -> None:
+    assert not [one for one in found(EPOCHS[case]) if not one.endswith(":info")]
 
 
 @pytest.mark.parametrize("case", ROUND)

@@ -15,7 +15,22 @@ SIZED = "n = tf.reduce_max(x)\n    return tf.zeros([n])\n"
 REPLICAS = "{strategy}\n\ndef replica(x):\n    {sized}\n\n@tf.function\ndef step(x):\n    return strategy.run(replica, args=(x,))\n"
 
 # TensorFlow 2.21 runs each of these.
+LAYER = (
+    "def spread(rows, times):\n    if times > 2:\n        rows = tf.repeat(rows, times)\n"
+    "    kept = tf.TensorArray(tf.float32, 1, dynamic_size=True)\n    return kept.write(3, rows[0]).stack()\n\n"
+    "def build():\n    start = keras.Input((3,))\n"
+    "    model = keras.Model(start, tf.keras.layers.Lambda(spread, arguments={{'times': 3}})(start))\n    {0}\n    return model\n"
+)
+
 SILENT = {
+    "a layer of a function in a model that XLA does not compile": LAYER.format(
+        "model.compile('adam', jit_compile=False)"
+    ),
+    "a function that other things are made of": LAYER.replace(
+        "tf.keras.layers.Lambda(spread, arguments", "dict(f=spread, arguments"
+    )
+    .replace("}})(start)", "}})")
+    .format("model.compile('adam', jit_compile=True)"),
     "a function of TensorFlow's runtime": "@tf.function\ndef f(x):\n    " + SIZED,
     "one that says so": "@tf.function(jit_compile=False)\ndef f(x):\n    " + SIZED,
     "what it calls": "def g(x):\n    " + SIZED + "\n@tf.function\ndef f(x):\n    return g(x)\n",
@@ -39,6 +54,7 @@ SILENT = {
     ),
 }
 FOUND = {
+    "a layer of a function": (LAYER.format("model.compile('adam', jit_compile=True)"), ["XLA210"]),
     "a compiled function that prints": ("@tf.function(jit_compile=True)\ndef f(x):\n    tf.print(x)\n    return x\n", ["XLA303"]),
     "a function that XLA compiles": ("@tf.function(jit_compile=True)\ndef f(x):\n    " + SIZED, ["XLA206"]),
     "one that may be": ("def make(jit):\n    @tf.function(jit_compile=jit)\n    def f(x):\n        n = tf.reduce_max(x)\n        return tf.zeros([n])\n    return f\n", ["XLA206"]),  # noqa: E501

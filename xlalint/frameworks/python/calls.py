@@ -12,6 +12,7 @@ from xlalint.abstract.values import (
     Class,
     Const,
     LibrarySymbol,
+    Mapping,
     Sequence,
     Value,
     constant,
@@ -23,6 +24,7 @@ from xlalint.abstract.values import (
     members,
     partial,
     sequence,
+    tensors,
 )
 from xlalint.interpreter.arguments import Arguments
 from xlalint.interpreter.attributes import RECORDS
@@ -153,6 +155,30 @@ def _join_path(interpreter: Interpreter, frame: Frame, arguments: Arguments, nod
     """`os.path.join`: a path that leads to where its first part does."""
     origin = leads_to(arguments.args[0]) if arguments.args else ""
     return host("str", origin) if origin else STR
+
+
+def show_progress(frame: Frame, node: ir.Call, callees: tuple[Value, ...], arguments: Arguments) -> None:
+    """Note what a progress bar makes a text of in each turn (`bar.set_postfix(loss=loss)`): the host waits for that.
+
+    `tqdm(data)` stands for what it goes over, of which its own methods are unknown.
+    """
+    func = node.func
+    if not frame.loops.dispatches or type(func) is not ir.Attr or func.name != "set_postfix":
+        return
+    shown = list(zip(node.args, arguments.args, strict=False))
+    shown += [(part, arguments.keywords[name]) for name, part in node.keywords if name in arguments.keywords]
+    for part, value in shown:
+        for one in tensors(value):
+            frame.read_in_turn(node.at, one, _entry_read(part, value))
+
+
+def _entry_read(node: ir.Node, value: Value) -> ir.Node:
+    """Return the entry of a dict that is written out which holds a tensor; anything else as it is."""
+    if type(node) is not ir.DictDisplay or type(value) is not Mapping:
+        return node
+    held = {name for name, item in value.items if any(tensors(item))}
+    entries = zip(node.keys, node.values, strict=True)
+    return next((entry for key, entry in entries if type(key) is ir.Const and key.value in held), node)
 
 
 FUNCTIONS: Final[dict[str, Special]] = {

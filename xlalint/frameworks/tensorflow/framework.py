@@ -20,6 +20,7 @@ _SEMANTICS = Semantics(
     replaces_arguments=True,
     raises=True,
     compiles_if_asked=True,
+    layers=frozenset(("tensorflow.keras.layers.Lambda",)),
     keeps_numbers=True,
     training=frozenset(
         (
@@ -73,7 +74,9 @@ _SEMANTICS = Semantics(
 FRAMEWORK = Framework(
     _SEMANTICS,
     platform=platform_of,
-    tracers=frozenset(("function", "run", "while_loop", "map_fn", "vectorized_map", "cond", "switch", "scan")),
+    tracers=frozenset(
+        ("function", "run", "Lambda", "while_loop", "map_fn", "vectorized_map", "cond", "switch", "scan")
+    ),
     tracing_methods=frozenset(("run",)),
     prepares_data=prepares_data,
     module_first=True,
