@@ -204,6 +204,7 @@ REWRITES: Mapping[str, tuple[Rewriter, ...]] = {
     "XLA512": (obsolete_xla_api.rename, obsolete_xla_api.all_devices),
     "XLA513": (
         cuda_on_xla.ask_accelerator,
+        cuda_on_xla.ask_by_flag,
         cuda_on_xla.use_accelerator,
         cuda_on_xla.choose_tpu,
         cuda_on_xla.name_device,

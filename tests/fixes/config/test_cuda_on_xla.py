@@ -50,7 +50,23 @@ LEFT_ALONE_ON_TPU = {
         "if torch.cuda.is_available():\n    device = 'cuda'\n    torch.cuda.set_stream(stream)\n",
         "only CUDA has",
     ),
-    "a question, and a move": ("if torch.cuda.is_available():\n    device = 'cuda'\n    model.cuda()\n", ".cuda()"),
+    "a question elsewhere": (
+        "def f(x):\n    if not torch.cuda.is_available():\n        return x\n    return x.cuda()\n",
+        "asked elsewhere",
+    ),
+    "batches that are handed to GPUs": ("torch.nn.DataParallel(model).cuda()\n", "hands batches to GPUs alone"),
+    "where another tensor is, or as it was made": (
+        "def f(x, y, z):\n    return x.cuda() if y.is_cuda else z\nf(torch.ones(1), torch.ones(1), torch.ones(1))\n",
+        "`device`",
+    ),
+    "a flag that chooses types of tensors": (
+        "fast = torch.cuda.is_available()\nkind = torch.cuda.FloatTensor if fast else torch.FloatTensor\n"
+        "if fast:\n    model.cuda()\n",
+        "`device=`",
+    ),
+    "a GPU by its number, and a flag": ("model.cuda(1, True)\n", "by its number"),
+    "a GPU by a name, and a flag by place": ("model.cuda(rank, True)\n", "by `.to"),
+    "arguments by a mapping": ("model.cuda(**how)\n", "by `.to"),
     "a backend among other arguments": (
         "torch.distributed.init_process_group('nccl', method)\n",
         "leave it out",
@@ -89,8 +105,51 @@ FIXED_ON_TPU = {
     "a question": (
         "if torch.cuda.is_available():\n    device = torch.device('cuda:0')\n    torch.cuda.manual_seed(1)\n"
         "else:\n    device = torch.device('cpu')\n",
-        "if torch.accelerator.is_available():\n    device = torch.device('tpu')\n    torch.cuda.manual_seed(1)\n"
+        "if torch.accelerator.is_available():\n    device = torch.device('tpu')\n    torch.manual_seed(1)\n"
         "else:\n    device = torch.device('cpu')\n",
+    ),
+    "a question, and a move": (
+        "if torch.cuda.is_available():\n    device = 'cuda'\n    model.cuda()\n",
+        "if torch.accelerator.is_available():\n    device = 'tpu'\n    model.to(\"tpu\")\n",
+    ),
+    "a move where there is one": (
+        "if torch.cuda.is_available():\n    model = model.cuda(non_blocking=True)\n",
+        'if torch.accelerator.is_available():\n    model = model.to("tpu", non_blocking=True)\n',
+    ),
+    "a seed that is set already": (
+        "torch.manual_seed(1)\nif torch.cuda.is_available():\n    torch.cuda.manual_seed(1)\n    device = 'cuda'\n",
+        "torch.manual_seed(1)\nif torch.accelerator.is_available():\n    device = 'tpu'\n",
+    ),
+    "a seed that is another": (
+        "torch.manual_seed(1)\nif torch.cuda.is_available():\n    torch.cuda.manual_seed(2)\n    device = 'cuda'\n",
+        "torch.manual_seed(1)\nif torch.accelerator.is_available():\n    torch.manual_seed(2)\n    device = 'tpu'\n",
+    ),
+    "a branch for GPUs": ("if args.cuda:\n    model.cuda()\n", 'if args.cuda:\n    model.to("tpu")\n'),
+    "a flag and what it is for": (
+        "fast = args.gpu and torch.cuda.is_available()\nif fast:\n    pass\nmodel = model.cuda() if fast else model\n",
+        "fast = args.gpu and torch.accelerator.is_available()\nif fast:\n    pass\n"
+        'model = model.to("tpu") if fast else model\n',
+    ),
+    "by a name": ("model.cuda(args.gpu, non_blocking=True)\n", 'model.to("tpu", non_blocking=True)\n'),
+    "a device where there is one": (
+        "device = torch.device('cuda') if torch.cuda.is_available() else torch.device('cpu')\n",
+        "device = torch.device(\"tpu\") if torch.accelerator.is_available() else torch.device('cpu')\n",
+    ),
+    "a move in an expression where there is one": (
+        "model = model.cuda() if torch.cuda.is_available() else model\n",
+        'model = model.to("tpu") if torch.accelerator.is_available() else model\n',
+    ),
+    "a flag by a choice": (
+        "fast = True if torch.cuda.is_available() else False\nif fast:\n    model.cuda()\n",
+        'fast = True if torch.accelerator.is_available() else False\nif fast:\n    model.to("tpu")\n',
+    ),
+    "where another tensor is": (
+        "def f(x, y):\n    return x.cuda() if y.is_cuda else x\nf(torch.ones(1), torch.ones(1))\n",
+        "def f(x, y):\n    return x.to(y.device)\nf(torch.ones(1), torch.ones(1))\n",
+    ),
+    "a device by the number of them": (
+        "torch.cuda.set_device(rank % torch.cuda.device_count())\n",
+        "torch.accelerator.set_device_index(rank % torch.accelerator.device_count())\n",
     ),
     "a question how many": (
         "if args.gpu and torch.cuda.is_available():\n    args.devices = torch.cuda.device_count()\n",

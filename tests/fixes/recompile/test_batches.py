@@ -10,6 +10,26 @@ TORCH = "import torch_xla\nfrom torch.utils.data import DataLoader\nfrom transfo
 KERAS = "import tensorflow as tf\nstrategy = tf.distribute.TPUStrategy(resolver)\n"
 LEFT = {
     "an evaluation": ("XLA402", TORCH, "DataLoader(ds, 8)\n", "would change the metric"),
+    "a loader that is named for it": ("XLA402", TORCH, "val_loader = DataLoader(ds, 8, shuffle=True)\n", "the metric"),
+    "an attribute that is named for it": (
+        "XLA402",
+        TORCH,
+        "self.test_dataloader = DataLoader(ds, 8, shuffle=True)\n",
+        "the metric",
+    ),
+    "a data set that is held back": (
+        "XLA402",
+        TORCH,
+        "loader = DataLoader(CIFAR10(root, train=False), 7, shuffle=True)\n",
+        "the metric",
+    ),
+    "a split that is held back": (
+        "XLA402",
+        TORCH,
+        "ds = Flowers102(root, split='test')\nloader = DataLoader(ds, 8, shuffle=True)\n",
+        "the metric",
+    ),
+    "shuffled by what a call says": ("XLA402", TORCH, "DataLoader(ds, 8, shuffle=trains(mode))\n", "what a call says"),
     "examples in their order": ("XLA402", TORCH, "DataLoader(ds, 8, shuffle=False)\n", "would change the metric"),
     "no gradients": (
         "XLA402",
@@ -71,6 +91,18 @@ FIXED = {
         "XLA402",
         "DataLoader(ds, 8, shuffle=True)\n",
         "DataLoader(ds, 8, shuffle=True, drop_last=True)\n",
+    ),
+    "a loader that is for training just if it shuffles": (
+        TORCH,
+        "XLA402",
+        "DataLoader(ds, 8, shuffle=(mode == 'train'), num_workers=2)\n",
+        "DataLoader(ds, 8, shuffle=(mode == 'train'), num_workers=2, drop_last=(mode == 'train'))\n",
+    ),
+    "a loader to train and evaluate by turns": (
+        TORCH,
+        "XLA402",
+        "train_eval_loader = DataLoader(ds, 8, shuffle=True)\n",
+        "train_eval_loader = DataLoader(ds, 8, shuffle=True, drop_last=True)\n",
     ),
     "a sampler that draws": (
         TORCH,

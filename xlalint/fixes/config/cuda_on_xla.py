@@ -8,7 +8,8 @@ from xlalint.fixes.model import NoFix, Rewrite, Site
 from xlalint.fixes.toolkit.arguments import left_out
 from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
 from xlalint.fixes.toolkit.imports import Imports
-from xlalint.fixes.toolkit.text import last_name, uncommented_without
+from xlalint.fixes.toolkit.removal import taken_out
+from xlalint.fixes.toolkit.text import atom, last_name, uncommented_without
 
 _TPU = "torch_tpu"
 _DIGITS = "bfloat16's eight bits of precision are enough, where everything was computed in float32"
@@ -24,22 +25,40 @@ _OF_ACCELERATOR = {
     "synchronize": "synchronize",
 }
 # Functions of `torch.cuda` that do nothing without a GPU, and need not be done where there is another device.
-_HARMLESS = frozenset(("empty_cache", "is_available", "manual_seed", "manual_seed_all"))
+_HARMLESS = frozenset(("empty_cache", "is_available"))
+_SEEDS = frozenset(("manual_seed", "manual_seed_all"))
 
 
 def use_accelerator(site: Site) -> Rewrite | NoFix | None:
     """`torch.cuda.synchronize()` → `torch.accelerator.synchronize()`, for TorchTPU."""
     scene, node = site.scene, site.node
-    if site.target != _TPU or not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute):
+    if site.target != _TPU or not isinstance(node, cst.Call):
         return None
-    name = _OF_ACCELERATOR.get(node.func.attr.value)
-    of_cuda = isinstance(node.func.value, cst.Attribute) and node.func.value.attr.value == "cuda"
-    if name is None or not of_cuda:
+    name = _OF_ACCELERATOR.get(_function_of_cuda(node))
+    if name is None:
         return None
     imports = Imports(scene, node)
-    called = f"{imports.name('torch')}.accelerator.{name}"
-    changed = Replacement(*scene.span(node.func), called)
-    return Rewrite(f"Use `torch.accelerator.{name}`", (changed, *imports.needed), _MEANT)
+    module = f"{imports.name('torch')}.accelerator"
+    counted = [
+        one for arg in node.args for one in scene.descend(arg, cst.Call) if _function_of_cuda(one) in _OF_ACCELERATOR
+    ]
+    changed = [
+        Replacement(*scene.span(one.func), f"{module}.{_OF_ACCELERATOR[_function_of_cuda(one)]}")
+        for one in (node, *counted)
+    ]
+    return Rewrite(f"Use `torch.accelerator.{name}`", (*changed, *imports.needed), _MEANT)
+
+
+def ask_by_flag(site: Site) -> Rewrite | NoFix | None:
+    """`fast = torch.cuda.is_available()` → `fast = torch.accelerator.is_available()`, for TorchTPU."""
+    scene, node = site.scene, site.node
+    if site.target != _TPU or not isinstance(node, cst.Call) or _function_of_cuda(node) != "is_available":
+        return None
+    if any(_is_gpu_tensor(one) for one in scene.descend(scene.root, cst.Attribute)):
+        return NoFix("types of tensors on a GPU are used, `torch.cuda.FloatTensor`: make the tensors with `device=`")
+    imports = Imports(scene, node)
+    asked = Replacement(*scene.span(node.func), f"{imports.name('torch')}.accelerator.is_available")
+    return Rewrite("Ask for an accelerator", (asked, *imports.needed), _MEANT)
 
 
 def choose_tpu(site: Site) -> Rewrite | NoFix | None:
@@ -70,7 +89,7 @@ def name_device(site: Site) -> Rewrite | NoFix | None:
     if keyword and not isinstance(given[0].value, cst.SimpleString):
         return NoFix("the device is named elsewhere: name `tpu` there")
     named = Replacement(*scene.span(given[0].value), '"tpu"')
-    return Rewrite('Name "tpu"', (named,), _MEANT)
+    return Rewrite('Name "tpu"', (named, *_ask_around(scene, node)), _MEANT)
 
 
 def ask_accelerator(site: Site) -> Rewrite | NoFix | None:
@@ -83,20 +102,70 @@ def ask_accelerator(site: Site) -> Rewrite | NoFix | None:
         return NoFix(
             "whether there is a GPU is asked elsewhere: ask `torch.accelerator.is_available()`, and name `tpu`"
         )
-    edits = [Replacement(*scene.span(one.func), "torch.accelerator.is_available") for one in _questions(scene, guard)]
+    torch = Imports(scene, guard).name("torch")
+    edits = [
+        Replacement(*scene.span(one.func), f"{torch}.accelerator.is_available") for one in _questions(scene, guard)
+    ]
     for word in scene.descend(guard.body, cst.SimpleString):
         if word.raw_value.partition(":")[0] == "cuda":
             begin = scene.span(word)[0] + len(word.prefix) + len(word.quote)
             edits.append(Replacement(begin, begin + len(word.raw_value), "tpu"))
     for call in scene.descend(guard.body, cst.Call):
-        name = last_name(call.func)
-        if scene.code(call.func) == f"torch.cuda.{name}" and name not in _HARMLESS:
-            if name not in _OF_ACCELERATOR:
-                return NoFix(f"what it guards calls `torch.cuda.{name}`, which only CUDA has")
-            edits.append(Replacement(*scene.span(call.func), f"torch.accelerator.{_OF_ACCELERATOR[name]}"))
-        elif name == "cuda":
-            return NoFix('what it guards calls `.cuda()`: move it by `.to("tpu")`')
+        ported = _port_call(scene, call, torch)
+        if isinstance(ported, NoFix):
+            return ported
+        edits.extend(ported)
     return Rewrite("Ask for an accelerator", tuple(edits), _MEANT)
+
+
+def _port_call(scene: FunctionSource, call: cst.Call, torch: str) -> tuple[Replacement, ...] | NoFix:
+    """Port a call where GPUs were asked for: a function of CUDA becomes that of all devices, `.cuda()` a move to the TPU."""
+    name = _function_of_cuda(call)
+    if name in _OF_ACCELERATOR:
+        return (Replacement(*scene.span(call.func), f"{torch}.accelerator.{_OF_ACCELERATOR[name]}"),)
+    if name in _SEEDS:
+        return _seed(scene, call, torch)
+    if name and name not in _HARMLESS:
+        return NoFix(f"what it guards calls `torch.cuda.{name}`, which only CUDA has")
+    if not name and isinstance(call.func, cst.Attribute) and call.func.attr.value == "cuda":
+        return _move_by_to(scene, call, call.func, "tpu")
+    return ()
+
+
+def _seed(scene: FunctionSource, call: cst.Call, torch: str) -> tuple[Replacement, ...]:
+    """`torch.cuda.manual_seed(0)` → `torch.manual_seed(0)`, or nothing where that was done already: it seeds all devices."""
+    given = [scene.code(arg.value) for arg in call.args]
+    done = any(
+        scene.code(one.func) == f"{torch}.manual_seed" and [scene.code(arg.value) for arg in one.args] == given
+        for one in scene.descend(scene.root, cst.Call)
+    )
+    statement = scene.statement(call)
+    alone = len(scene.siblings(statement)[0]) == 1
+    if not done or alone or scene.parent(scene.parent(call)) is not statement:
+        return (Replacement(*scene.span(call.func), f"{torch}.manual_seed"),)
+    return taken_out(scene, statement)
+
+
+def _ask_around(scene: FunctionSource, node: cst.Call) -> tuple[Replacement, ...]:
+    """Ask for an accelerator in the expression that chooses what a call gives: `x.cuda() if torch.cuda.is_available() else x`."""
+    statement = scene.statement(node)
+    around = [one for one in scene.above(node) if isinstance(one, cst.IfExp) and scene.holds(statement, one)]
+    asked = [
+        call
+        for choice in around
+        for call in scene.descend(choice.test, cst.Call)
+        if _function_of_cuda(call) == "is_available"
+    ]
+    torch = Imports(scene, node).name("torch")
+    return tuple(Replacement(*scene.span(call.func), f"{torch}.accelerator.is_available") for call in asked)
+
+
+def _function_of_cuda(call: cst.Call) -> str:
+    """Return the name of the function of `torch.cuda` that is called; "" of other calls."""
+    func = call.func
+    if not isinstance(func, cst.Attribute) or not isinstance(func.value, cst.Attribute):
+        return ""
+    return func.attr.value if func.value.attr.value == "cuda" else ""
 
 
 def switch_scaler_off(site: Site) -> Rewrite | NoFix | None:
@@ -114,9 +183,15 @@ def switch_scaler_off(site: Site) -> Rewrite | NoFix | None:
     )
 
 
+def _is_gpu_tensor(node: cst.Attribute) -> bool:
+    """Return whether an expression is a type of tensors on a GPU: `torch.cuda.FloatTensor`."""
+    of_cuda = isinstance(node.value, cst.Attribute) and node.value.attr.value == "cuda"
+    return of_cuda and node.attr.value.endswith("Tensor")
+
+
 def _questions(scene: FunctionSource, guard: cst.If) -> list[cst.Call]:
     """The calls of `torch.cuda.is_available` in the condition of an `if`."""
-    return [one for one in scene.descend(guard.test, cst.Call) if scene.code(one.func) == "torch.cuda.is_available"]
+    return [one for one in scene.descend(guard.test, cst.Call) if _function_of_cuda(one) == "is_available"]
 
 
 def default_backend(site: Site) -> Rewrite | NoFix | None:
@@ -144,10 +219,14 @@ def move_to_xla(site: Site) -> Rewrite | NoFix | None:
     ):
         return None
     if node.func.attr.value == "cuda":
-        if node.args:
-            return NoFix("the device is given by its number among the GPUs")
-        text = f'{scene.code(node.func.value)}.to("{device}")'
-        return Rewrite(f'Move it by `.to("{device}")`', (Replacement(*scene.span(node), text),), _MEANT)
+        beside = _beside(scene, node)
+        if beside is not None:
+            return beside
+        edits = _move_by_to(scene, node, node.func, device)
+        if isinstance(edits, NoFix):
+            return edits
+        asked = _ask_around(scene, node) if site.target == _TPU else ()
+        return Rewrite(f'Move it by `.to("{device}")`', (*edits, *asked), _MEANT)
     words = [
         arg.value
         for arg in node.args
@@ -160,6 +239,41 @@ def move_to_xla(site: Site) -> Rewrite | NoFix | None:
     return Rewrite(f'Move it by `.to("{device}")`', (named,), _MEANT)
 
 
+def _move_by_to(
+    scene: FunctionSource, call: cst.Call, method: cst.Attribute, device: str
+) -> tuple[Replacement, ...] | NoFix:
+    """`x.cuda(non_blocking=True)` → `x.to("tpu", non_blocking=True)`: of the process's devices there is one."""
+    given = {arg.keyword.value if arg.keyword else str(index): arg for index, arg in enumerate(call.args)}
+    number = given.pop("0", given.pop("device", None))
+    if number is not None and isinstance(number.value, cst.Integer):
+        return NoFix("the device is given by its number among the GPUs")
+    if "1" in given or any(arg.star for arg in call.args):
+        return NoFix(f'move it by `.to("{device}")`')
+    if isinstance(method.value, cst.Call) and last_name(method.value.func) == "DataParallel":
+        return NoFix("`DataParallel` hands batches to GPUs alone: leave it out, and move each batch to the device")
+    text = ", ".join([f'"{device}"', *map(scene.code, given.values())]).rstrip(", ")
+    return (Replacement(scene.span(method.attr)[0], scene.span(call)[1], f"to({text})"),)
+
+
+def _beside(scene: FunctionSource, call: cst.Call) -> Rewrite | NoFix | None:
+    """`x.cuda() if y.is_cuda else x` → `x.to(y.device)`, which goes where `y` is on each device."""
+    choice = scene.parent(call)
+    if not isinstance(choice, cst.IfExp):
+        return None
+    test = choice.test
+    if not isinstance(test, cst.Attribute) or test.attr.value != "is_cuda":
+        return None
+    method = call.func
+    if (
+        not isinstance(method, cst.Attribute)
+        or choice.body is not call
+        or scene.code(choice.orelse) != scene.code(method.value)
+    ):
+        return NoFix("it goes where another tensor is: move it to that one's `device`")
+    text = f"{scene.code(method.value)}.to({atom(scene, test.value)}.device)"
+    return Rewrite("Move it to where the other is", (Replacement(*scene.span(choice), text),), _MEANT)
+
+
 def _device_of(site: Site) -> str:
     return "tpu" if site.target == _TPU else "xla"
 
@@ -167,7 +281,9 @@ def _device_of(site: Site) -> str:
 def autocast(site: Site) -> Rewrite | NoFix | None:
     """`torch.autocast("cuda")` → `torch.autocast("xla")`, where no dtype is asked for."""
     scene, node = site.scene, site.node
-    if site.hazard.variant != "silent" or not isinstance(node, cst.Call):
+    if site.hazard.variant != "silent" or site.hazard.subject.startswith("if ") or not isinstance(node, cst.Call):
+        return None
+    if _function_of_cuda(node) == "is_available":
         return None
     if site.target == _TPU:
         return _autocast_on_tpu(scene, node)

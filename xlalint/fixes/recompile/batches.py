@@ -17,6 +17,7 @@ _EVALUATION = NoFix(
 _SAMPLED = NoFix(
     "nothing says that the sampler is for training: where it reads in order, dropping examples would change the metric"
 )
+_EITHER = NoFix("it shuffles by what a call says: drop the last batch by the same, where it trains")
 _ARRAYS = NoFix(
     "`fit` uses all of an array: pass as many examples as the batch size divides, or a data set that drops the rest"
 )
@@ -35,7 +36,7 @@ def drop_last_batch(site: Site) -> Rewrite | NoFix | None:
     call = site.node if isinstance(site.node, cst.Call) else scene.nearest(site.node, cst.Call)
     if call is None or any(arg.star for arg in call.args):
         return _ELSEWHERE
-    if _is_in_order(scene, call):
+    if _is_in_order(scene, call) or _is_named_for_evaluation(scene, call):
         return _EVALUATION
     if _is_dealt(scene, call):
         return _SAMPLED
@@ -47,8 +48,31 @@ def drop_last_batch(site: Site) -> Rewrite | NoFix | None:
         return Rewrite(f"Set `{keyword}` to True", (changed,), assumes) if written else _ELSEWHERE
     if len([arg for arg in call.args if arg.keyword is None]) > _ROOM[keyword]:
         return _ELSEWHERE
-    added = with_argument(scene, call, f"{keyword}=True")
-    return Rewrite(f"Add `{keyword}=True`", (added,), assumes)
+    value = _when_it_trains(scene, call)
+    if value is None:
+        return _EITHER
+    added = with_argument(scene, call, f"{keyword}={value}")
+    return Rewrite(f"Add `{keyword}={value}`", (added,), assumes)
+
+
+def _when_it_trains(scene: FunctionSource, call: cst.Call) -> str | None:
+    """Return when a loader drops examples: where it shuffles just if it trains, then; None where a call decides whether it does."""
+    told = {arg.keyword.value: arg.value for arg in call.args if arg.keyword is not None}
+    shuffled = told.get("shuffle")
+    if shuffled is None or "sampler" in told or scene.code(shuffled) in ("True", "None"):
+        return "True"
+    if any(scene.descend(shuffled, cst.Call)):
+        return None
+    return f"({scene.code(shuffled)})" if shuffled.lpar else scene.code(shuffled)
+
+
+def _is_named_for_evaluation(scene: FunctionSource, call: cst.Call) -> bool:
+    """Return whether what is made has the name of a loader for evaluation: `val_loader = DataLoader(…)`."""
+    holder = scene.parent(call)
+    if not isinstance(holder, cst.Assign):
+        return False
+    words = {word for one in holder.targets for word in scene.code(one.target).lower().replace(".", "_").split("_")}
+    return not _EVALUATING.isdisjoint(words) and not any("train" in word for word in words)
 
 
 def _is_in_order(scene: FunctionSource, call: cst.Call) -> bool:
@@ -88,6 +112,7 @@ def _find_assigned(scene: FunctionSource, name: str) -> list[cst.BaseExpression]
 
 
 _AT_RANDOM = frozenset(("RandomSampler", "WeightedRandomSampler", "SubsetRandomSampler", "DistributedSampler"))
+_EVALUATING = frozenset(("val", "valid", "validation", "test", "testing", "eval", "evaluation"))
 # How many arguments may be given by their place before this one is.
 _ROOM = {"drop_last": 8, "drop_remainder": 1, "dataloader_drop_last": 20}
 

@@ -16,6 +16,7 @@ from xlalint.lowering import ir
 if TYPE_CHECKING:
     from xlalint.interpreter.arguments import Arguments
     from xlalint.interpreter.frame import Frame
+    from xlalint.program.linker import ModuleInfo
 
 # Words in a condition that ask on which device the program runs: what stands under it is meant for one of them.
 _DEVICE_WORDS: Final = ("tpu", "xla", "cuda", "gpu", "device", "accelerator", "neuron", "strategy", "backend")
@@ -185,7 +186,7 @@ def _name_of(node: object) -> str:
     return ""
 
 
-_XLA_DEVICES: Final = frozenset(("torch_xla", "torch_tpu", "torch_neuronx"))
+XLA_DEVICES: Final = frozenset(("torch_xla", "torch_tpu", "torch_neuronx"))
 _JAX: Final = frozenset(("jax", "flax", "equinox", "haiku", "optax"))
 _TENSORFLOW: Final = frozenset(("tensorflow", "tf_keras", "keras"))
 
@@ -193,9 +194,14 @@ _TENSORFLOW: Final = frozenset(("tensorflow", "tf_keras", "keras"))
 def consumer(frame: Frame) -> str:
     """The framework whose compiled steps take what host code makes ready, by what its module imports: batches are no framework's."""
     packages = frame.module.packages
-    if packages & _XLA_DEVICES:
+    if packages & XLA_DEVICES:
         return "torch"
     return "jax" if packages & _JAX else "tensorflow" if packages & _TENSORFLOW else "torch"
+
+
+def calls_any(module: ModuleInfo, names: frozenset[str] | set[str]) -> bool:
+    """Return whether something in a module is called by one of these last names."""
+    return not names.isdisjoint(module.unit.calls) or any(not names.isdisjoint(f.calls) for f in module.unit.functions)
 
 
 def entry(value: Value | None, key: str) -> Value | None:

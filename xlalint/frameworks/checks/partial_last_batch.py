@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from xlalint.abstract.values import FALSE, Const, Instance, LibraryInstance, Method, Value, members
 from xlalint.analysis.hazard import Confidence
 from xlalint.frameworks.base import Reach
-from xlalint.frameworks.checks.call_site import ALL, INFORMATION, CallSite, asks_about, consumer, surely
+from xlalint.frameworks.checks.call_site import ALL, INFORMATION, CallSite, asks_about, calls_any, consumer, surely
 from xlalint.frameworks.checks.data_lengths import length_of, source_of
 from xlalint.frameworks.checks.library_names import DATA_LOADER, TRAINING_ARGUMENTS
 from xlalint.interpreter.spelling import spelling
@@ -19,7 +19,6 @@ from xlalint.lowering import ir
 
 if TYPE_CHECKING:
     from xlalint.interpreter.frame import Frame
-    from xlalint.program.linker import ModuleInfo
 
 _ENDLESS = "tensorflow.python.data.ops.repeat_op._RepeatDataset"
 _SHUFFLED = "tensorflow.python.data.ops.shuffle_op._ShuffleDataset"
@@ -65,7 +64,7 @@ def _reads_for_training(call: CallSite) -> bool:
     not.
     """
     examples = call.node_of("dataset", 0)
-    if examples is not None and _names_held_back(spelling(examples)):
+    if examples is not None and (_names_held_back(spelling(examples)) or _is_held_back(call.frame, examples)):
         return False
     shuffle = call.value("shuffle", 2)
     if shuffle is not None and FALSE not in members(shuffle):
@@ -83,6 +82,17 @@ def _names_held_back(spelled: str) -> bool:
     """Return whether an expression names data that is held back from training: `val_set`, `self.test_data`, `splits["validation"]`."""
     words = set(re.split(r"[^a-z]+", spelled.lower()))
     return not _HELD_BACK.isdisjoint(words) and not any("train" in word for word in words)
+
+
+def _is_held_back(frame: Frame, examples: ir.Node) -> bool:
+    """Return whether a data set is made of what is held back from training: `CIFAR10(root, train=False)`."""
+    made = source_of(frame, examples)
+    if not isinstance(made, ir.Call):
+        return False
+    given = dict(made.keywords)
+    split = given.get("split")
+    named = isinstance(split, ir.Const) and isinstance(split.value, str) and _names_held_back(split.value)
+    return named or given.get("train") == ir.Const(False)
 
 
 @asks_about("tensorflow", methods=("batch", "padded_batch"), reach=Reach.COMPILED)
@@ -187,12 +197,8 @@ def _completed(frame: Frame) -> bool:
     imported = module.packages
     if not imported & {"accelerate", "transformers"}:
         return False
-    prepared = "transformers" in imported or _calls(module, {"prepare", "prepare_data_loader"})
-    return prepared and ("_mp_fn" in module.unit.defs or _calls(module, _LAUNCHERS))
-
-
-def _calls(module: ModuleInfo, names: set[str] | frozenset[str]) -> bool:
-    return not names.isdisjoint(module.unit.calls) or any(not names.isdisjoint(f.calls) for f in module.unit.functions)
+    prepared = "transformers" in imported or calls_any(module, {"prepare", "prepare_data_loader"})
+    return prepared and ("_mp_fn" in module.unit.defs or calls_any(module, _LAUNCHERS))
 
 
 def _report(call: CallSite, keyword: str, trains: bool, confidence: Confidence) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
+from xlalint.frameworks.checks.call_site import XLA_DEVICES, asks_for, asks_for_device
 from xlalint.interpreter.spelling import path_of
 from xlalint.lowering import ir
 
@@ -16,6 +17,20 @@ _CUDA: Final = "cuda"
 _MODULE: Final = "torch.cuda."
 _AVAILABLE: Final = f"{_MODULE}is_available"
 _DEVICES: Final = ("torch.device", "device")
+# What a condition speaks of that chooses among devices, in place of asking for a GPU.
+_CHOICES: Final = (
+    "tpu",
+    "xla",
+    "device",
+    "accelerator",
+    "neuron",
+    "strategy",
+    "backend",
+    "is_cuda",
+    "mps",
+    "xpu",
+    "npu",
+)
 
 
 def are_named(frame: Frame) -> bool:
@@ -58,6 +73,27 @@ def chosen_of(value: ir.Node) -> ir.IfExp | None:
     if not isinstance(value, ir.IfExp) or not (is_name(value.body) or is_formatted(value.body)):
         return None
     return value if isinstance(value.orelse, ir.Const) and value.orelse.value == "cpu" else None
+
+
+def is_for_gpus(frame: Frame) -> bool:
+    """Return whether what runs stands in a branch for GPUs, in a module that knows of no other device: `if args.cuda:`."""
+    return asks_for_device(frame) and not asks_for(frame, _CHOICES) and frame.module.packages.isdisjoint(XLA_DEVICES)
+
+
+def asks_whether_there_is_one(frame: Frame) -> bool:
+    """Return whether a branch around what runs asks `torch.cuda.is_available()` itself."""
+    return any(
+        isinstance(one, ir.Call) and path_of(one.func) == _AVAILABLE for one in ir.walk(tuple(frame.paths.tests))
+    )
+
+
+def question_of(value: ir.Node) -> ir.Call | None:
+    """Return the call that asks for a GPU in what sets a flag: `not args.no_cuda and torch.cuda.is_available()`; None of other values."""
+    if isinstance(value, ir.Bool):
+        return next((found for one in value.values if (found := question_of(one)) is not None), None)
+    if isinstance(value, ir.IfExp) and value.body == ir.Const(True) and value.orelse == ir.Const(False):
+        return question_of(value.test)
+    return value if isinstance(value, ir.Call) and path_of(value.func) == _AVAILABLE else None
 
 
 def is_skipped(frame: Frame) -> bool:

@@ -77,6 +77,15 @@ IN_ORDER_ON_TPU = {
     "torch.distributed.init_process_group(args.backend)",
     "a scaler that is off, by the device": "torch.amp.GradScaler(torch.device('tpu').type, enabled=False)",
     "a choice of a number": "size = 8 if torch.cuda.is_available() else 4",
+    "a branch among several": "if args.tpu:\n    pass\nelif args.cuda:\n    model.cuda()",
+    "a branch by the device": "if device.type == 'cuda':\n    model.cuda()",
+    "a branch by where a tensor is": "if x.is_cuda:\n    model.cuda()",
+    "a branch where two are known": "if args.xla and args.gpu:\n    model.cuda()",
+    "memory of what GPUs there are": "if torch.cuda.is_available():\n    torch.cuda.synchronize()",
+    "a flag that moves nothing": "pin = torch.cuda.is_available()",
+    "a flag that is told": "fast = args.fast\nif fast:\n    pass",
+    "a test for GPUs by a flag": "@skipIf(not torch.cuda.is_available(), '')\ndef test_it():\n    if args.cuda:\n        model.cuda()",
+    "a branch of a program for torch_xla": "import torch_xla\nif args.cuda:\n    model.cuda()",
 }
 FOUND_ON_TPU = {
     "a module": ("model.cuda()", "error"),
@@ -114,6 +123,17 @@ FOUND_ON_TPU = {
         "args = parser.parse_args()\ntorch.distributed.init_process_group(args.backend)",
         "error",
     ),
+    "a branch for GPUs": ("if args.cuda:\n    model.cuda()", "error"),
+    "a branch for GPUs by number": ("if args.gpu is not None:\n    model.cuda(args.gpu)", "error"),
+    "a branch for GPUs in a function": (
+        "def run(use_gpu):\n    if use_gpu:\n        torch.cuda.set_device(0)\nrun(flag)",
+        "error",
+    ),
+    "a move where there is one": ("if torch.cuda.is_available():\n    model.cuda()", "warning"),
+    "a device that is returned": (
+        "def pick():\n    if torch.cuda.is_available():\n        return torch.device('cuda')\n    return torch.device('cpu')\npick()",
+        "warning",
+    ),
     "a choice of a device": ("device = torch.device('cuda' if torch.cuda.is_available() else 'cpu')", "warning"),
 }
 
@@ -126,6 +146,12 @@ def test_in_order_on_a_tpu(code: str, findings: Findings) -> None:
 @pytest.mark.parametrize(("code", "severity"), FOUND_ON_TPU.values(), ids=FOUND_ON_TPU)
 def test_found_on_a_tpu(code: str, severity: str, findings: Findings) -> None:
     assert keep_rules(findings(f"{ON_TPU}{code}\n", "torch_tpu"), "XLA513") == [("XLA513", severity)]
+
+
+def test_a_flag_is_found_with_what_it_moves(findings: Findings) -> None:
+    code = "args.cuda = args.cuda and torch.cuda.is_available()\nif args.cuda:\n    model.cuda()\n"
+    found = keep_rules(findings(f"{ON_TPU}{code}", "torch_tpu"), "XLA513")
+    assert found == [("XLA513", "warning"), ("XLA513", "error")]
 
 
 @pytest.mark.parametrize("code", IN_ORDER.values(), ids=IN_ORDER)

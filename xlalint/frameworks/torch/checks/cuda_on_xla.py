@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING
 
 from xlalint.abstract.values import FALSE, TRUE, Value
 from xlalint.analysis.hazard import Confidence
-from xlalint.frameworks.checks.call_site import NOT_ON_GPU, CallSite, asks_about, asks_for, is_device_type, surely
+from xlalint.frameworks.checks.call_site import (
+    NOT_ON_GPU,
+    CallSite,
+    asks_about,
+    asks_for,
+    calls_any,
+    is_device_type,
+    surely,
+)
 from xlalint.frameworks.torch import cuda_devices
 from xlalint.frameworks.torch.calls import FACTORIES
 from xlalint.interpreter.spelling import position
@@ -47,6 +55,10 @@ _NOT_ON_TPU = (*NOT_ON_GPU, ("torch_tpu", "off"))
 _ON_TPU_ALONE = (("torch_xla", "off"),)
 # What a condition speaks of where a program is made for other devices than GPUs.
 _OTHER_DEVICES = ("tpu", "xla", "neuron")
+_QUESTION = "if torch.cuda.is_available()"
+_NOTHING_RUNS = "is false where there is no GPU: nothing runs on the TPU"
+# What takes a tensor or a module to the device, or names that.
+_MOVES = frozenset(("cuda", "to", "torch.device"))
 # Made without a GPU, it raises when it is first used; that was not seen.
 _LAZY = "Event"
 
@@ -150,9 +162,20 @@ def _report(
     severity: tuple[tuple[str, str], ...],
     confidence: Confidence = Confidence.CERTAIN,
 ) -> None:
-    """Report a call, unless it stands in a test that is for GPUs."""
-    if not cuda_devices.is_skipped(call.frame):
+    """Report a call, unless it stands in a test that is for GPUs.
+
+    A branch for GPUs is what a port to TorchTPU goes through, where the module has no branch for other devices.
+    """
+    frame = call.frame
+    if cuda_devices.is_skipped(frame):
+        return
+    if not cuda_devices.is_for_gpus(frame):
         call.report("XLA513", "torch", subject, detail, place, variant, severity, confidence)
+    elif not cuda_devices.asks_whether_there_is_one(frame):
+        severities = (*severity, *_ON_TPU_ALONE)
+        frame.note("XLA513", place or call.node.at, "torch", subject, detail, variant, severities, Confidence.LIKELY)
+    elif call.name in _MOVES:
+        _note(frame, call.node.at, _QUESTION, _NOTHING_RUNS)
 
 
 def check_choice(frame: Frame, node: ir.Assign, _value: Value) -> None:
@@ -169,7 +192,11 @@ def check_choice(frame: Frame, node: ir.Assign, _value: Value) -> None:
         and any(cuda_devices.asks(frame, test) for test in frame.paths.tests)
     ):
         at = position(node.value) or position(node.targets[0])
-        _note(frame, at, "if torch.cuda.is_available()", "is false where there is no GPU: nothing runs on the TPU")
+        _note(frame, at, _QUESTION, _NOTHING_RUNS)
+    else:
+        question = cuda_devices.question_of(node.value)
+        if question is not None and calls_any(frame.module, {"cuda"}):
+            _note(frame, question.at, "torch.cuda.is_available()", _NOTHING_RUNS)
 
 
 def _note(frame: Frame, at: int, subject: str, detail: str) -> None:
