@@ -33,7 +33,8 @@ ELSEWHERE = {
         "torch_xla.amp.GradScaler",
         "torch_xla.core.xla_model.get_ordinal",
         "torch_xla.core.xla_model.xrt_world_size",
-        "torchvision.transforms.functional._get_image_num_channels",  # of older releases, as the next
+        "torch._six.inf",  # of older releases, as the next
+        "torchvision.transforms.functional._get_image_num_channels",
         "torchvision.transforms.functional._get_image_size",
     },
     "tensorflow": {

@@ -45,6 +45,13 @@ def epochs(body: str) -> str:
     return "for epoch in range(epochs):\n" + indent(body, "    ")
 
 
+HANDED_ON = """
+for i, x in enumerate(batches):
+    loss = model(x.to(device)).sum()
+    scaler(loss, optimizer, parameters=model.parameters())
+    if (i + 1) % 2 == 0:
+        optimizer.zero_grad()
+"""
 READ = "\n    total = loss.item()\n"
 
 LOUD = {
@@ -57,6 +64,10 @@ LOUD = {
     "at each batch of an evaluation after the steps": train(
         epochs(STEPS + "with torch.no_grad():\n    for x in batches:\n        total = model(x).sum().item()\n")
         + "model.eval()\n"
+    ),
+    "of an optimizer that is handed to what steps it": train(HANDED_ON + READ, "model, optimizer, scaler, batches"),
+    "of one that is handed on by its name": train(
+        HANDED_ON.replace("loss, optimizer,", "loss, of=optimizer,") + READ, "model, optimizer, scaler, batches"
     ),
     "by a nested function": "def main(model, optimizer, batches):\n"
     + indent(train(STEPS + READ, "loader"), "    ")
@@ -94,6 +105,19 @@ SILENT = {
     "once an epoch, below a function that steps": train(STEPS, "model, optimizer, batches")
     + "def main(model, optimizer, batches, lr_schedule):\n    for epoch in range(3):\n"
     "        train(model, optimizer, batches)\n        lr_schedule.step()\n        print(model(batches[0]).sum().item())\n",
+    "once an epoch, of an optimizer that is handed to what steps it": train(
+        epochs("adjust(optimizer, epoch)\n" + HANDED_ON + "\nprint(loss.item())\n"),
+        "model, optimizer, scaler, batches, epochs",
+    ),
+    "once an epoch, with an optimizer that is handed to a schedule and cleared before": train(
+        "optimizer.zero_grad()\n" + epochs("adjust(optimizer, epoch)\n" + STEPS + "\nprint(loss.item())\n")
+    ),
+    "in a loop that saves an optimizer": train(
+        "for x in batches:\n    save(model, optimizer)\n    print(x.mean().item())\n"
+    ),
+    "in a loop that clears each optimizer": train(
+        "for one in optimizers:\n    one.zero_grad()\n    print(model.weight.mean().item())\n", "model, optimizers"
+    ),
     "after the steps": train(STEPS + "\nprint(loss.item())\n"),
     "after the steps, of each parameter": train(STEPS + "\nfor p in model.parameters():\n    print(p.mean().item())\n"),
     "after the steps of a nested function": "def main(model, optimizer, batches):\n"

@@ -444,6 +444,41 @@ FOUND = {
 }
 
 
+INFINITIES = ("math.inf", "torch.inf", "inf", 'float("inf")', 'float("Infinity")', "-float('-inf')")
+NORM = """
+import math
+import torch
+from math import inf
+
+def norm(gradients: list[torch.Tensor], norm_type: float = {default}):
+    norm_type = float(norm_type)
+    if norm_type == {infinity}:
+        return max(one.abs().max() for one in gradients)
+    return torch.stack([one.norm() for one in gradients]).norm()
+
+class M(torch.nn.Module):
+    def forward(self, x: torch.Tensor, y: torch.Tensor):
+        return norm([x, y])
+"""
+
+
+@pytest.mark.parametrize("infinity", INFINITIES)
+def test_what_a_default_number_leaves_out_is_silent(loud: Callable[[str, str], list[str]], infinity: str) -> None:
+    assert loud(NORM.format(default="2.0", infinity=infinity), "torch_xla") == []
+
+
+@pytest.mark.parametrize("infinity", INFINITIES)
+def test_what_it_leaves_in_is_found(loud: Callable[[str, str], list[str]], infinity: str) -> None:
+    assert [one.split()[0] for one in loud(NORM.format(default="math.inf", infinity=infinity), "torch_xla")] == [
+        "XLA106"
+    ]
+
+
+@pytest.mark.parametrize("default", ["math.nan", 'float("large")', "math.pi"])
+def test_a_number_that_is_not_known_leaves_both(loud: Callable[[str, str], list[str]], default: str) -> None:
+    assert len(loud(NORM.format(default=default, infinity="math.inf"), "torch_xla")) == 1
+
+
 @pytest.mark.parametrize("code", SILENT.values(), ids=SILENT)
 def test_silent(loud: Callable[[str, str], list[str]], code: str) -> None:
     assert loud(HEAD + dedent(code), "torch_xla") == []

@@ -315,10 +315,7 @@ def _of_module(interpreter: Interpreter, frame: Frame, value: Module, name: str,
 
 def _of_external(interpreter: Interpreter, frame: Frame, value: LibrarySymbol, name: str, at: int) -> Value:
     dotted = f"{value.name}.{name}"
-    what = interpreter.apis.value(dotted)
-    if what is not None:
-        return module_value_of(what, interpreter.apis.framework(dotted) or "")
-    return interpreter.program.find_module(dotted)
+    return interpreter.constant_of_library(dotted) or interpreter.program.find_module(dotted)
 
 
 def _of_class(interpreter: Interpreter, frame: Frame, value: Class, name: str, at: int) -> Value:

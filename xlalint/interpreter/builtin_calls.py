@@ -306,9 +306,20 @@ def _int_like(frame: Frame, args: Arguments, node: ir.Call) -> Value:
     name = node.func.id if type(node.func) is ir.Name else "int"
     if not args:
         return host(name)
-    if isinstance(args[0], Const) and name == "int" and isinstance(args[0].value, int):
-        return args[0]
+    if type(args[0]) is Const:
+        known = args[0].value
+        if name == "int" and isinstance(known, int):
+            return args[0]
+        if name == "float" and isinstance(known, (int, float, str)):
+            return _float_of(known)
     return host(name, args[0].origin if isinstance(args[0], Host) else "python")
+
+
+def _float_of(known: float | str) -> Value:
+    try:
+        return constant(float(known))
+    except (ValueError, OverflowError):  # a call that raises an exception gives nothing
+        return host("float")
 
 
 def _bool(frame: Frame, args: Arguments, node: ir.Call) -> Value:

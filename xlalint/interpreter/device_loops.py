@@ -33,8 +33,9 @@ class DeviceSteps(NamedTuple):
     `steps` are methods that make the device take a step, or a part of one; `gradients` are those of them that make only a part.
     `packages` are imported by modules that drive an XLA device today. `ported` are those whose modules will, whatever device they name,
     where one of `targets` is compiled for: it records what ordinary code does. `models` are methods by whose calls a model is known, and
-    `evaluates` those of them that set a model to evaluate. `places` are called by what says where tensors are to be. `at_once` are targets
-    whose device runs each operation at once: in a script for one of these the turns of any loop are its steps.
+    `evaluates` those of them that set a model to evaluate. `clears` are those by which an optimizer is known that begins new gradients.
+    `places` are called by what says where tensors are to be. `at_once` are targets whose device runs each operation at once: in a script
+    for one of these the turns of any loop are its steps.
     """
 
     steps: frozenset[str] = frozenset()
@@ -42,6 +43,7 @@ class DeviceSteps(NamedTuple):
     packages: frozenset[str] = frozenset()
     models: frozenset[str] = frozenset()
     evaluates: frozenset[str] = frozenset()
+    clears: frozenset[str] = frozenset()
     ported: frozenset[str] = frozenset()
     targets: frozenset[str] = frozenset()
     places: frozenset[str] = frozenset()

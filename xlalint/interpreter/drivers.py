@@ -65,13 +65,21 @@ _Definition = Union[FunctionInfo, ClassInfo, ModuleInfo, None]
 class DrivenBody:
     """The loops of one body, that of a function or of a module, by what they do to the device.
 
-    `at_once`: the body is that of a script whose device runs each operation at once.
+    `clears`: some of it may begin new gradients. `at_once`: the body is that of a script whose device runs each operation at once.
     """
 
-    def __init__(self, words: DeviceSteps, calls: Calls, body: tuple[ir.Statement, ...], at_once: bool = False) -> None:
+    def __init__(
+        self,
+        words: DeviceSteps,
+        calls: Calls,
+        body: tuple[ir.Statement, ...],
+        clears: bool = False,
+        at_once: bool = False,
+    ) -> None:
         self._words = words
         self._calls = calls
         self._body = body
+        self._clears = clears
         self._at_once = at_once
 
     def role(self) -> Role:
@@ -183,18 +191,23 @@ class DrivenBody:
 
     def _effects(self, statements: Iterable[ir.Statement], nested: bool = True) -> Iterator[str]:
         """The names of what statements call for its effect; with `nested`, within loops among them too."""
-        for statement in statements:
-            inner = blocks(statement)
-            if inner:
-                if nested or not isinstance(statement, (ir.For, ir.While)):
-                    yield from self._effects(inner, nested)
-                continue
+        plain = list(_plain_statements(statements, nested))
+        for statement in plain:
             if isinstance(statement, ir.Eval) and isinstance(statement.value, ir.Call):
                 yield _stepping(statement.value.func)
             if self._calls.words:
                 called = (_path_of_callee(one.func) for one in ir.walk((statement,)) if isinstance(one, ir.Call))
                 for path in called:
                     yield from self._calls.words.get(path, ())
+        if self._clears and self._hands_on(tuple(plain)):
+            yield _TAKEN
+
+    def _hands_on(self, statements: tuple[ir.Statement, ...]) -> bool:
+        """Return whether statements begin new gradients, and hand the optimizer that takes them to what they call: that goes backward, and
+        steps it, as `loss_scaler(loss, optimizer)` does."""
+        cleared = _owners(statements, self._words.clears)
+        given = (part for one in ir.walk(statements) if isinstance(one, ir.Call) for part in _given_to(one))
+        return bool(cleared) and any(path_of(part) in cleared for part in given)
 
     def _calls_any(self, paths: frozenset[str], statements: tuple[ir.Statement, ...]) -> bool:
         return bool(paths) and any(
@@ -248,8 +261,9 @@ class Drivers:
         self._work_out()
         calls = self._calls.get(function or module, _NO_CALLS)
         if function is not None:
-            return DrivenBody(self.words, calls, function.body)
-        return DrivenBody(self.words, calls, ir.decode_body(module.unit.body), self.runs_at_once(module))
+            return self._driven_body(calls, function)
+        clears = self._clears(module.unit.calls)
+        return DrivenBody(self.words, calls, ir.decode_body(module.unit.body), clears, self.runs_at_once(module))
 
     def runs_at_once(self, module: ModuleInfo) -> bool:
         """Return whether a module is written for a device that runs each operation at once."""
@@ -371,7 +385,10 @@ class Drivers:
         return not self.words.targets.isdisjoint(module.taught.targets)
 
     def _calls_steps(self, calls: Iterable[str]) -> bool:
-        return not self.words.steps.isdisjoint(calls)
+        return not self.words.steps.isdisjoint(calls) or self._clears(calls)
+
+    def _clears(self, calls: Iterable[str]) -> bool:
+        return not self.words.clears.isdisjoint(calls)
 
     def _follow(self, modules: list[ModuleInfo], named: dict[str, None]) -> list[FunctionInfo]:
         """Look at what calls functions of these names; those whose role has changed by it."""
@@ -415,7 +432,10 @@ class Drivers:
         return True
 
     def _body_of(self, info: FunctionInfo) -> DrivenBody:
-        return DrivenBody(self.words, self._calls.get(info, _NO_CALLS), info.body)
+        return self._driven_body(self._calls.get(info, _NO_CALLS), info)
+
+    def _driven_body(self, calls: Calls, info: FunctionInfo) -> DrivenBody:
+        return DrivenBody(self.words, calls, info.body, self._clears(info.ir.calls))
 
     def _note_calls(
         self,
@@ -640,6 +660,22 @@ def _runs(loop: Loop, models: set[str]) -> bool:
     """Return whether a loop calls a model, and not only a loop in it does."""
     rest = (one for one in loop.body if not isinstance(one, (ir.For, ir.While)))
     return any(isinstance(one, ir.Call) and path_of(one.func) in models for one in ir.walk(tuple(rest)))
+
+
+def _plain_statements(statements: Iterable[ir.Statement], nested: bool) -> Iterator[ir.Statement]:
+    """The statements without blocks among some, and in their blocks: with `nested`, in those of loops too."""
+    for statement in statements:
+        inner = blocks(statement)
+        if not inner:
+            yield statement
+        elif nested or not isinstance(statement, (ir.For, ir.While)):
+            yield from _plain_statements(inner, nested)
+
+
+def _given_to(call: ir.Call) -> Iterator[ir.Node]:
+    """The arguments of a call, by place and by name."""
+    yield from call.args
+    yield from (value for _, value in call.keywords)
 
 
 def _owners(body: tuple[ir.Statement, ...], methods: frozenset[str]) -> set[str]:

@@ -70,7 +70,7 @@ from xlalint.interpreter.dispatch_loops import (
 )
 from xlalint.interpreter.drivers import Drivers
 from xlalint.interpreter.frame import Env, Frame
-from xlalint.interpreter.library_calls import LibraryCall
+from xlalint.interpreter.library_calls import LibraryCall, module_value_of
 from xlalint.interpreter.library_functions import call_external
 from xlalint.interpreter.occasions import Occasions
 from xlalint.interpreter.passed_values import passed_values
@@ -694,9 +694,16 @@ class Interpreter:
         """The value of a module-level or built-in name."""
         value = self.program.global_value(module, name)
         if value is not None:
+            if type(value) is LibrarySymbol:  # `from math import inf`
+                value = self.constant_of_library(value.name) or value
             running = self.tracing or self.mapping
             return as_known(value, running) if running else value
         return external(f"builtins.{name}") if name in _BUILTINS else UNKNOWN
+
+    def constant_of_library(self, dotted: str) -> Value | None:
+        """The value that a table says a library's module-level name holds, None where none does."""
+        what = self.apis.value(dotted)
+        return None if what is None else module_value_of(what, self.apis.framework(dotted) or "")
 
     def module_frame(self, module: ModuleInfo) -> Frame:
         """A frame that evaluates expressions at module level."""

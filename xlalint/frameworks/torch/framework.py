@@ -315,6 +315,7 @@ _TAKES_TENSORS = frozenset(
 
 _GRADIENTS = "backward"
 _EVALUATES = "eval"
+_CLEARS = "zero_grad"
 _CONTAINERS = ("torch.nn.Module", "torch.nn.ModuleList", "torch.nn.Sequential")
 
 _SEMANTICS = Semantics(
@@ -360,8 +361,9 @@ _SEMANTICS = Semantics(
         steps=frozenset(("optimizer_step", "mark_step", "sync", "step", _GRADIENTS)),
         gradients=frozenset((_GRADIENTS,)),
         packages=frozenset(("torch_xla", "torch_tpu", "accelerate")),
-        models=frozenset((_EVALUATES, "train", "parameters", "named_parameters", "zero_grad")),
+        models=frozenset((_EVALUATES, "train", "parameters", "named_parameters", _CLEARS)),
         evaluates=frozenset((_EVALUATES,)),
+        clears=frozenset((_CLEARS,)),
         ported=frozenset(("torch",)),
         targets=frozenset(("torch_xla", "torch_tpu")),
         places=frozenset(("to", "cuda", "cpu", "device", "set_default_device", "move_data_to_device", "tpu")),
