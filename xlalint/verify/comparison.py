@@ -45,6 +45,7 @@ from xlalint.verify.inputs.edges import (
     basic_edges,
     edges,
 )
+from xlalint.verify.inputs.functions import DEVICE
 from xlalint.verify.inputs.hints import hints_of, together
 from xlalint.verify.model import ArraySpec, Literally, NamedFunction, Specs, Step, Verdict, VerdictKind
 from xlalint.verify.taken import Branches, check_of
@@ -414,6 +415,8 @@ def _ranges(specs: Specs) -> list[str]:
 def _find_unvaried(draws: Sequence[Values], specs: Specs) -> Iterator[str]:
     """The arguments that are no arrays and were the same in all draws."""
     for name, spec in specs.arguments.items():
+        if spec == NamedFunction(DEVICE):  # it is where the program runs
+            continue
         text = spec.text if isinstance(spec, Literally) else spec.name if isinstance(spec, NamedFunction) else ""
         if isinstance(spec, NamedFunction) or (text and all(repr(one.get(name)) == text for one in draws)):
             yield f"`{access_of(name)}` other than {text}"

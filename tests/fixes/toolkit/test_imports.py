@@ -46,3 +46,12 @@ def test_what_a_fix_needs_is_imported(name: str) -> None:
     before, after = CASES[name]
     text, _ = fixed(before)
     assert text == after
+
+
+def test_a_fix_that_uses_a_module_twice_imports_it_once() -> None:
+    head = (
+        "import torch.nn.functional as F\nfrom torch import Tensor\n\n\ndef loss(x: Tensor):\n    c = F.relu(x).sum()\n"
+    )
+    text, _ = fixed(f"{head}    return 0 if c == 0 else x.sum() / c\n")
+    assert text.count("torch.where(") == 2
+    assert text.count("import torch\n") == 1

@@ -57,6 +57,7 @@ TORCH = "import torch\nfrom torch import Tensor\n"
         ),
         ("def f(x: Tensor, why: str):\n    assert x.any(), why", {"x": "f32[B,D]", "why": "'a'"}),
         ("def f(x: Tensor, d: torch.dtype):\n    return x.to(d)", {"x": "f32[B,D]", "d": "float32"}),
+        ("def f(x: Tensor, d: torch.device):\n    return x.to(d)", {"x": "f32[B,D]", "d": "device"}),
         ("def f(x: Tensor, n):\n    for _ in range(n):\n        x = x + 1\n    return x", {"x": "f32[B,D]", "n": "2"}),
     ],
 )

@@ -42,11 +42,12 @@ _REACHED = frozenset(
 
 
 class Imports:
-    """The modules that one rewrite uses. `needed` are the insertions that bring in those that were missing."""
+    """The modules that one rewrite uses. `needed` are the insertions that bring in those that were missing, each once."""
 
     def __init__(self, scene: FunctionSource, node: cst.CSTNode) -> None:
         self._scene = scene
         self._local = _local_names(scene, node)
+        self._added: dict[str, str] = {}
         self.needed: list[Replacement] = []
 
     def name(self, module: str) -> str:
@@ -54,9 +55,10 @@ class Imports:
         bound = self.find_name(module)
         if bound is not None:
             return bound
-        alias = self._free(_CUSTOMARY.get(module, module))
-        self.needed.append(_insertion(self._scene.document, module, alias))
-        return alias
+        if module not in self._added:
+            alias = self._added[module] = self._free(_CUSTOMARY.get(module, module))
+            self.needed.append(_insertion(self._scene.document, module, alias))
+        return self._added[module]
 
     def find_name(self, module: str) -> str | None:
         """By what the file calls a module, through an import of it or of the package that holds it."""

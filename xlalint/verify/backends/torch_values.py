@@ -14,7 +14,7 @@ from xlalint.verify.backends import Content, Leaf, Program, Result, Setting, val
 from xlalint.verify.content import Anatomy, Kinds, take_apart
 from xlalint.verify.held import HeldSnapshot, changes, held_by, is_of_users, snapshot
 from xlalint.verify.inputs.containers import Build, nest
-from xlalint.verify.inputs.functions import function_of
+from xlalint.verify.inputs.functions import DEVICE, function_of
 from xlalint.verify.layout import LEAF, NOT_CONTIGUOUS, NUMPY, SHARES
 from xlalint.verify.model import NamedFunction
 from xlalint.verify.places import headline
@@ -92,7 +92,7 @@ def tensor(value: Any, device: torch.device, differentiable: bool, apart: bool =
     contiguous.
     """
     if isinstance(value, NamedFunction):
-        return function_of(value.name, "torch")
+        return device if value.name == DEVICE else function_of(value.name, "torch")
     if not isinstance(value, (np.ndarray, np.generic)):
         return value
     array = np.asarray(value)

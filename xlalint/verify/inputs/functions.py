@@ -1,7 +1,8 @@
-"""The functions and dtypes that can be given as arguments, `inputs(x="f32[8]", activation=relu)`, by frameworks' names for them."""
+"""The functions, dtypes and devices that can be given as arguments, `inputs(x="f32[8]", activation=relu)`, by names of our own."""
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Mapping
 from importlib import import_module
 from types import MappingProxyType
@@ -39,11 +40,20 @@ FUNCTIONS: Mapping[str, Spelled] = MappingProxyType(
 )
 """Functions of one array, three of two, and dtypes."""
 
+DEVICE = "device"
+"""The name of the device that a program runs on."""
+
+NAMED = frozenset((*FUNCTIONS, DEVICE))
+"""All names that stand for something."""
+
+_DEVICES = Spelled('torch.device("cpu")', '"/CPU:0"', "jax.devices()[0]")
 _ALIASES = MappingProxyType({"tensorflow": "tf", "jax.numpy": "jnp"})
 
 
 def function_of(name: str, framework: str) -> Any:
-    """The function of a name, as a framework has it, which is imported."""
+    """The function of a name, as a framework has it, which is imported. TensorFlow knows devices by texts."""
+    if name == DEVICE:
+        return import_module("jax").devices()[0] if framework == "jax" else ast.literal_eval(_DEVICES.tensorflow)
     module, _, path = getattr(FUNCTIONS[name], framework).partition(":")
     found: Any = import_module(module)
     for one in path.split("."):
@@ -53,5 +63,7 @@ def function_of(name: str, framework: str) -> Any:
 
 def text_of(name: str, framework: str) -> str:
     """Write the function of a name as Python text does, with the usual names of modules."""
+    if name == DEVICE:
+        return str(getattr(_DEVICES, framework))
     module, _, path = getattr(FUNCTIONS[name], framework).partition(":")
     return f"{_ALIASES.get(module, module)}.{path}"

@@ -15,6 +15,7 @@ from typing import NamedTuple, Union
 
 from xlalint.verify.inputs.believed import Kind
 from xlalint.verify.inputs.conditions import ascends
+from xlalint.verify.inputs.functions import DEVICE
 from xlalint.verify.inputs.usage import Use, uses
 from xlalint.verify.model import ArraySpec, Literally, NamedFunction, Spec, Specs
 
@@ -107,6 +108,8 @@ def _read_annotation(annotation: ast.expr | None) -> Kind | None:
     text = ast.unparse(annotation) if annotation is not None else ""
     if text.rpartition(".")[2] == "dtype":
         return Kind("host", "dtype")
+    if text in ("torch.device", "device"):
+        return Kind("host", "device")
     return Kind("host", text) if text in ("int", "float", "bool", "str") else None
 
 
@@ -145,6 +148,8 @@ def alternatives(one: Parameter, framework: str) -> list[Alternative]:
         return [*left_out, Literally(one.kind.text)]
     if one.kind.what == "host" and one.kind.dtype.partition(":")[0] == "dtype":
         return [*left_out, *(NamedFunction(name) for name in _DTYPES_GIVEN.get(one.kind.dtype, ())), *none]
+    if one.kind.what == "host" and one.kind.dtype.partition(":")[0] == "device":
+        return [*left_out, NamedFunction(DEVICE), *none]
     if one.kind.what == "host" or one.use.counts:
         return [*left_out, *_host(one), *none]
     return [*_arrays(one, framework), *left_out, *none, Literally("2")]

@@ -16,7 +16,7 @@ from typing import Union
 
 from xlalint.verify.inputs.conditions import ConditionError, check_condition, is_condition
 from xlalint.verify.inputs.containers import ITERATOR, Made, access_of, flatten, holds_array, nest, root_of, write
-from xlalint.verify.inputs.functions import FUNCTIONS
+from xlalint.verify.inputs.functions import NAMED
 from xlalint.verify.model import ArraySpec, Literally, NamedFunction, Spec, Specs
 
 DTYPES = {
@@ -189,7 +189,7 @@ def _literal(name: str, node: ast.expr) -> object:
         text = ast.unparse(node)
         if isinstance(node, ast.Name):
             raise SpecError(
-                f"input `{name}`: `{text}` is not a function that is known here ({', '.join(FUNCTIONS)})"
+                f"input `{name}`: `{text}` is not a function that is known here ({', '.join(sorted(NAMED))})"
             ) from None
         hint = f'"{text}"' if "[" in text else '"f32[8,128]" for an array, or a number, a string, True, None'
         raise SpecError(f"input `{name}`: `{text}` is not a literal; write {hint}") from None
@@ -204,7 +204,7 @@ def _read(node: ast.expr) -> object:
         return {ast.literal_eval(key): _read(one) for key, one in zip(node.keys, node.values, strict=True) if key}
     if isinstance(node, (ast.List, ast.Tuple)):
         return (list if isinstance(node, ast.List) else tuple)(map(_read, node.elts))
-    if isinstance(node, ast.Name) and node.id in FUNCTIONS:
+    if isinstance(node, ast.Name) and node.id in NAMED:
         return NamedFunction(node.id)
     if isinstance(node, ast.Call) and isinstance(node.func, (ast.Name, ast.Attribute)):
         return _read_call(node, ast.unparse(node.func))
